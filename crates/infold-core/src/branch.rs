@@ -1,0 +1,184 @@
+//! A branch: a sub-task that works out of its parent's sight and hands back one message.
+
+use serde::{Deserialize, Serialize};
+
+use crate::findings::Findings;
+use crate::{Allocation, BranchId, Claims, Scrubbed, Thread};
+
+/// Where a branch is in its life. The last three are ends; a branch reaches exactly one of them in
+/// each generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Recorded, not yet ready for work.
+    Created,
+    /// At work.
+    Active,
+    /// Returned, or folded because its parent or session ended.
+    Completed,
+    /// Out of budget or time.
+    Timeout,
+    /// Could not do what it was asked.
+    Failed,
+}
+
+impl Status {
+    /// The status as seed documents spell it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Active => "active",
+            Self::Completed => "completed",
+            Self::Timeout => "timeout",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Whether the branch has not ended yet.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Created | Self::Active)
+    }
+}
+
+/// Why a branch ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    /// It returned.
+    Returned,
+    /// It said that it failed.
+    ReportedFailure,
+    /// Its budget is used up.
+    BudgetExhausted,
+    /// Its time is used up.
+    TimedOut,
+    /// The branch above it returned.
+    ParentReturning,
+    /// Its session ended.
+    SessionEnded,
+    /// It had not folded when the time for ending its session was over.
+    SessionEndTimeout,
+    /// A rollback went back to before it.
+    RolledBack,
+}
+
+impl EndReason {
+    /// The reason in words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Returned => "returned",
+            Self::ReportedFailure => "reported failure",
+            Self::BudgetExhausted => "budget exhausted",
+            Self::TimedOut => "timed out",
+            Self::ParentReturning => "parent returning",
+            Self::SessionEnded => "session ended",
+            Self::SessionEndTimeout => "not folded within the time for ending the session",
+            Self::RolledBack => "discarded by a rollback",
+        }
+    }
+
+    /// The status that a branch has after ending for this reason.
+    pub fn status(self) -> Status {
+        match self {
+            Self::Returned | Self::ParentReturning | Self::SessionEnded => Status::Completed,
+            Self::BudgetExhausted | Self::TimedOut => Status::Timeout,
+            Self::ReportedFailure | Self::SessionEndTimeout | Self::RolledBack => Status::Failed,
+        }
+    }
+}
+
+/// How a branch ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// Why.
+    pub reason: EndReason,
+    /// When.
+    pub at_ms: u64,
+    /// What its parent gets.
+    pub result: Scrubbed,
+    /// By how much the parent's thread grew.
+    pub result_tokens: u64,
+}
+
+/// A branch as it stands now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Branch {
+    /// Its id.
+    pub id: BranchId,
+    /// The thread that opened it.
+    pub parent: Thread,
+    /// How deep it lies; the session itself is 0.
+    pub depth: u32,
+    /// The how-manieth opening of its session this was, from 1.
+    pub ordinal: u64,
+    /// How often it has been opened: 1, and one more for each rollback to it.
+    pub generation: u32,
+    /// What it is for, in a line.
+    pub description: Scrubbed,
+    /// What it was asked to do.
+    pub prompt: Option<Scrubbed>,
+    /// What was remembered for it when it opened, told with its opening message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memories: Vec<Scrubbed>,
+    /// Who opened it. A branch never has more rights than this.
+    #[serde(default)]
+    pub claims: Claims,
+    /// Where it is in its life.
+    pub status: Status,
+    /// Tokens it may use.
+    pub budget_tokens: u64,
+    /// What its budget was taken from.
+    pub allocation: Allocation,
+    /// Tokens of its brief and of everything first seen in its thread.
+    pub used_tokens: u64,
+    /// Tokens lent to branches below it, where budgets are pooled.
+    #[serde(default)]
+    pub lent_tokens: u64,
+    /// Tokens of the item that did not fit any more and was therefore not shown to it.
+    #[serde(default)]
+    pub overrun_tokens: u64,
+    /// Calls seen in its thread.
+    pub operations: u64,
+    /// Whether the warning at 80 % has been given.
+    pub warned: bool,
+    /// When it opened.
+    pub opened_at_ms: u64,
+    /// How long it may take.
+    pub timeout_ms: u64,
+    /// When its time is over.
+    pub deadline_ms: u64,
+    /// How it ended, once it has.
+    pub end: Option<End>,
+    /// Whether a rollback went back to before it.
+    #[serde(default)]
+    pub discarded: bool,
+    /// What it has seen so far, for a result should it be cut short.
+    #[serde(default)]
+    pub findings: Findings,
+}
+
+impl Branch {
+    /// Share of the budget, in percent, from which a warning is given.
+    pub const WARN_PERCENT: u64 = 80;
+
+    /// Whether it has not ended yet.
+    pub fn is_open(&self) -> bool {
+        self.status.is_open()
+    }
+
+    /// Tokens that count against the budget, as shown to people: never above the budget, because
+    /// what does not fit is not shown to the branch.
+    pub fn budget_used_tokens(&self) -> u64 {
+        (self.used_tokens + self.lent_tokens + self.overrun_tokens).min(self.budget_tokens)
+    }
+
+    /// Tokens that are left.
+    pub fn budget_left_tokens(&self) -> u64 {
+        self.budget_tokens.saturating_sub(self.used_tokens + self.lent_tokens)
+    }
+
+    /// Whether nothing is left.
+    pub fn is_exhausted(&self) -> bool {
+        self.budget_left_tokens() == 0
+    }
+}

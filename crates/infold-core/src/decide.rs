@@ -1,0 +1,131 @@
+//! What a command leads to.
+//!
+//! [`decide`] takes a session as it stands and says which events follow, or why the command is
+//! refused; it changes nothing. Recording the events is the caller's, and is refused by the store if
+//! the session has moved on, in which case the caller decides again. So of several commands that race
+//! for one branch exactly one ends it.
+
+mod draft;
+mod fold;
+mod open;
+mod rollback;
+
+use crate::{BranchId, Claims, Counter, Event, Limits, Operation, Refusal, Scrubbed, Session, Thread};
+use draft::Draft;
+
+/// What decisions are made by.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// The bounds.
+    pub limits: &'a Limits,
+    /// Counts what is put together here.
+    pub counter: &'a Counter,
+}
+
+/// A branch that somebody wants to open.
+#[derive(Debug, Clone)]
+pub struct Open {
+    /// The id it will have.
+    pub id: BranchId,
+    /// The thread it goes under; the active one if none is named.
+    pub parent: Option<Thread>,
+    /// What it is for.
+    pub description: Scrubbed,
+    /// What it is asked to do.
+    pub prompt: Option<Scrubbed>,
+    /// The budget that is wished for.
+    pub budget_tokens: Option<u64>,
+    /// The time that is wished for.
+    pub timeout_s: Option<u64>,
+    /// Who opens it.
+    pub claims: Claims,
+    /// When the opening took place that lies `openings_per_minute_max` openings back, if there is one.
+    pub rate_mark_ms: Option<u64>,
+}
+
+/// What a branch says of itself when it returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It did what it was asked.
+    Completed,
+    /// It could not.
+    Failed,
+}
+
+/// What somebody wants.
+#[derive(Debug, Clone)]
+pub enum Command {
+    /// Fold the branches whose time is over.
+    Settle,
+    /// Open a branch.
+    Open(Box<Open>),
+    /// Count a call and its result in a thread.
+    Observe {
+        /// The thread; the active one if none is named.
+        thread: Option<Thread>,
+        /// The call and its result.
+        operation: Box<Operation>,
+    },
+    /// End a branch and hand its message to its parent.
+    Fold {
+        /// The branch; the active one if none is named.
+        branch: Option<BranchId>,
+        /// What its parent gets.
+        message: Scrubbed,
+        /// What it says of itself.
+        outcome: Outcome,
+    },
+    /// End a branch because its session is ending.
+    FoldForSessionEnd {
+        /// The branch.
+        branch: BranchId,
+    },
+    /// End the session. Branches that are still open have failed.
+    EndSession,
+    /// Go back to a branch. The session must hold every branch opened since.
+    RollBack {
+        /// The branch.
+        to: BranchId,
+    },
+    /// Take note that the parents of branches cut short have been told.
+    Tell,
+}
+
+/// What a command leads to.
+#[derive(Debug, Clone)]
+pub struct Decision {
+    /// What happens, in order.
+    pub events: Vec<Event>,
+    /// The session afterwards.
+    pub after: Session,
+    /// The branches that are not as they were.
+    pub changed: Vec<BranchId>,
+}
+
+impl Decision {
+    /// Whether an observed item was let into its thread.
+    pub fn item_was_let_in(&self) -> bool {
+        self.events.iter().any(|event| matches!(event, Event::OperationSeen { .. }))
+    }
+}
+
+/// Says what commands lead to, one after the other: all of them, or none if one is refused.
+pub fn decide(session: &Session, commands: &[Command], rules: Rules<'_>, now_ms: u64) -> Result<Decision, Refusal> {
+    let mut draft = Draft::new(session, rules, now_ms);
+    for command in commands {
+        match command {
+            Command::Settle => draft.settle(),
+            Command::Open(open) => draft.open(open)?,
+            Command::Observe { thread, operation } => draft.observe(thread.as_ref(), operation)?,
+            Command::Fold { branch, message, outcome } => draft.fold(branch.as_ref(), message, *outcome)?,
+            Command::FoldForSessionEnd { branch } => draft.fold_for_session_end(branch),
+            Command::EndSession => draft.end_session()?,
+            Command::RollBack { to } => draft.roll_back(to)?,
+            Command::Tell => draft.tell(),
+        }
+    }
+    Ok(draft.finish(session))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! A decision in the making: events are applied to a copy as they are thought of, so that each next
+//! step sees what the ones before it did.
+
+use super::{Decision, Rules};
+use crate::findings::partial_result;
+use crate::{Branch, BranchId, EndReason, Event, Operation, Refusal, Scrubbed, Session, Thread};
+
+pub(super) struct Draft<'a> {
+    pub(super) session: Session,
+    pub(super) rules: Rules<'a>,
+    pub(super) now_ms: u64,
+    events: Vec<Event>,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(session: &Session, rules: Rules<'a>, now_ms: u64) -> Self {
+        Self { session: session.clone(), rules, now_ms, events: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, event: Event) {
+        self.session.apply(&event, self.now_ms);
+        self.events.push(event);
+    }
+
+    pub(super) fn finish(self, before: &Session) -> Decision {
+        let changed = self
+            .session
+            .branches
+            .values()
+            .filter(|branch| before.branches.get(&branch.id) != Some(branch))
+            .map(|branch| branch.id.clone())
+            .collect();
+        Decision { events: self.events, after: self.session, changed }
+    }
+
+    /// Every command but settling needs a session that is not over, and starts it if it is new.
+    pub(super) fn begin(&mut self) -> Result<(), Refusal> {
+        if self.session.ended_at_ms.is_some() {
+            return Err(Refusal::SessionOver { session: self.session.id.clone() });
+        }
+        if self.session.version == 0 {
+            self.push(Event::SessionStarted { project: self.session.project.clone() });
+        }
+        Ok(())
+    }
+
+    pub(super) fn known(&self, branch: &BranchId) -> Result<&Branch, Refusal> {
+        let known = self.session.branches.get(branch).filter(|branch| !branch.discarded);
+        known.ok_or_else(|| Refusal::BranchNotFound { branch: branch.to_string() })
+    }
+
+    /// The branch, if it has not ended.
+    pub(super) fn open_one(&self, branch: &BranchId) -> Result<&Branch, Refusal> {
+        let branch = self.known(branch)?;
+        if branch.is_open() {
+            return Ok(branch);
+        }
+        Err(Refusal::NotActive {
+            branch: branch.id.clone(),
+            status: branch.status,
+            result: branch.end.as_ref().map(|end| end.result.as_str().to_owned()),
+        })
+    }
+
+    /// Counts a call and its result in a thread. An item that does not fit a branch's budget is not
+    /// let in: the branch folds instead, so that none ever exceeds its budget.
+    pub(super) fn observe(&mut self, thread: Option<&Thread>, operation: &Operation) -> Result<(), Refusal> {
+        self.begin()?;
+        let thread = thread.cloned().unwrap_or_else(|| self.session.active.clone());
+        if let Some(id) = thread.branch().cloned() {
+            let branch = self.open_one(&id)?;
+            if operation.tokens > branch.budget_left_tokens() {
+                self.exhaust(&id, operation.tokens);
+                return Ok(());
+            }
+        }
+        self.push(Event::OperationSeen { thread: thread.clone(), operation: Box::new(operation.clone()) });
+        self.check_budget(&thread);
+        Ok(())
+    }
+
+    /// Warns at 80 % and folds at 100 %, after a thread has grown.
+    pub(super) fn check_budget(&mut self, thread: &Thread) {
+        let Some(branch) = thread.branch().and_then(|id| self.session.branches.get(id)) else { return };
+        if !branch.is_open() {
+            return;
+        }
+        let (id, used_tokens, budget_tokens) = (branch.id.clone(), branch.budget_used_tokens(), branch.budget_tokens);
+        let exhausted = branch.is_exhausted();
+        if !branch.warned && used_tokens * 100 >= budget_tokens * Branch::WARN_PERCENT {
+            self.push(Event::BudgetWarning { branch: id.clone(), used_tokens, budget_tokens });
+        }
+        if exhausted {
+            self.exhaust(&id, 0);
+        }
+    }
+
+    fn exhaust(&mut self, id: &BranchId, overrun_tokens: u64) {
+        let Some(branch) = self.session.branches.get(id) else { return };
+        let (used_tokens, budget_tokens) = (branch.used_tokens, branch.budget_tokens);
+        self.push(Event::BudgetExhausted { branch: id.clone(), used_tokens, overrun_tokens, budget_tokens });
+        self.end_cut_short(id, EndReason::BudgetExhausted);
+    }
+
+    /// Ends a branch that did not return by itself, and everything below it.
+    pub(super) fn end_cut_short(&mut self, id: &BranchId, reason: EndReason) {
+        self.end_below(id);
+        let Some(branch) = self.session.branches.get(id) else { return };
+        let result = partial_result(branch, reason);
+        self.end(id, reason, result);
+    }
+
+    /// Ends the open branches below one, deepest first, so that no ended branch ever has an open one
+    /// below it.
+    pub(super) fn end_below(&mut self, id: &BranchId) {
+        for below in self.session.open_below(id) {
+            let Some(branch) = self.session.branches.get(&below) else { continue };
+            let result = partial_result(branch, EndReason::ParentReturning);
+            self.end(&below, EndReason::ParentReturning, result);
+        }
+    }
+
+    /// Ends one branch. Its parent's thread grows by the result, unless the parent is ending too or
+    /// will never see it.
+    pub(super) fn end(&mut self, id: &BranchId, reason: EndReason, result: Scrubbed) {
+        let Some(branch) = self.session.branches.get(id) else { return };
+        let (generation, parent) = (branch.generation, branch.parent.clone());
+        let result_tokens = match reason {
+            EndReason::Returned | EndReason::ReportedFailure | EndReason::BudgetExhausted | EndReason::TimedOut => {
+                self.rules.counter.count(result.as_str())
+            }
+            EndReason::ParentReturning
+            | EndReason::SessionEnded
+            | EndReason::SessionEndTimeout
+            | EndReason::RolledBack => 0,
+        };
+        self.push(Event::BranchEnded { branch: id.clone(), generation, reason, result, result_tokens });
+        if result_tokens > 0 {
+            self.check_budget(&parent);
+        }
+    }
+
+    pub(super) fn tell(&mut self) {
+        if !self.session.untold.is_empty() {
+            self.push(Event::ParentsTold { branches: self.session.untold.clone() });
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Opening a branch: whether it may be, with what budget, and until when.
+
+use super::Open;
+use super::draft::Draft;
+use crate::event::Opening;
+use crate::{Allocation, ContextBound, Event, Refusal, Scrubbed, Thread};
+
+const RATE_WINDOW_MS: u64 = 60_000;
+
+impl Draft<'_> {
+    pub(super) fn open(&mut self, open: &Open) -> Result<(), Refusal> {
+        self.begin()?;
+        let parent = self.parent_of(open)?;
+        let depth = self.session.depth(&parent) + 1;
+        self.check_limits(open, depth)?;
+        let brief_tokens = self.brief_tokens(open);
+        let budget_tokens = self.allocate(&parent, open.budget_tokens, brief_tokens)?;
+        let limits = self.rules.limits;
+        let timeout_s = open.timeout_s.unwrap_or(limits.timeout_default_s).min(limits.timeout_max_s);
+
+        self.push(Event::BranchOpened(Box::new(Opening {
+            branch: open.id.clone(),
+            parent,
+            depth,
+            description: open.description.clone(),
+            prompt: open.prompt.clone(),
+            memories: Vec::new(),
+            brief_tokens,
+            budget_tokens,
+            allocation: limits.allocation,
+            timeout_ms: timeout_s * 1000,
+            claims: open.claims.clone(),
+        })));
+        self.push(Event::BranchActivated { branch: open.id.clone() });
+        self.check_budget(&Thread::Branch(open.id.clone()));
+        Ok(())
+    }
+
+    fn parent_of(&self, open: &Open) -> Result<Thread, Refusal> {
+        let parent = open.parent.clone().unwrap_or_else(|| self.session.active.clone());
+        if let Some(id) = parent.branch() {
+            let branch = self.known(id)?;
+            if !branch.is_open() {
+                return Err(Refusal::ParentNotActive { branch: id.clone(), status: branch.status });
+            }
+        }
+        Ok(parent)
+    }
+
+    fn check_limits(&self, open: &Open, depth: u32) -> Result<(), Refusal> {
+        let limits = self.rules.limits;
+        if depth > limits.depth_max {
+            return Err(Refusal::TooDeep { depth, depth_max: limits.depth_max });
+        }
+        let standing = self.session.open().count() as u64;
+        if standing >= limits.open_per_session_max {
+            return Err(Refusal::TooManyInSession { open: standing, open_max: limits.open_per_session_max });
+        }
+        let free_again_ms = open.rate_mark_ms.map_or(0, |mark_ms| mark_ms + RATE_WINDOW_MS);
+        if free_again_ms > self.now_ms {
+            return Err(Refusal::TooFast {
+                per_minute_max: limits.openings_per_minute_max,
+                retry_after_ms: free_again_ms - self.now_ms,
+            });
+        }
+        let current_tokens = self.session.total_tokens();
+        if limits.context_bound == ContextBound::Hard && current_tokens >= limits.context_limit_tokens {
+            return Err(Refusal::ContextLimit { current_tokens, limit_tokens: limits.context_limit_tokens });
+        }
+        Ok(())
+    }
+
+    fn brief_tokens(&self, open: &Open) -> u64 {
+        let prompt = open.prompt.as_ref().map_or("", Scrubbed::as_str);
+        self.rules.counter.count(open.description.as_str()) + self.rules.counter.count(prompt)
+    }
+
+    fn allocate(&self, parent: &Thread, wished_tokens: Option<u64>, brief_tokens: u64) -> Result<u64, Refusal> {
+        let limits = self.rules.limits;
+        let wished_tokens = wished_tokens.unwrap_or(limits.budget_default_tokens).min(limits.budget_max_tokens);
+        let lender = parent.branch().and_then(|id| self.session.branches.get(id));
+        let session_left_tokens =
+            limits.session_budget_tokens.map(|budget| self.session.budget_left_tokens(budget, limits.allocation));
+        let left_tokens = match (limits.allocation, lender) {
+            (Allocation::Pool, Some(branch)) => Some(branch.budget_left_tokens()),
+            (Allocation::Pool, None) | (Allocation::Independent, _) => session_left_tokens,
+        };
+        if left_tokens == Some(0) {
+            return Err(Refusal::BudgetGone);
+        }
+        let budget_tokens = left_tokens.map_or(wished_tokens, |left_tokens| wished_tokens.min(left_tokens));
+        if brief_tokens >= budget_tokens {
+            return Err(Refusal::BriefTooLarge { brief_tokens, budget_tokens });
+        }
+        Ok(budget_tokens)
+    }
+}

@@ -1,0 +1,49 @@
+//! Going back to a branch: it is open again as it was at its last turn, and what was opened since
+//! no longer counts. Nothing is erased.
+
+use super::draft::Draft;
+use crate::{Branch, BranchId, EndReason, Event, Refusal, Thread};
+
+impl Draft<'_> {
+    pub(super) fn roll_back(&mut self, to: &BranchId) -> Result<(), Refusal> {
+        self.begin()?;
+        let since = self.known(to)?.ordinal;
+        let mut later: Vec<(u64, u32, BranchId)> = self
+            .session
+            .branches
+            .values()
+            .filter(|branch| branch.ordinal > since && !branch.discarded)
+            .map(|branch| (branch.ordinal, branch.depth, branch.id.clone()))
+            .collect();
+        later.sort();
+        self.end_discarded(&later);
+
+        let path = self.session.path(&Thread::Branch(to.clone()));
+        let reopened: Vec<BranchId> = path
+            .iter()
+            .filter_map(|thread| thread.branch())
+            .filter(|id| !self.session.branches.get(id).is_some_and(Branch::is_open))
+            .cloned()
+            .collect();
+        let open = (self.session.open().count() + reopened.len()) as u64;
+        let open_max = self.rules.limits.open_per_session_max;
+        if open > open_max {
+            return Err(Refusal::TooManyInSession { open, open_max });
+        }
+        let discarded = later.into_iter().map(|(_, _, id)| id).collect();
+        self.push(Event::RolledBack { to: to.clone(), reopened, discarded });
+        Ok(())
+    }
+
+    fn end_discarded(&mut self, later: &[(u64, u32, BranchId)]) {
+        let mut open: Vec<(u32, u64, BranchId)> = later
+            .iter()
+            .filter(|(_, _, id)| self.session.branches.get(id).is_some_and(Branch::is_open))
+            .map(|(ordinal, depth, id)| (*depth, *ordinal, id.clone()))
+            .collect();
+        open.sort();
+        for (_, _, id) in open.into_iter().rev() {
+            self.end_cut_short(&id, EndReason::RolledBack);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What a branch has seen so far, kept small enough to stand in its record.
+//!
+//! A branch that runs out of budget or time still owes its parent an answer. It is put together
+//! mechanically from what is kept here: tools called, files touched, the last call and its result.
+//! All of it was scrubbed when it was first seen.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Branch, EndReason, Operation, Scrubbed};
+
+const TOOLS_MAX: usize = 12;
+const FILES_MAX: usize = 24;
+const FILE_CHARS_MAX: usize = 200;
+const CALL_CHARS_MAX: usize = 300;
+const RESULT_CHARS_MAX: usize = 600;
+
+/// How often a tool was called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolUse {
+    /// The tool.
+    pub tool: Scrubbed,
+    /// How often.
+    pub calls: u64,
+}
+
+/// What a branch has seen so far. Every list is bounded; what no longer fits is left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Findings {
+    /// Tools called, in the order of their first call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolUse>,
+    /// Files named in arguments, in the order of their first mention.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Scrubbed>,
+    /// The head of the last call's arguments.
+    #[serde(default, skip_serializing_if = "Scrubbed::is_empty")]
+    pub last_call: Scrubbed,
+    /// The head of the last result.
+    #[serde(default, skip_serializing_if = "Scrubbed::is_empty")]
+    pub last_result: Scrubbed,
+}
+
+impl Findings {
+    /// Takes note of one more call.
+    pub fn note(&mut self, operation: &Operation) {
+        let has_room = self.tools.len() < TOOLS_MAX;
+        match self.tools.iter_mut().find(|seen| seen.tool == operation.tool) {
+            Some(seen) => seen.calls += 1,
+            None if has_room => self.tools.push(ToolUse { tool: operation.tool.clone(), calls: 1 }),
+            None => {}
+        }
+        for file in files_named(&operation.arguments) {
+            if self.files.len() < FILES_MAX && !self.files.contains(&file) {
+                self.files.push(file);
+            }
+        }
+        self.last_call = operation.arguments.head_chars(CALL_CHARS_MAX);
+        self.last_result = operation.result.head_chars(RESULT_CHARS_MAX);
+    }
+}
+
+/// The files that a call's arguments name, under the names that tools commonly use for them.
+fn files_named(arguments: &Scrubbed) -> Vec<Scrubbed> {
+    const NAMES: [&str; 6] = ["path", "file_path", "file", "filename", "filePath", "notebook_path"];
+    let Ok(serde_json::Value::Object(arguments)) = serde_json::from_str(arguments.as_str()) else {
+        return Vec::new();
+    };
+    NAMES
+        .iter()
+        .filter_map(|name| arguments.get(*name)?.as_str())
+        .map(|file| Scrubbed::composed(file.to_owned()).head_chars(FILE_CHARS_MAX))
+        .collect()
+}
+
+/// The result of a branch that was cut short: what it had found so far.
+pub fn partial_result(branch: &Branch, reason: EndReason) -> Scrubbed {
+    let mut lines = vec![
+        format!("[Partial result: {}. The sub-task did not return by itself.]", reason.as_str()),
+        format!("Sub-task: {}", branch.description.as_str()),
+        format!(
+            "Used {} of {} tokens in {} calls.",
+            branch.budget_used_tokens(),
+            branch.budget_tokens,
+            branch.operations
+        ),
+    ];
+    let findings = &branch.findings;
+    if !findings.tools.is_empty() {
+        let tools: Vec<String> =
+            findings.tools.iter().map(|seen| format!("{} ×{}", seen.tool.as_str(), seen.calls)).collect();
+        lines.push(format!("Tools called: {}", tools.join(", ")));
+    }
+    if !findings.files.is_empty() {
+        let files: Vec<&str> = findings.files.iter().map(Scrubbed::as_str).collect();
+        lines.push(format!("Files touched: {}", files.join(", ")));
+    }
+    if !findings.last_call.is_empty() {
+        lines.push(format!("Last call: {}", findings.last_call.as_str()));
+    }
+    if !findings.last_result.is_empty() {
+        lines.push(format!("Last result: {}", findings.last_result.as_str()));
+    }
+    Scrubbed::composed(lines.join("\n"))
+}

@@ -1,0 +1,53 @@
+//! The bounds that decisions are held to. Every number comes from settings; none has a default here.
+
+use serde::{Deserialize, Serialize};
+
+/// What a branch's budget is taken from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Allocation {
+    /// Each branch has its own.
+    Independent,
+    /// A branch's budget is lent by its parent, and what is unused goes back.
+    Pool,
+}
+
+/// Whether a full context refuses new work or is only reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContextBound {
+    /// Reported in the context's health.
+    Soft,
+    /// New branches and new content are refused.
+    Hard,
+}
+
+/// The bounds of one instance. An instance is a database, not a process.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Budget of a branch that names none.
+    pub budget_default_tokens: u64,
+    /// Largest budget; a larger wish is capped.
+    pub budget_max_tokens: u64,
+    /// Time of a branch that names none.
+    pub timeout_default_s: u64,
+    /// Longest time; a longer wish is capped.
+    pub timeout_max_s: u64,
+    /// Deepest branch; the session itself is 0.
+    pub depth_max: u32,
+    /// Open branches in one session.
+    pub open_per_session_max: u64,
+    /// Open branches in the whole database.
+    pub open_per_instance_max: u64,
+    /// Openings in any 60 seconds of one session.
+    pub openings_per_minute_max: u64,
+    /// What a branch's budget is taken from.
+    pub allocation: Allocation,
+    /// Tokens that a whole session may use; `None` is no bound.
+    pub session_budget_tokens: Option<u64>,
+    /// The window that usage is measured against.
+    pub context_limit_tokens: u64,
+    /// What happens when the window is full.
+    pub context_bound: ContextBound,
+    /// How long ending a session may take.
+    pub session_end_ms: u64,
+}

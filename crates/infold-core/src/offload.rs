@@ -1,0 +1,93 @@
+//! Results that are too long for the context: what stands in their place, and how parts are read
+//! back. All positions are bytes, moved to the nearest character before them.
+
+use crate::{BlobId, Scrubbed};
+
+const PREVIEW_CHARS: usize = 200;
+
+/// What stands in place of a result that is kept elsewhere.
+pub fn reference(tool: &Scrubbed, content: &Scrubbed, id: &BlobId) -> Scrubbed {
+    let bytes = grouped(content.as_str().len());
+    let preview = content.head_chars(PREVIEW_CHARS);
+    Scrubbed::composed(format!(
+        "[Tool result stored — {bytes} bytes from \"{}\".\nFirst {PREVIEW_CHARS} chars: {}...]\n\
+         Use the \"read_result\" tool with ref_id=\"{id}\" to read specific portions.",
+        tool.as_str(),
+        preview.as_str().trim_end(),
+    ))
+}
+
+/// A number with a comma between each three digits.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A part of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The part.
+    pub content: String,
+    /// Where it begins.
+    pub offset: usize,
+    /// Where to go on, if there is more.
+    pub next_offset: Option<usize>,
+}
+
+/// The part of a text that begins at `offset` and has at most `limit` bytes, but at least one
+/// character, so that reading page by page always comes to an end.
+pub fn page(text: &str, offset: usize, limit: usize) -> Page {
+    let start = text.floor_char_boundary(offset.min(text.len()));
+    let mut end = text.floor_char_boundary((start + limit).min(text.len()));
+    if end <= start && start < text.len() {
+        end = text.ceil_char_boundary(start + 1);
+    }
+    Page { content: text[start..end].to_owned(), offset: start, next_offset: (end < text.len()).then_some(end) }
+}
+
+/// Lines `first` to `last` of a text, counted from 1, each with its number, within `limit` bytes.
+pub fn lines(text: &str, first: usize, last: usize, limit: usize) -> Page {
+    let wanted = text.lines().enumerate().skip(first.max(1) - 1).take((last + 1).saturating_sub(first.max(1)));
+    numbered(wanted.map(|(at, line)| (at + 1, line, ':')), limit)
+}
+
+/// Lines that match, each with its number and `context` lines around it, within `limit` bytes.
+pub fn matches(text: &str, pattern: &regex::Regex, context: usize, limit: usize) -> Page {
+    let all: Vec<&str> = text.lines().collect();
+    let mut shown = std::collections::BTreeMap::new();
+    for (at, line) in all.iter().enumerate() {
+        if pattern.is_match(line) {
+            for near in at.saturating_sub(context)..=(at + context).min(all.len() - 1) {
+                shown.entry(near).or_insert('-');
+            }
+            shown.insert(at, ':');
+        }
+    }
+    numbered(shown.into_iter().map(|(at, mark)| (at + 1, all[at], mark)), limit)
+}
+
+fn numbered<'a>(lines: impl Iterator<Item = (usize, &'a str, char)>, limit: usize) -> Page {
+    let mut content = String::new();
+    let mut first = None;
+    for (number, line, mark) in lines {
+        let start = *first.get_or_insert(number);
+        let text = format!("{number}{mark}{line}\n");
+        if content.len() + text.len() > limit {
+            let room = limit.saturating_sub(content.len());
+            content.push_str(&text[..text.floor_char_boundary(room)]);
+            return Page { content, offset: start, next_offset: Some(number) };
+        }
+        content.push_str(&text);
+    }
+    Page { content, offset: first.unwrap_or(0), next_offset: None }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,45 @@
+//! Pages, lines and matches.
+
+use super::*;
+
+#[test]
+fn pages_add_up_to_the_text_and_never_cut_a_character() {
+    let text = "añb漢c🦀d".repeat(7);
+    for limit in 1..9 {
+        let (mut at, mut read) = (0, String::new());
+        loop {
+            let page = page(&text, at, limit);
+            read.push_str(&page.content);
+            match page.next_offset {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+        assert_eq!(read, text, "limit {limit}");
+    }
+}
+
+#[test]
+fn a_page_past_the_end_is_empty() {
+    assert_eq!(page("abc", 10, 5), Page { content: String::new(), offset: 3, next_offset: None });
+}
+
+#[test]
+fn lines_carry_their_numbers_and_stop_at_the_limit() {
+    assert_eq!(lines("a\nb\nc\nd", 2, 3, 100).content, "2:b\n3:c\n");
+    let cut = lines(&"x".repeat(50), 1, 1, 10);
+    assert_eq!((cut.content.len(), cut.next_offset), (10, Some(1)));
+    assert_eq!(lines("a", 5, 2, 100).content, "");
+}
+
+#[test]
+fn matches_show_their_surroundings_once() {
+    let pattern = regex::Regex::new("b|c").unwrap();
+    assert_eq!(matches("a\nb\nc\nd\ne", &pattern, 1, 100).content, "1-a\n2:b\n3:c\n4-d\n");
+    assert_eq!(matches("", &pattern, 1, 100).content, "");
+}
+
+#[test]
+fn numbers_are_grouped() {
+    assert_eq!([grouped(7), grouped(1234), grouped(1_234_567)], ["7", "1,234", "1,234,567"]);
+}

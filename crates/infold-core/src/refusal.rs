@@ -1,0 +1,168 @@
+//! Why a command was refused. Each variant is something the caller can put right, and says how.
+
+use crate::{BranchId, SessionId, Status};
+
+/// Why a command was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// An argument breaks its rule.
+    #[error("{field} {problem}")]
+    Invalid {
+        /// The argument's name.
+        field: &'static str,
+        /// What is wrong with it and what would be right.
+        problem: String,
+    },
+    /// No such session for this caller. Somebody else's gives the same answer.
+    #[error("Session not found: {session}")]
+    SessionNotFound {
+        /// What the caller named.
+        session: String,
+    },
+    /// The session has ended or lapsed.
+    #[error("Session {session} is over: start another by using a new session_id")]
+    SessionOver {
+        /// The session.
+        session: SessionId,
+    },
+    /// No such branch for this caller. Somebody else's gives the same answer.
+    #[error("Branch not found: {branch}")]
+    BranchNotFound {
+        /// What the caller named.
+        branch: String,
+    },
+    /// There is no open branch that the call could mean.
+    #[error("No active branch in session {session}: open one first, or name a branch_id")]
+    NothingActive {
+        /// The session.
+        session: SessionId,
+    },
+    /// The branch has ended already.
+    #[error("Cannot fold branch: branch is not active")]
+    NotActive {
+        /// The branch.
+        branch: BranchId,
+        /// How it ended.
+        status: Status,
+        /// What it gave its parent.
+        result: Option<String>,
+    },
+    /// The parent that was named has ended already.
+    #[error("Parent branch {branch} is not active: open under \"main\" or an active branch")]
+    ParentNotActive {
+        /// The parent.
+        branch: BranchId,
+        /// How it ended.
+        status: Status,
+    },
+    /// The branch would lie too deep.
+    #[error("Branch would be {depth} deep, the limit is {depth_max}: fold one first")]
+    TooDeep {
+        /// How deep it would lie.
+        depth: u32,
+        /// How deep it may.
+        depth_max: u32,
+    },
+    /// The session has its share of open branches.
+    #[error("Session has {open} open branches, the limit is {open_max}: fold one first")]
+    TooManyInSession {
+        /// How many are open.
+        open: u64,
+        /// How many may be.
+        open_max: u64,
+    },
+    /// The database has its share of open branches.
+    #[error("This instance has {open_max} open branches, which is its limit: try again when some have folded")]
+    TooManyInInstance {
+        /// How many may be open.
+        open_max: u64,
+    },
+    /// Branches are being opened too quickly.
+    #[error("More than {per_minute_max} branches a minute in this session: try again in {} s", retry_after_ms.div_ceil(1000))]
+    TooFast {
+        /// How many a minute may be opened.
+        per_minute_max: u64,
+        /// When the next one may be.
+        retry_after_ms: u64,
+    },
+    /// The brief alone would use the budget up.
+    #[error(
+        "The description and prompt alone take {brief_tokens} of {budget_tokens} tokens: raise the budget or shorten them"
+    )]
+    BriefTooLarge {
+        /// Tokens of description and prompt.
+        brief_tokens: u64,
+        /// The branch's budget.
+        budget_tokens: u64,
+    },
+    /// Whoever lends the budget has none left.
+    #[error("No budget is left to open a branch with: fold branches or end the session")]
+    BudgetGone,
+    /// The context is full, and the limit is a hard one.
+    #[error("Context limit exceeded: {current_tokens}/{limit_tokens} tokens")]
+    ContextLimit {
+        /// Tokens in the context.
+        current_tokens: u64,
+        /// Tokens that fit.
+        limit_tokens: u64,
+    },
+    /// The same key came with another request.
+    #[error("idempotency_key {key} was used for a different call: use a new key for each new call")]
+    KeyReused {
+        /// The key.
+        key: String,
+    },
+    /// No such stored result for this caller and thread.
+    #[error("Result not found: {ref_id}")]
+    ResultNotFound {
+        /// What the caller named.
+        ref_id: String,
+    },
+    /// The caller took the request back before it was done.
+    #[error("Cancelled by the caller: what was done so far stays done")]
+    Cancelled,
+}
+
+impl Refusal {
+    /// A word that programs can match on.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Invalid { .. } => "invalid_input",
+            Self::SessionNotFound { .. } => "session_not_found",
+            Self::SessionOver { .. } => "session_over",
+            Self::BranchNotFound { .. } => "branch_not_found",
+            Self::NothingActive { .. } => "no_active_branch",
+            Self::NotActive { .. } => "branch_not_active",
+            Self::ParentNotActive { .. } => "parent_not_active",
+            Self::TooDeep { .. } => "max_depth_exceeded",
+            Self::TooManyInSession { .. } => "session_limit_exceeded",
+            Self::TooManyInInstance { .. } => "instance_limit_exceeded",
+            Self::TooFast { .. } => "rate_limit_exceeded",
+            Self::BriefTooLarge { .. } => "brief_too_large",
+            Self::BudgetGone => "budget_exhausted",
+            Self::ContextLimit { .. } => "context_limit_exceeded",
+            Self::KeyReused { .. } => "idempotency_key_reused",
+            Self::ResultNotFound { .. } => "result_not_found",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The HTTP status that says the same.
+    pub fn http_status(&self) -> u16 {
+        match self {
+            Self::Invalid { .. } | Self::TooDeep { .. } | Self::BriefTooLarge { .. } => 400,
+            Self::SessionNotFound { .. }
+            | Self::BranchNotFound { .. }
+            | Self::NothingActive { .. }
+            | Self::ResultNotFound { .. } => 404,
+            Self::SessionOver { .. }
+            | Self::NotActive { .. }
+            | Self::ParentNotActive { .. }
+            | Self::BudgetGone
+            | Self::ContextLimit { .. }
+            | Self::KeyReused { .. }
+            | Self::Cancelled => 409,
+            Self::TooManyInSession { .. } | Self::TooManyInInstance { .. } | Self::TooFast { .. } => 429,
+        }
+    }
+}

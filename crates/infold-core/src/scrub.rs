@@ -1,0 +1,153 @@
+//! Takes secrets out of text, and is the only way to make [`Scrubbed`] text.
+//!
+//! A secret becomes a placeholder that says what kind it was and, by a keyed hash, which one, so that
+//! a reader can tell two secrets apart and recognise one that comes again. What leaves a branch or
+//! reaches the disk is typed `Scrubbed`, so whatever forgets to scrub does not compile.
+//!
+//! Invariants:
+//! - Scrubbing fails closed. Text that cannot be scrubbed whole is an error, never a part.
+//! - Scrubbing what was scrubbed changes nothing, and no placeholder is ever matched into.
+//!
+//! Time limits and panics are the engine's to watch: nothing here knows a clock.
+
+mod engine;
+mod look;
+mod placeholder;
+mod private_key;
+mod rules;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+pub use text::Scrubbed;
+
+/// The longest text that a scrubber takes when nobody told it a bound.
+const BYTES_MAX_UNTOLD: usize = 16 << 20;
+
+/// How often a text is gone over. Taking a secret out can bring another to light, because what
+/// stood glued to the first now stands alone. One more round settles real text; text that takes
+/// more than this was made to waste our time.
+const ROUNDS_MAX: usize = 8;
+
+/// Why a text could not be scrubbed. Nothing of the text may be used then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ScrubError {
+    /// The text is longer than the scrubber takes.
+    #[error(
+        "text of {bytes} bytes is too long to scrub, the limit is {bytes_max}: send less, or raise scrub.max_bytes"
+    )]
+    TooLarge {
+        /// Length of the text.
+        bytes: usize,
+        /// Longest text allowed.
+        bytes_max: usize,
+    },
+    /// The text uncovered new secrets each time some were taken out.
+    #[error("text still uncovered secrets after {rounds_max} rounds of scrubbing: send it in smaller parts")]
+    Unsettled {
+        /// Rounds allowed.
+        rounds_max: usize,
+    },
+    /// Scrubbing did not end in time.
+    #[error("scrubbing took longer than {timeout_ms} ms: send less text, or raise scrub.timeout_ms")]
+    Stalled {
+        /// Time allowed.
+        timeout_ms: u64,
+    },
+    /// The scrubber broke down.
+    #[error("the scrubber broke down on this text, nothing was kept: send it in another form, and report it")]
+    Panicked,
+    /// There is no scrubber, or one of its rules is unusable.
+    #[error("no working scrubber, so nothing can be taken: restart infold, and report it if that does not help")]
+    Missing,
+}
+
+/// Takes secrets out of text. Cheap to make and to clone: rules are compiled when first needed, once
+/// for all scrubbers.
+#[derive(Clone)]
+pub struct Scrubber {
+    key: [u8; 32],
+    bytes_max: usize,
+}
+
+impl Scrubber {
+    /// A scrubber whose placeholders are stable for `key`: the same secret always gets the same
+    /// one, and nobody without the key can tell from it what the secret was.
+    pub fn new(key: [u8; 32]) -> Self {
+        Self { key, bytes_max: BYTES_MAX_UNTOLD }
+    }
+
+    /// The same scrubber with another bound on the length of a text.
+    #[must_use]
+    pub fn with_max_bytes(self, bytes_max: usize) -> Self {
+        Self { bytes_max, ..self }
+    }
+
+    /// Takes every secret out of `text`.
+    ///
+    /// # Errors
+    ///
+    /// Where any of it could not be scrubbed. Nothing may then be used, not even a part.
+    pub fn scrub(&self, text: &str) -> Result<Scrubbed, ScrubError> {
+        if text.len() > self.bytes_max {
+            return Err(ScrubError::TooLarge { bytes: text.len(), bytes_max: self.bytes_max });
+        }
+        let mut text = text.to_owned();
+        let mut secrets = 0;
+        for _ in 0..ROUNDS_MAX {
+            match self.round(&text)? {
+                Round::Clean => return Ok(Scrubbed::made(text, secrets)),
+                Round::Replaced { text: next, secrets: found } => {
+                    text = next;
+                    secrets += found;
+                }
+            }
+        }
+        Err(ScrubError::Unsettled { rounds_max: ROUNDS_MAX })
+    }
+
+    /// Goes over a text once. What stands between placeholders is looked at piece by piece, so
+    /// that nothing can match into or across one.
+    fn round(&self, text: &str) -> Result<Round, ScrubError> {
+        let mut scrubbed = String::with_capacity(text.len());
+        let mut secrets = 0;
+        let mut done = 0;
+        for standing in placeholder::find_all(text) {
+            secrets += self.replace(&text[done..standing.start], &mut scrubbed)?;
+            scrubbed.push_str(&text[standing.clone()]);
+            done = standing.end;
+        }
+        secrets += self.replace(&text[done..], &mut scrubbed)?;
+        Ok(if secrets == 0 { Round::Clean } else { Round::Replaced { text: scrubbed, secrets } })
+    }
+
+    /// Writes `text` to `scrubbed` with placeholders for its secrets. Returns how many there were.
+    fn replace(&self, text: &str, scrubbed: &mut String) -> Result<u32, ScrubError> {
+        let mut secrets = 0;
+        let mut done = 0;
+        for secret in engine::find(text)? {
+            scrubbed.push_str(&text[done..secret.span.start]);
+            placeholder::write(&self.key, secret.rule, &text[secret.span.clone()], scrubbed);
+            secrets += 1;
+            done = secret.span.end;
+        }
+        scrubbed.push_str(&text[done..]);
+        Ok(secrets)
+    }
+}
+
+/// What one round led to.
+enum Round {
+    Clean,
+    Replaced { text: String, secrets: u32 },
+}
+
+impl fmt::Debug for Scrubber {
+    /// Leaves the key out, so that it does not end in a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scrubber").field("bytes_max", &self.bytes_max).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,153 @@
+//! Whether a string looks like a secret: what a pattern cannot say.
+//!
+//! Patterns find where a secret would stand. Names of variables, paths, examples and masks stand
+//! there too, and masking those would take from the reader what it came for.
+
+/// What a rule asks of a match beyond its pattern and its entropy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// Nothing: the pattern says it all.
+    Any,
+    /// Made by a machine: letters, cases and digits alternate as no word does.
+    Random,
+    /// Chosen by a person: a letter, and a digit or a sign that names and words do not have.
+    Password,
+    /// Anything but what documents put there, such as `password`.
+    Chosen,
+}
+
+impl Look {
+    /// Whether `secret` looks like it.
+    pub(super) fn fits(self, secret: &[u8]) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Random => is_random(secret),
+            Self::Password => is_chosen(secret) && is_password(secret),
+            Self::Chosen => is_chosen(secret),
+        }
+    }
+}
+
+/// Words that stand in examples and never in a secret, in lower case.
+const STOP_WORDS: [&str; 20] = [
+    "example",
+    "xxxxx",
+    "placeholder",
+    "changeme",
+    "change_me",
+    "change-me",
+    "redacted",
+    "your_",
+    "your-",
+    "yourpass",
+    "yourtoken",
+    "_here",
+    "dummy",
+    "process.env",
+    "getenv",
+    "${",
+    "{{",
+    "*****",
+    "..",
+    "tokenhere",
+];
+
+/// Values that documents put where a secret goes, in lower case.
+const STOP_VALUES: [&str; 26] = [
+    "password",
+    "passwd",
+    "pass",
+    "pwd",
+    "secret",
+    "token",
+    "test",
+    "user",
+    "username",
+    "apikey",
+    "api_key",
+    "key",
+    "null",
+    "none",
+    "undefined",
+    "true",
+    "false",
+    "yyy",
+    "xxx",
+    "pass123",
+    "password1",
+    "password123",
+    "test123",
+    "test1234",
+    "foobar",
+    "empty",
+];
+
+/// Whether a match is an example or a mask.
+pub(super) fn is_example(secret: &[u8]) -> bool {
+    let lower = secret.to_ascii_lowercase();
+    STOP_WORDS.iter().any(|word| contains(&lower, word.as_bytes()))
+}
+
+/// Whether `needle` occurs in `text`.
+pub(super) fn contains(text: &[u8], needle: &[u8]) -> bool {
+    text.windows(needle.len()).any(|window| window == needle)
+}
+
+/// Shannon entropy in bits for each byte: 0 for one byte repeated, near 4 for hex, near 6 for base64.
+pub(super) fn entropy_bits(secret: &[u8]) -> f32 {
+    let mut counts = [0_u32; 256];
+    for &byte in secret {
+        counts[usize::from(byte)] += 1;
+    }
+    let total = secret.len() as f32;
+    counts
+        .into_iter()
+        .filter(|&count| count > 0)
+        .map(|count| count as f32 / total)
+        .map(|share| -share * share.log2())
+        .sum()
+}
+
+/// Whether kinds of characters alternate as often as chance would have them. Words, paths and camel
+/// case change kind rarely: a capital before a small letter is no change here.
+fn is_random(secret: &[u8]) -> bool {
+    const BYTES_PER_CHANGE_MAX: usize = 8;
+    const CHANGES_MIN: usize = 3;
+    let changes = secret.windows(2).filter(|pair| is_change(pair[0], pair[1])).count();
+    let has_digit = secret.iter().any(u8::is_ascii_digit);
+    let has_letter = secret.iter().any(u8::is_ascii_alphabetic);
+    has_digit
+        && has_letter
+        && changes >= CHANGES_MIN
+        && changes * BYTES_PER_CHANGE_MAX >= secret.len()
+        && !is_assignment(secret)
+}
+
+/// Whether this is a name with its value, such as `mode=a1b2`, and so belongs to another name.
+fn is_assignment(secret: &[u8]) -> bool {
+    let name = secret.split(|&byte| byte == b'=').next().unwrap_or_default();
+    name.len() < secret.len() && name.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
+}
+
+/// Whether two neighbours are of different kinds.
+fn is_change(before: u8, after: u8) -> bool {
+    let digit = before.is_ascii_digit() != after.is_ascii_digit();
+    let case = before.is_ascii_lowercase() && after.is_ascii_uppercase();
+    (before.is_ascii_alphanumeric() && after.is_ascii_alphanumeric()) && (digit || case)
+}
+
+/// Whether this is more than what documents put where a password goes: `password`, `$PASSWORD`, `<…>`.
+fn is_chosen(secret: &[u8]) -> bool {
+    const REFERENCE_STARTS: &[u8] = b"$#<{%/.([&@*-";
+    let lower = secret.to_ascii_lowercase();
+    !secret.first().is_some_and(|first| REFERENCE_STARTS.contains(first))
+        && !STOP_VALUES.iter().any(|value| value.as_bytes() == lower)
+}
+
+/// Whether this is no word, name, path or selector.
+fn is_password(secret: &[u8]) -> bool {
+    let has_letter = secret.iter().any(u8::is_ascii_alphabetic);
+    let has_more = secret.iter().any(|byte| byte.is_ascii_digit() || b"!@#$%^&*?~+=".contains(byte));
+    let is_name = contains(secret, b"://") || contains(&secret.to_ascii_lowercase(), b"passw");
+    has_letter && has_more && !is_name
+}

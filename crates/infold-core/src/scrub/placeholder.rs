@@ -1,0 +1,38 @@
+//! Placeholders: what stands where a secret stood, such as `[SECRET:github-pat:7f3a2c]`.
+//!
+//! A placeholder is recognised only with the id of a rule that exists and exactly six hex digits, so
+//! that nothing else can pass as one and hide from scrubbing.
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use super::rules;
+
+const OPENING: &str = "[SECRET:";
+const HASH_DIGITS: usize = 6;
+
+/// Appends the placeholder of `secret`. The hash is keyed: without the key it tells nothing of the
+/// secret, with it the same secret is the same placeholder everywhere.
+pub(super) fn write(key: &[u8; 32], rule: &str, secret: &str, text: &mut String) {
+    let hash = blake3::keyed_hash(key, secret.as_bytes()).to_hex();
+    // Writing to a string cannot fail.
+    let _ = write!(text, "{OPENING}{rule}:{}]", &hash[..HASH_DIGITS]);
+}
+
+/// Where placeholders stand in a text, in order.
+pub(super) fn find_all(text: &str) -> impl Iterator<Item = Range<usize>> {
+    text.match_indices(OPENING).filter_map(|(start, _)| Some(start..start + length(&text[start..])?))
+}
+
+/// The length of the placeholder that `text` starts with, if it does. Looks no further than a
+/// placeholder reaches, so that a text full of openings costs no more than another.
+fn length(text: &str) -> Option<usize> {
+    let body = text.as_bytes().get(OPENING.len()..)?;
+    let rule_end = body.iter().take(rules::ID_BYTES_MAX + 1).position(|&byte| byte == b':')?;
+    let (rule, rest) = body.split_at(rule_end);
+    let hash = rest.get(1..1 + HASH_DIGITS)?;
+
+    let is_hex = hash.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+    let is_closed = rest.get(1 + HASH_DIGITS) == Some(&b']');
+    (is_hex && is_closed && rules::is_id(rule)).then_some(OPENING.len() + rule_end + 1 + HASH_DIGITS + 1)
+}

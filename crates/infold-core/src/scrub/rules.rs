@@ -1,0 +1,144 @@
+//! The rules: which strings are secrets, by the public facts of each token's form.
+//!
+//! A rule names its keywords, without one of which it is not looked at; a pattern; and the least
+//! entropy of a match. The secret is the pattern's last group, or all of it where it has none. Lengths
+//! are lower bounds where a token's form allows it, so that a longer token is masked whole.
+//!
+//! The tables go from specific to general: where two rules find the same span, the earlier names it.
+
+mod ai;
+mod cloud;
+mod code;
+mod general;
+mod services;
+
+use super::look::{self, Look};
+use super::private_key;
+
+/// The longest id of a rule.
+pub(super) const ID_BYTES_MAX: usize = 40;
+
+/// One kind of secret.
+#[derive(Debug)]
+pub(super) struct Rule {
+    pub(super) id: &'static str,
+    pub(super) keywords: &'static [&'static str],
+    pub(super) form: Form,
+    pattern: &'static str,
+    look: Look,
+    entropy_min_bits: f32,
+}
+
+/// Where a pattern applies.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Form {
+    /// Anywhere: the token's own prefix says what it is.
+    Anywhere,
+    /// Where it stands alone, because its form might occur inside something longer.
+    Word,
+    /// Where it is assigned to a name of this pattern.
+    Named(&'static str),
+    /// A private key in armour.
+    PrivateKey,
+}
+
+/// What may stand before a word: anything but a letter or digit, or an escape that ends in one.
+const LEFT: &str = r"(?:^|[^0-9A-Za-z]|\\[nrt]|%[0-9A-Fa-f]{2})";
+/// What may stand after a word.
+const RIGHT: &str = r"(?:$|[^0-9A-Za-z])";
+
+/// What stands between a name and its value in code, settings, JSON (also inside a JSON string), XML
+/// and command lines: a closing quote, a type, an operator, an opening quote. One quote only, lest an
+/// empty value be taken for the start of one.
+const ASSIGNMENT: &str = concat!(
+    r#"(?:["'`\\\])]{0,4}(?:[ \t]{1,4}string)?(?::[ \t]{0,4}&?(?:'static )?(?:String|string|str))?"#,
+    r#"[ \t]{0,20}(?:=>|:=|\?=|\.=|\|\||===?|!==?|[=:,])(?:[ \t]{0,20}|\s{0,40}(?:\\{0,3}["'`]|'\\?"))"#,
+    r#"|>\s{0,40}|["'][ \t]{1,4}value=|[ \t]{1,4}["'])(?:\\{0,3}["'`]|'\\?")?"#,
+);
+
+/// Names that say that the value is no secret, in lower case.
+const OPEN_NAMES: [&str; 10] =
+    ["public", "csrf", "xsrf", "page", "next", "continu", "sync", "cancel", "pubkey", "placeholder"];
+
+impl Rule {
+    /// The pattern with what its form puts around it.
+    pub(super) fn whole_pattern(&self) -> String {
+        let Self { pattern, .. } = self;
+        match self.form {
+            Form::Anywhere => pattern.to_string(),
+            Form::Word => format!("{LEFT}({pattern}){RIGHT}"),
+            Form::Named(names) => format!("(?:{names}){ASSIGNMENT}(?:{pattern})"),
+            Form::PrivateKey => private_key::PATTERN.to_owned(),
+        }
+    }
+
+    /// Whether a match is a secret, given what the pattern matched before it.
+    pub(super) fn accepts(&self, before: &[u8], secret: &[u8]) -> bool {
+        look::entropy_bits(secret) >= self.entropy_min_bits
+            && !look::is_example(secret)
+            && self.look.fits(secret)
+            && !(matches!(self.form, Form::Named(_)) && is_open_name(before))
+    }
+
+    /// The same rule, with one more thing asked of a match.
+    const fn looking(self, look: Look) -> Self {
+        Self { look, ..self }
+    }
+}
+
+/// Whether a name says that its value may be seen.
+fn is_open_name(name: &[u8]) -> bool {
+    let name = name.to_ascii_lowercase();
+    OPEN_NAMES.iter().any(|open| look::contains(&name, open.as_bytes()))
+}
+
+/// A token that its prefix gives away wherever it stands.
+const fn token(
+    id: &'static str,
+    keywords: &'static [&'static str],
+    pattern: &'static str,
+    entropy_min_bits: f32,
+) -> Rule {
+    Rule { id, keywords, form: Form::Anywhere, pattern, look: Look::Any, entropy_min_bits }
+}
+
+/// A token that counts only where it stands alone.
+const fn word(
+    id: &'static str,
+    keywords: &'static [&'static str],
+    pattern: &'static str,
+    entropy_min_bits: f32,
+) -> Rule {
+    Rule { id, keywords, form: Form::Word, pattern, look: Look::Any, entropy_min_bits }
+}
+
+/// A value that only its name gives away.
+const fn named(
+    id: &'static str,
+    keywords: &'static [&'static str],
+    names: &'static str,
+    pattern: &'static str,
+    entropy_min_bits: f32,
+) -> Rule {
+    Rule { id, keywords, form: Form::Named(names), pattern, look: Look::Any, entropy_min_bits }
+}
+
+/// Private keys, which are more than a pattern.
+static PRIVATE_KEY: [Rule; 1] = [Rule {
+    id: "private-key",
+    keywords: &["PRIVATE KEY"],
+    form: Form::PrivateKey,
+    pattern: private_key::PATTERN,
+    look: Look::Any,
+    entropy_min_bits: 0.0,
+}];
+
+/// Every rule, from specific to general.
+pub(super) fn all() -> impl Iterator<Item = &'static Rule> {
+    [&PRIVATE_KEY[..], code::RULES, cloud::RULES, ai::RULES, services::RULES, general::RULES].into_iter().flatten()
+}
+
+/// Whether a rule has this id.
+pub(super) fn is_id(id: &[u8]) -> bool {
+    all().any(|rule| rule.id.as_bytes() == id)
+}

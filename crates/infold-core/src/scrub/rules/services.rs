@@ -1,0 +1,126 @@
+//! Tokens of messaging, mail, payment, shops, maps and social services.
+
+use super::{Rule, named, token, word};
+
+pub(super) static RULES: &[Rule] = &[
+    // Messaging
+    token(
+        "slack-token",
+        &["xoxa-", "xoxb-", "xoxe", "xoxo-", "xoxp-", "xoxr-", "xoxs-"],
+        r"xox[abeoprs](?:\.xox[bp])?-[0-9A-Za-z-]{20,}",
+        2.8,
+    ),
+    token("slack-app-token", &["xapp-"], r"xapp-[0-9A-Za-z/-]{24,}", 3.0),
+    token(
+        "slack-webhook",
+        &["hooks.slack.com"],
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/([0-9A-Za-z+/]{40,})",
+        3.0,
+    ),
+    token(
+        "discord-webhook",
+        &["/webhooks/"],
+        r"discord(?:app)?\.com/api/webhooks/([0-9]{17,20}/[0-9A-Za-z_-]{60,})",
+        3.0,
+    ),
+    word(
+        "discord-token",
+        &["discord", "bot", "token"],
+        r"[MNO][0-9A-Za-z_-]{23,27}\.[0-9A-Za-z_-]{6}\.[0-9A-Za-z_-]{27,38}",
+        4.0,
+    ),
+    named(
+        "discord-client-secret",
+        &["discord"],
+        r"(?i:discord)[0-9A-Za-z_.-]{0,24}",
+        r"([0-9A-Fa-f]{64}|[0-9A-Za-z_-]{32})(?:$|[^0-9A-Za-z_-])",
+        3.0,
+    ),
+    token("teams-webhook", &["office.com/webhook"], r"office\.com/webhook(?:b2)?/([0-9A-Za-z@/-]{80,})", 3.0),
+    word("telegram-bot-token", &[":AA"], r"[0-9]{8,10}:AA[0-9A-Za-z_-]{32,35}", 3.5),
+    word("twilio-key", &["SK"], r"SK[0-9a-f]{32}", 3.0),
+    named(
+        "twilio-auth-token",
+        &["twilio"],
+        r"(?i:twilio)[0-9A-Za-z_.-]{0,24}",
+        r"([0-9a-f]{32}|[0-9A-Za-z]{32})(?:$|[^0-9A-Za-z])",
+        3.0,
+    ),
+    // Mail
+    word("sendgrid-key", &["SG."], r"SG\.[0-9A-Za-z=_-]{16,}\.[0-9A-Za-z=_-]{16,}|SG\.[0-9a-z=_.-]{66}", 3.5),
+    word("mailgun-key", &["key-"], r"(?:pub)?key-[0-9a-f]{32}", 3.0),
+    word("mailgun-signing-key", &["mailgun"], r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}", 3.0),
+    word("mailchimp-key", &["-us"], r"[0-9a-f]{32}-us[0-9]{1,2}", 3.0),
+    token("brevo-key", &["xkeysib-"], r"xkeysib-[0-9a-f]{64}-[0-9A-Za-z]{16,}", 3.0),
+    named(
+        "postmark-token",
+        &["postmark"],
+        r"(?i:postmark)[0-9A-Za-z_-]{0,24}",
+        r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})",
+        3.0,
+    ),
+    // Payment and shops
+    word(
+        "stripe-key",
+        &["sk_live_", "sk_test_", "sk_prod_", "rk_live_", "rk_test_", "rk_prod_"],
+        r"[sr]k_(?:live|test|prod)_[0-9A-Za-z]{10,}",
+        3.0,
+    ),
+    token("stripe-webhook-secret", &["whsec_"], r"whsec_[0-9A-Za-z+/]{32,}={0,2}", 3.5),
+    token("square-token", &["sq0"], r"sq0[a-z]{3}-[0-9A-Za-z_-]{22,}", 3.0),
+    word("square-access-token", &["EAAA"], r"EAAA[0-9A-Za-z_-]{60}", 3.5),
+    token("shopify-token", &["shpat_", "shpca_", "shppa_", "shpss_"], r"shp(?:at|ca|pa|ss)_[0-9A-Fa-f]{32,}", 3.0),
+    word(
+        "plaid-token",
+        &["access-sandbox-", "access-development-", "access-production-"],
+        r"access-(?:sandbox|development|production)-[0-9a-f]{8}-[0-9a-f-]{27}",
+        3.0,
+    ),
+    token(
+        "braintree-token",
+        &["access_token$"],
+        r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}",
+        3.0,
+    ),
+    word("easypost-key", &["EZAK", "EZTK"], r"EZ[AT]K[0-9A-Za-z]{54}", 3.5),
+    token("duffel-token", &["duffel_"], r"duffel_(?:test|live)_[0-9A-Za-z_=-]{43,}", 3.0),
+    token("shippo-token", &["shippo_"], r"shippo_(?:live|test)_[0-9A-Fa-f]{40,}", 3.0),
+    token("flutterwave-key", &["FLWSECK", "FLWPUBK"], r"FLW(?:SEC|PUB)K(?:_TEST)?-[0-9a-h]{12,}(?:-X)?", 3.0),
+    named(
+        "gocardless-token",
+        &["gocardless"],
+        r"(?i:gocardless)[0-9A-Za-z_.-]{0,24}",
+        r"((?:live|sandbox)_[0-9A-Za-z_=-]{40,})",
+        3.0,
+    ),
+    named("lob-key", &["lob"], r"(?i:lob)[0-9A-Za-z_.-]{0,24}", r"((?:live|test)_(?:pub_)?[0-9a-f]{31,35})", 3.0),
+    // Files, maps, forms
+    word("dropbox-token", &["sl."], r"sl\.[0-9A-Za-z_=-]{130,}", 3.5),
+    word("airtable-token", &["pat"], r"pat[0-9A-Za-z]{14}\.[0-9a-f]{64}", 3.0),
+    word("notion-token", &["ntn_", "secret_"], r"ntn_[0-9]{11}[0-9A-Za-z]{32,35}|secret_[0-9A-Za-z]{43}", 3.5),
+    token("typeform-token", &["tfp_"], r"tfp_[0-9A-Za-z_=.-]{40,}", 3.0),
+    word(
+        "mapbox-token",
+        &["pk.", "sk.", "tk."],
+        r"[pst]k\.eyJ[0-9A-Za-z_-]{20,}\.[0-9A-Za-z_-]{20,}|pk\.[0-9a-z]{60}\.[0-9a-z]{22}",
+        3.5,
+    ),
+    token("frameio-token", &["fio-u-"], r"fio-u-[0-9A-Za-z_=-]{64,}", 3.0),
+    word("adafruit-key", &["aio_"], r"aio_[0-9A-Za-z]{28}", 3.5),
+    word("adobe-secret", &["p8e-"], r"p8e-[0-9A-Za-z-]{32}", 3.0),
+    token("intra42-secret", &["s-s4t2"], r"s-s4t2(?:ud|af)-[0-9a-f]{64,}", 3.0),
+    word("salesforce-token", &["00D"], r"00D[0-9A-Za-z]{12}![0-9A-Za-z_.]{80,}", 3.5),
+    // Social
+    word("facebook-page-token", &["EAA"], r"EAA[0-9A-Za-z]{80,}", 3.8),
+    word("facebook-app-token", &["facebook", "fb"], r"[0-9]{15,16}(?:\||%7C)[0-9A-Za-z_-]{27,40}", 3.0),
+    named(
+        "facebook-secret",
+        &["facebook", "fb"],
+        r"(?i:facebook|fb)[0-9A-Za-z_.-]{0,16}(?i:key|secret|token)",
+        r"([0-9a-f]{32})",
+        3.0,
+    ),
+    word("twitter-bearer", &["AAAAAAAAAAAAAAAAAAAAA"], r"A{21}[0-9A-Za-z%]{60,}", 3.0),
+    word("twitter-access-token", &["twitter"], r"[0-9]{15,25}-[0-9A-Za-z]{20,45}", 3.5),
+    word("twitch-stream-key", &["live_"], r"live_[0-9]{6,10}_[0-9A-Za-z]{30}", 3.5),
+];

@@ -1,0 +1,307 @@
+//! A session as it stands now: the view that its log adds up to.
+//!
+//! [`Session::apply`] is the only thing that changes one. A session in memory holds all its open
+//! branches, and of the ended ones those that somebody asked for: a session's cost must not grow
+//! with what it has long finished.
+//!
+//! Invariants: a branch that has ended has no open branch below it; the active thread is open.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Opening;
+use crate::{Allocation, Branch, BranchId, End, Event, Findings, Owner, ProjectHash, SessionId, Status, Thread};
+
+/// A session as it stands now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// Its name.
+    pub id: SessionId,
+    /// Whose it is.
+    pub owner: Owner,
+    /// The project it belongs to, if it was named by one.
+    pub project: Option<ProjectHash>,
+    /// Events so far. An append names the version it was decided on.
+    pub version: u64,
+    /// When it was first used.
+    pub started_at_ms: u64,
+    /// When it was last used.
+    pub active_at_ms: u64,
+    /// When it ended, once it has.
+    pub ended_at_ms: Option<u64>,
+    /// The thread that works now.
+    pub active: Thread,
+    /// Branches opened so far.
+    pub opened: u64,
+    /// Tokens in the main thread.
+    pub main_tokens: u64,
+    /// Tokens of branches that have folded.
+    pub folded_tokens: u64,
+    /// Tokens that folded branches gave back.
+    pub returned_tokens: u64,
+    /// Tokens lent to branches of the main thread, where budgets are pooled.
+    pub lent_tokens: u64,
+    /// Tokens of every thread ever; never goes down.
+    pub spent_tokens: u64,
+    /// Branches that were cut short and whose parents have not been told yet.
+    pub untold: Vec<BranchId>,
+    /// Its branches: all open ones, and those ended ones that were asked for.
+    #[serde(skip)]
+    pub branches: BTreeMap<BranchId, Branch>,
+}
+
+impl Session {
+    /// A session of which nothing is recorded yet.
+    pub fn new(owner: Owner, id: SessionId, now_ms: u64) -> Self {
+        Self {
+            id,
+            owner,
+            project: None,
+            version: 0,
+            started_at_ms: now_ms,
+            active_at_ms: now_ms,
+            ended_at_ms: None,
+            active: Thread::Main,
+            opened: 0,
+            main_tokens: 0,
+            folded_tokens: 0,
+            returned_tokens: 0,
+            lent_tokens: 0,
+            spent_tokens: 0,
+            untold: Vec::new(),
+            branches: BTreeMap::new(),
+        }
+    }
+
+    /// Its open branches.
+    pub fn open(&self) -> impl Iterator<Item = &Branch> {
+        self.branches.values().filter(|branch| branch.is_open())
+    }
+
+    /// The branch that works now.
+    pub fn active_branch(&self) -> Option<&Branch> {
+        self.branches.get(self.active.branch()?)
+    }
+
+    /// How deep a thread lies; the main thread is 0.
+    pub fn depth(&self, thread: &Thread) -> u32 {
+        thread.branch().and_then(|id| self.branches.get(id)).map_or(0, |branch| branch.depth)
+    }
+
+    /// The threads from the main thread down to `thread`.
+    pub fn path(&self, thread: &Thread) -> Vec<Thread> {
+        let mut path = Vec::new();
+        let mut at = thread.clone();
+        while let Some(branch) = at.branch().and_then(|id| self.branches.get(id)) {
+            let parent = branch.parent.clone();
+            path.push(std::mem::replace(&mut at, parent));
+        }
+        path.push(Thread::Main);
+        path.reverse();
+        path
+    }
+
+    /// Open branches below `branch`, deepest first, and of one depth the latest first.
+    pub fn open_below(&self, branch: &BranchId) -> Vec<BranchId> {
+        let mut below: Vec<&Branch> = self.open().filter(|other| self.lies_below(other, branch)).collect();
+        below.sort_by_key(|other| std::cmp::Reverse((other.depth, other.ordinal)));
+        below.into_iter().map(|other| other.id.clone()).collect()
+    }
+
+    fn lies_below(&self, branch: &Branch, above: &BranchId) -> bool {
+        let mut at = branch;
+        while let Some(parent) = at.parent.branch() {
+            if parent == above {
+                return true;
+            }
+            let Some(next) = self.branches.get(parent) else { return false };
+            at = next;
+        }
+        false
+    }
+
+    /// Tokens in the main thread and all open branches.
+    pub fn total_tokens(&self) -> u64 {
+        self.main_tokens + self.open().map(|branch| branch.used_tokens).sum::<u64>()
+    }
+
+    /// Tokens that folding has kept out of the context.
+    pub fn saved_tokens(&self) -> u64 {
+        self.folded_tokens.saturating_sub(self.returned_tokens)
+    }
+
+    /// What is left of a session's budget.
+    pub fn budget_left_tokens(&self, budget_tokens: u64, allocation: Allocation) -> u64 {
+        let used = match allocation {
+            Allocation::Independent => self.spent_tokens,
+            Allocation::Pool => self.main_tokens + self.lent_tokens,
+        };
+        budget_tokens.saturating_sub(used)
+    }
+
+    /// Makes what happened so.
+    pub fn apply(&mut self, event: &Event, at_ms: u64) {
+        self.version += 1;
+        self.active_at_ms = at_ms;
+        match event {
+            Event::SessionStarted { project } => {
+                self.project.clone_from(project);
+                self.started_at_ms = at_ms;
+            }
+            Event::BranchOpened(opening) => self.apply_opened(opening, at_ms),
+            Event::BranchActivated { branch } => {
+                self.active = Thread::Branch(branch.clone());
+                self.change(branch, |branch| branch.status = Status::Active);
+            }
+            Event::OperationSeen { thread, operation } => {
+                self.grow(thread, operation.tokens);
+                if let Some(id) = thread.branch() {
+                    self.change(id, |branch| {
+                        branch.operations += 1;
+                        branch.findings.note(operation);
+                    });
+                }
+            }
+            Event::BudgetWarning { branch, .. } => self.change(branch, |branch| branch.warned = true),
+            Event::BudgetExhausted { branch, overrun_tokens, .. } => {
+                self.change(branch, |branch| branch.overrun_tokens = *overrun_tokens);
+            }
+            Event::BranchEnded { branch, reason, result, result_tokens, .. } => {
+                let end = End { reason: *reason, at_ms, result: result.clone(), result_tokens: *result_tokens };
+                self.apply_ended(branch, end);
+            }
+            Event::RolledBack { to, reopened, discarded } => self.apply_rolled_back(to, reopened, discarded, at_ms),
+            Event::ParentsTold { branches } => self.untold.retain(|branch| !branches.contains(branch)),
+            Event::SessionEnded {} => self.ended_at_ms = Some(at_ms),
+        }
+    }
+
+    fn apply_opened(&mut self, opening: &Opening, at_ms: u64) {
+        self.opened += 1;
+        self.spent_tokens += opening.brief_tokens;
+        if opening.allocation == Allocation::Pool {
+            *self.lent_by(&opening.parent) += opening.budget_tokens;
+        }
+        let branch = Branch {
+            id: opening.branch.clone(),
+            parent: opening.parent.clone(),
+            depth: opening.depth,
+            ordinal: self.opened,
+            generation: 1,
+            description: opening.description.clone(),
+            prompt: opening.prompt.clone(),
+            memories: opening.memories.clone(),
+            claims: opening.claims.clone(),
+            status: Status::Created,
+            budget_tokens: opening.budget_tokens,
+            allocation: opening.allocation,
+            used_tokens: opening.brief_tokens,
+            lent_tokens: 0,
+            overrun_tokens: 0,
+            operations: 0,
+            warned: false,
+            opened_at_ms: at_ms,
+            timeout_ms: opening.timeout_ms,
+            deadline_ms: at_ms + opening.timeout_ms,
+            end: None,
+            discarded: false,
+            findings: Findings::default(),
+        };
+        self.branches.insert(branch.id.clone(), branch);
+    }
+
+    fn apply_ended(&mut self, id: &BranchId, end: End) {
+        let Some(branch) = self.branches.get_mut(id) else { return };
+        let parent = branch.parent.clone();
+        let returned_tokens = end.result_tokens;
+        if matches!(end.reason.status(), Status::Timeout) {
+            self.untold.push(id.clone());
+        }
+        branch.status = end.reason.status();
+        branch.end = Some(end);
+        let (used_tokens, unused_tokens) = (branch.used_tokens, branch.budget_left_tokens());
+        let pooled = branch.allocation == Allocation::Pool;
+
+        self.folded_tokens += used_tokens;
+        self.returned_tokens += returned_tokens;
+        if pooled {
+            *self.lent_by(&parent) -= unused_tokens;
+        }
+        self.grow(&parent, returned_tokens);
+        let held_the_turn = self.active.branch() == Some(id);
+        if held_the_turn {
+            self.active = self.next_active(&parent);
+        }
+    }
+
+    /// Who goes on when a branch of `parent` has ended: the latest of its open siblings, because a
+    /// parent waits for all of them; then the parent.
+    fn next_active(&self, parent: &Thread) -> Thread {
+        let siblings = self.open().filter(|branch| branch.parent == *parent);
+        match siblings.max_by_key(|branch| branch.ordinal) {
+            Some(sibling) => Thread::Branch(sibling.id.clone()),
+            None => parent.clone(),
+        }
+    }
+
+    fn apply_rolled_back(&mut self, to: &BranchId, reopened: &[BranchId], discarded: &[BranchId], at_ms: u64) {
+        for id in discarded {
+            self.change(id, |branch| branch.discarded = true);
+            self.take_back(id);
+        }
+        for id in reopened {
+            self.take_back(id);
+            let Some(branch) = self.branches.get_mut(id) else { continue };
+            branch.status = Status::Active;
+            branch.generation += 1;
+            branch.end = None;
+            branch.overrun_tokens = 0;
+            branch.deadline_ms = at_ms + branch.timeout_ms;
+            let (parent, pooled) = (branch.parent.clone(), branch.allocation == Allocation::Pool);
+            let left_tokens = branch.budget_left_tokens();
+            if pooled {
+                *self.lent_by(&parent) += left_tokens;
+            }
+        }
+        self.untold.retain(|branch| !reopened.contains(branch) && !discarded.contains(branch));
+        self.active = Thread::Branch(to.clone());
+    }
+
+    /// Takes an ended branch's message out of its parent's thread again, and its tokens out of what
+    /// has been folded.
+    fn take_back(&mut self, id: &BranchId) {
+        let Some(branch) = self.branches.get(id) else { return };
+        let Some(end) = &branch.end else { return };
+        let (parent, used_tokens, returned_tokens) = (branch.parent.clone(), branch.used_tokens, end.result_tokens);
+        self.folded_tokens = self.folded_tokens.saturating_sub(used_tokens);
+        self.returned_tokens = self.returned_tokens.saturating_sub(returned_tokens);
+        match &parent {
+            Thread::Main => self.main_tokens = self.main_tokens.saturating_sub(returned_tokens),
+            Thread::Branch(parent) => {
+                self.change(parent, |branch| branch.used_tokens = branch.used_tokens.saturating_sub(returned_tokens));
+            }
+        }
+    }
+
+    fn grow(&mut self, thread: &Thread, tokens: u64) {
+        self.spent_tokens += tokens;
+        match thread {
+            Thread::Main => self.main_tokens += tokens,
+            Thread::Branch(id) => self.change(id, |branch| branch.used_tokens += tokens),
+        }
+    }
+
+    fn lent_by(&mut self, thread: &Thread) -> &mut u64 {
+        match thread.branch().and_then(|id| self.branches.get_mut(id)) {
+            Some(branch) => &mut branch.lent_tokens,
+            None => &mut self.lent_tokens,
+        }
+    }
+
+    fn change(&mut self, id: &BranchId, change: impl FnOnce(&mut Branch)) {
+        if let Some(branch) = self.branches.get_mut(id) {
+            change(branch);
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Who may come in. Every request passes here, whatever its path, before any route sees it.
+//!
+//! Host and Origin come first, because a web page in the user's own browser has the user's own uid.
+//! Then a token, if there is one, decides alone: one that is wrong is refused even from a process
+//! that would have been let in without it. Without a token, only the user's own processes on
+//! loopback are let in.
+//!
+//! Our own credentials are taken off the request here, so that nothing behind can log or forward
+//! them.
+
+use std::net::SocketAddr;
+
+use http::header::AUTHORIZATION;
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use infold_core::{Owner, Principal};
+use tokio::sync::OnceCell;
+
+use crate::jwt::Verifier;
+use crate::peer;
+use crate::refusal::Refusal;
+use crate::settings::{DoorError, DoorSettings, Validator};
+use crate::token::Token;
+use names::Names;
+
+mod names;
+
+/// Paths that need no principal: whoever watches over infold need not be its user.
+pub const PUBLIC_PATHS: [&str; 2] = ["/healthz", "/readyz"];
+/// The header that carries our token or a JWT on every path, also where `Authorization` is a
+/// provider's.
+pub const TOKEN_HEADER: HeaderName = HeaderName::from_static("x-infold-token");
+
+const HOW_TO_LOCAL: &str = "connect from a process of the user that runs infold, or send the token \
+     from the file “token” in infold's data folder as “Authorization: Bearer …” or \
+     “X-Infold-Token: …”";
+const HOW_TO_JWT: &str =
+    "send a JWT from the configured issuer as “Authorization: Bearer …” or “X-Infold-Token: …”";
+
+/// One connection's other end.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    peer: SocketAddr,
+    local: SocketAddr,
+    same_user: OnceCell<bool>,
+}
+
+impl Caller {
+    pub(crate) fn new(peer: SocketAddr, local: SocketAddr) -> Self {
+        Self { peer, local, same_user: OnceCell::new() }
+    }
+
+    fn is_loopback(&self) -> bool {
+        self.peer.ip().to_canonical().is_loopback()
+    }
+
+    /// Asks the kernel, once for a connection and only if somebody wants to know.
+    async fn is_same_user(&self) -> bool {
+        let (peer, local) = (self.peer, self.local);
+        let look = || async move {
+            tokio::task::spawn_blocking(move || peer::is_same_user(peer, local))
+                .await
+                .unwrap_or(false)
+        };
+        *self.same_user.get_or_init(look).await
+    }
+}
+
+/// From where the listening address can be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Loopback,
+    OtherMachines,
+}
+
+/// The rules, made once from the settings.
+pub(crate) struct Guard {
+    names: Names,
+    reach: Reach,
+    token: Option<Token>,
+    verifier: Option<Verifier>,
+    validator: Validator,
+    provider_paths: Vec<String>,
+}
+
+impl Guard {
+    pub(crate) fn new(settings: &DoorSettings, address: SocketAddr) -> Result<Self, DoorError> {
+        let loopback = address.ip().to_canonical().is_loopback();
+        if !loopback && settings.jwt.is_none() {
+            return Err(DoorError::OpenToStrangers { address });
+        }
+        Ok(Self {
+            names: Names::new(settings, address.ip())?,
+            reach: if loopback { Reach::Loopback } else { Reach::OtherMachines },
+            token: settings.token.clone(),
+            verifier: settings.jwt.as_ref().map(Verifier::new).transpose()?,
+            validator: settings.validator,
+            provider_paths: settings.provider_paths.clone(),
+        })
+    }
+
+    /// Lets a request in, with its principal in the extensions, or says why not.
+    pub(crate) async fn admit(&self, parts: &mut Parts, caller: &Caller) -> Result<(), Refusal> {
+        self.names.check(parts)?;
+        if PUBLIC_PATHS.contains(&parts.uri.path()) {
+            return Ok(());
+        }
+
+        let principal = match self.take_credential(parts)? {
+            Some(credential) => self.by_credential(&credential, caller)?,
+            None => self.by_user(caller).await?,
+        };
+
+        parts.extensions.insert(self.placed(principal));
+        Ok(())
+    }
+
+    /// Takes our credential off the request.
+    fn take_credential(&self, parts: &mut Parts) -> Result<Option<String>, Refusal> {
+        let own = take_one(&mut parts.headers, TOKEN_HEADER)?;
+        let own = own.as_ref().map(visible).transpose()?;
+        if self.is_provider_path(parts.uri.path()) {
+            return Ok(own);
+        }
+
+        let bearer = take_one(&mut parts.headers, AUTHORIZATION)?;
+        let bearer = bearer.as_ref().map(|value| bearer_of(visible(value)?)).transpose()?;
+        match (own, bearer) {
+            (Some(own), Some(bearer)) if own != bearer => Err(Refusal::unauthenticated(
+                "token_ambiguous",
+                "Authorization and X-Infold-Token carry different tokens: send one of them",
+            )),
+            (own, bearer) => Ok(own.or(bearer)),
+        }
+    }
+
+    fn is_provider_path(&self, path: &str) -> bool {
+        self.provider_paths.iter().any(|prefix| {
+            path.strip_prefix(prefix.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    }
+
+    fn by_credential(&self, credential: &str, caller: &Caller) -> Result<Principal, Refusal> {
+        let is_token = self.token.as_ref().is_some_and(|token| token.matches(credential));
+        if is_token && caller.is_loopback() {
+            return Ok(Principal::local());
+        }
+        let problem = match &self.verifier {
+            Some(verifier) => match verifier.verify(credential) {
+                Ok(principal) => return Ok(principal),
+                Err(problem) => problem,
+            },
+            None => "it is not the one in infold's data folder",
+        };
+        let message = format!("the token is refused, {problem}: {}", self.how_to());
+        Err(Refusal::unauthenticated("token_invalid", message))
+    }
+
+    async fn by_user(&self, caller: &Caller) -> Result<Principal, Refusal> {
+        // Behind an address that others can reach stands perhaps a forwarder of the same user, so
+        // there the uid proves nothing.
+        if self.reach == Reach::Loopback && caller.is_loopback() && caller.is_same_user().await {
+            return Ok(Principal::local());
+        }
+        let message = format!("infold does not know who is asking: {}", self.how_to());
+        Err(Refusal::unauthenticated("unauthenticated", message))
+    }
+
+    fn how_to(&self) -> &'static str {
+        match self.reach {
+            Reach::Loopback => HOW_TO_LOCAL,
+            Reach::OtherMachines => HOW_TO_JWT,
+        }
+    }
+
+    fn placed(&self, principal: Principal) -> Principal {
+        match self.validator {
+            Validator::Strict => principal,
+            Validator::Permissive => Principal { owner: Owner::local(), ..principal },
+        }
+    }
+}
+
+/// Takes a header off the request; one that stands there twice could be read in two ways.
+fn take_one(headers: &mut HeaderMap, name: HeaderName) -> Result<Option<HeaderValue>, Refusal> {
+    if headers.get_all(&name).iter().count() > 1 {
+        let message = format!("{name} stands in the request more than once: send one");
+        return Err(Refusal::unauthenticated("token_ambiguous", message));
+    }
+    Ok(headers.remove(name))
+}
+
+fn visible(value: &HeaderValue) -> Result<String, Refusal> {
+    let text = value.to_str().unwrap_or_default();
+    if text.is_empty() {
+        let message = "the token is empty or has other than visible ASCII characters";
+        return Err(Refusal::unauthenticated("token_invalid", message));
+    }
+    Ok(text.to_owned())
+}
+
+fn bearer_of(value: String) -> Result<String, Refusal> {
+    let bearer = value
+        .split_once(' ')
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .map(|(_, token)| token.trim())
+        .filter(|token| !token.is_empty());
+    bearer.map(str::to_owned).ok_or_else(|| {
+        let message = "Authorization is not of the form “Bearer TOKEN”, and infold takes no other";
+        Refusal::unauthenticated("token_invalid", message)
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,45 @@
+//! A connection's two ends, and what the kernel said of the socket at one of them.
+//!
+//! Both ways of asking the kernel end in [`Found::uid`], so that both are equally careful.
+
+use std::net::{IpAddr, SocketAddr};
+
+/// TCP states, by the kernel's numbers, in which a socket's owner is still at the other end:
+/// established, and the two that follow when it has closed its own direction only.
+const LIVE_STATES: [u8; 3] = [1, 4, 5];
+
+/// The two ends of a connection. IPv4 addresses in IPv6 clothes are undressed, since the two ends
+/// may be of different families.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pair {
+    pub(super) theirs: SocketAddr,
+    pub(super) ours: SocketAddr,
+}
+
+impl Pair {
+    pub(super) fn new(theirs: SocketAddr, ours: SocketAddr) -> Self {
+        Self { theirs: plain(theirs.ip(), theirs.port()), ours: plain(ours.ip(), ours.port()) }
+    }
+}
+
+fn plain(ip: IpAddr, port: u16) -> SocketAddr {
+    SocketAddr::new(ip.to_canonical(), port)
+}
+
+/// One socket as the kernel described it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) ends: Pair,
+    pub(super) state: u8,
+    pub(super) uid: u32,
+    pub(super) inode: u32,
+}
+
+impl Found {
+    /// The socket's user, if it is the socket that was asked for and a process still holds it.
+    /// A socket without an inode has been closed, and its user is not to be believed.
+    pub(super) fn uid(&self, asked: &Pair) -> Option<u32> {
+        let held = self.inode != 0 && LIVE_STATES.contains(&self.state);
+        (held && self.ends == *asked).then_some(self.uid)
+    }
+}

@@ -1,0 +1,105 @@
+//! Why a request was turned away at the door, in the one shape that every refusal here has.
+//!
+//! The shape is `{"error":{"code":…,"status":…,"message":…}}`, the same that the JSON API uses.
+//! A refusal is the caller's to put right, so its message says how.
+
+use axum::body::Body;
+use axum::response::Response;
+use http::header::{CONNECTION, CONTENT_TYPE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderValue, StatusCode};
+
+/// How much of what a caller sent is repeated back to it.
+const QUOTE_CHARS_MAX: usize = 80;
+
+/// A request that goes no further.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into() }
+    }
+
+    /// The head or body is not HTTP as we take it.
+    pub(crate) fn malformed(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "malformed_request", message)
+    }
+
+    /// The request comes from where no request may come from.
+    pub(crate) fn forbidden(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, code, message)
+    }
+
+    /// Nobody knows who is asking.
+    pub(crate) fn unauthenticated(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, code, message)
+    }
+
+    /// The body would be larger than we read.
+    pub(crate) fn body_too_large(bytes_max: u64) -> Self {
+        let message = format!("the body is larger than {bytes_max} bytes: send less at once");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
+    }
+
+    /// Every connection we allow is in use.
+    pub(crate) fn connections_exhausted(connections_max: usize) -> Self {
+        let message =
+            format!("all {connections_max} connections are in use: close one, or try again later");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "connections_exhausted", message)
+    }
+
+    fn body(&self) -> String {
+        serde_json::json!({
+            "error": { "code": self.code, "status": self.status.as_u16(), "message": self.message }
+        })
+        .to_string()
+    }
+
+    /// The refusal as an answer to one request.
+    pub(crate) fn into_response(self) -> Response {
+        let mut response = Response::new(Body::from(self.body()));
+        *response.status_mut() = self.status;
+
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"infold\""));
+        }
+        response
+    }
+
+    /// The refusal as the last answer on its connection.
+    pub(crate) fn into_last_response(self) -> Response {
+        let mut response = self.into_response();
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        response
+    }
+
+    /// The refusal as bytes, for a connection that no parser will ever look at.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        let body = self.body();
+        format!(
+            "HTTP/1.1 {}\r\ncontent-type: application/json\r\nx-content-type-options: nosniff\r\n\
+             connection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            self.status,
+            body.len()
+        )
+        .into_bytes()
+    }
+}
+
+/// What a caller sent, fit for a message: bounded, and without anything unprintable.
+pub(crate) fn quoted(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut shown: String =
+        text.chars().take(QUOTE_CHARS_MAX).filter(|each| !each.is_control()).collect();
+    if text.chars().count() > QUOTE_CHARS_MAX {
+        shown.push('…');
+    }
+    format!("“{shown}”")
+}

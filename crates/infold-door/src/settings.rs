@@ -1,0 +1,158 @@
+//! What the program tells the door, and what can be wrong with it.
+//!
+//! There are no defaults here: the program's settings file holds them. [`DoorSettings::check`]
+//! refuses values that would open the door too wide or shut it for good.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::token::Token;
+
+/// The smallest head that common clients can work with.
+const HEAD_BYTES_LEAST: usize = 1024;
+/// A head must fit the HTTP parser's buffer, which is a little over 400 KiB.
+const HEAD_BYTES_MOST: usize = 256 * 1024;
+
+/// Everything that the door has to be told.
+#[derive(Debug, Clone)]
+pub struct DoorSettings {
+    /// Connections open at once; one more is answered with 503 and closed.
+    pub connections_max: usize,
+    /// Bytes of a request's head, from the request line to the empty line.
+    pub head_bytes_max: usize,
+    /// Time from a head's first byte (or from the connection's start) to its last.
+    pub head_timeout_ms: u64,
+    /// Bytes of a request's body; 8 MiB is what the surfaces are made for.
+    pub body_bytes_max: u64,
+    /// Time that a connection may stay open between two requests. The next head has
+    /// `head_timeout_ms` on top of it.
+    pub idle_timeout_ms: u64,
+    /// Time for which a peer may neither send the next byte of its body nor take the next byte of
+    /// its answer.
+    pub stall_timeout_ms: u64,
+    /// Time that requests in flight get to finish once a shutdown has begun.
+    pub drain_timeout_ms: u64,
+    /// Names under which infold may be reached, besides the loopback ones and the address it
+    /// listens on: `name` for any port, or `name:port`.
+    pub allowed_hosts: Vec<String>,
+    /// Origins of web pages that may call infold, besides `http` pages on loopback:
+    /// `scheme://name`, `scheme://name:port`, or `scheme://name:*` for any port.
+    pub allowed_origins: Vec<String>,
+    /// Path prefixes below which `Authorization` belongs to a model's provider, so that only
+    /// `X-Infold-Token` is ours.
+    pub provider_paths: Vec<String>,
+    /// Whose sessions a JWT's bearer works with.
+    pub validator: Validator,
+    /// The token that lies in the data folder. It counts on loopback only.
+    pub token: Option<Token>,
+    /// How JWTs are checked; required when listening beyond loopback.
+    pub jwt: Option<JwtSettings>,
+}
+
+/// Whose sessions an authenticated caller works with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Validator {
+    /// Each subject has its own.
+    Strict,
+    /// All share the local user's; claims are still carried into branches.
+    Permissive,
+}
+
+/// How JWTs are checked.
+#[derive(Debug, Clone)]
+pub struct JwtSettings {
+    /// The one algorithm, by its JWA name. What a token's own header says is never believed.
+    pub algorithm: String,
+    /// What `iss` must be.
+    pub issuer: String,
+    /// What `aud` must be or contain.
+    pub audience: String,
+    /// A file with the HMAC secret, or with the public key in PEM form.
+    pub key_file: Option<PathBuf>,
+    /// A file with a JWK set, whose keys are found by `kid`. Either this or `key_file`.
+    pub jwks_file: Option<PathBuf>,
+    /// How far clocks may differ when `exp` and `nbf` are checked.
+    pub leeway_seconds: u64,
+}
+
+/// Why the door cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum DoorError {
+    /// Strangers could reach the port, and nothing would tell them apart.
+    #[error(
+        "{address} can be reached from other machines, and no JWT is configured: \
+         listen on 127.0.0.1, or set auth.jwt (algorithm, issuer, audience and a key)"
+    )]
+    OpenToStrangers {
+        /// Where infold was to listen.
+        address: SocketAddr,
+    },
+    /// A setting has a value that cannot be used.
+    #[error("{setting}: {problem}")]
+    Setting {
+        /// The setting's name.
+        setting: &'static str,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+    /// A key for JWTs cannot be used.
+    #[error("{}: {problem}", path.display())]
+    Key {
+        /// The file it came from.
+        path: PathBuf,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+    /// The listener would not say where it listens.
+    #[error("the listening socket's address cannot be read: {0}")]
+    Address(#[from] std::io::Error),
+}
+
+impl DoorSettings {
+    /// Refuses bounds that cannot work, by the name that the settings file gives them.
+    pub(crate) fn check(&self) -> Result<(), DoorError> {
+        positive("connections_max", self.connections_max as u64)?;
+        positive("head_timeout_ms", self.head_timeout_ms)?;
+        positive("body_bytes_max", self.body_bytes_max)?;
+        positive("idle_timeout_ms", self.idle_timeout_ms)?;
+        positive("stall_timeout_ms", self.stall_timeout_ms)?;
+
+        if !(HEAD_BYTES_LEAST..=HEAD_BYTES_MOST).contains(&self.head_bytes_max) {
+            let problem = format!("must lie between {HEAD_BYTES_LEAST} and {HEAD_BYTES_MOST}");
+            return Err(DoorError::Setting { setting: "head_bytes_max", problem });
+        }
+        if let Some(path) = self.provider_paths.iter().find(|path| !is_prefix(path)) {
+            let problem = format!("“{path}” must begin with / and not end with it");
+            return Err(DoorError::Setting { setting: "provider_paths", problem });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn head_timeout(&self) -> Duration {
+        Duration::from_millis(self.head_timeout_ms)
+    }
+
+    pub(crate) fn idle_timeout(&self) -> Duration {
+        Duration::from_millis(self.idle_timeout_ms)
+    }
+
+    pub(crate) fn stall_timeout(&self) -> Duration {
+        Duration::from_millis(self.stall_timeout_ms)
+    }
+
+    pub(crate) fn drain_timeout(&self) -> Duration {
+        Duration::from_millis(self.drain_timeout_ms)
+    }
+}
+
+fn positive(setting: &'static str, value: u64) -> Result<(), DoorError> {
+    if value == 0 {
+        return Err(DoorError::Setting { setting, problem: "must be at least 1".to_owned() });
+    }
+    Ok(())
+}
+
+fn is_prefix(path: &str) -> bool {
+    path.len() > 1 && path.starts_with('/') && !path.ends_with('/')
+}

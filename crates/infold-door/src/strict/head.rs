@@ -1,0 +1,184 @@
+//! Judges one whole request head: text in, the body's framing or a refusal out.
+//!
+//! The rules are RFC 9112's, at their narrowest. Where the RFC lets a server repair a message, it is
+//! refused instead, because whoever stands in front of us may have repaired it differently.
+
+use http::StatusCode;
+
+use crate::refusal::{Refusal, quoted};
+
+/// Header lines in one head. The HTTP parser is told the same number.
+pub(crate) const HEADERS_MAX: usize = 100;
+/// More digits could not be held in 64 bits.
+const LENGTH_DIGITS_MAX: usize = 18;
+
+/// How the body after a head is delimited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// So many bytes, perhaps none.
+    Length(u64),
+    /// Chunks, until an empty one.
+    Chunked,
+}
+
+/// Judges `head`, which ends in an empty line and has no line end but CR LF in it.
+pub(super) fn judge(head: &[u8]) -> Result<Framing, Refusal> {
+    let mut lines = split_lines(head);
+    judge_request_line(lines.next().unwrap_or_default())?;
+
+    let mut seen = Seen::default();
+    for (index, line) in lines.enumerate() {
+        if index == HEADERS_MAX {
+            return Err(Refusal::new(
+                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                "head_too_large",
+                format!("the head has more than {HEADERS_MAX} header lines: send fewer"),
+            ));
+        }
+        seen.add(line)?;
+    }
+    seen.framing()
+}
+
+/// The lines of a head without their ends, up to the empty one.
+fn split_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    head.split(|byte| *byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .take_while(|line| !line.is_empty())
+}
+
+fn judge_request_line(line: &[u8]) -> Result<(), Refusal> {
+    let mut parts = line.split(|byte| *byte == b' ');
+    let (Some(method), Some(target), Some(version), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return Err(Refusal::malformed(
+            "the request line must be a method, a target and a version with one space between",
+        ));
+    };
+
+    if method.is_empty() || !method.iter().copied().all(is_token) {
+        return Err(Refusal::malformed("the method is not a word"));
+    }
+    if method == b"CONNECT" {
+        return Err(Refusal::malformed("CONNECT asks for a tunnel, and infold opens none"));
+    }
+    if target.is_empty() || !target.iter().all(u8::is_ascii_graphic) {
+        return Err(Refusal::malformed(
+            "the target is empty or has other than visible ASCII characters: percent-encode it",
+        ));
+    }
+    if version != b"HTTP/1.1" {
+        return Err(Refusal::new(
+            StatusCode::HTTP_VERSION_NOT_SUPPORTED,
+            "version_not_supported",
+            format!("the version is {}: speak HTTP/1.1", quoted(version)),
+        ));
+    }
+    Ok(())
+}
+
+/// What the header lines so far have said about the framing.
+#[derive(Default)]
+struct Seen {
+    hosts: usize,
+    length: Option<u64>,
+    chunked: bool,
+}
+
+impl Seen {
+    fn add(&mut self, line: &[u8]) -> Result<(), Refusal> {
+        if line.first().is_some_and(|byte| is_blank(*byte)) {
+            return Err(Refusal::malformed(
+                "a header line begins with white space (obsolete line folding): put it on one line",
+            ));
+        }
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else {
+            return Err(Refusal::malformed(format!("header line {} has no colon", quoted(line))));
+        };
+        let (name, value) = (&line[..colon], trim(&line[colon + 1..]));
+        if name.last().is_some_and(|byte| is_blank(*byte)) {
+            return Err(Refusal::malformed(format!(
+                "header {} has white space before its colon",
+                quoted(name)
+            )));
+        }
+        if name.is_empty() || !name.iter().copied().all(is_token) {
+            return Err(Refusal::malformed(format!("header name {} is not a word", quoted(name))));
+        }
+
+        match () {
+            () if name.eq_ignore_ascii_case(b"host") => self.hosts += 1,
+            () if name.eq_ignore_ascii_case(b"content-length") => self.add_length(value)?,
+            () if name.eq_ignore_ascii_case(b"transfer-encoding") => self.add_encoding(value)?,
+            () => {}
+        }
+        Ok(())
+    }
+
+    fn add_length(&mut self, value: &[u8]) -> Result<(), Refusal> {
+        if self.length.is_some() {
+            return Err(Refusal::malformed("Content-Length stands in the head more than once"));
+        }
+        let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+        if !digits || value.len() > LENGTH_DIGITS_MAX {
+            return Err(Refusal::malformed(format!(
+                "Content-Length {} is not one decimal number",
+                quoted(value)
+            )));
+        }
+        let add = |total: u64, digit: &u8| total * 10 + u64::from(digit - b'0');
+        self.length = Some(value.iter().fold(0, add));
+        Ok(())
+    }
+
+    fn add_encoding(&mut self, value: &[u8]) -> Result<(), Refusal> {
+        if self.chunked {
+            return Err(Refusal::malformed("Transfer-Encoding stands in the head more than once"));
+        }
+        if !value.eq_ignore_ascii_case(b"chunked") {
+            return Err(Refusal::malformed(format!(
+                "Transfer-Encoding {} is not supported: send “chunked”, once",
+                quoted(value)
+            )));
+        }
+        self.chunked = true;
+        Ok(())
+    }
+
+    fn framing(self) -> Result<Framing, Refusal> {
+        match self.hosts {
+            0 => return Err(Refusal::malformed("there is no Host header: send one")),
+            1 => {}
+            _ => return Err(Refusal::malformed("there is more than one Host header: send one")),
+        }
+        match (self.length, self.chunked) {
+            (Some(_), true) => Err(Refusal::malformed(
+                "Content-Length and Transfer-Encoding stand in one head: send one of the two",
+            )),
+            (length, false) => Ok(Framing::Length(length.unwrap_or(0))),
+            (None, true) => Ok(Framing::Chunked),
+        }
+    }
+}
+
+fn trim(value: &[u8]) -> &[u8] {
+    let start = value.iter().position(|byte| !is_blank(*byte)).unwrap_or(value.len());
+    let end = value.iter().rposition(|byte| !is_blank(*byte)).map_or(start, |last| last + 1);
+    &value[start..end]
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
+/// The characters of a method or a header name (RFC 9110, `tchar`).
+pub(super) fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// Bytes that may stand nowhere in a line: everything unprintable but the tab. Bytes from 128 on
+/// are text in some encoding, and headers may carry them.
+pub(super) fn is_forbidden(byte: u8) -> bool {
+    byte.is_ascii_control() && byte != b'\t'
+}

@@ -1,0 +1,178 @@
+//! Follows one connection's bytes from head to body to the next head, and says which may pass.
+//!
+//! Pure: however the bytes are cut into pieces, the same bytes pass and the same one is refused.
+
+use http::StatusCode;
+
+use super::chunked::{Chunked, Progress};
+use super::head::{Framing, is_forbidden, judge};
+use crate::refusal::Refusal;
+
+/// Where on the connection the next byte belongs.
+#[derive(Debug)]
+enum State {
+    /// In a head, of which these bytes have come. None of them has been passed on.
+    Head(Vec<u8>),
+    /// In a body, of which so many bytes are to come.
+    Length(u64),
+    /// In a chunked body.
+    Chunked(Chunked),
+    /// Behind a byte that was refused.
+    Broken,
+}
+
+/// Why a connection cannot go on.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Broken {
+    /// A head was refused; nothing of it was passed on.
+    Head(Refusal),
+    /// A body that was already passed on in part breaks its form.
+    Body(&'static str),
+}
+
+/// What a connection is waiting for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Awaits {
+    /// A head's first byte.
+    Request,
+    /// The rest of a head.
+    Head,
+    /// The rest of a body.
+    Body,
+    /// Nothing: it is broken.
+    Nothing,
+}
+
+/// One connection's place in the sequence of its requests.
+#[derive(Debug)]
+pub(super) struct Machine {
+    state: State,
+    head_bytes_max: usize,
+}
+
+impl Machine {
+    pub(super) fn new(head_bytes_max: usize) -> Self {
+        Self { state: State::Head(Vec::new()), head_bytes_max }
+    }
+
+    pub(super) fn awaits(&self) -> Awaits {
+        match &self.state {
+            State::Head(bytes) if bytes.is_empty() => Awaits::Request,
+            State::Head(_) => Awaits::Head,
+            State::Length(_) | State::Chunked(_) => Awaits::Body,
+            State::Broken => Awaits::Nothing,
+        }
+    }
+
+    /// Takes the next bytes of the connection and appends to `approved` those that may pass. After
+    /// an error nothing more may be fed; what was approved before it stays approved.
+    pub(super) fn feed(&mut self, mut bytes: &[u8], approved: &mut Vec<u8>) -> Result<(), Broken> {
+        while !bytes.is_empty() {
+            let used = match self.feed_some(bytes, approved) {
+                Ok(used) => used,
+                Err(broken) => {
+                    self.state = State::Broken;
+                    return Err(broken);
+                }
+            };
+            bytes = &bytes[used..];
+        }
+        Ok(())
+    }
+
+    /// Takes bytes up to the end of the present head or body, and says how many it took.
+    fn feed_some(&mut self, bytes: &[u8], approved: &mut Vec<u8>) -> Result<usize, Broken> {
+        match &mut self.state {
+            State::Head(head) => {
+                let (used, ended) =
+                    extend_head(head, bytes, self.head_bytes_max).map_err(Broken::Head)?;
+                if ended {
+                    let framing = judge(head).map_err(Broken::Head)?;
+                    approved.append(head);
+                    self.state = self.after_head(framing);
+                }
+                Ok(used)
+            }
+            State::Length(left) => {
+                let used = (*left).min(bytes.len() as u64) as usize;
+                approved.extend_from_slice(&bytes[..used]);
+                self.state = after_bytes(*left - used as u64);
+                Ok(used)
+            }
+            State::Chunked(chunked) => match chunked.feed(bytes) {
+                Progress::More => {
+                    approved.extend_from_slice(bytes);
+                    Ok(bytes.len())
+                }
+                Progress::Ended(used) => {
+                    approved.extend_from_slice(&bytes[..used]);
+                    self.state = State::Head(Vec::new());
+                    Ok(used)
+                }
+                Progress::Broken(good, reason) => {
+                    approved.extend_from_slice(&bytes[..good]);
+                    Err(Broken::Body(reason))
+                }
+            },
+            State::Broken => Ok(bytes.len()),
+        }
+    }
+
+    fn after_head(&self, framing: Framing) -> State {
+        match framing {
+            Framing::Length(length) => after_bytes(length),
+            Framing::Chunked => State::Chunked(Chunked::new(self.head_bytes_max)),
+        }
+    }
+}
+
+fn after_bytes(left: u64) -> State {
+    if left == 0 { State::Head(Vec::new()) } else { State::Length(left) }
+}
+
+/// Adds bytes to a head until it ends; how many were used, and whether it ended.
+///
+/// Line ends, control characters and size are judged byte by byte, because a head that is wrong in
+/// one of these might never end.
+fn extend_head(
+    head: &mut Vec<u8>,
+    bytes: &[u8],
+    head_bytes_max: usize,
+) -> Result<(usize, bool), Refusal> {
+    for (index, byte) in bytes.iter().copied().enumerate() {
+        match (head.last().copied(), byte) {
+            (Some(b'\r'), b'\n') => {}
+            (_, b'\n') => {
+                return Err(Refusal::malformed("a line ends in LF without CR: end lines in CR LF"));
+            }
+            (Some(b'\r'), _) => {
+                return Err(Refusal::malformed("a CR stands alone: end lines in CR LF"));
+            }
+            (None, b'\r') => {
+                return Err(Refusal::malformed("an empty line stands before the request line"));
+            }
+            (_, b'\r') => {}
+            (_, byte) if is_forbidden(byte) => {
+                return Err(Refusal::malformed(format!(
+                    "the head has the control character 0x{byte:02x} in it"
+                )));
+            }
+            _ => {}
+        }
+        if head.len() == head_bytes_max {
+            return Err(Refusal::new(
+                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                "head_too_large",
+                format!("the head is larger than {head_bytes_max} bytes: send less"),
+            ));
+        }
+        head.push(byte);
+        if head.ends_with(b"\r\n\r\n") {
+            return Ok((index + 1, true));
+        }
+    }
+    Ok((bytes.len(), false))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! The way every change goes: load, decide, record, answer; and again from the start if somebody
+//! else changed the session in between.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use infold_core::{Command, Decision, Owner, Principal, ProjectHash, Refusal, Session, SessionId};
+use infold_store::{Also, Append, Load, Loaded, NewBlob, Place, Reply, SessionKey, StoreError, Target};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::MutexGuard;
+
+use crate::{Engine, Error, Failure, Notice, SessionRef, random};
+
+/// How often a change is decided again before giving up. From the second time on, writers of one
+/// process wait for each other, so only other processes can get in between.
+const ATTEMPTS_MAX: usize = 50;
+
+/// What becomes of a change whose session does not exist yet.
+#[derive(Debug, Clone)]
+pub(crate) enum Absent {
+    /// It is started.
+    Start,
+    /// The change is refused.
+    Refuse(Refusal),
+}
+
+/// Which session a change is for, and what it needs to know of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Change {
+    pub(crate) owner: Owner,
+    pub(crate) target: ChangeTarget,
+    pub(crate) also: Also,
+    pub(crate) absent: Absent,
+    /// The caller's key and a fingerprint of its request.
+    pub(crate) key: Option<(String, [u8; 32])>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum ChangeTarget {
+    Session(SessionRef),
+    Branch(infold_core::BranchId),
+}
+
+/// What a change leads to.
+pub(crate) struct Proposal {
+    pub(crate) commands: Vec<Command>,
+    pub(crate) blob: Option<NewBlob>,
+}
+
+impl From<Command> for Proposal {
+    fn from(command: Command) -> Self {
+        // Every answer to a model tells it of branches that were cut short meanwhile.
+        Self { commands: vec![Command::Tell, command], blob: None }
+    }
+}
+
+/// A fingerprint of a request, to tell a repetition from a mistake.
+pub(crate) fn fingerprint(request: &impl Serialize) -> [u8; 32] {
+    let json = serde_json::to_vec(request).unwrap_or_default();
+    *blake3::hash(&json).as_bytes()
+}
+
+impl Engine {
+    /// Makes a change. `propose` says what is wanted, given the session as it stands; `answer` says
+    /// what to answer, given the session before and what was decided.
+    pub(crate) async fn change<T: Serialize + DeserializeOwned>(
+        &self,
+        change: &Change,
+        propose: impl Fn(&Loaded) -> Result<Proposal, Error>,
+        answer: impl Fn(&Session, &Decision) -> T,
+    ) -> Result<T, Error> {
+        let mut _turn: Option<MutexGuard<'_, ()>> = None;
+        for _ in 0..ATTEMPTS_MAX {
+            let now_ms = self.now_ms();
+            let (loaded, place) = self.load_or_start(change, now_ms).await?;
+            if let Some(answer) = replay(&loaded, change)? {
+                return Ok(answer);
+            }
+            if self.settle(&loaded.session, now_ms).await? {
+                continue;
+            }
+
+            let proposal = propose(&loaded)?;
+            let decision = infold_core::decide(&loaded.session, &proposal.commands, self.rules(), now_ms)?;
+            let answer = answer(&loaded.session, &decision);
+            if decision.events.is_empty() {
+                return Ok(answer);
+            }
+
+            let reply = change.key.as_ref().map(|(key, fingerprint)| Reply {
+                key: key.clone(),
+                fingerprint: *fingerprint,
+                answer: serde_json::to_string(&answer).unwrap_or_default(),
+            });
+            let append = Append {
+                decided_on: loaded.session.version,
+                at_ms: now_ms,
+                decision,
+                blob: proposal.blob,
+                reply,
+                place,
+                open_branches_max: self.limits().open_per_instance_max,
+            };
+            match self.record(append).await {
+                Ok(()) => return Ok(answer),
+                Err(StoreError::Moved) => _turn = Some(self.turn(&loaded.session).await),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Failure::Contended.into())
+    }
+
+    /// Records a decision, and lets those know who wait for news.
+    pub(crate) async fn record(&self, append: Append) -> Result<(), StoreError> {
+        let events = append.decision.events.clone();
+        let after = append.decision.after.clone();
+        self.inner.store.append(append).await?;
+        self.inner.metrics.recorded(&events, &after);
+        self.inner.recorded.notify_waiters();
+        self.inner.feed.ring();
+        Ok(())
+    }
+
+    /// Folds the branches of a session whose time is over. Tells whether there were any.
+    pub(crate) async fn settle(&self, session: &Session, now_ms: u64) -> Result<bool, Error> {
+        let decision = infold_core::decide(session, &[Command::Settle], self.rules(), now_ms)?;
+        if decision.events.is_empty() {
+            return Ok(false);
+        }
+        let append = Append {
+            decided_on: session.version,
+            at_ms: now_ms,
+            decision,
+            blob: None,
+            reply: None,
+            place: Place::Any,
+            open_branches_max: self.limits().open_per_instance_max,
+        };
+        match self.record(append).await {
+            // Whoever moved it has settled it, or the next look will.
+            Ok(()) | Err(StoreError::Moved) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Waits until no other writer of this process is at work on the session after a collision.
+    async fn turn(&self, session: &Session) -> MutexGuard<'_, ()> {
+        let mut hasher = DefaultHasher::new();
+        (session.owner.as_str(), session.id.as_str()).hash(&mut hasher);
+        let at = usize::try_from(hasher.finish() % self.inner.locks.len() as u64).unwrap_or(0);
+        self.inner.locks[at].lock().await
+    }
+
+    async fn load_or_start(&self, change: &Change, now_ms: u64) -> Result<(Loaded, Place), Error> {
+        let load = Load {
+            target: store_target(&change.owner, &change.target),
+            also: change.also.clone(),
+            rate_back: self.limits().openings_per_minute_max,
+            reply_key: change.key.as_ref().map(|(key, _)| key.clone()),
+        };
+        if let Some(loaded) = self.inner.store.load(load).await? {
+            return Ok((loaded, Place::Any));
+        }
+        match (&change.absent, &change.target) {
+            (Absent::Start, ChangeTarget::Session(session)) => {
+                let (session, place) = new_session(&change.owner, session, now_ms)?;
+                Ok((Loaded { session, rate_mark_ms: None, reply: None }, place))
+            }
+            (Absent::Refuse(refusal), _) => Err(refusal.clone().into()),
+            (Absent::Start, ChangeTarget::Branch(branch)) => {
+                Err(Refusal::BranchNotFound { branch: branch.to_string() }.into())
+            }
+        }
+    }
+
+    /// Loads a session to look at, with what is overdue in it folded first.
+    pub(crate) async fn look(&self, target: Target, also: Also) -> Result<Option<Session>, Error> {
+        for _ in 0..ATTEMPTS_MAX {
+            let load = Load { target: target.clone(), also: also.clone(), rate_back: 0, reply_key: None };
+            let Some(loaded) = self.inner.store.load(load).await? else { return Ok(None) };
+            if !self.settle(&loaded.session, self.now_ms()).await? {
+                return Ok(Some(loaded.session));
+            }
+        }
+        Err(Failure::Contended.into())
+    }
+
+    /// A session that must exist for this caller.
+    pub(crate) async fn look_up(&self, who: &Principal, session: &SessionRef, also: Also) -> Result<Session, Error> {
+        let target = store_target(&who.owner, &ChangeTarget::Session(session.clone()));
+        let found = self.look(target, also).await?;
+        found.ok_or_else(|| Refusal::SessionNotFound { session: session.describe() }.into())
+    }
+}
+
+/// What a caller's way of naming a session means to the store.
+pub(crate) fn store_target(owner: &Owner, target: &ChangeTarget) -> Target {
+    let by_id = |id: &SessionId| Target::Session(SessionKey { owner: owner.clone(), id: id.clone() });
+    match target {
+        ChangeTarget::Session(SessionRef::Id(id)) => by_id(id),
+        ChangeTarget::Session(SessionRef::Project { session: Some(id), .. }) => by_id(id),
+        ChangeTarget::Session(SessionRef::Project { path, session: None }) => {
+            Target::Project(owner.clone(), ProjectHash::of(path))
+        }
+        ChangeTarget::Branch(branch) => Target::Branch(owner.clone(), branch.clone()),
+    }
+}
+
+fn new_session(owner: &Owner, session: &SessionRef, now_ms: u64) -> Result<(Session, Place), Failure> {
+    let (id, project, place) = match session {
+        SessionRef::Id(id) => (id.clone(), None, Place::Any),
+        SessionRef::Project { path, session: Some(id) } => (id.clone(), Some(path), Place::Any),
+        SessionRef::Project { path, session: None } => (SessionId::mint(random()?), Some(path), Place::Current),
+    };
+    let mut session = Session::new(owner.clone(), id, now_ms);
+    session.project = project.map(|path| ProjectHash::of(path));
+    Ok((session, place))
+}
+
+/// The answer that was given to this key before, if there was one.
+fn replay<T: DeserializeOwned>(loaded: &Loaded, change: &Change) -> Result<Option<T>, Error> {
+    let (Some(reply), Some((key, fingerprint))) = (&loaded.reply, &change.key) else { return Ok(None) };
+    if reply.fingerprint != *fingerprint {
+        return Err(Refusal::KeyReused { key: key.clone() }.into());
+    }
+    let unreadable =
+        |error: serde_json::Error| Failure::Store(StoreError::Unreadable { what: "reply", problem: error.to_string() });
+    Ok(Some(serde_json::from_str(&reply.answer).map_err(unreadable)?))
+}
+
+/// The branches that were cut short and whose parents have not been told.
+pub(crate) fn notices(session: &Session) -> Vec<Notice> {
+    session.untold.iter().filter_map(|id| notice(session, id)).collect()
+}
+
+pub(crate) fn notice(session: &Session, id: &infold_core::BranchId) -> Option<Notice> {
+    let branch = session.branches.get(id)?;
+    let end = branch.end.as_ref()?;
+    Some(Notice {
+        branch_id: id.clone(),
+        parent: branch.parent.clone(),
+        status: branch.status,
+        reason: end.reason,
+        result: end.result.as_str().to_owned(),
+    })
+}

@@ -1,0 +1,88 @@
+//! Ending a session: its branches are folded one by one, deepest first, within a bounded time.
+
+use infold_core::{BranchId, Command, ContextState, Decision, EndReason, Event, Principal, Refusal, Session};
+use infold_store::{Also, Loaded};
+use tokio_util::sync::CancellationToken;
+
+use crate::change::{Absent, Change, ChangeTarget, Proposal, notices};
+use crate::{EndProgress, EndSession, Engine, Error, SessionEnded, SessionRef};
+
+impl Engine {
+    /// Ends a session. Branches that have not folded when the time is over have failed. If the
+    /// caller cancels, what was folded so far stays folded and the session goes on.
+    pub async fn end_session(
+        &self,
+        who: &Principal,
+        request: EndSession,
+        cancel: &CancellationToken,
+        mut progress: impl FnMut(EndProgress),
+    ) -> Result<SessionEnded, Error> {
+        let key = self.key(request.idempotency_key.as_deref(), &("end", &request.session))?;
+        let change = self.end_change(who, &request.session, key);
+        let deadline_ms = self.now_ms() + self.limits().session_end_ms;
+        let open = match self.session(who, &request.session).await {
+            Ok(view) if view.session.ended_at_ms.is_none() => leaves_first(&view.session),
+            Ok(_) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        let total = open.len() as u64;
+        let mut folded = Vec::new();
+        for branch in open {
+            if cancel.is_cancelled() {
+                return Err(Refusal::Cancelled.into());
+            }
+            if self.now_ms() >= deadline_ms {
+                break;
+            }
+            self.fold_one(&change, &branch).await?;
+            folded.push(branch);
+            progress(EndProgress { folded: folded.len() as u64, total });
+        }
+        let propose = |_: &Loaded| Ok(Command::EndSession.into());
+        self.change(&change, propose, |before, decision| self.ended(folded.clone(), before, decision)).await
+    }
+
+    fn end_change(&self, who: &Principal, session: &SessionRef, key: Option<(String, [u8; 32])>) -> Change {
+        Change {
+            owner: who.owner.clone(),
+            target: ChangeTarget::Session(session.clone()),
+            also: Also::Nothing,
+            absent: Absent::Refuse(Refusal::SessionNotFound { session: session.describe() }),
+            key,
+        }
+    }
+
+    async fn fold_one(&self, change: &Change, branch: &BranchId) -> Result<(), Error> {
+        let change = Change { key: None, ..change.clone() };
+        let propose = |_: &Loaded| {
+            let commands = vec![Command::FoldForSessionEnd { branch: branch.clone() }];
+            Ok(Proposal { commands, blob: None })
+        };
+        self.change(&change, propose, |_, _| ()).await
+    }
+
+    fn ended(&self, folded: Vec<BranchId>, before: &Session, decision: &Decision) -> SessionEnded {
+        let failed = decision
+            .events
+            .iter()
+            .filter_map(|event| match event {
+                Event::BranchEnded { branch, reason: EndReason::SessionEndTimeout, .. } => Some(branch.clone()),
+                _ => None,
+            })
+            .collect();
+        SessionEnded {
+            session_id: decision.after.id.clone(),
+            folded,
+            failed,
+            ended_at_ms: decision.after.ended_at_ms.unwrap_or(0),
+            state: ContextState::of(&decision.after, self.limits()),
+            notices: notices(before),
+        }
+    }
+}
+
+fn leaves_first(session: &Session) -> Vec<BranchId> {
+    let mut open: Vec<_> = session.open().map(|branch| (branch.depth, branch.ordinal, branch.id.clone())).collect();
+    open.sort();
+    open.into_iter().rev().map(|(_, _, id)| id).collect()
+}

@@ -1,0 +1,122 @@
+//! How an operation can go wrong: refused is the caller's to put right, failed is ours.
+
+use infold_core::{Refusal, ScrubError};
+use infold_store::StoreError;
+
+/// Why an operation did not happen.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// The caller can put it right.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The caller cannot. Nothing was recorded.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+}
+
+/// What went wrong on our side.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Failure {
+    /// Scrubbing could not be completed, so nothing was let through.
+    #[error("Scrubbing failed, so nothing was stored or returned: {0}")]
+    Scrubbing(#[from] ScrubError),
+    /// The store did not do it.
+    #[error("The store could not record this: {0}")]
+    Store(#[from] StoreError),
+    /// Others kept changing the session.
+    #[error("The session kept changing while this was decided: try again")]
+    Contended,
+    /// No random numbers.
+    #[error("No random numbers could be had: {0}")]
+    Random(String),
+}
+
+impl Failure {
+    /// A word that programs can match on.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Scrubbing(_) => "scrubbing_failed",
+            Self::Store(StoreError::DiskFull) => "disk_full",
+            Self::Store(_) => "store_failed",
+            Self::Contended => "contended",
+            Self::Random(_) => "random_failed",
+        }
+    }
+
+    /// The HTTP status that says the same.
+    pub fn http_status(&self) -> u16 {
+        match self {
+            Self::Store(StoreError::DiskFull) => 507,
+            Self::Store(StoreError::Busy) | Self::Contended => 503,
+            Self::Scrubbing(_) | Self::Store(_) | Self::Random(_) => 500,
+        }
+    }
+}
+
+impl Error {
+    /// A word that programs can match on.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Refused(refusal) => refusal.code(),
+            Self::Failed(failure) => failure.code(),
+        }
+    }
+
+    /// The HTTP status that says the same.
+    pub fn http_status(&self) -> u16 {
+        match self {
+            Self::Refused(refusal) => refusal.http_status(),
+            Self::Failed(failure) => failure.http_status(),
+        }
+    }
+
+    /// What a program may want to know beside the message, as JSON.
+    pub fn data(&self) -> serde_json::Value {
+        use serde_json::json;
+        let Self::Refused(refusal) = self else { return json!({}) };
+        match refusal {
+            Refusal::Invalid { field, .. } => json!({ "field": field }),
+            Refusal::SessionNotFound { session } => json!({ "session_id": session }),
+            Refusal::SessionOver { session } | Refusal::NothingActive { session } => json!({ "session_id": session }),
+            Refusal::BranchNotFound { branch } => json!({ "branch_id": branch }),
+            Refusal::NotActive { branch, status, result } => {
+                json!({ "branch_id": branch, "current_status": status, "result": result })
+            }
+            Refusal::ParentNotActive { branch, status } => json!({ "branch_id": branch, "current_status": status }),
+            Refusal::TooDeep { depth, depth_max } => json!({ "depth": depth, "max_depth": depth_max }),
+            Refusal::TooManyInSession { open, open_max } => {
+                json!({ "open_branches": open, "max_concurrent_per_session": open_max })
+            }
+            Refusal::TooManyInInstance { open_max } => json!({ "max_concurrent_per_instance": open_max }),
+            Refusal::TooFast { per_minute_max, retry_after_ms } => {
+                json!({ "max_branches_per_minute": per_minute_max, "retry_after_ms": retry_after_ms })
+            }
+            Refusal::BriefTooLarge { brief_tokens, budget_tokens } => {
+                json!({ "brief_tokens": brief_tokens, "budget": budget_tokens })
+            }
+            Refusal::ContextLimit { current_tokens, limit_tokens } => json!({
+                "current_tokens": current_tokens,
+                "context_limit": limit_tokens,
+                "suggestion": "Fold current branch before continuing",
+            }),
+            Refusal::KeyReused { key } => json!({ "idempotency_key": key }),
+            Refusal::ResultNotFound { ref_id } => json!({ "ref_id": ref_id }),
+            Refusal::BudgetGone | Refusal::Cancelled => json!({}),
+        }
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::InstanceFull { open_max } => Refusal::TooManyInInstance { open_max }.into(),
+            other => Failure::Store(other).into(),
+        }
+    }
+}
+
+impl From<ScrubError> for Error {
+    fn from(error: ScrubError) -> Self {
+        Failure::Scrubbing(error).into()
+    }
+}

@@ -1,0 +1,114 @@
+//! Ending a branch by a return.
+
+use infold_core::{
+    BranchId, Command, ContextHealth, ContextState, Decision, EndReason, Event, Field, Principal, Refusal, Scrubbed,
+    Session,
+};
+use infold_store::Also;
+
+use crate::change::{Absent, Change, ChangeTarget, notices};
+use crate::{BranchRef, Engine, Error, FoldBranch, Folded, shown};
+
+/// What makes two returns the same.
+#[derive(serde::Serialize)]
+struct FoldPrint<'a> {
+    verb: &'static str,
+    branch: &'a BranchRef,
+    message: &'a str,
+    failed: bool,
+}
+
+impl Engine {
+    /// Ends a sub-task and hands its message to its parent. Open branches below it are folded first.
+    pub async fn fold_branch(&self, who: &Principal, request: FoldBranch) -> Result<Folded, Error> {
+        let message = Field::MESSAGE.clean(&request.message)?;
+        let print = FoldPrint {
+            verb: "fold",
+            branch: &request.branch,
+            message: &request.message,
+            failed: request.outcome == infold_core::Outcome::Failed,
+        };
+        let key = self.key(request.idempotency_key.as_deref(), &print)?;
+        let (branch, change) = self.fold_change(who, &request.branch, key)?;
+        let [message] = self.scrub([message]).await?;
+
+        let propose = |loaded: &infold_store::Loaded| {
+            if let Some(id) = &branch {
+                belongs(&loaded.session, id)?;
+            }
+            let command = Command::Fold { branch: branch.clone(), message: message.clone(), outcome: request.outcome };
+            Ok(command.into())
+        };
+        self.change(&change, propose, |before, decision| self.folded(branch.as_ref(), &message, before, decision)).await
+    }
+
+    fn fold_change(
+        &self,
+        who: &Principal,
+        branch: &BranchRef,
+        key: Option<(String, [u8; 32])>,
+    ) -> Result<(Option<BranchId>, Change), Error> {
+        let owner = who.owner.clone();
+        let (id, target, also, absent) = match branch {
+            BranchRef::Id { branch, session } => {
+                let id = self.branch_id(branch)?;
+                let absent = Absent::Refuse(Refusal::BranchNotFound { branch: shown(branch) });
+                let target = match session {
+                    Some(session) => ChangeTarget::Session(session.clone()),
+                    None => ChangeTarget::Branch(id.clone()),
+                };
+                (Some(id.clone()), target, Also::Branch(id), absent)
+            }
+            BranchRef::Active(session) => {
+                let absent = Absent::Refuse(Refusal::SessionNotFound { session: session.describe() });
+                (None, ChangeTarget::Session(session.clone()), Also::Nothing, absent)
+            }
+        };
+        Ok((id, Change { owner, target, also, absent, key }))
+    }
+
+    fn folded(&self, named: Option<&BranchId>, message: &Scrubbed, before: &Session, decision: &Decision) -> Folded {
+        let after = &decision.after;
+        let ended: Vec<(&BranchId, EndReason)> = decision
+            .events
+            .iter()
+            .filter_map(|event| match event {
+                Event::BranchEnded { branch, reason, .. } => Some((branch, *reason)),
+                _ => None,
+            })
+            .collect();
+        let returned = |reason: EndReason| matches!(reason, EndReason::Returned | EndReason::ReportedFailure);
+        // Deciding has ended exactly the branch that was meant; it is the one that returned.
+        let id = named.or_else(|| ended.iter().find(|(_, reason)| returned(*reason)).map(|(id, _)| *id));
+        let branch = id.and_then(|id| after.branches.get(id));
+        let end = branch.and_then(|branch| branch.end.as_ref());
+        let below = ended.iter().filter(|(_, reason)| *reason == EndReason::ParentReturning);
+        Folded {
+            session_id: after.id.clone(),
+            branch_id: id.cloned().unwrap_or_else(|| BranchId::from_stored(String::new())),
+            parent: branch.map_or(infold_core::Thread::Main, |branch| branch.parent.clone()),
+            status: branch.map_or(infold_core::Status::Completed, |branch| branch.status),
+            folded_at_ms: end.map_or(0, |end| end.at_ms),
+            message: message.as_str().to_owned(),
+            tokens_used: branch.map_or(0, |branch| branch.used_tokens),
+            tokens_saved: branch
+                .zip(end)
+                .map_or(0, |(branch, end)| branch.used_tokens.saturating_sub(end.result_tokens)),
+            operations: branch.map_or(0, |branch| branch.operations),
+            secrets_scrubbed: message.secrets(),
+            summary_redacted: message.is_only_placeholders(),
+            folded_with_it: below.map(|(id, _)| (*id).clone()).collect(),
+            state: ContextState::of(after, self.limits()),
+            health: ContextHealth::of(after, self.limits()),
+            notices: notices(before),
+        }
+    }
+}
+
+/// A branch that is named beside a session must be that session's.
+pub(crate) fn belongs(session: &Session, branch: &BranchId) -> Result<(), Refusal> {
+    if session.branches.contains_key(branch) {
+        return Ok(());
+    }
+    Err(Refusal::BranchNotFound { branch: branch.to_string() })
+}

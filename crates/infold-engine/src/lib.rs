@@ -1,0 +1,162 @@
+//! One async function for each thing infold can do. Each has four beats: load, decide, record,
+//! answer. Deciding is the core's, keeping the store's; this crate brings them together, with the
+//! clock, the random numbers, the scrubber's time limit and the counting of what was done.
+
+mod answers;
+mod archive;
+mod change;
+mod end;
+mod error;
+mod feed;
+mod fold;
+mod observe;
+mod open;
+mod requests;
+mod results;
+mod rollback;
+mod scrubbing;
+mod sessions;
+mod status;
+mod telemetry;
+mod timers;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use infold_core::{BranchId, Counter, IdKey, Limits, Rules, Scrubber};
+use infold_store::Store;
+use tokio::sync::{Mutex, Notify};
+
+pub use answers::*;
+pub use error::{Error, Failure};
+pub use requests::*;
+pub use scrubbing::{ScrubFault, ScrubSettings};
+pub use timers::TimerSettings;
+
+/// Sessions whose writers wait for each other after a collision share one of so many locks.
+const LOCKS: usize = 64;
+
+/// Where the time comes from.
+#[derive(Debug, Clone)]
+pub enum Clock {
+    /// The machine's clock.
+    System,
+    /// A clock that tests set, in milliseconds.
+    Set(Arc<AtomicU64>),
+}
+
+impl Clock {
+    fn now_ms(&self) -> u64 {
+        match self {
+            Self::System => SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
+            Self::Set(now_ms) => now_ms.load(Ordering::SeqCst),
+        }
+    }
+}
+
+/// What an engine is made of, beside its store.
+#[derive(Debug, Clone)]
+pub struct EngineSettings {
+    /// The bounds of decisions.
+    pub limits: Limits,
+    /// How tokens are counted.
+    pub counter: Counter,
+    /// How scrubbing is bounded.
+    pub scrub: ScrubSettings,
+    /// Results with at least so many bytes are kept out of the context.
+    pub offload_bytes: usize,
+    /// How long things are kept.
+    pub timers: TimerSettings,
+}
+
+/// Everything that infold can do. Clones share one.
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    store: Store,
+    settings: EngineSettings,
+    clock: Clock,
+    id_key: IdKey,
+    scrubbing: scrubbing::Scrubbing,
+    locks: Vec<Mutex<()>>,
+    metrics: telemetry::Metrics,
+    /// Rung when this process has recorded something: timers and feeds look again.
+    recorded: Notify,
+    feed: feed::Bell,
+}
+
+impl Engine {
+    /// An engine on a store.
+    pub fn new(store: Store, settings: EngineSettings, clock: Clock) -> Self {
+        let id_key = IdKey::derive(store.secret());
+        let scrub_key =
+            *blake3::Hasher::new_derive_key("infold 2026 placeholders").update(store.secret()).finalize().as_bytes();
+        let scrubber = Scrubber::new(scrub_key).with_max_bytes(settings.scrub.bytes_max);
+        let inner = Inner {
+            scrubbing: scrubbing::Scrubbing::new(scrubber, &settings.scrub),
+            store,
+            settings,
+            clock,
+            id_key,
+            locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
+            metrics: telemetry::Metrics::new(),
+            recorded: Notify::new(),
+            feed: feed::Bell::default(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The bounds in force.
+    pub fn limits(&self) -> &Limits {
+        &self.inner.settings.limits
+    }
+
+    /// Counts tokens as budgets are counted.
+    pub fn count(&self, text: &str) -> u64 {
+        self.inner.settings.counter.count(text)
+    }
+
+    /// The store below, for those who look after it.
+    pub fn store(&self) -> &Store {
+        &self.inner.store
+    }
+
+    /// The key that tells this database's branch ids from other text.
+    pub(crate) fn id_key(&self) -> &IdKey {
+        &self.inner.id_key
+    }
+
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.inner.clock.now_ms()
+    }
+
+    pub(crate) fn rules(&self) -> Rules<'_> {
+        Rules { limits: &self.inner.settings.limits, counter: &self.inner.settings.counter }
+    }
+
+    /// Reads a branch id; what this database did not make is as absent as what it never saw.
+    pub(crate) fn branch_id(&self, text: &str) -> Result<BranchId, infold_core::Refusal> {
+        BranchId::verify(text, self.id_key())
+            .ok_or_else(|| infold_core::Refusal::BranchNotFound { branch: shown(text) })
+    }
+}
+
+/// A caller's text, short and plain enough to stand in an error.
+pub(crate) fn shown(text: &str) -> String {
+    infold_core::strip_controls(text).chars().take(80).collect()
+}
+
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], Failure> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| Failure::Random(error.to_string()))?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! Opening a branch.
+
+use infold_core::{
+    BranchId, Command, ContextHealth, ContextState, Decision, Field, Open, Principal, Refusal, Session, Thread,
+};
+use infold_store::Also;
+
+use crate::change::{Absent, Change, ChangeTarget, fingerprint, notices};
+use crate::{Engine, Error, OpenBranch, Opened, random};
+
+impl Engine {
+    /// Opens a sub-task: from now on its calls are counted in it, and its parent waits.
+    pub async fn open_branch(&self, who: &Principal, request: OpenBranch) -> Result<Opened, Error> {
+        let description = request.description_field.clean(&request.description)?;
+        let prompt = request.prompt.as_deref().map(|prompt| Field::PROMPT.clean(prompt)).transpose()?;
+        check_wishes(&request)?;
+        let parent = request.parent.as_deref().map(|parent| self.thread(parent)).transpose()?;
+        let key = self.key(request.idempotency_key.as_deref(), &OpenPrint::of(&request))?;
+        let has_prompt = prompt.is_some();
+        let [description, prompt] = self.scrub([description, prompt.unwrap_or_default()]).await?;
+        let id = BranchId::mint(random()?, self.id_key());
+
+        let change = Change {
+            owner: who.owner.clone(),
+            also: named(parent.as_ref()),
+            target: ChangeTarget::Session(request.session.clone()),
+            absent: Absent::Start,
+            key,
+        };
+        let propose = |loaded: &infold_store::Loaded| {
+            let open = Open {
+                id: id.clone(),
+                parent: parent.clone(),
+                description: description.clone(),
+                prompt: has_prompt.then(|| prompt.clone()),
+                budget_tokens: request.budget_tokens,
+                timeout_s: request.timeout_s,
+                claims: who.claims.clone(),
+                rate_mark_ms: loaded.rate_mark_ms,
+            };
+            Ok(Command::Open(Box::new(open)).into())
+        };
+        let opened =
+            self.change(&change, propose, |before, decision| self.opened(&id, &request, before, decision)).await;
+        self.inner.metrics.opening(&opened);
+        opened
+    }
+
+    fn opened(&self, id: &BranchId, request: &OpenBranch, before: &Session, decision: &Decision) -> Opened {
+        let after = &decision.after;
+        let branch = &after.branches[id];
+        let limits = self.limits();
+        let mut notes = Vec::new();
+        if request.budget_tokens.is_some_and(|wished| wished > branch.budget_tokens) {
+            let why = if branch.budget_tokens == limits.budget_max_tokens { "the maximum" } else { "what is left" };
+            notes.push(format!("budget was capped at {} tokens, {why}", branch.budget_tokens));
+        }
+        if request.timeout_s.is_some_and(|wished| wished > limits.timeout_max_s) {
+            notes.push(format!("timeout_seconds was capped at {}, the maximum", limits.timeout_max_s));
+        }
+        Opened {
+            session_id: after.id.clone(),
+            branch_id: id.clone(),
+            parent: branch.parent.clone(),
+            depth: branch.depth,
+            budget_tokens: branch.budget_tokens,
+            timeout_s: branch.timeout_ms / 1000,
+            opened_at_ms: branch.opened_at_ms,
+            deadline_ms: branch.deadline_ms,
+            notes,
+            state: ContextState::of(after, limits),
+            health: ContextHealth::of(after, limits),
+            notices: notices(before),
+        }
+    }
+
+    /// Reads the name of a thread: a branch's id, or `main`.
+    pub(crate) fn thread(&self, text: &str) -> Result<Thread, Refusal> {
+        if text == "main" { Ok(Thread::Main) } else { Ok(Thread::Branch(self.branch_id(text)?)) }
+    }
+
+    /// Reads an idempotency key, and fingerprints the request it stands for.
+    pub(crate) fn key(
+        &self,
+        key: Option<&str>,
+        request: &impl serde::Serialize,
+    ) -> Result<Option<(String, [u8; 32])>, Refusal> {
+        let key = key.map(|key| Field::IDEMPOTENCY_KEY.clean(key)).transpose()?;
+        // Only a hash is kept: a key is the caller's free text, and may hold anything.
+        Ok(key.map(|key| (blake3::hash(key.as_bytes()).to_hex().to_string(), fingerprint(request))))
+    }
+}
+
+/// What makes two openings the same.
+#[derive(serde::Serialize)]
+struct OpenPrint<'a> {
+    verb: &'static str,
+    session: &'a crate::SessionRef,
+    parent: &'a Option<String>,
+    description: &'a str,
+    prompt: &'a Option<String>,
+    budget_tokens: Option<u64>,
+    timeout_s: Option<u64>,
+}
+
+impl<'a> OpenPrint<'a> {
+    fn of(request: &'a OpenBranch) -> Self {
+        Self {
+            verb: "open",
+            session: &request.session,
+            parent: &request.parent,
+            description: &request.description,
+            prompt: &request.prompt,
+            budget_tokens: request.budget_tokens,
+            timeout_s: request.timeout_s,
+        }
+    }
+}
+
+/// The ended branch that a thread's name may mean; open ones are loaded in any case.
+pub(crate) fn named(thread: Option<&Thread>) -> Also {
+    match thread {
+        Some(Thread::Branch(id)) => Also::Branch(id.clone()),
+        Some(Thread::Main) | None => Also::Nothing,
+    }
+}
+
+fn check_wishes(request: &OpenBranch) -> Result<(), Refusal> {
+    let positive = |field: &'static str, wish: Option<u64>| match wish {
+        Some(0) => Err(Refusal::Invalid { field, problem: "must be at least 1".to_owned() }),
+        _ => Ok(()),
+    };
+    positive("budget", request.budget_tokens)?;
+    positive("timeout_seconds", request.timeout_s)
+}

@@ -1,0 +1,179 @@
+//! Results that are handed in, and those that are read back.
+
+use infold_core::{
+    BlobId, Command, ContextState, Decision, Field, Operation, Principal, Refusal, Scrubbed, Session, Thread,
+};
+use infold_store::{Also, Loaded, NewBlob, SessionKey, Target};
+
+use crate::change::{Absent, Change, ChangeTarget, Proposal};
+use crate::observe::{call_id, tokens_of, withheld_by};
+use crate::open::named;
+use crate::{Engine, Error, Portion, ReadResult, RecordResult, ResultPart, ResultRecorded, random, shown};
+
+/// Most bytes that one read gives back.
+const READ_BYTES_MAX: usize = 65_536;
+/// Most bytes that a compiled expression may take.
+const PATTERN_BYTES_MAX: usize = 1 << 20;
+const PATTERN_CHARS_MAX: usize = 1_000;
+const CONTEXT_LINES_MAX: usize = 50;
+
+/// A result, scrubbed, with both ways of showing it.
+struct Incoming {
+    tool: Scrubbed,
+    arguments: Scrubbed,
+    content: Scrubbed,
+    reference: Scrubbed,
+    blob: BlobId,
+    call_id: Option<String>,
+}
+
+impl Engine {
+    /// Takes in the result of a tool that infold did not run: scrubs it, keeps it elsewhere if it is
+    /// long or does not fit its branch's budget, counts what is shown of it, and says what to show.
+    pub async fn record_result(&self, who: &Principal, request: RecordResult) -> Result<ResultRecorded, Error> {
+        let thread = request.thread.as_deref().map(|thread| self.thread(thread)).transpose()?;
+        let incoming = self.incoming(&request).await?;
+        let print =
+            ("result", &request.session, &request.thread, &request.tool_name, &request.arguments, &request.content);
+        let change = Change {
+            owner: who.owner.clone(),
+            target: ChangeTarget::Session(request.session.clone()),
+            also: named(thread.as_ref()),
+            absent: Absent::Start,
+            key: self.key(request.idempotency_key.as_deref(), &print)?,
+        };
+        let propose = |loaded: &Loaded| self.take_in(&loaded.session, thread.as_ref(), &incoming);
+        self.change(&change, propose, |before, decision| self.recorded(&incoming, before, decision)).await
+    }
+
+    async fn incoming(&self, request: &RecordResult) -> Result<Incoming, Error> {
+        let tool = Field::TOOL_NAME.clean(&request.tool_name)?;
+        let texts = [tool, request.arguments.clone(), request.content.clone()];
+        let [tool, arguments, content] = self.scrub(texts).await?;
+        let blob = BlobId::mint(random()?);
+        let reference = infold_core::reference(&tool, &content, &blob);
+        Ok(Incoming { tool, arguments, content, reference, blob, call_id: call_id(request.call_id.as_deref()) })
+    }
+
+    fn take_in(&self, session: &Session, thread: Option<&Thread>, incoming: &Incoming) -> Result<Proposal, Error> {
+        let thread = thread.unwrap_or(&session.active).clone();
+        let whole_tokens = tokens_of(self, &incoming.arguments, &incoming.content);
+        let left_tokens =
+            thread.branch().and_then(|id| session.branches.get(id)).map(|branch| branch.budget_left_tokens());
+        let is_long = incoming.content.as_str().len() >= self.inner.settings.offload_bytes;
+        let fits = left_tokens.is_none_or(|left_tokens| whole_tokens <= left_tokens);
+        let is_shorter = incoming.reference.as_str().len() < incoming.content.as_str().len();
+        let offload = is_long || (!fits && is_shorter);
+
+        let shown = if offload { &incoming.reference } else { &incoming.content };
+        let operation = Operation {
+            tool: incoming.tool.clone(),
+            call_id: incoming.call_id.clone(),
+            arguments: incoming.arguments.clone(),
+            result: shown.clone(),
+            blob: offload.then(|| incoming.blob.clone()),
+            tokens: tokens_of(self, &incoming.arguments, shown),
+        };
+        let blob = offload.then(|| NewBlob {
+            id: incoming.blob.clone(),
+            tool_name: incoming.tool.clone(),
+            content: incoming.content.clone(),
+            branch: thread.branch().cloned(),
+        });
+        let commands = vec![Command::Observe { thread: Some(thread), operation: Box::new(operation) }];
+        Ok(Proposal { commands, blob })
+    }
+
+    fn recorded(&self, incoming: &Incoming, before: &Session, decision: &Decision) -> ResultRecorded {
+        let operation = decision.events.iter().find_map(|event| match event {
+            infold_core::Event::OperationSeen { operation, .. } => Some(operation),
+            _ => None,
+        });
+        ResultRecorded {
+            shown: operation.map(|operation| operation.result.as_str().to_owned()),
+            ref_id: operation.and_then(|operation| operation.blob.clone()),
+            tokens: operation.map_or(0, |operation| operation.tokens),
+            secrets_scrubbed: incoming.content.secrets(),
+            folded: withheld_by(before, decision),
+            state: ContextState::of(&decision.after, self.limits()),
+        }
+    }
+
+    /// Reads part of a kept result. A branch reads its own and those of branches below it; the main
+    /// thread reads all of its session.
+    pub async fn read_result(&self, who: &Principal, request: &ReadResult) -> Result<ResultPart, Error> {
+        let absent = || Refusal::ResultNotFound { ref_id: shown(&request.ref_id) };
+        let id = BlobId::parse(&request.ref_id).ok_or_else(absent)?;
+        let pattern = compile(&request.portion)?;
+        let limit = limit_bytes(request.limit_bytes)?;
+        let thread = request.thread.as_deref().map(|thread| self.thread(thread)).transpose()?;
+        let blob = self.inner.store.blob(who.owner.clone(), id.clone()).await?.ok_or_else(absent)?;
+        let session = self.session_of(&blob.session, blob.branch.clone()).await?.ok_or_else(absent)?;
+        let reader = thread.unwrap_or_else(|| session.active.clone());
+        if !may_read(&session, &reader, blob.branch.as_ref()) {
+            return Err(absent().into());
+        }
+
+        let page = match (&request.portion, &pattern) {
+            (Portion::Bytes { offset }, _) => infold_core::page(&blob.content, *offset, limit),
+            (Portion::Lines { first, last }, _) => infold_core::lines(&blob.content, *first, *last, limit),
+            (Portion::Matches { context, .. }, Some(pattern)) => {
+                infold_core::matches(&blob.content, pattern, *context, limit)
+            }
+            (Portion::Matches { .. }, None) => infold_core::page("", 0, 0),
+        };
+        Ok(ResultPart {
+            session_id: session.id.clone(),
+            ref_id: id,
+            tool_name: blob.tool_name,
+            total_bytes: blob.content.len(),
+            total_lines: blob.content.lines().count(),
+            content: page.content,
+            offset: page.offset,
+            next_offset: page.next_offset,
+        })
+    }
+
+    /// A blob's session, with the branches from the blob's up to the main thread.
+    async fn session_of(
+        &self,
+        key: &SessionKey,
+        branch: Option<infold_core::BranchId>,
+    ) -> Result<Option<Session>, Error> {
+        let also = branch.map_or(Also::Nothing, Also::Since);
+        self.look(Target::Session(key.clone()), also).await
+    }
+}
+
+/// Whether a thread may read what was seen in a branch: its own, and that of branches below it.
+fn may_read(session: &Session, reader: &Thread, seen_in: Option<&infold_core::BranchId>) -> bool {
+    match (reader, seen_in) {
+        (Thread::Main, _) => true,
+        (Thread::Branch(_), None) => false,
+        (Thread::Branch(_), Some(seen_in)) => session.path(&Thread::Branch(seen_in.clone())).contains(reader),
+    }
+}
+
+fn limit_bytes(wished: usize) -> Result<usize, Refusal> {
+    if wished == 0 {
+        return Err(Refusal::Invalid { field: "limit", problem: "must be at least 1".to_owned() });
+    }
+    Ok(wished.min(READ_BYTES_MAX))
+}
+
+fn compile(portion: &Portion) -> Result<Option<regex::Regex>, Refusal> {
+    let Portion::Matches { pattern, context } = portion else { return Ok(None) };
+    let refuse = |field: &'static str, problem: String| Refusal::Invalid { field, problem };
+    if pattern.is_empty() || pattern.chars().count() > PATTERN_CHARS_MAX {
+        return Err(refuse("pattern", format!("must have 1 to {PATTERN_CHARS_MAX} characters")));
+    }
+    if *context > CONTEXT_LINES_MAX {
+        return Err(refuse("context", format!("must be at most {CONTEXT_LINES_MAX} lines")));
+    }
+    let compiled = regex::RegexBuilder::new(pattern).size_limit(PATTERN_BYTES_MAX).build();
+    compiled.map(Some).map_err(|error| {
+        let problem = error.to_string();
+        let reason = problem.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        refuse("pattern", format!("is not a regular expression that can be used: {reason}"))
+    })
+}

@@ -1,0 +1,63 @@
+//! Going back to a branch.
+
+use infold_core::{BranchId, Command, ContextState, Decision, Event, Principal, Refusal, Session};
+use infold_store::{Also, Loaded};
+
+use crate::change::{Absent, Change, ChangeTarget, notices};
+use crate::fold::belongs;
+use crate::{Engine, Error, Restore, RollBack, RolledBack, shown};
+
+impl Engine {
+    /// Opens a branch again as it was at its last turn, and discards what was opened since; or only
+    /// tells what that would lead to.
+    pub async fn roll_back(&self, who: &Principal, request: RollBack) -> Result<RolledBack, Error> {
+        let to = self.branch_id(&request.to)?;
+        let print = ("rollback", &request.session, &request.to, request.restore);
+        let key = self.key(request.idempotency_key.as_deref(), &print)?;
+        let change = Change {
+            owner: who.owner.clone(),
+            target: ChangeTarget::Session(request.session.clone()),
+            also: Also::Since(to.clone()),
+            absent: Absent::Refuse(Refusal::BranchNotFound { branch: shown(&request.to) }),
+            key,
+        };
+        let command = Command::RollBack { to: to.clone() };
+
+        match request.restore {
+            Restore::Yes => {
+                let propose = |loaded: &Loaded| {
+                    belongs(&loaded.session, &to)?;
+                    Ok(command.clone().into())
+                };
+                self.change(&change, propose, |before, decision| self.rolled_back(&to, before, decision)).await
+            }
+            Restore::No => {
+                let session = self.look_up(who, &request.session, Also::Since(to.clone())).await?;
+                belongs(&session, &to)?;
+                let decision = infold_core::decide(&session, &[command], self.rules(), self.now_ms())?;
+                Ok(RolledBack { notices: Vec::new(), ..self.rolled_back(&to, &session, &decision) })
+            }
+        }
+    }
+
+    fn rolled_back(&self, to: &BranchId, before: &Session, decision: &Decision) -> RolledBack {
+        let discarded: Vec<BranchId> = decision
+            .events
+            .iter()
+            .find_map(|event| match event {
+                Event::RolledBack { discarded, .. } => Some(discarded.clone()),
+                _ => None,
+            })
+            .unwrap_or_default();
+        let used = |id: &BranchId| before.branches.get(id).map_or(0, |branch| branch.used_tokens);
+        RolledBack {
+            session_id: decision.after.id.clone(),
+            to: to.clone(),
+            generation: decision.after.branches.get(to).map_or(0, |branch| branch.generation),
+            tokens_recovered: discarded.iter().map(used).sum(),
+            discarded,
+            state: ContextState::of(&decision.after, self.limits()),
+            notices: notices(before),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Looking at sessions and branches. Nothing changes, except that what is overdue is folded first,
+//! so that nobody is shown a branch as active whose time is over.
+
+use infold_core::{ContextHealth, ContextState, Principal, Session};
+use infold_store::{Also, Target};
+
+use crate::fold::belongs;
+use crate::{BranchRef, BranchView, Engine, Error, SessionRef, SessionView};
+
+impl Engine {
+    /// A branch as it stands; `None` if there is none for this caller.
+    pub async fn branch(&self, who: &Principal, branch: &BranchRef) -> Result<Option<BranchView>, Error> {
+        let (id, found) = match branch {
+            BranchRef::Id { branch, session } => {
+                let Ok(id) = self.branch_id(branch) else { return Ok(None) };
+                let also = Also::Branch(id.clone());
+                let found = match session {
+                    Some(session) => self.look_up(who, session, also).await.map(Some)?,
+                    None => self.look(Target::Branch(who.owner.clone(), id.clone()), also).await?,
+                };
+                (Some(id), found)
+            }
+            BranchRef::Active(session) => {
+                let target = crate::change::ChangeTarget::Session(session.clone());
+                let target = crate::change::store_target(&who.owner, &target);
+                (None, self.look(target, Also::Nothing).await?)
+            }
+        };
+        let Some(session) = found else { return Ok(None) };
+        let id = match (&id, session.active.branch()) {
+            (Some(id), _) if belongs(&session, id).is_ok() => id,
+            (None, Some(active)) => active,
+            _ => return Ok(None),
+        };
+        let branch = session.branches.get(id).cloned();
+        Ok(branch.map(|branch| BranchView { session_id: session.id.clone(), branch }))
+    }
+
+    /// A session as it stands, with its open branches.
+    pub async fn session(&self, who: &Principal, session: &SessionRef) -> Result<SessionView, Error> {
+        Ok(self.view(self.look_up(who, session, Also::Nothing).await?))
+    }
+
+    /// A session as it stands, with all its branches.
+    pub async fn session_with_branches(&self, who: &Principal, session: &SessionRef) -> Result<SessionView, Error> {
+        Ok(self.view(self.look_up(who, session, Also::All).await?))
+    }
+
+    pub(crate) fn view(&self, session: Session) -> SessionView {
+        let limits = self.limits();
+        SessionView {
+            state: ContextState::of(&session, limits),
+            health: ContextHealth::of(&session, limits),
+            context_limit_tokens: limits.context_limit_tokens,
+            session,
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What is counted for those who watch: branches, budgets, scrubbing. No ids are labels: their number
+//! has no bound.
+
+use infold_core::{Event, ScrubError, Scrubbed, Session};
+use opentelemetry::metrics::{Counter, Histogram};
+use opentelemetry::{KeyValue, global};
+
+use crate::{Error, Opened};
+
+/// Token histograms reach from a brief to a full window.
+const TOKEN_BOUNDS: [f64; 12] =
+    [64.0, 256.0, 1024.0, 2048.0, 4096.0, 8192.0, 16384.0, 32768.0, 65536.0, 131_072.0, 262_144.0, 1_048_576.0];
+const SECOND_BOUNDS: [f64; 10] = [0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 120.0, 300.0, 600.0, 3600.0];
+
+pub(crate) struct Metrics {
+    opened: Counter<u64>,
+    refused: Counter<u64>,
+    ended: Counter<u64>,
+    branch_tokens: Histogram<u64>,
+    branch_seconds: Histogram<f64>,
+    returned_tokens: Histogram<u64>,
+    budget_warnings: Counter<u64>,
+    budget_exhausted: Counter<u64>,
+    tool_calls: Counter<u64>,
+    tool_tokens: Counter<u64>,
+    scrubbed_texts: Counter<u64>,
+    secrets: Counter<u64>,
+    scrub_failures: Counter<u64>,
+    rollbacks: Counter<u64>,
+    sessions_ended: Counter<u64>,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let meter = global::meter("infold");
+        let counter = |name: &'static str, what: &'static str| meter.u64_counter(name).with_description(what).build();
+        let tokens = |name: &'static str, what: &'static str| {
+            meter.u64_histogram(name).with_description(what).with_boundaries(TOKEN_BOUNDS.to_vec()).build()
+        };
+        Self {
+            opened: counter("infold.branches.opened", "Branches opened."),
+            refused: counter("infold.branches.refused", "Openings refused, by reason."),
+            ended: counter("infold.branches.ended", "Branches ended, by status and reason."),
+            branch_tokens: tokens("infold.branch.tokens", "Tokens used by a branch when it ended."),
+            branch_seconds: meter
+                .f64_histogram("infold.branch.duration")
+                .with_unit("s")
+                .with_description("Time from a branch's opening to its end.")
+                .with_boundaries(SECOND_BOUNDS.to_vec())
+                .build(),
+            returned_tokens: tokens("infold.branch.returned_tokens", "Tokens a branch gave its parent."),
+            budget_warnings: counter("infold.budget.warnings", "Branches that reached 80 % of their budget."),
+            budget_exhausted: counter("infold.budget.exhausted", "Branches folded because their budget was used up."),
+            tool_calls: counter("infold.operations", "Calls counted in a thread."),
+            tool_tokens: counter("infold.operation_tokens", "Tokens of calls counted in a thread."),
+            scrubbed_texts: counter("infold.scrub.texts", "Texts scrubbed."),
+            secrets: counter("infold.scrub.secrets", "Secrets taken out."),
+            scrub_failures: counter("infold.scrub.failures", "Scrubbing that failed, and let nothing through."),
+            rollbacks: counter("infold.sessions.rolled_back", "Rollbacks."),
+            sessions_ended: counter("infold.sessions.ended", "Sessions ended."),
+        }
+    }
+
+    pub(crate) fn opening(&self, opened: &Result<Opened, Error>) {
+        match opened {
+            Ok(_) => self.opened.add(1, &[]),
+            Err(error) => self.refused.add(1, &[KeyValue::new("reason", error.code())]),
+        }
+    }
+
+    pub(crate) fn scrubbed(&self, outcome: &Result<impl AsRef<[Scrubbed]>, ScrubError>) {
+        match outcome {
+            Ok(texts) => {
+                let texts = texts.as_ref();
+                self.scrubbed_texts.add(texts.len() as u64, &[]);
+                self.secrets.add(texts.iter().map(|text| u64::from(text.secrets())).sum(), &[]);
+            }
+            Err(_) => self.scrub_failures.add(1, &[]),
+        }
+    }
+
+    pub(crate) fn recorded(&self, events: &[Event], after: &Session) {
+        for event in events {
+            match event {
+                Event::OperationSeen { operation, .. } => {
+                    self.tool_calls.add(1, &[]);
+                    self.tool_tokens.add(operation.tokens, &[]);
+                }
+                Event::BudgetWarning { .. } => self.budget_warnings.add(1, &[]),
+                Event::BudgetExhausted { .. } => self.budget_exhausted.add(1, &[]),
+                Event::BranchEnded { branch, reason, result_tokens, .. } => {
+                    let labels =
+                        [KeyValue::new("status", reason.status().as_str()), KeyValue::new("reason", reason.as_str())];
+                    self.ended.add(1, &labels);
+                    self.returned_tokens.record(*result_tokens, &labels[..1]);
+                    if let Some(branch) = after.branches.get(branch) {
+                        self.branch_tokens.record(branch.used_tokens, &labels[..1]);
+                        let ended_at_ms = branch.end.as_ref().map_or(branch.opened_at_ms, |end| end.at_ms);
+                        let took_ms = ended_at_ms.saturating_sub(branch.opened_at_ms);
+                        self.branch_seconds.record(took_ms as f64 / 1000.0, &labels[..1]);
+                    }
+                }
+                Event::RolledBack { .. } => self.rollbacks.add(1, &[]),
+                Event::SessionEnded {} => self.sessions_ended.add(1, &[]),
+                Event::SessionStarted { .. }
+                | Event::BranchOpened(_)
+                | Event::BranchActivated { .. }
+                | Event::ParentsTold { .. } => {}
+            }
+        }
+    }
+}

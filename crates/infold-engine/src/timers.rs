@@ -1,0 +1,86 @@
+//! What happens by itself: branches run out of time, sessions lapse, archives end.
+//!
+//! Deadlines are stored, so whichever process is alive folds what is overdue, also after a restart.
+
+use std::time::Duration;
+
+use infold_store::{Also, Sweep, Target};
+use tokio_util::sync::CancellationToken;
+
+use crate::{Engine, Error};
+
+/// How long things are kept.
+#[derive(Debug, Clone, Copy)]
+pub struct TimerSettings {
+    /// A session lapses so long after its last activity.
+    pub live_ms: u64,
+    /// An ended branch is kept so long.
+    pub retention_ms: u64,
+}
+
+/// Longest time between two looks: another process may have opened a branch and died.
+const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(5);
+const SWEEP_EVERY: Duration = Duration::from_secs(600);
+const SESSIONS_AT_ONCE: usize = 100;
+
+impl Engine {
+    /// Runs until it is cancelled.
+    pub async fn run_timers(&self, cancel: CancellationToken) {
+        let mut sweep_at = tokio::time::Instant::now();
+        loop {
+            if tokio::time::Instant::now() >= sweep_at {
+                self.log(self.sweep().await);
+                sweep_at = tokio::time::Instant::now() + SWEEP_EVERY;
+            }
+            self.log(self.fold_overdue().await);
+            let rest = self.rest().await;
+            tokio::select! {
+                () = cancel.cancelled() => return,
+                () = tokio::time::sleep(rest) => {}
+                () = self.inner.recorded.notified() => {}
+            }
+        }
+    }
+
+    fn log(&self, outcome: Result<(), Error>) {
+        if let Err(error) = outcome {
+            tracing::error!(%error, "a timer could not do its work and will try again");
+        }
+    }
+
+    async fn rest(&self) -> Duration {
+        let next_ms = self.inner.store.next_deadline_ms().await.ok().flatten();
+        let until_next = next_ms.map(|next_ms| Duration::from_millis(next_ms.saturating_sub(self.now_ms()).max(1)));
+        until_next.map_or(LOOK_AT_LEAST_EVERY, |until_next| until_next.min(LOOK_AT_LEAST_EVERY))
+    }
+
+    /// Folds every branch whose time is over.
+    pub async fn fold_overdue(&self) -> Result<(), Error> {
+        loop {
+            let due = self.inner.store.due(self.now_ms(), SESSIONS_AT_ONCE).await?;
+            if due.is_empty() {
+                return Ok(());
+            }
+            for key in due {
+                self.look(Target::Session(key), Also::Nothing).await?;
+            }
+        }
+    }
+
+    /// Lets go of sessions that have lapsed and of archives past their time.
+    pub async fn sweep(&self) -> Result<(), Error> {
+        let now_ms = self.now_ms();
+        let timers = self.inner.settings.timers;
+        let sweep = Sweep {
+            active_before_ms: now_ms.saturating_sub(timers.live_ms),
+            ended_before_ms: now_ms.saturating_sub(timers.retention_ms),
+            sessions_max: SESSIONS_AT_ONCE,
+        };
+        loop {
+            let swept = self.inner.store.sweep(sweep).await?;
+            if swept.sessions < SESSIONS_AT_ONCE {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Reads a tool's arguments: one path for all tools, so that every mistake is answered in the same way,
+//! with a sentence that names the argument and says what would be right.
+//!
+//! Presence and type are looked at here. How long a text may be and what it may contain is the core's to
+//! say; it is checked where the text is used, in the same words.
+
+use infold_core::Refusal;
+use rmcp::model::{JsonObject, Tool};
+use serde_json::Value;
+
+/// The arguments of one call.
+#[derive(Debug)]
+pub(crate) struct Arguments(JsonObject);
+
+impl Arguments {
+    /// Takes the arguments of a call of `tool`; one that its schema does not name is refused, because
+    /// it is most likely a misspelt one that would otherwise be silently ignored.
+    pub(crate) fn new(tool: &Tool, given: Option<JsonObject>) -> Result<Self, Refusal> {
+        let given = given.unwrap_or_default();
+        let known = tool.input_schema.get("properties").and_then(Value::as_object);
+        let is_known = |name: &str| known.is_some_and(|known| known.contains_key(name));
+        let Some(unknown) = given.keys().find(|name| !is_known(name)) else {
+            return Ok(Self(given));
+        };
+        let names: Vec<&str> = known.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+        let unknown: String = unknown.chars().take(UNKNOWN_CHARS_MAX).collect();
+        let problem = format!("include {unknown:?}, which {} does not take: use only {}", tool.name, names.join(", "));
+        Err(Refusal::Invalid { field: "arguments", problem })
+    }
+
+    /// A text that must be there.
+    pub(crate) fn text(&mut self, field: &'static str) -> Result<String, Refusal> {
+        self.optional_text(field)?.ok_or_else(|| invalid(field, "is required: pass a string"))
+    }
+
+    /// A text that may be there.
+    pub(crate) fn optional_text(&mut self, field: &'static str) -> Result<Option<String>, Refusal> {
+        match self.take(field) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(wrong_type(field, "a string", &other)),
+        }
+    }
+
+    /// A whole number that may be there. One that is too large for us is as large as can be: every
+    /// number we take is capped anyway.
+    pub(crate) fn optional_number(&mut self, field: &'static str, least: u64) -> Result<Option<u64>, Refusal> {
+        let number = match self.take(field) {
+            None => return Ok(None),
+            Some(Value::Number(number)) => number,
+            Some(other) => return Err(wrong_type(field, "a whole number", &other)),
+        };
+        let whole = match (number.as_u64(), number.as_f64()) {
+            (Some(whole), _) => Some(whole),
+            // A float without a fraction is what some clients make of every number.
+            (None, Some(float)) if float >= 0.0 && float.fract() == 0.0 => Some(float as u64),
+            (None, Some(float)) if float >= 0.0 => {
+                return Err(invalid(field, &format!("must be a whole number, got {number}")));
+            }
+            _ => None,
+        };
+        match whole {
+            Some(whole) if whole >= least => Ok(Some(whole)),
+            _ => Err(invalid(field, &format!("must be at least {least}, got {number}"))),
+        }
+    }
+
+    /// A yes or no that may be there.
+    pub(crate) fn optional_flag(&mut self, field: &'static str) -> Result<Option<bool>, Refusal> {
+        match self.take(field) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(flag)),
+            Some(other) => Err(wrong_type(field, "true or false", &other)),
+        }
+    }
+
+    /// Absent and null are the same: many clients fill in null for what was left out.
+    fn take(&mut self, field: &str) -> Option<Value> {
+        self.0.shift_remove(field).filter(|value| !value.is_null())
+    }
+}
+
+/// Most characters of an unknown argument's name that are repeated to the caller.
+const UNKNOWN_CHARS_MAX: usize = 64;
+
+fn invalid(field: &'static str, problem: &str) -> Refusal {
+    Refusal::Invalid { field, problem: problem.to_owned() }
+}
+
+fn wrong_type(field: &'static str, wanted: &str, got: &Value) -> Refusal {
+    let got = match got {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    };
+    invalid(field, &format!("must be {wanted}, got {got}"))
+}
+
+#[cfg(test)]
+mod tests;

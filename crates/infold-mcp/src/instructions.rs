@@ -1,0 +1,30 @@
+//! What the server tells a model about itself when a client connects.
+//!
+//! It is paid for in every request of every session, so it stays under [`TOKENS_MAX`]; a test counts.
+
+/// Most tokens the instructions may have, counted as o200k.
+pub const TOKENS_MAX: usize = 300;
+
+/// When and how to branch, and what a good returned message contains.
+pub const TEXT: &str = "\
+infold keeps your context small: do noisy sub-tasks in a branch and bring back only what they found.
+
+When to branch: searching or reading several files, logs or web pages; running builds and tests; \
+trying out fixes. Not for one short call, and not for work whose every detail you need later.
+
+How:
+1. branch_create {session_id, description, prompt}. Use one session_id for the whole conversation. \
+The branch sees only its description and prompt, so put paths, names and the question in them.
+2. Work on that sub-task alone. Branches nest; parent_branch_id \"main\" opens a sibling.
+3. branch_return {branch_id, message}. Only message reaches the parent; the rest is folded away.
+
+A good message answers the question first, then gives the evidence: paths with line numbers, exact \
+names, values, commands and error texts; what was changed; what was ruled out; what is still open. \
+No narration, no file dumps, no secrets. If the sub-task failed, pass failed: true and say why.
+
+A branch out of budget or time is folded with what it had found; branch_status shows usage. \
+context_* are the same operations by project_path; context_rollback reopens a branch. A stored long \
+result is read in parts with read_result.";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,16 @@
+//! Speaks MCP for infold: the tools, over stdio and streamable HTTP, in both protocol eras.
+//!
+//! This is the only crate that names a type of the protocol library. It reads arguments, asks the
+//! engine, and renders answers; it decides nothing about branches and stores nothing.
+
+mod fixtures;
+mod http;
+mod instructions;
+mod server;
+mod settings;
+mod stdio;
+
+pub use http::{ROUTES, http_router};
+pub use server::Server;
+pub use settings::{ErrorStyle, ToolFamily, Fixtures, Settings};
+pub use stdio::{StdioError, serve_stdio, serve_streams};

@@ -1,0 +1,56 @@
+//! MCP over standard input and output: one client, known beforehand.
+
+use infold_core::Principal;
+use rmcp::ServiceExt;
+use rmcp::service::{QuitReason, ServerInitializeError};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+
+use crate::server::Server;
+
+/// Why serving over standard input and output failed.
+#[derive(Debug, thiserror::Error)]
+pub enum StdioError {
+    /// The client did not begin as the protocol asks.
+    #[error("the client did not start an MCP session: {0}")]
+    Handshake(#[source] Box<ServerInitializeError>),
+    /// The loop that serves broke down.
+    #[error("serving over standard input and output failed")]
+    Serving(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Serves one client on standard input and output until it closes its end or `shutdown` is cancelled.
+///
+/// Where standard input is not a pipe, a read of it cannot be interrupted: after a shutdown the program
+/// should leave without waiting for its runtime's blocking threads.
+pub async fn serve_stdio(server: &Server, caller: Principal, shutdown: CancellationToken) -> Result<(), StdioError> {
+    let (input, output) = rmcp::transport::io::stdio_pipes();
+    serve_streams(server, caller, (input, output), shutdown).await
+}
+
+/// As [`serve_stdio`], on any pair of streams.
+pub async fn serve_streams<R, W>(
+    server: &Server,
+    caller: Principal,
+    (input, output): (R, W),
+    shutdown: CancellationToken,
+) -> Result<(), StdioError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let line_bytes_max = server.settings().message_bytes_max;
+    let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(line_bytes_max);
+    let running = match server.for_caller(caller).serve_with_ct(transport, shutdown).await {
+        Ok(running) => running,
+        // The client went away, or the program is told to stop, before anything was asked.
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
+        Err(problem) => return Err(StdioError::Handshake(Box::new(problem))),
+    };
+    match running.waiting().await {
+        Ok(QuitReason::Closed | QuitReason::Cancelled) => Ok(()),
+        Ok(QuitReason::JoinError(problem)) | Err(problem) => Err(StdioError::Serving(Box::new(problem))),
+        Ok(_) => Ok(()),
+    }
+}

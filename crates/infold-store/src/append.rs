@@ -1,0 +1,222 @@
+//! Recording a decision: its events, and the session and branches as they are afterwards, all or
+//! nothing, and only if the session is still the one that was decided on.
+
+use infold_core::{BlobId, BranchId, Decision, Event, Scrubbed};
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use crate::codec::{Payload, to_json};
+use crate::{SessionKey, StoreError, blobs};
+
+/// A result that is kept out of the context.
+#[derive(Debug, Clone)]
+pub struct NewBlob {
+    /// Its handle.
+    pub id: BlobId,
+    /// The tool that gave it.
+    pub tool_name: Scrubbed,
+    /// The whole result.
+    pub content: Scrubbed,
+    /// The branch it was seen in; none is the main thread.
+    pub branch: Option<BranchId>,
+}
+
+/// What is answered again when a call is repeated with the same key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// The caller's key.
+    pub key: String,
+    /// A hash of the request, to tell a repetition from a mistake.
+    pub fingerprint: [u8; 32],
+    /// The answer, as the engine wrote it.
+    pub answer: String,
+}
+
+/// What a session that belongs to a project and is recorded for the first time needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// To become the project's current one; if another is that already, it is the one to use.
+    Current,
+    /// Any: its caller named it.
+    Any,
+}
+
+/// A decision to be recorded.
+#[derive(Debug)]
+pub struct Append {
+    /// The version that was decided on.
+    pub decided_on: u64,
+    /// When.
+    pub at_ms: u64,
+    /// What was decided.
+    pub decision: Decision,
+    /// A result to keep with it.
+    pub blob: Option<NewBlob>,
+    /// An answer to keep with it.
+    pub reply: Option<Reply>,
+    /// What place the session needs among its project's, if it is new.
+    pub place: Place,
+    /// Open branches that the database may hold.
+    pub open_branches_max: u64,
+}
+
+pub(crate) fn append(transaction: &Transaction<'_>, append: &Append) -> Result<(), StoreError> {
+    let session = &append.decision.after;
+    let key = SessionKey { owner: session.owner.clone(), id: session.id.clone() }.as_text();
+
+    check_version(transaction, &key, append.decided_on)?;
+    write_session(transaction, &key, append)?;
+    write_branches(transaction, &key, append)?;
+    write_events(transaction, &key, append)?;
+    if let Some(blob) = &append.blob {
+        blobs::insert(transaction, &key, session.owner.as_str(), blob)?;
+    }
+    if let Some(reply) = &append.reply {
+        write_reply(transaction, &key, reply)?;
+    }
+    Ok(())
+}
+
+fn check_version(transaction: &Transaction<'_>, key: &str, decided_on: u64) -> Result<(), StoreError> {
+    let stands_at: Option<u64> = transaction
+        .prepare_cached("SELECT version FROM sessions WHERE id = ?1")?
+        .query_row([key], |row| row.get(0))
+        .optional()?;
+    if stands_at.unwrap_or(0) == decided_on { Ok(()) } else { Err(StoreError::Moved) }
+}
+
+fn write_session(transaction: &Transaction<'_>, key: &str, append: &Append) -> Result<(), StoreError> {
+    let session = &append.decision.after;
+    let project = session.project.as_ref().map(|project| project.as_str());
+    let state = to_json("session", session)?;
+    transaction
+        .prepare_cached(
+            "INSERT INTO sessions (id, owner, name, project, version, active_at, ended_at, state)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+             ON CONFLICT (id) DO UPDATE SET version = ?5, active_at = ?6, ended_at = ?7, state = ?8",
+        )?
+        .execute(params![
+            key,
+            session.owner.as_str(),
+            session.id.as_str(),
+            project,
+            session.version,
+            session.active_at_ms,
+            session.ended_at_ms,
+            state
+        ])?;
+    if let Some(project) = project {
+        write_project(transaction, key, append, project)?;
+    }
+    Ok(())
+}
+
+/// The session is its project's current one, unless another is already, or it is over.
+fn write_project(transaction: &Transaction<'_>, key: &str, append: &Append, project: &str) -> Result<(), StoreError> {
+    let session = &append.decision.after;
+    let owner = session.owner.as_str();
+    if session.ended_at_ms.is_some() {
+        transaction
+            .prepare_cached("DELETE FROM projects WHERE owner = ?1 AND project = ?2 AND session_id = ?3")?
+            .execute(params![owner, project, key])?;
+        return Ok(());
+    }
+    let taken = transaction
+        .prepare_cached("INSERT OR IGNORE INTO projects (owner, project, session_id) VALUES (?1, ?2, ?3)")?
+        .execute(params![owner, project, key])?
+        == 0;
+    let is_new = append.decided_on == 0;
+    if taken && is_new && append.place == Place::Current { Err(StoreError::Moved) } else { Ok(()) }
+}
+
+fn write_branches(transaction: &Transaction<'_>, key: &str, append: &Append) -> Result<(), StoreError> {
+    let mut opened: i64 = 0;
+    for id in &append.decision.changed {
+        let Some(branch) = append.decision.after.branches.get(id) else { continue };
+        let was_open = stored_openness(transaction, key, id)?;
+        opened += i64::from(branch.is_open()) - i64::from(was_open.unwrap_or(false));
+        transaction
+            .prepare_cached(
+                "INSERT INTO branches (id, session_id, ordinal, open, opened_at, deadline, state)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+                 ON CONFLICT (id) DO UPDATE SET open = ?4, deadline = ?6, state = ?7",
+            )?
+            .execute(params![
+                id.as_str(),
+                key,
+                branch.ordinal,
+                branch.is_open(),
+                branch.opened_at_ms,
+                branch.deadline_ms,
+                to_json("branch", branch)?
+            ])?;
+    }
+    if opened == 0 {
+        return Ok(());
+    }
+    let standing: u64 = transaction
+        .prepare_cached("UPDATE instance SET open_branches = open_branches + ?1 RETURNING open_branches")?
+        .query_row([opened], |row| row.get(0))?;
+    if opened > 0 && standing > append.open_branches_max {
+        return Err(StoreError::InstanceFull { open_max: append.open_branches_max });
+    }
+    Ok(())
+}
+
+fn stored_openness(transaction: &Transaction<'_>, key: &str, id: &BranchId) -> Result<Option<bool>, StoreError> {
+    let found: Option<(String, bool)> = transaction
+        .prepare_cached("SELECT session_id, open FROM branches WHERE id = ?1")?
+        .query_row([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    match found {
+        Some((session, _)) if session != key => Err(StoreError::IdTaken(id.clone())),
+        Some((_, open)) => Ok(Some(open)),
+        None => Ok(None),
+    }
+}
+
+fn write_events(transaction: &Transaction<'_>, key: &str, append: &Append) -> Result<(), StoreError> {
+    for (version, event) in (append.decided_on + 1..).zip(&append.decision.events) {
+        let payload = Payload(to_json("event", event)?);
+        let branch = event.branch().map(BranchId::as_str);
+        transaction
+            .prepare_cached(
+                "INSERT INTO events (session_id, version, at, branch, payload) VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![key, version, append.at_ms, branch, payload])?;
+        write_archive(transaction, append, event)?;
+    }
+    Ok(())
+}
+
+/// An ended branch goes to the archive, and waits to be learnt from.
+fn write_archive(transaction: &Transaction<'_>, append: &Append, event: &Event) -> Result<(), StoreError> {
+    let Event::BranchEnded { branch, generation, reason, result, .. } = event else { return Ok(()) };
+    let session = &append.decision.after;
+    let Some(ended) = session.branches.get(branch) else { return Ok(()) };
+    transaction
+        .prepare_cached(
+            "INSERT INTO archive (branch, generation, owner, session, ended_at, summary, state)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?
+        .execute(params![
+            branch.as_str(),
+            generation,
+            session.owner.as_str(),
+            session.id.as_str(),
+            append.at_ms,
+            result.as_str(),
+            to_json("branch", ended)?
+        ])?;
+    transaction
+        .prepare_cached("INSERT INTO outbox (branch, generation, status) VALUES (?1, ?2, ?3)")?
+        .execute(params![branch.as_str(), generation, reason.status().as_str()])?;
+    Ok(())
+}
+
+fn write_reply(transaction: &Transaction<'_>, key: &str, reply: &Reply) -> Result<(), StoreError> {
+    let inserted = transaction
+        .prepare_cached("INSERT OR IGNORE INTO replies (session_id, key, fingerprint, answer) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![key, reply.key, reply.fingerprint, reply.answer])?;
+    // Somebody else's call with this key came first: looking again finds its answer.
+    if inserted == 1 { Ok(()) } else { Err(StoreError::Moved) }
+}

@@ -1,0 +1,71 @@
+//! How values become columns: JSON as text, and long JSON compressed.
+
+use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, Value, ValueRef};
+use rusqlite::{Row, ToSql};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::StoreError;
+
+/// From here on, compressing pays.
+const COMPRESS_BYTES_MIN: usize = 1024;
+const COMPRESSION_LEVEL: i32 = 3;
+/// Most bytes that anything stored may unpack to.
+const UNPACKED_BYTES_MAX: usize = 256 << 20;
+
+pub(crate) fn to_json<T: Serialize>(what: &'static str, value: &T) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Unreadable { what, problem: error.to_string() })
+}
+
+pub(crate) fn from_json<T: DeserializeOwned>(what: &'static str, json: &str) -> Result<T, StoreError> {
+    serde_json::from_str(json).map_err(|error| StoreError::Unreadable { what, problem: error.to_string() })
+}
+
+pub(crate) fn column<T: DeserializeOwned>(row: &Row<'_>, index: usize, what: &'static str) -> Result<T, StoreError> {
+    from_json(what, row.get_ref(index)?.as_str().map_err(rusqlite::Error::from)?)
+}
+
+pub(crate) fn pack(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
+    zstd::bulk::compress(bytes, COMPRESSION_LEVEL)
+        .map_err(|error| StoreError::Unreadable { what: "compressed text", problem: error.to_string() })
+}
+
+pub(crate) fn unpack(packed: &[u8]) -> Result<Vec<u8>, StoreError> {
+    let problem =
+        |error: std::io::Error| StoreError::Unreadable { what: "compressed text", problem: error.to_string() };
+    let mut bytes = Vec::new();
+    let reader = zstd::stream::read::Decoder::new(packed).map_err(problem)?;
+    let mut bounded = std::io::Read::take(reader, UNPACKED_BYTES_MAX as u64);
+    std::io::Read::read_to_end(&mut bounded, &mut bytes).map_err(problem)?;
+    Ok(bytes)
+}
+
+pub(crate) fn unpack_text(packed: &[u8]) -> Result<String, StoreError> {
+    String::from_utf8(unpack(packed)?)
+        .map_err(|error| StoreError::Unreadable { what: "compressed text", problem: error.to_string() })
+}
+
+/// Text in a column, compressed where it is long.
+pub(crate) struct Payload(pub(crate) String);
+
+impl ToSql for Payload {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        if self.0.len() < COMPRESS_BYTES_MIN {
+            return self.0.to_sql();
+        }
+        let packed =
+            pack(self.0.as_bytes()).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+        Ok(ToSqlOutput::Owned(Value::Blob(packed)))
+    }
+}
+
+impl FromSql for Payload {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        match value {
+            ValueRef::Blob(packed) => {
+                unpack_text(packed).map(Self).map_err(|error| rusqlite::types::FromSqlError::Other(Box::new(error)))
+            }
+            other => other.as_str().map(|text| Self(text.to_owned())),
+        }
+    }
+}

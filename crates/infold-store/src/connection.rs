@@ -1,0 +1,82 @@
+//! Opening SQLite the way that loses nothing: write-ahead log, `synchronous=FULL`, readers that
+//! cannot write, files that only their owner can read.
+
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::StoreError;
+
+/// How much SQLite syncs. Only `Full` keeps what was acknowledged through a power loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Synchronous {
+    /// Sync at every commit.
+    Full,
+    /// Sync at checkpoints only. For tests and benchmarks that show the difference.
+    Normal,
+}
+
+/// How to open a database.
+#[derive(Debug, Clone)]
+pub struct StoreSettings {
+    /// How much SQLite syncs.
+    pub synchronous: Synchronous,
+    /// How long to wait for another process's lock.
+    pub busy_timeout_ms: u64,
+    /// Connections for reading.
+    pub readers_max: usize,
+    /// Pages in the write-ahead log that start a checkpoint.
+    pub checkpoint_pages: u32,
+}
+
+/// Makes the file, readable by its owner only from the first byte on. SQLite gives the files beside
+/// it the same rights.
+pub(crate) fn create_private(path: &Path) -> Result<(), StoreError> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(StoreError::File { path: path.display().to_string(), problem: error.to_string() }),
+    }
+}
+
+pub(crate) fn open_writer(path: &Path, settings: &StoreSettings) -> Result<Connection, StoreError> {
+    let connection = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW,
+    )?;
+    common(&connection, settings)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    let synchronous = match settings.synchronous {
+        Synchronous::Full => "FULL",
+        Synchronous::Normal => "NORMAL",
+    };
+    connection.pragma_update(None, "synchronous", synchronous)?;
+    connection.pragma_update(None, "secure_delete", "ON")?;
+    connection.pragma_update(None, "wal_autocheckpoint", settings.checkpoint_pages)?;
+    Ok(connection)
+}
+
+pub(crate) fn open_reader(path: &Path, settings: &StoreSettings) -> Result<Connection, StoreError> {
+    // Opened for writing because a reader may have to recover the log; `query_only` keeps it from
+    // changing anything itself.
+    let connection = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW,
+    )?;
+    common(&connection, settings)?;
+    connection.pragma_update(None, "query_only", "ON")?;
+    Ok(connection)
+}
+
+fn common(connection: &Connection, settings: &StoreSettings) -> Result<(), StoreError> {
+    connection.busy_timeout(Duration::from_millis(settings.busy_timeout_ms))?;
+    connection.pragma_update(None, "foreign_keys", "ON")?;
+    connection.pragma_update(None, "trusted_schema", "OFF")?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(())
+}

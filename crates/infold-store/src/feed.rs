@@ -1,0 +1,84 @@
+//! What happened, in order, for readers that follow along. An event's id tells a reader where to go
+//! on; ids only grow, across processes too, because commits do not overlap.
+
+use infold_core::{Event, Owner, SessionId};
+use rusqlite::{Row, params};
+
+use crate::codec::{Payload, from_json};
+use crate::load::session_key;
+use crate::{SessionKey, Store, StoreError};
+
+/// An event with where and when it was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// Its place in the feed.
+    pub id: u64,
+    /// The session it happened to.
+    pub session: SessionKey,
+    /// Its place in that session's log.
+    pub version: u64,
+    /// When.
+    pub at_ms: u64,
+    /// What happened.
+    pub event: Event,
+}
+
+/// Which events are wanted.
+#[derive(Debug, Clone)]
+pub struct FeedQuery {
+    /// Whose.
+    pub owner: Owner,
+    /// Of which session; all if none is named.
+    pub session: Option<SessionId>,
+    /// After which place in the feed.
+    pub after: u64,
+    /// At most how many.
+    pub limit: usize,
+}
+
+pub(crate) const COLUMNS: &str = "events.id, sessions.owner, sessions.name, events.version, events.at, events.payload";
+
+pub(crate) fn recorded(row: &Row<'_>) -> Result<Recorded, StoreError> {
+    let payload: Payload = row.get(5)?;
+    Ok(Recorded {
+        id: row.get(0)?,
+        session: session_key((row.get(1)?, row.get(2)?))?,
+        version: row.get(3)?,
+        at_ms: row.get(4)?,
+        event: from_json("event", &payload.0)?,
+    })
+}
+
+impl Store {
+    /// Events after a place in the feed, oldest first.
+    pub async fn events(&self, query: FeedQuery) -> Result<Vec<Recorded>, StoreError> {
+        self.read(move |transaction| {
+            let by_session = "events.session_id = ?4 AND";
+            let filter = if query.session.is_some() { by_session } else { "?4 IS NULL AND" };
+            let sql = format!(
+                "SELECT {COLUMNS} FROM events JOIN sessions ON sessions.id = events.session_id
+                 WHERE {filter} events.id > ?1 AND sessions.owner = ?2 ORDER BY events.id LIMIT ?3"
+            );
+            let session = query.session.map(|id| SessionKey { owner: query.owner.clone(), id }.as_text());
+            let mut statement = transaction.prepare_cached(&sql)?;
+            let mut rows = statement.query(params![query.after, query.owner.as_str(), query.limit, session])?;
+            let mut events = Vec::new();
+            while let Some(row) = rows.next()? {
+                events.push(recorded(row)?);
+            }
+            Ok(events)
+        })
+        .await
+    }
+
+    /// The newest place in the feed.
+    pub async fn newest_event(&self) -> Result<u64, StoreError> {
+        self.read(|transaction| {
+            let newest = transaction
+                .prepare_cached("SELECT coalesce(max(id), 0) FROM events")?
+                .query_row([], |row| row.get(0))?;
+            Ok(newest)
+        })
+        .await
+    }
+}

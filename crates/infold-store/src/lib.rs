@@ -1,0 +1,116 @@
+//! Keeps what happened: events, the sessions and branches they add up to, blobs, snapshots and the
+//! archive. The only crate that knows SQL.
+//!
+//! What must hold: an append that was acknowledged is on disk; an append decided on a session that
+//! has moved on since is refused ([`StoreError::Moved`]); several processes share one database.
+//! What a session's events mean is the core's; when to append is the engine's.
+
+mod append;
+mod archive;
+mod blobs;
+mod codec;
+mod connection;
+mod error;
+mod feed;
+mod health;
+mod list;
+mod load;
+mod readers;
+mod schema;
+mod snapshots;
+mod sweep;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use infold_core::{Owner, SessionId};
+
+pub use append::{Append, NewBlob, Place, Reply};
+pub use archive::{ArchiveQuery, Archived, Step, Trajectory};
+pub use blobs::Blob;
+pub use connection::{StoreSettings, Synchronous};
+pub use error::StoreError;
+pub use feed::{FeedQuery, Recorded};
+pub use health::Health;
+pub use list::{SessionQuery, SessionRow};
+pub use load::{Also, Load, Loaded, Target};
+pub use snapshots::Snapshot;
+pub use sweep::{Sweep, Swept};
+
+/// What a session is kept under.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionKey {
+    /// Whose it is.
+    pub owner: Owner,
+    /// Its name.
+    pub id: SessionId,
+}
+
+impl SessionKey {
+    /// The key as one text. Neither part contains a slash, so two keys never meet.
+    pub fn as_text(&self) -> String {
+        format!("{}/{}", self.owner.as_str(), self.id)
+    }
+}
+
+/// A database that is open. Clones share it.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    path: PathBuf,
+    secret: [u8; 32],
+    writer: writer::Writer,
+    readers: readers::Readers,
+}
+
+impl Store {
+    /// Opens a database, making or migrating it as needed.
+    pub fn open(path: &Path, settings: &StoreSettings) -> Result<Self, StoreError> {
+        connection::create_private(path)?;
+        let mut connection = connection::open_writer(path, settings)?;
+        schema::migrate(&mut connection)?;
+        let secret = schema::secret(&mut connection)?;
+        let inner = Inner {
+            path: path.to_owned(),
+            secret,
+            writer: writer::Writer::start(connection)?,
+            readers: readers::Readers::new(path, settings),
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Where the database is.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// The database's secret: ids and placeholders are made with keys derived from it.
+    pub fn secret(&self) -> &[u8; 32] {
+        &self.inner.secret
+    }
+
+    /// Records a decision. When this returns, it is on disk.
+    pub async fn append(&self, append: Append) -> Result<(), StoreError> {
+        self.inner.writer.run(move |transaction| append::append(transaction, &append)).await
+    }
+
+    /// Commits one small row and nothing else: what the cheapest durable write costs here.
+    pub async fn bare_commit(&self) -> Result<(), StoreError> {
+        self.inner.writer.run(schema::touch).await
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&rusqlite::Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let inner = Arc::clone(&self.inner);
+        tokio::task::spawn_blocking(move || inner.readers.with(read)).await.map_err(|_| StoreError::Closed)?
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! Finding a session by what a caller knows of it, with the branches that a decision needs.
+
+use infold_core::{Branch, BranchId, Owner, ProjectHash, Session, Thread};
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use crate::codec::column;
+use crate::{Reply, SessionKey, Store, StoreError};
+
+/// What a caller knows of a session.
+#[derive(Debug, Clone)]
+pub enum Target {
+    /// Its key.
+    Session(SessionKey),
+    /// One of its branches, and who asks.
+    Branch(Owner, BranchId),
+    /// The project it is the current session of.
+    Project(Owner, ProjectHash),
+}
+
+/// Which ended branches are wanted beside the open ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Also {
+    /// None.
+    Nothing,
+    /// This one, if it is the session's.
+    Branch(BranchId),
+    /// This one, those above it, and everything opened after it.
+    Since(BranchId),
+    /// All of them.
+    All,
+}
+
+/// What to load.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// Which session.
+    pub target: Target,
+    /// Which of its ended branches.
+    pub also: Also,
+    /// How many openings to look back for the rate of opening.
+    pub rate_back: u64,
+    /// The key whose answer is wanted, if there is one.
+    pub reply_key: Option<String>,
+}
+
+/// What was found.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The session, with its branches.
+    pub session: Session,
+    /// When the opening took place that lies `rate_back` openings back.
+    pub rate_mark_ms: Option<u64>,
+    /// What was answered to the key before.
+    pub reply: Option<Reply>,
+}
+
+impl Store {
+    /// Loads a session; `None` if there is none for this caller.
+    pub async fn load(&self, load: Load) -> Result<Option<Loaded>, StoreError> {
+        self.read(move |transaction| find(transaction, &load)).await
+    }
+
+    /// Open branches whose time is over, by session.
+    pub async fn due(&self, now_ms: u64, sessions_max: usize) -> Result<Vec<SessionKey>, StoreError> {
+        self.read(move |transaction| {
+            let mut statement = transaction.prepare_cached(
+                "SELECT DISTINCT sessions.owner, sessions.name FROM branches JOIN sessions ON sessions.id = session_id
+                 WHERE open = 1 AND deadline <= ?1 LIMIT ?2",
+            )?;
+            let rows = statement.query_map(params![now_ms, sessions_max], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            rows.map(|row| session_key(row?)).collect()
+        })
+        .await
+    }
+
+    /// When the next open branch runs out of time.
+    pub async fn next_deadline_ms(&self) -> Result<Option<u64>, StoreError> {
+        self.read(|transaction| {
+            let next = transaction
+                .prepare_cached("SELECT min(deadline) FROM branches WHERE open = 1")?
+                .query_row([], |row| row.get(0))?;
+            Ok(next)
+        })
+        .await
+    }
+}
+
+pub(crate) fn session_key((owner, name): (String, String)) -> Result<SessionKey, StoreError> {
+    let id = infold_core::SessionId::parse(&name)
+        .map_err(|error| StoreError::Unreadable { what: "session name", problem: error.to_string() })?;
+    Ok(SessionKey { owner: Owner::from_stored(owner), id })
+}
+
+fn find(transaction: &Transaction<'_>, load: &Load) -> Result<Option<Loaded>, StoreError> {
+    let Some(key) = resolve(transaction, &load.target)? else { return Ok(None) };
+    let Some(mut session) = read_session(transaction, &key)? else { return Ok(None) };
+    read_open(transaction, &key, &mut session)?;
+    for untold in session.untold.clone() {
+        read_branch(transaction, &key, &mut session, &untold)?;
+    }
+    read_also(transaction, &key, &mut session, &load.also)?;
+    let rate_mark_ms = read_rate_mark(transaction, &key, &session, load.rate_back)?;
+    let reply = match &load.reply_key {
+        Some(reply_key) => read_reply(transaction, &key, reply_key)?,
+        None => None,
+    };
+    Ok(Some(Loaded { session, rate_mark_ms, reply }))
+}
+
+fn resolve(transaction: &Transaction<'_>, target: &Target) -> Result<Option<String>, StoreError> {
+    match target {
+        Target::Session(key) => Ok(Some(key.as_text())),
+        Target::Branch(owner, branch) => {
+            let key: Option<String> = transaction
+                .prepare_cached("SELECT session_id FROM branches WHERE id = ?1")?
+                .query_row([branch.as_str()], |row| row.get(0))
+                .optional()?;
+            let prefix = format!("{}/", owner.as_str());
+            Ok(key.filter(|key| key.starts_with(&prefix)))
+        }
+        Target::Project(owner, project) => Ok(transaction
+            .prepare_cached("SELECT session_id FROM projects WHERE owner = ?1 AND project = ?2")?
+            .query_row(params![owner.as_str(), project.as_str()], |row| row.get(0))
+            .optional()?),
+    }
+}
+
+fn read_session(transaction: &Transaction<'_>, key: &str) -> Result<Option<Session>, StoreError> {
+    let mut statement = transaction.prepare_cached("SELECT state FROM sessions WHERE id = ?1")?;
+    let mut rows = statement.query([key])?;
+    match rows.next()? {
+        Some(row) => Ok(Some(column(row, 0, "session")?)),
+        None => Ok(None),
+    }
+}
+
+fn read_open(transaction: &Transaction<'_>, key: &str, session: &mut Session) -> Result<(), StoreError> {
+    let sql = "SELECT state FROM branches WHERE session_id = ?1 AND open = 1";
+    read_branches(transaction, sql, params![key], session)
+}
+
+fn read_branch(
+    transaction: &Transaction<'_>,
+    key: &str,
+    session: &mut Session,
+    branch: &BranchId,
+) -> Result<(), StoreError> {
+    let sql = "SELECT state FROM branches WHERE id = ?2 AND session_id = ?1";
+    read_branches(transaction, sql, params![key, branch.as_str()], session)
+}
+
+fn read_also(transaction: &Transaction<'_>, key: &str, session: &mut Session, also: &Also) -> Result<(), StoreError> {
+    match also {
+        Also::Nothing => Ok(()),
+        Also::Branch(branch) => read_branch(transaction, key, session, branch),
+        Also::All => {
+            let sql = "SELECT state FROM branches WHERE session_id = ?1";
+            read_branches(transaction, sql, params![key], session)
+        }
+        Also::Since(branch) => {
+            let mut above = Some(branch.clone());
+            while let Some(id) = above {
+                read_branch(transaction, key, session, &id)?;
+                above = session.branches.get(&id).and_then(|branch| match &branch.parent {
+                    Thread::Main => None,
+                    Thread::Branch(parent) => Some(parent.clone()),
+                });
+            }
+            let since = session.branches.get(branch).map_or(0, |branch| branch.ordinal);
+            let sql = "SELECT state FROM branches WHERE session_id = ?1 AND ordinal > ?2";
+            read_branches(transaction, sql, params![key, since], session)
+        }
+    }
+}
+
+fn read_branches(
+    transaction: &Transaction<'_>,
+    sql: &str,
+    params: impl rusqlite::Params,
+    session: &mut Session,
+) -> Result<(), StoreError> {
+    let mut statement = transaction.prepare_cached(sql)?;
+    let mut rows = statement.query(params)?;
+    while let Some(row) = rows.next()? {
+        let branch: Branch = column(row, 0, "branch")?;
+        session.branches.insert(branch.id.clone(), branch);
+    }
+    Ok(())
+}
+
+/// The opening `rate_back` before the next one is known by its place in the order, so that looking
+/// it up costs the same however many there were.
+fn read_rate_mark(
+    transaction: &Transaction<'_>,
+    key: &str,
+    session: &Session,
+    rate_back: u64,
+) -> Result<Option<u64>, StoreError> {
+    let Some(ordinal) = (session.opened + 1).checked_sub(rate_back).filter(|ordinal| *ordinal > 0) else {
+        return Ok(None);
+    };
+    let mark = transaction
+        .prepare_cached("SELECT opened_at FROM branches WHERE session_id = ?1 AND ordinal = ?2")?
+        .query_row(params![key, ordinal], |row| row.get(0))
+        .optional()?;
+    Ok(mark)
+}
+
+fn read_reply(transaction: &Transaction<'_>, key: &str, reply_key: &str) -> Result<Option<Reply>, StoreError> {
+    let reply = transaction
+        .prepare_cached("SELECT key, fingerprint, answer FROM replies WHERE session_id = ?1 AND key = ?2")?
+        .query_row(params![key, reply_key], |row| {
+            Ok(Reply { key: row.get(0)?, fingerprint: row.get(1)?, answer: row.get(2)? })
+        })
+        .optional()?;
+    Ok(reply)
+}

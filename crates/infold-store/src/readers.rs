@@ -1,0 +1,80 @@
+//! Connections for reading. Each read sees one moment of the database.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::StoreError;
+use crate::connection::{StoreSettings, open_reader};
+
+pub(crate) struct Readers {
+    path: PathBuf,
+    settings: StoreSettings,
+    pool: Mutex<Pool>,
+    freed: Condvar,
+}
+
+#[derive(Default)]
+struct Pool {
+    idle: Vec<Connection>,
+    lent: usize,
+}
+
+impl Readers {
+    pub(crate) fn new(path: &Path, settings: &StoreSettings) -> Self {
+        Self {
+            path: path.to_owned(),
+            settings: settings.clone(),
+            pool: Mutex::new(Pool::default()),
+            freed: Condvar::new(),
+        }
+    }
+
+    /// Runs `read` in a transaction of its own. Blocks while all connections are lent.
+    pub(crate) fn with<T>(
+        &self,
+        read: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let idle = self.borrow();
+        let outcome = self.read_with(idle, read);
+        let (connection, outcome) = match outcome {
+            Ok((connection, value)) => (Some(connection), Ok(value)),
+            Err(error) => (None, Err(error)),
+        };
+        self.give_back(connection);
+        outcome
+    }
+
+    /// A connection that failed a read is dropped rather than kept, in case the fault is its own.
+    fn read_with<T>(
+        &self,
+        idle: Option<Connection>,
+        read: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<(Connection, T), StoreError> {
+        let mut connection = match idle {
+            Some(connection) => connection,
+            None => open_reader(&self.path, &self.settings)?,
+        };
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Deferred)?;
+        let value = read(&transaction)?;
+        transaction.finish()?;
+        Ok((connection, value))
+    }
+
+    fn borrow(&self) -> Option<Connection> {
+        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        while pool.idle.is_empty() && pool.lent >= self.settings.readers_max {
+            pool = self.freed.wait(pool).unwrap_or_else(PoisonError::into_inner);
+        }
+        pool.lent += 1;
+        pool.idle.pop()
+    }
+
+    fn give_back(&self, connection: Option<Connection>) {
+        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.lent -= 1;
+        pool.idle.extend(connection);
+        self.freed.notify_one();
+    }
+}

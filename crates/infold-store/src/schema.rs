@@ -1,0 +1,45 @@
+//! Making and migrating the database.
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::StoreError;
+
+/// One script for each schema, in order; a database at schema N has run the first N.
+const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+
+/// The newest schema that is known.
+pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
+
+pub(crate) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
+    // The lock is taken before looking, so that of two processes starting at once one migrates.
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if found > KNOWN {
+        return Err(StoreError::TooNew { found, known: KNOWN });
+    }
+    for script in &MIGRATIONS[usize::try_from(found).unwrap_or(0)..] {
+        transaction.execute_batch(script)?;
+    }
+    if found < KNOWN {
+        transaction.pragma_update(None, "user_version", KNOWN)?;
+    }
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Reads the database's secret, making it on first use.
+pub(crate) fn secret(connection: &mut Connection) -> Result<[u8; 32], StoreError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut fresh = [0; 32];
+    getrandom::fill(&mut fresh)
+        .map_err(|error| StoreError::File { path: "random source".to_owned(), problem: error.to_string() })?;
+    transaction.execute("INSERT OR IGNORE INTO instance (id, secret, open_branches) VALUES (1, ?1, 0)", [fresh])?;
+    let secret = transaction.query_row("SELECT secret FROM instance", [], |row| row.get(0))?;
+    transaction.commit()?;
+    Ok(secret)
+}
+
+pub(crate) fn touch(transaction: &Transaction<'_>) -> Result<(), StoreError> {
+    transaction.prepare_cached("UPDATE instance SET touched = touched + 1")?.execute([])?;
+    Ok(())
+}

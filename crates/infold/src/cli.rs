@@ -1,0 +1,170 @@
+//! The command line: what can be typed, and the help that goes with it.
+//!
+//! Nothing is carried out here. `--data`, `--listen` and `--set` are a layer of the settings, so
+//! their values are read there and not by clap.
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use crate::commands::{man, sessions, show};
+use crate::settings::{Assignment, FlagValues};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    failed: the fault is infold's or the machine's
+  2    the command line could not be understood
+  3    refused: something you can put right, and the message says how
+  130  interrupted";
+
+const EXAMPLES: &str = "\
+Examples:
+  infold serve                          start the daemon on 127.0.0.1:9090
+  infold mcp                            the same tools over standard input and output
+  infold sessions                       what there is
+  infold show my-session                one session's branches, drawn as a tree
+  infold --set folding.max_depth=2 serve
+  infold settings                       every setting, and where it came from";
+
+/// Keeps an AI coding agent's context small, whole and visible.
+///
+/// infold runs beside the agent you already use. Its MCP tools let a model open a branch for a
+/// sub-task, work in it within a budget, and fold it into one message for its parent.
+#[derive(Debug, Parser)]
+#[command(name = "infold", version, after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
+#[command(propagate_version = true, disable_help_subcommand = true, max_term_width = 100)]
+pub struct Cli {
+    /// What every command takes.
+    #[command(flatten)]
+    pub globals: Globals,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags that every command takes.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options for every command")]
+pub struct Globals {
+    /// Folder where everything lives [env: INFOLD_DATA] [default: ~/.local/share/infold]
+    #[arg(long, global = true, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub data: Option<String>,
+    /// Override a setting; can be given several times
+    ///
+    /// KEY has its sections with dots between, as in folding.max_depth=2. `infold settings` lists
+    /// every key. In the environment the same is INFOLD_FOLDING__MAX_DEPTH=2.
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    pub set: Vec<Assignment>,
+    /// Print JSON instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// When to use colour; auto means on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorWhen,
+    /// Say more on standard error; twice for everything
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+    /// Say only errors on standard error
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+}
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ColorWhen {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// In any case.
+    Always,
+    /// In no case.
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the daemon: MCP over HTTP, the JSON API, metrics
+    #[command(after_help = "\
+Prints one line with its address once it is ready. SIGTERM or Ctrl-C lets requests that are under
+way finish; a second one stops at once.
+
+Examples:
+  infold serve
+  infold serve --listen 127.0.0.1:0     take a free port
+  claude mcp add --transport http infold http://127.0.0.1:9090/mcp")]
+    Serve(ServeArgs),
+    /// Serve the MCP tools over standard input and output
+    #[command(after_help = "\
+Meant to be started by an MCP client. Works beside a running daemon and beside other such
+processes, on the same data. Ends when its input ends.
+
+Example:
+  claude mcp add infold -- infold mcp")]
+    Mcp,
+    /// List sessions, the latest first
+    Sessions(sessions::Args),
+    /// Draw one session: its branches, their states, tokens and times
+    Show(show::Args),
+    /// Print the settings in force, and where each value came from
+    Settings(SettingsArgs),
+    /// Check that infold can work here, and say what to do where it cannot
+    #[command(after_help = "Exit code 1 means that a check failed.")]
+    Doctor,
+    /// Take secrets out of standard input, and print the rest
+    #[command(after_help = "\
+Placeholders are the same for the same secret, within one data folder.
+
+Example:
+  infold scrub < build.log > build.clean.log")]
+    Scrub,
+    /// Print a script that completes commands in a shell
+    #[command(after_help = "\
+Examples:
+  infold completions bash > ~/.local/share/bash-completion/completions/infold
+  infold completions zsh > ~/.zfunc/_infold
+  infold completions fish > ~/.config/fish/completions/infold.fish")]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page, in roff
+    #[command(after_help = "\
+Examples:
+  infold man | man -l -
+  infold man --dir ~/.local/share/man/man1     one page for each command")]
+    Man(man::Args),
+}
+
+/// Arguments of `serve`.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Address and port; port 0 takes a free one [env: INFOLD_LISTEN] [default: 127.0.0.1:9090]
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub listen: Option<String>,
+}
+
+/// Arguments of `settings`.
+#[derive(Debug, Args)]
+pub struct SettingsArgs {
+    /// Print the defaults as a commented file, to start your own from
+    #[arg(long)]
+    pub default: bool,
+}
+
+impl Cli {
+    /// The flags that are settings.
+    pub fn flag_values(&self) -> FlagValues {
+        let listen = match &self.command {
+            Command::Serve(serve) => serve.listen.clone(),
+            Command::Mcp
+            | Command::Sessions(_)
+            | Command::Show(_)
+            | Command::Settings(_)
+            | Command::Doctor
+            | Command::Scrub
+            | Command::Completions { .. }
+            | Command::Man(_) => None,
+        };
+        FlagValues { set: self.globals.set.clone(), listen, data: self.globals.data.clone() }
+    }
+}

@@ -1,0 +1,9 @@
+//! `infold mcp`.
+
+use super::Invocation;
+
+/// Runs it.
+pub fn run(invocation: &Invocation) -> anyhow::Result<()> {
+    let _ = invocation;
+    anyhow::bail!("not wired")
+}

@@ -1,0 +1,104 @@
+//! The data folder: only its owner can look inside.
+//!
+//! Everything infold knows lies here, and the token that lets a program in. So the folder is 0700
+//! and what is made in it is 0600 from the first byte; a folder that others can enter is refused
+//! instead of being quietly put right, because somebody may have read it already.
+
+use std::fs::{self, DirBuilder, Metadata};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use crate::failure::Refused;
+use crate::settings::InForce;
+
+/// What the database is called.
+const DATABASE: &str = "infold.db";
+/// What the file with the local token is called.
+const TOKEN: &str = "token";
+
+/// A data folder that is there and is ours alone.
+#[derive(Debug, Clone)]
+pub struct DataFolder {
+    path: PathBuf,
+}
+
+/// Where the data folder is or would be.
+pub fn location(in_force: &InForce) -> Result<PathBuf, Refused> {
+    in_force.data_folder().ok_or_else(|| {
+        Refused::new("no data folder: HOME is not set").hint("name one with --data DIR or INFOLD_DATA")
+    })
+}
+
+impl DataFolder {
+    /// Opens the folder, and makes it if it is not there.
+    pub fn create(path: PathBuf) -> anyhow::Result<Self> {
+        // Whatever is made from here on, by whichever library, is for the owner alone.
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&path)
+            .with_context(|| format!("data folder {} cannot be made", path.display()))?;
+        let metadata =
+            fs::metadata(&path).with_context(|| format!("data folder {}", path.display()))?;
+        safe_to_use(&path, &metadata)?;
+        Ok(Self { path })
+    }
+
+    /// Opens the folder if it is there.
+    pub fn existing(path: PathBuf) -> anyhow::Result<Option<Self>> {
+        match fs::metadata(&path) {
+            Ok(_) => Self::create(path).map(Some),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("data folder {}", path.display())),
+        }
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The database.
+    pub fn database(&self) -> PathBuf {
+        self.path.join(DATABASE)
+    }
+
+    /// The file with the local token.
+    pub fn token(&self) -> PathBuf {
+        self.path.join(TOKEN)
+    }
+}
+
+/// Refuses a folder that is not ours alone.
+pub fn safe_to_use(path: &Path, metadata: &Metadata) -> Result<(), Refused> {
+    let shown = path.display();
+    if !metadata.is_dir() {
+        return Err(Refused::new(format!("data folder {shown} is not a folder"))
+            .hint("name another with --data DIR or INFOLD_DATA"));
+    }
+    let (owner, ours) = (metadata.uid(), rustix::process::geteuid().as_raw());
+    if owner != ours {
+        return Err(Refused::new(format!("data folder {shown} belongs to uid {owner}, and this is uid {ours}"))
+            .hint("run infold as its owner, or name another folder with --data DIR"));
+    }
+    let mode = metadata.mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(Refused::new(format!("data folder {shown} is open to other users (mode {mode:04o})"))
+            .hint(format!("chmod 700 {}", quoted(path))));
+    }
+    Ok(())
+}
+
+/// The path as a shell takes it.
+pub fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,".contains(c);
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! What a terminal can show, and the few tones that are used.
+
+use unicode_width::UnicodeWidthStr;
+
+/// Whether to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Paint {
+    /// With escape sequences.
+    Colour,
+    /// Without.
+    Plain,
+}
+
+/// Which characters to draw with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Charset {
+    /// Box characters and symbols.
+    Utf8,
+    /// Nothing beyond ASCII in what infold itself draws.
+    Ascii,
+}
+
+/// A tone of voice. It never carries a meaning that the words do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// As it comes.
+    Plain,
+    /// What matters most.
+    Strong,
+    /// What matters least.
+    Faint,
+    /// Went well.
+    Good,
+    /// At work.
+    Busy,
+    /// Worth a look.
+    Warn,
+    /// Went wrong.
+    Bad,
+}
+
+/// How to draw.
+#[derive(Debug, Clone, Copy)]
+pub struct Style {
+    /// Whether to colour.
+    pub paint: Paint,
+    /// Which characters to use.
+    pub charset: Charset,
+    /// How many columns there are.
+    pub width: usize,
+}
+
+impl Style {
+    /// The text in a tone.
+    pub fn tone(&self, tone: Tone, text: &str) -> String {
+        let code = match (self.paint, tone) {
+            (Paint::Plain, _) | (Paint::Colour, Tone::Plain) => return text.to_owned(),
+            (Paint::Colour, Tone::Strong) => "1",
+            (Paint::Colour, Tone::Faint) => "2",
+            (Paint::Colour, Tone::Good) => "32",
+            (Paint::Colour, Tone::Busy) => "36",
+            (Paint::Colour, Tone::Warn) => "33",
+            (Paint::Colour, Tone::Bad) => "31",
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+
+    /// One of two texts, by the characters there are.
+    pub fn either(&self, utf8: &'static str, ascii: &'static str) -> &'static str {
+        match self.charset {
+            Charset::Utf8 => utf8,
+            Charset::Ascii => ascii,
+        }
+    }
+
+    /// A bar that is filled by `part` of `whole`.
+    pub fn bar(&self, part: u64, whole: u64, cells: u64) -> String {
+        let filled = if whole == 0 { 0 } else { (part.min(whole) * cells).div_ceil(whole) };
+        let (full, empty) = (self.either("█", "#"), self.either("░", "."));
+        (0..cells).map(|cell| if cell < filled { full } else { empty }).collect()
+    }
+}
+
+/// Columns that a text takes on a terminal.
+pub fn columns(text: &str) -> usize {
+    text.width()
+}

@@ -1,0 +1,23 @@
+//! Tables as text.
+
+use insta::assert_snapshot;
+
+use super::*;
+use crate::draw::{Charset, Paint};
+
+#[test]
+fn columns_line_up_by_width_and_numbers_lean_right() {
+    let mut table = Table::new(vec![
+        Column { heading: "SESSION", align: Align::Left },
+        Column { heading: "MAIN", align: Align::Right },
+        Column { heading: "LAST ACTIVITY", align: Align::Left },
+    ]);
+    table.row(vec![(Tone::Plain, "demo".into()), (Tone::Plain, "5,200".into()), (Tone::Faint, "3 min ago".into())]);
+    table.row(vec![(Tone::Plain, "日本".into()), (Tone::Plain, "12".into()), (Tone::Faint, "2 d ago".into())]);
+    let style = Style { paint: Paint::Plain, charset: Charset::Utf8, width: 80 };
+    assert_snapshot!(table.draw(&style), @r"
+    SESSION   MAIN  LAST ACTIVITY
+    demo     5,200  3 min ago
+    日本          12  2 d ago
+    ");
+}

@@ -1,0 +1,87 @@
+//! Branch trees as text.
+
+use insta::assert_snapshot;
+
+use super::*;
+use crate::draw::{Charset, Paint};
+
+const NOW_MS: u64 = 10_000_000;
+
+fn branch(id: &str, parent: Option<&str>, mark: Mark, description: &str) -> BranchView {
+    let is_open = matches!(mark, Mark::Created | Mark::Active);
+    BranchView {
+        id: format!("br_{id}-0000-8000-8000-000000000000"),
+        parent: parent.map(|id| format!("br_{id}-0000-8000-8000-000000000000")),
+        description: description.to_owned(),
+        mark,
+        used_tokens: 3_500,
+        budget_tokens: 8_192,
+        generation: 1,
+        opened_at_ms: NOW_MS - 200_000,
+        ended_at_ms: (!is_open).then_some(NOW_MS - 75_000),
+        deadline_ms: NOW_MS + 100_000,
+        reason: None,
+        message: None,
+    }
+}
+
+fn session() -> SessionView {
+    let mut logs = branch("00000001", None, Mark::Completed, "Search the logs for errors of the login");
+    logs.message = Some("Three patterns: expired tokens\n(412), wrong audience (31), clock skew (4).".to_owned());
+    let mut fix = branch("00000002", None, Mark::Active, "Try the fix in the token validator");
+    fix.used_tokens = 7_000;
+    fix.generation = 2;
+    let mut tests = branch("00000003", Some("00000002"), Mark::Timeout, "Run the slow tests");
+    tests.used_tokens = 8_192;
+    tests.reason = Some("budget exhausted".to_owned());
+    tests.message = Some("Cut short. Tools called: run_tests (3).".to_owned());
+    let mut deep = branch("00000004", Some("00000003"), Mark::Failed, "日本語の説明がとても長いとき、行は端末の幅に合わせて切られる");
+    deep.reason = Some("reported failure".to_owned());
+    let gone = branch("00000005", None, Mark::Discarded, "Another idea");
+    SessionView {
+        id: "demo".to_owned(),
+        project: Some("3fa0c1d2e4b5a697".to_owned()),
+        state: "open".to_owned(),
+        main_tokens: 5_200,
+        limit_tokens: 32_768,
+        health: "health none".to_owned(),
+        folded_tokens: 18_500,
+        saved_tokens: 18_300,
+        active_at_ms: NOW_MS - 190_000,
+        branches: vec![logs, fix, tests, deep, gone],
+    }
+}
+
+fn style(charset: Charset, width: usize) -> Style {
+    Style { paint: Paint::Plain, charset, width }
+}
+
+#[test]
+fn the_tree_shows_states_tokens_times_reasons_and_messages() {
+    assert_snapshot!(draw(&session(), NOW_MS, &style(Charset::Utf8, 80)), @"");
+}
+
+#[test]
+fn ascii_and_a_narrow_terminal_still_read_well() {
+    assert_snapshot!(draw(&session(), NOW_MS, &style(Charset::Ascii, 50)), @"");
+}
+
+#[test]
+fn a_session_without_branches_says_so() {
+    let session = SessionView { branches: Vec::new(), project: None, ..session() };
+    assert_snapshot!(draw(&session, NOW_MS, &style(Charset::Utf8, 80)), @"");
+}
+
+#[test]
+fn colour_adds_nothing_but_escape_sequences() {
+    let coloured = Style { paint: Paint::Colour, ..style(Charset::Utf8, 80) };
+    let text = draw(&session(), NOW_MS, &coloured);
+    let mut plain = String::new();
+    let mut rest = text.as_str();
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        plain.push_str(before);
+        rest = after.split_once('m').unwrap().1;
+    }
+    plain.push_str(rest);
+    assert_eq!(plain, draw(&session(), NOW_MS, &style(Charset::Utf8, 80)));
+}

@@ -1,0 +1,111 @@
+//! A session and its branches, as far as people are shown them.
+
+use super::style::{Style, Tone};
+
+/// What state a branch is in, for the eye.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// Recorded.
+    Created,
+    /// At work.
+    Active,
+    /// Folded.
+    Completed,
+    /// Out of budget or time.
+    Timeout,
+    /// Could not do what it was asked.
+    Failed,
+    /// A rollback went back to before it.
+    Discarded,
+}
+
+impl Mark {
+    /// The state in a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Active => "active",
+            Self::Completed => "completed",
+            Self::Timeout => "timeout",
+            Self::Failed => "failed",
+            Self::Discarded => "discarded",
+        }
+    }
+
+    /// The tone it is told in.
+    pub fn tone(self) -> Tone {
+        match self {
+            Self::Created | Self::Active => Tone::Busy,
+            Self::Completed => Tone::Good,
+            Self::Timeout => Tone::Warn,
+            Self::Failed => Tone::Bad,
+            Self::Discarded => Tone::Faint,
+        }
+    }
+
+    /// The state as a symbol.
+    pub fn symbol(self, style: &Style) -> &'static str {
+        match self {
+            Self::Created => style.either("○", "o"),
+            Self::Active => style.either("●", "*"),
+            Self::Completed => style.either("✓", "+"),
+            Self::Timeout => style.either("⧗", "!"),
+            Self::Failed => style.either("✗", "x"),
+            Self::Discarded => style.either("↶", "<"),
+        }
+    }
+}
+
+/// A branch, as far as it is drawn.
+#[derive(Debug, Clone)]
+pub struct BranchView {
+    /// Its id.
+    pub id: String,
+    /// The branch that opened it; `None` for the main thread.
+    pub parent: Option<String>,
+    /// What it is for.
+    pub description: String,
+    /// Its state.
+    pub mark: Mark,
+    /// Tokens it has used.
+    pub used_tokens: u64,
+    /// Tokens it may use.
+    pub budget_tokens: u64,
+    /// How often it has been opened.
+    pub generation: u32,
+    /// When it opened.
+    pub opened_at_ms: u64,
+    /// When it ended.
+    pub ended_at_ms: Option<u64>,
+    /// When its time is over.
+    pub deadline_ms: u64,
+    /// Why it ended, if that says more than its state.
+    pub reason: Option<String>,
+    /// What it handed back.
+    pub message: Option<String>,
+}
+
+/// A session, as far as it is drawn.
+#[derive(Debug, Clone)]
+pub struct SessionView {
+    /// Its name.
+    pub id: String,
+    /// Its project, if it has one.
+    pub project: Option<String>,
+    /// Whether it is open, ended or lapsed, in a word.
+    pub state: String,
+    /// Tokens of the main thread.
+    pub main_tokens: u64,
+    /// Tokens that the main thread should stay below.
+    pub limit_tokens: u64,
+    /// How full the main thread is, in a word.
+    pub health: String,
+    /// Tokens that were folded away.
+    pub folded_tokens: u64,
+    /// Of those, what did not come back as a message.
+    pub saved_tokens: u64,
+    /// When something last happened.
+    pub active_at_ms: u64,
+    /// Its branches, in the order they were opened.
+    pub branches: Vec<BranchView>,
+}

@@ -1,0 +1,83 @@
+//! Words for numbers, times and long texts.
+
+use unicode_width::UnicodeWidthChar;
+
+use super::style::{Style, columns};
+
+const SECOND_MS: u64 = 1_000;
+const MINUTE_MS: u64 = 60 * SECOND_MS;
+const HOUR_MS: u64 = 60 * MINUTE_MS;
+const DAY_MS: u64 = 24 * HOUR_MS;
+
+/// A number with commas: `18,500`.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A span of time in its two largest units: `2 min 5 s`.
+pub fn duration(span_ms: u64) -> String {
+    let pair = |large: u64, large_name: &str, small: u64, small_name: &str| {
+        let (whole, rest) = (span_ms / large, span_ms % large / small);
+        if rest == 0 { format!("{whole} {large_name}") } else { format!("{whole} {large_name} {rest} {small_name}") }
+    };
+    match span_ms {
+        0..SECOND_MS => format!("{span_ms} ms"),
+        SECOND_MS..MINUTE_MS => format!("{} s", span_ms / SECOND_MS),
+        MINUTE_MS..HOUR_MS => pair(MINUTE_MS, "min", SECOND_MS, "s"),
+        HOUR_MS..DAY_MS => pair(HOUR_MS, "h", MINUTE_MS, "min"),
+        DAY_MS.. => pair(DAY_MS, "d", HOUR_MS, "h"),
+    }
+}
+
+/// How long ago something was: `3 min ago`. Clocks of two processes differ a little, so a moment in
+/// the future counts as now.
+pub fn ago(now_ms: u64, then_ms: u64) -> String {
+    let span_ms = now_ms.saturating_sub(then_ms);
+    match span_ms {
+        0..SECOND_MS => "just now".to_owned(),
+        SECOND_MS..MINUTE_MS => format!("{} s ago", span_ms / SECOND_MS),
+        MINUTE_MS..HOUR_MS => format!("{} min ago", span_ms / MINUTE_MS),
+        HOUR_MS..DAY_MS => format!("{} h ago", span_ms / HOUR_MS),
+        DAY_MS.. => format!("{} d ago", span_ms / DAY_MS),
+    }
+}
+
+/// A text on one line, without anything that could steer a terminal or turn the line around.
+pub fn one_line(text: &str) -> String {
+    let visible = text.chars().map(|c| if is_steering(c) { ' ' } else { c });
+    visible.collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn is_steering(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A text cut to so many columns, with a sign that it was cut.
+pub fn fitted(text: &str, columns_max: usize, style: &Style) -> String {
+    if columns(text) <= columns_max {
+        return text.to_owned();
+    }
+    let more = style.either("…", "...");
+    let room = columns_max.saturating_sub(columns(more));
+    let mut cut = String::new();
+    let mut used = 0;
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used > room {
+            break;
+        }
+        cut.push(c);
+    }
+    format!("{}{more}", cut.trim_end())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! Where results go: standard output, as text or JSON, through one locked writer.
+
+use std::io::{self, IsTerminal, Write};
+
+use serde::Serialize;
+
+use crate::cli::{ColorWhen, Globals};
+use crate::draw::{Charset, Paint, Style};
+use crate::settings::Surroundings;
+
+/// Columns when standard output is not a terminal.
+const WIDTH_ELSEWHERE: usize = 100;
+/// Fewest columns that are drawn for.
+const WIDTH_MIN: usize = 40;
+
+/// The form of results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// How results are printed.
+#[derive(Debug, Clone, Copy)]
+pub struct Output {
+    /// Their form.
+    pub form: Form,
+    /// How text is drawn.
+    pub style: Style,
+}
+
+impl Output {
+    /// As the flags and the terminal have it.
+    pub fn new(globals: &Globals, surroundings: &Surroundings) -> Self {
+        let form = if globals.json { Form::Json } else { Form::Text };
+        let paint = paint(globals.color, surroundings, io::stdout().is_terminal());
+        Self { form, style: Style { paint, charset: charset(surroundings), width: width(surroundings) } }
+    }
+
+    /// Prints a text as it is.
+    pub fn text(&self, text: &str) -> io::Result<()> {
+        self.bytes(text.as_bytes())
+    }
+
+    /// Prints bytes as they are.
+    pub fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(bytes)?;
+        stdout.flush()
+    }
+
+    /// Prints a value as JSON, readably.
+    pub fn json(&self, value: &impl Serialize) -> anyhow::Result<()> {
+        let mut text = serde_json::to_string_pretty(value)?;
+        text.push('\n');
+        Ok(self.text(&text)?)
+    }
+}
+
+/// Whether to colour what goes to a stream.
+pub fn paint(when: ColorWhen, surroundings: &Surroundings, is_terminal: bool) -> Paint {
+    let dumb = surroundings.text("TERM") == Some("dumb");
+    match when {
+        ColorWhen::Always => Paint::Colour,
+        ColorWhen::Never => Paint::Plain,
+        ColorWhen::Auto if is_terminal && !dumb && surroundings.text("NO_COLOR").is_none() => Paint::Colour,
+        ColorWhen::Auto => Paint::Plain,
+    }
+}
+
+fn charset(surroundings: &Surroundings) -> Charset {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| surroundings.text(name));
+    let locale = locale.unwrap_or_default().to_ascii_lowercase();
+    if locale.contains("utf-8") || locale.contains("utf8") { Charset::Utf8 } else { Charset::Ascii }
+}
+
+fn width(surroundings: &Surroundings) -> usize {
+    let told = surroundings.text("COLUMNS").and_then(|text| text.parse().ok());
+    let seen = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
+    told.or_else(seen).unwrap_or(WIDTH_ELSEWHERE).max(WIDTH_MIN)
+}

@@ -1,0 +1,85 @@
+//! Settings in layers: the defaults, the user's file, the project's file, the environment, flags.
+//!
+//! [`sources::gather`] reads what was given, as text; [`resolve`] turns it into values, each with
+//! the layer it came from, and does nothing else, so that layering is tested as text. No default
+//! stands in code: `default.toml` is compiled in and names every key there is. What a project file
+//! may do is in [`narrow`].
+//!
+//! Must hold: every key in force is one of `default.toml`, has its kind, and lies in its range.
+
+mod check;
+mod entry;
+mod narrow;
+mod problem;
+mod sources;
+mod text;
+mod types;
+
+use std::path::{Path, PathBuf};
+
+pub use entry::{Entry, Origin};
+pub use problem::{Problem, Problems};
+pub use sources::{Assignment, FlagValues, Given, LookedAt, Surroundings, gather};
+pub use types::*;
+
+/// The defaults, with a sentence for each.
+pub const DEFAULT_TOML: &str = include_str!("../default.toml");
+
+/// The settings of this run, and where each came from.
+#[derive(Debug)]
+pub struct InForce {
+    /// The values, typed.
+    pub settings: Settings,
+    /// Every key in the order of `default.toml`, with its value and layer.
+    pub entries: Vec<Entry>,
+    /// The files that were looked for.
+    pub files: Vec<LookedAt>,
+    /// What deserves a word although it stops nothing.
+    pub warnings: Vec<String>,
+    data_home: Option<PathBuf>,
+}
+
+impl InForce {
+    /// The data folder, absolute; `None` if neither a setting nor a home folder names one.
+    pub fn data_folder(&self) -> Option<PathBuf> {
+        if self.settings.data.is_empty() {
+            return self.data_home.clone();
+        }
+        std::path::absolute(Path::new(&self.settings.data)).ok()
+    }
+}
+
+/// Puts the layers together, or says everything that is wrong with them at once.
+pub fn resolve(given: Given) -> Result<InForce, Problems> {
+    let mut problems = Problems::default();
+    let mut entries = entry::defaults(DEFAULT_TOML).map_err(Problems::one)?;
+
+    if let Some(file) = &given.user {
+        let values = text::file(file, Origin::user, &entries, &mut problems);
+        entry::lay_over(&mut entries, values);
+    }
+    if let Some(file) = &given.project {
+        let values = text::file(file, Origin::project, &entries, &mut problems);
+        let values = narrow::only_narrowing(values, &entries, &mut problems);
+        entry::lay_over(&mut entries, values);
+    }
+    let values = text::variables(&given.variables, &entries, &mut problems);
+    entry::lay_over(&mut entries, values);
+    let values = text::flags(&given.flags, &entries, &mut problems);
+    entry::lay_over(&mut entries, values);
+
+    let settings = check::typed(&entries, &mut problems);
+    match settings {
+        Some(settings) if problems.is_empty() => Ok(InForce {
+            settings,
+            entries,
+            files: given.files,
+            warnings: given.warnings,
+            data_home: given.data_home,
+        }),
+        Some(_) | None => Err(problems),
+    }
+}
+
+#[cfg(test)]
+mod tests;

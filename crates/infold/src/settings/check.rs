@@ -1,0 +1,215 @@
+//! Whether the values make sense: each in its range, each choice a known one, and all together.
+
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::Value;
+
+use super::entry::{self, Entry, Origin};
+use super::problem::{Problem, Problems};
+use super::types::Settings;
+
+const MINUTE_MS: i64 = 60_000;
+const MIB: i64 = 1024 * 1024;
+
+/// What each number may be. Every number of `default.toml` has a row; a test sees to that.
+pub(super) const RANGES: &[(&str, RangeInclusive<i64>)] = &[
+    ("server.worker_threads", 1..=256),
+    ("server.connections_max", 1..=1_000_000),
+    ("server.head_bytes_max", 1_024..=MIB / 4),
+    ("server.head_timeout_ms", 100..=10 * MINUTE_MS),
+    ("server.body_bytes_max", 1_024..=1_024 * MIB),
+    ("server.stall_timeout_ms", 100..=60 * MINUTE_MS),
+    ("server.idle_timeout_ms", 100..=1_440 * MINUTE_MS),
+    ("server.drain_timeout_ms", 0..=60 * MINUTE_MS),
+    ("folding.default_budget", 1..=100_000_000),
+    ("folding.max_budget", 1..=100_000_000),
+    ("folding.max_depth", 1..=64),
+    ("folding.default_timeout_seconds", 1..=604_800),
+    ("folding.max_timeout_seconds", 1..=604_800),
+    ("folding.max_concurrent_per_session", 1..=1_000_000),
+    ("folding.max_concurrent_per_instance", 1..=10_000_000),
+    ("folding.max_branches_per_minute", 1..=10_000_000),
+    ("folding.session_budget", 0..=1_000_000_000),
+    ("folding.session_end_timeout_seconds", 1..=3_600),
+    ("context.context_limit", 1..=100_000_000),
+    ("scrub.timeout_ms", 1..=10 * MINUTE_MS),
+    ("scrub.max_bytes", 1_024..=1_024 * MIB),
+    ("store.retention_days", 1..=36_500),
+    ("store.live_hours", 1..=87_600),
+    ("store.busy_timeout_ms", 0..=10 * MINUTE_MS),
+    ("store.readers", 1..=64),
+    ("store.checkpoint_pages", 1..=1_000_000),
+    ("store.result_offload_threshold", 256..=1_024 * MIB),
+    ("mcp.message_bytes_max", 1_024..=1_024 * MIB),
+    ("mcp.sessions_max", 1..=1_000_000),
+    ("mcp.session_idle_seconds", 1..=604_800),
+    ("auth.jwt.leeway_seconds", 0..=600),
+];
+
+/// The settings as types, if every single value is sound.
+pub fn typed(entries: &[Entry], problems: &mut Problems) -> Option<Settings> {
+    for problem in entries.iter().filter_map(out_of_range) {
+        problems.add(problem);
+    }
+    if !problems.is_empty() {
+        return None;
+    }
+    match Settings::deserialize(table(entries)) {
+        Ok(settings) => {
+            together(&settings, entries, problems);
+            Some(settings)
+        }
+        Err(error) => {
+            problems.add(blamed(entries, &error));
+            None
+        }
+    }
+}
+
+fn out_of_range(entry: &Entry) -> Option<Problem> {
+    let Value::Integer(number) = entry.value else { return None };
+    let (_, range) = RANGES.iter().find(|(key, _)| *key == entry.key)?;
+    if range.contains(&number) {
+        return None;
+    }
+    let (key, origin) = (&entry.key, &entry.origin);
+    Some(
+        Problem::new(format!("`{key}` = {number} in {origin} is out of range"))
+            .hint(format!("give a whole number from {} to {}", range.start(), range.end())),
+    )
+}
+
+fn table(entries: &[Entry]) -> toml::Table {
+    let mut table = toml::Table::new();
+    for entry in entries {
+        put(&mut table, &entry.key, entry.value.clone());
+    }
+    table
+}
+
+fn put(table: &mut toml::Table, key: &str, value: Value) {
+    let Some((section, rest)) = key.split_once('.') else {
+        table.insert(key.to_owned(), value);
+        return;
+    };
+    let section = table.entry(section).or_insert_with(|| Value::Table(toml::Table::new()));
+    if let Value::Table(section) = section {
+        put(section, rest, value);
+    }
+}
+
+/// Finds out which layer's value does not fit, by trying each one alone upon the defaults.
+fn blamed(entries: &[Entry], error: &toml::de::Error) -> Problem {
+    let Ok(defaults) = entry::defaults(super::DEFAULT_TOML) else {
+        return Problem::new(error.message());
+    };
+    for entry in entries.iter().filter(|entry| entry.origin != Origin::Default) {
+        let mut alone = defaults.clone();
+        entry::lay_over(&mut alone, vec![entry.clone()]);
+        if let Err(error) = Settings::deserialize(table(&alone)) {
+            return Problem::new(format!("`{}` in {}: {}", entry.key, entry.origin, error.message()));
+        }
+    }
+    Problem::new(error.message())
+}
+
+/// What has to hold between several settings.
+fn together(settings: &Settings, entries: &[Entry], problems: &mut Problems) {
+    not_above(entries, "folding.default_budget", "folding.max_budget", problems);
+    not_above(entries, "folding.default_timeout_seconds", "folding.max_timeout_seconds", problems);
+    if settings.mcp.tools.is_empty() {
+        problems.add(
+            Problem::new(format!("`mcp.tools` in {} names no family of tools", origin(entries, "mcp.tools")))
+                .hint("list \"branch\", \"context\" or both"),
+        );
+    }
+    data_folder(settings, entries, problems);
+    listen(settings, entries, problems);
+    jwt(settings, problems);
+    otlp_endpoint(settings, entries, problems);
+}
+
+fn origin(entries: &[Entry], key: &str) -> Origin {
+    entry::find(entries, key).map_or(Origin::Default, |entry| entry.origin.clone())
+}
+
+fn not_above(entries: &[Entry], low: &str, high: &str, problems: &mut Problems) {
+    let (Some(low), Some(high)) = (entry::find(entries, low), entry::find(entries, high)) else { return };
+    let (Value::Integer(low_value), Value::Integer(high_value)) = (&low.value, &high.value) else { return };
+    if low_value > high_value {
+        problems.add(
+            Problem::new(format!(
+                "`{}` = {low_value} in {} is above `{}` = {high_value} in {}",
+                low.key, low.origin, high.key, high.origin
+            ))
+            .hint(format!("lower the first to at most {high_value}, or raise the second")),
+        );
+    }
+}
+
+fn data_folder(settings: &Settings, entries: &[Entry], problems: &mut Problems) {
+    let origin = origin(entries, "data");
+    let in_a_file = matches!(origin, Origin::User { .. });
+    if in_a_file && !settings.data.is_empty() && !Path::new(&settings.data).is_absolute() {
+        problems.add(
+            Problem::new(format!("`data` in {origin} is a relative path"))
+                .hint("give a path that begins with /, so that it does not depend on where a command is run"),
+        );
+    }
+}
+
+fn listen(settings: &Settings, entries: &[Entry], problems: &mut Problems) {
+    let text = &settings.server.listen;
+    let origin = origin(entries, "server.listen");
+    let Ok(address) = text.parse::<SocketAddr>() else {
+        problems.add(
+            Problem::new(format!("`server.listen` = {text:?} in {origin} is not an address and a port"))
+                .hint("write it as 127.0.0.1:9090 or [::1]:9090; port 0 takes a free one"),
+        );
+        return;
+    };
+    if !address.ip().is_loopback() && !settings.auth.jwt.is_on() {
+        problems.add(
+            Problem::new(format!(
+                "`server.listen` = {text:?} in {origin} can be reached from other machines, and no tokens are set up"
+            ))
+            .hint("listen on 127.0.0.1, or fill in [auth.jwt]"),
+        );
+    }
+}
+
+fn jwt(settings: &Settings, problems: &mut Problems) {
+    let jwt = &settings.auth.jwt;
+    if !jwt.is_on() {
+        return;
+    }
+    let needed = [("algorithm", &jwt.algorithm), ("issuer", &jwt.issuer), ("audience", &jwt.audience)];
+    for (name, _) in needed.into_iter().filter(|(_, value)| value.is_empty()) {
+        problems.add(
+            Problem::new(format!("`auth.jwt.{name}` is empty, but other keys of [auth.jwt] are not"))
+                .hint("tokens are accepted only if algorithm, issuer and audience are all fixed"),
+        );
+    }
+    if jwt.key_file.is_empty() == jwt.jwks_file.is_empty() {
+        problems.add(
+            Problem::new("[auth.jwt] needs exactly one of `key_file` and `jwks_file`")
+                .hint("name the file that holds the key, or the one that holds the JWK set"),
+        );
+    }
+}
+
+/// The address is not repeated in the message: it can carry a password.
+fn otlp_endpoint(settings: &Settings, entries: &[Entry], problems: &mut Problems) {
+    let endpoint = &settings.telemetry.otlp_endpoint;
+    let host = endpoint.strip_prefix("http://").or_else(|| endpoint.strip_prefix("https://"));
+    if !endpoint.is_empty() && host.is_none_or(|host| host.is_empty() || host.starts_with('/')) {
+        let origin = origin(entries, "telemetry.otlp_endpoint");
+        problems.add(
+            Problem::new(format!("`telemetry.otlp_endpoint` in {origin} is not an HTTP address"))
+                .hint("write it as http://127.0.0.1:4318"),
+        );
+    }
+}

@@ -1,0 +1,93 @@
+//! What a project's file may do: narrow, never widen, never redirect.
+//!
+//! A project's file comes with whatever repository a person happens to be in, so it is a stranger's.
+//! It may lower limits of its own sessions and list fewer tools. Where infold listens, what it
+//! trusts, where it sends and where it keeps things are the user's to say.
+
+use toml::Value;
+
+use super::entry::{self, Entry};
+use super::problem::{Problem, Problems};
+
+/// How a key may be narrowed.
+#[derive(Clone, Copy)]
+enum Rule {
+    /// Only downwards.
+    AtMost,
+    /// Only downwards, where 0 stands for no bound at all.
+    AtMostZeroIsNone,
+    /// Only from off to on.
+    OnlyOn,
+    /// Only a part of the list.
+    PartOf,
+}
+
+/// The keys that a project may set.
+const KEYS: &[(&str, Rule)] = &[
+    ("folding.default_budget", Rule::AtMost),
+    ("folding.max_budget", Rule::AtMost),
+    ("folding.max_depth", Rule::AtMost),
+    ("folding.default_timeout_seconds", Rule::AtMost),
+    ("folding.max_timeout_seconds", Rule::AtMost),
+    ("folding.max_concurrent_per_session", Rule::AtMost),
+    ("folding.max_branches_per_minute", Rule::AtMost),
+    ("folding.session_budget", Rule::AtMostZeroIsNone),
+    ("context.context_limit", Rule::AtMost),
+    ("context.context_hard_limit", Rule::OnlyOn),
+    ("mcp.tools", Rule::PartOf),
+];
+
+/// Keeps the values that narrow what is in force below; the others become problems.
+pub fn only_narrowing(values: Vec<Entry>, below: &[Entry], problems: &mut Problems) -> Vec<Entry> {
+    let mut kept = Vec::new();
+    for value in values {
+        match refused(&value, below) {
+            Some(problem) => problems.add(problem),
+            None => kept.push(value),
+        }
+    }
+    kept
+}
+
+fn refused(value: &Entry, below: &[Entry]) -> Option<Problem> {
+    let Some((_, rule)) = KEYS.iter().find(|(key, _)| *key == value.key) else {
+        return Some(not_for_projects(value));
+    };
+    let now = entry::find(below, &value.key)?;
+    if narrows(*rule, &value.value, &now.value) {
+        return None;
+    }
+    let (key, origin) = (&value.key, &value.origin);
+    let problem = Problem::new(format!(
+        "`{key}` in {origin} would widen it from {} to {}; a project file may only narrow",
+        now.shown(),
+        value.shown()
+    ));
+    Some(problem.hint(match rule {
+        Rule::AtMost => format!("set it to at most {}, or raise it in your own settings", now.shown()),
+        Rule::AtMostZeroIsNone => "set it to a bound that is no higher, not to 0 (no bound)".to_owned(),
+        Rule::OnlyOn => "take the line out, or turn it off in your own settings".to_owned(),
+        Rule::PartOf => format!("list a part of {}", now.shown()),
+    }))
+}
+
+fn not_for_projects(value: &Entry) -> Problem {
+    let keys: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();
+    Problem::new(format!(
+        "`{}` in {} is not for a project to set: a project file may only narrow limits",
+        value.key, value.origin
+    ))
+    .hint(format!("put it in your own settings; a project may set {}", keys.join(", ")))
+}
+
+fn narrows(rule: Rule, wish: &Value, now: &Value) -> bool {
+    match (rule, wish, now) {
+        (Rule::AtMost, Value::Integer(wish), Value::Integer(now)) => wish <= now,
+        (Rule::AtMostZeroIsNone, Value::Integer(wish), Value::Integer(now)) => {
+            *now == 0 || (*wish != 0 && wish <= now)
+        }
+        (Rule::OnlyOn, Value::Boolean(wish), Value::Boolean(now)) => *wish || !*now,
+        (Rule::PartOf, Value::Array(wish), Value::Array(now)) => wish.iter().all(|item| now.contains(item)),
+        (Rule::AtMost | Rule::AtMostZeroIsNone | Rule::OnlyOn | Rule::PartOf, _, _) => false,
+    }
+}

@@ -1,0 +1,269 @@
+//! Layering, as text in and text out: each layer's text, and then what differs from the defaults.
+
+use std::path::PathBuf;
+
+use insta::assert_snapshot;
+
+use super::sources::SettingsFile;
+use super::*;
+
+/// Layers as text. Lines after a heading belong to that layer: `user`, `project`, `environment`
+/// (NAME=value) or `flags` (KEY=value).
+fn check(layers: &str) -> String {
+    let mut given = Given { data_home: Some(PathBuf::from("/home/ann/.local/share/infold")), ..Given::default() };
+    let (mut user, mut project) = (None::<String>, None::<String>);
+    let mut layer = "";
+    for line in layers.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let heading = line.strip_suffix(':').filter(|name| !name.contains(['=', ' ']));
+        match (heading, layer) {
+            (Some(name), _) => layer = name,
+            (None, "user") => user.get_or_insert_default().push_str(&format!("{line}\n")),
+            (None, "project") => project.get_or_insert_default().push_str(&format!("{line}\n")),
+            (None, "environment") => {
+                let (name, value) = line.split_once('=').unwrap();
+                given.variables.insert(name.to_owned(), value.to_owned());
+            }
+            (None, "flags") => given.flags.push(line.parse().unwrap()),
+            (None, other) => panic!("no layer is called {other:?}"),
+        }
+    }
+    let file = |path: &str, text: String| SettingsFile { path: PathBuf::from(path), text };
+    given.user = user.map(|text| file("settings.toml", text));
+    given.project = project.map(|text| file(".infold.toml", text));
+    match resolve(given) {
+        Ok(in_force) => in_force
+            .entries
+            .iter()
+            .filter(|entry| entry.origin != Origin::Default)
+            .map(|entry| format!("{} = {} ({})\n", entry.key, entry.shown(), entry.origin))
+            .collect(),
+        Err(problems) => problems.to_string(),
+    }
+}
+
+#[test]
+fn later_layers_win_and_each_value_says_where_it_came_from() {
+    assert_snapshot!(check("
+        user:
+            [folding]
+            max_depth = 5
+            default_budget = 4096
+            max_budget = 16384
+        project:
+            [folding]
+            max_depth = 2
+        environment:
+            INFOLD_FOLDING__DEFAULT_BUDGET=2048
+            INFOLD_MCP__TOOLS=branch
+            INFOLD_LISTEN=127.0.0.1:0
+        flags:
+            folding.default_budget=1_024
+            auth.allowed_hosts=['a.example', 'b.example:1']
+    "), @r#"
+    server.listen = "127.0.0.1:0" (INFOLD_LISTEN)
+    folding.default_budget = 1024 (--set)
+    folding.max_budget = 16384 (settings.toml:4)
+    folding.max_depth = 2 (.infold.toml:2)
+    mcp.tools = ["branch"] (INFOLD_MCP__TOOLS)
+    auth.allowed_hosts = ["a.example", "b.example:1"] (--set)
+    "#);
+}
+
+#[test]
+fn the_name_that_scripts_rely_on_wins_over_the_general_one() {
+    assert_snapshot!(check("
+        environment:
+            INFOLD_LISTEN=127.0.0.1:1
+            INFOLD_SERVER__LISTEN=127.0.0.1:2
+            INFOLD_DATA=/srv/infold
+    "), @r#"
+    data = "/srv/infold" (INFOLD_DATA)
+    server.listen = "127.0.0.1:1" (INFOLD_LISTEN)
+    "#);
+}
+
+#[test]
+fn unknown_keys_name_their_layer_and_the_key_that_was_probably_meant() {
+    assert_snapshot!(check("
+        user:
+            colour = 3
+            [folding]
+            max_dpth = 5
+            [foldign]
+        environment:
+            INFOLD_FOLDING__MAXDEPTH=2
+            INFOLD_LISTN=127.0.0.1:0
+        flags:
+            max_depth=3
+            entirely.else=3
+    "), @"
+    unknown key `colour` in settings.toml:1
+      hint: `infold settings` lists every key
+    unknown key `folding.max_dpth` in settings.toml:3
+      hint: did you mean `folding.max_depth`?
+    unknown key `foldign` in settings.toml:4
+      hint: `infold settings` lists every key
+    unknown setting INFOLD_FOLDING__MAXDEPTH in the environment
+      hint: did you mean INFOLD_FOLDING__MAX_DEPTH?
+    unknown setting INFOLD_LISTN in the environment
+      hint: did you mean INFOLD_LISTEN?
+    unknown key `max_depth` in --set
+      hint: did you mean `folding.max_depth`?
+    unknown key `entirely.else` in --set
+      hint: `infold settings` lists every key
+    ");
+}
+
+#[test]
+fn a_value_of_the_wrong_kind_says_what_is_wanted() {
+    assert_snapshot!(check("
+        user:
+            folding = 3
+            [server]
+            listen = 9090
+            [store]
+            readers = 'two'
+            [mcp]
+            tools = 'branch'
+        environment:
+            INFOLD_FOLDING__MAX_DEPTH=deep
+            INFOLD_CONTEXT__CONTEXT_HARD_LIMIT=yes
+    "), @r#"
+    `folding` in settings.toml:1 is a section, not a value
+      hint: write [folding] on a line of its own, and its keys below
+    `server.listen` in settings.toml:3 has to be text in quotes
+    `store.readers` in settings.toml:5 has to be a whole number
+    `mcp.tools` in settings.toml:7 has to be a list, such as ["a", "b"]
+    `folding.max_depth` in INFOLD_FOLDING__MAX_DEPTH has to be a whole number
+    `context.context_hard_limit` in INFOLD_CONTEXT__CONTEXT_HARD_LIMIT has to be true or false
+    "#);
+}
+
+#[test]
+fn a_file_that_is_not_toml_names_the_line() {
+    assert_snapshot!(check("
+        user:
+            [folding]
+            max_depth = = 3
+    "), @"");
+}
+
+#[test]
+fn numbers_are_held_to_their_range() {
+    assert_snapshot!(check("
+        flags:
+            folding.max_depth=0
+            store.live_hours=-1
+    "), @"
+    `folding.max_depth` = 0 in --set is out of range
+      hint: give a whole number from 1 to 64
+    `store.live_hours` = -1 in --set is out of range
+      hint: give a whole number from 1 to 87600
+    ");
+}
+
+#[test]
+fn choices_name_the_ones_there_are() {
+    assert_snapshot!(check("
+        user:
+            [store]
+            synchronous = 'ful'
+    "), @"");
+    assert_snapshot!(check("
+        environment:
+            INFOLD_MCP__TOOLS=branch,contxt
+    "), @"");
+}
+
+#[test]
+fn settings_that_contradict_each_other_name_both() {
+    assert_snapshot!(check("
+        project:
+            [folding]
+            max_budget = 4096
+        flags:
+            server.listen=0.0.0.0:9090
+            auth.allowed_hosts=x
+            mcp.tools=
+            telemetry.otlp_endpoint=collector:4318
+    "), @"");
+    assert_snapshot!(check("
+        flags:
+            auth.jwt.algorithm=ES256
+            server.listen=localhost
+    "), @"");
+}
+
+#[test]
+fn a_project_may_only_narrow() {
+    assert_snapshot!(check("
+        user:
+            [folding]
+            session_budget = 1000
+            [context]
+            context_hard_limit = true
+            [mcp]
+            tools = ['branch']
+        project:
+            data = '/tmp/elsewhere'
+            [server]
+            listen = '127.0.0.1:1'
+            [folding]
+            max_depth = 4
+            session_budget = 0
+            [context]
+            context_hard_limit = false
+            [mcp]
+            tools = ['branch', 'context']
+            [telemetry]
+            otlp_endpoint = 'http://evil.example'
+            [testing]
+            fixtures = true
+    "), @"");
+}
+
+#[test]
+fn a_project_can_lower_what_the_user_set() {
+    assert_snapshot!(check("
+        project:
+            [folding]
+            max_depth = 1
+            session_budget = 50000
+            [context]
+            context_limit = 20000
+            context_hard_limit = true
+            [mcp]
+            tools = ['context']
+    "), @"");
+}
+
+#[test]
+fn credentials_in_an_address_are_not_shown() {
+    assert_snapshot!(check("
+        flags:
+            telemetry.otlp_endpoint=https://ann:hunter2@collector.example:4318/otlp?api-key=s3cret
+    "), @"");
+}
+
+#[test]
+fn every_number_has_a_range_that_its_default_lies_in() {
+    for entry in entry::defaults(DEFAULT_TOML).unwrap() {
+        if let toml::Value::Integer(number) = entry.value {
+            let range = check::RANGES.iter().find(|(key, _)| *key == entry.key).map(|(_, range)| range);
+            assert!(range.is_some_and(|range| range.contains(&number)), "{} = {number}", entry.key);
+        }
+    }
+    for (key, _) in check::RANGES {
+        assert!(entry::find(&entry::defaults(DEFAULT_TOML).unwrap(), key).is_some(), "{key}");
+    }
+}
+
+#[test]
+fn every_default_has_a_sentence_above_it() {
+    let lines: Vec<&str> = DEFAULT_TOML.lines().collect();
+    for (at, line) in lines.iter().enumerate() {
+        if !line.is_empty() && !line.starts_with('#') {
+            assert!(at > 0 && lines[at - 1].starts_with("# "), "line {}: {line}", at + 1);
+        }
+    }
+}

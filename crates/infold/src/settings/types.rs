@@ -1,0 +1,271 @@
+//! The settings as types. What each means stands in `default.toml`.
+//!
+//! These shapes belong to the settings file; the crates inward have their own, made from these when
+//! the parts are put together.
+
+use serde::Deserialize;
+
+/// All settings.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// The data folder as given; empty for the usual place.
+    pub data: String,
+    /// The daemon.
+    pub server: Server,
+    /// Branches.
+    pub folding: Folding,
+    /// The main thread.
+    pub context: Context,
+    /// Counting tokens.
+    pub count: Count,
+    /// Taking secrets out.
+    pub scrub: Scrub,
+    /// The database.
+    pub store: Store,
+    /// The MCP tools.
+    pub mcp: Mcp,
+    /// Who may come in.
+    pub auth: Auth,
+    /// Logs, traces, metrics.
+    pub telemetry: Telemetry,
+    /// For infold's own tests.
+    pub testing: Testing,
+}
+
+/// `[server]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "default.toml has a sentence for each")]
+pub struct Server {
+    pub listen: String,
+    pub worker_threads: usize,
+    pub connections_max: usize,
+    pub head_bytes_max: usize,
+    pub head_timeout_ms: u64,
+    pub body_bytes_max: u64,
+    pub stall_timeout_ms: u64,
+    pub idle_timeout_ms: u64,
+    pub drain_timeout_ms: u64,
+}
+
+/// `[folding]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "default.toml has a sentence for each")]
+pub struct Folding {
+    pub default_budget: u64,
+    pub max_budget: u64,
+    pub max_depth: u32,
+    pub default_timeout_seconds: u64,
+    pub max_timeout_seconds: u64,
+    pub max_concurrent_per_session: u32,
+    pub max_concurrent_per_instance: u32,
+    pub max_branches_per_minute: u32,
+    pub allocation: Allocation,
+    pub session_budget: u64,
+    pub session_end_timeout_seconds: u64,
+}
+
+/// Where a branch's budget comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Allocation {
+    /// Each branch has its own.
+    Independent,
+    /// It is taken out of the parent's remainder.
+    Pool,
+}
+
+/// `[context]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "default.toml has a sentence for each")]
+pub struct Context {
+    pub context_limit: u64,
+    pub context_hard_limit: bool,
+}
+
+/// `[count]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Count {
+    /// Whose tokens are counted.
+    pub family: Family,
+}
+
+/// A family of models that count tokens alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Family {
+    /// Anthropic's models.
+    Claude,
+    /// OpenAI's models, and those that share their vocabulary.
+    Openai,
+}
+
+/// `[scrub]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "default.toml has a sentence for each")]
+pub struct Scrub {
+    pub timeout_ms: u64,
+    pub max_bytes: usize,
+}
+
+/// `[store]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "default.toml has a sentence for each")]
+pub struct Store {
+    pub synchronous: Synchronous,
+    pub retention_days: u32,
+    pub live_hours: u32,
+    pub busy_timeout_ms: u64,
+    pub readers: usize,
+    pub checkpoint_pages: u32,
+    pub result_offload_threshold: usize,
+}
+
+/// How hard the database holds on to what it acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Synchronous {
+    /// Survives power loss.
+    Full,
+    /// Can lose the last writes at power loss.
+    Normal,
+}
+
+/// `[mcp]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "default.toml has a sentence for each")]
+pub struct Mcp {
+    pub tools: Vec<ToolFamily>,
+    pub errors: ErrorForm,
+    pub message_bytes_max: usize,
+    pub sessions_max: usize,
+    pub session_idle_seconds: u64,
+}
+
+/// A family of MCP tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolFamily {
+    /// `branch_create` and its kin.
+    Branch,
+    /// `context_branch` and its kin.
+    Context,
+}
+
+/// How the `context_*` tools tell of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ErrorForm {
+    /// As a JSON-RPC error.
+    Jsonrpc,
+    /// As a tool result.
+    Result,
+}
+
+/// `[auth]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "default.toml has a sentence for each")]
+pub struct Auth {
+    pub validator: Validator,
+    pub allowed_hosts: Vec<String>,
+    pub allowed_origins: Vec<String>,
+    pub jwt: Jwt,
+}
+
+/// Whether sessions are kept apart by who made them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Validator {
+    /// A session belongs to whoever made it.
+    Strict,
+    /// Everyone who may come in shares all sessions.
+    Permissive,
+}
+
+/// `[auth.jwt]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "default.toml has a sentence for each")]
+pub struct Jwt {
+    pub algorithm: String,
+    pub issuer: String,
+    pub audience: String,
+    pub key_file: String,
+    pub jwks_file: String,
+    pub leeway_seconds: u64,
+}
+
+impl Jwt {
+    /// Whether tokens of others are accepted at all.
+    pub fn is_on(&self) -> bool {
+        [&self.algorithm, &self.issuer, &self.audience, &self.key_file, &self.jwks_file]
+            .into_iter()
+            .any(|value| !value.is_empty())
+    }
+}
+
+/// `[telemetry]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "default.toml has a sentence for each")]
+pub struct Telemetry {
+    pub log_format: LogFormat,
+    pub log_level: LogLevel,
+    pub otlp_endpoint: String,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// Text on a terminal, JSON elsewhere.
+    Auto,
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// The least important thing that is still logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the usual names")]
+pub enum LogLevel {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+/// `[testing]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "default.toml has a sentence for each")]
+pub struct Testing {
+    pub fixtures: bool,
+    pub scrub_fault: ScrubFault,
+}
+
+/// A way for the scrubber to misbehave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScrubFault {
+    /// It works.
+    None,
+    /// It panics.
+    Panic,
+    /// It never answers.
+    Stall,
+    /// It is not there.
+    Missing,
+}

@@ -1,0 +1,110 @@
+//! Stages with headings and times, and the closing line that counts what they found.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::Result;
+
+/// How many checks went which way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Checks that hold.
+    pub passed: usize,
+    /// Checks that do not.
+    pub failed: usize,
+    /// Checks that could not be made here.
+    pub skipped: usize,
+}
+
+impl Totals {
+    /// One check that holds.
+    pub fn one_passed() -> Self {
+        Self { passed: 1, ..Self::default() }
+    }
+
+    /// One check that does not hold.
+    pub fn one_failed() -> Self {
+        Self { failed: 1, ..Self::default() }
+    }
+
+    /// Adds what another part found.
+    pub fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+}
+
+/// What all stages found so far.
+#[derive(Debug, Default)]
+pub struct Report {
+    totals: Totals,
+    failures: Vec<String>,
+    skips: Vec<String>,
+}
+
+impl Report {
+    /// Runs a stage under its heading. A stage that cannot be run counts as one failure, and the
+    /// next stage still runs, so that one run shows everything that is wrong.
+    pub fn stage(&mut self, name: &str, stage: impl FnOnce() -> Result<Totals>) {
+        println!("\n==> {name}");
+        let started = Instant::now();
+        let totals = stage().unwrap_or_else(|error| {
+            println!("error: {error:#}");
+            Totals::one_failed()
+        });
+        let seconds = started.elapsed().as_secs_f64();
+        let Totals { passed, failed, skipped } = totals;
+        println!("--> {name}: {passed} passed, {failed} failed, {skipped} skipped in {seconds:.1} s");
+        if failed > 0 {
+            self.failures.push(name.to_owned());
+        }
+        self.totals.add(totals);
+    }
+
+    /// Leaves a stage out, and says why.
+    pub fn skip(&mut self, name: &str, why: &str) {
+        println!("\n==> {name}\nskipped: {why}");
+        self.skips.push(format!("{name}: {why}"));
+        self.totals.skipped += 1;
+    }
+
+    /// Names what failed and what was left out, and closes with the line that counts.
+    pub fn finish(self) -> ExitCode {
+        println!();
+        for skip in &self.skips {
+            println!("skipped {skip}");
+        }
+        for failure in &self.failures {
+            println!("failed in {failure}");
+        }
+        let Totals { passed, failed, skipped } = self.totals;
+        println!("{passed} passed, {failed} failed, {skipped} skipped");
+        if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+}
+
+/// Reads the counts out of a line that cargo's test harness closes a test binary with.
+pub fn harness_totals(line: &str) -> Option<Totals> {
+    let counts = line.strip_prefix("test result: ")?;
+    let count = |label: &str| -> usize {
+        let words: Vec<&str> = counts.split([' ', ';', '.']).filter(|word| !word.is_empty()).collect();
+        let at = words.iter().position(|word| *word == label);
+        at.and_then(|at| words.get(at.checked_sub(1)?)?.parse().ok()).unwrap_or(0)
+    };
+    Some(Totals { passed: count("passed"), failed: count("failed"), skipped: count("ignored") })
+}
+
+/// Reads one line of a client script: `ok NAME`, or `not ok NAME: why`.
+pub fn script_totals(line: &str) -> Totals {
+    if line.starts_with("ok ") {
+        Totals::one_passed()
+    } else if line.starts_with("not ok ") {
+        Totals::one_failed()
+    } else {
+        Totals::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! The test command of the README: installs what is needed, and checks everything there is.
+//!
+//! A missing tool is a failure in CI and a skip with its reason elsewhere. Every stage runs even if
+//! an earlier one failed.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+use crate::report::{Report, Totals, harness_totals};
+use crate::tools::Tools;
+use crate::workspace::{Workspace, in_ci, run_seeing_lines};
+use crate::{clients, conformance, tidy, workspace};
+
+/// Crashes and power-loss images of a quick run.
+const QUICK: [(&str, &str); 2] = [("INFOLD_KILLS", "20"), ("INFOLD_IMAGES", "300")];
+
+/// What the tests that need a tracer have in their names.
+const TRACED_TESTS: &str = "power_loss";
+
+/// What `cargo xtask test` takes.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Leave out other people's clients and the conformance suite, and crash less often.
+    #[arg(long)]
+    quick: bool,
+}
+
+/// Runs all stages, and closes with the line that counts.
+pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
+    let mut report = Report::default();
+    println!("looking for tools");
+    let tools = Tools::install(workspace);
+    report.stage("tools", || tools_stage(&tools));
+    report.stage("format", || one(workspace::run(&mut workspace.cargo(&["fmt", "--all", "--check"]))));
+    report.stage("clippy", || {
+        let flags = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
+        one(workspace::run(&mut workspace.cargo(&flags)))
+    });
+    report.stage("tidy", || tidy_stage(workspace));
+    tests_stage(workspace, arguments, &tools, &mut report);
+    if arguments.quick {
+        report.skip("clients", "left out by --quick");
+        report.skip("conformance", "left out by --quick");
+    } else {
+        clients_stages(workspace, &tools, &mut report);
+    }
+    Ok(report.finish())
+}
+
+fn tools_stage(tools: &Tools) -> Result<Totals> {
+    let missing = tools.missing();
+    for line in &missing {
+        println!("missing: {line}");
+    }
+    if !missing.is_empty() && in_ci() {
+        bail!("in CI every tool must be there");
+    }
+    Ok(Totals::one_passed())
+}
+
+fn tidy_stage(workspace: &Workspace) -> Result<Totals> {
+    let problems = tidy::problems(workspace)?;
+    for problem in &problems {
+        println!("{problem}");
+    }
+    Ok(if problems.is_empty() { Totals::one_passed() } else { Totals::one_failed() })
+}
+
+/// Runs `cargo test`. Where the tracer is missing, the one test that needs it is left out by name.
+fn tests_stage(workspace: &Workspace, arguments: &Arguments, tools: &Tools, report: &mut Report) {
+    let mut command = workspace.cargo(&["test", "--workspace", "--no-fail-fast"]);
+    if arguments.quick {
+        command.envs(QUICK);
+    }
+    if tools.strace.is_err() && !in_ci() {
+        report.skip("power loss", "strace is missing");
+        command.args(["--", "--skip", TRACED_TESTS]);
+    }
+    report.stage("tests", || {
+        let mut totals = Totals::default();
+        let see = |line: &str| totals.add(harness_totals(line).unwrap_or_default());
+        let succeeded = run_seeing_lines(&mut command, see)?;
+        if !succeeded && totals.failed == 0 {
+            bail!("the tests could not be built or run");
+        }
+        Ok(totals)
+    });
+}
+
+fn clients_stages(workspace: &Workspace, tools: &Tools, report: &mut Report) {
+    let no_client = tools.python.is_err() && tools.node.is_err();
+    if no_client && !in_ci() {
+        report.skip("clients", &tools.missing().join("; "));
+    } else {
+        report.stage("clients", || clients::check(workspace, tools));
+    }
+    if tools.node.is_err() && !in_ci() {
+        report.skip("conformance", &tools.missing().join("; "));
+    } else {
+        report.stage("conformance", || conformance::check(workspace, tools));
+    }
+}
+
+fn one(outcome: Result<()>) -> Result<Totals> {
+    outcome.map(|()| Totals::one_passed())
+}

@@ -1,0 +1,61 @@
+//! Which crate may use which. Arrows point inward: towards the core, which uses nothing of ours.
+
+use serde_json::Value;
+
+#[cfg(test)]
+mod tests;
+
+/// Our crates, and those of ours that each may use.
+const ARROWS: [(&str, &[&str]); 9] = [
+    ("infold-core", &[]),
+    ("infold-store", &["infold-core"]),
+    ("infold-engine", &["infold-core", "infold-store"]),
+    ("infold-mcp", &["infold-core", "infold-engine"]),
+    ("infold-control", &["infold-core", "infold-engine"]),
+    ("infold-door", &["infold-core"]),
+    (
+        "infold",
+        &["infold-core", "infold-store", "infold-engine", "infold-mcp", "infold-control", "infold-door"],
+    ),
+    ("infold-testkit", &[]),
+    ("xtask", &["infold-core", "infold-store", "infold-testkit"]),
+];
+
+/// Crates of others that only one of ours may name, because it hides them from the rest.
+const KEPT_IN: [(&str, &str); 2] = [("rmcp", "infold-mcp"), ("rusqlite", "infold-store")];
+
+/// Crates of others that bring I/O, a clock or randomness, which the core must not have.
+const NOT_IN_CORE: [&str; 9] =
+    ["tokio", "reqwest", "rusqlite", "rand", "getrandom", "uuid", "time", "chrono", "axum"];
+
+/// What is wrong with the crate graph.
+pub fn problems(metadata: &Value) -> Vec<String> {
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    packages.flat_map(package_problems).collect()
+}
+
+fn package_problems(package: &Value) -> Vec<String> {
+    let name = package["name"].as_str().unwrap_or_default();
+    let Some((_, allowed)) = ARROWS.iter().find(|(known, _)| *known == name) else {
+        return vec![format!("{name}: say in xtask/src/tidy/graph.rs which crates it may use")];
+    };
+    let dependencies = package["dependencies"].as_array().into_iter().flatten();
+    dependencies.filter_map(|dependency| arrow_problem(name, allowed, dependency)).collect()
+}
+
+fn arrow_problem(name: &str, allowed: &[&str], dependency: &Value) -> Option<String> {
+    let used = dependency["name"].as_str().unwrap_or_default();
+    let for_tests = dependency["kind"].as_str() == Some("dev");
+    let ours = ARROWS.iter().any(|(known, _)| *known == used);
+    if ours && !allowed.contains(&used) && !(for_tests && used == "infold-testkit") {
+        return Some(format!("{name} must not use {used}: arrows point towards the core"));
+    }
+    if for_tests {
+        return None;
+    }
+    if name == "infold-core" && NOT_IN_CORE.contains(&used) {
+        return Some(format!("{name} must not use {used}: the core has no I/O, clock or randomness"));
+    }
+    let keeper = KEPT_IN.iter().find(|(kept, _)| *kept == used).map(|(_, keeper)| *keeper)?;
+    (keeper != name).then(|| format!("{name} must not use {used}: only {keeper} may"))
+}

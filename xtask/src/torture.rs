@@ -1,0 +1,67 @@
+//! The long tier: the crash and power-loss tests, for longer than the test command runs them.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::report::{Report, Totals, harness_totals};
+use crate::workspace::{Workspace, run_seeing_lines};
+
+/// Crashes and images of an ordinary run: ten times what the test command does.
+const KILLS: u64 = 5_000;
+const IMAGES: u64 = 100_000;
+
+/// Crashes and images with `--long`.
+const KILLS_LONG: u64 = 10_000;
+const IMAGES_LONG: u64 = 1_000_000;
+
+/// Schedules of the property tests.
+const CASES: u64 = 20_000;
+const CASES_LONG: u64 = 100_000;
+
+/// What `cargo xtask torture` takes.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// How often the daemon is killed.
+    #[arg(long)]
+    kills: Option<u64>,
+    /// How many power losses are simulated.
+    #[arg(long)]
+    images: Option<u64>,
+    /// Run the numbers that a release is held to.
+    #[arg(long)]
+    long: bool,
+}
+
+/// Runs the long tier.
+pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
+    let (kills, images, cases) = match arguments.long {
+        true => (KILLS_LONG, IMAGES_LONG, CASES_LONG),
+        false => (KILLS, IMAGES, CASES),
+    };
+    let kills = arguments.kills.unwrap_or(kills).to_string();
+    let images = arguments.images.unwrap_or(images).to_string();
+    let cases = cases.to_string();
+
+    let mut report = Report::default();
+    let properties = ["test", "--package", "infold-core", "--package", "infold-engine"];
+    report.stage("properties", || tests(workspace, &properties, ("PROPTEST_CASES", &cases)));
+    let kill = ["test", "--package", "infold", "--test", "kill", "--", "--nocapture"];
+    report.stage("kill", || tests(workspace, &kill, ("INFOLD_KILLS", &kills)));
+    let power = ["test", "--package", "infold", "--test", "power_loss", "--", "--nocapture"];
+    report.stage("power loss", || tests(workspace, &power, ("INFOLD_IMAGES", &images)));
+    Ok(report.finish())
+}
+
+fn tests(workspace: &Workspace, arguments: &[&str], variable: (&str, &str)) -> Result<Totals> {
+    let mut totals = Totals::default();
+    let mut command = workspace.cargo(arguments);
+    command.env(variable.0, variable.1);
+    let succeeded = run_seeing_lines(&mut command, |line| {
+        totals.add(harness_totals(line).unwrap_or_default());
+    })?;
+    if !succeeded && totals.failed == 0 {
+        anyhow::bail!("the tests could not be built or run");
+    }
+    Ok(totals)
+}

@@ -1,0 +1,125 @@
+//! Where the repository is, and how programs are run in it.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+/// How a program is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// Quick to build, slow to run.
+    Debug,
+    /// What people run.
+    Release,
+}
+
+/// The repository, as cargo sees it.
+#[derive(Debug)]
+pub struct Workspace {
+    /// The folder that holds the root `Cargo.toml`.
+    pub root: PathBuf,
+    /// What `cargo metadata` says of our own packages.
+    pub metadata: Value,
+}
+
+impl Workspace {
+    /// Asks cargo for the workspace that this program belongs to.
+    pub fn find() -> Result<Self> {
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        let output = Command::new(cargo())
+            .args(["metadata", "--format-version", "1", "--no-deps", "--manifest-path"])
+            .arg(&manifest)
+            .stderr(Stdio::inherit())
+            .output()
+            .context("cannot run cargo metadata")?;
+        if !output.status.success() {
+            bail!("cargo metadata failed");
+        }
+        let metadata: Value = serde_json::from_slice(&output.stdout)?;
+        let root = metadata["workspace_root"].as_str().context("cargo names no workspace root")?;
+        Ok(Self { root: PathBuf::from(root), metadata })
+    }
+
+    /// Where cargo puts what it builds.
+    pub fn target(&self) -> PathBuf {
+        self.metadata["target_directory"]
+            .as_str()
+            .map_or_else(|| self.root.join("target"), PathBuf::from)
+    }
+
+    /// The folder for what the tests install. It is ignored by git.
+    pub fn tools(&self) -> PathBuf {
+        self.root.join(".tools")
+    }
+
+    /// A command that runs in the repository's root.
+    pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.root);
+        command
+    }
+
+    /// A cargo command in the repository's root.
+    pub fn cargo(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command(cargo());
+        command.args(arguments);
+        command
+    }
+
+    /// Builds the program and returns where it is.
+    pub fn build_program(&self, profile: Profile) -> Result<PathBuf> {
+        let (flags, folder): (&[&str], &str) = match profile {
+            Profile::Debug => (&["build", "--package", "infold"], "debug"),
+            Profile::Release => (&["build", "--package", "infold", "--release"], "release"),
+        };
+        run(&mut self.cargo(flags))?;
+        Ok(self.target().join(folder).join("infold"))
+    }
+}
+
+/// The cargo that runs us, so that a chore uses the same toolchain as the person who called it.
+pub fn cargo() -> String {
+    std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
+}
+
+/// Whether this runs where a missing tool is a failure.
+pub fn in_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
+}
+
+/// Runs a command with its output shown, and fails if it does.
+pub fn run(command: &mut Command) -> Result<()> {
+    let shown = shown(command);
+    let status = command.status().with_context(|| format!("cannot run {shown}"))?;
+    if !status.success() {
+        bail!("{shown} failed ({status})");
+    }
+    Ok(())
+}
+
+/// Runs a command, shows its standard output as it comes, and hands every line to `see`. Returns
+/// whether the command succeeded.
+pub fn run_seeing_lines(command: &mut Command, mut see: impl FnMut(&str)) -> Result<bool> {
+    let shown = shown(command);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot run {shown}"))?;
+    let output = child.stdout.take().context("the command has no standard output")?;
+    for line in BufReader::new(output).split(b'\n') {
+        let line = line.with_context(|| format!("cannot read what {shown} says"))?;
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        see(&line);
+    }
+    Ok(child.wait()?.success())
+}
+
+/// A command as a person would type it, for messages.
+pub fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
