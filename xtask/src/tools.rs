@@ -11,8 +11,7 @@ use anyhow::{Context, Result, bail};
 use crate::workspace::{Workspace, run};
 
 /// Programs that the tests call, and the Debian packages that carry them.
-const DEBIAN: [(&str, &str); 4] =
-    [("strace", "strace"), ("curl", "curl"), ("python3", "python3"), ("npm", "npm")];
+const DEBIAN: [(&str, &str); 4] = [("strace", "strace"), ("curl", "curl"), ("python3", "python3"), ("npm", "npm")];
 
 /// What was found or installed. Each part says why it is missing if it is.
 #[derive(Debug)]
@@ -52,10 +51,7 @@ impl Tools {
             ("the Python MCP SDK", self.python.as_ref().err()),
             ("the npm packages", self.node.as_ref().err()),
         ];
-        parts
-            .into_iter()
-            .filter_map(|(name, error)| error.map(|error| format!("{name}: {error:#}")))
-            .collect()
+        parts.into_iter().filter_map(|(name, error)| error.map(|error| format!("{name}: {error:#}"))).collect()
     }
 }
 
@@ -165,8 +161,7 @@ impl Stamp {
     fn of(folder: &Path, sources: &[&Path]) -> Result<Self> {
         let mut content = String::new();
         for source in sources {
-            content += &std::fs::read_to_string(source)
-                .with_context(|| format!("cannot read {}", source.display()))?;
+            content += &std::fs::read_to_string(source).with_context(|| format!("cannot read {}", source.display()))?;
         }
         Ok(Self { file: folder.join("installed-from"), content })
     }
@@ -176,8 +171,7 @@ impl Stamp {
     }
 
     fn write(&self) -> Result<()> {
-        std::fs::write(&self.file, &self.content)
-            .with_context(|| format!("cannot write {}", self.file.display()))
+        std::fs::write(&self.file, &self.content).with_context(|| format!("cannot write {}", self.file.display()))
     }
 }
 

@@ -45,9 +45,7 @@ impl Workspace {
 
     /// Where cargo puts what it builds.
     pub fn target(&self) -> PathBuf {
-        self.metadata["target_directory"]
-            .as_str()
-            .map_or_else(|| self.root.join("target"), PathBuf::from)
+        self.metadata["target_directory"].as_str().map_or_else(|| self.root.join("target"), PathBuf::from)
     }
 
     /// The folder for what the tests install. It is ignored by git.
@@ -104,10 +102,7 @@ pub fn run(command: &mut Command) -> Result<()> {
 /// whether the command succeeded.
 pub fn run_seeing_lines(command: &mut Command, mut see: impl FnMut(&str)) -> Result<bool> {
     let shown = shown(command);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("cannot run {shown}"))?;
+    let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| format!("cannot run {shown}"))?;
     let output = child.stdout.take().context("the command has no standard output")?;
     for line in BufReader::new(output).split(b'\n') {
         let line = line.with_context(|| format!("cannot read what {shown} says"))?;

@@ -276,11 +276,14 @@ impl Session {
         let (parent, used_tokens, returned_tokens) = (branch.parent.clone(), branch.used_tokens, end.result_tokens);
         self.folded_tokens = self.folded_tokens.saturating_sub(used_tokens);
         self.returned_tokens = self.returned_tokens.saturating_sub(returned_tokens);
-        match &parent {
-            Thread::Main => self.main_tokens = self.main_tokens.saturating_sub(returned_tokens),
-            Thread::Branch(parent) => {
-                self.change(parent, |branch| branch.used_tokens = branch.used_tokens.saturating_sub(returned_tokens));
-            }
+        let Some(parent) = parent.branch().and_then(|id| self.branches.get_mut(id)) else {
+            self.main_tokens = self.main_tokens.saturating_sub(returned_tokens);
+            return;
+        };
+        parent.used_tokens = parent.used_tokens.saturating_sub(returned_tokens);
+        // A parent that has folded itself was counted with the message in it.
+        if !parent.is_open() && !parent.discarded {
+            self.folded_tokens = self.folded_tokens.saturating_sub(returned_tokens);
         }
     }
 

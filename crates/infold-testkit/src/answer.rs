@@ -114,8 +114,7 @@ impl CallAnswer {
 
 fn joined_text(result: &Value) -> String {
     let blocks = result.get("content").and_then(Value::as_array);
-    let texts: Vec<&str> =
-        blocks.into_iter().flatten().filter_map(|block| block.get("text")?.as_str()).collect();
+    let texts: Vec<&str> = blocks.into_iter().flatten().filter_map(|block| block.get("text")?.as_str()).collect();
     texts.join("\n")
 }
 

@@ -36,13 +36,7 @@ pub struct DaemonSetup {
 impl DaemonSetup {
     /// A daemon run from `binary`, on a free port of the loopback address, with default settings.
     pub fn new(binary: impl Into<PathBuf>) -> Self {
-        Self {
-            binary: binary.into(),
-            wrapper: Vec::new(),
-            arguments: Vec::new(),
-            environment: Vec::new(),
-            data: None,
-        }
+        Self { binary: binary.into(), wrapper: Vec::new(), arguments: Vec::new(), environment: Vec::new(), data: None }
     }
 
     /// Overrides a setting, as `--set KEY=VALUE` does.

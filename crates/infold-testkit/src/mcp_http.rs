@@ -36,21 +36,11 @@ impl McpHttp {
 
     /// Connects through an HTTP client that others may share, as many clients at once should:
     /// making one reads the machine's certificates.
-    pub async fn connect_with(
-        http: reqwest::Client,
-        base_url: &str,
-        era: Era,
-    ) -> Result<Self, CallError> {
+    pub async fn connect_with(http: reqwest::Client, base_url: &str, era: Era) -> Result<Self, CallError> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let mut client = Self {
-            http,
-            url: format!("{base_url}/mcp"),
-            era,
-            headers,
-            last_id: AtomicU64::new(0),
-        };
+        let mut client = Self { http, url: format!("{base_url}/mcp"), era, headers, last_id: AtomicU64::new(0) };
         match era {
             Era::Legacy => client.shake_hands().await?,
             Era::Modern => client.name_version(),
@@ -160,11 +150,7 @@ impl McpHttp {
 
 /// Reads an answer that came as one JSON body. In the modern era a JSON-RPC error may come with an
 /// HTTP error status: that is an answer too, where a refusal without one is not.
-async fn read_body(
-    method: &str,
-    id: u64,
-    response: reqwest::Response,
-) -> Result<(Value, Vec<Value>), CallError> {
+async fn read_body(method: &str, id: u64, response: reqwest::Response) -> Result<(Value, Vec<Value>), CallError> {
     let status = response.status();
     let body = response.text().await.map_err(|error| lost(method, &error))?;
     match serde_json::from_str::<Value>(&body) {
@@ -178,11 +164,7 @@ async fn read_body(
 
 /// Reads the body until the message that answers request `id` is there, and then to its end, so that
 /// the connection can be used again.
-async fn read_answer(
-    method: &str,
-    id: u64,
-    mut response: reqwest::Response,
-) -> Result<(Value, Vec<Value>), CallError> {
+async fn read_answer(method: &str, id: u64, mut response: reqwest::Response) -> Result<(Value, Vec<Value>), CallError> {
     let content_type = response.headers().get(CONTENT_TYPE).cloned();
     let is_stream = content_type.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
     if !is_stream {

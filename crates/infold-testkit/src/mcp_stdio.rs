@@ -33,13 +33,7 @@ pub struct McpStdio {
 impl McpStdio {
     /// Starts `binary mcp` on the data in `data`, with `home` as its home and `--set` for each of
     /// `settings`.
-    pub async fn start(
-        binary: &Path,
-        home: &Path,
-        data: &Path,
-        settings: &[&str],
-        era: Era,
-    ) -> Result<Self> {
+    pub async fn start(binary: &Path, home: &Path, data: &Path, settings: &[&str], era: Era) -> Result<Self> {
         let mut command = isolated(binary, home);
         command.arg("mcp").arg("--data").arg(data);
         for setting in settings {

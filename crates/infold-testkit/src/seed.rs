@@ -20,10 +20,7 @@ impl Seed {
     /// after `SEED=…` to run this test alone.
     pub fn announce(command: &str) -> Result<Self> {
         let value = match std::env::var("SEED") {
-            Ok(text) => text
-                .trim()
-                .parse()
-                .with_context(|| format!("SEED must be a whole number, not {text:?}"))?,
+            Ok(text) => text.trim().parse().with_context(|| format!("SEED must be a whole number, not {text:?}"))?,
             Err(_) => fresh_seed(),
         };
         let seed = Self { value, command: command.to_owned() };

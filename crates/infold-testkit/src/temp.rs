@@ -30,8 +30,7 @@ impl TempFolder {
     /// the disk that `parent` is on.
     pub fn inside(parent: &Path) -> Result<Self> {
         if parent != Path::new("/dev/shm") {
-            std::fs::create_dir_all(parent)
-                .with_context(|| format!("cannot make {}", parent.display()))?;
+            std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
         }
         let folder = tempfile::Builder::new()
             .prefix("infold-test-")

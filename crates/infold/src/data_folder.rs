@@ -15,9 +15,7 @@ use crate::failure::Refused;
 use crate::settings::InForce;
 
 /// What the database is called.
-const DATABASE: &str = "infold.db";
-/// What the file with the local token is called.
-const TOKEN: &str = "token";
+pub const DATABASE: &str = "infold.db";
 
 /// A data folder that is there and is ours alone.
 #[derive(Debug, Clone)]
@@ -65,11 +63,6 @@ impl DataFolder {
     /// The database.
     pub fn database(&self) -> PathBuf {
         self.path.join(DATABASE)
-    }
-
-    /// The file with the local token.
-    pub fn token(&self) -> PathBuf {
-        self.path.join(TOKEN)
     }
 }
 

@@ -32,6 +32,16 @@ impl Refused {
         self.hint = Some(hint.into());
         self
     }
+
+    /// What is wrong.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to do; empty if the message says so itself.
+    pub fn hint_text(&self) -> &str {
+        self.hint.as_deref().unwrap_or_default()
+    }
 }
 
 impl fmt::Display for Refused {

@@ -8,8 +8,12 @@ mod commands;
 mod data_folder;
 mod draw;
 mod failure;
+mod health;
 mod output;
+mod parts;
+mod probe;
 mod settings;
+mod signals;
 mod telemetry;
 
 use std::process::ExitCode;

@@ -56,12 +56,12 @@ fn uncommented_keys(settings: &str) -> Vec<(usize, String)> {
     let mut open_brackets = 0_usize;
     for (index, line) in settings.lines().enumerate() {
         let line = line.trim();
-        if open_brackets == 0 {
-            if let Some((key, _)) = line.split_once('=').filter(|_| !line.starts_with(['#', '['])) {
-                if !explained {
-                    keys.push((index + 1, key.trim().to_owned()));
-                }
-            }
+        let key = line.split_once('=').filter(|_| !line.starts_with(['#', '[']));
+        if let Some((key, _)) = key
+            && open_brackets == 0
+            && !explained
+        {
+            keys.push((index + 1, key.trim().to_owned()));
         }
         explained = line.starts_with('#') && line.len() > 2;
         // A list may go over several lines; none of them but the first holds a key.

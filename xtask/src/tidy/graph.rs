@@ -13,10 +13,7 @@ const ARROWS: [(&str, &[&str]); 9] = [
     ("infold-mcp", &["infold-core", "infold-engine"]),
     ("infold-control", &["infold-core", "infold-engine"]),
     ("infold-door", &["infold-core"]),
-    (
-        "infold",
-        &["infold-core", "infold-store", "infold-engine", "infold-mcp", "infold-control", "infold-door"],
-    ),
+    ("infold", &["infold-core", "infold-store", "infold-engine", "infold-mcp", "infold-control", "infold-door"]),
     ("infold-testkit", &[]),
     ("xtask", &["infold-core", "infold-store", "infold-testkit"]),
 ];
@@ -25,8 +22,7 @@ const ARROWS: [(&str, &[&str]); 9] = [
 const KEPT_IN: [(&str, &str); 2] = [("rmcp", "infold-mcp"), ("rusqlite", "infold-store")];
 
 /// Crates of others that bring I/O, a clock or randomness, which the core must not have.
-const NOT_IN_CORE: [&str; 9] =
-    ["tokio", "reqwest", "rusqlite", "rand", "getrandom", "uuid", "time", "chrono", "axum"];
+const NOT_IN_CORE: [&str; 9] = ["tokio", "reqwest", "rusqlite", "rand", "getrandom", "uuid", "time", "chrono", "axum"];
 
 /// What is wrong with the crate graph.
 pub fn problems(metadata: &Value) -> Vec<String> {

@@ -83,7 +83,7 @@ impl Engine {
         let pattern = pattern.get_or_init(|| compile(rule)).as_ref().ok_or(ScrubError::Missing)?;
         let spans = match rule.form {
             Form::PrivateKey => private_key::find(text, pattern),
-            Form::Anywhere | Form::Word | Form::Named(_) => matches(rule, pattern, text),
+            Form::Anywhere | Form::Word | Form::Named(_) | Form::Quoted(_) => matches(rule, pattern, text),
         };
         found.extend(spans.into_iter().map(|span| Found { span, rule: index }));
         Ok(())

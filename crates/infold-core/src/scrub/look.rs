@@ -29,63 +29,17 @@ impl Look {
 }
 
 /// Words that stand in examples and never in a secret, in lower case.
-const STOP_WORDS: [&str; 20] = [
-    "example",
-    "xxxxx",
-    "placeholder",
-    "changeme",
-    "change_me",
-    "change-me",
-    "redacted",
-    "your_",
-    "your-",
-    "yourpass",
-    "yourtoken",
-    "_here",
-    "dummy",
-    "process.env",
-    "getenv",
-    "${",
-    "{{",
-    "*****",
-    "..",
-    "tokenhere",
-];
+const STOP_WORDS: &str = "example xxxxx placeholder changeme change_me change-me redacted your_ your- yourpass \
+    yourtoken tokenhere _here dummy process.env getenv ${ {{ ***** ..";
 
 /// Values that documents put where a secret goes, in lower case.
-const STOP_VALUES: [&str; 26] = [
-    "password",
-    "passwd",
-    "pass",
-    "pwd",
-    "secret",
-    "token",
-    "test",
-    "user",
-    "username",
-    "apikey",
-    "api_key",
-    "key",
-    "null",
-    "none",
-    "undefined",
-    "true",
-    "false",
-    "yyy",
-    "xxx",
-    "pass123",
-    "password1",
-    "password123",
-    "test123",
-    "test1234",
-    "foobar",
-    "empty",
-];
+const STOP_VALUES: &str = "password passwd pass pwd token test user username apikey api_key key null none undefined \
+    true false yyy xxx pass123 password1 password123 test123 test1234 foobar empty";
 
 /// Whether a match is an example or a mask.
 pub(super) fn is_example(secret: &[u8]) -> bool {
     let lower = secret.to_ascii_lowercase();
-    STOP_WORDS.iter().any(|word| contains(&lower, word.as_bytes()))
+    STOP_WORDS.split(' ').any(|word| contains(&lower, word.as_bytes()))
 }
 
 /// Whether `needle` occurs in `text`.
@@ -112,7 +66,7 @@ pub(super) fn entropy_bits(secret: &[u8]) -> f32 {
 /// case change kind rarely: a capital before a small letter is no change here.
 fn is_random(secret: &[u8]) -> bool {
     const BYTES_PER_CHANGE_MAX: usize = 8;
-    const CHANGES_MIN: usize = 3;
+    const CHANGES_MIN: usize = 4;
     let changes = secret.windows(2).filter(|pair| is_change(pair[0], pair[1])).count();
     let has_digit = secret.iter().any(u8::is_ascii_digit);
     let has_letter = secret.iter().any(u8::is_ascii_alphabetic);
@@ -141,13 +95,16 @@ fn is_chosen(secret: &[u8]) -> bool {
     const REFERENCE_STARTS: &[u8] = b"$#<{%/.([&@*-";
     let lower = secret.to_ascii_lowercase();
     !secret.first().is_some_and(|first| REFERENCE_STARTS.contains(first))
-        && !STOP_VALUES.iter().any(|value| value.as_bytes() == lower)
+        && !STOP_VALUES.split(' ').any(|value| value.as_bytes() == lower)
 }
 
 /// Whether this is no word, name, path or selector.
 fn is_password(secret: &[u8]) -> bool {
     let has_letter = secret.iter().any(u8::is_ascii_alphabetic);
-    let has_more = secret.iter().any(|byte| byte.is_ascii_digit() || b"!@#$%^&*?~+=".contains(byte));
-    let is_name = contains(secret, b"://") || contains(&secret.to_ascii_lowercase(), b"passw");
+    let has_more = secret.iter().any(|byte| byte.is_ascii_digit() || b"!@#$%^&?~+=".contains(byte));
+    let lower = secret.to_ascii_lowercase();
+    let is_name = ["://", "passw", "_secret", "-secret", "secret_", "secret-"]
+        .iter()
+        .any(|word| contains(&lower, word.as_bytes()));
     has_letter && has_more && !is_name
 }

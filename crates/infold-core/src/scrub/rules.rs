@@ -38,27 +38,44 @@ pub(super) enum Form {
     Word,
     /// Where it is assigned to a name of this pattern.
     Named(&'static str),
+    /// The same, where the value stands in quotes.
+    Quoted(&'static str),
     /// A private key in armour.
     PrivateKey,
 }
 
-/// What may stand before a word: anything but a letter or digit, or an escape that ends in one.
-const LEFT: &str = r"(?:^|[^0-9A-Za-z]|\\[nrt]|%[0-9A-Fa-f]{2})";
+/// What may stand before a word: an escape, or anything but what would make it part of a longer
+/// word or of base64.
+const LEFT: &str = r"(?:^|[^0-9A-Za-z+]|\\[nrt]|%[0-9A-Fa-f]{2})";
 /// What may stand after a word.
-const RIGHT: &str = r"(?:$|[^0-9A-Za-z])";
+const RIGHT: &str = r"(?:$|[^0-9A-Za-z+])";
 
-/// What stands between a name and its value in code, settings, JSON (also inside a JSON string), XML
-/// and command lines: a closing quote, a type, an operator, an opening quote. One quote only, lest an
-/// empty value be taken for the start of one.
-const ASSIGNMENT: &str = concat!(
+/// What stands between a name and its value in code, settings, JSON (also inside a JSON string) and XML:
+/// a closing quote, a type, an operator.
+const OPERATOR: &str = concat!(
     r#"(?:["'`\\\])]{0,4}(?:[ \t]{1,4}string)?(?::[ \t]{0,4}&?(?:'static )?(?:String|string|str))?"#,
-    r#"[ \t]{0,20}(?:=>|:=|\?=|\.=|\|\||===?|!==?|[=:,])(?:[ \t]{0,20}|\s{0,40}(?:\\{0,3}["'`]|'\\?"))"#,
-    r#"|>\s{0,40}|["'][ \t]{1,4}value=|[ \t]{1,4}["'])(?:\\{0,3}["'`]|'\\?")?"#,
+    r#"[ \t]{0,20}(?:=>|:=|\?=|\.=|\|\||===?|!==?|[=:])|["'][ \t]{1,4}value=)"#,
 );
+/// Between two arguments of a call.
+const COMMA: &str = r#"["'`\\\])]{0,4}[ \t]{0,4},"#;
+/// Opens a value. One quote only, lest an empty value be taken for the start of one.
+const QUOTE: &str = r#"(?:\\{0,3}["'`]|'\\?")"#;
 
 /// Names that say that the value is no secret, in lower case.
-const OPEN_NAMES: [&str; 10] =
-    ["public", "csrf", "xsrf", "page", "next", "continu", "sync", "cancel", "pubkey", "placeholder"];
+const OPEN_NAMES: [&str; 12] = [
+    "public",
+    "csrf",
+    "xsrf",
+    "page",
+    "next",
+    "continu",
+    "sync",
+    "cancel",
+    "pubkey",
+    "idempotency",
+    "clientrequest",
+    "placeholder",
+];
 
 impl Rule {
     /// The pattern with what its form puts around it.
@@ -67,7 +84,10 @@ impl Rule {
         match self.form {
             Form::Anywhere => pattern.to_string(),
             Form::Word => format!("{LEFT}({pattern}){RIGHT}"),
-            Form::Named(names) => format!("(?:{names}){ASSIGNMENT}(?:{pattern})"),
+            Form::Named(names) => format!(
+                r"(?:{names})(?:{OPERATOR}(?:[ \t]{{0,20}}{QUOTE}?|\s{{0,40}}{QUOTE})|{COMMA}[ \t]{{0,20}}{QUOTE}?|>\s{{0,40}})(?:{pattern})"
+            ),
+            Form::Quoted(names) => format!(r"(?:{names}){OPERATOR}\s{{0,40}}{QUOTE}(?:{pattern})"),
             Form::PrivateKey => private_key::PATTERN.to_owned(),
         }
     }
@@ -77,7 +97,15 @@ impl Rule {
         look::entropy_bits(secret) >= self.entropy_min_bits
             && !look::is_example(secret)
             && self.look.fits(secret)
-            && !(matches!(self.form, Form::Named(_)) && is_open_name(before))
+            && !(matches!(self.form, Form::Named(_) | Form::Quoted(_)) && is_open_name(before))
+    }
+
+    /// The same rule, for values in quotes only.
+    const fn quoted(self) -> Self {
+        match self.form {
+            Form::Named(names) => Self { form: Form::Quoted(names), ..self },
+            Form::Anywhere | Form::Word | Form::Quoted(_) | Form::PrivateKey => self,
+        }
     }
 
     /// The same rule, with one more thing asked of a match.

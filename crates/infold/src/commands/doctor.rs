@@ -1,10 +1,141 @@
-//! `infold doctor`.
+//! `infold doctor`: whether infold can work here, and what to do where it cannot.
+//!
+//! It looks and changes nothing: what is made on first use is not made here.
 
-use crate::output::Output;
-use crate::settings::{FlagValues, Surroundings};
+mod checks;
+mod database;
 
-/// Runs it.
-pub fn run(surroundings: &Surroundings, flags: FlagValues, output: &Output) -> anyhow::Result<()> {
-    let _ = (surroundings, flags, output);
-    anyhow::bail!("not wired")
+use serde_json::{Value, json};
+
+use crate::draw::{Style, Tone};
+use crate::failure::ChecksFailed;
+use crate::output::{Form, Output};
+use crate::settings::{self, FlagValues, InForce, Surroundings};
+
+/// What came of a check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// All is well.
+    Good(String),
+    /// Not wrong, but worth knowing.
+    Note(String),
+    /// Wrong: what, and what to do.
+    Bad {
+        /// What is wrong.
+        what: String,
+        /// What to do.
+        hint: String,
+    },
 }
+
+impl Finding {
+    /// Something wrong.
+    pub fn bad(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Bad { what: what.into(), hint: hint.into() }
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Good(_) => "ok",
+            Self::Note(_) => "note",
+            Self::Bad { .. } => "failed",
+        }
+    }
+}
+
+/// A check and what came of it.
+#[derive(Debug, Clone)]
+pub struct Check {
+    /// What was looked at.
+    pub name: &'static str,
+    /// What came of it.
+    pub finding: Finding,
+}
+
+/// Looks at everything, prints what it saw, and fails if a check did.
+pub fn run(surroundings: &Surroundings, flags: FlagValues, output: &Output) -> anyhow::Result<()> {
+    let checks = look(surroundings, flags)?;
+    match output.form {
+        Form::Text => output.text(&text(&checks, &output.style))?,
+        Form::Json => output.json(&as_json(&checks))?,
+    }
+    if all_well(&checks) { Ok(()) } else { Err(ChecksFailed.into()) }
+}
+
+fn all_well(checks: &[Check]) -> bool {
+    !checks.iter().any(|check| matches!(check.finding, Finding::Bad { .. }))
+}
+
+fn look(surroundings: &Surroundings, flags: FlagValues) -> anyhow::Result<Vec<Check>> {
+    let in_force = match settings::gather(surroundings, flags).and_then(settings::resolve) {
+        Ok(in_force) => in_force,
+        Err(problems) => {
+            let bad = |problem: &settings::Problem| {
+                let hint = problem.hint.clone().unwrap_or_else(|| "see `infold settings --default`".to_owned());
+                Check { name: "settings", finding: Finding::bad(problem.message.clone(), hint) }
+            };
+            return Ok(problems.iter().map(bad).collect());
+        }
+    };
+    let mut checks = vec![Check { name: "settings", finding: checks::settings(&in_force) }];
+    checks.extend(look_with(&in_force)?);
+    Ok(checks)
+}
+
+fn look_with(in_force: &InForce) -> anyhow::Result<Vec<Check>> {
+    let settings = &in_force.settings;
+    let Some(folder) = in_force.data_folder() else {
+        let finding = Finding::bad("HOME is not set", "name a folder with --data DIR or INFOLD_DATA");
+        return Ok(vec![Check { name: "data folder", finding }]);
+    };
+    let mut checks = vec![
+        Check { name: "data folder", finding: checks::data_folder(&folder) },
+        Check { name: "free space", finding: checks::free_space(&folder) },
+        Check { name: "token", finding: checks::token(&folder) },
+    ];
+    checks.extend(database::look(&folder, settings)?);
+    checks.extend([
+        Check { name: "scrubber", finding: checks::scrubber() },
+        Check { name: "caller's user", finding: checks::callers_user() },
+        Check { name: "daemon", finding: checks::daemon(settings) },
+    ]);
+    Ok(checks)
+}
+
+fn text(checks: &[Check], style: &Style) -> String {
+    let name_width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for check in checks {
+        let (tone, symbol) = match check.finding {
+            Finding::Good(_) => (Tone::Good, style.either("✓", "ok")),
+            Finding::Note(_) => (Tone::Warn, style.either("•", "--")),
+            Finding::Bad { .. } => (Tone::Bad, style.either("✗", "!!")),
+        };
+        let symbol = style.tone(tone, symbol);
+        let name = check.name;
+        match &check.finding {
+            Finding::Good(what) | Finding::Note(what) => {
+                text.push_str(&format!("{symbol} {name:name_width$}  {what}\n"));
+            }
+            Finding::Bad { what, hint } => {
+                let indent = " ".repeat(style.either(" ", "  ").len() + 1 + name_width + 2);
+                text.push_str(&format!("{symbol} {name:name_width$}  {what}\n{indent}hint: {hint}\n"));
+            }
+        }
+    }
+    text
+}
+
+fn as_json(checks: &[Check]) -> Value {
+    let each = checks.iter().map(|check| {
+        let (detail, hint) = match &check.finding {
+            Finding::Good(what) | Finding::Note(what) => (what, None),
+            Finding::Bad { what, hint } => (what, Some(hint)),
+        };
+        json!({"name": check.name, "status": check.finding.word(), "detail": detail, "hint": hint})
+    });
+    json!({"ok": all_well(checks), "checks": each.collect::<Vec<Value>>()})
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,47 @@
-//! `infold mcp`.
+//! `infold mcp`: the tools over standard input and output, until the input ends.
+
+use anyhow::Context;
+use infold_core::Principal;
+use tokio_util::sync::CancellationToken;
 
 use super::Invocation;
+use crate::parts;
+use crate::signals::Stops;
+use crate::telemetry::Telemetry;
 
-/// Runs it.
+/// Serves one client.
 pub fn run(invocation: &Invocation) -> anyhow::Result<()> {
-    let _ = invocation;
-    anyhow::bail!("not wired")
+    let settings = &invocation.in_force.settings;
+    let telemetry = Telemetry::start(&invocation.logging(), &settings.telemetry.otlp_endpoint)?;
+    let runtime = parts::serving_runtime(settings)?;
+    let outcome = runtime.block_on(serve(invocation));
+    // A read of standard input that is under way cannot be interrupted, so nothing waits for it.
+    runtime.shutdown_background();
+    telemetry.stop();
+    outcome
+}
+
+async fn serve(invocation: &Invocation) -> anyhow::Result<()> {
+    let settings = &invocation.in_force.settings;
+    let mut stops = Stops::catch()?;
+    let engine = parts::engine(&invocation.data_folder()?, settings)?;
+
+    let shutdown = CancellationToken::new();
+    let timers = tokio::spawn({
+        let (engine, cancel) = (engine.clone(), shutdown.clone());
+        async move { engine.run_timers(cancel).await }
+    });
+    let server = infold_mcp::Server::new(parts::mcp_settings(settings));
+    let serving = infold_mcp::serve_stdio(&server, Principal::local(), shutdown.clone());
+    tokio::pin!(serving);
+    let served = tokio::select! {
+        served = &mut serving => served,
+        () = stops.next() => {
+            shutdown.cancel();
+            serving.await
+        }
+    };
+    shutdown.cancel();
+    timers.await.context("the timers broke down")?;
+    Ok(served?)
 }

@@ -1,9 +1,142 @@
-//! `infold serve`.
+//! `infold serve`: the daemon. Load settings, bind, open, serve, drain, in that order.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::Context;
+use axum::Router;
+use infold_door::{Door, DoorError, Token};
+use infold_engine::Engine;
+use prometheus::Registry;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 use super::Invocation;
+use crate::failure::{Interrupted, Refused};
+use crate::health;
+use crate::output::{Form, Output};
+use crate::parts;
+use crate::probe::{Listener, probe};
+use crate::signals::Stops;
+use crate::telemetry::Telemetry;
 
-/// Runs it.
+/// How long threads that are stuck in a blocking call may hold up the end.
+const THREADS_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Runs the daemon until it is told to stop.
 pub fn run(invocation: &Invocation) -> anyhow::Result<()> {
-    let _ = invocation;
-    anyhow::bail!("not wired")
+    let settings = &invocation.in_force.settings;
+    let telemetry = Telemetry::start(&invocation.logging(), &settings.telemetry.otlp_endpoint)?;
+    let runtime = parts::serving_runtime(settings)?;
+    let outcome = runtime.block_on(serve(invocation, telemetry.registry.clone()));
+    runtime.shutdown_timeout(THREADS_TIMEOUT);
+    telemetry.stop();
+    outcome
+}
+
+async fn serve(invocation: &Invocation, registry: Registry) -> anyhow::Result<()> {
+    let settings = &invocation.in_force.settings;
+    let folder = invocation.data_folder()?;
+    let mut stops = Stops::catch()?;
+    let listener = bind(&settings.server.listen).await?;
+    let token = Token::read_or_create(folder.path()).map_err(|error| Refused::new(error.to_string()))?;
+    let door = Door::open(listener, parts::door_settings(settings, token)).map_err(told_of_door)?;
+    let engine = parts::engine(&folder, settings)?;
+
+    let shutdown = CancellationToken::new();
+    let timers = tokio::spawn({
+        let (engine, cancel) = (engine.clone(), shutdown.clone());
+        async move { engine.run_timers(cancel).await }
+    });
+    let router = router(invocation, engine, registry, &shutdown);
+
+    let address = door.address();
+    announce(address, &invocation.output)?;
+    tracing::info!(%address, data = %folder.path().display(), "ready");
+    let serving = door.serve(router, shutdown.clone());
+    let ended = until_stopped(serving, &shutdown, &mut stops).await;
+    shutdown.cancel();
+    timers.await.context("the timers broke down")?;
+    ended
+}
+
+fn router(invocation: &Invocation, engine: Engine, registry: Registry, shutdown: &CancellationToken) -> Router {
+    let server = infold_mcp::Server::new(parts::mcp_settings(&invocation.in_force.settings));
+    infold_mcp::http_router(server, shutdown.clone()).merge(health::router(engine, registry, shutdown.clone()))
+}
+
+async fn until_stopped(
+    serving: impl Future<Output = infold_door::Closed>,
+    shutdown: &CancellationToken,
+    stops: &mut Stops,
+) -> anyhow::Result<()> {
+    tokio::pin!(serving);
+    tokio::select! {
+        _ = &mut serving => return Ok(()),
+        () = stops.next() => {}
+    }
+    tracing::info!("stopping: requests under way may finish; a second signal stops at once");
+    shutdown.cancel();
+    tokio::select! {
+        closed = &mut serving => {
+            tracing::info!(cut_off = closed.cut, "stopped");
+            Ok(())
+        }
+        () = stops.next() => Err(Interrupted.into()),
+    }
+}
+
+/// The one line on standard output that says the daemon is ready.
+fn announce(address: SocketAddr, output: &Output) -> anyhow::Result<()> {
+    let url = format!("http://{address}");
+    match output.form {
+        Form::Text => output.text(&format!("infold listening on {url}\n"))?,
+        Form::Json => output.text(&format!("{}\n", json!({"listening": url, "pid": std::process::id()})))?,
+    }
+    Ok(())
+}
+
+async fn bind(listen: &str) -> anyhow::Result<TcpListener> {
+    let address: SocketAddr = listen.parse().context("server.listen")?;
+    match TcpListener::bind(address).await {
+        Ok(listener) => Ok(listener),
+        Err(error) => {
+            let refused = tokio::task::spawn_blocking(move || cannot_bind(address, &error)).await?;
+            Err(refused.into())
+        }
+    }
+}
+
+fn cannot_bind(address: SocketAddr, error: &io::Error) -> Refused {
+    if error.kind() != ErrorKind::AddrInUse {
+        return Refused::new(format!("cannot listen on {address}: {error}"))
+            .hint("choose another address or port with --listen ADDR:PORT");
+    }
+    let elsewhere = format!("take a free port with --listen {}:0", bracketed(address));
+    match probe(address) {
+        Listener::Ours { version } => Refused::new(format!("{address} is taken by your own infold {version}"))
+            .hint(format!("use that one, stop it, or {elsewhere}")),
+        Listener::Unproven => Refused::new(format!("{address} is taken by what says it is another user's infold"))
+            .hint(elsewhere),
+        Listener::Other | Listener::Nobody => Refused::new(format!("{address} is taken by another program"))
+            .hint(format!("{elsewhere}; `ss -ltnp 'sport = :{}'` tells which program it is", address.port())),
+    }
+}
+
+fn bracketed(address: SocketAddr) -> String {
+    match address {
+        SocketAddr::V4(address) => address.ip().to_string(),
+        SocketAddr::V6(address) => format!("[{}]", address.ip()),
+    }
+}
+
+fn told_of_door(error: DoorError) -> anyhow::Error {
+    match error {
+        DoorError::Address(error) => error.into(),
+        DoorError::OpenToStrangers { .. } | DoorError::Setting { .. } | DoorError::Key { .. } => {
+            Refused::new(error.to_string()).into()
+        }
+    }
 }

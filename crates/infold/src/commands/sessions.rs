@@ -1,6 +1,17 @@
 //! `infold sessions`: what there is, the latest first.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use infold_core::Principal;
+use infold_store::SessionRow;
+use serde_json::{Value, json};
+
 use super::Invocation;
+use super::show::{state, timestamp};
+use crate::draw::{Align, Column, Style, Table, Tone, ago, thousands};
+use crate::failure::tell;
+use crate::output::Form;
+use crate::parts;
 
 /// Arguments of `sessions`.
 #[derive(Debug, clap::Args)]
@@ -8,7 +19,7 @@ use super::Invocation;
 Examples:
   infold sessions
   infold sessions --limit 5
-  infold sessions --json | jq '.sessions[].session_id'")]
+  infold sessions --json | jq -r '.sessions[].session_id'")]
 pub struct Args {
     /// How many to list at most
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -17,6 +28,78 @@ pub struct Args {
 
 /// Prints the list.
 pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
-    let _ = (args, invocation);
-    anyhow::bail!("not wired")
+    let rows = load(args, invocation)?;
+    let output = &invocation.output;
+    match output.form {
+        Form::Json => output.json(&json!({"sessions": rows.iter().map(as_json).collect::<Vec<Value>>()})),
+        Form::Text if rows.is_empty() => {
+            tell("note", "no sessions yet");
+            Ok(())
+        }
+        Form::Text => Ok(output.text(&table(&rows, now_ms(), &output.style))?),
+    }
+}
+
+fn load(args: &Args, invocation: &Invocation) -> anyhow::Result<Vec<SessionRow>> {
+    let Some(folder) = invocation.existing_data_folder()?.filter(|folder| folder.database().exists()) else {
+        return Ok(Vec::new());
+    };
+    let engine = parts::engine(&folder, &invocation.in_force.settings)?;
+    let rows = parts::asking_runtime()?.block_on(engine.sessions(&Principal::local(), 0, args.limit as usize));
+    rows.map_err(parts::told)
+}
+
+/// The time now.
+pub fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn table(rows: &[SessionRow], now_ms: u64, style: &Style) -> String {
+    let left = |heading| Column { heading, align: Align::Left };
+    let right = |heading| Column { heading, align: Align::Right };
+    let mut table = Table::new(vec![
+        left("SESSION"),
+        left("PROJECT"),
+        left("STATE"),
+        right("OPEN/ALL"),
+        right("MAIN"),
+        right("FOLDED"),
+        right("SAVED"),
+        left("LAST ACTIVITY"),
+    ]);
+    for row in rows {
+        let session = &row.session;
+        let is_over = session.ended_at_ms.is_some();
+        let project = session.project.as_ref().map_or("-", |project| project.as_str());
+        table.row(vec![
+            (if is_over { Tone::Plain } else { Tone::Strong }, session.id.to_string()),
+            (Tone::Faint, project.to_owned()),
+            (if is_over { Tone::Faint } else { Tone::Busy }, state(session).to_owned()),
+            (Tone::Plain, format!("{}/{}", row.open, session.opened)),
+            (Tone::Plain, thousands(session.main_tokens)),
+            (Tone::Plain, thousands(session.folded_tokens)),
+            (Tone::Plain, thousands(session.saved_tokens())),
+            (Tone::Faint, ago(now_ms, session.active_at_ms)),
+        ]);
+    }
+    table.draw(style)
+}
+
+fn as_json(row: &SessionRow) -> Value {
+    let session = &row.session;
+    json!({
+        "session_id": session.id,
+        "project": session.project,
+        "state": state(session),
+        "branches_open": row.open,
+        "branches_total": session.opened,
+        "main_thread_tokens": session.main_tokens,
+        "open_branch_tokens": row.open_tokens,
+        "folded_tokens": session.folded_tokens,
+        "saved_tokens": session.saved_tokens(),
+        "started_at": timestamp(session.started_at_ms),
+        "active_at": timestamp(session.active_at_ms),
+        "ended_at": session.ended_at_ms.map(timestamp),
+    })
 }

@@ -1,14 +1,25 @@
 //! `infold show`: one session's branches, drawn as a tree.
 
+use infold_core::{Branch, EndReason, Principal, Session, Status, Warning};
+use infold_engine::{SessionRef, SessionView};
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
 use super::Invocation;
+use super::sessions::now_ms;
+use crate::draw::{self, Mark};
+use crate::failure::Refused;
+use crate::output::Form;
+use crate::parts;
 
 /// Arguments of `show`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   infold show my-session
-  infold show my-session --json | jq '.branches[].status'
-  watch -c infold show my-session --color always")]
+  infold show my-session --json | jq '.branches[] | {description, status}'
+  watch --color infold show my-session --color always")]
 pub struct Args {
     /// The session, as `infold sessions` names it
     #[arg(value_name = "SESSION")]
@@ -17,6 +28,128 @@ pub struct Args {
 
 /// Draws the session.
 pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
-    let _ = (args, invocation);
-    anyhow::bail!("not wired")
+    let view = load(args, invocation)?;
+    let output = &invocation.output;
+    match output.form {
+        Form::Text => Ok(output.text(&draw::draw(&drawn(&view), now_ms(), &output.style))?),
+        Form::Json => output.json(&as_json(&view)),
+    }
+}
+
+fn load(args: &Args, invocation: &Invocation) -> anyhow::Result<SessionView> {
+    let session = SessionRef::by_id(&args.session).map_err(|refusal| Refused::new(refusal.to_string()))?;
+    let folder = invocation.existing_data_folder()?.filter(|folder| folder.database().exists());
+    let Some(folder) = folder else {
+        return Err(absent(&args.session).into());
+    };
+    let engine = parts::engine(&folder, &invocation.in_force.settings)?;
+    let found = parts::asking_runtime()?.block_on(engine.session_with_branches(&Principal::local(), &session));
+    found.map_err(|error| match error {
+        infold_engine::Error::Refused(infold_core::Refusal::SessionNotFound { .. }) => absent(&args.session).into(),
+        other => parts::told(other),
+    })
+}
+
+fn absent(session: &str) -> Refused {
+    Refused::new(format!("there is no session {session:?} here")).hint("`infold sessions` lists those there are")
+}
+
+/// Whether a session goes on, in a word.
+pub fn state(session: &Session) -> &'static str {
+    if session.ended_at_ms.is_some() { "ended" } else { "open" }
+}
+
+/// A moment as RFC 3339 has it.
+pub fn timestamp(at_ms: u64) -> Option<String> {
+    let at = OffsetDateTime::from_unix_timestamp_nanos(i128::from(at_ms) * 1_000_000).ok()?;
+    at.format(&Rfc3339).ok()
+}
+
+fn drawn(view: &SessionView) -> draw::SessionView {
+    let session = &view.session;
+    draw::SessionView {
+        id: session.id.to_string(),
+        project: session.project.as_ref().map(|project| project.as_str().to_owned()),
+        state: state(session).to_owned(),
+        main_tokens: session.main_tokens,
+        limit_tokens: view.context_limit_tokens,
+        health: match view.health.warning {
+            Warning::None => "healthy".to_owned(),
+            Warning::Medium => "filling up: fold more".to_owned(),
+            Warning::High => "nearly full: fold now".to_owned(),
+        },
+        folded_tokens: session.folded_tokens,
+        saved_tokens: session.saved_tokens(),
+        active_at_ms: session.active_at_ms,
+        branches: view.branches().into_iter().map(drawn_branch).collect(),
+    }
+}
+
+fn drawn_branch(branch: &Branch) -> draw::BranchView {
+    let end = branch.end.as_ref();
+    // That it returned is what its state says already.
+    let reason = end.map(|end| end.reason).filter(|reason| *reason != EndReason::Returned);
+    draw::BranchView {
+        id: branch.id.to_string(),
+        parent: branch.parent.branch().map(ToString::to_string),
+        description: branch.description.as_str().to_owned(),
+        mark: mark(branch),
+        used_tokens: branch.budget_used_tokens(),
+        budget_tokens: branch.budget_tokens,
+        generation: branch.generation,
+        opened_at_ms: branch.opened_at_ms,
+        ended_at_ms: end.map(|end| end.at_ms),
+        deadline_ms: branch.deadline_ms,
+        reason: reason.map(|reason| reason.as_str().to_owned()),
+        message: end.map(|end| end.result.as_str().to_owned()),
+    }
+}
+
+fn mark(branch: &Branch) -> Mark {
+    match (branch.discarded, branch.status) {
+        (true, _) => Mark::Discarded,
+        (false, Status::Created) => Mark::Created,
+        (false, Status::Active) => Mark::Active,
+        (false, Status::Completed) => Mark::Completed,
+        (false, Status::Timeout) => Mark::Timeout,
+        (false, Status::Failed) => Mark::Failed,
+    }
+}
+
+fn as_json(view: &SessionView) -> Value {
+    let session = &view.session;
+    json!({
+        "session_id": session.id,
+        "project": session.project,
+        "state": state(session),
+        "started_at": timestamp(session.started_at_ms),
+        "active_at": timestamp(session.active_at_ms),
+        "ended_at": session.ended_at_ms.map(timestamp),
+        "saved_tokens": session.saved_tokens(),
+        "context_limit": view.context_limit_tokens,
+        "context_state": view.state,
+        "context_health": view.health,
+        "branches": view.branches().into_iter().map(branch_json).collect::<Vec<Value>>(),
+    })
+}
+
+fn branch_json(branch: &Branch) -> Value {
+    let end = branch.end.as_ref();
+    json!({
+        "branch_id": branch.id,
+        "parent_branch_id": branch.parent.branch(),
+        "depth": branch.depth,
+        "status": branch.status,
+        "discarded": branch.discarded,
+        "generation": branch.generation,
+        "description": branch.description,
+        "budget_used": branch.budget_used_tokens(),
+        "budget_total": branch.budget_tokens,
+        "operations": branch.operations,
+        "created_at": timestamp(branch.opened_at_ms),
+        "deadline_at": timestamp(branch.deadline_ms),
+        "completed_at": end.and_then(|end| timestamp(end.at_ms)),
+        "reason": end.map(|end| end.reason),
+        "message": end.map(|end| &end.result),
+    })
 }

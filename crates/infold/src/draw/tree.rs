@@ -67,12 +67,9 @@ fn totals(session: &SessionView, style: &Style) -> String {
         (count(&[Mark::Discarded]), "discarded"),
     ];
     parts.extend(kinds.into_iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")));
-    parts.push(format!(
-        "{} tokens folded, {} saved",
-        thousands(session.folded_tokens),
-        thousands(session.saved_tokens)
-    ));
-    parts.join(style.either(" · ", ", "))
+    let dot = style.either(" · ", ", ");
+    let (folded, saved) = (thousands(session.folded_tokens), thousands(session.saved_tokens));
+    format!("{}\n{folded} tokens folded away{dot}{saved} saved", parts.join(dot))
 }
 
 /// The branches below each branch. One whose parent is not among them is drawn below the main
@@ -110,7 +107,8 @@ impl Pen<'_> {
             let rail = if has_children { style.either("│  ", "|  ") } else { "   " };
 
             lines.push(self.title(branch, &format!("{indent}{elbow}")));
-            lines.push(format!("{}{}", self.faint_lines(&below, rail), self.facts(branch)));
+            let lead = columns(&below) + columns(rail);
+            lines.push(format!("{}{}", self.faint_lines(&below, rail), self.facts(branch, lead)));
             lines.extend(self.message(branch, &below, rail));
             self.children(Some(&branch.id), &below, lines);
         }
@@ -134,24 +132,28 @@ impl Pen<'_> {
         )
     }
 
-    fn facts(&self, branch: &BranchView) -> String {
+    /// State, tokens, time and reason. Where that is too wide, the bar goes: it repeats the figures.
+    fn facts(&self, branch: &BranchView, lead: usize) -> String {
         let style = self.style;
         let (used, budget) = (branch.used_tokens, branch.budget_tokens);
-        let mut facts = vec![
-            style.tone(branch.mark.tone(), branch.mark.word()),
-            format!(
-                "{} {}/{}",
-                style.tone(fullness(used, budget, 80, 100), &style.bar(used, budget, BAR_CELLS)),
-                thousands(used),
-                thousands(budget)
-            ),
-            self.time(branch),
-        ];
+        let figures = format!("{}/{}", thousands(used), thousands(budget));
+        let bar = style.bar(used, budget, BAR_CELLS);
+        let mut rest = vec![self.time(branch)];
         if branch.generation > 1 {
-            facts.push(format!("opened {} times", branch.generation));
+            rest.push(format!("opened {} times", branch.generation));
         }
-        facts.extend(branch.reason.clone());
-        facts.join(style.either(" · ", ", "))
+        rest.extend(branch.reason.clone());
+
+        let dot = style.either(" · ", ", ");
+        let rest = rest.join(dot);
+        let word = branch.mark.word();
+        let width = lead + columns(&format!("{word}{dot}{bar} {figures}{dot}{rest}"));
+        let word = style.tone(branch.mark.tone(), word);
+        if width > style.width {
+            return format!("{word}{dot}{figures}{dot}{rest}");
+        }
+        let bar = style.tone(fullness(used, budget, 80, 100), &bar);
+        format!("{word}{dot}{bar} {figures}{dot}{rest}")
     }
 
     fn time(&self, branch: &BranchView) -> String {

@@ -110,7 +110,8 @@ fn blamed(entries: &[Entry], error: &toml::de::Error) -> Problem {
         let mut alone = defaults.clone();
         entry::lay_over(&mut alone, vec![entry.clone()]);
         if let Err(error) = Settings::deserialize(table(&alone)) {
-            return Problem::new(format!("`{}` in {}: {}", entry.key, entry.origin, error.message()));
+            let why = error.message().replace("unknown variant", "there is no");
+            return Problem::new(format!("`{}` in {}: {why}", entry.key, entry.origin));
         }
     }
     Problem::new(error.message())

@@ -72,12 +72,11 @@ fn refused(value: &Entry, below: &[Entry]) -> Option<Problem> {
 }
 
 fn not_for_projects(value: &Entry) -> Problem {
-    let keys: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();
     Problem::new(format!(
         "`{}` in {} is not for a project to set: a project file may only narrow limits",
         value.key, value.origin
     ))
-    .hint(format!("put it in your own settings; a project may set {}", keys.join(", ")))
+    .hint("put it in your own settings; a project may lower limits of [folding] and [context], and list fewer mcp.tools")
 }
 
 fn narrows(rule: Rule, wish: &Value, now: &Value) -> bool {

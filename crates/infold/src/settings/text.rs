@@ -119,8 +119,9 @@ fn of_known_kind(leaf: Leaf, origin: &Origin, known: &[Entry]) -> Result<Option<
 
 fn unknown_key(key: &str, origin: &Origin, known: &[Entry]) -> Problem {
     let keys = known.iter().map(|entry| entry.key.as_str());
+    let sections = known.iter().filter_map(|entry| Some(entry.key.rsplit_once('.')?.0));
     let problem = Problem::new(format!("unknown key `{key}` in {origin}"));
-    match nearest(key, keys) {
+    match nearest(key, keys.chain(sections)) {
         Some(near) => problem.hint(format!("did you mean `{near}`?")),
         None => problem.hint("`infold settings` lists every key"),
     }

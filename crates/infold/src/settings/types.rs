@@ -96,12 +96,14 @@ pub struct Count {
 
 /// A family of models that count tokens alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Family {
-    /// Anthropic's models.
+    /// OpenAI's models, and the nearest guess for anybody else's.
+    Gpt,
+    /// Claude up to 4.6.
     Claude,
-    /// OpenAI's models, and those that share their vocabulary.
-    Openai,
+    /// Claude since 4.7.
+    ClaudeNew,
 }
 
 /// `[scrub]`

@@ -5,11 +5,11 @@ use super::{Rule, named, token, word};
 
 pub(super) static RULES: &[Rule] = &[
     // Code hosts
-    token("github-pat", &["ghp_"], r"ghp_[0-9A-Za-z]{36,}", 3.0),
+    token("github-pat", &["ghp_"], r"ghp_[0-9A-Za-z_]{36,}", 3.0),
     token("github-fine-grained-pat", &["github_pat_"], r"github_pat_[0-9A-Za-z_]{40,}", 3.0),
-    token("github-oauth", &["gho_"], r"gho_[0-9A-Za-z]{36,}", 3.0),
-    token("github-app", &["ghu_", "ghs_"], r"gh[us]_[0-9A-Za-z]{36,}", 3.0),
-    token("github-refresh", &["ghr_"], r"ghr_[0-9A-Za-z]{36,}", 3.0),
+    token("github-oauth", &["gho_"], r"gho_[0-9A-Za-z_]{36,}", 3.0),
+    token("github-app", &["ghu_", "ghs_"], r"gh[us]_[0-9A-Za-z_]{36,}", 3.0),
+    token("github-refresh", &["ghr_"], r"ghr_[0-9A-Za-z_]{36,}", 3.0),
     token(
         "gitlab-token",
         &[

@@ -5,7 +5,7 @@ use super::{Rule, named, token, word};
 
 /// Names whose value is a secret. A name ends with one of these: `token_count` and `secretName` do not.
 const SECRET_NAMES: &str = concat!(
-    r"(?i:[0-9a-z_.-]{0,40}(?:token|secret|passw(?:or)?d|passphrase|pwd|credentials?|auth|api[_-]?pat|[_-]pat",
+    r"(?i:(?:next page )?[0-9a-z_.-]{0,40}(?:token|secret|passw(?:or)?d|passphrase|pwd|credentials?|auth|api[_-]?pat|[_-]pat",
     r"|(?:api|access|auth|secret|private|encryption|signing|account|licen[sc]e|master|shared|admin|client|app|service",
     r"|session|consumer|deploy|developer|insert|query|stream|webhook|storage|user|team)[_.-]?key|secret key))",
 );
@@ -33,11 +33,12 @@ pub(super) static RULES: &[Rule] = &[
         &["authorization"],
         r#"(?i:authorization)["'`\\]{0,3}[ \t]{0,4}[:=,][ \t]{0,4}["'`\\]{0,3}(?i:bearer|basic|token|bot|ssws|apikey|digest)[ \t]{1,4}["'`]?([0-9A-Za-z+/=_.~:-]{8,})"#,
         2.6,
-    ),
+    )
+    .looking(Look::Password),
     token(
         "authorization-header-bare",
         &["authorization"],
-        r#"(?i:authorization)["'`\\]{0,3}[ \t]{0,4}[:=,][ \t]{0,4}["'`\\]{0,3}(?:[A-Za-z][A-Za-z-]{2,15}[ \t]{1,4})?([0-9A-Za-z+/=_.~-]{16,})"#,
+        r#"(?i:authorization)["'`\\]{0,3}[ \t]{0,4}[:=][ \t]{0,4}["'`\\]{0,3}(?:[A-Za-z][A-Za-z-]{2,15}[ \t]{1,4})?([0-9A-Za-z+/=_.~-]{16,})(?:$|[^0-9A-Za-z+/=_.~(\[-])"#,
         3.0,
     )
     .looking(Look::Random),
@@ -48,7 +49,8 @@ pub(super) static RULES: &[Rule] = &[
         &["://"],
         r#"[a-z][0-9a-z+.-]{1,30}://[^\s/@:"'`<>\\\[\]{}$(]{0,100}:([^\s/:"'`<>\\\[\]{}$(]{3,200})@[0-9A-Za-z\[%_*{-]"#,
         0.9,
-    ),
+    )
+    .looking(Look::Chosen),
     token(
         "curl-user",
         &["curl"],
@@ -63,15 +65,15 @@ pub(super) static RULES: &[Rule] = &[
         2.2,
     )
     .looking(Look::Password),
-    token("netrc-password", &["machine"], r"machine\s+\S{1,100}\s+login\s+\S{1,100}\s+password\s+(\S{4,})", 2.0),
+    token("netrc-password", &["machine"], r"machine\s+\S{1,100}\s+login\s+\S{1,100}\s+password\s+(\S{4,})", 2.0).looking(Look::Chosen),
     token("connection-string-password", &["password", "pwd"], r#"(?i:;[ \t]{0,4}(?:password|pwd)[ \t]{0,4}=[ \t]{0,4})([^\s;"'<>{}$\[\]]{3,})"#, 1.5),
     // Hashes of passwords, which can be guessed at home
     token("password-hash", &["$1$", "$2", "$5$", "$6$", "$8$", "$y$"], r"\$(?:2[abxy]\$[0-9]{2}\$[0-9A-Za-z./]{53}|[1568y]\$(?:rounds=[0-9]{1,9}\$)?[0-9A-Za-z./]{1,32}\$[0-9A-Za-z./]{22,})", 3.0),
     token("kerberos-hash", &["$krb5"], r"\$krb5(?:asrep|tgs|pa)\$[0-9]{1,2}\$[^\s]{40,}", 3.0),
     // Values by their name
-    named("named-secret", &["token", "secret", "passw", "pwd", "passphrase", "credential", "auth", "key", "pat"], SECRET_NAMES, r"([0-9A-Za-z_.=/+~%-]{12,})(?:$|[^0-9A-Za-z_.=/+~%(\[-])", 3.0)
+    named("named-secret", &["token", "secret", "passw", "pwd", "passphrase", "credential", "auth", "key", "pat"], SECRET_NAMES, r"([0-9A-Za-z_.=/+~%-]{12,})(?:$|[^0-9A-Za-z_.=/+~%:(\[-]|:(?:$|[^:]))", 3.0)
         .looking(Look::Random),
-    named("named-password", &["passw", "passphrase", "pwd", "secret", "pass"], PASSWORD_NAMES, r#"([^\s"'`<>\\]{6,})["'`\\]"#, 2.2).looking(Look::Password),
+    named("named-password", &["passw", "passphrase", "pwd", "secret", "pass"], PASSWORD_NAMES, r#"([^\s"'`<>\\]{6,})["'`\\]"#, 2.2).quoted().looking(Look::Password),
     token(
         "env-password",
         &["PASS", "PWD", "SECRET"],

@@ -37,7 +37,7 @@ pub(super) static RULES: &[Rule] = &[
         3.0,
     ),
     token("teams-webhook", &["office.com/webhook"], r"office\.com/webhook(?:b2)?/([0-9A-Za-z@/-]{80,})", 3.0),
-    word("telegram-bot-token", &[":AA"], r"[0-9]{8,10}:AA[0-9A-Za-z_-]{32,35}", 3.5),
+    token("telegram-bot-token", &[":AA"], r"[0-9]{8,10}:AA[0-9A-Za-z_-]{32,35}", 3.5),
     word("twilio-key", &["SK"], r"SK[0-9a-f]{32}", 3.0),
     named(
         "twilio-auth-token",
@@ -111,7 +111,7 @@ pub(super) static RULES: &[Rule] = &[
     token("intra42-secret", &["s-s4t2"], r"s-s4t2(?:ud|af)-[0-9a-f]{64,}", 3.0),
     word("salesforce-token", &["00D"], r"00D[0-9A-Za-z]{12}![0-9A-Za-z_.]{80,}", 3.5),
     // Social
-    word("facebook-page-token", &["EAA"], r"EAA[0-9A-Za-z]{80,}", 3.8),
+    word("facebook-page-token", &["EAA"], r"EAA[0-9A-Za-z]{100,}", 3.8),
     word("facebook-app-token", &["facebook", "fb"], r"[0-9]{15,16}(?:\||%7C)[0-9A-Za-z_-]{27,40}", 3.0),
     named(
         "facebook-secret",

@@ -1,0 +1,138 @@
+//! The checks that need no database.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+
+use infold_core::Scrubber;
+use infold_door::{Token, TokenError};
+
+use super::Finding;
+use crate::data_folder;
+use crate::draw::thousands;
+use crate::probe::{Listener, probe};
+use crate::settings::{InForce, Origin, ScrubFault, Settings};
+
+const MIB: u64 = 1024 * 1024;
+/// With less than this a full disk is near, and a full disk refuses every write.
+const FREE_MIN_BYTES: u64 = 64 * MIB;
+
+/// Which layers there are. A fault that tests plant is worth a word.
+pub fn settings(in_force: &InForce) -> Finding {
+    let changed = in_force.entries.iter().filter(|entry| entry.origin != Origin::Default).count();
+    let files: Vec<String> = in_force
+        .files
+        .iter()
+        .filter(|file| file.is_read())
+        .filter_map(|file| Some(format!("{} {}", file.layer, file.path.as_ref()?.display())))
+        .collect();
+    let testing = &in_force.settings.testing;
+    if testing.fixtures || testing.scrub_fault != ScrubFault::None {
+        return Finding::Note("[testing] is switched on: for infold's own tests only".to_owned());
+    }
+    let files = if files.is_empty() { "no settings files".to_owned() } else { files.join(", ") };
+    Finding::Good(format!("{} settings, {changed} not at their default; {files}", in_force.entries.len()))
+}
+
+/// Who may look into the data folder.
+pub fn data_folder(folder: &Path) -> Finding {
+    match fs::metadata(folder) {
+        Ok(metadata) => match data_folder::safe_to_use(folder, &metadata) {
+            Ok(()) => Finding::Good(format!("{}, for its owner alone", folder.display())),
+            Err(refused) => Finding::bad(refused.message(), refused.hint_text()),
+        },
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Finding::Note(format!("{} is not there yet: made on first use", folder.display()))
+        }
+        Err(error) => Finding::bad(
+            format!("{}: {error}", folder.display()),
+            "give yourself access, or name another with --data DIR",
+        ),
+    }
+}
+
+/// How much the disk still takes.
+pub fn free_space(folder: &Path) -> Finding {
+    let existing = folder.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
+    match rustix::fs::statvfs(existing) {
+        Ok(disk) => {
+            let free_bytes = disk.f_bavail.saturating_mul(disk.f_frsize);
+            let free = format!("{} MiB free", thousands(free_bytes / MIB));
+            if free_bytes < FREE_MIN_BYTES {
+                Finding::bad(free, "free some space, or move the data folder with --data DIR")
+            } else {
+                Finding::Good(free)
+            }
+        }
+        Err(error) => Finding::Note(format!("cannot be told: {error}")),
+    }
+}
+
+/// Whether the token is there and is ours alone.
+pub fn token(folder: &Path) -> Finding {
+    match Token::read(folder) {
+        Ok(_) => Finding::Good("there, for its owner alone".to_owned()),
+        Err(TokenError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            Finding::Note("not there yet: made when the daemon first starts".to_owned())
+        }
+        Err(error) => {
+            let file = folder.join(infold_door::TOKEN_FILE);
+            Finding::bad(error.to_string(), format!("rm {}", data_folder::quoted(&file)))
+        }
+    }
+}
+
+/// Whether the scrubber takes out what it should and leaves the rest. The token is made up.
+pub fn scrubber() -> Finding {
+    let made_up = format!("{}_{}", "ghp", "Q7rT2mXv9LkB4nZc8JpW3sHd6FgY1aEu5oRi");
+    let text = format!("before\nGITHUB_TOKEN={made_up}\nafter");
+    match Scrubber::new([7; 32]).scrub(&text) {
+        Ok(scrubbed) if scrubbed.as_str().contains(&made_up) => {
+            Finding::bad("a made-up token came through", "reinstall infold, and report this if it stays")
+        }
+        Ok(scrubbed) if !scrubbed.as_str().starts_with("before\n") || !scrubbed.as_str().ends_with("\nafter") => {
+            Finding::bad("harmless text was changed", "reinstall infold, and report this if it stays")
+        }
+        Ok(_) => Finding::Good("takes out a made-up token and leaves the rest".to_owned()),
+        Err(error) => Finding::bad(error.to_string(), "reinstall infold, and report this if it stays"),
+    }
+}
+
+/// Whether the kernel tells whose process a connection comes from, which lets local programs in
+/// without a token.
+pub fn callers_user() -> Finding {
+    let tells = || {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
+        let stream = TcpStream::connect(listener.local_addr().ok()?).ok()?;
+        Some(infold_door::peer::is_same_user(stream.local_addr().ok()?, stream.peer_addr().ok()?))
+    };
+    match tells() {
+        Some(true) => Finding::Good("the kernel tells whose process a connection comes from".to_owned()),
+        Some(false) | None => Finding::Note(
+            "the kernel does not tell whose process a connection comes from: local programs need the token".to_owned(),
+        ),
+    }
+}
+
+/// Who listens where the daemon would.
+pub fn daemon(settings: &Settings) -> Finding {
+    let Ok(address) = settings.server.listen.parse::<SocketAddr>() else {
+        return Finding::bad("server.listen is not an address", "write it as 127.0.0.1:9090");
+    };
+    if address.port() == 0 {
+        return Finding::Note("takes a free port each time, so there is none to look at".to_owned());
+    }
+    match probe(address) {
+        Listener::Ours { version } => Finding::Good(format!("infold {version} answers on {address}")),
+        Listener::Nobody => Finding::Note(format!("none runs on {address}: start one with `infold serve`")),
+        Listener::Unproven => Finding::bad(
+            format!("what answers on {address} says it is infold, but not that it is yours"),
+            "choose another port with --listen, and set server.listen to it",
+        ),
+        Listener::Other => Finding::bad(
+            format!("another program listens on {address}"),
+            "stop it, or choose another port with --listen, and set server.listen to it",
+        ),
+    }
+}

@@ -1,0 +1,114 @@
+//! The checks of the database, if there is one.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use infold_core::Principal;
+use infold_store::{Health, SessionQuery, Store, StoreError};
+
+use super::{Check, Finding};
+use crate::commands::sessions::now_ms;
+use crate::data_folder::{DATABASE, quoted};
+use crate::draw::{ago, duration, thousands};
+use crate::parts;
+use crate::settings::{Settings, Synchronous};
+
+/// How far the newest event may lie in the future before the clock is not to be trusted.
+const CLOCK_SKEW_MAX_MS: u64 = 60_000;
+/// A moment before infold existed.
+const CLOCK_MIN_MS: u64 = 1_735_689_600_000;
+
+/// Looks at the database.
+pub fn look(folder: &Path, settings: &Settings) -> anyhow::Result<Vec<Check>> {
+    let path = folder.join(DATABASE);
+    let Ok(metadata) = fs::metadata(&path) else {
+        let finding = Finding::Note("not there yet: made on first use".to_owned());
+        return Ok(vec![Check { name: "database", finding }, Check { name: "clock", finding: clock(None) }]);
+    };
+    let mode = metadata.mode() & 0o777;
+    if mode & 0o077 != 0 {
+        let what = format!("{} is open to other users (mode {mode:04o})", path.display());
+        let hint = format!("chmod 600 {}*", quoted(&path));
+        return Ok(vec![Check { name: "database", finding: Finding::bad(what, hint) }]);
+    }
+    let looked = parts::asking_runtime()?.block_on(async {
+        let store = Store::open(&path, &parts::store_settings(settings))?;
+        let health = store.health().await?;
+        let query = SessionQuery { owner: Principal::local().owner, offset: 0, limit: 1 };
+        let newest = store.sessions(query).await?;
+        Ok::<_, StoreError>((health, newest.first().map(|row| row.session.active_at_ms)))
+    });
+    Ok(match looked {
+        Ok((health, newest_ms)) => vec![
+            Check { name: "database", finding: structure(&health, &path) },
+            Check { name: "durability", finding: durability(&health, settings) },
+            Check { name: "clock", finding: clock(newest_ms) },
+        ],
+        Err(error) => vec![Check { name: "database", finding: cannot_open(&error, &path) }],
+    })
+}
+
+fn cannot_open(error: &StoreError, path: &Path) -> Finding {
+    let hint = match error {
+        StoreError::TooNew { .. } => "install the infold that made it, or a newer one".to_owned(),
+        StoreError::DiskFull => "free some space".to_owned(),
+        StoreError::Busy => "see which process holds it, and try again".to_owned(),
+        _ => format!("keep a copy of {}, and start with another folder (--data DIR)", quoted(path)),
+    };
+    Finding::bad(error.to_string(), hint)
+}
+
+fn structure(health: &Health, path: &Path) -> Finding {
+    if health.check != "ok" {
+        return Finding::bad(
+            format!("the quick check says: {}", health.check),
+            format!("keep a copy of {}, and restore it from a backup", quoted(path)),
+        );
+    }
+    if health.open_branches != health.open_branches_kept {
+        return Finding::bad(
+            format!("{} branches are open, but {} are counted", health.open_branches, health.open_branches_kept),
+            "report this with a copy of the database",
+        );
+    }
+    Finding::Good(format!(
+        "opens, schema {} of {}, SQLite {}, {} sessions, {} events",
+        health.schema,
+        health.schema_known,
+        health.sqlite,
+        thousands(health.sessions),
+        thousands(health.events)
+    ))
+}
+
+fn durability(health: &Health, settings: &Settings) -> Finding {
+    if !health.journal_mode.eq_ignore_ascii_case("wal") {
+        return Finding::bad(
+            format!("the journal is {}, not a write-ahead log", health.journal_mode),
+            "move the data folder to a local disk: network disks cannot hold a write-ahead log",
+        );
+    }
+    match settings.store.synchronous {
+        Synchronous::Full => Finding::Good("write-ahead log, synchronous=full: survives power loss".to_owned()),
+        Synchronous::Normal => Finding::Note(
+            "store.synchronous is \"normal\": the last acknowledged writes can be lost at power loss".to_owned(),
+        ),
+    }
+}
+
+/// Deadlines are moments, so a clock that jumped would end branches early or late.
+fn clock(newest_ms: Option<u64>) -> Finding {
+    let now_ms = now_ms();
+    if now_ms < CLOCK_MIN_MS {
+        return Finding::bad("the clock is years behind", "set the clock");
+    }
+    match newest_ms {
+        Some(newest_ms) if newest_ms > now_ms + CLOCK_SKEW_MAX_MS => Finding::bad(
+            format!("the clock is {} behind the newest event", duration(newest_ms - now_ms)),
+            "set the clock: deadlines of branches depend on it",
+        ),
+        Some(newest_ms) => Finding::Good(format!("agrees with the newest event, {}", ago(now_ms, newest_ms))),
+        None => Finding::Good("set".to_owned()),
+    }
+}

@@ -1,0 +1,176 @@
+//! The parts put together: settings become what each part takes, and the parts what a command needs.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context;
+use infold_core::{ContextBound, Counter, Limits};
+use infold_door::{DoorSettings, JwtSettings, Token};
+use infold_engine::{Clock, Engine, EngineSettings, ScrubSettings, TimerSettings};
+use infold_store::{Store, StoreError, StoreSettings};
+
+use crate::data_folder::DataFolder;
+use crate::failure::Refused;
+use crate::settings::{
+    Allocation, ErrorForm, Family, Jwt, ScrubFault, Settings, Synchronous, ToolFamily, Validator,
+};
+
+const SECOND_MS: u64 = 1_000;
+const HOUR_MS: u64 = 3_600 * SECOND_MS;
+const DAY_MS: u64 = 24 * HOUR_MS;
+
+/// Opens the database in the folder, with the engine on it.
+pub fn engine(folder: &DataFolder, settings: &Settings) -> anyhow::Result<Engine> {
+    let path = folder.database();
+    let store = Store::open(&path, &store_settings(settings)).map_err(told_of_store)?;
+    Ok(Engine::new(store, engine_settings(settings), Clock::System))
+}
+
+fn told_of_store(error: StoreError) -> anyhow::Error {
+    match error {
+        StoreError::TooNew { .. } | StoreError::DiskFull | StoreError::Busy => Refused::new(error.to_string()).into(),
+        other => anyhow::Error::new(other).context("the database cannot be opened; `infold doctor` looks closer"),
+    }
+}
+
+/// An engine's error as a command's: what was refused is the user's to put right.
+pub fn told(error: infold_engine::Error) -> anyhow::Error {
+    match error {
+        infold_engine::Error::Refused(refusal) => Refused::new(refusal.to_string()).into(),
+        infold_engine::Error::Failed(failure) => failure.into(),
+    }
+}
+
+/// How the database is opened.
+pub fn store_settings(settings: &Settings) -> StoreSettings {
+    let store = &settings.store;
+    StoreSettings {
+        synchronous: match store.synchronous {
+            Synchronous::Full => infold_store::Synchronous::Full,
+            Synchronous::Normal => infold_store::Synchronous::Normal,
+        },
+        busy_timeout_ms: store.busy_timeout_ms,
+        readers_max: store.readers,
+        checkpoint_pages: store.checkpoint_pages,
+    }
+}
+
+fn engine_settings(settings: &Settings) -> EngineSettings {
+    let family = match settings.count.family {
+        Family::Claude => infold_core::Family::Claude,
+        Family::ClaudeNew => infold_core::Family::ClaudeNew,
+        Family::Gpt => infold_core::Family::Gpt,
+    };
+    EngineSettings {
+        limits: limits(settings),
+        counter: Counter::new(family),
+        scrub: ScrubSettings {
+            timeout_ms: settings.scrub.timeout_ms,
+            bytes_max: settings.scrub.max_bytes,
+            fault: match settings.testing.scrub_fault {
+                ScrubFault::None => infold_engine::ScrubFault::None,
+                ScrubFault::Panic => infold_engine::ScrubFault::Panic,
+                ScrubFault::Stall => infold_engine::ScrubFault::Stall,
+                ScrubFault::Missing => infold_engine::ScrubFault::Missing,
+            },
+        },
+        offload_bytes: settings.store.result_offload_threshold,
+        timers: TimerSettings {
+            live_ms: u64::from(settings.store.live_hours) * HOUR_MS,
+            retention_ms: u64::from(settings.store.retention_days) * DAY_MS,
+        },
+    }
+}
+
+fn limits(settings: &Settings) -> Limits {
+    let folding = &settings.folding;
+    let context = &settings.context;
+    Limits {
+        budget_default_tokens: folding.default_budget,
+        budget_max_tokens: folding.max_budget,
+        timeout_default_s: folding.default_timeout_seconds,
+        timeout_max_s: folding.max_timeout_seconds,
+        depth_max: folding.max_depth,
+        open_per_session_max: folding.max_concurrent_per_session.into(),
+        open_per_instance_max: folding.max_concurrent_per_instance.into(),
+        openings_per_minute_max: folding.max_branches_per_minute.into(),
+        allocation: match folding.allocation {
+            Allocation::Independent => infold_core::Allocation::Independent,
+            Allocation::Pool => infold_core::Allocation::Pool,
+        },
+        session_budget_tokens: (folding.session_budget > 0).then_some(folding.session_budget),
+        context_limit_tokens: context.context_limit,
+        context_bound: if context.context_hard_limit { ContextBound::Hard } else { ContextBound::Soft },
+        session_end_ms: folding.session_end_timeout_seconds * SECOND_MS,
+    }
+}
+
+/// What the door is told.
+pub fn door_settings(settings: &Settings, token: Token) -> DoorSettings {
+    let (server, auth) = (&settings.server, &settings.auth);
+    DoorSettings {
+        connections_max: server.connections_max,
+        head_bytes_max: server.head_bytes_max,
+        head_timeout_ms: server.head_timeout_ms,
+        body_bytes_max: server.body_bytes_max,
+        idle_timeout_ms: server.idle_timeout_ms,
+        stall_timeout_ms: server.stall_timeout_ms,
+        drain_timeout_ms: server.drain_timeout_ms,
+        allowed_hosts: auth.allowed_hosts.clone(),
+        allowed_origins: auth.allowed_origins.clone(),
+        provider_paths: Vec::new(),
+        validator: match auth.validator {
+            Validator::Strict => infold_door::Validator::Strict,
+            Validator::Permissive => infold_door::Validator::Permissive,
+        },
+        token: Some(token),
+        jwt: auth.jwt.is_on().then(|| jwt_settings(&auth.jwt)),
+    }
+}
+
+fn jwt_settings(jwt: &Jwt) -> JwtSettings {
+    let file = |path: &str| (!path.is_empty()).then(|| PathBuf::from(path));
+    JwtSettings {
+        algorithm: jwt.algorithm.clone(),
+        issuer: jwt.issuer.clone(),
+        audience: jwt.audience.clone(),
+        key_file: file(&jwt.key_file),
+        jwks_file: file(&jwt.jwks_file),
+        leeway_seconds: jwt.leeway_seconds,
+    }
+}
+
+/// What the MCP surface is told.
+pub fn mcp_settings(settings: &Settings) -> infold_mcp::Settings {
+    let mcp = &settings.mcp;
+    let family = |family: &ToolFamily| match family {
+        ToolFamily::Branch => infold_mcp::Family::Branch,
+        ToolFamily::Context => infold_mcp::Family::Context,
+    };
+    infold_mcp::Settings {
+        families: mcp.tools.iter().map(family).collect(),
+        errors: match mcp.errors {
+            ErrorForm::Jsonrpc => infold_mcp::ErrorStyle::Jsonrpc,
+            ErrorForm::Result => infold_mcp::ErrorStyle::Result,
+        },
+        fixtures: if settings.testing.fixtures { infold_mcp::Fixtures::On } else { infold_mcp::Fixtures::Off },
+        message_bytes_max: mcp.message_bytes_max,
+        sessions_max: mcp.sessions_max,
+        session_idle: Duration::from_secs(mcp.session_idle_seconds),
+    }
+}
+
+/// A runtime for commands that serve.
+pub fn serving_runtime(settings: &Settings) -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(settings.server.worker_threads)
+        .thread_name("infold")
+        .enable_all()
+        .build()
+        .context("no threads could be started")
+}
+
+/// A runtime for commands that ask one thing.
+pub fn asking_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().context("no runtime could be started")
+}

@@ -1,0 +1,26 @@
+//! SIGTERM and Ctrl-C: the first asks for an orderly end, the second for one at once.
+
+use anyhow::Context;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Signals that ask this process to stop. They are caught from the moment this is made.
+pub struct Stops {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Stops {
+    /// Starts to catch them.
+    pub fn catch() -> anyhow::Result<Self> {
+        let catch = |kind| signal(kind).context("signals cannot be caught");
+        Ok(Self { terminate: catch(SignalKind::terminate())?, interrupt: catch(SignalKind::interrupt())? })
+    }
+
+    /// Waits for the next one.
+    pub async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}

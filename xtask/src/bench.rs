@@ -1,0 +1,101 @@
+//! Measures the program as people run it, and compares with the targets.
+//!
+//! A measurement made by a slow client flatters the program, because it makes the yardstick longer.
+//! So a debug build of this tool does not measure: it runs its release build.
+
+mod crowd;
+mod figures;
+mod fold;
+mod growth;
+mod pairs;
+mod start;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Subcommand, ValueEnum};
+use infold_testkit::{DaemonSetup, Era};
+
+use crate::workspace::{Workspace, shown};
+
+/// What `cargo xtask bench` takes.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    what: Bench,
+}
+
+#[derive(Debug, Subcommand)]
+enum Bench {
+    /// How long the daemon takes to become ready, and how much memory it idles in.
+    Start,
+    /// What opening and folding a branch costs, alone, in a crowd, and late in a session.
+    Fold(FoldArguments),
+}
+
+/// What `cargo xtask bench fold` takes.
+#[derive(Debug, clap::Args)]
+pub struct FoldArguments {
+    /// Pairs of calls that are started each second, for the folds and for the yardstick alike.
+    #[arg(long, default_value_t = 200)]
+    rate: u32,
+    /// How long to measure at that rate.
+    #[arg(long, default_value_t = 20)]
+    seconds: u32,
+    /// Sessions that fold at once.
+    #[arg(long, default_value_t = 1_000)]
+    sessions: usize,
+    /// The branch whose cost is compared with the tenth one's.
+    #[arg(long, default_value_t = 10_000)]
+    branches: usize,
+    /// Which era of the protocol the clients speak.
+    #[arg(long, value_enum, default_value_t = EraName::Legacy)]
+    era: EraName,
+}
+
+/// An era, as it is typed.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum EraName {
+    /// 2025-11-25, which has `ping`.
+    Legacy,
+    /// 2026-07-28, where `server/discover` stands in for it.
+    Modern,
+}
+
+impl EraName {
+    fn era(self) -> Era {
+        match self {
+            Self::Legacy => Era::Legacy,
+            Self::Modern => Era::Modern,
+        }
+    }
+}
+
+/// Runs a measurement; fails when a target is missed.
+pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
+    if cfg!(debug_assertions) {
+        return run_release_build(workspace);
+    }
+    let runtime = tokio::runtime::Runtime::new()?;
+    match &arguments.what {
+        Bench::Start => runtime.block_on(start::run(workspace)),
+        Bench::Fold(arguments) => runtime.block_on(fold::run(workspace, arguments)),
+    }
+}
+
+/// Runs this same command in a release build of this tool.
+fn run_release_build(workspace: &Workspace) -> Result<ExitCode> {
+    let mut command = workspace.cargo(&["run", "--release", "--quiet", "--package", "xtask", "--"]);
+    command.args(std::env::args_os().skip(1));
+    eprintln!("measuring with a release build: {}", shown(&command));
+    let status = command.status()?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A daemon whose limits do not stand in the way of a measurement.
+fn unlimited(setup: DaemonSetup) -> DaemonSetup {
+    setup
+        .set("folding.max_branches_per_minute", 1_000_000)
+        .set("folding.max_concurrent_per_session", 100_000)
+        .set("folding.max_concurrent_per_instance", 100_000)
+}

@@ -1,0 +1,88 @@
+//! Open + fold against its yardstick, at a fixed rate and in the same run.
+//!
+//! Work is started by the clock, whether or not earlier work is done, and its latency runs from the
+//! moment it was due: a server that stalls cannot hide the stall by slowing its clients down. Folds
+//! and yardstick take turns, so that whatever else the machine does meets both alike.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use infold_store::Store;
+use infold_testkit::McpHttp;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::figures::Latencies;
+use super::fold;
+
+/// Sessions that the folds go round. Enough that two folds in one session do not meet.
+const SESSIONS: usize = 200;
+
+/// How long to run before anything is counted.
+const WARM_UP: Duration = Duration::from_secs(2);
+
+/// What was measured.
+#[derive(Debug)]
+pub struct Measured {
+    /// Opening and folding a branch.
+    pub folds: Latencies,
+    /// Two calls that do nothing, and two commits of one row.
+    pub yardstick: Latencies,
+}
+
+/// What is done at one tick of the clock.
+#[derive(Debug, Clone, Copy)]
+enum Work {
+    Fold { session: usize },
+    Yardstick,
+}
+
+/// Starts `rate` pairs of each kind a second, for `seconds`.
+pub async fn measure(client: &Arc<McpHttp>, store: &Arc<Store>, rate: u32, seconds: u32) -> Result<Measured> {
+    let gap = Duration::from_secs(1) / (rate.max(1) * 2);
+    let began = Instant::now();
+    let counted_from = began + WARM_UP;
+    let ends = counted_from + Duration::from_secs(seconds.into());
+
+    let mut running = JoinSet::new();
+    let mut due = began;
+    for tick in 0.. {
+        if due >= ends {
+            break;
+        }
+        tokio::time::sleep_until(due).await;
+        let work = match tick % 2 {
+            0 => Work::Fold { session: tick / 2 % SESSIONS },
+            _ => Work::Yardstick,
+        };
+        running.spawn(timed(Arc::clone(client), Arc::clone(store), work, due));
+        due += gap;
+    }
+
+    let mut folds = Vec::new();
+    let mut yardstick = Vec::new();
+    while let Some(done) = running.join_next().await {
+        let (work, due, latency) = done??;
+        match work {
+            _ if due < counted_from => {}
+            Work::Fold { .. } => folds.push(latency),
+            Work::Yardstick => yardstick.push(latency),
+        }
+    }
+    Ok(Measured { folds: Latencies::new(folds), yardstick: Latencies::new(yardstick) })
+}
+
+/// Does the work, and returns how long after it was due it was done.
+async fn timed(client: Arc<McpHttp>, store: Arc<Store>, work: Work, due: Instant) -> Result<(Work, Instant, Duration)> {
+    match work {
+        Work::Fold { session } => fold::open_and_fold(&client, &format!("rate-{session}")).await?,
+        Work::Yardstick => {
+            for _ in 0..2 {
+                client.no_op().await?;
+                store.bare_commit().await?;
+            }
+        }
+    }
+    Ok((work, due, due.elapsed()))
+}

@@ -1,0 +1,51 @@
+//! How long the daemon takes to become ready, and how much memory it idles in.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use infold_testkit::{Daemon, DaemonSetup};
+
+use super::figures::{Latencies, Table};
+use crate::workspace::{Profile, Workspace};
+
+/// Starts that the median is taken of, each on a data folder that was not there before.
+const STARTS: usize = 20;
+
+/// How long the daemon is left alone before its memory is read.
+const SETTLE: Duration = Duration::from_secs(3);
+
+const READY_MS_MAX: f64 = 300.0;
+const IDLE_MB_MAX: f64 = 30.0;
+
+/// Measures both, and fails when a target is missed.
+pub async fn run(workspace: &Workspace) -> Result<ExitCode> {
+    let binary = workspace.build_program(Profile::Release)?;
+    let mut durations = Vec::new();
+    let mut last: Option<Daemon> = None;
+    for _ in 0..STARTS {
+        drop(last.take());
+        let started = Instant::now();
+        let daemon = DaemonSetup::new(&binary).start().await?;
+        durations.push(started.elapsed());
+        last = Some(daemon);
+    }
+    let daemon = last.context("the daemon was never started")?;
+    tokio::time::sleep(SETTLE).await;
+    let idle_mb = resident_mb(daemon.pid()?)?;
+
+    let ready = Latencies::new(durations);
+    let mut table = Table::default();
+    table.hold(&format!("ready, median of {STARTS} cold starts"), ready.median_ms(), READY_MS_MAX, " ms");
+    table.show("ready, slowest", format!("{:.2} ms", ready.percentile_ms(100.0)));
+    table.hold("idle memory (RSS)", idle_mb, IDLE_MB_MAX, " MB");
+    Ok(table.finish())
+}
+
+/// The memory of a process that is in RAM, in units of 1,048,576 bytes.
+fn resident_mb(pid: u32) -> Result<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.trim().split(' ').next()).context("no VmRSS in /proc")?;
+    Ok(kib.parse::<f64>()? / 1024.0)
+}
