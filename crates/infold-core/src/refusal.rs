@@ -96,7 +96,7 @@ pub enum Refusal {
         budget_tokens: u64,
     },
     /// Whoever lends the budget has none left.
-    #[error("No budget is left to open a branch with: fold branches or end the session")]
+    #[error("No budget is left to work with: fold branches, or open a new branch or session")]
     BudgetGone,
     /// The context is full, and the limit is a hard one.
     #[error("Context limit exceeded: {current_tokens}/{limit_tokens} tokens")]

@@ -147,9 +147,7 @@ async fn accept_all(house: &Arc<House>, listener: TcpListener, tasks: &TaskTrack
 /// as no file descriptor left, will be the same a moment later, so each wait is longer.
 fn next_pause(error: &io::Error, pause: Duration) -> Duration {
     match error.kind() {
-        ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset | ErrorKind::Interrupted => {
-            Duration::ZERO
-        }
+        ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset | ErrorKind::Interrupted => Duration::ZERO,
         _ => (pause * 2).clamp(PAUSE_FIRST, PAUSE_MAX),
     }
 }

@@ -34,8 +34,7 @@ pub const TOKEN_HEADER: HeaderName = HeaderName::from_static("x-infold-token");
 const HOW_TO_LOCAL: &str = "connect from a process of the user that runs infold, or send the token \
      from the file “token” in infold's data folder as “Authorization: Bearer …” or \
      “X-Infold-Token: …”";
-const HOW_TO_JWT: &str =
-    "send a JWT from the configured issuer as “Authorization: Bearer …” or “X-Infold-Token: …”";
+const HOW_TO_JWT: &str = "send a JWT from the configured issuer as “Authorization: Bearer …” or “X-Infold-Token: …”";
 
 /// One connection's other end.
 #[derive(Debug)]
@@ -58,9 +57,7 @@ impl Caller {
     async fn is_same_user(&self) -> bool {
         let (peer, local) = (self.peer, self.local);
         let look = || async move {
-            tokio::task::spawn_blocking(move || peer::is_same_user(peer, local))
-                .await
-                .unwrap_or(false)
+            tokio::task::spawn_blocking(move || peer::is_same_user(peer, local)).await.unwrap_or(false)
         };
         *self.same_user.get_or_init(look).await
     }
@@ -136,8 +133,7 @@ impl Guard {
 
     fn is_provider_path(&self, path: &str) -> bool {
         self.provider_paths.iter().any(|prefix| {
-            path.strip_prefix(prefix.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            path.strip_prefix(prefix.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         })
     }
 

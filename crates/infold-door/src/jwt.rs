@@ -55,9 +55,7 @@ impl Verifier {
                  ES256, ES384, EdDSA",
             )
         })?;
-        for (setting, value) in
-            [("auth.jwt.issuer", &settings.issuer), ("auth.jwt.audience", &settings.audience)]
-        {
+        for (setting, value) in [("auth.jwt.issuer", &settings.issuer), ("auth.jwt.audience", &settings.audience)] {
             if value.trim().is_empty() {
                 return Err(wrong(setting, "must not be empty"));
             }
@@ -91,9 +89,7 @@ impl Verifier {
             }
         };
 
-        let presented = decode::<Presented>(token, key, &self.validation)
-            .map_err(|error| reason(error.kind()))?
-            .claims;
+        let presented = decode::<Presented>(token, key, &self.validation).map_err(|error| reason(error.kind()))?.claims;
 
         presented.into_principal()
     }
@@ -145,9 +141,7 @@ fn read_keys(settings: &JwtSettings, algorithm: Algorithm) -> Result<Keys, DoorE
             let keys = keys::by_kid(&bytes, algorithm).map_err(|problem| unusable(path, problem))?;
             Ok(Keys::ByKid(keys))
         }
-        (None, None) | (Some(_), Some(_)) => {
-            Err(wrong("auth.jwt", "needs exactly one of key_file and jwks_file"))
-        }
+        (None, None) | (Some(_), Some(_)) => Err(wrong("auth.jwt", "needs exactly one of key_file and jwks_file")),
     }
 }
 

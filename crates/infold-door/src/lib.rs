@@ -10,6 +10,7 @@
 //!
 //! Left to others: content types, what a principal may do, what the routes are, and ending streams
 //! of their own accord when infold shuts down.
+#![cfg_attr(test, allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on should stop"))]
 
 pub mod accept;
 mod guard;

@@ -47,8 +47,7 @@ impl Refusal {
 
     /// Every connection we allow is in use.
     pub(crate) fn connections_exhausted(connections_max: usize) -> Self {
-        let message =
-            format!("all {connections_max} connections are in use: close one, or try again later");
+        let message = format!("all {connections_max} connections are in use: close one, or try again later");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "connections_exhausted", message)
     }
 
@@ -96,8 +95,7 @@ impl Refusal {
 /// What a caller sent, fit for a message: bounded, and without anything unprintable.
 pub(crate) fn quoted(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let mut shown: String =
-        text.chars().take(QUOTE_CHARS_MAX).filter(|each| !each.is_control()).collect();
+    let mut shown: String = text.chars().take(QUOTE_CHARS_MAX).filter(|each| !each.is_control()).collect();
     if text.chars().count() > QUOTE_CHARS_MAX {
         shown.push('…');
     }

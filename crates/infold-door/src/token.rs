@@ -116,9 +116,7 @@ fn judge(metadata: &std::fs::Metadata) -> Result<(), String> {
     }
     let mode = metadata.mode() & 0o7777;
     if mode & 0o077 != 0 {
-        return Err(format!(
-            "has mode {mode:04o}, so others may have read it: delete it, and infold makes a new one"
-        ));
+        return Err(format!("has mode {mode:04o}, so others may have read it: delete it, and infold makes a new one"));
     }
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! Every wait and every size has its bound, and the caller is told which one it met.
+#![allow(clippy::expect_used, reason = "a test that cannot go on should stop")]
 
 mod common;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -127,10 +128,7 @@ async fn bodies_over_the_limit_are_refused_whether_they_say_their_length_or_not(
 async fn a_refusal_arrives_though_its_large_body_was_never_read() {
     let door = start(DoorSettings { body_bytes_max: 1000, ..settings() }).await;
     let body = "x".repeat(4 << 20);
-    let bytes = format!(
-        "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    );
+    let bytes = format!("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     let answer = exchange(door.address, bytes).await;
     assert_eq!(verdict(&answer), "413 body_too_large");
     door.close().await;
@@ -184,6 +182,7 @@ async fn bounds_that_cannot_work_are_refused() {
     }
 }
 
+const HEALTH: &str = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
 const CHILD: &str = "INFOLD_DOOR_TEST_FEW_FILES";
 
 /// Not a test by itself: the server of the next one, which runs this binary with few files allowed.
@@ -216,11 +215,20 @@ async fn running_out_of_files_slows_the_door_and_does_not_end_it() {
     let address = ([127, 0, 0, 1], port.expect("the child listens")).into();
 
     let client = move || {
-        let crowd: Vec<_> = (0..60).map(|_| connect(address)).collect();
+        let mut crowd: Vec<_> = (0..60).map(|_| connect(address)).collect();
+        for stream in &mut crowd {
+            stream.write_all(HEALTH.as_bytes()).expect("the bytes can be sent");
+        }
+        assert_eq!(verdict(&read_one(&mut crowd[0])), "200 well");
+        // The last one is not even accepted: the child has no file left for it.
+        let mut last = crowd.pop().expect("there are sixty");
+        last.set_read_timeout(Some(Duration::from_millis(300))).expect("a timeout can be set");
+        let early = last.read(&mut [0]).expect_err("it is not answered");
+        assert_eq!(early.kind(), ErrorKind::WouldBlock);
+
         drop(crowd);
-        let mut stream = connect(address);
-        stream.write_all(get_with("/healthz", "").as_bytes()).expect("the bytes can be sent");
-        assert_eq!(verdict(&read_to_close(&mut stream)), "200 well");
+        last.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout can be set");
+        assert_eq!(verdict(&read_one(&mut last)), "200 well");
     };
     spawn_blocking(client).await.expect("the client does not panic");
     drop(child.stdin.take());

@@ -1,4 +1,5 @@
 //! A shutdown lets what is in flight finish, and cuts off what does not.
+#![allow(clippy::expect_used, reason = "a test that cannot go on should stop")]
 
 mod common;
 
@@ -44,9 +45,7 @@ fn streaming(end: Arc<Notify>) -> Router {
 /// A client in the middle of the stream.
 fn open_stream(address: std::net::SocketAddr) -> std::net::TcpStream {
     let mut stream = connect(address);
-    stream
-        .write_all(b"GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        .expect("the bytes can be sent");
+    stream.write_all(b"GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("the bytes can be sent");
     let mut seen = Vec::new();
     while !seen.ends_with(b"begun \r\n") {
         let mut byte = [0];

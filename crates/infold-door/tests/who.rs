@@ -1,4 +1,5 @@
 //! Who is let in: by the kernel's word, by the token, by a JWT; and who is not.
+#![allow(clippy::expect_used, reason = "a test that cannot go on should stop")]
 
 mod common;
 
@@ -40,8 +41,7 @@ fn keyed() -> (TempDir, DoorSettings) {
 
 fn claims(changes: Value) -> Value {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_secs();
-    let mut claims =
-        json!({ "iss": "https://issuer", "aud": "infold", "sub": "ann", "exp": now + 600 });
+    let mut claims = json!({ "iss": "https://issuer", "aud": "infold", "sub": "ann", "exp": now + 600 });
     for (name, value) in changes.as_object().expect("an object") {
         claims[name] = value.clone();
     }
@@ -178,9 +178,7 @@ async fn another_user_of_the_machine_is_refused_on_every_path_but_health() {
         assert_eq!(verdict(&answer), "401 unauthenticated", "{path}: {answer}");
         assert!(answer.contains("data folder"), "{answer}");
     }
-    let by = |path: &str, lines: &str| {
-        as_nobody(door.address, &get_with(path, lines)).expect("it worked before")
-    };
+    let by = |path: &str, lines: &str| as_nobody(door.address, &get_with(path, lines)).expect("it worked before");
     assert_eq!(verdict(&by("/healthz", "")), "200 well");
     assert_eq!(verdict(&by("/who", &bearer(token.as_str()))), "200 owner local subject -");
     // Authorization is the provider's here, so that it cannot let anybody in.

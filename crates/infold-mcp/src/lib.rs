@@ -3,12 +3,19 @@
 //! This is the only crate that names a type of the protocol library. It reads arguments, asks the
 //! engine, and renders answers; it decides nothing about branches and stores nothing.
 
+mod answer;
+mod arguments;
+mod call;
 mod fixtures;
 mod http;
 mod instructions;
+mod refused;
 mod server;
 mod settings;
 mod stdio;
+#[cfg(test)]
+mod testing;
+mod tools;
 
 pub use http::{ROUTES, http_router};
 pub use server::Server;

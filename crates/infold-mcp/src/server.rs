@@ -10,9 +10,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use infold_core::Principal;
+use infold_engine::Engine;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
-    DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
+    ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
     ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams,
     SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
@@ -20,9 +22,13 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
+use crate::answer::{self, Answer};
+use crate::call::Call;
 use crate::fixtures::FixtureSet;
 use crate::instructions;
-use crate::settings::{Fixtures, Settings};
+use crate::refused::Refused;
+use crate::settings::{ErrorStyle, Fixtures, Settings};
+use crate::tools::OurTool;
 
 /// How long a client may keep what does not change while the server runs.
 const LIST_TTL_MS: u64 = 3_600_000;
@@ -36,6 +42,7 @@ pub struct Server {
 }
 
 struct Shared {
+    engine: Engine,
     settings: Settings,
     listed: Vec<Tool>,
     all: HashMap<Cow<'static, str>, Tool>,
@@ -43,10 +50,11 @@ struct Shared {
 }
 
 impl Server {
-    /// A server that takes the principal from each HTTP request.
-    pub fn new(settings: Settings) -> Self {
-        let mut listed: Vec<Tool> = Vec::new();
-        let mut all = listed.clone();
+    /// A server on `engine` that takes the principal from each HTTP request.
+    pub fn new(engine: Engine, settings: Settings) -> Self {
+        let mut all: Vec<Tool> = OurTool::ALL.into_iter().map(OurTool::definition).collect();
+        let shown = OurTool::ALL.into_iter().filter(|tool| tool.is_listed(&settings.families));
+        let mut listed: Vec<Tool> = shown.map(OurTool::definition).collect();
         let fixtures = match settings.fixtures {
             Fixtures::Off => None,
             Fixtures::On => {
@@ -56,7 +64,7 @@ impl Server {
             }
         };
         let all = all.into_iter().map(|tool| (tool.name.clone(), tool)).collect();
-        Self { shared: Arc::new(Shared { settings, listed, all, fixtures }), caller: None }
+        Self { shared: Arc::new(Shared { engine, settings, listed, all, fixtures }), caller: None }
     }
 
     /// The same server, for one caller who is known beforehand.
@@ -82,6 +90,73 @@ impl Server {
             Some(_) => FixtureSet::capabilities(),
             None => ServerCapabilities::builder().enable_tools().build(),
         }
+    }
+}
+
+impl Server {
+    /// Calls one of infold's own tools: who asks, what they get, and the context's figures beside it.
+    async fn call_ours(
+        &self,
+        tool: OurTool,
+        arguments: Option<JsonObject>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let who = self.principal(&context)?;
+        let Some(definition) = self.shared.all.get(tool.name()) else {
+            return Err(not_served(tool.name()));
+        };
+        let outcome = match Call::new(&self.shared.engine, who, tool.name(), arguments.as_ref(), context) {
+            Ok(call) => {
+                let outcome = tool.run(&call, definition, arguments).await;
+                self.note(tool, outcome, &call).await
+            }
+            Err(refusal) => Err(refusal.into()),
+        };
+        match (outcome, self.shared.settings.errors) {
+            (Ok(answer), _) => Ok(answer.into_result().into()),
+            (Err(refused), ErrorStyle::Jsonrpc) if tool.speaks_context() => Err(refused.into_rpc_error()),
+            (Err(refused), ErrorStyle::Jsonrpc | ErrorStyle::Result) => Ok(refused.into_result().into()),
+        }
+    }
+
+    /// Puts the context's figures where the response header is made, for refusals too, and logs what
+    /// failed on our side.
+    async fn note(
+        &self,
+        tool: OurTool,
+        mut outcome: Result<Answer, Refused>,
+        call: &Call,
+    ) -> Result<Answer, Refused> {
+        if let Err(refused) = &mut outcome
+            && refused.state.is_none()
+            && let Some(session) = call.session()
+        {
+            refused.state = call.engine.session(&call.who, session).await.ok().map(|view| view.state);
+        }
+        if let Err(refused) = &outcome
+            && refused.is_failure()
+        {
+            tracing::error!(tool = tool.name(), code = refused.code(), "a tool call failed");
+        }
+        let state = match &outcome {
+            Ok(answer) => answer.state.as_ref(),
+            Err(refused) => refused.state.as_ref(),
+        };
+        if let (Some(http), Some(header)) = (call.http(), state.and_then(answer::header)) {
+            // Each call has one answer, so the slot is empty.
+            let _ = http.context_state.set(header);
+        }
+        if tool.speaks_context() { outcome.map_err(Refused::in_context_words) } else { outcome }
+    }
+
+    fn principal(&self, context: &RequestContext<RoleServer>) -> Result<Principal, ErrorData> {
+        let from_request = || {
+            let parts = context.extensions.get::<http::request::Parts>()?;
+            parts.extensions.get::<Principal>().cloned()
+        };
+        self.caller.clone().or_else(from_request).ok_or_else(|| {
+            ErrorData::invalid_request("No principal came with this request: reach infold through its own listener", None)
+        })
     }
 }
 
@@ -122,12 +197,14 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        if let Some(fixtures) = &self.shared.fixtures
-            && self.shared.all.contains_key(&request.name)
-        {
-            return fixtures.call(request, &context).await;
+        match (OurTool::named(&request.name), &self.shared.fixtures) {
+            (Some(tool), _) => self.call_ours(tool, request.arguments, context).await,
+            (None, Some(fixtures)) => fixtures.call(request, &context).await,
+            (None, None) => {
+                let text = format!("There is no tool {:?}: tools/list names them", request.name);
+                Err(ErrorData::invalid_params(text, None))
+            }
         }
-        Err(ErrorData::invalid_params(format!("There is no tool {}: tools/list names them", request.name), None))
     }
 
     async fn on_initialized(&self, _context: NotificationContext<RoleServer>) {}

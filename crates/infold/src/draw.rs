@@ -13,4 +13,4 @@ pub use style::{Charset, Paint, Style, Tone};
 pub use table::{Align, Column, Table};
 pub use tree::draw;
 pub use view::{BranchView, Mark, SessionView};
-pub use words::{ago, duration, fitted, one_line, thousands};
+pub use words::{ago, duration, thousands};

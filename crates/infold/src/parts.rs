@@ -144,8 +144,8 @@ fn jwt_settings(jwt: &Jwt) -> JwtSettings {
 pub fn mcp_settings(settings: &Settings) -> infold_mcp::Settings {
     let mcp = &settings.mcp;
     let family = |family: &ToolFamily| match family {
-        ToolFamily::Branch => infold_mcp::Family::Branch,
-        ToolFamily::Context => infold_mcp::Family::Context,
+        ToolFamily::Branch => infold_mcp::ToolFamily::Branch,
+        ToolFamily::Context => infold_mcp::ToolFamily::Context,
     };
     infold_mcp::Settings {
         families: mcp.tools.iter().map(family).collect(),

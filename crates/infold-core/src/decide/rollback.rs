@@ -31,8 +31,10 @@ impl Draft<'_> {
             return Err(Refusal::TooManyInSession { open, open_max });
         }
         let discarded = later.into_iter().map(|(_, _, id)| id).collect();
-        self.push(Event::RolledBack { to: to.clone(), reopened, discarded });
-        Ok(())
+        self.push(Event::RolledBack { to: to.clone(), reopened: reopened.clone(), discarded });
+        // A branch that had used all of its budget could do nothing but end again.
+        let has_nothing_left = |id: &BranchId| self.session.branches.get(id).is_some_and(Branch::is_exhausted);
+        if reopened.iter().any(has_nothing_left) { Err(Refusal::BudgetGone) } else { Ok(()) }
     }
 
     fn end_discarded(&mut self, later: &[(u64, u32, BranchId)]) {

@@ -10,10 +10,12 @@ pub(super) enum Look {
     Any,
     /// Made by a machine: letters, cases and digits alternate as no word does.
     Random,
-    /// Chosen by a person: a letter, and a digit or a sign that names and words do not have.
-    Password,
     /// Anything but what documents put there, such as `password`.
     Chosen,
+    /// That, with a letter and with a digit or a sign that plain words do not have.
+    Mixed,
+    /// That, and no name of something.
+    Password,
 }
 
 impl Look {
@@ -22,15 +24,16 @@ impl Look {
         match self {
             Self::Any => true,
             Self::Random => is_random(secret),
-            Self::Password => is_chosen(secret) && is_password(secret),
             Self::Chosen => is_chosen(secret),
+            Self::Mixed => is_chosen(secret) && is_mixed(secret),
+            Self::Password => is_chosen(secret) && is_mixed(secret) && !is_name(secret),
         }
     }
 }
 
 /// Words that stand in examples and never in a secret, in lower case.
 const STOP_WORDS: &str = "example xxxxx placeholder changeme change_me change-me redacted your_ your- yourpass \
-    yourtoken tokenhere _here dummy process.env getenv ${ {{ ***** ..";
+    yourtoken tokenhere _here dummy process.env getenv ${ {{ *****";
 
 /// Values that documents put where a secret goes, in lower case.
 const STOP_VALUES: &str = "password passwd pass pwd token test user username apikey api_key key null none undefined \
@@ -98,13 +101,16 @@ fn is_chosen(secret: &[u8]) -> bool {
         && !STOP_VALUES.split(' ').any(|value| value.as_bytes() == lower)
 }
 
-/// Whether this is no word, name, path or selector.
-fn is_password(secret: &[u8]) -> bool {
+/// Whether there is a letter, and a digit or a sign that plain words do not have.
+fn is_mixed(secret: &[u8]) -> bool {
     let has_letter = secret.iter().any(u8::is_ascii_alphabetic);
     let has_more = secret.iter().any(|byte| byte.is_ascii_digit() || b"!@#$%^&?~+=".contains(byte));
+    has_letter && has_more
+}
+
+/// Whether this names a secret, or an address, and is none itself: `e2e-test-secret`.
+fn is_name(secret: &[u8]) -> bool {
+    const NAME_PARTS: &str = ":// passw _secret -secret secret_ secret-";
     let lower = secret.to_ascii_lowercase();
-    let is_name = ["://", "passw", "_secret", "-secret", "secret_", "secret-"]
-        .iter()
-        .any(|word| contains(&lower, word.as_bytes()));
-    has_letter && has_more && !is_name
+    NAME_PARTS.split(' ').any(|part| contains(&lower, part.as_bytes()))
 }

@@ -84,9 +84,11 @@ impl Rule {
         match self.form {
             Form::Anywhere => pattern.to_string(),
             Form::Word => format!("{LEFT}({pattern}){RIGHT}"),
-            Form::Named(names) => format!(
-                r"(?:{names})(?:{OPERATOR}(?:[ \t]{{0,20}}{QUOTE}?|\s{{0,40}}{QUOTE})|{COMMA}[ \t]{{0,20}}{QUOTE}?|>\s{{0,40}})(?:{pattern})"
-            ),
+            Form::Named(names) => {
+                let by_operator = format!(r"{OPERATOR}(?:[ \t]{{0,20}}{QUOTE}?|\s{{0,40}}{QUOTE})");
+                let by_comma = format!(r"{COMMA}[ \t]{{0,20}}{QUOTE}?");
+                format!(r"(?:{names})(?:{by_operator}|{by_comma}|>\s{{0,40}})(?:{pattern})")
+            }
             Form::Quoted(names) => format!(r"(?:{names}){OPERATOR}\s{{0,40}}{QUOTE}(?:{pattern})"),
             Form::PrivateKey => private_key::PATTERN.to_owned(),
         }

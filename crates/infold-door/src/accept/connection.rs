@@ -62,17 +62,20 @@ pub(super) async fn serve(house: Arc<House>, stream: TcpStream, peer: SocketAddr
     let mut draining = false;
     loop {
         tokio::select! {
+            // In this order, so that an answer which is written after the shutdown has begun says
+            // that it is the last.
+            biased;
+            () = house.cut.cancelled() => return,
+            () = house.shutdown.cancelled(), if !draining => {
+                draining = true;
+                connection.as_mut().graceful_shutdown();
+            }
             served = connection.as_mut() => {
                 if let Err(error) = served {
                     tracing::debug!(%peer, %error, "a connection ended early");
                 }
                 return;
             }
-            () = house.shutdown.cancelled(), if !draining => {
-                draining = true;
-                connection.as_mut().graceful_shutdown();
-            }
-            () = house.cut.cancelled() => return,
         }
     }
 }

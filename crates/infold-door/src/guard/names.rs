@@ -47,8 +47,7 @@ impl Names {
     pub(super) fn new(settings: &DoorSettings, address: IpAddr) -> Result<Self, DoorError> {
         let loopback = LOOPBACK_HOSTS.iter().map(|host| host.to_string());
         let bound = (!address.is_unspecified()).then(|| host_of(address.to_canonical()));
-        let mut hosts: Vec<Authority> =
-            loopback.chain(bound).map(|host| Authority { host, port: None }).collect();
+        let mut hosts: Vec<Authority> = loopback.chain(bound).map(|host| Authority { host, port: None }).collect();
         for text in &settings.allowed_hosts {
             hosts.push(Authority::parse(text).ok_or_else(|| DoorError::Setting {
                 setting: "auth.allowed_hosts",
@@ -56,10 +55,7 @@ impl Names {
             })?);
         }
 
-        let any_port = |host: &str| OriginRule::AnyPort {
-            scheme: "http".to_owned(),
-            host: host.to_owned(),
-        };
+        let any_port = |host: &str| OriginRule::AnyPort { scheme: "http".to_owned(), host: host.to_owned() };
         let mut origins: Vec<OriginRule> = LOOPBACK_HOSTS.into_iter().map(any_port).collect();
         for text in &settings.allowed_origins {
             origins.push(OriginRule::parse(text).ok_or_else(|| DoorError::Setting {
@@ -85,9 +81,9 @@ impl Names {
     fn check_host(&self, name: &[u8]) -> Result<(), Refusal> {
         let authority = std::str::from_utf8(name).ok().and_then(Authority::parse);
         let known = authority.is_some_and(|authority| {
-            self.hosts.iter().any(|rule| {
-                rule.host == authority.host && (rule.port.is_none() || rule.port == authority.port)
-            })
+            self.hosts
+                .iter()
+                .any(|rule| rule.host == authority.host && (rule.port.is_none() || rule.port == authority.port))
         });
         if known {
             return Ok(());
@@ -189,9 +185,7 @@ impl OriginRule {
     fn fits(&self, origin: &Origin) -> bool {
         match self {
             Self::Exactly(allowed) => allowed == origin,
-            Self::AnyPort { scheme, host } => {
-                *scheme == origin.scheme && *host == origin.authority.host
-            }
+            Self::AnyPort { scheme, host } => *scheme == origin.scheme && *host == origin.authority.host,
         }
     }
 }

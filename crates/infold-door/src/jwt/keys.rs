@@ -41,12 +41,8 @@ fn secret(bytes: &[u8]) -> Result<DecodingKey, String> {
 
 /// The keys of a JWK set that fit the algorithm, by their `kid`. Others are passed over: a set is
 /// often shared between services.
-pub(super) fn by_kid(
-    bytes: &[u8],
-    algorithm: Algorithm,
-) -> Result<HashMap<String, DecodingKey>, String> {
-    let set: JwkSet =
-        serde_json::from_slice(bytes).map_err(|error| format!("is not a JWK set: {error}"))?;
+pub(super) fn by_kid(bytes: &[u8], algorithm: Algorithm) -> Result<HashMap<String, DecodingKey>, String> {
+    let set: JwkSet = serde_json::from_slice(bytes).map_err(|error| format!("is not a JWK set: {error}"))?;
     let mut keys = HashMap::new();
     for jwk in set.keys.iter().filter(|jwk| fits(jwk, algorithm)) {
         let Some(kid) = &jwk.common.key_id else { continue };

@@ -124,8 +124,7 @@ fn every_claim_is_required_and_typed() {
     for name in ["exp", "iss", "aud", "sub"] {
         let reason = reason_for(&with(name, Value::Null));
         assert!(
-            ["it lacks one of the claims exp, iss, aud and sub", "a claim has the wrong type"]
-                .contains(&reason),
+            ["it lacks one of the claims exp, iss, aud and sub", "a claim has the wrong type"].contains(&reason),
             "{name}: {reason}"
         );
     }
@@ -206,10 +205,7 @@ fn a_public_key_is_not_a_secret() {
     let confused = confused.expect("it is signed");
     assert_eq!(verifier.verify(&confused).err(), Some("its algorithm is not the configured one"));
 
-    assert_eq!(
-        refused(with_key("HS256", pem.as_bytes())),
-        "holds a PEM key, and HS256 needs a secret"
-    );
+    assert_eq!(refused(with_key("HS256", pem.as_bytes())), "holds a PEM key, and HS256 needs a secret");
 }
 
 /// Plain base64, as PEM has it.
@@ -271,10 +267,7 @@ fn sets_that_cannot_work_are_refused() {
     encryption["keys"][0]["use"] = json!("enc");
     assert_eq!(refused(with_set("ES256", &encryption)), none);
     assert_eq!(refused(with_set("RS256", &set(vec![one.clone()]))), "has no key for RS256 with a kid");
-    assert_eq!(
-        refused(with_set("ES256", &set(vec![one.clone(), one]))),
-        "has two keys with kid 1: give each its own"
-    );
+    assert_eq!(refused(with_set("ES256", &set(vec![one.clone(), one]))), "has two keys with kid 1: give each its own");
     assert!(refused(with_set("ES256", &json!([]))).starts_with("is not a JWK set"));
     let short = json!({ "keys": [{ "kty": "oct", "kid": "1", "k": "c2hvcnQ" }] });
     assert!(refused(with_set("HS256", &short)).starts_with("key 1: the secret has 5 bytes"));
@@ -294,11 +287,7 @@ fn settings_that_cannot_work_are_refused() {
         assert!(refused(with_key(algorithm, SECRET)).starts_with("must be one of"));
     }
     assert_eq!(refused(Verifier::new(&settings("HS256"))), "needs exactly one of key_file and jwks_file");
-    let both = JwtSettings {
-        key_file: Some("a".into()),
-        jwks_file: Some("b".into()),
-        ..settings("HS256")
-    };
+    let both = JwtSettings { key_file: Some("a".into()), jwks_file: Some("b".into()), ..settings("HS256") };
     assert_eq!(refused(Verifier::new(&both)), "needs exactly one of key_file and jwks_file");
     let unnamed = JwtSettings { audience: " ".to_owned(), ..settings("HS256") };
     assert_eq!(refused(Verifier::new(&unnamed)), "must not be empty");

@@ -109,7 +109,9 @@ fn short_and_foreign_answers_are_no_answers() {
 fn the_table_is_read_by_both_ends_state_and_inode() {
     let head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode";
     let line = |state: &str, uid: u32, inode: u32| {
-        format!("   1: 0100007F:A7E6 0100007F:2382 {state} 00000000:00000000 00:00000000 00000000  {uid}        0 {inode} 1 0 20 4 30 10 -1")
+        format!(
+            "   1: 0100007F:A7E6 0100007F:2382 {state} 00000000:00000000 00:00000000 00000000  {uid}        0 {inode} 1 0 20 4 30 10 -1"
+        )
     };
     let pair = Pair::new(
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0xA7E6)),
@@ -122,6 +124,7 @@ fn the_table_is_read_by_both_ends_state_and_inode() {
     assert_eq!(find(line("06", 0, 77)), None);
     assert_eq!(find(line("02", 1000, 77)), None);
     assert_eq!(find("   1: nonsense".to_owned()), None);
-    let mapped = "   0: 0000000000000000FFFF00000100007F:A7E6 0000000000000000FFFF00000100007F:2382 01 0:0 0:0 0 1001 0 5 2";
+    let mapped =
+        "   0: 0000000000000000FFFF00000100007F:A7E6 0000000000000000FFFF00000100007F:2382 01 0:0 0:0 0 1001 0 5 2";
     assert_eq!(find(mapped.to_owned()), Some(1001));
 }

@@ -85,10 +85,9 @@ impl Chunked {
             Place::DataLineFeed => line_feed(byte, Place::Size { digits: 0, size: 0 }),
             Place::TrailerStart if byte == b'\r' => Ok(Place::LastLineFeed),
             Place::LastLineFeed => line_feed(byte, Place::End),
-            Place::TrailerStart
-            | Place::TrailerName
-            | Place::TrailerValue
-            | Place::TrailerLineFeed => self.step_trailer(byte),
+            Place::TrailerStart | Place::TrailerName | Place::TrailerValue | Place::TrailerLineFeed => {
+                self.step_trailer(byte)
+            }
             Place::Data { .. } | Place::End => Err("the body went on after its end"),
         }
     }
@@ -100,9 +99,7 @@ impl Chunked {
         }
         match (self.place, byte) {
             (Place::TrailerName, b':') => Ok(Place::TrailerValue),
-            (Place::TrailerStart | Place::TrailerName, byte) if is_token(byte) => {
-                Ok(Place::TrailerName)
-            }
+            (Place::TrailerStart | Place::TrailerName, byte) if is_token(byte) => Ok(Place::TrailerName),
             (Place::TrailerStart | Place::TrailerName, _) => Err("a trailer's name is not a word"),
             (Place::TrailerValue, b'\r') => Ok(Place::TrailerLineFeed),
             (Place::TrailerLineFeed, byte) => line_feed(byte, Place::TrailerStart),
@@ -115,9 +112,7 @@ impl Chunked {
 fn step_size(digits: u32, size: u64, byte: u8) -> Result<Place, &'static str> {
     match (byte, char::from(byte).to_digit(16)) {
         (_, Some(_)) if digits == SIZE_DIGITS_MAX => Err("a chunk's length has too many digits"),
-        (_, Some(digit)) => {
-            Ok(Place::Size { digits: digits + 1, size: size * 16 + u64::from(digit) })
-        }
+        (_, Some(digit)) => Ok(Place::Size { digits: digits + 1, size: size * 16 + u64::from(digit) }),
         (b'\r', None) if digits > 0 => Ok(Place::SizeLineFeed { size }),
         (b';', None) if digits > 0 => Ok(Place::Extension { size, bytes: 0 }),
         (_, None) => Err("a chunk's length is not a hexadecimal number"),

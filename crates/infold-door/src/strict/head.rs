@@ -49,8 +49,7 @@ fn split_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 fn judge_request_line(line: &[u8]) -> Result<(), Refusal> {
     let mut parts = line.split(|byte| *byte == b' ');
-    let (Some(method), Some(target), Some(version), None) =
-        (parts.next(), parts.next(), parts.next(), parts.next())
+    let (Some(method), Some(target), Some(version), None) = (parts.next(), parts.next(), parts.next(), parts.next())
     else {
         return Err(Refusal::malformed(
             "the request line must be a method, a target and a version with one space between",
@@ -98,10 +97,7 @@ impl Seen {
         };
         let (name, value) = (&line[..colon], trim(&line[colon + 1..]));
         if name.last().is_some_and(|byte| is_blank(*byte)) {
-            return Err(Refusal::malformed(format!(
-                "header {} has white space before its colon",
-                quoted(name)
-            )));
+            return Err(Refusal::malformed(format!("header {} has white space before its colon", quoted(name))));
         }
         if name.is_empty() || !name.iter().copied().all(is_token) {
             return Err(Refusal::malformed(format!("header name {} is not a word", quoted(name))));
@@ -122,10 +118,7 @@ impl Seen {
         }
         let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
         if !digits || value.len() > LENGTH_DIGITS_MAX {
-            return Err(Refusal::malformed(format!(
-                "Content-Length {} is not one decimal number",
-                quoted(value)
-            )));
+            return Err(Refusal::malformed(format!("Content-Length {} is not one decimal number", quoted(value))));
         }
         let add = |total: u64, digit: &u8| total * 10 + u64::from(digit - b'0');
         self.length = Some(value.iter().fold(0, add));
@@ -153,9 +146,9 @@ impl Seen {
             _ => return Err(Refusal::malformed("there is more than one Host header: send one")),
         }
         match (self.length, self.chunked) {
-            (Some(_), true) => Err(Refusal::malformed(
-                "Content-Length and Transfer-Encoding stand in one head: send one of the two",
-            )),
+            (Some(_), true) => {
+                Err(Refusal::malformed("Content-Length and Transfer-Encoding stand in one head: send one of the two"))
+            }
             (length, false) => Ok(Framing::Length(length.unwrap_or(0))),
             (None, true) => Ok(Framing::Chunked),
         }

@@ -84,8 +84,7 @@ impl Machine {
     fn feed_some(&mut self, bytes: &[u8], approved: &mut Vec<u8>) -> Result<usize, Broken> {
         match &mut self.state {
             State::Head(head) => {
-                let (used, ended) =
-                    extend_head(head, bytes, self.head_bytes_max).map_err(Broken::Head)?;
+                let (used, ended) = extend_head(head, bytes, self.head_bytes_max).map_err(Broken::Head)?;
                 if ended {
                     let framing = judge(head).map_err(Broken::Head)?;
                     approved.append(head);
@@ -134,11 +133,7 @@ fn after_bytes(left: u64) -> State {
 ///
 /// Line ends, control characters and size are judged byte by byte, because a head that is wrong in
 /// one of these might never end.
-fn extend_head(
-    head: &mut Vec<u8>,
-    bytes: &[u8],
-    head_bytes_max: usize,
-) -> Result<(usize, bool), Refusal> {
+fn extend_head(head: &mut Vec<u8>, bytes: &[u8], head_bytes_max: usize) -> Result<(usize, bool), Refusal> {
     for (index, byte) in bytes.iter().copied().enumerate() {
         match (head.last().copied(), byte) {
             (Some(b'\r'), b'\n') => {}
@@ -153,9 +148,7 @@ fn extend_head(
             }
             (_, b'\r') => {}
             (_, byte) if is_forbidden(byte) => {
-                return Err(Refusal::malformed(format!(
-                    "the head has the control character 0x{byte:02x} in it"
-                )));
+                return Err(Refusal::malformed(format!("the head has the control character 0x{byte:02x} in it")));
             }
             _ => {}
         }

@@ -39,10 +39,7 @@ pub(crate) struct Line {
 impl Line {
     /// The refusal that the substitute request stands for.
     pub(crate) fn refusal(&self) -> Refusal {
-        self.refusal
-            .get()
-            .cloned()
-            .unwrap_or_else(|| Refusal::malformed("there is no Host header: send one"))
+        self.refusal.get().cloned().unwrap_or_else(|| Refusal::malformed("there is no Host header: send one"))
     }
 }
 
@@ -149,11 +146,7 @@ impl StrictStream {
     }
 
     /// Passes a write's outcome on, unless the peer has taken nothing for too long.
-    fn bound_write(
-        &mut self,
-        written: Poll<io::Result<usize>>,
-        cx: &mut Context<'_>,
-    ) -> Poll<io::Result<usize>> {
+    fn bound_write(&mut self, written: Poll<io::Result<usize>>, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         if written.is_ready() {
             self.write_timer = None;
             return written;
@@ -182,11 +175,7 @@ fn poll_timer(timer: &mut Timer, timeout: Duration, cx: &mut Context<'_>) -> Pol
 }
 
 impl AsyncRead for StrictStream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
         loop {
             if buffer.remaining() == 0 || this.give(buffer) {
@@ -216,11 +205,7 @@ impl AsyncRead for StrictStream {
 }
 
 impl AsyncWrite for StrictStream {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.tcp).poll_write(cx, bytes);
         self.bound_write(written, cx)
     }

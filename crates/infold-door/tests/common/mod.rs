@@ -81,21 +81,12 @@ pub async fn start(settings: DoorSettings) -> Running {
     start_with(settings, router(), CancellationToken::new()).await
 }
 
-pub async fn start_with(
-    settings: DoorSettings,
-    router: Router,
-    shutdown: CancellationToken,
-) -> Running {
+pub async fn start_with(settings: DoorSettings, router: Router, shutdown: CancellationToken) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback can be listened on");
     start_on(listener, settings, router, shutdown)
 }
 
-pub fn start_on(
-    listener: TcpListener,
-    settings: DoorSettings,
-    router: Router,
-    shutdown: CancellationToken,
-) -> Running {
+pub fn start_on(listener: TcpListener, settings: DoorSettings, router: Router, shutdown: CancellationToken) -> Running {
     let door = Door::open(listener, settings).expect("the settings are right");
     let address = door.address();
     let serving = tokio::spawn(door.serve(router, shutdown.clone()));

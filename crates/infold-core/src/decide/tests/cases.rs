@@ -265,3 +265,12 @@ fn a_hard_context_limit_refuses_new_branches() {
     let refusal = world.open(1, None).unwrap_err();
     assert_eq!(refusal.to_string(), "Context limit exceeded: 35000/32768 tokens");
 }
+
+#[test]
+fn rollback_to_a_branch_that_has_nothing_left_is_refused() {
+    let mut world = World::new(limits());
+    let branch = world.run(&open(1, None, Some(1000))).map(|_| id(1)).unwrap();
+    let left = world.session.branches[&branch].budget_left_tokens();
+    world.run(&observe(None, left)).unwrap();
+    assert_eq!(world.run(&Command::RollBack { to: branch }).unwrap_err(), Refusal::BudgetGone);
+}

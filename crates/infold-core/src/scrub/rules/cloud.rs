@@ -27,7 +27,7 @@ pub(super) static RULES: &[Rule] = &[
     token(
         "aws-bedrock-key",
         &["ABSK", "bedrock-api-key-"],
-        r"ABSK[0-9A-Za-z+/]{100,}={0,2}|bedrock-api-key-[0-9A-Za-z+/]{24,}={0,2}",
+        r"ABSKQmVkcm9ja0FQSUtleS[0-9A-Za-z+/]{60,}={0,2}|bedrock-api-key-[0-9A-Za-z+/]{24,}={0,2}",
         3.0,
     ),
     word("aws-mws-token", &["amzn.mws."], r"amzn\.mws\.[0-9a-f]{8}-[0-9a-f-]{27}", 3.0),
@@ -75,8 +75,8 @@ pub(super) static RULES: &[Rule] = &[
     word("databricks-token", &["dapi"], r"dapi[0-9a-f]{32}(?:-[0-9]{1,2})?", 3.0),
     word(
         "yandex-key",
-        &["AQVN", "YC", "t1."],
-        r"AQVN[0-9A-Za-z_-]{35,38}|YC[0-9A-Za-z_-]{38}|t1\.[0-9A-Za-z_-]{10,}={0,2}\.[0-9A-Za-z_-]{80,}={0,2}",
+        &["AQVN", "t1."],
+        r"AQVN[0-9A-Za-z_-]{35,38}|t1\.[0-9A-Za-z_-]{10,}={0,2}\.[0-9A-Za-z_-]{80,}={0,2}",
         3.5,
     ),
     token("openshift-token", &["sha256~"], r"sha256~[0-9A-Za-z_-]{43,}", 3.5),

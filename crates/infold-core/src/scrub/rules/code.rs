@@ -71,12 +71,7 @@ pub(super) static RULES: &[Rule] = &[
     ),
     word("new-relic-license", &["NRAL"], r"[0-9a-fx]{36}NRAL", 2.5),
     word("pixie-key", &["px-api-", "px-dep-"], r"px-(?:api|dep)-[0-9a-f]{8}-[0-9a-f-]{27}", 3.0),
-    token(
-        "grafana-token",
-        &["glc_", "glsa_"],
-        r"glc_[0-9A-Za-z+/]{32,}={0,3}|glsa_[0-9A-Za-z]{32}_[0-9A-Fa-f]{8}",
-        3.0,
-    ),
+    word("grafana-token", &["glc_", "glsa_"], r"glc_[0-9A-Za-z+/]{32,}={0,3}|glsa_[0-9A-Za-z]{32}_[0-9A-Fa-f]{8}", 3.0),
     word("grafana-key", &["eyJrIjoi"], r"eyJrIjoi[0-9A-Za-z]{60,}={0,3}", 3.0),
     word("sonar-token", &["sqp_", "squ_", "sqa_"], r"sq[pua]_[0-9a-f]{40}", 3.0),
     named(

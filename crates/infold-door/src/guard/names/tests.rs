@@ -48,17 +48,48 @@ fn check(names: &Names, target: &str, headers: &[(&str, &str)]) -> &'static str 
 fn hosts_are_let_in_by_name_and_port() {
     let names = names(&["infold.lan", "box:8080", "[fd00::1]:9090"], &[]);
     for host in [
-        "127.0.0.1", "127.0.0.1:9090", "localhost", "LOCALHOST:1", "[::1]", "[::1]:9090",
-        "[0:0:0:0:0:0:0:1]:9090", "127.0.0.9:1", "infold.lan", "infold.lan:443", "box:8080",
+        "127.0.0.1",
+        "127.0.0.1:9090",
+        "localhost",
+        "LOCALHOST:1",
+        "[::1]",
+        "[::1]:9090",
+        "[0:0:0:0:0:0:0:1]:9090",
+        "127.0.0.9:1",
+        "infold.lan",
+        "infold.lan:443",
+        "box:8080",
         "[fd00:0::1]:9090",
     ] {
         assert_eq!(check(&names, "/", &[("host", host)]), "ok", "{host}");
     }
     for host in [
-        "", "evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "evil.localhost",
-        "localhost.", "localhost:", "localhost:x", "localhost:99999", "user@localhost", "localhost@evil",
-        "localhost/", "localhost evil", "localhost,evil", "[::1", "::1", "[::1]x", "[::2]", "127.1",
-        "2130706433", "0.0.0.0", "127.0.0.2", "box", "box:8081", "[fd00::1]", "loc\u{e9}lhost",
+        "",
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example",
+        "evil.localhost",
+        "localhost.",
+        "localhost:",
+        "localhost:x",
+        "localhost:99999",
+        "user@localhost",
+        "localhost@evil",
+        "localhost/",
+        "localhost evil",
+        "localhost,evil",
+        "[::1",
+        "::1",
+        "[::1]x",
+        "[::2]",
+        "127.1",
+        "2130706433",
+        "0.0.0.0",
+        "127.0.0.2",
+        "box",
+        "box:8081",
+        "[fd00::1]",
+        "loc\u{e9}lhost",
     ] {
         assert_eq!(check(&names, "/", &[("host", host)]), "host_not_allowed", "{host}");
     }
@@ -78,17 +109,36 @@ fn origins_are_let_in_by_scheme_name_and_port() {
     let names = names(&[], &["https://app.example", "http://dev.example:*", "vscode-webview://abc"]);
     let with = |origin| check(&names, "/", &[("host", "localhost"), ("origin", origin)]);
     for origin in [
-        "http://localhost", "http://localhost:3000", "http://127.0.0.1:1", "http://[::1]:8080",
-        "https://app.example", "https://app.example:443", "http://dev.example:81",
-        "http://dev.example", "vscode-webview://abc",
+        "http://localhost",
+        "http://localhost:3000",
+        "http://127.0.0.1:1",
+        "http://[::1]:8080",
+        "https://app.example",
+        "https://app.example:443",
+        "http://dev.example:81",
+        "http://dev.example",
+        "vscode-webview://abc",
     ] {
         assert_eq!(with(origin), "ok", "{origin}");
     }
     for origin in [
-        "null", "", "*", "http://evil.example", "https://localhost", "http://localhost.evil.example",
-        "http://localhost@evil.example", "http://localhost:3000/", "http://localhost:*", "localhost",
-        "://localhost", "http://app.example", "https://app.example:8443", "https://dev.example",
-        "vscode-webview://abcd", "file://", "http://localhost http://evil.example",
+        "null",
+        "",
+        "*",
+        "http://evil.example",
+        "https://localhost",
+        "http://localhost.evil.example",
+        "http://localhost@evil.example",
+        "http://localhost:3000/",
+        "http://localhost:*",
+        "localhost",
+        "://localhost",
+        "http://app.example",
+        "https://app.example:8443",
+        "https://dev.example",
+        "vscode-webview://abcd",
+        "file://",
+        "http://localhost http://evil.example",
     ] {
         assert_eq!(with(origin), "origin_not_allowed", "{origin}");
     }

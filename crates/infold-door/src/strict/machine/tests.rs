@@ -48,10 +48,7 @@ fn check(sample: impl AsRef<[u8]>) -> Outcome {
 
 /// The whole sample passes, and the next request is awaited.
 fn passes(sample: &str) {
-    assert_eq!(
-        check(sample),
-        Outcome { approved: sample.to_owned(), end: "awaits Request".to_owned() }
-    );
+    assert_eq!(check(sample), Outcome { approved: sample.to_owned(), end: "awaits Request".to_owned() });
 }
 
 /// A head with these lines behind the request line and Host is refused, and nothing of it passes.
@@ -93,8 +90,7 @@ fn the_next_head_is_found_behind_every_kind_of_body() {
 #[test]
 fn a_request_hidden_in_a_body_is_a_body() {
     let hidden = "GET /hidden HTTP/1.1\nHost: b\n\n";
-    let sample =
-        format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{hidden}", hidden.len());
+    let sample = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{hidden}", hidden.len());
     passes(&sample);
 }
 

@@ -1,0 +1,139 @@
+//! One call of a tool: who calls, what its `_meta` says, and the way back to the client.
+
+use std::sync::{Arc, OnceLock};
+
+use infold_core::{Principal, Refusal};
+use infold_engine::{CallKind, Engine, Error, Observation, Observed, SessionRef};
+use rmcp::RoleServer;
+use rmcp::model::{JsonObject, ProgressNotificationParam};
+use rmcp::service::RequestContext;
+use serde_json::Value;
+
+use crate::arguments::Arguments;
+use crate::http::HttpCall;
+
+/// Makes repeating a call safe; as good as the argument `idempotency_key`.
+const IDEMPOTENCY_KEY: &str = "infold/idempotencyKey";
+/// The open branch that a call belongs to, where it is not the active one.
+const BRANCH_ID: &str = "infold/branchId";
+/// Where clients put their own id of a call, so that it can be found in a transcript.
+const CALL_IDS: [&str; 2] = ["claudecode/toolUseId", "callId"];
+
+/// One call of a tool.
+pub(crate) struct Call {
+    pub(crate) engine: Engine,
+    pub(crate) who: Principal,
+    /// The thread the call belongs to, if `_meta` names one.
+    pub(crate) thread: Option<String>,
+    tool: &'static str,
+    arguments: String,
+    call_id: Option<String>,
+    idempotency_key: Option<String>,
+    session: OnceLock<SessionRef>,
+    http: Option<Arc<HttpCall>>,
+    context: RequestContext<RoleServer>,
+}
+
+impl Call {
+    /// A call by `who`, with its arguments as they came.
+    pub(crate) fn new(
+        engine: &Engine,
+        who: Principal,
+        tool: &'static str,
+        arguments: Option<&JsonObject>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<Self, Refusal> {
+        let text = |key: &str| match context.meta.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(Refusal::Invalid { field: "_meta", problem: format!("must have a string for {key}") }),
+        };
+        let call_id = CALL_IDS.iter().find_map(|key| context.meta.get(*key)?.as_str()).map(str::to_owned);
+        let http = context.extensions.get::<http::request::Parts>();
+        Ok(Self {
+            engine: engine.clone(),
+            who,
+            thread: text(BRANCH_ID)?,
+            tool,
+            arguments: arguments.map(|arguments| Value::Object(arguments.clone()).to_string()).unwrap_or_default(),
+            call_id,
+            idempotency_key: text(IDEMPOTENCY_KEY)?,
+            session: OnceLock::new(),
+            http: http.and_then(|parts| parts.extensions.get::<Arc<HttpCall>>()).cloned(),
+            context,
+        })
+    }
+
+    /// The key that makes repeating this call safe, from the argument or from `_meta`.
+    pub(crate) fn idempotency_key(&self, arguments: &mut Arguments) -> Result<Option<String>, Refusal> {
+        let argument = arguments.optional_text("idempotency_key")?;
+        match (&argument, &self.idempotency_key) {
+            (Some(argument), Some(meta)) if argument != meta => {
+                let problem = format!("differs from {IDEMPOTENCY_KEY} in _meta: pass one of them, or the same in both");
+                Err(Refusal::Invalid { field: "idempotency_key", problem })
+            }
+            _ => Ok(argument.or_else(|| self.idempotency_key.clone())),
+        }
+    }
+
+    /// Takes note of the session that the arguments name, for the case that the call is refused.
+    pub(crate) fn in_session(&self, session: SessionRef) -> SessionRef {
+        self.session.get_or_init(|| session.clone());
+        session
+    }
+
+    /// The session that the arguments name.
+    pub(crate) fn session(&self) -> Option<&SessionRef> {
+        self.session.get()
+    }
+
+    /// Counts this call and what it is about to answer, in the thread it belongs to.
+    pub(crate) async fn observe(&self, session: SessionRef, kind: CallKind, result: String) -> Result<Observed, Error> {
+        let observation = Observation {
+            session,
+            thread: self.thread.clone(),
+            kind,
+            tool: self.tool.to_owned(),
+            call_id: self.call_id.clone(),
+            arguments: self.arguments.clone(),
+            result,
+        };
+        self.engine.observe(&self.who, observation).await
+    }
+
+    /// Waits until the client takes the call back or goes away.
+    pub(crate) async fn cancelled(&self) {
+        let taken_back = async {
+            match &self.http {
+                Some(http) => http.cancelled.cancelled().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.context.ct.cancelled() => {}
+            () = taken_back => {}
+        }
+    }
+
+    /// Whether the client wants to hear how far the call is.
+    pub(crate) fn wants_progress(&self) -> bool {
+        self.context.meta.get_progress_token().is_some()
+    }
+
+    /// Tells the client how far the call is, if it wants to know.
+    pub(crate) async fn tell_progress(&self, done: u64, total: u64, message: String) {
+        let Some(token) = self.context.meta.get_progress_token() else {
+            return;
+        };
+        let progress = ProgressNotificationParam::new(token, done as f64).with_total(total as f64).with_message(message);
+        if let Err(problem) = self.context.peer.notify_progress(progress).await {
+            // The client may have gone away; the answer's own sending will show.
+            tracing::debug!(%problem, "progress was not delivered");
+        }
+    }
+
+    /// The HTTP side of the call, if it came that way.
+    pub(crate) fn http(&self) -> Option<&HttpCall> {
+        self.http.as_deref()
+    }
+}

@@ -1,0 +1,144 @@
+//! Why a call was not answered as asked, in the shape that its family's document wants.
+//!
+//! This is the one place where the engine's errors become the protocol's.
+
+use infold_core::{ContextState, Refusal, Status};
+use infold_engine::{Error, Failure, Notice};
+use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
+use serde_json::{Value, json};
+
+use crate::answer;
+
+/// The context is full and its limit is a hard one.
+const CONTEXT_LIMIT_EXCEEDED: ErrorCode = ErrorCode(-32001);
+/// The session or branch is not in a state in which this can be done.
+const INVALID_BRANCH_STATE: ErrorCode = ErrorCode(-32003);
+
+/// A call that was refused or failed.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    code: &'static str,
+    status: u16,
+    message: String,
+    data: Value,
+    rpc: ErrorCode,
+    /// The context of the session that the call named, where it is known.
+    pub(crate) state: Option<ContextState>,
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self {
+            code: error.code(),
+            status: error.http_status(),
+            message: error.to_string(),
+            data: error.data(),
+            rpc: rpc_code(&error),
+            state: None,
+        }
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        Error::Refused(refusal).into()
+    }
+}
+
+impl Refused {
+    /// An answer that did not fit its branch's budget. The branch has folded instead, and what its
+    /// parent gets is told here.
+    pub(crate) fn withheld(notice: &Notice, state: ContextState) -> Self {
+        Self {
+            code: "branch_folded",
+            status: 409,
+            message: format!(
+                "This answer does not fit what is left of branch {}'s budget, so the branch has folded. \
+                 Go on in {} with its result",
+                notice.branch_id, notice.parent
+            ),
+            data: answer::notice(notice),
+            rpc: INVALID_BRANCH_STATE,
+            state: Some(state),
+        }
+    }
+
+    /// Whether it is ours to put right, and should be looked at.
+    pub(crate) fn is_failure(&self) -> bool {
+        self.rpc == ErrorCode::INTERNAL_ERROR
+    }
+
+    /// A word that programs can match on.
+    pub(crate) fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// In the words of the `context_*` document, where a completed branch is called folded and the
+    /// session is told beside the branch.
+    pub(crate) fn in_context_words(mut self) -> Self {
+        let Value::Object(data) = &mut self.data else {
+            return self;
+        };
+        if data.get("current_status").and_then(Value::as_str) == Some(Status::Completed.as_str()) {
+            data.insert("current_status".to_owned(), json!("folded"));
+        }
+        if let Some(state) = &self.state
+            && !data.contains_key("session_id")
+        {
+            data.insert("session_id".to_owned(), json!(state.session_id));
+        }
+        self
+    }
+
+    /// As a tool result, so that the model reads it. There is no structured content, because that
+    /// would have to have the form of a success.
+    pub(crate) fn into_result(self) -> CallToolResult {
+        let body = json!({ "code": self.code, "status": self.status, "message": self.message, "data": self.data });
+        CallToolResult::error(vec![ContentBlock::text(body.to_string())])
+            .with_meta(self.state.as_ref().map(answer::meta))
+    }
+
+    /// As a JSON-RPC error, with the codes of the `context_*` document.
+    pub(crate) fn into_rpc_error(self) -> ErrorData {
+        let mut data = self.data;
+        if let Value::Object(data) = &mut data {
+            data.insert("code".to_owned(), json!(self.code));
+            data.insert("status".to_owned(), json!(self.status));
+        }
+        ErrorData::new(self.rpc, self.message, Some(data))
+    }
+}
+
+fn rpc_code(error: &Error) -> ErrorCode {
+    match error {
+        Error::Refused(refusal) => refusal_code(refusal),
+        Error::Failed(
+            Failure::Scrubbing(_) | Failure::Store(_) | Failure::Contended | Failure::Random(_),
+        ) => ErrorCode::INTERNAL_ERROR,
+    }
+}
+
+fn refusal_code(refusal: &Refusal) -> ErrorCode {
+    match refusal {
+        Refusal::Invalid { .. }
+        | Refusal::SessionNotFound { .. }
+        | Refusal::BranchNotFound { .. }
+        | Refusal::ResultNotFound { .. }
+        | Refusal::BriefTooLarge { .. }
+        | Refusal::KeyReused { .. } => ErrorCode::INVALID_PARAMS,
+        Refusal::ContextLimit { .. } => CONTEXT_LIMIT_EXCEEDED,
+        Refusal::SessionOver { .. }
+        | Refusal::NothingActive { .. }
+        | Refusal::NotActive { .. }
+        | Refusal::ParentNotActive { .. }
+        | Refusal::TooDeep { .. }
+        | Refusal::TooManyInSession { .. }
+        | Refusal::TooManyInInstance { .. }
+        | Refusal::TooFast { .. }
+        | Refusal::BudgetGone
+        | Refusal::Cancelled => INVALID_BRANCH_STATE,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! `branch_return`: ends a branch and hands one message to its parent.
+
+use infold_core::{Field, Outcome};
+use infold_engine::{BranchRef, FoldBranch};
+use rmcp::model::Tool;
+use serde_json::json;
+
+use super::schema::{self, Draft, Effect};
+use crate::answer::{self, Answer};
+use crate::arguments::Arguments;
+use crate::call::Call;
+use crate::refused::Refused;
+
+pub(super) fn definition() -> Tool {
+    let input = json!({
+        "branch_id": schema::branch_id("The branch that returns"),
+        "message": schema::text("What the parent gets: findings, evidence, what is open", Field::MESSAGE.chars_max),
+        "failed": { "type": "boolean", "description": "The sub-task failed; message says why" },
+        "idempotency_key": schema::idempotency_key(),
+    });
+    let output = json!({
+        "success": { "type": "boolean" },
+        "tokens_used": schema::count(),
+        "message": schema::string(),
+        "branch_id": schema::string(),
+        "status": schema::string(),
+        "tokens_saved": schema::count(),
+        "secrets_scrubbed": schema::count(),
+        "folded_with_it": schema::ids(),
+        "notices": schema::notices(),
+    });
+    let draft = Draft {
+        name: "branch_return",
+        title: "Return from a branch",
+        description: "Folds a branch: its parent gets message, with secrets taken out, and nothing else. Branches below it fold first.",
+        effect: Effect::Ends,
+    };
+    draft.takes(
+        schema::object(input, &["branch_id", "message"]),
+        schema::object(output, &["success", "tokens_used", "message"]),
+    )
+}
+
+pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
+    let request = FoldBranch {
+        branch: BranchRef::Id { branch: arguments.text("branch_id")?, session: None },
+        message: arguments.text("message")?,
+        outcome: outcome(arguments)?,
+        idempotency_key: call.idempotency_key(arguments)?,
+    };
+
+    let folded = call.engine.fold_branch(&call.who, request).await?;
+
+    let mut body = answer::object(json!({
+        "success": true,
+        "tokens_used": folded.tokens_used,
+        "message": folded.message,
+        "branch_id": folded.branch_id,
+        "status": folded.status,
+        "tokens_saved": folded.tokens_saved,
+        "secrets_scrubbed": folded.secrets_scrubbed,
+    }));
+    if !folded.folded_with_it.is_empty() {
+        body.insert("folded_with_it".to_owned(), json!(folded.folded_with_it));
+    }
+    Ok(Answer::new(body, folded.state).with_notices(&folded.notices))
+}
+
+/// What a branch says of itself.
+pub(super) fn outcome(arguments: &mut Arguments) -> Result<Outcome, Refused> {
+    Ok(match arguments.optional_flag("failed")? {
+        Some(true) => Outcome::Failed,
+        Some(false) | None => Outcome::Completed,
+    })
+}

@@ -1,0 +1,102 @@
+//! `branch_status`: how a branch stands.
+
+use infold_core::Refusal;
+use infold_engine::{BranchRef, BranchView, CallKind, SessionRef};
+use rmcp::model::{JsonObject, Tool};
+use serde_json::json;
+
+use super::reading::{self, Counted};
+use super::schema::{self, Draft, Effect};
+use crate::answer::{self, Answer};
+use crate::arguments::Arguments;
+use crate::call::Call;
+use crate::refused::Refused;
+
+pub(super) fn definition() -> Tool {
+    let input = json!({
+        "branch_id": schema::branch_id("The branch"),
+        "session_id": schema::session_id("Or the session whose active branch is meant; one of the two is required"),
+    });
+    let output = json!({
+        "branch_id": schema::string_or_null(),
+        "session_id": schema::string(),
+        "status": schema::string(),
+        "depth": schema::count(),
+        "budget_used": schema::count(),
+        "budget_total": schema::count(),
+        "description": schema::string(),
+        "created_at": schema::time(),
+        "completed_at": schema::time(),
+        "parent_branch_id": schema::string_or_null(),
+        "reason": schema::string(),
+        "result": schema::string(),
+        "notices": schema::notices(),
+    });
+    let draft = Draft {
+        name: "branch_status",
+        title: "Branch status",
+        description: "Status and budget usage of a branch, or of a session's active branch.",
+        effect: Effect::Reads,
+    };
+    draft.takes(schema::object(input, &[]), schema::object(output, &["branch_id", "status"]))
+}
+
+pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
+    let branch = branch(call, arguments)?;
+
+    let Some(view) = call.engine.branch(&call.who, &branch).await? else {
+        return Ok(none());
+    };
+    let id = view.session_id.clone();
+    match reading::count(call, &id, CallKind::Query, body(&view)).await? {
+        Counted::Shown(answer) => Ok(answer),
+        Counted::Folded { notice, observed } => {
+            let view = call.engine.branch(&call.who, &branch).await?;
+            let body = view.as_ref().map_or_else(no_branch, body);
+            Ok(reading::after_fold(body, notice, observed))
+        }
+    }
+}
+
+fn branch(call: &Call, arguments: &mut Arguments) -> Result<BranchRef, Refused> {
+    let branch = arguments.optional_text("branch_id")?;
+    let session = arguments.optional_text("session_id")?.map(|session| SessionRef::by_id(&session)).transpose()?;
+    let session = session.map(|session| call.in_session(session));
+    match (branch, session) {
+        (Some(branch), session) => Ok(BranchRef::Id { branch, session }),
+        (None, Some(session)) => Ok(BranchRef::Active(session)),
+        (None, None) => {
+            let problem = "or session_id is required: pass one of them".to_owned();
+            Err(Refusal::Invalid { field: "branch_id", problem }.into())
+        }
+    }
+}
+
+fn body(view: &BranchView) -> JsonObject {
+    let branch = &view.branch;
+    let mut body = answer::object(json!({
+        "branch_id": branch.id,
+        "session_id": view.session_id,
+        "status": branch.status,
+        "depth": branch.depth,
+        "budget_used": branch.budget_used_tokens(),
+        "budget_total": branch.budget_tokens,
+        "description": branch.description.as_str(),
+        "created_at": answer::time(branch.opened_at_ms),
+        "parent_branch_id": answer::parent(&branch.parent),
+    }));
+    if let Some(end) = &branch.end {
+        body.insert("completed_at".to_owned(), json!(answer::time(end.at_ms)));
+        body.insert("reason".to_owned(), json!(end.reason.as_str()));
+        body.insert("result".to_owned(), json!(end.result.as_str()));
+    }
+    body
+}
+
+fn no_branch() -> JsonObject {
+    answer::object(json!({ "branch_id": null, "status": "No active branch found" }))
+}
+
+fn none() -> Answer {
+    Answer::without_state(no_branch())
+}

@@ -1,0 +1,80 @@
+//! `context_branch`: opens a branch in the caller's session for a project.
+
+use infold_core::Field;
+use infold_engine::{OpenBranch, SessionRef};
+use rmcp::model::Tool;
+use serde_json::json;
+
+use super::schema::{self, Draft, Effect};
+use crate::answer::{self, Answer};
+use crate::arguments::Arguments;
+use crate::call::Call;
+use crate::refused::Refused;
+
+pub(super) fn definition() -> Tool {
+    let input = json!({
+        "description": schema::text("Brief summary of subtask", Field::CONTEXT_DESCRIPTION.chars_max),
+        "prompt": schema::text("Detailed instruction for branch execution", Field::PROMPT.chars_max),
+        "project_path": schema::project_path(),
+        "session_id": schema::session_in_project(),
+        "parent_branch_id": schema::parent_branch_id(),
+        "idempotency_key": schema::idempotency_key(),
+    });
+    let output = json!({
+        "branch_id": schema::string(),
+        "session_id": schema::string(),
+        "parent_branch_id": schema::string_or_null(),
+        "created_at": schema::time(),
+        "branch_depth": schema::count(),
+        "budget_allocated": schema::count(),
+        "timeout_seconds": schema::count(),
+        "context_state": schema::context_state(),
+        "context_health": schema::context_health(),
+        "notices": schema::notices(),
+    });
+    let draft = Draft {
+        name: "context_branch",
+        title: "Branch for a subtask",
+        description: "Create sub-trajectory for focused subtask. End it with context_return.",
+        effect: Effect::Adds,
+    };
+    draft.takes(
+        schema::object(input, &["description", "prompt", "project_path"]),
+        schema::object(output, &["branch_id", "session_id", "parent_branch_id", "branch_depth", "context_state"]),
+    )
+}
+
+pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
+    let request = OpenBranch {
+        session: session(call, arguments)?,
+        parent: arguments.optional_text("parent_branch_id")?,
+        description: arguments.text("description")?,
+        description_field: Field::CONTEXT_DESCRIPTION,
+        prompt: Some(arguments.text("prompt")?),
+        budget_tokens: None,
+        timeout_s: None,
+        idempotency_key: call.idempotency_key(arguments)?,
+    };
+
+    let opened = call.engine.open_branch(&call.who, request).await?;
+
+    let body = answer::object(json!({
+        "branch_id": opened.branch_id,
+        "session_id": opened.session_id,
+        "parent_branch_id": answer::parent(&opened.parent),
+        "created_at": answer::time(opened.opened_at_ms),
+        "branch_depth": opened.depth,
+        "budget_allocated": opened.budget_tokens,
+        "timeout_seconds": opened.timeout_s,
+        "context_state": answer::context_state(&opened.state),
+        "context_health": answer::context_health(&opened.health),
+    }));
+    Ok(Answer::new(body, opened.state).with_notices(&opened.notices))
+}
+
+/// The session that a `context_*` tool means.
+pub(super) fn session(call: &Call, arguments: &mut Arguments) -> Result<SessionRef, Refused> {
+    let path = arguments.text("project_path")?;
+    let session = arguments.optional_text("session_id")?;
+    Ok(call.in_session(SessionRef::by_project(&path, session.as_deref())?))
+}

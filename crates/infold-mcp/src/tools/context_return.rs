@@ -1,0 +1,88 @@
+//! `context_return`: ends a branch of the caller's session for a project.
+
+use infold_core::Field;
+use infold_engine::{BranchRef, FoldBranch};
+use rmcp::model::Tool;
+use serde_json::json;
+
+use super::branch_return::outcome;
+use super::context_branch::session;
+use super::context_list_branches::status_in_context;
+use super::schema::{self, Draft, Effect};
+use crate::answer::{self, Answer};
+use crate::arguments::Arguments;
+use crate::call::Call;
+use crate::refused::Refused;
+
+pub(super) fn definition() -> Tool {
+    let input = json!({
+        "message": schema::text("Summary of branch outcome", Field::MESSAGE.chars_max),
+        "project_path": schema::project_path(),
+        "branch_id": schema::branch_id("Branch to fold (defaults to current active branch)"),
+        "session_id": schema::session_in_project(),
+        "failed": { "type": "boolean", "description": "The subtask failed; message says why" },
+        "idempotency_key": schema::idempotency_key(),
+    });
+    let summary = json!({
+        "tokens_folded": schema::count(),
+        "tokens_saved": schema::count(),
+        "operations_count": schema::count(),
+        "secrets_scrubbed": schema::count(),
+        "summary_redacted": { "type": "boolean" },
+    });
+    let output = json!({
+        "folded_at": schema::time(),
+        "branch_id": schema::string(),
+        "parent_branch_id": schema::string_or_null(),
+        "status": schema::string(),
+        "message": schema::string(),
+        "summary": schema::object(summary, &["tokens_folded", "tokens_saved"]),
+        "context_state": schema::context_state(),
+        "context_health": schema::context_health(),
+        "notices": schema::notices(),
+    });
+    let draft = Draft {
+        name: "context_return",
+        title: "Fold a branch",
+        description: "Fold branch and return to parent with summary.",
+        effect: Effect::Ends,
+    };
+    draft.takes(
+        schema::object(input, &["message", "project_path"]),
+        schema::object(output, &["folded_at", "branch_id", "parent_branch_id", "message", "summary", "context_state"]),
+    )
+}
+
+pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
+    let session = session(call, arguments)?;
+    let branch = match arguments.optional_text("branch_id")? {
+        Some(branch) => BranchRef::Id { branch, session: Some(session) },
+        None => BranchRef::Active(session),
+    };
+    let request = FoldBranch {
+        branch,
+        message: arguments.text("message")?,
+        outcome: outcome(arguments)?,
+        idempotency_key: call.idempotency_key(arguments)?,
+    };
+
+    let folded = call.engine.fold_branch(&call.who, request).await?;
+
+    let body = answer::object(json!({
+        "folded_at": answer::time(folded.folded_at_ms),
+        "branch_id": folded.branch_id,
+        "parent_branch_id": answer::parent(&folded.parent),
+        "status": status_in_context(folded.status),
+        "message": folded.message,
+        "summary": {
+            "tokens_folded": folded.tokens_used,
+            "tokens_saved": folded.tokens_saved,
+            "operations_count": folded.operations,
+            "secrets_scrubbed": folded.secrets_scrubbed,
+            "summary_redacted": folded.summary_redacted,
+        },
+        "context_state": answer::context_state(&folded.state),
+        "context_health": answer::context_health(&folded.health),
+    }));
+    Ok(Answer::new(body, folded.state).with_notices(&folded.notices))
+}

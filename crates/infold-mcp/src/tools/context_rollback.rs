@@ -1,0 +1,68 @@
+//! `context_rollback`: opens a branch again as it was, and discards what was opened since.
+
+use infold_engine::{Restore, RollBack};
+use rmcp::model::Tool;
+use serde_json::json;
+
+use super::context_branch::session;
+use super::schema::{self, Draft, Effect};
+use crate::answer::{self, Answer};
+use crate::arguments::Arguments;
+use crate::call::Call;
+use crate::refused::Refused;
+
+pub(super) fn definition() -> Tool {
+    let input = json!({
+        "project_path": schema::project_path(),
+        "branch_id": schema::branch_id("Branch to go back to"),
+        "restore_state": { "type": "boolean", "description": "false only reports what would happen (default true)" },
+        "session_id": schema::session_in_project(),
+        "idempotency_key": schema::idempotency_key(),
+    });
+    let output = json!({
+        "rolled_back_to": schema::string(),
+        "branches_discarded": schema::ids(),
+        "tokens_recovered": schema::count(),
+        "context_state": schema::context_state(),
+        "session_id": schema::string(),
+        "generation": schema::count(),
+        "restored": { "type": "boolean" },
+        "notices": schema::notices(),
+    });
+    let draft = Draft {
+        name: "context_rollback",
+        title: "Roll back to a branch",
+        description: "Rollback to specific branch point: the branch is active again, later branches are discarded.",
+        effect: Effect::Ends,
+    };
+    draft.takes(
+        schema::object(input, &["project_path", "branch_id"]),
+        schema::object(output, &["rolled_back_to", "branches_discarded", "tokens_recovered", "context_state"]),
+    )
+}
+
+pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
+    let restore = match arguments.optional_flag("restore_state")? {
+        Some(false) => Restore::No,
+        Some(true) | None => Restore::Yes,
+    };
+    let request = RollBack {
+        session: session(call, arguments)?,
+        to: arguments.text("branch_id")?,
+        restore,
+        idempotency_key: call.idempotency_key(arguments)?,
+    };
+
+    let rolled = call.engine.roll_back(&call.who, request).await?;
+
+    let body = answer::object(json!({
+        "rolled_back_to": rolled.to,
+        "branches_discarded": rolled.discarded,
+        "tokens_recovered": rolled.tokens_recovered,
+        "context_state": answer::context_state(&rolled.state),
+        "session_id": rolled.session_id,
+        "generation": rolled.generation,
+        "restored": restore == Restore::Yes,
+    }));
+    Ok(Answer::new(body, rolled.state).with_notices(&rolled.notices))
+}

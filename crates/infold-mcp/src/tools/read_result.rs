@@ -1,0 +1,125 @@
+//! `read_result`: reads part of a long result that is kept outside the context.
+
+use infold_core::Refusal;
+use infold_engine::{CallKind, Portion, ReadResult, ResultPart};
+use rmcp::model::{JsonObject, Tool};
+use serde_json::json;
+
+use super::reading::{self, Counted};
+use super::schema::{self, Draft, Effect};
+use crate::answer::{self, Answer};
+use crate::arguments::Arguments;
+use crate::call::Call;
+use crate::refused::Refused;
+
+/// Bytes in one answer, if the caller does not say how many.
+const LIMIT_DEFAULT_BYTES: u64 = 4_096;
+
+pub(super) fn definition() -> Tool {
+    let input = json!({
+        "ref_id": { "type": "string", "description": "Handle of the stored result" },
+        "offset": schema::number("First byte (default 0)", 0),
+        "limit": schema::number("Most bytes to return (default 4096, max 65536)", 1),
+        "start_line": schema::number("Instead of offset: first line, from 1", 1),
+        "end_line": schema::number("Last line", 1),
+        "pattern": schema::text("Instead of offset: lines that match this regular expression", 1_000),
+        "context": schema::number("Lines around each match (max 50)", 0),
+    });
+    let output = json!({
+        "ref_id": schema::string(),
+        "tool_name": schema::string(),
+        "content": schema::string(),
+        "total_bytes": schema::count(),
+        "total_lines": schema::count(),
+        "offset": schema::count(),
+        "next_offset": schema::count(),
+        "start_line": schema::count(),
+        "next_line": schema::count(),
+        "notices": schema::notices(),
+    });
+    let draft = Draft {
+        name: "read_result",
+        title: "Read a stored result",
+        description: "Reads part of a long tool result that was stored outside the context: by bytes, by lines, or by a regular expression.",
+        effect: Effect::Reads,
+    };
+    draft.takes(
+        schema::object(input, &["ref_id"]),
+        schema::object(output, &["ref_id", "tool_name", "content", "total_bytes", "total_lines"]),
+    )
+}
+
+/// Where a part's position is counted in.
+#[derive(Clone, Copy)]
+enum Unit {
+    Bytes,
+    Lines,
+}
+
+pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
+    let ref_id = arguments.text("ref_id")?;
+    let limit = arguments.optional_number("limit", 1)?.unwrap_or(LIMIT_DEFAULT_BYTES);
+    let portion = portion(arguments)?;
+    let unit = match &portion {
+        Portion::Bytes { .. } => Unit::Bytes,
+        Portion::Lines { .. } | Portion::Matches { .. } => Unit::Lines,
+    };
+    let request = ReadResult { ref_id, thread: call.thread.clone(), portion, limit_bytes: size(limit) };
+
+    let part = call.engine.read_result(&call.who, &request).await?;
+    match reading::count(call, &part.session_id, CallKind::Content, body(&part, unit)).await? {
+        Counted::Shown(answer) => Ok(answer),
+        Counted::Folded { notice, observed } => Err(Refused::withheld(&notice, observed.state)),
+    }
+}
+
+fn portion(arguments: &mut Arguments) -> Result<Portion, Refused> {
+    let offset = arguments.optional_number("offset", 0)?;
+    let first = arguments.optional_number("start_line", 1)?;
+    let last = arguments.optional_number("end_line", 1)?;
+    let pattern = arguments.optional_text("pattern")?;
+    let context = arguments.optional_number("context", 0)?;
+    let by_lines = first.is_some() || last.is_some();
+    let refuse = |field: &'static str, problem: &str| {
+        Err(Refusal::Invalid { field, problem: problem.to_owned() }.into())
+    };
+    match (pattern, by_lines, offset) {
+        (Some(_), true, _) => refuse("pattern", "cannot be combined with start_line or end_line: pass one or the other"),
+        (Some(_), _, Some(_)) => refuse("pattern", "cannot be combined with offset: pass one or the other"),
+        (None, true, Some(_)) => refuse("start_line", "cannot be combined with offset: pass one or the other"),
+        (None, ..) if context.is_some() => refuse("context", "goes with pattern: pass pattern too, or leave it out"),
+        (Some(pattern), false, None) => Ok(Portion::Matches { pattern, context: size(context.unwrap_or(0)) }),
+        (None, true, None) => {
+            let first = first.unwrap_or(1);
+            let last = last.unwrap_or(u64::MAX);
+            if last < first {
+                return refuse("end_line", "must not be before start_line");
+            }
+            Ok(Portion::Lines { first: size(first), last: size(last).min(usize::MAX - 1) })
+        }
+        (None, false, offset) => Ok(Portion::Bytes { offset: size(offset.unwrap_or(0)) }),
+    }
+}
+
+fn size(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn body(part: &ResultPart, unit: Unit) -> JsonObject {
+    let mut body = answer::object(json!({
+        "ref_id": part.ref_id,
+        "tool_name": part.tool_name,
+        "content": part.content,
+        "total_bytes": part.total_bytes,
+        "total_lines": part.total_lines,
+    }));
+    let (here, next) = match unit {
+        Unit::Bytes => ("offset", "next_offset"),
+        Unit::Lines => ("start_line", "next_line"),
+    };
+    body.insert(here.to_owned(), json!(part.offset));
+    if let Some(next_offset) = part.next_offset {
+        body.insert(next.to_owned(), json!(next_offset));
+    }
+    body
+}

@@ -1,0 +1,152 @@
+//! Schemas of what tools take and give, put together from a few common parts. Words are few: a client
+//! may send every schema along with every request. `anyOf` and its like stay out of the top level of
+//! what a tool takes, because one of the large model APIs refuses a request that has them there.
+
+use std::sync::Arc;
+
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde_json::{Value, json};
+
+/// What calling a tool does to a session.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Effect {
+    /// Looks only.
+    Reads,
+    /// Adds something; twice adds twice.
+    Adds,
+    /// Ends or discards something.
+    Ends,
+}
+
+/// A tool before its schemas are added.
+pub(super) struct Draft {
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    pub(super) description: &'static str,
+    pub(super) effect: Effect,
+}
+
+impl Draft {
+    /// The tool, with what it takes and what it gives. What it does not take is refused.
+    pub(super) fn takes(self, mut input: Value, output: Value) -> Tool {
+        input["additionalProperties"] = json!(false);
+        let annotations = ToolAnnotations::with_title(self.title).open_world(false);
+        let annotations = match self.effect {
+            Effect::Reads => annotations.read_only(true).idempotent(true),
+            Effect::Adds => annotations.read_only(false).destructive(false).idempotent(false),
+            Effect::Ends => annotations.read_only(false).destructive(true).idempotent(false),
+        };
+        Tool::new(self.name, self.description, Arc::new(map(input)))
+            .with_title(self.title)
+            .with_raw_output_schema(Arc::new(map(output)))
+            .with_annotations(annotations)
+    }
+}
+
+fn map(schema: Value) -> JsonObject {
+    crate::answer::object(schema)
+}
+
+/// An object with `properties`, of which `required` must be there.
+pub(super) fn object(properties: Value, required: &[&str]) -> Value {
+    json!({ "type": "object", "properties": properties, "required": required })
+}
+
+/// A text of 1 to `chars_max` characters.
+pub(super) fn text(description: &str, chars_max: usize) -> Value {
+    json!({ "type": "string", "description": description, "minLength": 1, "maxLength": chars_max })
+}
+
+/// A whole number of at least `least`.
+pub(super) fn number(description: &str, least: u64) -> Value {
+    json!({ "type": "integer", "description": description, "minimum": least })
+}
+
+/// The caller's name for a session.
+pub(super) fn session_id(description: &str) -> Value {
+    json!({ "type": "string", "description": description, "pattern": "^[A-Za-z0-9._:-]{1,128}$" })
+}
+
+/// The session where a caller runs several in one project.
+pub(super) fn session_in_project() -> Value {
+    session_id("Only if you run several sessions in this project")
+}
+
+/// A project's path.
+pub(super) fn project_path() -> Value {
+    text("Absolute path to project directory", infold_core::Field::PROJECT_PATH.chars_max)
+}
+
+/// A branch's id.
+pub(super) fn branch_id(description: &str) -> Value {
+    json!({ "type": "string", "description": description })
+}
+
+/// The thread that a branch is opened under.
+pub(super) fn parent_branch_id() -> Value {
+    branch_id("Open under this branch, or \"main\"; default: the active branch")
+}
+
+/// Makes repeating a call safe.
+pub(super) fn idempotency_key() -> Value {
+    text("Same key, same answer: makes a retry safe", infold_core::Field::IDEMPOTENCY_KEY.chars_max)
+}
+
+/// A text in an answer.
+pub(super) fn string() -> Value {
+    json!({ "type": "string" })
+}
+
+/// A text in an answer that may be `null`.
+pub(super) fn string_or_null() -> Value {
+    json!({ "type": ["string", "null"] })
+}
+
+/// A count in an answer.
+pub(super) fn count() -> Value {
+    json!({ "type": "integer", "minimum": 0 })
+}
+
+/// Ids in an answer.
+pub(super) fn ids() -> Value {
+    json!({ "type": "array", "items": { "type": "string" } })
+}
+
+/// A time in an answer.
+pub(super) fn time() -> Value {
+    json!({ "type": "string", "format": "date-time" })
+}
+
+/// Branches cut short since the last answer.
+pub(super) fn notices() -> Value {
+    let notice = json!({
+        "branch_id": string(),
+        "parent_branch_id": string_or_null(),
+        "status": string(),
+        "reason": string(),
+        "result": string(),
+    });
+    json!({ "type": "array", "items": object(notice, &["branch_id", "status", "reason", "result"]) })
+}
+
+/// The context's figures.
+pub(super) fn context_state() -> Value {
+    let figures = json!({
+        "active_branch_id": string_or_null(),
+        "branch_depth": count(),
+        "total_tokens": count(),
+        "main_thread_tokens": count(),
+        "current_branch_tokens": count(),
+        "root_budget_remaining": count(),
+    });
+    object(figures, &["active_branch_id", "branch_depth", "total_tokens"])
+}
+
+/// How full the main thread is.
+pub(super) fn context_health() -> Value {
+    let figures = json!({
+        "warning": { "type": "string", "enum": ["none", "medium", "high"] },
+        "main_thread_usage": { "type": "number", "minimum": 0 },
+    });
+    object(figures, &["warning", "main_thread_usage"])
+}

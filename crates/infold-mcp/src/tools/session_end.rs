@@ -1,0 +1,101 @@
+//! `session_end`: folds what is open in a session and closes it. The one call that can take a while, so
+//! it tells how far it is and can be taken back.
+
+use infold_core::{Field, Refusal};
+use infold_engine::{EndProgress, EndSession, Error, SessionEnded, SessionRef};
+use rmcp::model::Tool;
+use serde_json::json;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::schema::{self, Draft, Effect};
+use crate::answer::{self, Answer};
+use crate::arguments::Arguments;
+use crate::call::Call;
+use crate::refused::Refused;
+
+pub(super) fn definition() -> Tool {
+    let input = json!({
+        "session_id": schema::session_id("The session to end"),
+        "project_path": schema::text(
+            "Or the project whose current session is meant; one of the two is required",
+            Field::PROJECT_PATH.chars_max,
+        ),
+        "idempotency_key": schema::idempotency_key(),
+    });
+    let output = json!({
+        "session_id": schema::string(),
+        "ended_at": schema::time(),
+        "branches_folded": schema::ids(),
+        "branches_failed": schema::ids(),
+        "context_state": schema::context_state(),
+        "notices": schema::notices(),
+    });
+    let draft = Draft {
+        name: "session_end",
+        title: "End a session",
+        description: "Folds all open branches of a session and closes it; its session_id cannot be used again.",
+        effect: Effect::Ends,
+    };
+    draft.takes(
+        schema::object(input, &[]),
+        schema::object(output, &["session_id", "ended_at", "branches_folded", "branches_failed"]),
+    )
+}
+
+pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
+    let session = call.in_session(session(arguments)?);
+    let request = EndSession { session, idempotency_key: call.idempotency_key(arguments)? };
+
+    let ended = end(call, request).await?;
+
+    let body = answer::object(json!({
+        "session_id": ended.session_id,
+        "ended_at": answer::time(ended.ended_at_ms),
+        "branches_folded": ended.folded,
+        "branches_failed": ended.failed,
+        "context_state": answer::context_state(&ended.state),
+    }));
+    Ok(Answer::new(body, ended.state).with_notices(&ended.notices))
+}
+
+fn session(arguments: &mut Arguments) -> Result<SessionRef, Refused> {
+    let id = arguments.optional_text("session_id")?;
+    Ok(match (id, arguments.optional_text("project_path")?) {
+        (id, Some(path)) => SessionRef::by_project(&path, id.as_deref())?,
+        (Some(id), None) => SessionRef::by_id(&id)?,
+        (None, None) => {
+            let problem = "or project_path is required: pass one of them".to_owned();
+            return Err(Refusal::Invalid { field: "session_id", problem }.into());
+        }
+    })
+}
+
+async fn end(call: &Call, request: EndSession) -> Result<SessionEnded, Error> {
+    let cancel = CancellationToken::new();
+    // Only the latest state is of interest, so nothing can pile up behind a slow client.
+    let (progress, mut news) = watch::channel(None::<EndProgress>);
+    let ending = async {
+        let told = |now: EndProgress| drop(progress.send(Some(now)));
+        let ended = call.engine.end_session(&call.who, request, &cancel, told).await;
+        drop(progress);
+        ended
+    };
+    let telling = async {
+        while call.wants_progress() && news.changed().await.is_ok() {
+            let now = *news.borrow_and_update();
+            if let Some(EndProgress { folded, total }) = now {
+                call.tell_progress(folded, total, format!("{folded} of {total} branches folded")).await;
+            }
+        }
+    };
+    let both = async { tokio::join!(ending, telling).0 };
+    tokio::pin!(both);
+    tokio::select! {
+        ended = &mut both => ended,
+        () = call.cancelled() => {
+            cancel.cancel();
+            both.await
+        }
+    }
+}

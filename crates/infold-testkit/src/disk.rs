@@ -1,0 +1,247 @@
+//! A disk that can lose power: what was synced is there, and of the rest anything may be.
+//!
+//! [`Disk`] plays a [`Trace`] up to a point. What a finished sync covers is durable; each later write
+//! may have been lost, kept, or torn between sectors, in any combination. Names behave as a journalling
+//! file system's do: changes that were not synced are kept up to some point, in their order.
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::Rng;
+use crate::trace::{Action, FileNumber, Step, Trace};
+
+#[cfg(test)]
+mod tests;
+
+/// What a disk writes whole or not at all.
+const SECTOR_BYTES: usize = 512;
+
+/// A file that SQLite makes anew after a crash, so that what is left of it does not matter.
+const SHARED_MEMORY_SUFFIX: &str = "-shm";
+
+/// The state of a disk at one moment of a trace.
+#[derive(Debug)]
+pub struct Disk<'a> {
+    steps: &'a [Step],
+    /// The first step that has not begun yet.
+    next: usize,
+    files: Vec<FileState<'a>>,
+    /// Names that are durable.
+    names: BTreeMap<String, FileNumber>,
+    /// Changes of names that are not.
+    names_pending: Vec<&'a Step>,
+    /// Syncs that have begun and not ended.
+    syncs: Vec<&'a Step>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct FileState<'a> {
+    durable: Vec<u8>,
+    pending: Vec<&'a Step>,
+}
+
+/// How a power loss treats what was not synced.
+#[derive(Debug, Clone, Copy)]
+enum Mood {
+    /// Everything is lost.
+    LoseAll,
+    /// Everything is kept.
+    KeepAll,
+    /// What was written first is kept, the rest is lost.
+    KeepFirst { count: usize },
+    /// Each write has a fate of its own.
+    Mixed,
+}
+
+impl<'a> Disk<'a> {
+    /// A disk before the program did anything.
+    pub fn new(trace: &'a Trace) -> Self {
+        Self {
+            steps: &trace.steps,
+            next: 0,
+            files: vec![FileState::default(); trace.files],
+            names: BTreeMap::new(),
+            names_pending: Vec::new(),
+            syncs: Vec::new(),
+        }
+    }
+
+    /// Goes on until just before line `cut` of the trace. Steps are given in the order in which they
+    /// ended, so one that is under way at the cut may stand behind one that has not begun: those are
+    /// looked at again the next time.
+    pub fn advance(&mut self, cut: usize) {
+        let steps = self.steps;
+        while let Some(step) = steps.get(self.next).filter(|step| step.ended < cut) {
+            self.begin(step);
+            self.finish_syncs(cut);
+            self.next += 1;
+        }
+    }
+
+    fn begin(&mut self, step: &'a Step) {
+        match &step.action {
+            Action::Write { file, .. } | Action::Truncate { file, .. } => self.files[*file].pending.push(step),
+            Action::Create { .. } | Action::Unlink { .. } | Action::Rename { .. } => self.names_pending.push(step),
+            Action::SyncFile { .. } | Action::SyncFolder => self.syncs.push(step),
+            Action::Send { .. } => {}
+        }
+    }
+
+    /// Makes durable what finished syncs cover: what had ended when they began.
+    fn finish_syncs(&mut self, cut: usize) {
+        let (done, under_way): (Vec<_>, Vec<_>) = self.syncs.drain(..).partition(|sync| sync.ended < cut);
+        self.syncs = under_way;
+        for sync in done {
+            match &sync.action {
+                Action::SyncFile { file } => self.files[*file].settle(sync.began),
+                Action::SyncFolder => settle_names(&mut self.names, &mut self.names_pending, sync.began),
+                _ => {}
+            }
+        }
+    }
+
+    /// Writes the folder into `folder` as it may look when the power fails just before line `cut`, to
+    /// which the disk must have been advanced.
+    pub fn lose_power(&self, cut: usize, rng: &mut Rng, folder: &Path) -> Result<()> {
+        let under_way: Vec<&Step> = self.steps[self.next..].iter().filter(|step| step.began < cut).collect();
+        let mut names = self.names.clone();
+        let mut changes: Vec<&Step> = self.names_pending.clone();
+        changes.extend(under_way.iter().filter(|step| changes_names(step)));
+        let kept = rng.below(changes.len() + 1);
+        changes[..kept].iter().for_each(|step| change_names(&mut names, &step.action));
+
+        for (name, file) in names.iter().filter(|(name, _)| !name.ends_with(SHARED_MEMORY_SUFFIX)) {
+            let state = &self.files[*file];
+            let mut pending = state.pending.clone();
+            pending.extend(under_way.iter().filter(|step| changes_file(step, *file)));
+            let mut content = state.durable.clone();
+            survive(&mut content, &pending, rng);
+            write_private(&folder.join(name), &content)?;
+        }
+        Ok(())
+    }
+}
+
+impl FileState<'_> {
+    /// Makes durable what had ended before line `before`.
+    fn settle(&mut self, before: usize) {
+        let durable = &mut self.durable;
+        self.pending.retain(|step| {
+            let covered = step.ended < before;
+            if covered {
+                apply(durable, &step.action, |_| true);
+            }
+            !covered
+        });
+    }
+}
+
+fn settle_names(names: &mut BTreeMap<String, FileNumber>, pending: &mut Vec<&Step>, before: usize) {
+    pending.retain(|step| {
+        let covered = step.ended < before;
+        if covered {
+            change_names(names, &step.action);
+        }
+        !covered
+    });
+}
+
+fn change_names(names: &mut BTreeMap<String, FileNumber>, action: &Action) {
+    match action {
+        Action::Create { name, file } => {
+            names.insert(name.clone(), *file);
+        }
+        Action::Unlink { name } => {
+            names.remove(name);
+        }
+        Action::Rename { from, to } => {
+            if let Some(file) = names.remove(from) {
+                names.insert(to.clone(), file);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn changes_names(step: &Step) -> bool {
+    matches!(step.action, Action::Create { .. } | Action::Unlink { .. } | Action::Rename { .. })
+}
+
+fn changes_file(step: &Step, wanted: FileNumber) -> bool {
+    match &step.action {
+        Action::Write { file, .. } | Action::Truncate { file, .. } => *file == wanted,
+        _ => false,
+    }
+}
+
+/// Applies to `content` what a power loss leaves of the pending changes.
+fn survive(content: &mut Vec<u8>, pending: &[&Step], rng: &mut Rng) {
+    let mood = match rng.below(10) {
+        0 => Mood::LoseAll,
+        1 => Mood::KeepAll,
+        2 | 3 => Mood::KeepFirst { count: rng.below(pending.len() + 1) },
+        _ => Mood::Mixed,
+    };
+    for (index, step) in pending.iter().enumerate() {
+        match mood {
+            Mood::LoseAll => {}
+            Mood::KeepAll => apply(content, &step.action, |_| true),
+            Mood::KeepFirst { count } if index < count => apply(content, &step.action, |_| true),
+            Mood::KeepFirst { .. } => {}
+            Mood::Mixed => match rng.below(3) {
+                0 => {}
+                1 => apply(content, &step.action, |_| true),
+                _ => apply(content, &step.action, |_| rng.chance(50)),
+            },
+        }
+    }
+}
+
+/// Applies a change to `content`, as far as `keep` says so for each sector.
+fn apply(content: &mut Vec<u8>, action: &Action, mut keep: impl FnMut(usize) -> bool) {
+    match action {
+        Action::Truncate { length, .. } => {
+            if keep(0) {
+                content.resize(*length, 0);
+            }
+        }
+        Action::Write { offset, bytes, .. } => {
+            let end = offset + bytes.len();
+            let mut at = *offset;
+            while at < end {
+                let sector_end = (at / SECTOR_BYTES + 1) * SECTOR_BYTES;
+                let until = sector_end.min(end);
+                if keep(at / SECTOR_BYTES) {
+                    put(content, at, &bytes[at - offset..until - offset]);
+                }
+                at = until;
+            }
+        }
+        _ => {}
+    }
+}
+
+fn put(content: &mut Vec<u8>, at: usize, bytes: &[u8]) {
+    let end = at + bytes.len();
+    if content.len() < end {
+        content.resize(end, 0);
+    }
+    content[at..end].copy_from_slice(bytes);
+}
+
+/// Writes a file that only its owner can read, as the program's own are.
+fn write_private(path: &Path, content: &[u8]) -> Result<()> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)
+        .with_context(|| format!("cannot make {}", path.display()))?;
+    file.write_all(content).with_context(|| format!("cannot write {}", path.display()))
+}

@@ -1,0 +1,125 @@
+//! The form of a trace's lines: calls that were interrupted by another thread's are put together,
+//! and their strings and numbers are read.
+
+use std::collections::HashMap;
+
+use anyhow::{Context, Result, bail};
+
+/// A call that has returned.
+#[derive(Debug)]
+pub(super) struct Call {
+    /// Its name.
+    pub(super) name: String,
+    /// Its arguments, as the trace has them.
+    pub(super) text: String,
+    /// What it returned; −1 for a failure, whatever its reason.
+    pub(super) result: i64,
+    /// The line where it began.
+    pub(super) began: usize,
+    /// The line where it returned.
+    pub(super) ended: usize,
+}
+
+/// Puts lines together to calls.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    /// Calls that have begun, by thread.
+    under_way: HashMap<String, (String, usize)>,
+}
+
+impl Lines {
+    /// Takes the next line, and returns the call that it completes, if any.
+    ///
+    /// A `close` counts from its beginning: the kernel may give its descriptor to another thread
+    /// before the line that says it has returned.
+    pub(super) fn take(&mut self, line: &str, number: usize) -> Result<Option<Call>> {
+        let Some((thread, rest)) = line.split_once(' ') else { return Ok(None) };
+        let rest = rest.trim_start();
+        if rest.starts_with("+++") || rest.starts_with("---") {
+            return Ok(None);
+        }
+        if let Some(resumed) = rest.strip_prefix("<... ") {
+            let (_, end) = resumed.split_once(" resumed>").context("a line that resumes nothing")?;
+            let Some((beginning, began)) = self.under_way.remove(thread) else { return Ok(None) };
+            return finished(&format!("{beginning}{end}"), began, number);
+        }
+        if let Some(beginning) = rest.strip_suffix(" <unfinished ...>") {
+            if beginning.starts_with("close(") {
+                return finished(&format!("{beginning}) = 0"), number, number);
+            }
+            self.under_way.insert(thread.to_owned(), (beginning.to_owned(), number));
+            return Ok(None);
+        }
+        finished(rest, number, number)
+    }
+}
+
+/// Takes a whole call apart: `name(arguments) = result`.
+fn finished(text: &str, began: usize, ended: usize) -> Result<Option<Call>> {
+    let Some((name, rest)) = text.split_once('(') else { return Ok(None) };
+    let Some((arguments, result)) = rest.rsplit_once(") ") else { return Ok(None) };
+    let result = result.trim_start_matches([' ', '=']).split(' ').next().unwrap_or_default();
+    let result = result.parse().unwrap_or(-1);
+    Ok(Some(Call { name: name.to_owned(), text: arguments.to_owned(), result, began, ended }))
+}
+
+impl Call {
+    /// The descriptor that the call is about; −1 if its first argument is none.
+    pub(super) fn descriptor(&self) -> i64 {
+        let first = self.text.split([',', ' ']).next().unwrap_or_default();
+        first.parse().unwrap_or(-1)
+    }
+
+    /// All strings of the call, one after another: what a write wrote.
+    pub(super) fn bytes(&self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        for string in self.strings() {
+            decode(string, &mut bytes)?;
+        }
+        Ok(bytes)
+    }
+
+    /// One of the call's strings, as a path.
+    pub(super) fn path(&self, index: usize) -> Result<String> {
+        let string = self.strings().nth(index).context("a path is missing")?;
+        let mut bytes = Vec::new();
+        decode(string, &mut bytes)?;
+        String::from_utf8(bytes).context("a path that is not UTF-8")
+    }
+
+    /// The number after the given count of plain arguments and strings, counted from the call's
+    /// descriptor: 1 is the argument after it.
+    pub(super) fn number_after(&self, index: usize) -> Result<usize> {
+        // Strings hold no commas, because every byte of them is written in hexadecimal.
+        let argument = self.text.split(", ").nth(index + usize::from(self.name == "pwrite64"));
+        let argument = argument.context("a number is missing")?;
+        argument.trim().parse().with_context(|| format!("{argument:?} is not a number"))
+    }
+
+    fn strings(&self) -> impl Iterator<Item = &str> {
+        self.text.split('"').skip(1).step_by(2)
+    }
+}
+
+/// Reads `\x41\x42` into bytes.
+fn decode(string: &str, bytes: &mut Vec<u8>) -> Result<()> {
+    let digits = string.as_bytes();
+    if !digits.len().is_multiple_of(4) {
+        bail!("a string that is not in hexadecimal");
+    }
+    for group in digits.chunks_exact(4) {
+        let (Some(high), Some(low)) = (nibble(group[2]), nibble(group[3])) else {
+            bail!("a string that is not in hexadecimal");
+        };
+        bytes.push(high << 4 | low);
+    }
+    Ok(())
+}
+
+fn nibble(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    }
+}
