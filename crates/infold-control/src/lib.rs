@@ -1,1 +1,56 @@
-//! x
+//! How people and programs reach a running daemon over HTTP: the JSON API, the stream of events,
+//! metrics and health.
+//!
+//! [`router`] is made from one table of routes (`table`), and so is the OpenAPI description, so that
+//! neither can name a route that the other lacks. A request passes through the door, which is not
+//! part of this crate; then the check for a principal; then one handler, which reads the request into
+//! a shape of this crate, asks the engine, and renders its answer into another.
+//!
+//! Must hold: every refusal and failure has the one shape that `error` says; no route but the
+//! public ones is answered without a principal; no stream, page or body is without a bound.
+//!
+//! Left to others: Host, Origin and who may come in are the door's; what happens to a session is the
+//! engine's to decide.
+
+mod answering;
+mod archive;
+mod branches;
+mod control;
+mod error;
+mod events;
+mod extract;
+mod health;
+mod moment;
+mod openapi;
+mod page;
+mod problem;
+mod results;
+mod route;
+mod scrub;
+mod sessions;
+mod shapes;
+mod table;
+
+use std::collections::BTreeMap;
+
+use axum::Router;
+use infold_engine::Engine;
+
+pub use control::ControlSettings;
+
+/// The routes of this surface, with their full paths; merge it into the program's router.
+///
+/// Paths that it does not know are answered with 404, so merge it only with routers that have no
+/// fallback of their own. When `settings.shutdown` is cancelled, open event streams end.
+pub fn router(engine: Engine, settings: ControlSettings) -> Router {
+    answering::router(table::routes(), engine, settings)
+}
+
+/// Every path of [`router`] with the methods it answers, for tests that must leave none out.
+pub fn routes() -> Vec<(&'static str, Vec<&'static str>)> {
+    let mut paths: BTreeMap<&'static str, Vec<&'static str>> = BTreeMap::new();
+    for route in table::routes() {
+        paths.entry(route.path).or_default().push(route.verb.as_str());
+    }
+    paths.into_iter().collect()
+}

@@ -62,12 +62,15 @@ impl Findings {
 /// The files that a call's arguments name, under the names that tools commonly use for them.
 fn files_named(arguments: &Scrubbed) -> Vec<Scrubbed> {
     const NAMES: [&str; 6] = ["path", "file_path", "file", "filename", "filePath", "notebook_path"];
-    let Ok(serde_json::Value::Object(arguments)) = serde_json::from_str(arguments.as_str()) else {
+    let text = arguments.as_str();
+    let Ok(serde_json::Value::Object(arguments)) = serde_json::from_str(text) else {
         return Vec::new();
     };
     NAMES
         .iter()
         .filter_map(|name| arguments.get(*name)?.as_str())
+        // What stands there in escapes was not scrubbed in the form it has now.
+        .filter(|file| text.contains(file))
         .map(|file| Scrubbed::composed(file.to_owned()).head_chars(FILE_CHARS_MAX))
         .collect()
 }

@@ -1,7 +1,7 @@
 //! How HTTP requests reach infold, for every surface alike.
 //!
-//! A request passes through the parts in this order: [`accept`](mod@accept) takes the connection
-//! and bounds it, `strict` reads the raw head and refuses what two parsers could read in two ways,
+//! A request passes through the parts in this order: `accept` takes the connection and bounds
+//! it, `strict` reads the raw head and refuses what two parsers could read in two ways,
 //! `guard` checks Host and Origin and finds out who is asking, and only then does the surfaces'
 //! router see it, with an [`infold_core::Principal`] in its extensions.
 //!
@@ -12,7 +12,7 @@
 //! of their own accord when infold shuts down.
 #![cfg_attr(test, allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on should stop"))]
 
-pub mod accept;
+mod accept;
 mod guard;
 mod jwt;
 pub mod peer;

@@ -9,10 +9,10 @@
 
 use std::net::SocketAddr;
 
-mod socket;
-
 #[cfg(target_os = "linux")]
 mod diag;
+#[cfg(target_os = "linux")]
+mod socket;
 #[cfg(target_os = "linux")]
 mod table;
 

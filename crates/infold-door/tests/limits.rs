@@ -45,13 +45,20 @@ async fn a_head_that_trickles_is_cut_off_all_the_same() {
     let trickle = move || {
         let mut stream = connect(address);
         stream.write_all(b"GET /who HTTP/1.1\r\n").expect("the bytes can be sent");
-        // Sending fails once the server has closed; until then each byte comes well in time.
-        while stream.write_all(b"X").is_ok() {
-            std::thread::sleep(Duration::from_millis(20));
+        // Each byte comes well in time; between two of them we listen for the answer.
+        stream.set_read_timeout(Some(Duration::from_millis(20))).expect("a timeout can be set");
+        let mut answer = [0; 12];
+        loop {
+            stream.write_all(b"X").expect("the bytes can be sent");
+            match stream.read_exact(&mut answer) {
+                Ok(()) => return answer,
+                Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
+            }
         }
     };
     let start = Instant::now();
-    spawn_blocking(trickle).await.expect("the client does not panic");
+    let answer = spawn_blocking(trickle).await.expect("the client does not panic");
+    assert_eq!(&answer, b"HTTP/1.1 408");
     assert!(start.elapsed() < Duration::from_secs(5));
     door.close().await;
 }

@@ -4,8 +4,7 @@
 
 mod common;
 
-use std::io::Write;
-use std::time::Duration;
+use std::io::{Read, Write};
 
 use common::{connect, exchange, read_one, read_to_close, settings, start, status, verdict};
 
@@ -98,12 +97,30 @@ async fn a_request_may_arrive_in_any_pieces() {
         stream.set_nodelay(true).expect("it can be set");
         for cut in 0..bytes.len() {
             stream.write_all(&bytes.as_bytes()[..cut]).expect("the bytes can be sent");
-            std::thread::sleep(Duration::from_millis(1));
+            std::thread::yield_now();
             stream.write_all(&bytes.as_bytes()[cut..]).expect("the bytes can be sent");
             assert_eq!(verdict(&read_one(&mut stream)), "200 5 bytes", "cut at {cut}");
         }
     };
     tokio::task::spawn_blocking(pieces).await.expect("the client does not panic");
+    door.close().await;
+}
+
+#[tokio::test]
+async fn a_client_that_waits_for_leave_to_send_its_body_gets_it() {
+    let door = start(settings()).await;
+    let address = door.address;
+    let client = move || {
+        let mut stream = connect(address);
+        let head = "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n";
+        stream.write_all(head.as_bytes()).expect("the bytes can be sent");
+        let mut leave = [0; b"HTTP/1.1 100 Continue\r\n\r\n".len()];
+        stream.read_exact(&mut leave).expect("leave is given");
+        assert_eq!(&leave, b"HTTP/1.1 100 Continue\r\n\r\n");
+        stream.write_all(b"hello").expect("the bytes can be sent");
+        assert_eq!(verdict(&read_one(&mut stream)), "200 5 bytes");
+    };
+    tokio::task::spawn_blocking(client).await.expect("the client does not panic");
     door.close().await;
 }
 

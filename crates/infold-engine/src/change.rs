@@ -69,7 +69,7 @@ impl Engine {
         propose: impl Fn(&Loaded) -> Result<Proposal, Error>,
         answer: impl Fn(&Session, &Decision) -> T,
     ) -> Result<T, Error> {
-        let mut _turn: Option<MutexGuard<'_, ()>> = None;
+        let mut turn: Option<MutexGuard<'_, ()>> = None;
         for _ in 0..ATTEMPTS_MAX {
             let now_ms = self.now_ms();
             let (loaded, place) = self.load_or_start(change, now_ms).await?;
@@ -103,7 +103,8 @@ impl Engine {
             };
             match self.record(append).await {
                 Ok(()) => return Ok(answer),
-                Err(StoreError::Moved) => _turn = Some(self.turn(&loaded.session).await),
+                Err(StoreError::Moved) if turn.is_none() => turn = Some(self.turn(&loaded.session).await),
+                Err(StoreError::Moved) => {}
                 Err(error) => return Err(error.into()),
             }
         }

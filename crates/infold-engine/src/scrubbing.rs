@@ -46,9 +46,9 @@ impl Scrubbing {
     /// Scrubs several texts, all or none.
     async fn scrub<const N: usize>(&self, texts: [String; N]) -> Result<[Scrubbed; N], ScrubError> {
         let scrubber = Arc::clone(self.scrubber.as_ref().ok_or(ScrubError::Missing)?);
-        let fault = self.fault;
+        let (fault, timeout_ms) = (self.fault, self.timeout_ms);
         let work = tokio::task::spawn_blocking(move || {
-            misbehave(fault);
+            misbehave(fault, timeout_ms);
             let mut scrubbed = [const { None }; N];
             for (slot, text) in scrubbed.iter_mut().zip(&texts) {
                 *slot = Some(scrubber.scrub(text)?);
@@ -63,11 +63,11 @@ impl Scrubbing {
     }
 }
 
-fn misbehave(fault: ScrubFault) {
+fn misbehave(fault: ScrubFault, timeout_ms: u64) {
     match fault {
         ScrubFault::Panic => std::panic::resume_unwind(Box::new("planted fault")),
-        // Long enough to be for ever beside any time limit, short enough to let a process end.
-        ScrubFault::Stall => std::thread::sleep(Duration::from_secs(120)),
+        // Well past the time limit, and yet a process can end.
+        ScrubFault::Stall => std::thread::sleep(Duration::from_millis(timeout_ms * 2 + 100)),
         ScrubFault::None | ScrubFault::Missing => {}
     }
 }

@@ -1,1 +1,131 @@
-//! x
+//! Operations on a real store in a temporary folder, with a clock that the test sets.
+
+mod faults;
+mod folding;
+mod races;
+mod results;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use infold_core::{Allocation, ContextBound, Counter, Family, Field, Limits, Outcome, Principal};
+use infold_store::{Store, StoreSettings, Synchronous};
+use tempfile::TempDir;
+
+use super::*;
+
+const START_MS: u64 = 1_800_000_000_000;
+
+/// An engine in a folder of its own.
+struct Bench {
+    engine: Engine,
+    now_ms: Arc<AtomicU64>,
+    folder: TempDir,
+    who: Principal,
+}
+
+fn settings() -> EngineSettings {
+    let limits = Limits {
+        budget_default_tokens: 8192,
+        budget_max_tokens: 32_768,
+        timeout_default_s: 300,
+        timeout_max_s: 600,
+        depth_max: 3,
+        open_per_session_max: 10,
+        open_per_instance_max: 100,
+        openings_per_minute_max: 5,
+        allocation: Allocation::Independent,
+        session_budget_tokens: None,
+        context_limit_tokens: 32_768,
+        context_bound: ContextBound::Soft,
+        session_end_ms: 30_000,
+    };
+    EngineSettings {
+        limits,
+        counter: Counter::new(Family::Claude),
+        scrub: ScrubSettings { timeout_ms: 2_000, bytes_max: 1 << 20, fault: ScrubFault::None },
+        offload_bytes: 4096,
+        timers: TimerSettings { live_ms: 24 * 3_600_000, retention_ms: 90 * 24 * 3_600_000 },
+    }
+}
+
+impl Bench {
+    fn new(settings: EngineSettings) -> Self {
+        let folder = TempDir::new().unwrap();
+        let now_ms = Arc::new(AtomicU64::new(START_MS));
+        let engine = Self::engine_in(&folder, settings, &now_ms);
+        Self { engine, now_ms, folder, who: Principal::local() }
+    }
+
+    fn engine_in(folder: &TempDir, settings: EngineSettings, now_ms: &Arc<AtomicU64>) -> Engine {
+        let store = StoreSettings {
+            // What is tested here is not the disk.
+            synchronous: Synchronous::Normal,
+            busy_timeout_ms: 5_000,
+            readers_max: 2,
+            checkpoint_pages: 1000,
+        };
+        let store = Store::open(&folder.path().join("infold.db"), &store).unwrap();
+        Engine::new(store, settings, Clock::Set(Arc::clone(now_ms)))
+    }
+
+    /// A second process on the same database.
+    fn another(&self, settings: EngineSettings) -> Engine {
+        Self::engine_in(&self.folder, settings, &self.now_ms)
+    }
+
+    fn pass(&self, ms: u64) {
+        self.now_ms.fetch_add(ms, Ordering::SeqCst);
+    }
+
+    async fn open(&self, session: &str) -> Result<Opened, Error> {
+        self.engine.open_branch(&self.who, open(session)).await
+    }
+
+    async fn view(&self, branch: &str) -> BranchView {
+        let branch = BranchRef::Id { branch: branch.to_owned(), session: None };
+        self.engine.branch(&self.who, &branch).await.unwrap().unwrap()
+    }
+
+    async fn session(&self, session: &str) -> SessionView {
+        self.engine.session_with_branches(&self.who, &SessionRef::by_id(session).unwrap()).await.unwrap()
+    }
+}
+
+fn open(session: &str) -> OpenBranch {
+    OpenBranch {
+        session: SessionRef::by_id(session).unwrap(),
+        parent: None,
+        description: "find the parser".to_owned(),
+        description_field: Field::BRANCH_DESCRIPTION,
+        prompt: None,
+        budget_tokens: None,
+        timeout_s: None,
+        idempotency_key: None,
+    }
+}
+
+fn fold(branch: &str, message: &str) -> FoldBranch {
+    FoldBranch {
+        branch: BranchRef::Id { branch: branch.to_owned(), session: None },
+        message: message.to_owned(),
+        outcome: Outcome::Completed,
+        idempotency_key: None,
+    }
+}
+
+fn result(session: &str, content: &str) -> RecordResult {
+    RecordResult {
+        session: SessionRef::by_id(session).unwrap(),
+        thread: None,
+        tool_name: "shell_exec".to_owned(),
+        call_id: None,
+        arguments: r#"{"command":"make"}"#.to_owned(),
+        content: content.to_owned(),
+        idempotency_key: None,
+    }
+}
+
+fn code<T: std::fmt::Debug>(outcome: Result<T, Error>) -> &'static str {
+    outcome.unwrap_err().code()
+}

@@ -42,6 +42,24 @@ impl Arguments {
         }
     }
 
+    /// An id that we gave out and that must be there. Whether it exists is for others to say; here it
+    /// only has to be as short as ids are.
+    pub(crate) fn id(&mut self, field: &'static str) -> Result<String, Refusal> {
+        self.optional_id(field)?.ok_or_else(|| invalid(field, "is required: pass a string"))
+    }
+
+    /// An id that we gave out and that may be there.
+    pub(crate) fn optional_id(&mut self, field: &'static str) -> Result<Option<String>, Refusal> {
+        let id = self.optional_text(field)?;
+        match id.as_ref().map(|id| id.chars().count()) {
+            Some(0) => Err(invalid(field, "must not be empty: pass it as it was given to you, or leave it out")),
+            Some(chars) if chars > ID_CHARS_MAX => {
+                Err(invalid(field, &format!("has {chars} characters, which no id has: pass it as it was given to you")))
+            }
+            Some(_) | None => Ok(id),
+        }
+    }
+
     /// A whole number that may be there. One that is too large for us is as large as can be: every
     /// number we take is capped anyway.
     pub(crate) fn optional_number(&mut self, field: &'static str, least: u64) -> Result<Option<u64>, Refusal> {
@@ -80,6 +98,8 @@ impl Arguments {
     }
 }
 
+/// Most characters that an id of ours may have; all of them are shorter.
+const ID_CHARS_MAX: usize = 128;
 /// Most characters of an unknown argument's name that are repeated to the caller.
 const UNKNOWN_CHARS_MAX: usize = 64;
 

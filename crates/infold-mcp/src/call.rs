@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, OnceLock};
 
-use infold_core::{Principal, Refusal};
+use infold_core::{ContextState, Principal, Refusal};
 use infold_engine::{CallKind, Engine, Error, Observation, Observed, SessionRef};
 use rmcp::RoleServer;
 use rmcp::model::{JsonObject, ProgressNotificationParam};
 use rmcp::service::RequestContext;
 use serde_json::Value;
 
+use crate::answer;
 use crate::arguments::Arguments;
 use crate::http::HttpCall;
 
@@ -55,7 +56,7 @@ impl Call {
             who,
             thread: text(BRANCH_ID)?,
             tool,
-            arguments: arguments.map(|arguments| Value::Object(arguments.clone()).to_string()).unwrap_or_default(),
+            arguments: arguments.and_then(|arguments| serde_json::to_string(arguments).ok()).unwrap_or_default(),
             call_id,
             idempotency_key: text(IDEMPOTENCY_KEY)?,
             session: OnceLock::new(),
@@ -132,8 +133,10 @@ impl Call {
         }
     }
 
-    /// The HTTP side of the call, if it came that way.
-    pub(crate) fn http(&self) -> Option<&HttpCall> {
-        self.http.as_deref()
+    /// Puts the context's figures where the response header is made, if the call came over HTTP.
+    pub(crate) fn show_context(&self, state: &ContextState) {
+        if let (Some(http), Some(header)) = (&self.http, answer::header(state)) {
+            http.show_context(header);
+        }
     }
 }

@@ -13,11 +13,12 @@ mod message;
 mod running;
 mod sessions;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::middleware::map_response;
 use axum::response::Response;
 use axum::routing::{any, get};
 use bytes::Bytes;
@@ -40,14 +41,29 @@ pub const ROUTES: &[(&str, &[&str])] =
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const CONTEXT_STATE: HeaderName = HeaderName::from_static("x-context-state");
+/// What a response says of the context when no session is known.
+const NO_CONTEXT: HeaderValue = HeaderValue::from_static(
+    r#"{"session_id":null,"active_branch_id":null,"branch_depth":0,"total_tokens":0,"folded_tokens":0,"context_usage":0.0}"#,
+);
 
 /// What the HTTP side and a tool's handler share about one call.
 #[derive(Debug, Default)]
 pub(crate) struct HttpCall {
     /// The response header `X-Context-State`, once the handler knows it.
-    pub(crate) context_state: OnceLock<HeaderValue>,
+    context_state: Mutex<Option<HeaderValue>>,
     /// Cancelled when the client takes the call back in a separate request.
     pub(crate) cancelled: CancellationToken,
+}
+
+impl HttpCall {
+    /// Says what the response header is to be, unless the response has begun.
+    pub(crate) fn show_context(&self, state: HeaderValue) {
+        *self.context_state.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
+    }
+
+    fn shown_context(&self) -> Option<HeaderValue> {
+        self.context_state.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 #[derive(Clone)]
@@ -85,7 +101,14 @@ pub fn http_router(server: Server, shutdown: CancellationToken) -> Router {
     Router::new()
         .route("/mcp", any(entry))
         .route("/mcp/tools/list", get(list))
+        .layer(map_response(with_context_state))
         .with_state(Surface { server, stateless, sessions, running: Running::default() })
+}
+
+/// Every response says how the context stands, also where that is nothing.
+async fn with_context_state(mut response: Response) -> Response {
+    response.headers_mut().entry(CONTEXT_STATE).or_insert(NO_CONTEXT);
+    response
 }
 
 async fn entry(State(surface): State<Surface>, request: Request) -> Response {
@@ -140,8 +163,8 @@ impl Surface {
 
         let request = http::Request::from_parts(parts, Full::new(body));
         let mut response = self.forward(request, &envelope, client.as_deref()).await;
-        if let Some(state) = call.context_state.get() {
-            response.headers_mut().insert(CONTEXT_STATE, state.clone());
+        if let Some(state) = call.shown_context() {
+            response.headers_mut().insert(CONTEXT_STATE, state);
         }
         response
     }

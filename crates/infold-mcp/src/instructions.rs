@@ -1,12 +1,13 @@
 //! What the server tells a model about itself when a client connects.
 //!
-//! It is paid for in every request of every session, so it stays under [`TOKENS_MAX`]; a test counts.
+//! It is paid for in every request of every session, so it stays under 300 tokens; a test counts.
 
 /// Most tokens the instructions may have, counted as o200k.
-pub const TOKENS_MAX: usize = 300;
+#[cfg(test)]
+const TOKENS_MAX: usize = 300;
 
 /// When and how to branch, and what a good returned message contains.
-pub const TEXT: &str = "\
+pub(crate) const TEXT: &str = "\
 infold keeps your context small: do noisy sub-tasks in a branch and bring back only what they found.
 
 When to branch: searching or reading several files, logs or web pages; running builds and tests; \

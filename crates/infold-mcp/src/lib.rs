@@ -3,12 +3,15 @@
 //! This is the only crate that names a type of the protocol library. It reads arguments, asks the
 //! engine, and renders answers; it decides nothing about branches and stores nothing.
 
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
 mod answer;
 mod arguments;
 mod call;
 mod fixtures;
 mod http;
 mod instructions;
+mod metrics;
 mod refused;
 mod server;
 mod settings;

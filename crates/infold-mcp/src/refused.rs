@@ -3,7 +3,7 @@
 //! This is the one place where the engine's errors become the protocol's.
 
 use infold_core::{ContextState, Refusal, Status};
-use infold_engine::{Error, Failure, Notice};
+use infold_engine::{Error, Failure, Notice, Observed};
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
 use serde_json::{Value, json};
 
@@ -16,26 +16,28 @@ const INVALID_BRANCH_STATE: ErrorCode = ErrorCode(-32003);
 
 /// A call that was refused or failed.
 #[derive(Debug)]
-pub(crate) struct Refused {
+pub(crate) struct Refused(Box<Details>);
+
+#[derive(Debug)]
+struct Details {
     code: &'static str,
     status: u16,
     message: String,
     data: Value,
     rpc: ErrorCode,
-    /// The context of the session that the call named, where it is known.
-    pub(crate) state: Option<ContextState>,
+    state: Option<ContextState>,
 }
 
 impl From<Error> for Refused {
     fn from(error: Error) -> Self {
-        Self {
+        Self(Box::new(Details {
             code: error.code(),
             status: error.http_status(),
             message: error.to_string(),
             data: error.data(),
             rpc: rpc_code(&error),
             state: None,
-        }
+        }))
     }
 }
 
@@ -48,8 +50,12 @@ impl From<Refusal> for Refused {
 impl Refused {
     /// An answer that did not fit its branch's budget. The branch has folded instead, and what its
     /// parent gets is told here.
-    pub(crate) fn withheld(notice: &Notice, state: ContextState) -> Self {
-        Self {
+    pub(crate) fn withheld(notice: &Notice, observed: Observed) -> Self {
+        let mut data = answer::notice(notice);
+        if !observed.notices.is_empty() {
+            data["notices"] = observed.notices.iter().map(answer::notice).collect();
+        }
+        Self(Box::new(Details {
             code: "branch_folded",
             status: 409,
             message: format!(
@@ -57,32 +63,43 @@ impl Refused {
                  Go on in {} with its result",
                 notice.branch_id, notice.parent
             ),
-            data: answer::notice(notice),
+            data,
             rpc: INVALID_BRANCH_STATE,
-            state: Some(state),
-        }
+            state: Some(observed.state),
+        }))
+    }
+
+    /// The context of the session that the call named, where it is known.
+    pub(crate) fn state(&self) -> Option<&ContextState> {
+        self.0.state.as_ref()
+    }
+
+    /// Adds the context of the session that the call named.
+    pub(crate) fn in_context(&mut self, state: ContextState) {
+        self.0.state = Some(state);
     }
 
     /// Whether it is ours to put right, and should be looked at.
     pub(crate) fn is_failure(&self) -> bool {
-        self.rpc == ErrorCode::INTERNAL_ERROR
+        self.0.rpc == ErrorCode::INTERNAL_ERROR
     }
 
     /// A word that programs can match on.
     pub(crate) fn code(&self) -> &'static str {
-        self.code
+        self.0.code
     }
 
     /// In the words of the `context_*` document, where a completed branch is called folded and the
     /// session is told beside the branch.
     pub(crate) fn in_context_words(mut self) -> Self {
-        let Value::Object(data) = &mut self.data else {
+        let details = &mut *self.0;
+        let Value::Object(data) = &mut details.data else {
             return self;
         };
         if data.get("current_status").and_then(Value::as_str) == Some(Status::Completed.as_str()) {
             data.insert("current_status".to_owned(), json!("folded"));
         }
-        if let Some(state) = &self.state
+        if let Some(state) = &details.state
             && !data.contains_key("session_id")
         {
             data.insert("session_id".to_owned(), json!(state.session_id));
@@ -93,19 +110,19 @@ impl Refused {
     /// As a tool result, so that the model reads it. There is no structured content, because that
     /// would have to have the form of a success.
     pub(crate) fn into_result(self) -> CallToolResult {
-        let body = json!({ "code": self.code, "status": self.status, "message": self.message, "data": self.data });
-        CallToolResult::error(vec![ContentBlock::text(body.to_string())])
-            .with_meta(self.state.as_ref().map(answer::meta))
+        let Details { code, status, message, data, state, .. } = *self.0;
+        let body = json!({ "code": code, "status": status, "message": message, "data": data });
+        CallToolResult::error(vec![ContentBlock::text(body.to_string())]).with_meta(state.as_ref().map(answer::meta))
     }
 
     /// As a JSON-RPC error, with the codes of the `context_*` document.
     pub(crate) fn into_rpc_error(self) -> ErrorData {
-        let mut data = self.data;
+        let Details { code, status, message, mut data, rpc, .. } = *self.0;
         if let Value::Object(data) = &mut data {
-            data.insert("code".to_owned(), json!(self.code));
-            data.insert("status".to_owned(), json!(self.status));
+            data.insert("code".to_owned(), json!(code));
+            data.insert("status".to_owned(), json!(status));
         }
-        ErrorData::new(self.rpc, self.message, Some(data))
+        ErrorData::new(rpc, message, Some(data))
     }
 }
 

@@ -2,36 +2,26 @@
 //!
 //! One server serves every request of every client; nothing in it belongs to a connection.
 
-// Logging is deprecated in the newer protocol revision; the fixtures serve it for the older ones.
-#![allow(deprecated)]
+mod handler;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use infold_core::Principal;
 use infold_engine::Engine;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
-    DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
-    ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams,
-    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
-};
-use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
-use rmcp::{ErrorData, RoleServer, ServerHandler};
+use rmcp::model::{CallToolResponse, ErrorCode, JsonObject, ServerCapabilities, Tool};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
 
-use crate::answer::{self, Answer};
+use crate::answer::Answer;
 use crate::call::Call;
 use crate::fixtures::FixtureSet;
-use crate::instructions;
+use crate::metrics::Metrics;
 use crate::refused::Refused;
 use crate::settings::{ErrorStyle, Fixtures, Settings};
 use crate::tools::OurTool;
-
-/// How long a client may keep what does not change while the server runs.
-const LIST_TTL_MS: u64 = 3_600_000;
 
 /// The MCP server. Cheap to clone.
 #[derive(Clone)]
@@ -47,14 +37,16 @@ struct Shared {
     listed: Vec<Tool>,
     all: HashMap<Cow<'static, str>, Tool>,
     fixtures: Option<FixtureSet>,
+    metrics: Metrics,
 }
 
 impl Server {
     /// A server on `engine` that takes the principal from each HTTP request.
     pub fn new(engine: Engine, settings: Settings) -> Self {
-        let mut all: Vec<Tool> = OurTool::ALL.into_iter().map(OurTool::definition).collect();
+        let defined = |tool: OurTool| tool.definition(engine.limits());
+        let mut all: Vec<Tool> = OurTool::ALL.into_iter().map(defined).collect();
         let shown = OurTool::ALL.into_iter().filter(|tool| tool.is_listed(&settings.families));
-        let mut listed: Vec<Tool> = shown.map(OurTool::definition).collect();
+        let mut listed: Vec<Tool> = shown.map(defined).collect();
         let fixtures = match settings.fixtures {
             Fixtures::Off => None,
             Fixtures::On => {
@@ -64,7 +56,7 @@ impl Server {
             }
         };
         let all = all.into_iter().map(|tool| (tool.name.clone(), tool)).collect();
-        Self { shared: Arc::new(Shared { engine, settings, listed, all, fixtures }), caller: None }
+        Self { shared: Arc::new(Shared { engine, settings, listed, all, fixtures, metrics: Metrics::new() }), caller: None }
     }
 
     /// The same server, for one caller who is known beforehand.
@@ -95,12 +87,14 @@ impl Server {
 
 impl Server {
     /// Calls one of infold's own tools: who asks, what they get, and the context's figures beside it.
+    #[tracing::instrument(name = "tools/call", skip_all, fields(tool = tool.name()))]
     async fn call_ours(
         &self,
         tool: OurTool,
         arguments: Option<JsonObject>,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let began = Instant::now();
         let who = self.principal(&context)?;
         let Some(definition) = self.shared.all.get(tool.name()) else {
             return Err(not_served(tool.name()));
@@ -112,6 +106,8 @@ impl Server {
             }
             Err(refusal) => Err(refusal.into()),
         };
+        let word = outcome.as_ref().map_or_else(Refused::code, |_| "ok");
+        self.shared.metrics.called(tool.name(), word, began.elapsed());
         match (outcome, self.shared.settings.errors) {
             (Ok(answer), _) => Ok(answer.into_result().into()),
             (Err(refused), ErrorStyle::Jsonrpc) if tool.speaks_context() => Err(refused.into_rpc_error()),
@@ -128,10 +124,11 @@ impl Server {
         call: &Call,
     ) -> Result<Answer, Refused> {
         if let Err(refused) = &mut outcome
-            && refused.state.is_none()
+            && refused.state().is_none()
             && let Some(session) = call.session()
+            && let Ok(view) = call.engine.session(&call.who, session).await
         {
-            refused.state = call.engine.session(&call.who, session).await.ok().map(|view| view.state);
+            refused.in_context(view.state);
         }
         if let Err(refused) = &outcome
             && refused.is_failure()
@@ -140,11 +137,10 @@ impl Server {
         }
         let state = match &outcome {
             Ok(answer) => answer.state.as_ref(),
-            Err(refused) => refused.state.as_ref(),
+            Err(refused) => refused.state(),
         };
-        if let (Some(http), Some(header)) = (call.http(), state.and_then(answer::header)) {
-            // Each call has one answer, so the slot is empty.
-            let _ = http.context_state.set(header);
+        if let Some(state) = state {
+            call.show_context(state);
         }
         if tool.speaks_context() { outcome.map_err(Refused::in_context_words) } else { outcome }
     }
@@ -162,155 +158,4 @@ impl Server {
 
 fn not_served(method: impl Into<Cow<'static, str>>) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
-}
-
-impl ServerHandler for Server {
-    fn get_info(&self) -> ServerConfig {
-        let about = Implementation::new("infold", env!("CARGO_PKG_VERSION"))
-            .with_title("infold")
-            .with_description("Keeps an agent's context small: branches that fold into one message");
-        ServerConfig::new(self.capabilities())
-            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
-            .with_server_info(about)
-            .with_instructions(instructions::TEXT)
-    }
-
-    async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        let versions = self.supported_protocol_versions().into_owned();
-        Ok(DiscoverResult::from_server_info(versions, self.get_info()).with_ttl_ms(LIST_TTL_MS))
-    }
-
-    async fn list_tools(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.listed_tools().to_vec()).with_ttl_ms(LIST_TTL_MS))
-    }
-
-    fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.shared.all.get(name).cloned()
-    }
-
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        match (OurTool::named(&request.name), &self.shared.fixtures) {
-            (Some(tool), _) => self.call_ours(tool, request.arguments, context).await,
-            (None, Some(fixtures)) => fixtures.call(request, &context).await,
-            (None, None) => {
-                let text = format!("There is no tool {:?}: tools/list names them", request.name);
-                Err(ErrorData::invalid_params(text, None))
-            }
-        }
-    }
-
-    async fn on_initialized(&self, _context: NotificationContext<RoleServer>) {}
-
-    /// What the library could not read as one of the methods it knows.
-    async fn on_custom_request(
-        &self,
-        request: CustomRequest,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<CustomResult, ErrorData> {
-        if request.method == "tools/call" {
-            let text = "tools/call takes name, a string, and arguments, an object";
-            return Err(ErrorData::invalid_params(text, None));
-        }
-        Err(not_served(request.method))
-    }
-
-    // What follows is served by the fixtures alone.
-
-    async fn list_prompts(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
-        self.fixtures("prompts/list")?;
-        Ok(ListPromptsResult::with_all_items(FixtureSet::prompts()))
-    }
-
-    async fn get_prompt(
-        &self,
-        request: GetPromptRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<GetPromptResponse, ErrorData> {
-        self.fixtures("prompts/get")?;
-        FixtureSet::prompt(request)
-    }
-
-    async fn list_resources(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
-        self.fixtures("resources/list")?;
-        Ok(ListResourcesResult::with_all_items(FixtureSet::resources()))
-    }
-
-    async fn list_resource_templates(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        self.fixtures("resources/templates/list")?;
-        Ok(ListResourceTemplatesResult::with_all_items(FixtureSet::resource_templates()))
-    }
-
-    async fn read_resource(
-        &self,
-        request: ReadResourceRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ReadResourceResponse, ErrorData> {
-        self.fixtures("resources/read")?;
-        Ok(FixtureSet::read_resource(&request.uri)?.into())
-    }
-
-    async fn complete(
-        &self,
-        request: CompleteRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
-        self.fixtures("completion/complete")?;
-        FixtureSet::complete(&request.argument.value)
-    }
-
-    async fn set_level(
-        &self,
-        _request: SetLevelRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        self.fixtures("logging/setLevel")?;
-        Ok(())
-    }
-
-    async fn subscribe(
-        &self,
-        _request: SubscribeRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        self.fixtures("resources/subscribe")?;
-        Ok(())
-    }
-
-    async fn unsubscribe(
-        &self,
-        _request: UnsubscribeRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        self.fixtures("resources/unsubscribe")?;
-        Ok(())
-    }
-
-    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        self.shared.fixtures.as_ref().map(|_| FixtureSet::accepts(requested))
-    }
-
-    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        self.fixtures("subscriptions/listen")?.listen(context).await;
-        Ok(())
-    }
 }

@@ -54,3 +54,6 @@ where
         Ok(_) => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,7 @@ mod reading;
 mod schema;
 mod session_end;
 
+use infold_core::Limits;
 use rmcp::model::{JsonObject, Tool};
 
 use crate::answer::Answer;
@@ -92,10 +93,10 @@ impl OurTool {
         self.name().starts_with("context_")
     }
 
-    /// What the tool says of itself.
-    pub(crate) fn definition(self) -> Tool {
+    /// What the tool says of itself, under the bounds in force.
+    pub(crate) fn definition(self, limits: &Limits) -> Tool {
         match self {
-            Self::BranchCreate => branch_create::definition(),
+            Self::BranchCreate => branch_create::definition(limits),
             Self::BranchReturn => branch_return::definition(),
             Self::BranchStatus => branch_status::definition(),
             Self::ContextBranch => context_branch::definition(),

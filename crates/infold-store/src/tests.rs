@@ -121,8 +121,18 @@ async fn a_refused_append_does_not_spoil_the_others_in_its_group() {
     let good = (1..=20).map(|number| append_of(&fresh(&format!("s{number}")), &open_command(number), 10));
     let mut stale = append_of(&fresh("t"), &open_command(99), 10);
     stale.decided_on = 7;
-    let mut waiting: Vec<_> = good.map(|append| tokio::spawn({ let store = store.clone(); async move { store.append(append).await } })).collect();
-    waiting.push(tokio::spawn({ let store = store.clone(); async move { store.append(stale).await } }));
+    let mut waiting: Vec<_> = good
+        .map(|append| {
+            tokio::spawn({
+                let store = store.clone();
+                async move { store.append(append).await }
+            })
+        })
+        .collect();
+    waiting.push(tokio::spawn({
+        let store = store.clone();
+        async move { store.append(stale).await }
+    }));
     let mut outcomes = Vec::new();
     for task in waiting {
         outcomes.push(task.await.unwrap());

@@ -27,16 +27,15 @@ const SHARED_MEMORY_SUFFIX: &str = "-shm";
 /// The state of a disk at one moment of a trace.
 #[derive(Debug)]
 pub struct Disk<'a> {
+    /// All steps, in the order in which they ended.
     steps: &'a [Step],
-    /// The first step that has not begun yet.
+    /// The first step that has not ended yet.
     next: usize,
     files: Vec<FileState<'a>>,
     /// Names that are durable.
     names: BTreeMap<String, FileNumber>,
     /// Changes of names that are not.
     names_pending: Vec<&'a Step>,
-    /// Syncs that have begun and not ended.
-    syncs: Vec<&'a Step>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -67,41 +66,26 @@ impl<'a> Disk<'a> {
             files: vec![FileState::default(); trace.files],
             names: BTreeMap::new(),
             names_pending: Vec::new(),
-            syncs: Vec::new(),
         }
     }
 
-    /// Goes on until just before line `cut` of the trace. Steps are given in the order in which they
-    /// ended, so one that is under way at the cut may stand behind one that has not begun: those are
-    /// looked at again the next time.
+    /// Goes on until just before line `cut` of the trace.
     pub fn advance(&mut self, cut: usize) {
         let steps = self.steps;
         while let Some(step) = steps.get(self.next).filter(|step| step.ended < cut) {
-            self.begin(step);
-            self.finish_syncs(cut);
+            self.take(step);
             self.next += 1;
         }
     }
 
-    fn begin(&mut self, step: &'a Step) {
+    /// Takes a step that has ended. A sync makes durable what had ended when it began.
+    fn take(&mut self, step: &'a Step) {
         match &step.action {
             Action::Write { file, .. } | Action::Truncate { file, .. } => self.files[*file].pending.push(step),
             Action::Create { .. } | Action::Unlink { .. } | Action::Rename { .. } => self.names_pending.push(step),
-            Action::SyncFile { .. } | Action::SyncFolder => self.syncs.push(step),
+            Action::SyncFile { file } => self.files[*file].settle(step.began),
+            Action::SyncFolder => settle_names(&mut self.names, &mut self.names_pending, step.began),
             Action::Send { .. } => {}
-        }
-    }
-
-    /// Makes durable what finished syncs cover: what had ended when they began.
-    fn finish_syncs(&mut self, cut: usize) {
-        let (done, under_way): (Vec<_>, Vec<_>) = self.syncs.drain(..).partition(|sync| sync.ended < cut);
-        self.syncs = under_way;
-        for sync in done {
-            match &sync.action {
-                Action::SyncFile { file } => self.files[*file].settle(sync.began),
-                Action::SyncFolder => settle_names(&mut self.names, &mut self.names_pending, sync.began),
-                _ => {}
-            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! What tests and chores need to drive the real program: a daemon in a folder of its own, small MCP
-//! clients of both eras over HTTP and stdio, and random numbers that can be repeated.
+//! clients of both eras over HTTP and stdio, random numbers that can be repeated, and a disk that
+//! can lose power.
 //!
 //! The clients here are deliberately thin: they send what a test says and show what came back,
 //! header, `_meta` and all, where a full SDK would hide it. Nothing in the program may depend on
@@ -7,17 +8,21 @@
 
 mod answer;
 mod daemon;
+mod disk;
 mod era;
 mod mcp_http;
 mod mcp_stdio;
 mod seed;
 mod sse;
 mod temp;
+mod trace;
 
 pub use answer::{CallAnswer, CallError, JsonRpcError};
 pub use daemon::{Daemon, DaemonSetup};
+pub use disk::Disk;
 pub use era::Era;
 pub use mcp_http::McpHttp;
 pub use mcp_stdio::McpStdio;
 pub use seed::{Rng, Seed};
 pub use temp::TempFolder;
+pub use trace::{Action, FileNumber, Step, Trace};

@@ -70,7 +70,7 @@ pub enum Action {
     },
     /// Made the folder's names durable.
     SyncFolder,
-    /// Gave a new file a name.
+    /// Gave a file a name, which makes it if it is new.
     Create {
         /// The name.
         name: String,
@@ -110,7 +110,8 @@ pub struct Trace {
 impl Trace {
     /// The beginning of a command line that runs a program and traces it into `output`.
     pub fn command(output: &Path) -> Vec<OsString> {
-        let flags = ["strace", "--follow-forks", "--seccomp-bpf", "--quiet=all", "--strings-in-hex=all", "--signal=none"];
+        let flags =
+            ["strace", "--follow-forks", "--seccomp-bpf", "--quiet=all", "--strings-in-hex=all", "--signal=none"];
         let mut command: Vec<OsString> = flags.map(Into::into).to_vec();
         command.push(format!("--string-limit={STRING_BYTES_MAX}").into());
         command.push(format!("--trace={CALLS}").into());
@@ -127,7 +128,7 @@ impl Trace {
         for line in trace.lines() {
             let line = line.context("cannot read the trace")?;
             count += 1;
-            for call in lines.take(&line, count)? {
+            if let Some(call) = lines.take(&line, count)? {
                 reader.take(&call).with_context(|| format!("in line {count} of the trace ({})", call.name))?;
             }
         }
@@ -163,7 +164,7 @@ impl Reader {
             "sendto" | "sendmsg" => self.push(call, Action::Send { bytes: call.bytes()? }),
             "ftruncate" => {
                 if let Some(Handle::File { file, .. }) = self.handle(call) {
-                    let length = call.number_after(1)?;
+                    let length = call.number(1)?;
                     self.push(call, Action::Truncate { file, length });
                 }
             }
@@ -174,7 +175,8 @@ impl Reader {
             },
             "unlink" | "unlinkat" => self.unlink(call)?,
             "rename" | "renameat" | "renameat2" => self.rename(call)?,
-            "mkdir" | "mkdirat" | "link" | "linkat" | "truncate" => self.refuse_inside(call)?,
+            "link" | "linkat" => self.link(call)?,
+            "mkdir" | "mkdirat" | "truncate" => self.refuse_inside(call)?,
             // Advice and reservations that do not change what a file says; anything else would.
             "sync_file_range" => {}
             other if self.handle(call).is_some() => bail!("{other} on a file of the folder is not understood"),
@@ -201,6 +203,7 @@ impl Reader {
         let known = self.names.get(&name).copied();
         let file = match known {
             Some(file) => file,
+            None if !call.text.contains("O_CREAT") => bail!("{name} was there before it was made"),
             None => {
                 let file = self.files;
                 self.files += 1;
@@ -219,12 +222,12 @@ impl Reader {
         Ok(())
     }
 
-    /// A write to a file of the folder, or to anything else that is not a standard stream: those
-    /// carry logs, which are nobody's answer.
+    /// A write to a file of the folder, or to somebody outside. The standard streams carry logs, which
+    /// are nobody's answer, and a write at a position goes to a file elsewhere.
     fn write(&mut self, call: &Call) -> Result<()> {
         let written = usize::try_from(call.result)?;
         let Some(Handle::File { file, position }) = self.handle(call) else {
-            if call.descriptor() > 2 {
+            if call.descriptor() > 2 && call.name != "pwrite64" {
                 self.push(call, Action::Send { bytes: call.bytes()? });
             }
             return Ok(());
@@ -232,7 +235,7 @@ impl Reader {
         let mut bytes = call.bytes()?;
         bytes.truncate(written);
         let offset = match call.name.as_str() {
-            "pwrite64" => call.number_after(2)?,
+            "pwrite64" => call.number(3)?,
             _ => position,
         };
         if call.name != "pwrite64" {
@@ -247,6 +250,16 @@ impl Reader {
             self.names.remove(&name);
             self.push(call, Action::Unlink { name });
         }
+        Ok(())
+    }
+
+    fn link(&mut self, call: &Call) -> Result<()> {
+        let from = self.name_inside(&call.path(0)?)?;
+        let to = self.name_inside(&call.path(1)?)?;
+        let (Some(from), Some(name)) = (from, to) else { return Ok(()) };
+        let file = *self.names.get(&from).context("a file was linked before it was made")?;
+        self.names.insert(name.clone(), file);
+        self.push(call, Action::Create { name, file });
         Ok(())
     }
 

@@ -10,11 +10,12 @@ pub mod sessions;
 mod settings;
 pub mod show;
 
-use crate::cli::{Command, Globals};
+use crate::cli::{Cli, Command, Globals};
 use crate::data_folder::{self, DataFolder};
+use crate::failure;
 use crate::output::Output;
-use crate::settings::{InForce, Surroundings};
-use crate::telemetry::{self, Logging};
+use crate::settings::{FlagValues, InForce, ScrubFault, Surroundings, gather, resolve};
+use crate::telemetry::Logging;
 
 /// What a command is given.
 pub struct Invocation {
@@ -29,37 +30,52 @@ pub struct Invocation {
 }
 
 impl Invocation {
+    fn new(flags: FlagValues, globals: Globals, surroundings: Surroundings, output: Output) -> anyhow::Result<Self> {
+        let in_force = resolve(gather(&surroundings, flags)?)?;
+        let warnings = in_force.warnings.iter().filter(|_| !globals.quiet);
+        warnings.for_each(|warning| failure::tell("warning", warning));
+        Ok(Self { in_force, output, globals, surroundings })
+    }
+
     fn logging(&self) -> Logging {
         Logging::new(&self.in_force.settings.telemetry, &self.globals, &self.surroundings)
+    }
+
+    /// Switches meant for infold's own tests must not go unnoticed elsewhere.
+    fn warn_of_testing(&self) {
+        let testing = &self.in_force.settings.testing;
+        if testing.fixtures || testing.scrub_fault != ScrubFault::None {
+            tracing::warn!("[testing] is switched on: for infold's own tests only");
+        }
     }
 
     fn data_folder(&self) -> anyhow::Result<DataFolder> {
         DataFolder::create(data_folder::location(&self.in_force)?)
     }
 
-    /// The data folder, unless nothing has ever been stored.
-    fn existing_data_folder(&self) -> anyhow::Result<Option<DataFolder>> {
-        DataFolder::existing(data_folder::location(&self.in_force)?)
+    /// The data folder with a database in it, unless nothing has ever been stored.
+    fn data_folder_in_use(&self) -> anyhow::Result<Option<DataFolder>> {
+        let folder = DataFolder::existing(data_folder::location(&self.in_force)?)?;
+        Ok(folder.filter(|folder| folder.database().exists()))
     }
 }
 
-/// Carries out a command.
-pub fn run(command: Command, invocation: Invocation) -> anyhow::Result<()> {
-    match command {
-        Command::Serve(_) => serve::run(&invocation),
-        Command::Mcp => mcp::run(&invocation),
-        Command::Settings(args) => settings::run(&args, &invocation),
-        Command::Sessions(args) => {
-            telemetry::log_only(&invocation.logging());
-            sessions::run(&args, &invocation)
-        }
-        Command::Show(args) => {
-            telemetry::log_only(&invocation.logging());
-            show::run(&args, &invocation)
-        }
-        Command::Scrub => scrub::run(&invocation),
-        Command::Doctor => doctor::run(&invocation.surroundings, Default::default(), &invocation.output),
-        Command::Completions { shell } => completions::run(shell, &invocation.output),
-        Command::Man(args) => man::run(&args, &invocation.output),
+/// Carries out what was typed.
+pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
+    let output = Output::new(&cli.globals, &surroundings);
+    let flags = cli.flag_values();
+    let load = || Invocation::new(flags.clone(), cli.globals.clone(), surroundings.clone(), output);
+    match cli.command {
+        // These two have to work whatever the settings say.
+        Command::Completions { shell } => completions::run(shell, &output),
+        Command::Man(args) => man::run(&args, &output),
+        // It tells what is wrong with the settings, so it reads them itself.
+        Command::Doctor => doctor::run(&surroundings, flags, &output),
+        Command::Serve(_) => serve::run(&load()?),
+        Command::Mcp => mcp::run(&load()?),
+        Command::Settings(args) => settings::run(&args, &load()?),
+        Command::Sessions(args) => sessions::run(&args, &load()?),
+        Command::Show(args) => show::run(&args, &load()?),
+        Command::Scrub => scrub::run(&load()?),
     }
 }

@@ -25,9 +25,9 @@ pub struct DataFolder {
 
 /// Where the data folder is or would be.
 pub fn location(in_force: &InForce) -> Result<PathBuf, Refused> {
-    in_force.data_folder().ok_or_else(|| {
-        Refused::new("no data folder: HOME is not set").hint("name one with --data DIR or INFOLD_DATA")
-    })
+    in_force
+        .data_folder()
+        .ok_or_else(|| Refused::new("no data folder: HOME is not set").hint("name one with --data DIR or INFOLD_DATA"))
 }
 
 impl DataFolder {
@@ -40,8 +40,7 @@ impl DataFolder {
             .mode(0o700)
             .create(&path)
             .with_context(|| format!("data folder {} cannot be made", path.display()))?;
-        let metadata =
-            fs::metadata(&path).with_context(|| format!("data folder {}", path.display()))?;
+        let metadata = fs::metadata(&path).with_context(|| format!("data folder {}", path.display()))?;
         safe_to_use(&path, &metadata)?;
         Ok(Self { path })
     }

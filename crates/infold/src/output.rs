@@ -9,7 +9,7 @@ use crate::draw::{Charset, Paint, Style};
 use crate::settings::Surroundings;
 
 /// Columns when standard output is not a terminal.
-const WIDTH_ELSEWHERE: usize = 100;
+const WIDTH_ELSEWHERE: usize = 160;
 /// Fewest columns that are drawn for.
 const WIDTH_MIN: usize = 40;
 

@@ -4,16 +4,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
+use infold_control::ControlSettings;
 use infold_core::{ContextBound, Counter, Limits};
 use infold_door::{DoorSettings, JwtSettings, Token};
 use infold_engine::{Clock, Engine, EngineSettings, ScrubSettings, TimerSettings};
 use infold_store::{Store, StoreError, StoreSettings};
+use prometheus::Registry;
+use tokio_util::sync::CancellationToken;
 
 use crate::data_folder::DataFolder;
 use crate::failure::Refused;
-use crate::settings::{
-    Allocation, ErrorForm, Family, Jwt, ScrubFault, Settings, Synchronous, ToolFamily, Validator,
-};
+use crate::settings::{Allocation, ErrorForm, Family, Jwt, ScrubFault, Settings, Synchronous, ToolFamily, Validator};
 
 const SECOND_MS: u64 = 1_000;
 const HOUR_MS: u64 = 3_600 * SECOND_MS;
@@ -157,6 +158,16 @@ pub fn mcp_settings(settings: &Settings) -> infold_mcp::Settings {
         message_bytes_max: mcp.message_bytes_max,
         sessions_max: mcp.sessions_max,
         session_idle: Duration::from_secs(mcp.session_idle_seconds),
+    }
+}
+
+/// What the JSON API is told.
+pub fn control_settings(settings: &Settings, registry: Registry, shutdown: CancellationToken) -> ControlSettings {
+    ControlSettings {
+        streams_max: settings.server.streams_max,
+        body_bytes_max: usize::try_from(settings.server.body_bytes_max).unwrap_or(usize::MAX),
+        registry,
+        shutdown,
     }
 }
 

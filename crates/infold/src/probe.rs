@@ -3,15 +3,13 @@
 //! The listener is asked its name, and the kernel whose it is. A name alone proves nothing, so
 //! nothing secret is ever sent to find out.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-use serde::Deserialize;
-
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
-const ANSWER_MAX_BYTES: u64 = 16 * 1024;
+const ANSWER_BYTES_MAX: u64 = 16 * 1024;
 
 /// Who listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,24 +27,17 @@ pub enum Listener {
     Other,
 }
 
-#[derive(Deserialize)]
-struct Name {
-    name: String,
-    version: String,
-}
-
 /// Finds out who listens on an address.
 pub fn probe(address: SocketAddr) -> Listener {
     let address = reachable(address);
     let Ok(mut stream) = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) else {
         return Listener::Nobody;
     };
+    let Some(version) = ask_version(&mut stream, address) else { return Listener::Other };
+    // Whose the other end is can be told only once a process has taken it and before it is closed:
+    // after the answer, on a connection that is kept.
     let is_ours = stream.local_addr().is_ok_and(|local| infold_door::peer::is_same_user(address, local));
-    match ask_name(&mut stream, address) {
-        Some(name) if name.name == "infold" && is_ours => Listener::Ours { version: name.version },
-        Some(name) if name.name == "infold" => Listener::Unproven,
-        Some(_) | None => Listener::Other,
-    }
+    if is_ours { Listener::Ours { version } } else { Listener::Unproven }
 }
 
 /// The address to connect to, for one that stands for all of a machine's.
@@ -59,14 +50,16 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
-fn ask_name(stream: &mut TcpStream, address: SocketAddr) -> Option<Name> {
+/// The version of the infold that answers, if one does.
+fn ask_version(stream: &mut TcpStream, address: SocketAddr) -> Option<String> {
     stream.set_read_timeout(Some(ANSWER_TIMEOUT)).ok()?;
     stream.set_write_timeout(Some(ANSWER_TIMEOUT)).ok()?;
-    write!(stream, "GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").ok()?;
-    let mut answer = Vec::new();
-    // Whatever came before an error is looked at all the same.
-    let _ = stream.take(ANSWER_MAX_BYTES).read_to_end(&mut answer);
-    let answer = String::from_utf8(answer).ok()?;
-    let (_, body) = answer.split_once("\r\n\r\n")?;
-    serde_json::from_str(body).ok()
+    write!(stream, "GET /healthz HTTP/1.1\r\nHost: {address}\r\n\r\n").ok()?;
+
+    let head = BufReader::new(stream.take(ANSWER_BYTES_MAX)).lines().map_while(Result::ok);
+    head.take_while(|line| !line.is_empty()).find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        let version = value.trim().strip_prefix("infold/")?;
+        name.eq_ignore_ascii_case("server").then(|| version.to_owned())
+    })
 }

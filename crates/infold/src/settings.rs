@@ -70,13 +70,9 @@ pub fn resolve(given: Given) -> Result<InForce, Problems> {
 
     let settings = check::typed(&entries, &mut problems);
     match settings {
-        Some(settings) if problems.is_empty() => Ok(InForce {
-            settings,
-            entries,
-            files: given.files,
-            warnings: given.warnings,
-            data_home: given.data_home,
-        }),
+        Some(settings) if problems.is_empty() => {
+            Ok(InForce { settings, entries, files: given.files, warnings: given.warnings, data_home: given.data_home })
+        }
         Some(_) | None => Err(problems),
     }
 }

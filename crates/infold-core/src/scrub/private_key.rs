@@ -88,17 +88,20 @@ fn reach_back(text: &[u8]) -> Option<usize> {
     let text = &text[text.len().saturating_sub(KEY_BYTES_MAX)..];
     let mut start = None;
     let mut gap_end = text.len();
-    for (index, run) in runs(text).into_iter().rev().enumerate() {
+    let mut last_line_seen = false;
+    for run in runs(text).into_iter().rev() {
         if !is_gap(&text[run.end..gap_end]) {
             break;
         }
         gap_end = run.start;
         match run.len() {
             LINE_BYTES_MIN.. => start = Some(text.len() - run.start),
+            _ if is_between(&text[run.clone()]) => continue,
             // Read from behind, the short last line comes first.
-            _ if index == 0 || is_between(&text[run.clone()]) => {}
-            _ => break,
+            _ if last_line_seen => break,
+            _ => {}
         }
+        last_line_seen = true;
     }
     start
 }

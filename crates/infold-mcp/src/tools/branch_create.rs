@@ -1,6 +1,6 @@
 //! `branch_create`: opens a branch in a session that the caller names.
 
-use infold_core::Field;
+use infold_core::{Field, Limits};
 use infold_engine::{OpenBranch, SessionRef};
 use rmcp::model::Tool;
 use serde_json::json;
@@ -11,13 +11,14 @@ use crate::arguments::Arguments;
 use crate::call::Call;
 use crate::refused::Refused;
 
-pub(super) fn definition() -> Tool {
+pub(super) fn definition(limits: &Limits) -> Tool {
+    let wish = |what: &str, default: u64, max: u64| schema::number(&format!("{what} (default {default}, max {max})"), 1);
     let input = json!({
-        "session_id": schema::session_id("Your name for this conversation; the same in every call"),
+        "session_id": schema::new_session_id("Your name for this conversation; the same in every call"),
         "description": schema::text("What the branch will do, in a line", Field::BRANCH_DESCRIPTION.chars_max),
         "prompt": schema::text("Instructions: all the branch needs to know", Field::PROMPT.chars_max),
-        "budget": schema::number("Token budget (default 8192, max 32768)", 1),
-        "timeout_seconds": schema::number("Time limit (default 300, max 600)", 1),
+        "budget": wish("Token budget", limits.budget_default_tokens, limits.budget_max_tokens),
+        "timeout_seconds": wish("Time limit", limits.timeout_default_s, limits.timeout_max_s),
         "parent_branch_id": schema::parent_branch_id(),
         "idempotency_key": schema::idempotency_key(),
     });
@@ -28,7 +29,7 @@ pub(super) fn definition() -> Tool {
         "session_id": schema::string(),
         "parent_branch_id": schema::string_or_null(),
         "timeout_seconds": schema::count(),
-        "notes": schema::ids(),
+        "notes": schema::strings(),
         "notices": schema::notices(),
     });
     let draft = Draft {
@@ -47,7 +48,7 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
     let session = call.in_session(SessionRef::by_id(&arguments.text("session_id")?)?);
     let request = OpenBranch {
         session,
-        parent: arguments.optional_text("parent_branch_id")?,
+        parent: arguments.optional_id("parent_branch_id")?,
         description: arguments.text("description")?,
         description_field: Field::BRANCH_DESCRIPTION,
         prompt: arguments.optional_text("prompt")?,

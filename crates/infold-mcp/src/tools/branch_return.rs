@@ -13,7 +13,7 @@ use crate::refused::Refused;
 
 pub(super) fn definition() -> Tool {
     let input = json!({
-        "branch_id": schema::branch_id("The branch that returns"),
+        "branch_id": schema::id("The branch that returns"),
         "message": schema::text("What the parent gets: findings, evidence, what is open", Field::MESSAGE.chars_max),
         "failed": { "type": "boolean", "description": "The sub-task failed; message says why" },
         "idempotency_key": schema::idempotency_key(),
@@ -26,7 +26,7 @@ pub(super) fn definition() -> Tool {
         "status": schema::string(),
         "tokens_saved": schema::count(),
         "secrets_scrubbed": schema::count(),
-        "folded_with_it": schema::ids(),
+        "folded_with_it": schema::strings(),
         "notices": schema::notices(),
     });
     let draft = Draft {
@@ -43,7 +43,7 @@ pub(super) fn definition() -> Tool {
 
 pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
     let request = FoldBranch {
-        branch: BranchRef::Id { branch: arguments.text("branch_id")?, session: None },
+        branch: BranchRef::Id { branch: arguments.id("branch_id")?, session: None },
         message: arguments.text("message")?,
         outcome: outcome(arguments)?,
         idempotency_key: call.idempotency_key(arguments)?,

@@ -14,8 +14,8 @@ use crate::refused::Refused;
 
 pub(super) fn definition() -> Tool {
     let input = json!({
-        "branch_id": schema::branch_id("The branch"),
-        "session_id": schema::session_id("Or the session whose active branch is meant; one of the two is required"),
+        "branch_id": schema::id("The branch"),
+        "session_id": schema::id("Or the session whose active branch is meant; one of the two is required"),
     });
     let output = json!({
         "branch_id": schema::string_or_null(),
@@ -59,7 +59,7 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
 }
 
 fn branch(call: &Call, arguments: &mut Arguments) -> Result<BranchRef, Refused> {
-    let branch = arguments.optional_text("branch_id")?;
+    let branch = arguments.optional_id("branch_id")?;
     let session = arguments.optional_text("session_id")?.map(|session| SessionRef::by_id(&session)).transpose()?;
     let session = session.map(|session| call.in_session(session));
     match (branch, session) {

@@ -47,7 +47,7 @@ pub(super) fn definition() -> Tool {
 pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
     let request = OpenBranch {
         session: session(call, arguments)?,
-        parent: arguments.optional_text("parent_branch_id")?,
+        parent: arguments.optional_id("parent_branch_id")?,
         description: arguments.text("description")?,
         description_field: Field::CONTEXT_DESCRIPTION,
         prompt: Some(arguments.text("prompt")?),

@@ -18,7 +18,7 @@ pub(super) fn definition() -> Tool {
         "session_id": schema::string(),
         "active_branch_id": schema::string_or_null(),
         "branch_depth": schema::count(),
-        "branch_path": schema::ids(),
+        "branch_path": schema::strings(),
         "token_breakdown": { "type": "object", "additionalProperties": schema::count() },
         "context_limit": schema::count(),
         "usage_percent": schema::count(),

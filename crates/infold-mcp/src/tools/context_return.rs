@@ -18,7 +18,7 @@ pub(super) fn definition() -> Tool {
     let input = json!({
         "message": schema::text("Summary of branch outcome", Field::MESSAGE.chars_max),
         "project_path": schema::project_path(),
-        "branch_id": schema::branch_id("Branch to fold (defaults to current active branch)"),
+        "branch_id": schema::id("Branch to fold (defaults to current active branch)"),
         "session_id": schema::session_in_project(),
         "failed": { "type": "boolean", "description": "The subtask failed; message says why" },
         "idempotency_key": schema::idempotency_key(),
@@ -55,7 +55,7 @@ pub(super) fn definition() -> Tool {
 
 pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
     let session = session(call, arguments)?;
-    let branch = match arguments.optional_text("branch_id")? {
+    let branch = match arguments.optional_id("branch_id")? {
         Some(branch) => BranchRef::Id { branch, session: Some(session) },
         None => BranchRef::Active(session),
     };

@@ -14,14 +14,14 @@ use crate::refused::Refused;
 pub(super) fn definition() -> Tool {
     let input = json!({
         "project_path": schema::project_path(),
-        "branch_id": schema::branch_id("Branch to go back to"),
+        "branch_id": schema::id("Branch to go back to"),
         "restore_state": { "type": "boolean", "description": "false only reports what would happen (default true)" },
         "session_id": schema::session_in_project(),
         "idempotency_key": schema::idempotency_key(),
     });
     let output = json!({
         "rolled_back_to": schema::string(),
-        "branches_discarded": schema::ids(),
+        "branches_discarded": schema::strings(),
         "tokens_recovered": schema::count(),
         "context_state": schema::context_state(),
         "session_id": schema::string(),
@@ -48,7 +48,7 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
     };
     let request = RollBack {
         session: session(call, arguments)?,
-        to: arguments.text("branch_id")?,
+        to: arguments.id("branch_id")?,
         restore,
         idempotency_key: call.idempotency_key(arguments)?,
     };

@@ -17,7 +17,7 @@ const LIMIT_DEFAULT_BYTES: u64 = 4_096;
 
 pub(super) fn definition() -> Tool {
     let input = json!({
-        "ref_id": { "type": "string", "description": "Handle of the stored result" },
+        "ref_id": schema::id("Handle of the stored result"),
         "offset": schema::number("First byte (default 0)", 0),
         "limit": schema::number("Most bytes to return (default 4096, max 65536)", 1),
         "start_line": schema::number("Instead of offset: first line, from 1", 1),
@@ -57,7 +57,7 @@ enum Unit {
 }
 
 pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
-    let ref_id = arguments.text("ref_id")?;
+    let ref_id = arguments.id("ref_id")?;
     let limit = arguments.optional_number("limit", 1)?.unwrap_or(LIMIT_DEFAULT_BYTES);
     let portion = portion(arguments)?;
     let unit = match &portion {
@@ -69,7 +69,7 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
     let part = call.engine.read_result(&call.who, &request).await?;
     match reading::count(call, &part.session_id, CallKind::Content, body(&part, unit)).await? {
         Counted::Shown(answer) => Ok(answer),
-        Counted::Folded { notice, observed } => Err(Refused::withheld(&notice, observed.state)),
+        Counted::Folded { notice, observed } => Err(Refused::withheld(&notice, observed)),
     }
 }
 

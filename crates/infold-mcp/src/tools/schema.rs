@@ -52,9 +52,9 @@ pub(super) fn object(properties: Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required })
 }
 
-/// A text of 1 to `chars_max` characters.
+/// A text of at most `chars_max` characters. That it must not be empty goes without saying.
 pub(super) fn text(description: &str, chars_max: usize) -> Value {
-    json!({ "type": "string", "description": description, "minLength": 1, "maxLength": chars_max })
+    json!({ "type": "string", "description": description, "maxLength": chars_max })
 }
 
 /// A whole number of at least `least`.
@@ -62,14 +62,14 @@ pub(super) fn number(description: &str, least: u64) -> Value {
     json!({ "type": "integer", "description": description, "minimum": least })
 }
 
-/// The caller's name for a session.
-pub(super) fn session_id(description: &str) -> Value {
+/// The caller's name for a session, where it is first used.
+pub(super) fn new_session_id(description: &str) -> Value {
     json!({ "type": "string", "description": description, "pattern": "^[A-Za-z0-9._:-]{1,128}$" })
 }
 
 /// The session where a caller runs several in one project.
 pub(super) fn session_in_project() -> Value {
-    session_id("Only if you run several sessions in this project")
+    id("Only if you run several sessions in this project")
 }
 
 /// A project's path.
@@ -77,14 +77,14 @@ pub(super) fn project_path() -> Value {
     text("Absolute path to project directory", infold_core::Field::PROJECT_PATH.chars_max)
 }
 
-/// A branch's id.
-pub(super) fn branch_id(description: &str) -> Value {
+/// An id that is in use already.
+pub(super) fn id(description: &str) -> Value {
     json!({ "type": "string", "description": description })
 }
 
 /// The thread that a branch is opened under.
 pub(super) fn parent_branch_id() -> Value {
-    branch_id("Open under this branch, or \"main\"; default: the active branch")
+    id("Open under this branch, or \"main\"; default: the active branch")
 }
 
 /// Makes repeating a call safe.
@@ -107,8 +107,8 @@ pub(super) fn count() -> Value {
     json!({ "type": "integer", "minimum": 0 })
 }
 
-/// Ids in an answer.
-pub(super) fn ids() -> Value {
+/// Texts or ids in an answer.
+pub(super) fn strings() -> Value {
     json!({ "type": "array", "items": { "type": "string" } })
 }
 

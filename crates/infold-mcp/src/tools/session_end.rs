@@ -16,7 +16,7 @@ use crate::refused::Refused;
 
 pub(super) fn definition() -> Tool {
     let input = json!({
-        "session_id": schema::session_id("The session to end"),
+        "session_id": schema::id("The session to end"),
         "project_path": schema::text(
             "Or the project whose current session is meant; one of the two is required",
             Field::PROJECT_PATH.chars_max,
@@ -26,8 +26,8 @@ pub(super) fn definition() -> Tool {
     let output = json!({
         "session_id": schema::string(),
         "ended_at": schema::time(),
-        "branches_folded": schema::ids(),
-        "branches_failed": schema::ids(),
+        "branches_folded": schema::strings(),
+        "branches_failed": schema::strings(),
         "context_state": schema::context_state(),
         "notices": schema::notices(),
     });
@@ -47,6 +47,12 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
     let session = call.in_session(session(arguments)?);
     let request = EndSession { session, idempotency_key: call.idempotency_key(arguments)? };
 
+    if call.wants_progress()
+        && let Ok(view) = call.engine.session(&call.who, &request.session).await
+    {
+        // The response begins with the first news of progress, before the end is known.
+        call.show_context(&view.state);
+    }
     let ended = end(call, request).await?;
 
     let body = answer::object(json!({
@@ -76,7 +82,9 @@ async fn end(call: &Call, request: EndSession) -> Result<SessionEnded, Error> {
     // Only the latest state is of interest, so nothing can pile up behind a slow client.
     let (progress, mut news) = watch::channel(None::<EndProgress>);
     let ending = async {
-        let told = |now: EndProgress| drop(progress.send(Some(now)));
+        let told = |now: EndProgress| {
+            progress.send_replace(Some(now));
+        };
         let ended = call.engine.end_session(&call.who, request, &cancel, told).await;
         drop(progress);
         ended

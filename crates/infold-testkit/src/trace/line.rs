@@ -87,12 +87,10 @@ impl Call {
         String::from_utf8(bytes).context("a path that is not UTF-8")
     }
 
-    /// The number after the given count of plain arguments and strings, counted from the call's
-    /// descriptor: 1 is the argument after it.
-    pub(super) fn number_after(&self, index: usize) -> Result<usize> {
+    /// One of the call's arguments, as a number; the descriptor is argument 0.
+    pub(super) fn number(&self, index: usize) -> Result<usize> {
         // Strings hold no commas, because every byte of them is written in hexadecimal.
-        let argument = self.text.split(", ").nth(index + usize::from(self.name == "pwrite64"));
-        let argument = argument.context("a number is missing")?;
+        let argument = self.text.split(", ").nth(index).context("a number is missing")?;
         argument.trim().parse().with_context(|| format!("{argument:?} is not a number"))
     }
 

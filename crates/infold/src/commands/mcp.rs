@@ -23,6 +23,7 @@ pub fn run(invocation: &Invocation) -> anyhow::Result<()> {
 
 async fn serve(invocation: &Invocation) -> anyhow::Result<()> {
     let settings = &invocation.in_force.settings;
+    invocation.warn_of_testing();
     let mut stops = Stops::catch()?;
     let engine = parts::engine(&invocation.data_folder()?, settings)?;
 
@@ -31,7 +32,7 @@ async fn serve(invocation: &Invocation) -> anyhow::Result<()> {
         let (engine, cancel) = (engine.clone(), shutdown.clone());
         async move { engine.run_timers(cancel).await }
     });
-    let server = infold_mcp::Server::new(parts::mcp_settings(settings));
+    let server = infold_mcp::Server::new(engine, parts::mcp_settings(settings));
     let serving = infold_mcp::serve_stdio(&server, Principal::local(), shutdown.clone());
     tokio::pin!(serving);
     let served = tokio::select! {

@@ -10,10 +10,12 @@ use super::Invocation;
 use crate::failure::{Refused, tell};
 use crate::output::Form;
 use crate::parts;
+use crate::telemetry;
 
 /// Prints the input without its secrets.
 pub fn run(invocation: &Invocation) -> anyhow::Result<()> {
     let settings = &invocation.in_force.settings;
+    telemetry::log_only(&invocation.logging());
     let text = input(settings.scrub.max_bytes)?;
     let engine = parts::engine(&invocation.data_folder()?, settings)?;
     let runtime = parts::asking_runtime()?;

@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::Invocation;
 use crate::failure::{Interrupted, Refused};
-use crate::health;
 use crate::output::{Form, Output};
 use crate::parts;
 use crate::probe::{Listener, probe};
+use crate::requests;
 use crate::signals::Stops;
 use crate::telemetry::Telemetry;
 
@@ -31,6 +31,10 @@ pub fn run(invocation: &Invocation) -> anyhow::Result<()> {
     let telemetry = Telemetry::start(&invocation.logging(), &settings.telemetry.otlp_endpoint)?;
     let runtime = parts::serving_runtime(settings)?;
     let outcome = runtime.block_on(serve(invocation, telemetry.registry.clone()));
+    if outcome.as_ref().is_err_and(|error| error.is::<Interrupted>()) {
+        runtime.shutdown_background();
+        return outcome;
+    }
     runtime.shutdown_timeout(THREADS_TIMEOUT);
     telemetry.stop();
     outcome
@@ -38,6 +42,7 @@ pub fn run(invocation: &Invocation) -> anyhow::Result<()> {
 
 async fn serve(invocation: &Invocation, registry: Registry) -> anyhow::Result<()> {
     let settings = &invocation.in_force.settings;
+    invocation.warn_of_testing();
     let folder = invocation.data_folder()?;
     let mut stops = Stops::catch()?;
     let listener = bind(&settings.server.listen).await?;
@@ -56,15 +61,17 @@ async fn serve(invocation: &Invocation, registry: Registry) -> anyhow::Result<()
     announce(address, &invocation.output)?;
     tracing::info!(%address, data = %folder.path().display(), "ready");
     let serving = door.serve(router, shutdown.clone());
-    let ended = until_stopped(serving, &shutdown, &mut stops).await;
+    until_stopped(serving, &shutdown, &mut stops).await?;
     shutdown.cancel();
-    timers.await.context("the timers broke down")?;
-    ended
+    timers.await.context("the timers broke down")
 }
 
 fn router(invocation: &Invocation, engine: Engine, registry: Registry, shutdown: &CancellationToken) -> Router {
-    let server = infold_mcp::Server::new(parts::mcp_settings(&invocation.in_force.settings));
-    infold_mcp::http_router(server, shutdown.clone()).merge(health::router(engine, registry, shutdown.clone()))
+    let settings = &invocation.in_force.settings;
+    let server = infold_mcp::Server::new(engine.clone(), parts::mcp_settings(settings));
+    let mcp = infold_mcp::http_router(server, shutdown.clone());
+    let control = infold_control::router(engine, parts::control_settings(settings, registry, shutdown.clone()));
+    requests::recorded(mcp.merge(control))
 }
 
 async fn until_stopped(
@@ -118,8 +125,9 @@ fn cannot_bind(address: SocketAddr, error: &io::Error) -> Refused {
     match probe(address) {
         Listener::Ours { version } => Refused::new(format!("{address} is taken by your own infold {version}"))
             .hint(format!("use that one, stop it, or {elsewhere}")),
-        Listener::Unproven => Refused::new(format!("{address} is taken by what says it is another user's infold"))
-            .hint(elsewhere),
+        Listener::Unproven => {
+            Refused::new(format!("{address} is taken by what says it is another user's infold")).hint(elsewhere)
+        }
         Listener::Other | Listener::Nobody => Refused::new(format!("{address} is taken by another program"))
             .hint(format!("{elsewhere}; `ss -ltnp 'sport = :{}'` tells which program it is", address.port())),
     }

@@ -12,6 +12,7 @@ use crate::draw::{Align, Column, Style, Table, Tone, ago, thousands};
 use crate::failure::tell;
 use crate::output::Form;
 use crate::parts;
+use crate::telemetry;
 
 /// Arguments of `sessions`.
 #[derive(Debug, clap::Args)]
@@ -41,9 +42,8 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
 }
 
 fn load(args: &Args, invocation: &Invocation) -> anyhow::Result<Vec<SessionRow>> {
-    let Some(folder) = invocation.existing_data_folder()?.filter(|folder| folder.database().exists()) else {
-        return Ok(Vec::new());
-    };
+    telemetry::log_only(&invocation.logging());
+    let Some(folder) = invocation.data_folder_in_use()? else { return Ok(Vec::new()) };
     let engine = parts::engine(&folder, &invocation.in_force.settings)?;
     let rows = parts::asking_runtime()?.block_on(engine.sessions(&Principal::local(), 0, args.limit as usize));
     rows.map_err(parts::told)
@@ -83,23 +83,25 @@ fn table(rows: &[SessionRow], now_ms: u64, style: &Style) -> String {
             (Tone::Faint, ago(now_ms, session.active_at_ms)),
         ]);
     }
-    table.draw(style)
+    table.dropped_to_fit(style.width, &["PROJECT", "SAVED", "FOLDED"]).draw(style)
 }
 
+/// The fields have the names that the JSON API gives them.
 fn as_json(row: &SessionRow) -> Value {
     let session = &row.session;
     json!({
         "session_id": session.id,
-        "project": session.project,
-        "state": state(session),
-        "branches_open": row.open,
-        "branches_total": session.opened,
+        "status": state(session),
+        "project_hash": session.project,
+        "created_at": timestamp(session.started_at_ms),
+        "last_active_at": timestamp(session.active_at_ms),
+        "ended_at": session.ended_at_ms.and_then(timestamp),
+        "active_branch_id": session.active.branch(),
+        "total_branches": session.opened,
+        "active_branches": row.open,
+        "total_tokens": session.main_tokens + row.open_tokens,
         "main_thread_tokens": session.main_tokens,
-        "open_branch_tokens": row.open_tokens,
         "folded_tokens": session.folded_tokens,
-        "saved_tokens": session.saved_tokens(),
-        "started_at": timestamp(session.started_at_ms),
-        "active_at": timestamp(session.active_at_ms),
-        "ended_at": session.ended_at_ms.map(timestamp),
+        "tokens_saved": session.saved_tokens(),
     })
 }

@@ -38,11 +38,7 @@ fn text(invocation: &Invocation) -> String {
         Table::new(vec![heading("KEY", Align::Left), heading("VALUE", Align::Left), heading("FROM", Align::Left)]);
     for entry in entries(invocation) {
         let tone = if entry.origin == Origin::Default { Tone::Faint } else { Tone::Strong };
-        table.row(vec![
-            (Tone::Plain, entry.key.clone()),
-            (tone, entry.shown()),
-            (tone, entry.origin.to_string()),
-        ]);
+        table.row(vec![(Tone::Plain, entry.key.clone()), (tone, entry.shown()), (tone, entry.origin.to_string())]);
     }
     let mut text = table.draw(&invocation.output.style);
     text.push('\n');

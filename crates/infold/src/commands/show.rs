@@ -12,6 +12,7 @@ use crate::draw::{self, Mark};
 use crate::failure::Refused;
 use crate::output::Form;
 use crate::parts;
+use crate::telemetry;
 
 /// Arguments of `show`.
 #[derive(Debug, clap::Args)]
@@ -38,10 +39,8 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
 
 fn load(args: &Args, invocation: &Invocation) -> anyhow::Result<SessionView> {
     let session = SessionRef::by_id(&args.session).map_err(|refusal| Refused::new(refusal.to_string()))?;
-    let folder = invocation.existing_data_folder()?.filter(|folder| folder.database().exists());
-    let Some(folder) = folder else {
-        return Err(absent(&args.session).into());
-    };
+    telemetry::log_only(&invocation.logging());
+    let Some(folder) = invocation.data_folder_in_use()? else { return Err(absent(&args.session).into()) };
     let engine = parts::engine(&folder, &invocation.in_force.settings)?;
     let found = parts::asking_runtime()?.block_on(engine.session_with_branches(&Principal::local(), &session));
     found.map_err(|error| match error {
@@ -56,7 +55,7 @@ fn absent(session: &str) -> Refused {
 
 /// Whether a session goes on, in a word.
 pub fn state(session: &Session) -> &'static str {
-    if session.ended_at_ms.is_some() { "ended" } else { "open" }
+    if session.ended_at_ms.is_some() { "ended" } else { "active" }
 }
 
 /// A moment as RFC 3339 has it.
@@ -81,14 +80,19 @@ fn drawn(view: &SessionView) -> draw::SessionView {
         folded_tokens: session.folded_tokens,
         saved_tokens: session.saved_tokens(),
         active_at_ms: session.active_at_ms,
-        branches: view.branches().into_iter().map(drawn_branch).collect(),
+        branches: view.branches().into_iter().map(|branch| drawn_branch(branch, session)).collect(),
     }
 }
 
-fn drawn_branch(branch: &Branch) -> draw::BranchView {
+fn drawn_branch(branch: &Branch, session: &Session) -> draw::BranchView {
     let end = branch.end.as_ref();
-    // That it returned is what its state says already.
-    let reason = end.map(|end| end.reason).filter(|reason| *reason != EndReason::Returned);
+    let reason = match end.map(|end| end.reason) {
+        // Several branches can be open; one of them has the turn.
+        None if session.active.branch() == Some(&branch.id) => Some("works now"),
+        // That it returned is what its state says already.
+        None | Some(EndReason::Returned) => None,
+        Some(reason) => Some(reason.as_str()),
+    };
     draw::BranchView {
         id: branch.id.to_string(),
         parent: branch.parent.branch().map(ToString::to_string),
@@ -100,7 +104,7 @@ fn drawn_branch(branch: &Branch) -> draw::BranchView {
         opened_at_ms: branch.opened_at_ms,
         ended_at_ms: end.map(|end| end.at_ms),
         deadline_ms: branch.deadline_ms,
-        reason: reason.map(|reason| reason.as_str().to_owned()),
+        reason: reason.map(str::to_owned),
         message: end.map(|end| end.result.as_str().to_owned()),
     }
 }
@@ -116,16 +120,18 @@ fn mark(branch: &Branch) -> Mark {
     }
 }
 
+/// The fields have the names that the JSON API gives them.
 fn as_json(view: &SessionView) -> Value {
     let session = &view.session;
     json!({
         "session_id": session.id,
-        "project": session.project,
-        "state": state(session),
-        "started_at": timestamp(session.started_at_ms),
-        "active_at": timestamp(session.active_at_ms),
-        "ended_at": session.ended_at_ms.map(timestamp),
-        "saved_tokens": session.saved_tokens(),
+        "status": state(session),
+        "project_hash": session.project,
+        "created_at": timestamp(session.started_at_ms),
+        "last_active_at": timestamp(session.active_at_ms),
+        "ended_at": session.ended_at_ms.and_then(timestamp),
+        "active_branch_id": session.active.branch(),
+        "tokens_saved": session.saved_tokens(),
         "context_limit": view.context_limit_tokens,
         "context_state": view.state,
         "context_health": view.health,
@@ -139,17 +145,18 @@ fn branch_json(branch: &Branch) -> Value {
         "branch_id": branch.id,
         "parent_branch_id": branch.parent.branch(),
         "depth": branch.depth,
-        "status": branch.status,
-        "discarded": branch.discarded,
         "generation": branch.generation,
+        "status": branch.status,
+        "reason": end.map(|end| end.reason.as_str()),
+        "discarded": branch.discarded,
         "description": branch.description,
+        "tokens": branch.used_tokens,
         "budget_used": branch.budget_used_tokens(),
         "budget_total": branch.budget_tokens,
-        "operations": branch.operations,
+        "operations_count": branch.operations,
         "created_at": timestamp(branch.opened_at_ms),
-        "deadline_at": timestamp(branch.deadline_ms),
+        "expires_at": timestamp(branch.deadline_ms),
         "completed_at": end.and_then(|end| timestamp(end.at_ms)),
-        "reason": end.map(|end| end.reason),
         "message": end.map(|end| &end.result),
     })
 }

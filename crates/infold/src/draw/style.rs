@@ -73,9 +73,10 @@ impl Style {
         }
     }
 
-    /// A bar that is filled by `part` of `whole`.
+    /// A bar that is filled by `part` of `whole`. It is full only if nothing is left.
     pub fn bar(&self, part: u64, whole: u64, cells: u64) -> String {
-        let filled = if whole == 0 { 0 } else { (part.min(whole) * cells).div_ceil(whole) };
+        let nearest = (part.min(whole) * cells + whole / 2).checked_div(whole).unwrap_or(0);
+        let filled = if part < whole { nearest.min(cells - 1) } else { nearest };
         let (full, empty) = (self.either("█", "#"), self.either("░", "."));
         (0..cells).map(|cell| if cell < filled { full } else { empty }).collect()
     }

@@ -2,6 +2,9 @@
 
 use super::style::{Style, Tone, columns};
 
+/// What stands between two columns.
+const GAP: &str = "  ";
+
 /// Where a column's texts lean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
@@ -39,6 +42,21 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// The table without the columns in `may_go`, one after another, until it fits.
+    pub fn dropped_to_fit(mut self, width: usize, may_go: &[&str]) -> Self {
+        for heading in may_go {
+            let widths: usize = (0..self.columns.len()).map(|at| self.width(at) + GAP.len()).sum();
+            if widths.saturating_sub(GAP.len()) <= width {
+                break;
+            }
+            if let Some(at) = self.columns.iter().position(|column| column.heading == *heading) {
+                self.columns.remove(at);
+                self.rows.iter_mut().for_each(|row| drop(row.remove(at)));
+            }
+        }
+        self
+    }
+
     /// The table as text.
     pub fn draw(&self, style: &Style) -> String {
         let widths: Vec<usize> = (0..self.columns.len()).map(|at| self.width(at)).collect();
@@ -64,9 +82,9 @@ impl Table {
             let is_last = at + 1 == row.len();
             match self.columns[at].align {
                 Align::Left if is_last => line.push_str(&shown),
-                Align::Left => line.push_str(&format!("{shown}{gap}  ")),
+                Align::Left => line.push_str(&format!("{shown}{gap}{GAP}")),
                 Align::Right if is_last => line.push_str(&format!("{gap}{shown}")),
-                Align::Right => line.push_str(&format!("{gap}{shown}  ")),
+                Align::Right => line.push_str(&format!("{gap}{shown}{GAP}")),
             }
         }
         line

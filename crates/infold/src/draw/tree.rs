@@ -52,7 +52,7 @@ fn fullness(part: u64, whole: u64, warn_percent: u64, bad_percent: u64) -> Tone 
 }
 
 fn percent(part: u64, whole: u64) -> u64 {
-    if whole == 0 { 0 } else { part.saturating_mul(100) / whole }
+    part.saturating_mul(100).checked_div(whole).unwrap_or(0)
 }
 
 fn totals(session: &SessionView, style: &Style) -> String {

@@ -79,7 +79,7 @@ pub struct BranchView {
     pub ended_at_ms: Option<u64>,
     /// When its time is over.
     pub deadline_ms: u64,
-    /// Why it ended, if that says more than its state.
+    /// Why it ended, or what else is to be said of its state.
     pub reason: Option<String>,
     /// What it handed back.
     pub message: Option<String>,

@@ -18,6 +18,7 @@ const MIB: i64 = 1024 * 1024;
 pub(super) const RANGES: &[(&str, RangeInclusive<i64>)] = &[
     ("server.worker_threads", 1..=256),
     ("server.connections_max", 1..=1_000_000),
+    ("server.streams_max", 1..=1_000_000),
     ("server.head_bytes_max", 1_024..=MIB / 4),
     ("server.head_timeout_ms", 100..=10 * MINUTE_MS),
     ("server.body_bytes_max", 1_024..=1_024 * MIB),
@@ -76,10 +77,11 @@ fn out_of_range(entry: &Entry) -> Option<Problem> {
         return None;
     }
     let (key, origin) = (&entry.key, &entry.origin);
-    Some(
-        Problem::new(format!("`{key}` = {number} in {origin} is out of range"))
-            .hint(format!("give a whole number from {} to {}", range.start(), range.end())),
-    )
+    Some(Problem::new(format!("`{key}` = {number} in {origin} is out of range")).hint(format!(
+        "give a whole number from {} to {}",
+        range.start(),
+        range.end()
+    )))
 }
 
 fn table(entries: &[Entry]) -> toml::Table {

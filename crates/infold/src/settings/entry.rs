@@ -84,9 +84,7 @@ impl Entry {
     /// The same for JSON.
     pub fn shown_json(&self) -> serde_json::Value {
         match &self.value {
-            Value::String(address) if self.key == "telemetry.otlp_endpoint" => {
-                without_credentials(address).into()
-            }
+            Value::String(address) if self.key == "telemetry.otlp_endpoint" => without_credentials(address).into(),
             value => serde_json::to_value(value).unwrap_or_default(),
         }
     }
@@ -105,10 +103,7 @@ fn without_credentials(address: &str) -> String {
 /// Every setting with its default, in the order of the file.
 pub fn defaults(default_toml: &str) -> Result<Vec<Entry>, Problem> {
     let leaves = text::leaves(default_toml).map_err(|error| Problem::new(format!("default.toml: {error}")))?;
-    Ok(leaves
-        .into_iter()
-        .map(|leaf| Entry { key: leaf.key, value: leaf.value, origin: Origin::Default })
-        .collect())
+    Ok(leaves.into_iter().map(|leaf| Entry { key: leaf.key, value: leaf.value, origin: Origin::Default }).collect())
 }
 
 /// Replaces what a higher layer says.

@@ -76,15 +76,15 @@ fn not_for_projects(value: &Entry) -> Problem {
         "`{}` in {} is not for a project to set: a project file may only narrow limits",
         value.key, value.origin
     ))
-    .hint("put it in your own settings; a project may lower limits of [folding] and [context], and list fewer mcp.tools")
+    .hint(
+        "put it in your own settings; a project may lower limits of [folding] and [context], and list fewer mcp.tools",
+    )
 }
 
 fn narrows(rule: Rule, wish: &Value, now: &Value) -> bool {
     match (rule, wish, now) {
         (Rule::AtMost, Value::Integer(wish), Value::Integer(now)) => wish <= now,
-        (Rule::AtMostZeroIsNone, Value::Integer(wish), Value::Integer(now)) => {
-            *now == 0 || (*wish != 0 && wish <= now)
-        }
+        (Rule::AtMostZeroIsNone, Value::Integer(wish), Value::Integer(now)) => *now == 0 || (*wish != 0 && wish <= now),
         (Rule::OnlyOn, Value::Boolean(wish), Value::Boolean(now)) => *wish || !*now,
         (Rule::PartOf, Value::Array(wish), Value::Array(now)) => wish.iter().all(|item| now.contains(item)),
         (Rule::AtMost | Rule::AtMostZeroIsNone | Rule::OnlyOn | Rule::PartOf, _, _) => false,

@@ -44,9 +44,7 @@ impl Surroundings {
     /// A folder of the base directory specification: the variable if it holds an absolute path,
     /// else the place below the home folder.
     fn base_folder(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
-        let absolute = |name: &str| {
-            self.variables.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
-        };
+        let absolute = |name: &str| self.variables.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
         absolute(variable).or_else(|| Some(absolute("HOME")?.join(below_home)))
     }
 }
@@ -66,8 +64,7 @@ impl FromStr for Assignment {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (key, value) =
-            text.split_once('=').ok_or("the form is KEY=VALUE, for example folding.max_depth=2")?;
+        let (key, value) = text.split_once('=').ok_or("the form is KEY=VALUE, for example folding.max_depth=2")?;
         Ok(Self { flag: "--set", key: key.trim().to_owned(), text: value.to_owned() })
     }
 }
@@ -146,8 +143,7 @@ pub fn gather(surroundings: &Surroundings, flags: FlagValues) -> Result<Given, P
         ..Given::default()
     };
     given.user = user_file(surroundings, &mut given.files).map_err(Problems::one)?;
-    given.project =
-        project_file(surroundings, &mut given.files, &mut given.warnings).map_err(Problems::one)?;
+    given.project = project_file(surroundings, &mut given.files, &mut given.warnings).map_err(Problems::one)?;
     given.variables = settings_variables(surroundings)?;
     Ok(given)
 }
@@ -164,9 +160,7 @@ fn in_order(flags: FlagValues) -> Vec<Assignment> {
 
 fn user_file(surroundings: &Surroundings, files: &mut Vec<LookedAt>) -> Result<Option<SettingsFile>, Problem> {
     let named = surroundings.text("INFOLD_CONFIG").map(PathBuf::from);
-    let usual = || {
-        surroundings.base_folder("XDG_CONFIG_HOME", ".config").map(|home| home.join("infold/settings.toml"))
-    };
+    let usual = || surroundings.base_folder("XDG_CONFIG_HOME", ".config").map(|home| home.join("infold/settings.toml"));
     let Some(path) = named.clone().or_else(usual) else {
         files.push(LookedAt { layer: "user file", path: None, found: Found::Absent });
         return Ok(None);

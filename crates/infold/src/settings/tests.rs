@@ -102,7 +102,7 @@ fn unknown_keys_name_their_layer_and_the_key_that_was_probably_meant() {
     unknown key `folding.max_dpth` in settings.toml:3
       hint: did you mean `folding.max_depth`?
     unknown key `foldign` in settings.toml:4
-      hint: `infold settings` lists every key
+      hint: did you mean `folding`?
     unknown setting INFOLD_FOLDING__MAXDEPTH in the environment
       hint: did you mean INFOLD_FOLDING__MAX_DEPTH?
     unknown setting INFOLD_LISTN in the environment
@@ -145,7 +145,9 @@ fn a_file_that_is_not_toml_names_the_line() {
         user:
             [folding]
             max_depth = = 3
-    "), @"");
+    "), @"
+    settings.toml: line 2: extra `=`, expected nothing
+    ");
 }
 
 #[test]
@@ -168,11 +170,15 @@ fn choices_name_the_ones_there_are() {
         user:
             [store]
             synchronous = 'ful'
-    "), @"");
+    "), @"
+    `store.synchronous` in settings.toml:2: there is no `ful`, expected `full` or `normal`
+    ");
     assert_snapshot!(check("
         environment:
             INFOLD_MCP__TOOLS=branch,contxt
-    "), @"");
+    "), @"
+    `mcp.tools` in INFOLD_MCP__TOOLS: there is no `contxt`, expected `branch` or `context`
+    ");
 }
 
 #[test]
@@ -186,12 +192,30 @@ fn settings_that_contradict_each_other_name_both() {
             auth.allowed_hosts=x
             mcp.tools=
             telemetry.otlp_endpoint=collector:4318
-    "), @"");
+    "), @r#"
+    `folding.default_budget` = 8192 in default is above `folding.max_budget` = 4096 in .infold.toml:2
+      hint: lower the first to at most 4096, or raise the second
+    `mcp.tools` in --set names no family of tools
+      hint: list "branch", "context" or both
+    `server.listen` = "0.0.0.0:9090" in --set can be reached from other machines, and no tokens are set up
+      hint: listen on 127.0.0.1, or fill in [auth.jwt]
+    `telemetry.otlp_endpoint` in --set is not an HTTP address
+      hint: write it as http://127.0.0.1:4318
+    "#);
     assert_snapshot!(check("
         flags:
             auth.jwt.algorithm=ES256
             server.listen=localhost
-    "), @"");
+    "), @r#"
+    `server.listen` = "localhost" in --set is not an address and a port
+      hint: write it as 127.0.0.1:9090 or [::1]:9090; port 0 takes a free one
+    `auth.jwt.issuer` is empty, but other keys of [auth.jwt] are not
+      hint: tokens are accepted only if algorithm, issuer and audience are all fixed
+    `auth.jwt.audience` is empty, but other keys of [auth.jwt] are not
+      hint: tokens are accepted only if algorithm, issuer and audience are all fixed
+    [auth.jwt] needs exactly one of `key_file` and `jwks_file`
+      hint: name the file that holds the key, or the one that holds the JWK set
+    "#);
 }
 
 #[test]
@@ -219,7 +243,24 @@ fn a_project_may_only_narrow() {
             otlp_endpoint = 'http://evil.example'
             [testing]
             fixtures = true
-    "), @"");
+    "), @r#"
+    `data` in .infold.toml:1 is not for a project to set: a project file may only narrow limits
+      hint: put it in your own settings; a project may lower limits of [folding] and [context], and list fewer mcp.tools
+    `server.listen` in .infold.toml:3 is not for a project to set: a project file may only narrow limits
+      hint: put it in your own settings; a project may lower limits of [folding] and [context], and list fewer mcp.tools
+    `folding.max_depth` in .infold.toml:5 would widen it from 3 to 4; a project file may only narrow
+      hint: set it to at most 3, or raise it in your own settings
+    `folding.session_budget` in .infold.toml:6 would widen it from 1000 to 0; a project file may only narrow
+      hint: set it to a bound that is no higher, not to 0 (no bound)
+    `context.context_hard_limit` in .infold.toml:8 would widen it from true to false; a project file may only narrow
+      hint: take the line out, or turn it off in your own settings
+    `mcp.tools` in .infold.toml:10 would widen it from ["branch"] to ["branch", "context"]; a project file may only narrow
+      hint: list a part of ["branch"]
+    `telemetry.otlp_endpoint` in .infold.toml:12 is not for a project to set: a project file may only narrow limits
+      hint: put it in your own settings; a project may lower limits of [folding] and [context], and list fewer mcp.tools
+    `testing.fixtures` in .infold.toml:14 is not for a project to set: a project file may only narrow limits
+      hint: put it in your own settings; a project may lower limits of [folding] and [context], and list fewer mcp.tools
+    "#);
 }
 
 #[test]
@@ -234,7 +275,13 @@ fn a_project_can_lower_what_the_user_set() {
             context_hard_limit = true
             [mcp]
             tools = ['context']
-    "), @"");
+    "), @r#"
+    folding.max_depth = 1 (.infold.toml:2)
+    folding.session_budget = 50000 (.infold.toml:3)
+    context.context_limit = 20000 (.infold.toml:5)
+    context.context_hard_limit = true (.infold.toml:6)
+    mcp.tools = ["context"] (.infold.toml:8)
+    "#);
 }
 
 #[test]
@@ -242,7 +289,9 @@ fn credentials_in_an_address_are_not_shown() {
     assert_snapshot!(check("
         flags:
             telemetry.otlp_endpoint=https://ann:hunter2@collector.example:4318/otlp?api-key=s3cret
-    "), @"");
+    "), @r#"
+    telemetry.otlp_endpoint = "https://...@collector.example:4318/otlp?..." (--set)
+    "#);
 }
 
 #[test]

@@ -41,6 +41,7 @@ pub struct Server {
     pub listen: String,
     pub worker_threads: usize,
     pub connections_max: usize,
+    pub streams_max: usize,
     pub head_bytes_max: usize,
     pub head_timeout_ms: u64,
     pub body_bytes_max: u64,

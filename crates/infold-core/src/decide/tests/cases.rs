@@ -152,11 +152,7 @@ fn children_are_folded_deepest_first_before_their_parent() {
     let decision = world.run(&fold(Some(&top), "done")).unwrap();
     assert_eq!(
         ended(&decision),
-        [
-            (leaf, EndReason::ParentReturning),
-            (middle, EndReason::ParentReturning),
-            (top, EndReason::Returned),
-        ]
+        [(leaf, EndReason::ParentReturning), (middle, EndReason::ParentReturning), (top, EndReason::Returned),]
     );
 }
 
@@ -188,8 +184,7 @@ fn a_branch_ends_when_its_time_is_over_and_a_late_return_is_refused_with_its_res
 fn a_failed_branch_gives_its_reason_to_the_parent() {
     let mut world = World::new(limits());
     let branch = world.open(1, None).unwrap();
-    let command =
-        Command::Fold { branch: None, message: scrubbed("no such function"), outcome: Outcome::Failed };
+    let command = Command::Fold { branch: None, message: scrubbed("no such function"), outcome: Outcome::Failed };
     world.run(&command).unwrap();
     assert_eq!(world.status(&branch), "failed");
     assert_eq!(world.session.main_tokens, world.count("no such function"));

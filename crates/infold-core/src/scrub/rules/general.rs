@@ -20,7 +20,7 @@ pub(super) static RULES: &[Rule] = &[
         "jwt",
         &["ey"],
         concat!(
-            r"ey[0-9A-Za-z_-]{15,}\.ey[0-9A-Za-z_/\\-]{15,}\.[0-9A-Za-z_/\\=-]*",
+            r"ey[0-9A-Za-z_-]{15,}\.ey[0-9A-Za-z_-]{15,}\.[0-9A-Za-z_=-]*",
             r"|eyJ[0-9A-Za-z_-]{15,}\.[0-9A-Za-z_-]{15,}\.[0-9A-Za-z_=-]{15,}",
         ),
         3.5,
@@ -46,8 +46,8 @@ pub(super) static RULES: &[Rule] = &[
         "authorization-header-bare",
         &["authorization"],
         concat!(
-            r#"(?i:authorization)["'`\\]{0,3}[ \t]{0,4}[:=][ \t]{0,4}["'`\\]{0,3}(?:[A-Za-z][A-Za-z-]{2,15}[ \t]{1,4})?"#,
-            r"([0-9A-Za-z+/=_.~-]{16,})(?:$|[^0-9A-Za-z+/=_.~(\[-])",
+            r#"(?i:authorization)["'`\\]{0,3}[ \t]{0,4}[:=][ \t]{0,4}["'`\\]{0,3}"#,
+            r"(?:[A-Za-z][A-Za-z-]{2,15}[ \t]{1,4})?([0-9A-Za-z+/=_.~-]{16,})(?:$|[^0-9A-Za-z+/=_.~(\[-])",
         ),
         3.0,
     )
@@ -81,13 +81,8 @@ pub(super) static RULES: &[Rule] = &[
         2.2,
     )
     .looking(Look::Mixed),
-    token(
-        "netrc-password",
-        &["machine"],
-        r"machine\s+\S{1,100}\s+login\s+\S{1,100}\s+password\s+(\S{4,})",
-        2.0,
-    )
-    .looking(Look::Chosen),
+    token("netrc-password", &["machine"], r"machine\s+\S{1,100}\s+login\s+\S{1,100}\s+password\s+(\S{4,})", 2.0)
+        .looking(Look::Chosen),
     token(
         "connection-string-password",
         &["password", "pwd"],
@@ -104,7 +99,7 @@ pub(super) static RULES: &[Rule] = &[
         ),
         3.0,
     ),
-    token("kerberos-hash", &["$krb5"], r"\$krb5(?:asrep|tgs|pa)\$[0-9]{1,2}\$[^\s]{40,}", 3.0),
+    token("kerberos-hash", &["$krb5"], r"\$krb5(?:asrep|tgs|pa)\$[0-9]{1,2}\$[0-9A-Za-z$*@:./_-]{40,}", 3.0),
     // Values by their name
     named(
         "named-secret",
@@ -128,7 +123,7 @@ pub(super) static RULES: &[Rule] = &[
         "env-password",
         &["PASS", "PWD", "SECRET"],
         concat!(
-            r"(?m:^|\\n)[ \t#]{0,8}(?:export )?[0-9A-Z_]{0,40}",
+            r#"(?:^|[\s"'#]|\\n)[0-9A-Z_]{0,40}"#,
             r#"(?:PASSWORD|PASSWD|PASS|PWD|SECRET|PASSPHRASE)=([^\s"'`<>{}\\]{6,})"#,
         ),
         2.2,

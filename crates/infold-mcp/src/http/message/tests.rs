@@ -33,7 +33,7 @@ fn everything_else_is_answered_with_what_is_wrong() {
     .into_iter()
     .map(check)
     .collect();
-    insta::assert_snapshot!(problems.join("\n"), @"");
+    insta::assert_snapshot!(problems.join("\n"));
 }
 
 #[test]

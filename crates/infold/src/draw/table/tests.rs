@@ -5,8 +5,7 @@ use insta::assert_snapshot;
 use super::*;
 use crate::draw::{Charset, Paint};
 
-#[test]
-fn columns_line_up_by_width_and_numbers_lean_right() {
+fn table() -> Table {
     let mut table = Table::new(vec![
         Column { heading: "SESSION", align: Align::Left },
         Column { heading: "MAIN", align: Align::Right },
@@ -14,10 +13,26 @@ fn columns_line_up_by_width_and_numbers_lean_right() {
     ]);
     table.row(vec![(Tone::Plain, "demo".into()), (Tone::Plain, "5,200".into()), (Tone::Faint, "3 min ago".into())]);
     table.row(vec![(Tone::Plain, "日本".into()), (Tone::Plain, "12".into()), (Tone::Faint, "2 d ago".into())]);
+    table
+}
+
+#[test]
+fn columns_that_may_go_do_so_until_the_rest_fits() {
+    let headings = |width| {
+        let table = table().dropped_to_fit(width, &["MAIN", "SESSION"]);
+        table.columns.iter().map(|column| column.heading).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(headings(29), "SESSION MAIN LAST ACTIVITY");
+    assert_eq!(headings(28), "SESSION LAST ACTIVITY");
+    assert_eq!(headings(5), "LAST ACTIVITY");
+}
+
+#[test]
+fn columns_line_up_by_width_and_numbers_lean_right() {
     let style = Style { paint: Paint::Plain, charset: Charset::Utf8, width: 80 };
-    assert_snapshot!(table.draw(&style), @r"
+    assert_snapshot!(table().draw(&style), @"
     SESSION   MAIN  LAST ACTIVITY
     demo     5,200  3 min ago
-    日本          12  2 d ago
+    日本        12  2 d ago
     ");
 }

@@ -35,7 +35,12 @@ fn session() -> SessionView {
     tests.used_tokens = 8_192;
     tests.reason = Some("budget exhausted".to_owned());
     tests.message = Some("Cut short. Tools called: run_tests (3).".to_owned());
-    let mut deep = branch("00000004", Some("00000003"), Mark::Failed, "日本語の説明がとても長いとき、行は端末の幅に合わせて切られる");
+    let mut deep = branch(
+        "00000004",
+        Some("00000003"),
+        Mark::Failed,
+        "日本語の説明がとても長いとき、行は端末の幅に合わせて切られる",
+    );
     deep.reason = Some("reported failure".to_owned());
     let gone = branch("00000005", None, Mark::Discarded, "Another idea");
     SessionView {
@@ -58,18 +63,60 @@ fn style(charset: Charset, width: usize) -> Style {
 
 #[test]
 fn the_tree_shows_states_tokens_times_reasons_and_messages() {
-    assert_snapshot!(draw(&session(), NOW_MS, &style(Charset::Utf8, 80)), @"");
+    assert_snapshot!(draw(&session(), NOW_MS, &style(Charset::Utf8, 80)), @"
+    demo  open · project 3fa0c1d2e4b5a697 · last activity 3 min ago
+    main  ██░░░░░░░░ 5,200 of 32,768 tokens · health none
+    ├─ ✓ Search the logs for errors of the login  br_00000001
+    │     completed · ████░░░░░░ 3,500/8,192 · 2 min 5 s
+    │     → Three patterns: expired tokens (412), wrong audience (31), clock skew (…
+    ├─ ● Try the fix in the token validator  br_00000002
+    │  │  active · 7,000/8,192 · 3 min 20 s, 1 min 40 s left · opened 2 times
+    │  └─ ⧗ Run the slow tests  br_00000003
+    │     │  timeout · ██████████ 8,192/8,192 · 2 min 5 s · budget exhausted
+    │     │  → Cut short. Tools called: run_tests (3).
+    │     └─ ✗ 日本語の説明がとても長いとき、行は端末の幅に合わせて切…  br_00000004
+    │           failed · ████░░░░░░ 3,500/8,192 · 2 min 5 s · reported failure
+    └─ ↶ Another idea  br_00000005
+          discarded · ████░░░░░░ 3,500/8,192 · 2 min 5 s
+
+    5 branches · 1 open · 1 folded · 1 timed out · 1 failed · 1 discarded
+    18,500 tokens folded away · 18,300 saved
+    ");
 }
 
 #[test]
 fn ascii_and_a_narrow_terminal_still_read_well() {
-    assert_snapshot!(draw(&session(), NOW_MS, &style(Charset::Ascii, 50)), @"");
+    assert_snapshot!(draw(&session(), NOW_MS, &style(Charset::Ascii, 50)), @"
+    demo  open, project 3fa0c1d2e4b5a697, last activity 3 min ago
+    main  ##........ 5,200 of 32,768 tokens, health none
+    |- + Search the logs for errors of...  br_00000001
+    |     completed, ####...... 3,500/8,192, 2 min 5 s
+    |     > Three patterns: expired tokens (412), w...
+    |- * Try the fix in the token vali...  br_00000002
+    |  |  active, 7,000/8,192, 3 min 20 s, 1 min 40 s left, opened 2 times
+    |  `- ! Run the slow tests  br_00000003
+    |     |  timeout, 8,192/8,192, 2 min 5 s, budget exhausted
+    |     |  > Cut short. Tools called: run_tests (3).
+    |     `- x 日本語の説明がとても長...  br_00000004
+    |           failed, 3,500/8,192, 2 min 5 s, reported failure
+    `- < Another idea  br_00000005
+          discarded, ####...... 3,500/8,192, 2 min 5 s
+
+    5 branches, 1 open, 1 folded, 1 timed out, 1 failed, 1 discarded
+    18,500 tokens folded away, 18,300 saved
+    ");
 }
 
 #[test]
 fn a_session_without_branches_says_so() {
     let session = SessionView { branches: Vec::new(), project: None, ..session() };
-    assert_snapshot!(draw(&session, NOW_MS, &style(Charset::Utf8, 80)), @"");
+    assert_snapshot!(draw(&session, NOW_MS, &style(Charset::Utf8, 80)), @"
+    demo  open · last activity 3 min ago
+    main  ██░░░░░░░░ 5,200 of 32,768 tokens · health none
+
+    0 branches
+    18,500 tokens folded away · 18,300 saved
+    ");
 }
 
 #[test]

@@ -18,10 +18,7 @@ fn spans_have_their_two_largest_units() {
 fn the_future_counts_as_now() {
     let now_ms = 400_000_000;
     let moments = [now_ms + 5_000, now_ms - 3_000, now_ms - 185_000, now_ms - 7_300_000, 0];
-    assert_eq!(
-        moments.map(|then_ms| ago(now_ms, then_ms)),
-        ["just now", "3 s ago", "3 min ago", "2 h ago", "4 d ago"]
-    );
+    assert_eq!(moments.map(|then_ms| ago(now_ms, then_ms)), ["just now", "3 s ago", "3 min ago", "2 h ago", "4 d ago"]);
 }
 
 #[test]

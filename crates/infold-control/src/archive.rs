@@ -1,0 +1,68 @@
+//! The archive: ended branches, also of sessions whose live state is gone.
+
+use axum::Json;
+use axum::extract::State;
+use infold_core::SessionId;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::control::Control;
+use crate::error::ApiError;
+use crate::extract::{Caller, Name, Query};
+use crate::moment::Moment;
+use crate::page::Page;
+use crate::shapes::archive::{ArchiveList, Step, Trajectory};
+use crate::shapes::branch::{BranchDetail, BranchSummary};
+
+/// Which part of the archive is wanted.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ArchiveQuery {
+    /// Branches of this session only.
+    session: Option<String>,
+    /// How many entries to pass over; 0 if it is not given.
+    offset: Option<u32>,
+    /// At most how many entries; 50 if it is not given, and never more than 500.
+    limit: Option<u32>,
+}
+
+/// The caller's ended branches.
+pub(crate) async fn list(
+    State(control): State<Control>,
+    Caller(who): Caller,
+    Query(query): Query<ArchiveQuery>,
+) -> Result<Json<ArchiveList>, ApiError> {
+    let page = Page::new(query.offset, query.limit)?;
+    let session = query.session.as_deref().map(session_id).transpose()?;
+    let session = session.map(String::from);
+    let (rows, next_offset) = page.cut(control.engine.archive(&who, session, page.offset, page.fetch()).await?);
+    let branches = rows.iter().map(|row| BranchSummary::new(&row.session, &row.branch)).collect();
+    Ok(Json(ArchiveList { branches, offset: page.offset, limit: page.limit, next_offset }))
+}
+
+/// Reads the name of a session that a query asks for.
+pub(crate) fn session_id(text: &str) -> Result<SessionId, ApiError> {
+    let problem = "must be 1 to 128 characters, each one of A-Z a-z 0-9 . _ : -";
+    SessionId::parse(text).map_err(|_| ApiError::invalid("session", problem))
+}
+
+/// Which opening of the branch is meant.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TrajectoryQuery {
+    /// The how-manieth opening of the branch; the latest that has ended if it is not given.
+    generation: Option<u32>,
+}
+
+/// An ended branch with everything that happened in it.
+pub(crate) async fn show(
+    State(control): State<Control>,
+    Caller(who): Caller,
+    Name(branch): Name,
+    Query(query): Query<TrajectoryQuery>,
+) -> Result<Json<Trajectory>, ApiError> {
+    let found = control.engine.trajectory(&who, &branch, query.generation).await?;
+    let steps = found.steps.iter().map(|step| Step { at: Moment(step.at_ms), event: (&step.event).into() }).collect();
+    let branch = BranchDetail::new(&found.archived.session, &found.archived.branch);
+    Ok(Json(Trajectory { branch, steps }))
+}

@@ -1,0 +1,132 @@
+//! Branches: listing a session's, opening one, looking at one, returning from one.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::header::LOCATION;
+use infold_core::{Field, Outcome, Refusal};
+use infold_engine::{BranchRef, FoldBranch, OpenBranch, SessionRef, SessionView};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::control::Control;
+use crate::error::{ApiError, shown};
+use crate::extract::{Body, Caller, Key, Name, Query};
+use crate::page::Page;
+use crate::sessions::PageQuery;
+use crate::shapes::branch::{BranchDetail, BranchList, BranchOpened, BranchReturned, BranchSummary};
+
+/// A session's branches.
+pub(crate) async fn list(
+    State(control): State<Control>,
+    Caller(who): Caller,
+    Name(session): Name,
+    Query(query): Query<PageQuery>,
+) -> Result<Json<BranchList>, ApiError> {
+    let page = Page::new(query.offset, query.limit)?;
+    let view = control.engine.session_with_branches(&who, &SessionRef::by_id(&session)?).await?;
+    Ok(Json(listed(&view, page)))
+}
+
+/// A page of a session's branches.
+pub(crate) fn listed(view: &SessionView, page: Page) -> BranchList {
+    let all = view.branches();
+    let open = all.iter().filter(|branch| branch.is_open()).count();
+    let discarded = all.iter().filter(|branch| branch.discarded).count();
+    let on_page = all.iter().skip(page.offset).take(page.fetch());
+    let (branches, next_offset) =
+        page.cut(on_page.map(|branch| BranchSummary::new(view.session.id.as_str(), branch)).collect());
+    BranchList {
+        branches,
+        total_branches: all.len(),
+        active_branches: open,
+        folded_branches: all.len().saturating_sub(open + discarded),
+        discarded_branches: discarded,
+        offset: page.offset,
+        limit: page.limit,
+        next_offset,
+    }
+}
+
+/// A branch that somebody wants to open.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpenRequest {
+    /// What it is for, in at most 500 characters.
+    description: String,
+    /// What it is asked to do, in at most 10,000 characters.
+    prompt: Option<String>,
+    /// Tokens it may use; a wish over the maximum is capped, and the answer says so.
+    budget: Option<u64>,
+    /// How long it may take; a wish over the maximum is capped, and the answer says so.
+    timeout_seconds: Option<u64>,
+    /// The branch to open it under, or `main`; the session's active thread if it is not given.
+    parent_branch_id: Option<String>,
+    /// Makes repeating the request safe; the header Idempotency-Key does the same.
+    idempotency_key: Option<String>,
+}
+
+/// Opens a branch, and with it the session if that is new.
+pub(crate) async fn open(
+    State(control): State<Control>,
+    Caller(who): Caller,
+    Name(session): Name,
+    key: Key,
+    Body(body): Body<OpenRequest>,
+) -> Result<Response, ApiError> {
+    let request = OpenBranch {
+        session: SessionRef::by_id(&session)?,
+        parent: body.parent_branch_id,
+        description: body.description,
+        description_field: Field::BRANCH_DESCRIPTION,
+        prompt: body.prompt,
+        budget_tokens: body.budget,
+        timeout_s: body.timeout_seconds,
+        idempotency_key: key.or(body.idempotency_key)?,
+    };
+    let opened = control.engine.open_branch(&who, request).await?;
+    let location = format!("/api/v1/branches/{}", opened.branch_id);
+    Ok((StatusCode::CREATED, [(LOCATION, location)], Json(BranchOpened::from(opened))).into_response())
+}
+
+/// A branch as it stands.
+pub(crate) async fn show(
+    State(control): State<Control>,
+    Caller(who): Caller,
+    Name(branch): Name,
+) -> Result<Json<BranchDetail>, ApiError> {
+    let absent = || Refusal::BranchNotFound { branch: shown(&branch) };
+    let found = control.engine.branch(&who, &BranchRef::Id { branch: branch.clone(), session: None }).await?;
+    let view = found.ok_or_else(absent)?;
+    Ok(Json(BranchDetail::new(view.session_id.as_str(), &view.branch)))
+}
+
+/// What a branch hands to its parent.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReturnRequest {
+    /// The message, in at most 50,000 characters; secrets are taken out of it.
+    message: String,
+    /// Whether the branch could not do what it was asked. False if it is not given.
+    failed: Option<bool>,
+    /// Makes repeating the request safe; the header Idempotency-Key does the same.
+    idempotency_key: Option<String>,
+}
+
+/// Ends a branch and hands its message to its parent.
+pub(crate) async fn fold(
+    State(control): State<Control>,
+    Caller(who): Caller,
+    Name(branch): Name,
+    key: Key,
+    Body(body): Body<ReturnRequest>,
+) -> Result<Json<BranchReturned>, ApiError> {
+    let request = FoldBranch {
+        branch: BranchRef::Id { branch, session: None },
+        message: body.message,
+        outcome: if body.failed.unwrap_or(false) { Outcome::Failed } else { Outcome::Completed },
+        idempotency_key: key.or(body.idempotency_key)?,
+    };
+    Ok(Json(control.engine.fold_branch(&who, request).await?.into()))
+}

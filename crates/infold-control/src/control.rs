@@ -1,0 +1,41 @@
+//! What the handlers share, and what can be set about this surface. The values come from the program;
+//! none has a default here.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use infold_engine::Engine;
+use prometheus::Registry;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+/// Settings of this surface.
+#[derive(Debug, Clone)]
+pub struct ControlSettings {
+    /// Event streams that may be open at once; one more is refused with 429.
+    pub streams_max: usize,
+    /// Largest request body; a larger one is refused with 413.
+    pub body_bytes_max: usize,
+    /// What `/metrics` shows.
+    pub registry: Registry,
+    /// Ends the event streams, which would otherwise never end.
+    pub shutdown: CancellationToken,
+}
+
+/// What the handlers share. Clones share one.
+#[derive(Clone)]
+pub(crate) struct Control {
+    pub(crate) engine: Engine,
+    pub(crate) settings: ControlSettings,
+    /// One permit for each event stream that may still be opened.
+    pub(crate) streams: Arc<Semaphore>,
+    /// The OpenAPI description, as it is sent.
+    pub(crate) description: Bytes,
+}
+
+impl Control {
+    pub(crate) fn new(engine: Engine, settings: ControlSettings, description: Bytes) -> Self {
+        let streams_max = settings.streams_max.min(Semaphore::MAX_PERMITS);
+        Self { engine, settings, streams: Arc::new(Semaphore::new(streams_max)), description }
+    }
+}

@@ -1,0 +1,44 @@
+//! Reads which part of a kept result a query means.
+
+use infold_engine::Portion;
+
+use super::ReadQuery;
+use crate::error::ApiError;
+
+/// The part that a query means. It can mean one only.
+pub(super) fn read(query: &ReadQuery) -> Result<Portion, ApiError> {
+    if query.context.is_some() && query.pattern.is_none() {
+        return Err(ApiError::invalid("context", "goes with pattern: give a pattern, or leave it out"));
+    }
+    match (query.offset, query.lines.as_deref(), query.pattern.as_deref()) {
+        (offset, None, None) => Ok(Portion::Bytes { offset: size(offset.unwrap_or(0)) }),
+        (None, Some(text), None) => lines(text).ok_or_else(|| {
+            ApiError::invalid("lines", "must be lines counted from 1, the first before the last, as in 10-20, 10- or 10")
+        }),
+        (None, None, Some(pattern)) => {
+            let context = size(query.context.unwrap_or(0));
+            Ok(Portion::Matches { pattern: pattern.to_owned(), context })
+        }
+        (_, Some(_), _) => Err(ApiError::invalid("lines", "stands alone: leave offset and pattern out")),
+        (Some(_), None, Some(_)) => Err(ApiError::invalid("pattern", "stands alone: leave offset out")),
+    }
+}
+
+/// A wish in the size that this machine counts in; what is too large is cut, and bounded later.
+pub(super) fn size(wish: u64) -> usize {
+    usize::try_from(wish).unwrap_or(usize::MAX)
+}
+
+fn lines(text: &str) -> Option<Portion> {
+    // Smaller numbers than the type holds, so that counting past the last one cannot overflow.
+    let line = |text: &str| text.trim().parse::<u32>().ok().map(|line| line as usize);
+    let (first, last) = match text.split_once('-') {
+        None => (line(text)?, line(text)?),
+        Some((first, last)) if last.trim().is_empty() => (line(first)?, u32::MAX as usize),
+        Some((first, last)) => (line(first)?, line(last)?),
+    };
+    (first >= 1 && first <= last).then_some(Portion::Lines { first, last })
+}
+
+#[cfg(test)]
+mod tests;

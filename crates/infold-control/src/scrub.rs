@@ -1,0 +1,29 @@
+//! Taking the secrets out of a text, for programs that want infold's scrubber for their own use.
+
+use axum::Json;
+use axum::extract::State;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::control::Control;
+use crate::error::ApiError;
+use crate::extract::Body;
+use crate::shapes::result::ScrubbedText;
+
+/// A text that is to be scrubbed.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ScrubRequest {
+    /// The text.
+    text: String,
+}
+
+/// Takes the secrets out of a text. Nothing is stored.
+pub(crate) async fn scrub(
+    State(control): State<Control>,
+    Body(body): Body<ScrubRequest>,
+) -> Result<Json<ScrubbedText>, ApiError> {
+    let [scrubbed] = control.engine.scrub([body.text]).await?;
+    let secrets = scrubbed.secrets();
+    Ok(Json(ScrubbedText { text: scrubbed.into_string(), secrets }))
+}

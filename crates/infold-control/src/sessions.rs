@@ -1,0 +1,105 @@
+//! Sessions: listing them, looking at one, ending one, going back in one.
+
+use axum::Json;
+use axum::extract::State;
+use infold_engine::{EndSession, Restore, RollBack, SessionRef};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+use crate::branches::listed;
+use crate::control::Control;
+use crate::error::ApiError;
+use crate::extract::{Body, Caller, Key, Name, Query};
+use crate::page::{LIMIT_MAX, Page};
+use crate::shapes::branch::RolledBack;
+use crate::shapes::session::{SessionDetail, SessionEnded, SessionList, SessionSummary};
+
+/// Which part of a list is wanted.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PageQuery {
+    /// How many entries to pass over; 0 if it is not given.
+    pub(crate) offset: Option<u32>,
+    /// At most how many entries; 50 if it is not given, and never more than 500.
+    pub(crate) limit: Option<u32>,
+}
+
+/// The caller's sessions.
+pub(crate) async fn list(
+    State(control): State<Control>,
+    Caller(who): Caller,
+    Query(query): Query<PageQuery>,
+) -> Result<Json<SessionList>, ApiError> {
+    let page = Page::new(query.offset, query.limit)?;
+    let (rows, next_offset) = page.cut(control.engine.sessions(&who, page.offset, page.fetch()).await?);
+    let sessions = rows.iter().map(|row| SessionSummary::new(&row.session, row.open, row.open_tokens)).collect();
+    Ok(Json(SessionList { sessions, offset: page.offset, limit: page.limit, next_offset }))
+}
+
+/// A session as it stands.
+pub(crate) async fn show(
+    State(control): State<Control>,
+    Caller(who): Caller,
+    Name(session): Name,
+) -> Result<Json<SessionDetail>, ApiError> {
+    let view = control.engine.session_with_branches(&who, &SessionRef::by_id(&session)?).await?;
+    let branches = listed(&view, Page::new(None, Some(LIMIT_MAX))?);
+    Ok(Json(SessionDetail::new(&view, branches)))
+}
+
+/// What may come with ending a session.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EndQuery {
+    /// Makes repeating the request safe; the header Idempotency-Key does the same.
+    idempotency_key: Option<String>,
+}
+
+/// Ends a session.
+pub(crate) async fn end(
+    State(control): State<Control>,
+    Caller(who): Caller,
+    Name(session): Name,
+    Query(query): Query<EndQuery>,
+    key: Key,
+) -> Result<Json<SessionEnded>, ApiError> {
+    let request = EndSession {
+        session: SessionRef::by_id(&session)?,
+        idempotency_key: key.or(query.idempotency_key)?,
+    };
+    // Nobody can take this request back but by going away, and then nobody waits for progress either.
+    let ended = control.engine.end_session(&who, request, &CancellationToken::new(), |_| ()).await?;
+    Ok(Json(ended.into()))
+}
+
+/// Where to go back to.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RollbackRequest {
+    /// The branch to go back to.
+    branch_id: String,
+    /// Whether it is done; if false, the answer only says what it would lead to. True if it is not given.
+    restore_state: Option<bool>,
+    /// Makes repeating the request safe; the header Idempotency-Key does the same.
+    idempotency_key: Option<String>,
+}
+
+/// Goes back to a branch.
+pub(crate) async fn roll_back(
+    State(control): State<Control>,
+    Caller(who): Caller,
+    Name(session): Name,
+    key: Key,
+    Body(body): Body<RollbackRequest>,
+) -> Result<Json<RolledBack>, ApiError> {
+    let restore = if body.restore_state.unwrap_or(true) { Restore::Yes } else { Restore::No };
+    let request = RollBack {
+        session: SessionRef::by_id(&session)?,
+        to: body.branch_id,
+        restore,
+        idempotency_key: key.or(body.idempotency_key)?,
+    };
+    let rolled_back = control.engine.roll_back(&who, request).await?;
+    Ok(Json(RolledBack::new(&rolled_back, restore)))
+}

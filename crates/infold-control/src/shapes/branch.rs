@@ -1,0 +1,175 @@
+//! Branches as they stand, and what opening, returning and going back answer.
+
+mod answers;
+
+use infold_core::{Branch, Scrubbed};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::branch_of;
+use crate::moment::Moment;
+
+pub(crate) use answers::{BranchOpened, BranchReturned, RolledBack};
+
+/// Where a branch is in its life.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Status {
+    /// Recorded, not yet ready for work.
+    Created,
+    /// At work.
+    Active,
+    /// Returned, or folded because its parent or session ended.
+    Completed,
+    /// Out of budget or time.
+    Timeout,
+    /// Could not do what it was asked.
+    Failed,
+}
+
+impl From<infold_core::Status> for Status {
+    fn from(status: infold_core::Status) -> Self {
+        match status {
+            infold_core::Status::Created => Self::Created,
+            infold_core::Status::Active => Self::Active,
+            infold_core::Status::Completed => Self::Completed,
+            infold_core::Status::Timeout => Self::Timeout,
+            infold_core::Status::Failed => Self::Failed,
+        }
+    }
+}
+
+/// A branch at a glance.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct BranchSummary {
+    /// Its id.
+    branch_id: String,
+    /// Its session.
+    session_id: String,
+    /// The branch that opened it; null is the main thread.
+    parent_branch_id: Option<String>,
+    /// How deep it lies; the first branch is 1.
+    depth: u32,
+    /// How often it has been opened: 1, and one more for each rollback to it.
+    generation: u32,
+    /// Where it is in its life.
+    status: Status,
+    /// Why it ended; null while it is open.
+    reason: Option<&'static str>,
+    /// Whether a rollback went back to before it.
+    discarded: bool,
+    /// What it is for.
+    description: String,
+    /// Tokens of its brief and of everything first seen in it.
+    tokens: u64,
+    /// Tokens that count against its budget.
+    budget_used: u64,
+    /// Tokens it may use.
+    budget_total: u64,
+    /// Calls seen in it.
+    operations_count: u64,
+    /// When it opened.
+    created_at: Moment,
+    /// When its time is over.
+    expires_at: Moment,
+    /// When it ended; null while it is open.
+    completed_at: Option<Moment>,
+}
+
+impl BranchSummary {
+    pub(crate) fn new(session_id: &str, branch: &Branch) -> Self {
+        let end = branch.end.as_ref();
+        Self {
+            branch_id: branch.id.to_string(),
+            session_id: session_id.to_owned(),
+            parent_branch_id: branch_of(&branch.parent),
+            depth: branch.depth,
+            generation: branch.generation,
+            status: branch.status.into(),
+            reason: end.map(|end| end.reason.as_str()),
+            discarded: branch.discarded,
+            description: branch.description.as_str().to_owned(),
+            tokens: branch.used_tokens,
+            budget_used: branch.budget_used_tokens(),
+            budget_total: branch.budget_tokens,
+            operations_count: branch.operations,
+            created_at: Moment(branch.opened_at_ms),
+            expires_at: Moment(branch.deadline_ms),
+            completed_at: end.map(|end| Moment(end.at_ms)),
+        }
+    }
+}
+
+/// How often a tool was called.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ToolUse {
+    /// The tool.
+    tool_name: String,
+    /// How often.
+    calls: u64,
+}
+
+/// A branch with everything that its record holds.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct BranchDetail {
+    #[serde(flatten)]
+    summary: BranchSummary,
+    /// What it was asked to do.
+    prompt: Option<String>,
+    /// What was remembered for it when it opened.
+    injected_memories: Vec<String>,
+    /// Tokens that are left.
+    budget_remaining: u64,
+    /// How long it may take.
+    timeout_seconds: u64,
+    /// What its parent got; null while it is open.
+    message: Option<String>,
+    /// By how much its parent's thread grew; null while it is open.
+    message_tokens: Option<u64>,
+    /// Tools called in it, in the order of their first call, as far as its record keeps them.
+    tools: Vec<ToolUse>,
+    /// Files named in calls, in the order of their first mention, as far as its record keeps them.
+    files: Vec<String>,
+}
+
+impl BranchDetail {
+    pub(crate) fn new(session_id: &str, branch: &Branch) -> Self {
+        let texts = |texts: &[Scrubbed]| texts.iter().map(|text| text.as_str().to_owned()).collect();
+        let end = branch.end.as_ref();
+        let tools = branch.findings.tools.iter();
+        Self {
+            summary: BranchSummary::new(session_id, branch),
+            prompt: branch.prompt.as_ref().map(|prompt| prompt.as_str().to_owned()),
+            injected_memories: texts(&branch.memories),
+            budget_remaining: branch.budget_left_tokens(),
+            timeout_seconds: branch.timeout_ms / 1_000,
+            message: end.map(|end| end.result.as_str().to_owned()),
+            message_tokens: end.map(|end| end.result_tokens),
+            tools: tools
+                .map(|seen| ToolUse { tool_name: seen.tool.as_str().to_owned(), calls: seen.calls })
+                .collect(),
+            files: texts(&branch.findings.files),
+        }
+    }
+}
+
+/// Some of a session's branches, in the order they were opened, and how many there are of each kind.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct BranchList {
+    /// The branches.
+    pub(crate) branches: Vec<BranchSummary>,
+    /// All branches of the session.
+    pub(crate) total_branches: usize,
+    /// Those that are open.
+    pub(crate) active_branches: usize,
+    /// Those that have ended and count.
+    pub(crate) folded_branches: usize,
+    /// Those that a rollback went back to before.
+    pub(crate) discarded_branches: usize,
+    /// How many branches were passed over.
+    pub(crate) offset: usize,
+    /// Most branches in this answer.
+    pub(crate) limit: usize,
+    /// Where to go on; null if there are no more.
+    pub(crate) next_offset: Option<usize>,
+}

@@ -1,0 +1,166 @@
+//! What opening a branch, returning from one and going back to one answer.
+
+use infold_engine::{Folded, Opened, Restore};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Status;
+use crate::moment::Moment;
+use crate::shapes::context::{ContextHealth, ContextState, Notice, notices};
+use crate::shapes::{branch_of, texts};
+
+/// A branch that was opened.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct BranchOpened {
+    /// Its session.
+    session_id: String,
+    /// Its id.
+    branch_id: String,
+    /// The branch that opened it; null is the main thread.
+    parent_branch_id: Option<String>,
+    /// How deep it lies; the first branch is 1.
+    depth: u32,
+    /// Tokens it may use.
+    budget_allocated: u64,
+    /// How long it may take.
+    timeout_seconds: u64,
+    /// When it opened.
+    created_at: Moment,
+    /// When its time is over.
+    expires_at: Moment,
+    /// What was not given as wished, in sentences.
+    notes: Vec<String>,
+    /// The context now.
+    context_state: ContextState,
+    /// How full the main thread is.
+    context_health: ContextHealth,
+    /// Branches cut short since the last answer.
+    notices: Vec<Notice>,
+}
+
+impl From<Opened> for BranchOpened {
+    fn from(opened: Opened) -> Self {
+        Self {
+            session_id: opened.session_id.to_string(),
+            branch_id: opened.branch_id.to_string(),
+            parent_branch_id: branch_of(&opened.parent),
+            depth: opened.depth,
+            budget_allocated: opened.budget_tokens,
+            timeout_seconds: opened.timeout_s,
+            created_at: Moment(opened.opened_at_ms),
+            expires_at: Moment(opened.deadline_ms),
+            notes: opened.notes,
+            context_state: (&opened.state).into(),
+            context_health: (&opened.health).into(),
+            notices: notices(&opened.notices),
+        }
+    }
+}
+
+/// What a branch came to.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ReturnSummary {
+    /// Tokens it used.
+    tokens_folded: u64,
+    /// Tokens that folding keeps out of its parent.
+    tokens_saved: u64,
+    /// Calls seen in it.
+    operations_count: u64,
+    /// Secrets taken out of its message.
+    secrets_scrubbed: u32,
+    /// Whether nothing but placeholders is left of its message.
+    summary_redacted: bool,
+}
+
+/// A branch that returned.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct BranchReturned {
+    /// Always true: a return that did not happen is an error.
+    success: bool,
+    /// Its session.
+    session_id: String,
+    /// Its id.
+    branch_id: String,
+    /// The branch that gets its message; null is the main thread.
+    parent_branch_id: Option<String>,
+    /// How it ended.
+    status: Status,
+    /// When.
+    folded_at: Moment,
+    /// Its message, scrubbed.
+    message: String,
+    /// Tokens it used.
+    tokens_used: u64,
+    /// What it came to.
+    summary: ReturnSummary,
+    /// Branches below it that were folded with it, deepest first.
+    branches_folded_with_it: Vec<String>,
+    /// The context now.
+    context_state: ContextState,
+    /// How full the main thread is.
+    context_health: ContextHealth,
+    /// Branches cut short since the last answer.
+    notices: Vec<Notice>,
+}
+
+impl From<Folded> for BranchReturned {
+    fn from(folded: Folded) -> Self {
+        Self {
+            success: true,
+            session_id: folded.session_id.to_string(),
+            branch_id: folded.branch_id.to_string(),
+            parent_branch_id: branch_of(&folded.parent),
+            status: folded.status.into(),
+            folded_at: Moment(folded.folded_at_ms),
+            message: folded.message,
+            tokens_used: folded.tokens_used,
+            summary: ReturnSummary {
+                tokens_folded: folded.tokens_used,
+                tokens_saved: folded.tokens_saved,
+                operations_count: folded.operations,
+                secrets_scrubbed: folded.secrets_scrubbed,
+                summary_redacted: folded.summary_redacted,
+            },
+            branches_folded_with_it: texts(&folded.folded_with_it),
+            context_state: (&folded.state).into(),
+            context_health: (&folded.health).into(),
+            notices: notices(&folded.notices),
+        }
+    }
+}
+
+/// What a rollback did, or would do.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RolledBack {
+    /// The session.
+    session_id: String,
+    /// The branch that is active again.
+    rolled_back_to: String,
+    /// Which opening of it this is.
+    generation: u32,
+    /// Whether it was done; if not, the rest says what it would lead to.
+    state_restored: bool,
+    /// Branches that no longer count, in the order they were opened.
+    branches_discarded: Vec<String>,
+    /// Tokens that were used in them.
+    tokens_recovered: u64,
+    /// The context afterwards.
+    context_state: ContextState,
+    /// Branches cut short since the last answer.
+    notices: Vec<Notice>,
+}
+
+impl RolledBack {
+    pub(crate) fn new(rolled_back: &infold_engine::RolledBack, restore: Restore) -> Self {
+        Self {
+            session_id: rolled_back.session_id.to_string(),
+            rolled_back_to: rolled_back.to.to_string(),
+            generation: rolled_back.generation,
+            state_restored: restore == Restore::Yes,
+            branches_discarded: texts(&rolled_back.discarded),
+            tokens_recovered: rolled_back.tokens_recovered,
+            context_state: (&rolled_back.state).into(),
+            notices: notices(&rolled_back.notices),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What happened to a session, as the feed and the archive tell it.
+
+use infold_core::{Event, Opening, Operation, Scrubbed};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::branch::Status;
+use super::{branch_of, texts};
+use crate::moment::Moment;
+
+/// What happened.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "type")]
+pub(crate) enum EventBody {
+    /// The session was used for the first time.
+    #[serde(rename = "session.started")]
+    SessionStarted {
+        /// The hash of the project it belongs to; null if it was not named by one.
+        project_hash: Option<String>,
+    },
+    /// A branch was recorded.
+    #[serde(rename = "branch.created")]
+    BranchCreated(BranchCreated),
+    /// A branch is ready for work.
+    #[serde(rename = "branch.activated")]
+    BranchActivated {
+        /// The branch.
+        branch_id: String,
+    },
+    /// A call and its result were seen.
+    #[serde(rename = "operation.completed")]
+    OperationCompleted(OperationCompleted),
+    /// A branch has used 80 % of its budget.
+    #[serde(rename = "budget.warning")]
+    BudgetWarning {
+        /// The branch.
+        branch_id: String,
+        /// What it has used, in tokens.
+        budget_used: u64,
+        /// What it may use.
+        budget_total: u64,
+    },
+    /// A branch has no budget left.
+    #[serde(rename = "budget.exhausted")]
+    BudgetExhausted {
+        /// The branch.
+        branch_id: String,
+        /// What it had used, in tokens.
+        budget_used: u64,
+        /// What it may use.
+        budget_total: u64,
+        /// Tokens of the item that did not fit and was not shown.
+        overrun_tokens: u64,
+    },
+    /// A branch ended.
+    #[serde(rename = "branch.folded")]
+    BranchFolded {
+        /// The branch.
+        branch_id: String,
+        /// Which opening of it.
+        generation: u32,
+        /// How it ended.
+        status: Status,
+        /// Why.
+        reason: &'static str,
+        /// What its parent gets.
+        message: String,
+        /// By how much the parent's thread grows.
+        message_tokens: u64,
+    },
+    /// The session went back to a branch.
+    #[serde(rename = "session.rolled_back")]
+    RolledBack {
+        /// The branch.
+        rolled_back_to: String,
+        /// Ended branches that are open again, outermost first.
+        branches_reopened: Vec<String>,
+        /// Branches that no longer count, in the order they were opened.
+        branches_discarded: Vec<String>,
+    },
+    /// The parents of branches that were cut short have been told so.
+    #[serde(rename = "session.parents_told")]
+    ParentsTold {
+        /// The branches.
+        branch_ids: Vec<String>,
+    },
+    /// The session is over.
+    #[serde(rename = "session.ended")]
+    SessionEnded {},
+}
+
+/// A branch as it was opened.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct BranchCreated {
+    /// Its id.
+    branch_id: String,
+    /// The branch that opened it; null is the main thread.
+    parent_branch_id: Option<String>,
+    /// How deep it lies.
+    depth: u32,
+    /// What it is for.
+    description: String,
+    /// What it was asked to do.
+    prompt: Option<String>,
+    /// Tokens it may use.
+    budget_total: u64,
+    /// How long it may take.
+    timeout_seconds: u64,
+    /// Tokens of its description and prompt.
+    tokens: u64,
+}
+
+/// A call and its result.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct OperationCompleted {
+    /// The branch they were seen in; null is the main thread.
+    branch_id: Option<String>,
+    /// The tool.
+    tool_name: String,
+    /// The client's id for the call, if it sent one.
+    call_id: Option<String>,
+    /// What it was called with, as JSON text.
+    arguments: String,
+    /// What the caller was shown of the result.
+    result: String,
+    /// Where the whole result is; null if it is not kept elsewhere.
+    ref_id: Option<String>,
+    /// Tokens of both.
+    tokens: u64,
+}
+
+impl From<&Event> for EventBody {
+    fn from(event: &Event) -> Self {
+        match event {
+            Event::SessionStarted { project } => {
+                Self::SessionStarted { project_hash: project.as_ref().map(|project| project.as_str().to_owned()) }
+            }
+            Event::BranchOpened(opening) => Self::BranchCreated(created(opening)),
+            Event::BranchActivated { branch } => Self::BranchActivated { branch_id: branch.to_string() },
+            Event::OperationSeen { thread, operation } => {
+                Self::OperationCompleted(completed(branch_of(thread), operation))
+            }
+            Event::BudgetWarning { branch, used_tokens, budget_tokens } => Self::BudgetWarning {
+                branch_id: branch.to_string(),
+                budget_used: *used_tokens,
+                budget_total: *budget_tokens,
+            },
+            Event::BudgetExhausted { branch, used_tokens, overrun_tokens, budget_tokens } => Self::BudgetExhausted {
+                branch_id: branch.to_string(),
+                budget_used: *used_tokens,
+                budget_total: *budget_tokens,
+                overrun_tokens: *overrun_tokens,
+            },
+            Event::BranchEnded { branch, generation, reason, result, result_tokens } => Self::BranchFolded {
+                branch_id: branch.to_string(),
+                generation: *generation,
+                status: reason.status().into(),
+                reason: reason.as_str(),
+                message: result.as_str().to_owned(),
+                message_tokens: *result_tokens,
+            },
+            Event::RolledBack { to, reopened, discarded } => Self::RolledBack {
+                rolled_back_to: to.to_string(),
+                branches_reopened: texts(reopened),
+                branches_discarded: texts(discarded),
+            },
+            Event::ParentsTold { branches } => Self::ParentsTold { branch_ids: texts(branches) },
+            Event::SessionEnded {} => Self::SessionEnded {},
+        }
+    }
+}
+
+fn text(scrubbed: &Scrubbed) -> String {
+    scrubbed.as_str().to_owned()
+}
+
+fn created(opening: &Opening) -> BranchCreated {
+    BranchCreated {
+        branch_id: opening.branch.to_string(),
+        parent_branch_id: branch_of(&opening.parent),
+        depth: opening.depth,
+        description: text(&opening.description),
+        prompt: opening.prompt.as_ref().map(text),
+        budget_total: opening.budget_tokens,
+        timeout_seconds: opening.timeout_ms / 1_000,
+        tokens: opening.brief_tokens,
+    }
+}
+
+fn completed(branch_id: Option<String>, operation: &Operation) -> OperationCompleted {
+    OperationCompleted {
+        branch_id,
+        tool_name: text(&operation.tool),
+        call_id: operation.call_id.clone(),
+        arguments: text(&operation.arguments),
+        result: text(&operation.result),
+        ref_id: operation.blob.as_ref().map(ToString::to_string),
+        tokens: operation.tokens,
+    }
+}
+
+/// An event with where and when it was recorded.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct EventRecord {
+    /// Its place in the feed: a reader that sends it back goes on after it.
+    pub(crate) id: u64,
+    /// The session it happened to.
+    pub(crate) session_id: String,
+    /// When.
+    pub(crate) at: Moment,
+    /// What happened.
+    pub(crate) event: EventBody,
+}
+
+#[cfg(test)]
+mod tests;

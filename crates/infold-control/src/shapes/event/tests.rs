@@ -1,0 +1,95 @@
+//! Events as the feed tells them.
+
+use infold_core::{Allocation, BlobId, BranchId, EndReason, ProjectHash, Thread};
+use serde_json::{Value, json};
+
+use super::*;
+
+fn branch(name: &str) -> BranchId {
+    BranchId::from_stored(name.to_owned())
+}
+
+/// One event of every kind, with its place for the parts that are optional taken.
+fn every_kind() -> Vec<Event> {
+    let operation = Operation {
+        tool: Scrubbed::fixed("read_file"),
+        call_id: Some("call_1".to_owned()),
+        arguments: Scrubbed::fixed("{}"),
+        result: Scrubbed::fixed("fn main"),
+        blob: BlobId::parse("res_00000000-0000-4000-8000-000000000000"),
+        tokens: 7,
+    };
+    let opening = Opening {
+        branch: branch("br_2"),
+        parent: Thread::Branch(branch("br_1")),
+        depth: 2,
+        description: Scrubbed::fixed("find it"),
+        prompt: Some(Scrubbed::fixed("look everywhere")),
+        memories: Vec::new(),
+        brief_tokens: 5,
+        budget_tokens: 100,
+        allocation: Allocation::Independent,
+        timeout_ms: 300_000,
+        claims: infold_core::Claims { subject: Some("somebody".to_owned()), ..Default::default() },
+    };
+    let ended = Event::BranchEnded {
+        branch: branch("br_1"),
+        generation: 1,
+        reason: EndReason::BudgetExhausted,
+        result: Scrubbed::fixed("so far"),
+        result_tokens: 2,
+    };
+    vec![
+        Event::SessionStarted { project: Some(ProjectHash::of("/p")) },
+        Event::BranchOpened(Box::new(opening)),
+        Event::BranchActivated { branch: branch("br_1") },
+        Event::OperationSeen { thread: Thread::Main, operation: Box::new(operation) },
+        Event::BudgetWarning { branch: branch("br_1"), used_tokens: 80, budget_tokens: 100 },
+        Event::BudgetExhausted { branch: branch("br_1"), used_tokens: 90, overrun_tokens: 11, budget_tokens: 100 },
+        ended,
+        Event::RolledBack { to: branch("br_1"), reopened: vec![branch("br_1")], discarded: vec![branch("br_2")] },
+        Event::ParentsTold { branches: vec![branch("br_1")] },
+        Event::SessionEnded {},
+    ]
+}
+
+fn told(event: &Event) -> Value {
+    serde_json::to_value(EventBody::from(event)).expect("an event can be written")
+}
+
+#[test]
+fn an_events_type_is_its_name_in_the_feed() {
+    for event in every_kind() {
+        assert_eq!(told(&event)["type"], event.name());
+    }
+}
+
+#[test]
+fn an_opening_is_told_without_the_claims_of_who_opened_it() {
+    let expected = json!({
+        "type": "branch.created",
+        "branch_id": "br_2",
+        "parent_branch_id": "br_1",
+        "depth": 2,
+        "description": "find it",
+        "prompt": "look everywhere",
+        "budget_total": 100,
+        "timeout_seconds": 300,
+        "tokens": 5,
+    });
+    assert_eq!(told(&every_kind()[1]), expected);
+}
+
+#[test]
+fn an_end_is_told_with_status_and_reason_in_words() {
+    let expected = json!({
+        "type": "branch.folded",
+        "branch_id": "br_1",
+        "generation": 1,
+        "status": "timeout",
+        "reason": "budget exhausted",
+        "message": "so far",
+        "message_tokens": 2,
+    });
+    assert_eq!(told(&every_kind()[6]), expected);
+}

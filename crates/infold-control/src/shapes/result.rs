@@ -1,0 +1,83 @@
+//! Results that were handed in, parts of kept ones, and text that was scrubbed.
+
+use infold_engine::ResultPart;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::context::{ContextState, Notice};
+
+/// A result that was handed in.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ResultRecorded {
+    /// What to show in its place: the scrubbed result, or a reference to it. Null if its branch has
+    /// folded instead.
+    shown: Option<String>,
+    /// Where the whole result is; null if it is not kept elsewhere.
+    ref_id: Option<String>,
+    /// Tokens that were counted.
+    tokens: u64,
+    /// Secrets taken out of it.
+    secrets_scrubbed: u32,
+    /// The branch that folded because of it, and what its parent gets; null if none did.
+    folded: Option<Notice>,
+    /// The context now.
+    context_state: ContextState,
+}
+
+impl From<infold_engine::ResultRecorded> for ResultRecorded {
+    fn from(recorded: infold_engine::ResultRecorded) -> Self {
+        Self {
+            shown: recorded.shown,
+            ref_id: recorded.ref_id.map(|id| id.to_string()),
+            tokens: recorded.tokens,
+            secrets_scrubbed: recorded.secrets_scrubbed,
+            folded: recorded.folded.as_ref().map(Notice::from),
+            context_state: (&recorded.state).into(),
+        }
+    }
+}
+
+/// Part of a kept result.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ResultRead {
+    /// The session it belongs to.
+    session_id: String,
+    /// Its handle.
+    ref_id: String,
+    /// The tool that gave it.
+    tool_name: String,
+    /// Bytes of the whole.
+    total_bytes: usize,
+    /// Lines of the whole.
+    total_lines: usize,
+    /// The part. Lines carry their numbers if lines or a pattern were asked for.
+    content: String,
+    /// Where it begins: a byte, or a line if lines or a pattern were asked for.
+    offset: usize,
+    /// Where to go on; null if there is no more.
+    next_offset: Option<usize>,
+}
+
+impl From<ResultPart> for ResultRead {
+    fn from(part: ResultPart) -> Self {
+        Self {
+            session_id: part.session_id.to_string(),
+            ref_id: part.ref_id.to_string(),
+            tool_name: part.tool_name,
+            total_bytes: part.total_bytes,
+            total_lines: part.total_lines,
+            content: part.content,
+            offset: part.offset,
+            next_offset: part.next_offset,
+        }
+    }
+}
+
+/// A text without its secrets.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ScrubbedText {
+    /// The text, with a placeholder for each secret.
+    pub(crate) text: String,
+    /// How many secrets were taken out.
+    pub(crate) secrets: u32,
+}

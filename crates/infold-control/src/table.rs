@@ -1,0 +1,138 @@
+//! Every route there is.
+
+use crate::archive::{self, ArchiveQuery, TrajectoryQuery};
+use crate::branches::{self, OpenRequest, ReturnRequest};
+use crate::events::{self, EventsQuery, LAST_EVENT_ID};
+use crate::extract::IDEMPOTENCY_KEY;
+use crate::health::{self, Health, METRICS_TYPE};
+use crate::results::{self, ReadQuery, RecordRequest};
+use crate::route::Route;
+use crate::scrub::{self, ScrubRequest};
+use crate::sessions::{self, EndQuery, PageQuery, RollbackRequest};
+use crate::shapes::archive::{ArchiveList, Trajectory};
+use crate::shapes::branch::{BranchDetail, BranchList, BranchOpened, BranchReturned, RolledBack};
+use crate::shapes::event::EventRecord;
+use crate::shapes::result::{ResultRead, ResultRecorded, ScrubbedText};
+use crate::shapes::session::{SessionDetail, SessionEnded, SessionList};
+
+const KEY: &str = "Makes repeating the request safe: the same key gives the same answer.";
+
+/// Every route there is.
+pub(crate) fn routes() -> Vec<Route> {
+    let mut routes = session_routes();
+    routes.extend(branch_routes());
+    routes.extend(result_routes());
+    routes.extend(archive_routes());
+    routes.extend(other_routes());
+    routes
+}
+
+fn session_routes() -> Vec<Route> {
+    vec![
+        Route::get("/api/v1/sessions", "listSessions", sessions::list)
+            .does("Lists the caller's sessions, newest activity first.")
+            .query::<PageQuery>()
+            .answers::<SessionList>(200)
+            .refuses(&[400]),
+        Route::get("/api/v1/sessions/{session}", "getSession", sessions::show)
+            .does("Shows a session as it stands, with its first branches.")
+            .answers::<SessionDetail>(200)
+            .refuses(&[400, 404]),
+        Route::delete("/api/v1/sessions/{session}", "endSession", sessions::end)
+            .does("Ends a session; its open branches are folded, deepest first.")
+            .query::<EndQuery>()
+            .header(IDEMPOTENCY_KEY, KEY)
+            .answers::<SessionEnded>(200)
+            .refuses(&[400, 404, 409]),
+        Route::post("/api/v1/sessions/{session}/rollback", "rollBack", sessions::roll_back)
+            .does("Goes back to a branch: it is active again, and what was opened since no longer counts.")
+            .body::<RollbackRequest>()
+            .header(IDEMPOTENCY_KEY, KEY)
+            .answers::<RolledBack>(200)
+            .refuses(&[404, 409]),
+    ]
+}
+
+fn branch_routes() -> Vec<Route> {
+    vec![
+        Route::get("/api/v1/sessions/{session}/branches", "listBranches", branches::list)
+            .does("Lists a session's branches in the order they were opened.")
+            .query::<PageQuery>()
+            .answers::<BranchList>(200)
+            .refuses(&[400, 404]),
+        Route::post("/api/v1/sessions/{session}/branches", "openBranch", branches::open)
+            .does("Opens a branch, and with it the session if that is new.")
+            .body::<OpenRequest>()
+            .header(IDEMPOTENCY_KEY, KEY)
+            .answers::<BranchOpened>(201)
+            .refuses(&[404, 409, 429]),
+        Route::get("/api/v1/branches/{branch}", "getBranch", branches::show)
+            .does("Shows a branch as it stands.")
+            .answers::<BranchDetail>(200)
+            .refuses(&[400, 404]),
+        Route::post("/api/v1/branches/{branch}/return", "returnBranch", branches::fold)
+            .does("Ends a branch and hands its message, scrubbed, to its parent.")
+            .body::<ReturnRequest>()
+            .header(IDEMPOTENCY_KEY, KEY)
+            .answers::<BranchReturned>(200)
+            .refuses(&[404, 409]),
+    ]
+}
+
+fn result_routes() -> Vec<Route> {
+    vec![
+        Route::post("/api/v1/sessions/{session}/results", "recordResult", results::record)
+            .does("Takes in a tool's result: it is scrubbed, counted, and kept elsewhere if it is long.")
+            .body::<RecordRequest>()
+            .header(IDEMPOTENCY_KEY, KEY)
+            .answers::<ResultRecorded>(200)
+            .refuses(&[404, 409]),
+        Route::get("/api/v1/results/{ref_id}", "readResult", results::read)
+            .does("Reads part of a kept result: bytes, lines, or lines that match.")
+            .query::<ReadQuery>()
+            .answers::<ResultRead>(200)
+            .refuses(&[400, 404]),
+    ]
+}
+
+fn archive_routes() -> Vec<Route> {
+    vec![
+        Route::get("/api/v1/archive", "listArchive", archive::list)
+            .does("Lists the caller's ended branches, newest first.")
+            .query::<ArchiveQuery>()
+            .answers::<ArchiveList>(200)
+            .refuses(&[400]),
+        Route::get("/api/v1/archive/{branch}", "getTrajectory", archive::show)
+            .does("Shows an ended branch with everything that happened in it.")
+            .query::<TrajectoryQuery>()
+            .answers::<Trajectory>(200)
+            .refuses(&[400, 404]),
+    ]
+}
+
+fn other_routes() -> Vec<Route> {
+    vec![
+        Route::post("/api/v1/scrub", "scrub", scrub::scrub)
+            .does("Takes the secrets out of a text. Nothing is stored.")
+            .body::<ScrubRequest>()
+            .answers::<ScrubbedText>(200),
+        Route::get("/api/v1/events", "followEvents", events::follow)
+            .does("Streams what happens to the caller's sessions, as server-sent events.")
+            .query::<EventsQuery>()
+            .header(LAST_EVENT_ID, "Events after the one with this id, as a client that comes back sends it.")
+            .streams::<EventRecord>()
+            .refuses(&[400, 429]),
+        Route::get("/api/v1/openapi.json", "describe", health::describe).does("Describes this API."),
+        Route::get("/metrics", "metrics", health::metrics)
+            .does("What was counted, in the text format of Prometheus.")
+            .answers_text(METRICS_TYPE),
+        Route::get("/healthz", "alive", health::alive)
+            .does("Answers as long as anything does.")
+            .open_to_anyone()
+            .answers::<Health>(200),
+        Route::get("/readyz", "ready", health::ready)
+            .does("Answers well if the store and the scrubber can do their work.")
+            .open_to_anyone()
+            .answers::<Health>(200),
+    ]
+}

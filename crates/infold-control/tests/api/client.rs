@@ -1,0 +1,188 @@
+//! A router on a real store in a temporary folder, and a client that calls it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::Router;
+use axum::body::Body;
+use http::{HeaderMap, Request, StatusCode};
+use http_body_util::BodyExt;
+use infold_control::{ControlSettings, router};
+use infold_core::{Allocation, ContextBound, Counter, Family, Limits, Owner, Principal};
+use infold_engine::{Clock, Engine, EngineSettings, ScrubFault, ScrubSettings, TimerSettings};
+use infold_store::{Store, StoreSettings, Synchronous};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+use crate::contract::Contract;
+
+/// 2025-01-17T10:30:00Z.
+const START_MS: u64 = 1_737_109_800_000;
+
+/// What a test may want otherwise.
+pub struct Setup {
+    pub engine: EngineSettings,
+    pub control: ControlSettings,
+}
+
+/// A running API.
+pub struct Api {
+    pub router: Router,
+    pub shutdown: CancellationToken,
+    pub folder: TempDir,
+    contract: Contract,
+    now_ms: Arc<AtomicU64>,
+}
+
+/// An answer, read whole.
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub text: String,
+}
+
+impl Answer {
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).expect("the body is JSON")
+    }
+
+    /// Status, code and message of an error, and its data: `404 branch_not_found: … {…}`.
+    pub fn error(&self) -> String {
+        let body = self.json();
+        let keys: Vec<&String> = body["error"].as_object().expect("an error").keys().collect();
+        assert_eq!(keys, ["code", "status", "message", "data"]);
+        let error = &body["error"];
+        assert_eq!(error["status"], self.status.as_u16());
+        let (code, message) = (error["code"].as_str().unwrap(), error["message"].as_str().unwrap());
+        format!("{} {code}: {message} {}", self.status.as_u16(), error["data"])
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
+/// Whoever runs infold here.
+pub fn local() -> Option<Principal> {
+    Some(Principal::local())
+}
+
+/// Somebody with a token.
+pub fn somebody(subject: &str) -> Option<Principal> {
+    Some(Principal { owner: Owner::from_subject(subject), claims: Default::default() })
+}
+
+/// A request with a JSON body.
+pub fn request(method: &str, path: &str, body: &Value) -> Request<Body> {
+    let request = Request::builder().method(method).uri(path).header("content-type", "application/json");
+    request.body(Body::from(body.to_string())).expect("a request")
+}
+
+/// A request without a body.
+pub fn bare(method: &str, path: &str) -> Request<Body> {
+    Request::builder().method(method).uri(path).body(Body::empty()).expect("a request")
+}
+
+fn setup() -> Setup {
+    let limits = Limits {
+        budget_default_tokens: 8_192,
+        budget_max_tokens: 32_768,
+        timeout_default_s: 300,
+        timeout_max_s: 600,
+        depth_max: 3,
+        open_per_session_max: 10,
+        open_per_instance_max: 100,
+        openings_per_minute_max: 1_000,
+        allocation: Allocation::Independent,
+        session_budget_tokens: None,
+        context_limit_tokens: 32_768,
+        context_bound: ContextBound::Soft,
+        session_end_ms: 30_000,
+    };
+    Setup {
+        engine: EngineSettings {
+            limits,
+            counter: Counter::new(Family::Claude),
+            scrub: ScrubSettings { timeout_ms: 60_000, bytes_max: 100_000, fault: ScrubFault::None },
+            offload_bytes: 4_096,
+            timers: TimerSettings { live_ms: 86_400_000, retention_ms: 86_400_000 },
+        },
+        control: ControlSettings {
+            streams_max: 2,
+            body_bytes_max: 200_000,
+            registry: prometheus::Registry::new(),
+            shutdown: CancellationToken::new(),
+        },
+    }
+}
+
+impl Api {
+    /// With limits as they are by default, but for the rate of opening.
+    pub fn new() -> Self {
+        Self::with(|_| ())
+    }
+
+    /// With something otherwise.
+    pub fn with(change: impl FnOnce(&mut Setup)) -> Self {
+        let mut setup = setup();
+        change(&mut setup);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store_settings = StoreSettings {
+            synchronous: Synchronous::Normal,
+            busy_timeout_ms: 5_000,
+            readers_max: 2,
+            checkpoint_pages: 1_000,
+        };
+        let store = Store::open(&folder.path().join("infold.db"), &store_settings).expect("a store");
+        let now_ms = Arc::new(AtomicU64::new(START_MS));
+        let engine = Engine::new(store, setup.engine, Clock::Set(Arc::clone(&now_ms)));
+        let shutdown = setup.control.shutdown.clone();
+        let router = router(engine, setup.control);
+        Self { router, shutdown, folder, contract: Contract::new(), now_ms }
+    }
+
+    /// Lets time go by.
+    pub fn pass_ms(&self, ms: u64) {
+        self.now_ms.fetch_add(ms, Ordering::SeqCst);
+    }
+
+    /// Sends a request and reads the whole answer, which must be as the description says.
+    pub async fn send(&self, who: Option<Principal>, mut request: Request<Body>) -> Answer {
+        request.extensions_mut().extend(who.map(|who| {
+            let mut extensions = http::Extensions::new();
+            extensions.insert(who);
+            extensions
+        }).unwrap_or_default());
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let response = self.router.clone().oneshot(request).await.expect("a router never fails");
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.expect("a whole body").to_bytes();
+        let text = String::from_utf8(bytes.to_vec()).expect("text");
+        let answer = Answer { status: parts.status, headers: parts.headers, text };
+        self.contract.check(&method, &path, &answer);
+        answer
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send(local(), bare("GET", path)).await
+    }
+
+    pub async fn post(&self, path: &str, body: Value) -> Answer {
+        self.send(local(), request("POST", path, &body)).await
+    }
+
+    /// Opens a branch in session `s`, and gives its id.
+    pub async fn open(&self, description: &str) -> String {
+        let answer = self.post("/api/v1/sessions/s/branches", json!({ "description": description })).await;
+        assert_eq!(answer.status, StatusCode::CREATED, "{}", answer.text);
+        answer.json()["branch_id"].as_str().expect("an id").to_owned()
+    }
+
+    /// Returns from a branch.
+    pub async fn fold(&self, branch: &str, message: &str) -> Answer {
+        self.post(&format!("/api/v1/branches/{branch}/return"), json!({ "message": message })).await
+    }
+}

@@ -1,0 +1,119 @@
+//! Holds answers against the OpenAPI description: the status must be one that the route names, and the
+//! body must have the shape that it names for it, no field more and none less.
+
+use std::sync::OnceLock;
+
+use http::Method;
+use serde_json::Value;
+
+use crate::client::Answer;
+
+/// The description, once somebody has fetched it.
+pub struct Contract(OnceLock<Value>);
+
+impl Contract {
+    pub fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// Checks an answer. Paths and methods that are not described have no contract.
+    pub fn check(&self, method: &Method, path: &str, answer: &Answer) {
+        let document = self.0.get_or_init(crate::openapi::document);
+        let method = if method == Method::HEAD { "get".to_owned() } else { method.as_str().to_ascii_lowercase() };
+        let Some(operation) = operation(document, path, &method) else { return };
+        let status = answer.status.as_u16();
+        let name = if status >= 500 { "5XX".to_owned() } else { status.to_string() };
+        let response = resolve(document, &operation["responses"][&name]);
+        assert!(response.is_object(), "{method} {path} answers {status}, which is not described: {}", answer.text);
+        let content_type = answer.header("content-type").unwrap_or_default();
+        let schema = &response["content"][content_type]["schema"];
+        assert!(schema.is_object(), "{method} {path} answers {status} with {content_type}, which is not described");
+        if content_type == "application/json" && !answer.text.is_empty() {
+            conform(document, schema, &answer.json(), path);
+        }
+    }
+}
+
+/// The operation that a path of a request means.
+fn operation<'a>(document: &'a Value, path: &str, method: &str) -> Option<&'a Value> {
+    let paths = document["paths"].as_object()?;
+    let parts: Vec<&str> = path.split('/').collect();
+    let fits = |template: &str| {
+        let template: Vec<&str> = template.split('/').collect();
+        template.len() == parts.len()
+            && template.iter().zip(&parts).all(|(named, part)| named.starts_with('{') || named == part)
+    };
+    paths.iter().filter(|(template, _)| fits(template)).find_map(|(_, methods)| methods.get(method))
+}
+
+/// What a reference stands for.
+pub fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+    match value["$ref"].as_str() {
+        Some(reference) => {
+            let pointer = reference.strip_prefix('#').expect("a reference into the document");
+            document.pointer(pointer).unwrap_or_else(|| panic!("{reference} stands for nothing"))
+        }
+        None => value,
+    }
+}
+
+/// Fails unless `value` has the shape of `schema`.
+fn conform(document: &Value, schema: &Value, value: &Value, at: &str) {
+    if let Err(problem) = fits(document, schema, value, at) {
+        panic!("{problem}");
+    }
+}
+
+fn fits(document: &Value, schema: &Value, value: &Value, at: &str) -> Result<(), String> {
+    let schema = resolve(document, schema);
+    if let Some(choices) = schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
+        if choices.iter().any(|choice| fits(document, choice, value, at).is_ok()) {
+            return Ok(());
+        }
+        // A value that is meant for one of several shapes is told apart by its type.
+        let problems: Vec<_> = choices.iter().filter_map(|choice| fits(document, choice, value, at).err()).collect();
+        return Err(format!("{at}: {value} fits none: {problems:?}"));
+    }
+    if let Some(expected) = schema.get("const") {
+        return (expected == value).then_some(()).ok_or_else(|| format!("{at}: {value} is not {expected}"));
+    }
+    if let Some(words) = schema["enum"].as_array() {
+        return words.contains(value).then_some(()).ok_or_else(|| format!("{at}: {value} is not among {words:?}"));
+    }
+    has_type(schema, value).ok_or_else(|| format!("{at}: {value} is not of {}", schema["type"]))?;
+    match value {
+        Value::Array(entries) => entries.iter().try_for_each(|entry| fits(document, &schema["items"], entry, at)),
+        Value::Object(fields) if schema["properties"].is_object() => {
+            for (name, field) in fields {
+                let known = schema["properties"].get(name).ok_or_else(|| format!("{at}: {name} is not described"))?;
+                fits(document, known, field, &format!("{at}.{name}"))?;
+            }
+            let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            for name in required {
+                fields.get(name).ok_or_else(|| format!("{at}: {name} is missing"))?;
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a value is of a type that a schema names; one that names none takes all.
+fn has_type(schema: &Value, value: &Value) -> Option<()> {
+    let is = |name: &Value| match name.as_str().unwrap_or_default() {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        _ => false,
+    };
+    let fits = match &schema["type"] {
+        Value::Null => true,
+        Value::Array(names) => names.iter().any(is),
+        name => is(name),
+    };
+    fits.then_some(())
+}

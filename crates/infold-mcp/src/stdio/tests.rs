@@ -1,0 +1,54 @@
+//! How serving one client comes to an end.
+
+use infold_core::Principal;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio_util::sync::CancellationToken;
+
+use super::{StdioError, serve_streams};
+use crate::testing::{server, settings};
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
+const CREATE: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"branch_create","arguments":{"session_id":"s1","description":"d"}}}"#;
+
+/// Serves a client that writes `input` and then closes its end; returns what it was told.
+async fn serve(input: &str) -> (Result<(), StdioError>, String) {
+    let fixture = server(settings());
+    let (mut ours, theirs) = tokio::io::duplex(1 << 20);
+    ours.write_all(input.as_bytes()).await.unwrap();
+    ours.shutdown().await.unwrap();
+    let streams = tokio::io::split(theirs);
+    let served = serve_streams(&fixture.server, Principal::local(), streams, CancellationToken::new()).await;
+    let mut told = String::new();
+    ours.read_to_string(&mut told).await.unwrap();
+    (served, told)
+}
+
+#[tokio::test]
+async fn what_was_asked_before_the_end_of_input_is_still_answered() {
+    let (served, told) = serve(&format!("{INITIALIZE}\n{CREATE}\n")).await;
+    assert!(served.is_ok());
+    assert_eq!(told.lines().count(), 2, "{told}");
+    assert!(told.contains("budget_allocated"), "{told}");
+}
+
+#[tokio::test]
+async fn a_client_that_says_nothing_is_no_error() {
+    let (served, told) = serve("").await;
+    assert!(served.is_ok() && told.is_empty());
+}
+
+#[tokio::test]
+async fn shutdown_ends_it_while_the_client_is_still_there() {
+    let fixture = server(settings());
+    let (mut ours, theirs) = tokio::io::duplex(1 << 20);
+    ours.write_all(format!("{INITIALIZE}\n").as_bytes()).await.unwrap();
+    let shutdown = CancellationToken::new();
+    let serving = serve_streams(&fixture.server, Principal::local(), tokio::io::split(theirs), shutdown.clone());
+    let stopping = async {
+        let mut first = [0; 1];
+        ours.read_exact(&mut first).await.unwrap();
+        shutdown.cancel();
+    };
+    let (served, ()) = tokio::join!(serving, stopping);
+    assert!(served.is_ok());
+}

@@ -1,0 +1,113 @@
+//! Every argument of every tool missing, empty, of the wrong type, too long, and beside one that does
+//! not exist: a clear sentence each, and nothing stored.
+
+use infold_core::Principal;
+use serde_json::{Value, json};
+
+use crate::testing::{Client, limits, server, settings};
+use crate::tools::OurTool;
+
+/// Arguments that would be right, apart from ids that nothing has.
+fn right(tool: OurTool) -> Value {
+    let (branch, project) = ("br_00000000-0000-8000-8000-000000000000", "/work/project");
+    match tool {
+        OurTool::BranchCreate => json!({
+            "session_id": "s1", "description": "d", "prompt": "p", "budget": 100, "timeout_seconds": 10,
+            "parent_branch_id": "main", "idempotency_key": "k",
+        }),
+        OurTool::BranchReturn => json!({ "branch_id": branch, "message": "m", "failed": false, "idempotency_key": "k" }),
+        OurTool::BranchStatus => json!({ "branch_id": branch, "session_id": "s1" }),
+        OurTool::ContextBranch => json!({
+            "description": "d", "prompt": "p", "project_path": project, "session_id": "s1",
+            "parent_branch_id": "main", "idempotency_key": "k",
+        }),
+        OurTool::ContextReturn => json!({
+            "message": "m", "project_path": project, "branch_id": branch, "session_id": "s1", "failed": true,
+            "idempotency_key": "k",
+        }),
+        OurTool::ContextBranchStatus => json!({ "project_path": project, "session_id": "s1" }),
+        OurTool::ContextListBranches => json!({ "project_path": project, "session_id": "s1", "offset": 0, "limit": 1 }),
+        OurTool::ContextRollback => json!({
+            "project_path": project, "branch_id": branch, "restore_state": true, "session_id": "s1",
+            "idempotency_key": "k",
+        }),
+        OurTool::SessionEnd => json!({ "session_id": "s1", "project_path": project, "idempotency_key": "k" }),
+        OurTool::ReadResult => json!({ "ref_id": "res_00000000-0000-4000-8000-000000000000", "offset": 0, "limit": 10 }),
+    }
+}
+
+/// The right arguments, with one of them spoilt in each of the ways there are.
+fn spoilt(tool: OurTool) -> Vec<(String, Value)> {
+    let right = right(tool);
+    let schema = tool.definition(&limits()).input_schema;
+    let required = schema["required"].as_array().unwrap();
+    let mut cases = vec![("unknown".to_owned(), with(&right, "nonsense", json!(1)))];
+    for (name, value) in right.as_object().unwrap() {
+        let mut spoil = |how: &str, value: Value| cases.push((format!("{name} {how}"), with(&right, name, value)));
+        spoil("of the wrong type", json!([1]));
+        if value.is_string() {
+            spoil("empty", json!(""));
+            spoil("too long", json!("x".repeat(60_000)));
+        }
+        if value.is_number() {
+            spoil("negative", json!(-1));
+            spoil("with a fraction", json!(1.5));
+        }
+        if required.contains(&json!(name)) {
+            spoil("missing", Value::Null);
+        }
+    }
+    cases
+}
+
+fn with(arguments: &Value, name: &str, value: Value) -> Value {
+    let mut arguments = arguments.clone();
+    match value {
+        Value::Null => drop(arguments.as_object_mut().unwrap().shift_remove(name)),
+        value => arguments[name] = value,
+    }
+    arguments
+}
+
+/// What a model or program reads of a refusal.
+fn sentence(answer: &Value) -> String {
+    if answer["isError"] == true {
+        let body: Value = serde_json::from_str(answer["content"][0]["text"].as_str().unwrap()).unwrap();
+        return format!("{} {}", body["status"], body["message"].as_str().unwrap());
+    }
+    match answer["message"].as_str() {
+        Some(message) => format!("{} {message}", answer["code"]),
+        None => format!("answered {answer}"),
+    }
+}
+
+#[tokio::test]
+async fn every_mistake_is_answered_with_a_sentence_and_nothing_is_stored() {
+    let fixture = server(settings());
+    let mut client = Client::connect(&fixture).await;
+    let mut lines = Vec::new();
+    for tool in OurTool::ALL {
+        lines.push(format!("{}:", tool.name()));
+        for (case, arguments) in spoilt(tool) {
+            let answer = client.call(tool.name(), arguments).await;
+            lines.push(format!("  {case}: {}", sentence(&answer)));
+        }
+    }
+    insta::assert_snapshot!(lines.join("\n"));
+
+    let stored = fixture.engine.sessions(&Principal::local(), 0, 10).await.unwrap();
+    assert!(stored.is_empty(), "{} sessions were started", stored.len());
+}
+
+#[tokio::test]
+async fn malformed_calls_are_answered_too() {
+    let fixture = server(settings());
+    let mut client = Client::connect(&fixture).await;
+    let answer = client.request("tools/call", json!({ "name": "branch_status", "arguments": "text" })).await;
+    assert_eq!(answer["error"]["message"], "tools/call takes name, a string, and arguments, an object");
+    let answer = client.request("tools/call", json!({ "name": "no_such_tool" })).await;
+    assert_eq!(answer["error"]["message"], "There is no tool \"no_such_tool\": tools/list names them");
+    let meta = json!({ "name": "branch_create", "arguments": {}, "_meta": { "infold/idempotencyKey": 7 } });
+    let answer = client.request("tools/call", meta).await;
+    assert_eq!(sentence(&answer["result"]), "400 _meta must have a string for infold/idempotencyKey");
+}

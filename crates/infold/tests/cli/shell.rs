@@ -1,0 +1,92 @@
+//! What shells and scripts rely on: exit codes, streams, colour, completions, manual pages.
+
+use std::process::Stdio;
+
+use super::home::{Home, mode};
+
+#[test]
+fn a_command_line_that_cannot_be_understood_ends_with_2() {
+    let home = Home::new();
+    for arguments in [&[][..], &["nonsense"], &["show"], &["sessions", "--limit", "0"], &["--set", "x", "settings"]] {
+        let ended = home.run(arguments);
+        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert!(ended.stderr.contains("Usage: infold") || ended.stderr.contains("--help"), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn help_and_version_go_to_standard_output() {
+    let home = Home::new();
+    let help = home.run(&["--help"]);
+    assert_eq!((help.code, help.stderr.as_str()), (0, ""));
+    for part in ["Exit codes:", "Examples:", "130  interrupted", "INFOLD_DATA"] {
+        assert!(help.stdout.contains(part), "{part} is missing from\n{}", help.stdout);
+    }
+    assert!(home.run(&["--version"]).stdout.starts_with("infold "));
+    for command in ["serve", "mcp", "sessions", "show", "settings", "doctor", "scrub", "completions", "man"] {
+        assert!(home.run(&[command, "--help"]).stdout.contains("Usage: infold"), "{command}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let home = Home::new();
+    let mut child = home.command(&["settings"]).stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let ended = home.ended(child.wait_with_output().unwrap());
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn colour_is_for_terminals_unless_it_is_asked_for() {
+    let home = Home::new();
+    assert!(!home.run(&["settings"]).stdout.contains('\u{1b}'));
+    assert!(home.run(&["settings", "--color", "always"]).stdout.contains('\u{1b}'));
+    let mut command = home.command(&["settings", "--color", "auto"]);
+    let ended = home.ended(command.env("NO_COLOR", "1").output().unwrap());
+    assert!(!ended.stdout.contains('\u{1b}'));
+}
+
+#[test]
+fn completions_name_the_commands() {
+    let home = Home::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let ended = home.run(&["completions", shell]);
+        assert_eq!(ended.code, 0);
+        assert!(ended.stdout.contains("doctor"), "{shell}");
+    }
+}
+
+#[test]
+fn manual_pages_are_printed_or_written() {
+    let home = Home::new();
+    let page = home.run(&["man"]).stdout;
+    assert!(page.contains(".TH infold 1"), "{page}");
+    assert!(page.contains("Exit codes"), "{page}");
+
+    let dir = home.join("man1");
+    assert_eq!(home.run(&["man", "--dir", dir.to_str().unwrap()]).code, 0);
+    for name in ["infold.1", "infold-serve.1", "infold-show.1"] {
+        assert!(dir.join(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn these_work_whatever_the_settings_say() {
+    let home = Home::new();
+    home.write(".config/infold/settings.toml", "nonsense");
+    assert_eq!(home.run(&["completions", "bash"]).code, 0);
+    assert_eq!(home.run(&["man"]).code, 0);
+    assert_eq!(home.run(&["settings"]).code, 3);
+}
+
+#[test]
+fn what_is_made_is_for_its_owner_alone_from_the_start() {
+    let home = Home::new();
+    assert_eq!(home.run_with_input(&["scrub"], b"nothing secret").stdout, "nothing secret");
+    assert_eq!(mode(&home.data()), 0o700);
+    for file in std::fs::read_dir(home.data()).unwrap() {
+        let path = file.unwrap().path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+    }
+}

@@ -1,0 +1,138 @@
+//! Looks at a disk after a power loss: it must open as the program opens it, be sound, and hold once
+//! what was acknowledged.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use infold_core::{Event, Owner};
+use infold_store::{FeedQuery, Recorded, Store, StoreSettings, Synchronous};
+
+use crate::workload::{Answer, Operation};
+
+/// What the database is called.
+const DATABASE: &str = "infold.db";
+
+/// More events than any recording has.
+const EVENTS_MAX: usize = 1_000_000;
+
+/// What a disk turned out to be.
+#[derive(Debug)]
+pub enum Verdict {
+    /// Everything that was acknowledged is there.
+    Whole {
+        /// How much that was.
+        acknowledged: usize,
+    },
+    /// Something is missing.
+    Lost {
+        /// The first such thing.
+        what: String,
+    },
+}
+
+/// Opens the database in `image` and compares it with what was acknowledged. A database that does
+/// not open, is unsound, or holds something twice is an error.
+pub async fn examine(image: &Path, required: &[Answer]) -> Result<Verdict> {
+    let path = image.join(DATABASE);
+    if !path.exists() && !required.is_empty() {
+        return Ok(Verdict::Lost { what: "the whole database".to_owned() });
+    }
+    let settings = StoreSettings {
+        synchronous: Synchronous::Full,
+        busy_timeout_ms: 10_000,
+        readers_max: 1,
+        checkpoint_pages: 1_000,
+    };
+    let store = Store::open(&path, &settings).context("the database does not open")?;
+    let query = FeedQuery { owner: Owner::local(), session: None, after: 0, limit: EVENTS_MAX };
+    let events = store.events(query).await.context("the events cannot be read")?;
+    check_soundness(&path)?;
+
+    let counted = Counted::of(&events);
+    counted.refuse_doubles()?;
+    let missing = required.iter().find(|answer| !counted.has(&answer.operation));
+    Ok(match missing {
+        Some(answer) => Verdict::Lost { what: format!("{:?}", answer.operation) },
+        None => Verdict::Whole { acknowledged: required.len() },
+    })
+}
+
+/// How often each thing happened, according to the log.
+#[derive(Debug, Default)]
+struct Counted {
+    opened: HashMap<(String, String), usize>,
+    folded: HashMap<(String, String), usize>,
+    rolled_back: HashMap<String, usize>,
+}
+
+impl Counted {
+    fn of(events: &[Recorded]) -> Self {
+        let mut counted = Self::default();
+        for recorded in events {
+            match &recorded.event {
+                Event::BranchOpened(opening) => {
+                    let key = (opening.branch.to_string(), tag(opening.description.as_str()));
+                    *counted.opened.entry(key).or_default() += 1;
+                }
+                Event::BranchEnded { branch, result, .. } => {
+                    let key = (branch.to_string(), tag(result.as_str()));
+                    *counted.folded.entry(key).or_default() += 1;
+                }
+                Event::RolledBack { to, .. } => *counted.rolled_back.entry(to.to_string()).or_default() += 1,
+                _ => {}
+            }
+        }
+        counted
+    }
+
+    fn has(&self, operation: &Operation) -> bool {
+        match operation {
+            Operation::Opened { branch, tag } => self.opened.contains_key(&(branch.clone(), tag.clone())),
+            Operation::Folded { branch, tag } => self.folded.contains_key(&(branch.clone(), tag.clone())),
+            Operation::RolledBack { branch } => self.rolled_back.contains_key(branch),
+        }
+    }
+
+    /// Each call was made once, so each tag and each rollback may be there once.
+    fn refuse_doubles(&self) -> Result<()> {
+        for counts in [&self.opened, &self.folded] {
+            let mut tags: HashMap<&str, usize> = HashMap::new();
+            for ((_, tag), count) in counts {
+                *tags.entry(tag).or_default() += count;
+            }
+            let doubled = tags.iter().find(|(tag, count)| !tag.is_empty() && **count > 1);
+            ensure!(doubled.is_none(), "there more than once: {doubled:?}");
+        }
+        let doubled = self.rolled_back.iter().find(|(_, count)| **count > 1);
+        ensure!(doubled.is_none(), "rolled back to more than once: {doubled:?}");
+        Ok(())
+    }
+}
+
+/// The tag at the beginning of a text; empty if there is none.
+fn tag(text: &str) -> String {
+    let tagged = text.strip_prefix("[tag-").and_then(|rest| rest.split_once(']'));
+    tagged.map(|(inner, _)| format!("[tag-{inner}]")).unwrap_or_default()
+}
+
+/// SQLite finds no fault, and what is kept beside the log agrees with it.
+fn check_soundness(path: &Path) -> Result<()> {
+    let database = rusqlite::Connection::open(path)?;
+    let fault: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0))?;
+    ensure!(fault == "ok", "the database is damaged: {fault}");
+    let torn_sessions: u64 = database.query_row(
+        "SELECT count(*) FROM sessions WHERE version <>
+         (SELECT count(*) FROM events WHERE events.session_id = sessions.id)",
+        [],
+        |row| row.get(0),
+    )?;
+    ensure!(torn_sessions == 0, "{torn_sessions} sessions disagree with their logs");
+    let open_agrees: bool = database.query_row(
+        "SELECT (SELECT open_branches FROM instance) = (SELECT count(*) FROM branches WHERE open = 1)",
+        [],
+        |row| row.get(0),
+    )?;
+    ensure!(open_agrees, "the count of open branches disagrees with the branches");
+    Ok(())
+}
