@@ -22,7 +22,7 @@ async fn a_short_result_is_shown_and_counted_and_a_long_one_is_kept_elsewhere() 
     let kept = bench.engine.record_result(&bench.who, result("s", &long())).await.unwrap();
     let ref_id = kept.ref_id.unwrap().to_string();
     let shown = kept.shown.unwrap();
-    assert!(shown.starts_with("[Tool result stored — 42,893 bytes from \"shell_exec\".\nFirst 200 chars: line 1 of"));
+    assert!(shown.starts_with("[Tool result stored — 40,893 bytes from \"shell_exec\".\nFirst 200 chars: line 1 of"));
     assert!(
         shown.ends_with(&format!("Use the \"read_result\" tool with ref_id=\"{ref_id}\" to read specific portions."))
     );
