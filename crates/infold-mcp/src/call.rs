@@ -126,7 +126,8 @@ impl Call {
         let Some(token) = self.context.meta.get_progress_token() else {
             return;
         };
-        let progress = ProgressNotificationParam::new(token, done as f64).with_total(total as f64).with_message(message);
+        let progress =
+            ProgressNotificationParam::new(token, done as f64).with_total(total as f64).with_message(message);
         if let Err(problem) = self.context.peer.notify_progress(progress).await {
             // The client may have gone away; the answer's own sending will show.
             tracing::debug!(%problem, "progress was not delivered");

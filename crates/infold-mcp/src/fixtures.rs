@@ -17,9 +17,8 @@ mod tools;
 use rmcp::ErrorData;
 use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteResult, CompletionInfo, GetPromptRequestParams,
-    GetPromptResponse, Prompt, ReadResourceResult, Resource, ResourceTemplate, ServerCapabilities,
-    SubscriptionFilter, Tool,
+    CallToolRequestParams, CallToolResponse, CompleteResult, CompletionInfo, GetPromptRequestParams, GetPromptResponse,
+    Prompt, ReadResourceResult, Resource, ResourceTemplate, ServerCapabilities, SubscriptionFilter, Tool,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 

@@ -36,8 +36,7 @@ use running::Running;
 use sessions::Sessions;
 
 /// Every route of [`http_router`], with the methods it answers.
-pub const ROUTES: &[(&str, &[&str])] =
-    &[("/mcp", &["POST"]), ("/mcp/tools/list", &["GET"])];
+pub const ROUTES: &[(&str, &[&str])] = &[("/mcp", &["POST"]), ("/mcp/tools/list", &["GET"])];
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const CONTEXT_STATE: HeaderName = HeaderName::from_static("x-context-state");
@@ -219,18 +218,14 @@ fn nobody() -> Response {
 fn json_response(status: StatusCode, body: String) -> Response {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
 fn plain(status: StatusCode, text: impl Into<String>) -> Response {
     let mut response = Response::new(Body::from(text.into()));
     *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(http::header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response.headers_mut().insert(http::header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     response
 }
 

@@ -22,5 +22,9 @@ mod tools;
 
 pub use http::{ROUTES, http_router};
 pub use server::Server;
-pub use settings::{ErrorStyle, ToolFamily, Fixtures, Settings};
+pub use settings::{ErrorStyle, Fixtures, Settings, ToolFamily};
 pub use stdio::{StdioError, serve_stdio, serve_streams};
+
+/// The log target of the protocol library. Below `error` it writes whole messages, unscrubbed, so the
+/// program holds it to `error` whatever level is asked for.
+pub const HELD_TO_ERROR_LOG_TARGET: &str = "rmcp";

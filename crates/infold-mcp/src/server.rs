@@ -56,7 +56,10 @@ impl Server {
             }
         };
         let all = all.into_iter().map(|tool| (tool.name.clone(), tool)).collect();
-        Self { shared: Arc::new(Shared { engine, settings, listed, all, fixtures, metrics: Metrics::new() }), caller: None }
+        Self {
+            shared: Arc::new(Shared { engine, settings, listed, all, fixtures, metrics: Metrics::new() }),
+            caller: None,
+        }
     }
 
     /// The same server, for one caller who is known beforehand.
@@ -117,12 +120,7 @@ impl Server {
 
     /// Puts the context's figures where the response header is made, for refusals too, and logs what
     /// failed on our side.
-    async fn note(
-        &self,
-        tool: OurTool,
-        mut outcome: Result<Answer, Refused>,
-        call: &Call,
-    ) -> Result<Answer, Refused> {
+    async fn note(&self, tool: OurTool, mut outcome: Result<Answer, Refused>, call: &Call) -> Result<Answer, Refused> {
         if let Err(refused) = &mut outcome
             && refused.state().is_none()
             && let Some(session) = call.session()
@@ -151,7 +149,10 @@ impl Server {
             parts.extensions.get::<Principal>().cloned()
         };
         self.caller.clone().or_else(from_request).ok_or_else(|| {
-            ErrorData::invalid_request("No principal came with this request: reach infold through its own listener", None)
+            ErrorData::invalid_request(
+                "No principal came with this request: reach infold through its own listener",
+                None,
+            )
         })
     }
 }

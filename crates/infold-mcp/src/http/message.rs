@@ -57,8 +57,7 @@ pub(super) fn read(body: &[u8]) -> Result<Envelope, Problem> {
     if serde_json::from_slice::<&RawValue>(body).is_err() {
         return Err(Problem(ErrorData::parse_error("The body is not valid JSON", None)));
     }
-    let outside: Outside = serde_json::from_slice(body)
-        .map_err(|_| invalid("jsonrpc and method must be strings"))?;
+    let outside: Outside = serde_json::from_slice(body).map_err(|_| invalid("jsonrpc and method must be strings"))?;
     if outside.jsonrpc.as_deref() != Some("2.0") {
         return Err(invalid("jsonrpc must be \"2.0\""));
     }

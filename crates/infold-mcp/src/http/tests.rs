@@ -152,7 +152,10 @@ async fn a_newer_client_is_served_on_the_same_path() {
     assert_eq!(discovered["result"]["resultType"], "complete");
     assert!(discovered["result"]["instructions"].as_str().unwrap().contains("branch_create"));
     let listed = modern(&router, "tools/list", json!({})).await.json();
-    assert_eq!((&listed["result"]["resultType"], &listed["result"]["cacheScope"]), (&json!("complete"), &json!("private")));
+    assert_eq!(
+        (&listed["result"]["resultType"], &listed["result"]["cacheScope"]),
+        (&json!("complete"), &json!("private"))
+    );
     assert!(listed["result"]["ttlMs"].as_u64().unwrap() > 0);
     let arguments = json!({ "session_id": "s1", "description": "d" });
     let opened = modern(&router, "tools/call", json!({ "name": "branch_create", "arguments": arguments })).await;

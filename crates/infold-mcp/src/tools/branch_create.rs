@@ -12,7 +12,8 @@ use crate::call::Call;
 use crate::refused::Refused;
 
 pub(super) fn definition(limits: &Limits) -> Tool {
-    let wish = |what: &str, default: u64, max: u64| schema::number(&format!("{what} (default {default}, max {max})"), 1);
+    let wish =
+        |what: &str, default: u64, max: u64| schema::number(&format!("{what} (default {default}, max {max})"), 1);
     let input = json!({
         "session_id": schema::new_session_id("Your name for this conversation; the same in every call"),
         "description": schema::text("What the branch will do, in a line", Field::BRANCH_DESCRIPTION.chars_max),

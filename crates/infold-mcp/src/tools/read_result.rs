@@ -80,11 +80,12 @@ fn portion(arguments: &mut Arguments) -> Result<Portion, Refused> {
     let pattern = arguments.optional_text("pattern")?;
     let context = arguments.optional_number("context", 0)?;
     let by_lines = first.is_some() || last.is_some();
-    let refuse = |field: &'static str, problem: &str| {
-        Err(Refusal::Invalid { field, problem: problem.to_owned() }.into())
-    };
+    let refuse =
+        |field: &'static str, problem: &str| Err(Refusal::Invalid { field, problem: problem.to_owned() }.into());
     match (pattern, by_lines, offset) {
-        (Some(_), true, _) => refuse("pattern", "cannot be combined with start_line or end_line: pass one or the other"),
+        (Some(_), true, _) => {
+            refuse("pattern", "cannot be combined with start_line or end_line: pass one or the other")
+        }
         (Some(_), _, Some(_)) => refuse("pattern", "cannot be combined with offset: pass one or the other"),
         (None, true, Some(_)) => refuse("start_line", "cannot be combined with offset: pass one or the other"),
         (None, ..) if context.is_some() => refuse("context", "goes with pattern: pass pattern too, or leave it out"),

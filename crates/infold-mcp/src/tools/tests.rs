@@ -55,9 +55,8 @@ async fn settings_choose_what_is_listed_and_everything_can_be_called() {
         listed["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["branch_create", "branch_return", "branch_status", "read_result"]);
 
-    let opened = client
-        .answer("context_branch", json!({ "description": "d", "prompt": "p", "project_path": "/work/a" }))
-        .await;
+    let opened =
+        client.answer("context_branch", json!({ "description": "d", "prompt": "p", "project_path": "/work/a" })).await;
     assert_eq!(opened["branch_depth"], 1);
 }
 
@@ -80,7 +79,8 @@ async fn a_branch_is_opened_looked_at_and_folded() {
     assert!(again["budget_used"].as_u64() > status["budget_used"].as_u64(), "the usage grows: {again}");
 
     let message = "It is in a.rs:40. Token: ghp_abcdefghijklmnopqrstuvwxyz0123456789";
-    let returned = client.answer("branch_return", json!({ "branch_id": opened["branch_id"], "message": message })).await;
+    let returned =
+        client.answer("branch_return", json!({ "branch_id": opened["branch_id"], "message": message })).await;
     assert_eq!(returned["success"], true);
     assert_eq!(returned["status"], "completed");
     assert!(returned["tokens_used"].as_u64().unwrap() > 0);

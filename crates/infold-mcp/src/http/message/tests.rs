@@ -13,7 +13,10 @@ fn check(body: &str) -> String {
 fn requests_notifications_and_responses_are_messages() {
     assert_eq!(check(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#), r#"Some("ping") Some("1")"#);
     assert_eq!(check(r#"  {"jsonrpc":"2.0","id":"a","method":"ping"}"#), r#"Some("ping") Some("\"a\"")"#);
-    assert_eq!(check(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#), r#"Some("notifications/initialized") None"#);
+    assert_eq!(
+        check(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#),
+        r#"Some("notifications/initialized") None"#
+    );
     assert_eq!(check(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#), "None None");
 }
 

@@ -68,7 +68,10 @@ async fn branches_are_listed_and_rolled_back_to() {
     let second = branch(&mut client, "second").await;
 
     let list = client.answer("context_list_branches", json!({ "project_path": PROJECT })).await;
-    assert_eq!((&list["total_branches"], &list["active_branches"], &list["folded_branches"]), (&json!(2), &json!(1), &json!(1)));
+    assert_eq!(
+        (&list["total_branches"], &list["active_branches"], &list["folded_branches"]),
+        (&json!(2), &json!(1), &json!(1))
+    );
     assert_eq!((&list["branches"][0]["status"], &list["branches"][1]["status"]), (&json!("folded"), &json!("active")));
     let page = client.answer("context_list_branches", json!({ "project_path": PROJECT, "limit": 1 })).await;
     assert_eq!((page["branches"].as_array().unwrap().len(), &page["next_offset"]), (1, &json!(1)));

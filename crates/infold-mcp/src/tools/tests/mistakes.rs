@@ -15,7 +15,9 @@ fn right(tool: OurTool) -> Value {
             "session_id": "s1", "description": "d", "prompt": "p", "budget": 100, "timeout_seconds": 10,
             "parent_branch_id": "main", "idempotency_key": "k",
         }),
-        OurTool::BranchReturn => json!({ "branch_id": branch, "message": "m", "failed": false, "idempotency_key": "k" }),
+        OurTool::BranchReturn => {
+            json!({ "branch_id": branch, "message": "m", "failed": false, "idempotency_key": "k" })
+        }
         OurTool::BranchStatus => json!({ "branch_id": branch, "session_id": "s1" }),
         OurTool::ContextBranch => json!({
             "description": "d", "prompt": "p", "project_path": project, "session_id": "s1",
@@ -32,7 +34,9 @@ fn right(tool: OurTool) -> Value {
             "idempotency_key": "k",
         }),
         OurTool::SessionEnd => json!({ "session_id": "s1", "project_path": project, "idempotency_key": "k" }),
-        OurTool::ReadResult => json!({ "ref_id": "res_00000000-0000-4000-8000-000000000000", "offset": 0, "limit": 10 }),
+        OurTool::ReadResult => {
+            json!({ "ref_id": "res_00000000-0000-4000-8000-000000000000", "offset": 0, "limit": 10 })
+        }
     }
 }
 
