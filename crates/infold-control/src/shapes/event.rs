@@ -20,7 +20,24 @@ pub(crate) enum EventBody {
     },
     /// A branch was recorded.
     #[serde(rename = "branch.created")]
-    BranchCreated(BranchCreated),
+    BranchCreated {
+        /// Its id.
+        branch_id: String,
+        /// The branch that opened it; null is the main thread.
+        parent_branch_id: Option<String>,
+        /// How deep it lies.
+        depth: u32,
+        /// What it is for.
+        description: String,
+        /// What it was asked to do.
+        prompt: Option<String>,
+        /// Tokens it may use.
+        budget_total: u64,
+        /// How long it may take.
+        timeout_seconds: u64,
+        /// Tokens of its description and prompt.
+        tokens: u64,
+    },
     /// A branch is ready for work.
     #[serde(rename = "branch.activated")]
     BranchActivated {
@@ -29,7 +46,22 @@ pub(crate) enum EventBody {
     },
     /// A call and its result were seen.
     #[serde(rename = "operation.completed")]
-    OperationCompleted(OperationCompleted),
+    OperationCompleted {
+        /// The branch they were seen in; null is the main thread.
+        branch_id: Option<String>,
+        /// The tool.
+        tool_name: String,
+        /// The client's id for the call, if it sent one.
+        call_id: Option<String>,
+        /// What it was called with, as JSON text.
+        arguments: String,
+        /// What the caller was shown of the result.
+        result: String,
+        /// Where the whole result is; null if it is not kept elsewhere.
+        ref_id: Option<String>,
+        /// Tokens of both.
+        tokens: u64,
+    },
     /// A branch has used 80 % of its budget.
     #[serde(rename = "budget.warning")]
     BudgetWarning {
@@ -89,57 +121,15 @@ pub(crate) enum EventBody {
     SessionEnded {},
 }
 
-/// A branch as it was opened.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct BranchCreated {
-    /// Its id.
-    branch_id: String,
-    /// The branch that opened it; null is the main thread.
-    parent_branch_id: Option<String>,
-    /// How deep it lies.
-    depth: u32,
-    /// What it is for.
-    description: String,
-    /// What it was asked to do.
-    prompt: Option<String>,
-    /// Tokens it may use.
-    budget_total: u64,
-    /// How long it may take.
-    timeout_seconds: u64,
-    /// Tokens of its description and prompt.
-    tokens: u64,
-}
-
-/// A call and its result.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct OperationCompleted {
-    /// The branch they were seen in; null is the main thread.
-    branch_id: Option<String>,
-    /// The tool.
-    tool_name: String,
-    /// The client's id for the call, if it sent one.
-    call_id: Option<String>,
-    /// What it was called with, as JSON text.
-    arguments: String,
-    /// What the caller was shown of the result.
-    result: String,
-    /// Where the whole result is; null if it is not kept elsewhere.
-    ref_id: Option<String>,
-    /// Tokens of both.
-    tokens: u64,
-}
-
 impl From<&Event> for EventBody {
     fn from(event: &Event) -> Self {
         match event {
             Event::SessionStarted { project } => {
                 Self::SessionStarted { project_hash: project.as_ref().map(|project| project.as_str().to_owned()) }
             }
-            Event::BranchOpened(opening) => Self::BranchCreated(created(opening)),
+            Event::BranchOpened(opening) => created(opening),
             Event::BranchActivated { branch } => Self::BranchActivated { branch_id: branch.to_string() },
-            Event::OperationSeen { thread, operation } => {
-                Self::OperationCompleted(completed(branch_of(thread), operation))
-            }
+            Event::OperationSeen { thread, operation } => completed(branch_of(thread), operation),
             Event::BudgetWarning { branch, used_tokens, budget_tokens } => Self::BudgetWarning {
                 branch_id: branch.to_string(),
                 budget_used: *used_tokens,
@@ -174,8 +164,8 @@ fn text(scrubbed: &Scrubbed) -> String {
     scrubbed.as_str().to_owned()
 }
 
-fn created(opening: &Opening) -> BranchCreated {
-    BranchCreated {
+fn created(opening: &Opening) -> EventBody {
+    EventBody::BranchCreated {
         branch_id: opening.branch.to_string(),
         parent_branch_id: branch_of(&opening.parent),
         depth: opening.depth,
@@ -187,8 +177,8 @@ fn created(opening: &Opening) -> BranchCreated {
     }
 }
 
-fn completed(branch_id: Option<String>, operation: &Operation) -> OperationCompleted {
-    OperationCompleted {
+fn completed(branch_id: Option<String>, operation: &Operation) -> EventBody {
+    EventBody::OperationCompleted {
         branch_id,
         tool_name: text(&operation.tool),
         call_id: operation.call_id.clone(),

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use crate::contract::Contract;
+use crate::contract;
 
 /// 2025-01-17T10:30:00Z.
 const START_MS: u64 = 1_737_109_800_000;
@@ -32,7 +32,6 @@ pub struct Api {
     pub router: Router,
     pub shutdown: CancellationToken,
     pub folder: TempDir,
-    contract: Contract,
     now_ms: Arc<AtomicU64>,
 }
 
@@ -141,7 +140,7 @@ impl Api {
         let engine = Engine::new(store, setup.engine, Clock::Set(Arc::clone(&now_ms)));
         let shutdown = setup.control.shutdown.clone();
         let router = router(engine, setup.control);
-        Self { router, shutdown, folder, contract: Contract::new(), now_ms }
+        Self { router, shutdown, folder, now_ms }
     }
 
     /// Lets time go by.
@@ -151,18 +150,16 @@ impl Api {
 
     /// Sends a request and reads the whole answer, which must be as the description says.
     pub async fn send(&self, who: Option<Principal>, mut request: Request<Body>) -> Answer {
-        request.extensions_mut().extend(who.map(|who| {
-            let mut extensions = http::Extensions::new();
-            extensions.insert(who);
-            extensions
-        }).unwrap_or_default());
+        if let Some(who) = who {
+            request.extensions_mut().insert(who);
+        }
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let response = self.router.clone().oneshot(request).await.expect("a router never fails");
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.expect("a whole body").to_bytes();
         let text = String::from_utf8(bytes.to_vec()).expect("text");
         let answer = Answer { status: parts.status, headers: parts.headers, text };
-        self.contract.check(&method, &path, &answer);
+        contract::check(&method, &path, &answer);
         answer
     }
 

@@ -8,29 +8,22 @@ use serde_json::Value;
 
 use crate::client::Answer;
 
-/// The description, once somebody has fetched it.
-pub struct Contract(OnceLock<Value>);
+static DOCUMENT: OnceLock<Value> = OnceLock::new();
 
-impl Contract {
-    pub fn new() -> Self {
-        Self(OnceLock::new())
-    }
-
-    /// Checks an answer. Paths and methods that are not described have no contract.
-    pub fn check(&self, method: &Method, path: &str, answer: &Answer) {
-        let document = self.0.get_or_init(crate::openapi::document);
-        let method = if method == Method::HEAD { "get".to_owned() } else { method.as_str().to_ascii_lowercase() };
-        let Some(operation) = operation(document, path, &method) else { return };
-        let status = answer.status.as_u16();
-        let name = if status >= 500 { "5XX".to_owned() } else { status.to_string() };
-        let response = resolve(document, &operation["responses"][&name]);
-        assert!(response.is_object(), "{method} {path} answers {status}, which is not described: {}", answer.text);
-        let content_type = answer.header("content-type").unwrap_or_default();
-        let schema = &response["content"][content_type]["schema"];
-        assert!(schema.is_object(), "{method} {path} answers {status} with {content_type}, which is not described");
-        if content_type == "application/json" && !answer.text.is_empty() {
-            conform(document, schema, &answer.json(), path);
-        }
+/// Checks an answer. Paths and methods that are not described have no contract.
+pub fn check(method: &Method, path: &str, answer: &Answer) {
+    let document = DOCUMENT.get_or_init(crate::openapi::document);
+    let method = if method == Method::HEAD { "get".to_owned() } else { method.as_str().to_ascii_lowercase() };
+    let Some(operation) = operation(document, path, &method) else { return };
+    let status = answer.status.as_u16();
+    let name = if status >= 500 { "5XX".to_owned() } else { status.to_string() };
+    let response = resolve(document, &operation["responses"][&name]);
+    assert!(response.is_object(), "{method} {path} answers {status}, which is not described: {}", answer.text);
+    let content_type = answer.header("content-type").unwrap_or_default();
+    let schema = &response["content"][content_type]["schema"];
+    assert!(schema.is_object(), "{method} {path} answers {status} with {content_type}, which is not described");
+    if content_type == "application/json" && !answer.text.is_empty() {
+        conform(document, schema, &answer.json(), path);
     }
 }
 
@@ -62,6 +55,13 @@ fn conform(document: &Value, schema: &Value, value: &Value, at: &str) {
     if let Err(problem) = fits(document, schema, value, at) {
         panic!("{problem}");
     }
+}
+
+/// Fails unless a stream's data has the shape that is described for it.
+pub fn check_event(data: &Value) {
+    let document = DOCUMENT.get_or_init(crate::openapi::document);
+    let response = &document["paths"]["/api/v1/events"]["get"]["responses"]["200"];
+    conform(document, &response["content"]["text/event-stream"]["schema"], data, "event");
 }
 
 fn fits(document: &Value, schema: &Value, value: &Value, at: &str) -> Result<(), String> {

@@ -143,8 +143,9 @@ fn bracketed(address: SocketAddr) -> String {
 fn told_of_door(error: DoorError) -> anyhow::Error {
     match error {
         DoorError::Address(error) => error.into(),
-        DoorError::OpenToStrangers { .. } | DoorError::Setting { .. } | DoorError::Key { .. } => {
-            Refused::new(error.to_string()).into()
-        }
+        DoorError::Key { .. } => Refused::new(format!("a key of [auth.jwt] cannot be used: {error}"))
+            .hint("let auth.jwt.key_file or auth.jwt.jwks_file name a file that holds one")
+            .into(),
+        DoorError::OpenToStrangers { .. } | DoorError::Setting { .. } => Refused::new(error.to_string()).into(),
     }
 }
