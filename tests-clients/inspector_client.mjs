@@ -1,7 +1,7 @@
 // Lists and calls every tool of infold with the command line of the MCP Inspector.
 //
-//     inspector_client.mjs --run NAME --era legacy|modern --http URL
-//     inspector_client.mjs --run NAME --era legacy|modern --stdio PROGRAM ARGUMENT...
+//     inspector_client.mjs --run NAME --result REF --era legacy|modern --http URL
+//     inspector_client.mjs --run NAME --result REF --era legacy|modern --stdio PROGRAM ARGUMENT...
 //
 // Each call starts the Inspector anew, and over stdio the server as well, so this also checks that
 // nothing hangs on a connection. The Inspector is taken from the folder that INFOLD_NODE_MODULES names.
@@ -49,4 +49,4 @@ async function callTool(name, args) {
   return { text, structure: result.structuredContent, refused: failed };
 }
 
-process.exit((await goThrough(options.run, { listTools, callTool })) > 0 ? 1 : 0);
+process.exit((await goThrough(options, { listTools, callTool })) > 0 ? 1 : 0);

@@ -1,7 +1,7 @@
 """Lists and calls every tool of infold with the official Python SDK of MCP.
 
-    python_client.py --run NAME --era legacy|modern --http URL
-    python_client.py --run NAME --era legacy|modern --stdio PROGRAM ARGUMENT...
+    python_client.py --run NAME --result REF --era legacy|modern --http URL
+    python_client.py --run NAME --result REF --era legacy|modern --stdio PROGRAM ARGUMENT...
 
 Prints one line for each check, `ok NAME` or `not ok NAME: why`, and fails if any check does.
 """
@@ -95,7 +95,7 @@ async def run(arguments):
     server = arguments.http
     if arguments.stdio:
         server = StdioServerParameters(command=arguments.stdio[0], args=arguments.stdio[1:])
-    names = {"run": arguments.run}
+    names = {"run": arguments.run, "result": arguments.result}
     failed = 0
     async with Client(server, mode=MODES[arguments.era], read_timeout_seconds=30) as client:
         checks = [("lists every tool", lambda: check_list(client))]
@@ -114,6 +114,7 @@ async def run(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--run", required=True)
+    parser.add_argument("--result", required=True)
     parser.add_argument("--era", choices=MODES, required=True)
     parser.add_argument("--http")
     parser.add_argument("--stdio", nargs=argparse.REMAINDER)

@@ -86,8 +86,8 @@ function checkAnswer(step, names, { text, structure, refused }) {
 }
 
 /** Makes every check, prints `ok NAME` or `not ok NAME: why` for each, and returns how many failed. */
-export async function goThrough(run, { listTools, callTool }) {
-  const names = { run };
+export async function goThrough({ run, result }, { listTools, callTool }) {
+  const names = { run, result };
   const checks = [["lists every tool", async () => checkList(await listTools())]];
   for (const step of scenario.steps) {
     const check = async () =>

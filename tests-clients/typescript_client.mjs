@@ -1,7 +1,7 @@
 // Lists and calls every tool of infold with the official TypeScript SDKs of MCP.
 //
-//     typescript_client.mjs --run NAME --era legacy|modern --http URL
-//     typescript_client.mjs --run NAME --era legacy|modern --stdio PROGRAM ARGUMENT...
+//     typescript_client.mjs --run NAME --result REF --era legacy|modern --http URL
+//     typescript_client.mjs --run NAME --result REF --era legacy|modern --stdio PROGRAM ARGUMENT...
 //
 // The older era is spoken by `@modelcontextprotocol/sdk`, which most clients are built on, the newer
 // one by `@modelcontextprotocol/client`. Both are taken from the folder that INFOLD_NODE_MODULES
@@ -64,6 +64,6 @@ async function callTool(name, args) {
 }
 
 const listTools = async () => (await client.listTools()).tools;
-const failed = await goThrough(options.run, { listTools, callTool });
+const failed = await goThrough(options, { listTools, callTool });
 await client.close();
 process.exit(failed > 0 ? 1 : 0);

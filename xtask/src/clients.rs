@@ -3,9 +3,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anyhow::{Result, bail};
-use infold_testkit::{Daemon, DaemonSetup};
+use anyhow::{Context, Result, anyhow, bail};
+use infold_testkit::{Daemon, DaemonSetup, Era, McpHttp};
+use serde_json::{Value, json};
 
 use crate::report::{Report, Totals, script_totals};
 use crate::tools::{Node, Tools};
@@ -13,6 +15,9 @@ use crate::workspace::{Profile, Workspace, run_seeing_lines};
 
 /// The eras of the protocol, as the scripts name them.
 const ERAS: [&str; 2] = ["legacy", "modern"];
+
+/// Clients that run at once.
+const AT_ONCE: usize = 3;
 
 /// A program that takes the scenario through one client.
 struct Client {
@@ -40,18 +45,66 @@ pub fn check(workspace: &Workspace, tools: &Tools) -> Result<Totals> {
     let runtime = tokio::runtime::Runtime::new()?;
     let daemon = runtime.block_on(DaemonSetup::new(&binary).start())?;
 
-    let mut totals = Totals::default();
+    let result = runtime.block_on(store_result(&daemon))?;
+    let http = format!("{}/mcp", daemon.base_url());
+    let transports = [Transport::Http(&http), Transport::Stdio(&binary)];
+    let mut runs = Vec::new();
     for client in &clients {
         for era in ERAS {
-            let http = format!("{}/mcp", daemon.base_url());
-            totals.add(go_through(workspace, client, era, &Transport::Http(&http), &daemon)?);
-            totals.add(go_through(workspace, client, era, &Transport::Stdio(&binary), &daemon)?);
+            runs.extend(transports.iter().map(|transport| Run { client, era, transport, result: &result }));
         }
     }
+    let totals = go_through_all(workspace, &runs, &daemon)?;
     if totals.failed > 0 {
         println!("the daemon said:\n{}", daemon.stderr());
     }
     Ok(totals)
+}
+
+/// One client in one era over one transport.
+struct Run<'a> {
+    client: &'a Client,
+    era: &'static str,
+    transport: &'a Transport<'a>,
+    /// A stored result that the client is to read from.
+    result: &'a str,
+}
+
+/// Runs a few at a time: the Inspector spends most of its time on starting.
+fn go_through_all(workspace: &Workspace, runs: &[Run<'_>], daemon: &Daemon) -> Result<Totals> {
+    let next = AtomicUsize::new(0);
+    let worker = || -> Result<Totals> {
+        let mut totals = Totals::default();
+        while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            totals.add(go_through(workspace, run, daemon)?);
+        }
+        Ok(totals)
+    };
+    let found = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().map(|worker| worker.join()).collect::<Vec<_>>()
+    });
+    let mut totals = Totals::default();
+    for outcome in found {
+        totals.add(outcome.map_err(|_| anyhow!("a thread that ran clients panicked"))??);
+    }
+    Ok(totals)
+}
+
+/// Hands in a result that is too long for a context, and returns its handle.
+async fn store_result(daemon: &Daemon) -> Result<String> {
+    let client = McpHttp::connect(daemon.base_url(), Era::Modern).await?;
+    let opening = json!({"session_id": "with-a-result", "description": "have something to read"});
+    let opened = client.call("branch_create", opening).await?;
+    let folding = json!({"branch_id": opened.text_field("branch_id"), "message": "There is."});
+    client.call("branch_return", folding).await?;
+
+    let content: String = (1..=1_000).map(|line| format!("line {line}\n")).collect();
+    let url = format!("{}/api/v1/sessions/with-a-result/results", daemon.base_url());
+    let body = json!({"tool_name": "shell", "content": content});
+    let answer: Value = client.http().post(url).json(&body).send().await?.error_for_status()?.json().await?;
+    let handle = answer["ref_id"].as_str().with_context(|| format!("the result was not stored: {answer}"))?;
+    Ok(handle.to_owned())
 }
 
 /// How a client reaches the program.
@@ -82,20 +135,15 @@ fn installed(tools: &Tools) -> Vec<Client> {
 }
 
 /// Runs one script. Its lines are the checks; a script that dies without one is a failure too.
-fn go_through(
-    workspace: &Workspace,
-    client: &Client,
-    era: &str,
-    transport: &Transport<'_>,
-    daemon: &Daemon,
-) -> Result<Totals> {
+fn go_through(workspace: &Workspace, run: &Run<'_>, daemon: &Daemon) -> Result<Totals> {
+    let Run { client, era, transport, result } = run;
     let (kind, target): (&str, Vec<String>) = match transport {
         Transport::Http(url) => ("http", vec!["--http".to_owned(), (*url).to_owned()]),
         Transport::Stdio(binary) => ("stdio", stdio_target(binary, daemon.data())),
     };
     let name = format!("{}-{kind}-{era}", client.name);
     let mut command: Command = workspace.command(&client.program);
-    command.arg(client.script).args(["--run", &name, "--era", era]).args(target);
+    command.arg(client.script).args(["--run", &name, "--result", result, "--era", era]).args(target);
     command.env("HOME", daemon.home()).env("PYTHONDONTWRITEBYTECODE", "1");
     if let Some(modules) = &client.modules {
         command.env("INFOLD_NODE_MODULES", modules);

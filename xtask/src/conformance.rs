@@ -47,6 +47,8 @@ pub fn check(workspace: &Workspace, tools: &Tools) -> Result<Totals> {
     Ok(totals)
 }
 
+/// Runs the suite once. Its exit code also counts scenarios that no revision requires, so the
+/// outcome is read from its summary.
 fn run_suite(workspace: &Workspace, node: &Node, daemon: &Daemon, revision: &str) -> Result<Totals> {
     let output = TempFolder::new()?;
     let mut command = workspace.command(&node.program);
@@ -56,13 +58,13 @@ fn run_suite(workspace: &Workspace, node: &Node, daemon: &Daemon, revision: &str
         .args(["--requirements", revision, "--output-dir"])
         .arg(output.path())
         .env("HOME", daemon.home());
-    let mut totals = Totals::default();
-    let succeeded = run_seeing_lines(&mut command, |line| {
-        totals.add(total_line(line).unwrap_or_default());
-    })?;
-    if totals.failed == 0 && (!succeeded || totals.passed == 0) {
-        println!("the suite failed without counting a failure");
-        totals.add(Totals::one_failed());
+    let mut summary = Summary::default();
+    run_seeing_lines(&mut command, |line| summary.see(line))?;
+
+    let mut totals = summary.required();
+    if totals.passed == 0 && totals.failed == 0 {
+        println!("the suite ended without a summary");
+        totals = Totals::one_failed();
     }
     if totals.failed > 0 {
         keep(output.path(), &workspace.target().join("conformance").join(revision));
@@ -93,20 +95,46 @@ fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Reads the suite's closing count: `Total: 83 passed, 0 failed`.
-fn total_line(line: &str) -> Option<Totals> {
-    let counts = line.trim().strip_prefix("Total: ")?;
+/// What the suite says at its end: each scenario's checks, and which scenarios are not scored because
+/// the revision does not require them.
+#[derive(Debug, Default)]
+struct Summary {
+    scenarios: Vec<(String, Totals)>,
+    not_scored: Vec<String>,
+    in_not_scored: bool,
+}
+
+impl Summary {
+    fn see(&mut self, line: &str) {
+        self.in_not_scored |= line.starts_with("Not scored for ");
+        let Some(line) = line.trim_start().strip_prefix(['✓', '✗']) else { return };
+        if self.in_not_scored {
+            self.not_scored.extend(line.split_whitespace().next().map(str::to_owned));
+        } else if let Some((name, counts)) = line.trim().split_once(": ") {
+            self.scenarios.push((name.to_owned(), checks(counts)));
+        }
+    }
+
+    /// The checks of those scenarios that the revision requires.
+    fn required(&self) -> Totals {
+        let mut totals = Totals::default();
+        let scored = self.scenarios.iter().filter(|(name, _)| !self.not_scored.contains(name));
+        scored.for_each(|(_, found)| totals.add(*found));
+        totals
+    }
+}
+
+/// Reads `3 passed, 0 failed`.
+fn checks(counts: &str) -> Totals {
     let mut totals = Totals::default();
     for part in counts.split(',') {
-        let (count, label) = part.trim().split_once(' ')?;
-        let count: usize = count.parse().ok()?;
-        match label.split(' ').next() {
-            Some("passed") => totals.passed = count,
-            Some("failed") => totals.failed = count,
+        match part.trim().split_once(' ') {
+            Some((count, "passed")) => totals.passed = count.parse().unwrap_or(0),
+            Some((count, label)) if label.starts_with("failed") => totals.failed = count.parse().unwrap_or(1),
             _ => {}
         }
     }
-    Some(totals)
+    totals
 }
 
 #[cfg(test)]

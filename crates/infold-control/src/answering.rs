@@ -51,7 +51,8 @@ async fn demand_principal(request: Request, next: Next) -> Result<Response, ApiE
 }
 
 async fn method_not_allowed(method: Method, uri: Uri) -> ApiError {
-    let message = format!("{} does not take {}: use a method that Allow names", shown(uri.path()), shown(method.as_str()));
+    let message =
+        format!("{} does not take {}: use a method that Allow names", shown(uri.path()), shown(method.as_str()));
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message)
 }
 

@@ -127,8 +127,7 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let retry_after = self.retry_after();
         let status = self.status;
-        let detail =
-            ErrorDetail { code: self.code, status: status.as_u16(), message: self.message, data: self.data };
+        let detail = ErrorDetail { code: self.code, status: status.as_u16(), message: self.message, data: self.data };
         let mut response = (status, Json(ErrorBody { error: detail })).into_response();
 
         let headers = response.headers_mut();

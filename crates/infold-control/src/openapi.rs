@@ -98,6 +98,10 @@ fn query_parameters(schema: &Value) -> Vec<Value> {
         .map(|(name, property)| {
             let mut property = property.clone();
             let description = property.as_object_mut().and_then(|property| property.shift_remove("description"));
+            // A parameter that may be left out is never null: a query has no way to write that.
+            if let Some(kind) = property["type"].as_array().and_then(|kinds| kinds.first()).cloned() {
+                property["type"] = kind;
+            }
             json!({
                 "name": name,
                 "in": "query",

@@ -64,10 +64,7 @@ pub(crate) async fn end(
     Query(query): Query<EndQuery>,
     key: Key,
 ) -> Result<Json<SessionEnded>, ApiError> {
-    let request = EndSession {
-        session: SessionRef::by_id(&session)?,
-        idempotency_key: key.or(query.idempotency_key)?,
-    };
+    let request = EndSession { session: SessionRef::by_id(&session)?, idempotency_key: key.or(query.idempotency_key)? };
     // Nobody can take this request back but by going away, and then nobody waits for progress either.
     let ended = control.engine.end_session(&who, request, &CancellationToken::new(), |_| ()).await?;
     Ok(Json(ended.into()))

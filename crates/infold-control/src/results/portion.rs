@@ -13,7 +13,10 @@ pub(super) fn read(query: &ReadQuery) -> Result<Portion, ApiError> {
     match (query.offset, query.lines.as_deref(), query.pattern.as_deref()) {
         (offset, None, None) => Ok(Portion::Bytes { offset: size(offset.unwrap_or(0)) }),
         (None, Some(text), None) => lines(text).ok_or_else(|| {
-            ApiError::invalid("lines", "must be lines counted from 1, the first before the last, as in 10-20, 10- or 10")
+            ApiError::invalid(
+                "lines",
+                "must be lines counted from 1, the first before the last, as in 10-20, 10- or 10",
+            )
         }),
         (None, None, Some(pattern)) => {
             let context = size(query.context.unwrap_or(0));

@@ -145,9 +145,7 @@ impl BranchDetail {
             timeout_seconds: branch.timeout_ms / 1_000,
             message: end.map(|end| end.result.as_str().to_owned()),
             message_tokens: end.map(|end| end.result_tokens),
-            tools: tools
-                .map(|seen| ToolUse { tool_name: seen.tool.as_str().to_owned(), calls: seen.calls })
-                .collect(),
+            tools: tools.map(|seen| ToolUse { tool_name: seen.tool.as_str().to_owned(), calls: seen.calls }).collect(),
             files: texts(&branch.findings.files),
         }
     }

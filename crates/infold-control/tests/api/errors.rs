@@ -25,10 +25,7 @@ async fn posted(api: &Api, body: Value) -> String {
 async fn a_field_that_is_wrong_is_named_and_nothing_is_stored() {
     let api = Api::new();
     let check = |body: Value| posted(&api, body);
-    assert_eq!(
-        check(json!({})).await,
-        r#"400 invalid_input: description is required {"field":"description"}"#
-    );
+    assert_eq!(check(json!({})).await, r#"400 invalid_input: description is required {"field":"description"}"#);
     assert_eq!(
         check(json!({ "description": "x", "colour": "red" })).await,
         "400 invalid_input: colour is not known here: use only description, prompt, budget, timeout_seconds, \
@@ -52,7 +49,9 @@ async fn a_field_that_is_wrong_is_named_and_nothing_is_stored() {
         check(json!({ "description": "\u{7}" })).await,
         r#"400 invalid_input: description must not be empty {"field":"description"}"#
     );
-    assert!(check(json!({ "description": "x".repeat(501) })).await.starts_with("400 invalid_input: description has 501"));
+    assert!(
+        check(json!({ "description": "x".repeat(501) })).await.starts_with("400 invalid_input: description has 501")
+    );
     assert!(check(json!({ "description": "x", "parent_branch_id": "br_1" })).await.starts_with("404 branch_not_found"));
     assert_eq!(api.get("/api/v1/sessions").await.json()["sessions"], json!([]));
 }
@@ -80,14 +79,19 @@ async fn a_body_that_is_no_object_is_refused() {
         r#"400 invalid_input: description is given more than once: give it once {"field":"description"}"#
     );
     let broken = post_raw(&api, json, &b"{\"description\":\"\xff\"}"[..]).await;
-    assert!(broken.error().starts_with("400 malformed_request: The body is not JSON: invalid unicode"), "{}", broken.text);
+    assert!(
+        broken.error().starts_with("400 malformed_request: The body is not JSON: invalid unicode"),
+        "{}",
+        broken.text
+    );
     assert_eq!(post_raw(&api, json, r#" {"description":"x"} "#).await.status, StatusCode::CREATED);
 }
 
 #[tokio::test]
 async fn a_body_of_another_type_is_refused_with_415_and_a_large_one_with_413() {
     let api = Api::new();
-    for content_type in [None, Some("text/plain"), Some("application/x-www-form-urlencoded"), Some("application/jsonp")] {
+    for content_type in [None, Some("text/plain"), Some("application/x-www-form-urlencoded"), Some("application/jsonp")]
+    {
         let answer = post_raw(&api, content_type, r#"{"description":"x"}"#).await;
         assert_eq!(answer.error(), "415 unsupported_media_type: Content-Type must be application/json {}");
     }

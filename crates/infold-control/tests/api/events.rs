@@ -90,7 +90,10 @@ async fn without_a_place_the_stream_starts_with_what_comes() {
     let mut stream = Stream::open(&api, local(), "", None).await;
     let branch = api.open("after").await;
     let created = stream.next().await.unwrap();
-    assert_eq!((created.name.as_str(), &created.data["id"]), ("branch.created", &json!(created.id.parse::<u64>().unwrap())));
+    assert_eq!(
+        (created.name.as_str(), &created.data["id"]),
+        ("branch.created", &json!(created.id.parse::<u64>().unwrap()))
+    );
     assert_eq!((&created.data["session_id"], &created.data["at"]), (&json!("s"), &json!("2025-01-17T10:30:00Z")));
     assert_eq!(created.data["event"]["type"], "branch.created");
     assert_eq!(created.data["event"]["branch_id"], branch);
@@ -135,13 +138,16 @@ async fn a_stream_has_the_callers_events_only_and_of_one_session_if_wished() {
 #[tokio::test]
 async fn a_place_that_is_none_is_refused() {
     let api = Api::new();
-    for query in ["?after=x", "?after=-1", "?after=18446744073709551615", "?after=18446744073709551616", "?session=a%20b"] {
+    for query in
+        ["?after=x", "?after=-1", "?after=18446744073709551615", "?after=18446744073709551616", "?session=a%20b"]
+    {
         let answer = api.get(&format!("/api/v1/events{query}")).await;
         assert!(answer.error().starts_with("400 invalid_input: "), "{query}: {}", answer.text);
     }
     let mut request = bare("GET", "/api/v1/events");
     request.headers_mut().insert("last-event-id", "latest".parse().unwrap());
-    let expected = "400 invalid_input: Last-Event-ID must be the id of an event, as it came {\"field\":\"Last-Event-ID\"}";
+    let expected =
+        "400 invalid_input: Last-Event-ID must be the id of an event, as it came {\"field\":\"Last-Event-ID\"}";
     assert_eq!(api.send(local(), request).await.error(), expected);
 }
 
@@ -151,7 +157,8 @@ async fn streams_are_bounded_and_a_closed_one_makes_room() {
     let first = Stream::open(&api, local(), "", None).await;
     let _second = Stream::open(&api, local(), "", None).await;
     let third = api.get("/api/v1/events").await;
-    let expected = "429 streams_exhausted: All 2 event streams are in use: close one, or try again later {\"streams_max\":2}";
+    let expected =
+        "429 streams_exhausted: All 2 event streams are in use: close one, or try again later {\"streams_max\":2}";
     assert_eq!(third.error(), expected);
     drop(first);
     Stream::open(&api, local(), "", None).await;

@@ -93,6 +93,7 @@ fn every_operation_is_named_once_and_says_what_it_does() {
             assert!(operation["summary"].as_str().unwrap().ends_with('.'), "{path}");
             for parameter in operation["parameters"].as_array().unwrap() {
                 assert!(parameter["description"].as_str().is_some_and(|text| !text.is_empty()), "{path}: {parameter}");
+                assert!(parameter["schema"]["type"].is_string(), "{path}: {parameter}");
             }
         }
     }

@@ -1,0 +1,82 @@
+//! Keeps `docs/requirements.md` honest: what it names exists, and what exists is named.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// What the documents require. FR-005 comes with memories, and the table says so.
+const REQUIRED: [&str; 15] = [
+    "FR-001", "FR-002", "FR-003", "FR-003a", "FR-004", "FR-005", "FR-006", "FR-007", "FR-008", "FR-009", "FR-010",
+    "SEC-001", "SEC-002", "SEC-003", "SEC-004",
+];
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn table() -> Result<String> {
+    let path = crates().join("../docs/requirements.md");
+    fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// What the table names, as (file, function). A file's name stands for the functions after it, until
+/// the next file.
+fn named(table: &str) -> Vec<(String, String)> {
+    let mut file = String::new();
+    let mut named = Vec::new();
+    for word in table.split('`').skip(1).step_by(2) {
+        if word.ends_with(".rs") {
+            file = word.to_owned();
+        } else if word.contains('_') && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_') {
+            named.push((file.clone(), word.to_owned()));
+        }
+    }
+    named
+}
+
+/// The tests in a source, by name.
+fn tests_in(source: &str) -> Vec<String> {
+    let after_test = source.split("#[test]").skip(1).chain(source.split("#[tokio::test").skip(1));
+    let name = |text: &str| Some(text.split_once("fn ")?.1.split_once('(')?.0.to_owned());
+    after_test.filter_map(name).collect()
+}
+
+#[test]
+fn every_test_that_the_table_names_exists() -> Result<()> {
+    let named = named(&table()?);
+    assert!(named.len() > 40, "the table names only {named:?}");
+    for (file, function) in named {
+        let path = crates().join(&file);
+        let source = fs::read_to_string(&path).with_context(|| format!("the table names {file}"))?;
+        assert!(tests_in(&source).contains(&function), "{file} has no test {function}");
+    }
+    Ok(())
+}
+
+#[test]
+fn every_test_that_is_named_for_a_requirement_is_in_the_table() -> Result<()> {
+    let in_table: BTreeSet<String> = named(&table()?).into_iter().map(|(_, function)| function).collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/requirements");
+    for entry in fs::read_dir(&folder)? {
+        let path = entry?.path();
+        let tests = tests_in(&fs::read_to_string(&path)?);
+        for test in tests.iter().filter(|test| test.starts_with("fr_") || test.starts_with("sec_")) {
+            assert!(in_table.contains(test), "{} has {test}, which the table lacks", path.display());
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_requirement_has_a_row_with_a_test_named_for_it() -> Result<()> {
+    let table = table()?;
+    for required in REQUIRED {
+        let row = table.lines().find(|line| line.starts_with(&format!("| {required} |")));
+        let row = row.with_context(|| format!("{required} has no row"))?;
+        let prefix = format!("`{}_", required.to_lowercase().replace('-', "_"));
+        assert!(required == "FR-005" || row.contains(&prefix), "{required} has no test named for it: {row}");
+    }
+    Ok(())
+}
