@@ -65,7 +65,8 @@ pub(crate) struct ReadQuery {
     offset: Option<u64>,
     /// At most how many bytes; 4096 if it is not given.
     limit: Option<u64>,
-    /// Instead of an offset: lines, counted from 1, as in `10-20`, `10-` or `10`.
+    /// Instead of an offset: lines, counted from 1, as in `10-20`, `10-` or `10`. With a pattern: the
+    /// line to begin at, as in `10-`.
     lines: Option<String>,
     /// Instead of an offset: a regular expression; lines that match it are given.
     pattern: Option<String>,

@@ -17,7 +17,7 @@ pub enum Allocation {
 pub enum ContextBound {
     /// Reported in the context's health.
     Soft,
-    /// New branches and new content are refused.
+    /// New branches are refused until something has folded.
     Hard,
 }
 

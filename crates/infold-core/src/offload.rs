@@ -54,15 +54,16 @@ pub fn page(text: &str, offset: usize, limit: usize) -> Page {
 
 /// Lines `first` to `last` of a text, counted from 1, each with its number, within `limit` bytes.
 pub fn lines(text: &str, first: usize, last: usize, limit: usize) -> Page {
-    let wanted = text.lines().enumerate().skip(first.max(1) - 1).take((last + 1).saturating_sub(first.max(1)));
+    let wanted = text.lines().enumerate().skip(first.max(1) - 1).take(last.saturating_add(1).saturating_sub(first.max(1)));
     numbered(wanted.map(|(at, line)| (at + 1, line, ':')), limit)
 }
 
-/// Lines that match, each with its number and `context` lines around it, within `limit` bytes.
-pub fn matches(text: &str, pattern: &regex::Regex, context: usize, limit: usize) -> Page {
+/// Lines from `first` on that match, each with its number and `context` lines around it, within
+/// `limit` bytes.
+pub fn matches(text: &str, pattern: &regex::Regex, first: usize, context: usize, limit: usize) -> Page {
     let all: Vec<&str> = text.lines().collect();
     let mut shown = std::collections::BTreeMap::new();
-    for (at, line) in all.iter().enumerate() {
+    for (at, line) in all.iter().enumerate().skip(first.max(1) - 1) {
         if pattern.is_match(line) {
             for near in at.saturating_sub(context)..=(at + context).min(all.len() - 1) {
                 shown.entry(near).or_insert('-');
@@ -73,18 +74,22 @@ pub fn matches(text: &str, pattern: &regex::Regex, context: usize, limit: usize)
     numbered(shown.into_iter().map(|(at, mark)| (at + 1, all[at], mark)), limit)
 }
 
+/// As many lines as fit. A line that does not fit by itself is cut, so that reading on always comes
+/// to an end; its rest can be read by bytes.
 fn numbered<'a>(lines: impl Iterator<Item = (usize, &'a str, char)>, limit: usize) -> Page {
     let mut content = String::new();
     let mut first = None;
     for (number, line, mark) in lines {
         let start = *first.get_or_insert(number);
         let text = format!("{number}{mark}{line}\n");
-        if content.len() + text.len() > limit {
-            let room = limit.saturating_sub(content.len());
-            content.push_str(&text[..text.floor_char_boundary(room)]);
+        if content.len() + text.len() <= limit {
+            content.push_str(&text);
+        } else if content.is_empty() {
+            content.push_str(&text[..text.floor_char_boundary(limit)]);
+            return Page { content, offset: start, next_offset: Some(number + 1) };
+        } else {
             return Page { content, offset: start, next_offset: Some(number) };
         }
-        content.push_str(&text);
     }
     Page { content, offset: first.unwrap_or(0), next_offset: None }
 }

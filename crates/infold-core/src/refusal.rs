@@ -107,11 +107,8 @@ pub enum Refusal {
         limit_tokens: u64,
     },
     /// The same key came with another request.
-    #[error("idempotency_key {key} was used for a different call: use a new key for each new call")]
-    KeyReused {
-        /// The key.
-        key: String,
-    },
+    #[error("idempotency_key was used for a different call: use a new key for each new call")]
+    KeyReused,
     /// No such stored result for this caller and thread.
     #[error("Result not found: {ref_id}")]
     ResultNotFound {
@@ -141,7 +138,7 @@ impl Refusal {
             Self::BriefTooLarge { .. } => "brief_too_large",
             Self::BudgetGone => "budget_exhausted",
             Self::ContextLimit { .. } => "context_limit_exceeded",
-            Self::KeyReused { .. } => "idempotency_key_reused",
+            Self::KeyReused => "idempotency_key_reused",
             Self::ResultNotFound { .. } => "result_not_found",
             Self::Cancelled => "cancelled",
         }
@@ -160,7 +157,7 @@ impl Refusal {
             | Self::ParentNotActive { .. }
             | Self::BudgetGone
             | Self::ContextLimit { .. }
-            | Self::KeyReused { .. }
+            | Self::KeyReused
             | Self::Cancelled => 409,
             Self::TooManyInSession { .. } | Self::TooManyInInstance { .. } | Self::TooFast { .. } => 429,
         }

@@ -220,9 +220,9 @@ fn new_session(owner: &Owner, session: &SessionRef, now_ms: u64) -> Result<(Sess
 
 /// The answer that was given to this key before, if there was one.
 fn replay<T: DeserializeOwned>(loaded: &Loaded, change: &Change) -> Result<Option<T>, Error> {
-    let (Some(reply), Some((key, fingerprint))) = (&loaded.reply, &change.key) else { return Ok(None) };
+    let (Some(reply), Some((_, fingerprint))) = (&loaded.reply, &change.key) else { return Ok(None) };
     if reply.fingerprint != *fingerprint {
-        return Err(Refusal::KeyReused { key: key.clone() }.into());
+        return Err(Refusal::KeyReused.into());
     }
     let unreadable =
         |error: serde_json::Error| Failure::Store(StoreError::Unreadable { what: "reply", problem: error.to_string() });

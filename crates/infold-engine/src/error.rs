@@ -99,9 +99,8 @@ impl Error {
                 "context_limit": limit_tokens,
                 "suggestion": "Fold current branch before continuing",
             }),
-            Refusal::KeyReused { key } => json!({ "idempotency_key": key }),
             Refusal::ResultNotFound { ref_id } => json!({ "ref_id": ref_id }),
-            Refusal::BudgetGone | Refusal::Cancelled => json!({}),
+            Refusal::BudgetGone | Refusal::KeyReused | Refusal::Cancelled => json!({}),
         }
     }
 }

@@ -1,17 +1,18 @@
 //! What happens, as it happens. A reader says after which event to go on and gets the ones since;
-//! where there are none it waits, and looks again when this process has recorded something or, for
-//! what other processes record, after a moment.
+//! where there are none it waits for the bell. This process rings it when it has recorded something;
+//! what other processes record, one look for all readers finds.
 
 use std::time::Duration;
 
 use infold_core::{Principal, SessionId};
 use infold_store::{FeedQuery, Recorded};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::{Engine, Error};
 
-/// How long to wait before looking for what other processes recorded.
-const LOOK_AGAIN: Duration = Duration::from_millis(250);
+/// How often to look for what other processes recorded, while somebody waits.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Events in one answer.
 const EVENTS_MAX: usize = 256;
 
@@ -51,8 +52,24 @@ impl Engine {
             if !events.is_empty() {
                 return Ok(events);
             }
-            // Either the bell rings or the time is over; both mean the same.
-            let _ = tokio::time::timeout(LOOK_AGAIN, bell.changed()).await;
+            // The bell lives as long as the engine that is asked.
+            let _ = bell.changed().await;
+        }
+    }
+
+    /// Rings the bell for what other processes record. Runs until it is cancelled.
+    pub(crate) async fn watch_others(&self, cancel: &CancellationToken) {
+        let mut newest = 0;
+        while cancel.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
+            if self.inner.feed.0.receiver_count() == 0 {
+                continue;
+            }
+            // A look that fails is made again; readers then learn what is wrong from their own.
+            let found = self.inner.store.newest_event().await.unwrap_or(newest);
+            if found != newest {
+                newest = found;
+                self.inner.feed.ring();
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ mod telemetry;
 mod timers;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use infold_core::{BranchId, Counter, IdKey, Limits, Rules, Scrubber};
@@ -89,6 +89,7 @@ struct Inner {
     /// Rung when this process has recorded something: timers and feeds look again.
     recorded: Notify,
     feed: feed::Bell,
+    warmed: AtomicBool,
 }
 
 impl Engine {
@@ -108,6 +109,7 @@ impl Engine {
             metrics: telemetry::Metrics::new(),
             recorded: Notify::new(),
             feed: feed::Bell::default(),
+            warmed: AtomicBool::new(false),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -120,6 +122,16 @@ impl Engine {
     /// Counts tokens as budgets are counted.
     pub fn count(&self, text: &str) -> u64 {
         self.inner.settings.counter.count(text)
+    }
+
+    /// Gets ready what is slow the first time, the vocabulary that tokens are counted with, while the
+    /// caller goes on. An idle daemon does without it.
+    pub fn warm_up(&self) {
+        if !self.inner.warmed.swap(true, Ordering::Relaxed) {
+            let engine = self.clone();
+            // Nobody waits for it: whoever counts first does the same work.
+            drop(tokio::task::spawn_blocking(move || engine.count("warm up")));
+        }
     }
 
     /// The store below, for those who look after it.

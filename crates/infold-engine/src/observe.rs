@@ -89,21 +89,27 @@ impl Engine {
     }
 
     fn seen(&self, operation: &Operation, before: &Session, decision: &Decision) -> Seen {
-        let after = &decision.after;
-        let told_before: Vec<_> = notices(before);
-        let withheld = (!decision.item_was_let_in()).then(|| withheld_by(before, decision)).flatten();
-        Seen { tokens: operation.tokens, withheld, state: ContextState::of(after, self.limits()), notices: told_before }
+        let mut told = notices(before);
+        let exhausted = exhausted_by(decision);
+        let withheld = if decision.item_was_let_in() {
+            // It filled the budget to the last token: shown, and its branch has folded all the same.
+            told.extend(exhausted);
+            None
+        } else {
+            exhausted
+        };
+        let state = ContextState::of(&decision.after, self.limits());
+        Seen { tokens: operation.tokens, withheld, state, notices: told }
     }
 }
 
-/// The branch that folded instead of taking an item in.
-pub(crate) fn withheld_by(before: &Session, decision: &Decision) -> Option<crate::Notice> {
+/// The branch whose budget an item used up, or did not fit.
+pub(crate) fn exhausted_by(decision: &Decision) -> Option<crate::Notice> {
     use infold_core::Event;
     let exhausted = decision.events.iter().find_map(|event| match event {
         Event::BudgetExhausted { branch, .. } => Some(branch),
         _ => None,
     })?;
-    debug_assert!(before.branches.contains_key(exhausted), "an open branch is always loaded");
     notice(&decision.after, exhausted)
 }
 

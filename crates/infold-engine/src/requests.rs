@@ -193,6 +193,8 @@ pub enum Portion {
         pattern: String,
         /// How many lines around each.
         context: usize,
+        /// From which line on, counted from 1.
+        first: usize,
     },
 }
 

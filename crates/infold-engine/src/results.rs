@@ -6,7 +6,7 @@ use infold_core::{
 use infold_store::{Also, Loaded, NewBlob, SessionKey, Target};
 
 use crate::change::{Absent, Change, ChangeTarget, Proposal};
-use crate::observe::{call_id, tokens_of, withheld_by};
+use crate::observe::{call_id, tokens_of, exhausted_by};
 use crate::open::named;
 use crate::{Engine, Error, Portion, ReadResult, RecordResult, ResultPart, ResultRecorded, random, shown};
 
@@ -43,7 +43,7 @@ impl Engine {
             key: self.key(request.idempotency_key.as_deref(), &print)?,
         };
         let propose = |loaded: &Loaded| self.take_in(&loaded.session, thread.as_ref(), &incoming);
-        self.change(&change, propose, |before, decision| self.recorded(&incoming, before, decision)).await
+        self.change(&change, propose, |_, decision| self.recorded(&incoming, decision)).await
     }
 
     async fn incoming(&self, request: &RecordResult) -> Result<Incoming, Error> {
@@ -84,7 +84,7 @@ impl Engine {
         Ok(Proposal { commands, blob })
     }
 
-    fn recorded(&self, incoming: &Incoming, before: &Session, decision: &Decision) -> ResultRecorded {
+    fn recorded(&self, incoming: &Incoming, decision: &Decision) -> ResultRecorded {
         let operation = decision.events.iter().find_map(|event| match event {
             infold_core::Event::OperationSeen { operation, .. } => Some(operation),
             _ => None,
@@ -94,7 +94,7 @@ impl Engine {
             ref_id: operation.and_then(|operation| operation.blob.clone()),
             tokens: operation.map_or(0, |operation| operation.tokens),
             secrets_scrubbed: incoming.content.secrets(),
-            folded: withheld_by(before, decision),
+            folded: exhausted_by(decision),
             state: ContextState::of(&decision.after, self.limits()),
         }
     }
@@ -117,8 +117,8 @@ impl Engine {
         let page = match (&request.portion, &pattern) {
             (Portion::Bytes { offset }, _) => infold_core::page(&blob.content, *offset, limit),
             (Portion::Lines { first, last }, _) => infold_core::lines(&blob.content, *first, *last, limit),
-            (Portion::Matches { context, .. }, Some(pattern)) => {
-                infold_core::matches(&blob.content, pattern, *context, limit)
+            (Portion::Matches { context, first, .. }, Some(pattern)) => {
+                infold_core::matches(&blob.content, pattern, *first, *context, limit)
             }
             (Portion::Matches { .. }, None) => infold_core::page("", 0, 0),
         };
@@ -162,7 +162,7 @@ fn limit_bytes(wished: usize) -> Result<usize, Refusal> {
 }
 
 fn compile(portion: &Portion) -> Result<Option<regex::Regex>, Refusal> {
-    let Portion::Matches { pattern, context } = portion else { return Ok(None) };
+    let Portion::Matches { pattern, context, .. } = portion else { return Ok(None) };
     let refuse = |field: &'static str, problem: String| Refusal::Invalid { field, problem };
     if pattern.is_empty() || pattern.chars().count() > PATTERN_CHARS_MAX {
         return Err(refuse("pattern", format!("must have 1 to {PATTERN_CHARS_MAX} characters")));

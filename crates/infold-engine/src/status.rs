@@ -4,6 +4,7 @@
 use infold_core::{ContextHealth, ContextState, Principal, Session};
 use infold_store::{Also, Target};
 
+use crate::change::{ChangeTarget, store_target};
 use crate::fold::belongs;
 use crate::{BranchRef, BranchView, Engine, Error, SessionRef, SessionView};
 
@@ -13,16 +14,15 @@ impl Engine {
         let (id, found) = match branch {
             BranchRef::Id { branch, session } => {
                 let Ok(id) = self.branch_id(branch) else { return Ok(None) };
-                let also = Also::Branch(id.clone());
-                let found = match session {
-                    Some(session) => self.look_up(who, session, also).await.map(Some)?,
-                    None => self.look(Target::Branch(who.owner.clone(), id.clone()), also).await?,
+                let target = match session {
+                    Some(session) => store_target(&who.owner, &ChangeTarget::Session(session.clone())),
+                    None => Target::Branch(who.owner.clone(), id.clone()),
                 };
+                let found = self.look(target, Also::Branch(id.clone())).await?;
                 (Some(id), found)
             }
             BranchRef::Active(session) => {
-                let target = crate::change::ChangeTarget::Session(session.clone());
-                let target = crate::change::store_target(&who.owner, &target);
+                let target = store_target(&who.owner, &ChangeTarget::Session(session.clone()));
                 (None, self.look(target, Also::Nothing).await?)
             }
         };

@@ -24,8 +24,12 @@ const SWEEP_EVERY: Duration = Duration::from_secs(600);
 const SESSIONS_AT_ONCE: usize = 100;
 
 impl Engine {
-    /// Runs until it is cancelled.
+    /// Does what happens by itself, until it is cancelled.
     pub async fn run_timers(&self, cancel: CancellationToken) {
+        tokio::join!(self.watch_others(&cancel), self.keep_time(&cancel));
+    }
+
+    async fn keep_time(&self, cancel: &CancellationToken) {
         let mut sweep_at = tokio::time::Instant::now();
         loop {
             if tokio::time::Instant::now() >= sweep_at {

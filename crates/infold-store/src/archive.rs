@@ -99,10 +99,13 @@ impl Store {
             let Some(row) = rows.next()? else { return Ok(None) };
             let archived = archived(row)?;
             let packed: Option<Vec<u8>> = row.get(4)?;
-            let steps = match packed {
+            let mut steps: Vec<Step> = match packed {
                 Some(packed) => from_json("trajectory", &unpack_text(&packed)?)?,
                 None => live_steps(transaction, &branch)?,
             };
+            if let Some(end) = steps.iter().position(|step| ends(&step.event, archived.generation)) {
+                steps.truncate(end + 1);
+            }
             Ok(Some(Trajectory { archived, steps }))
         })
         .await
@@ -119,6 +122,11 @@ impl Store {
         })
         .await
     }
+}
+
+/// Whether an event is the end of one opening of its branch. What comes after belongs to a later one.
+fn ends(event: &Event, of: u32) -> bool {
+    matches!(event, Event::BranchEnded { generation, .. } if *generation == of)
 }
 
 pub(crate) fn live_steps(transaction: &Transaction<'_>, branch: &BranchId) -> Result<Vec<Step>, StoreError> {

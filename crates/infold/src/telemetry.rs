@@ -67,9 +67,13 @@ impl Logging {
 
     fn layer(&self) -> Box<dyn Layer<Subscriber> + Send + Sync> {
         let layer = fmt::layer().with_writer(io::stderr).with_ansi(self.paint == Paint::Colour);
-        // Libraries may speak up when something is wrong, and otherwise only if everything is wanted.
-        let others = if self.level == LevelFilter::TRACE { self.level } else { self.level.min(LevelFilter::WARN) };
-        let filter = Targets::new().with_default(others).with_target("infold", self.level);
+        // Libraries may speak up when something is wrong, and never more than that: their finer lines
+        // hold requests as they came, with every secret in them.
+        let others = self.level.min(LevelFilter::WARN);
+        let filter = Targets::new()
+            .with_default(others)
+            .with_target(infold_mcp::HELD_TO_ERROR_LOG_TARGET, self.level.min(LevelFilter::ERROR))
+            .with_target("infold", self.level);
         match self.format {
             LogFormat::Json => layer.json().flatten_event(true).with_filter(filter).boxed(),
             LogFormat::Auto | LogFormat::Text => layer.with_filter(filter).boxed(),

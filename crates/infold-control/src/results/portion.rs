@@ -18,12 +18,21 @@ pub(super) fn read(query: &ReadQuery) -> Result<Portion, ApiError> {
                 "must be lines counted from 1, the first before the last, as in 10-20, 10- or 10",
             )
         }),
-        (None, None, Some(pattern)) => {
+        (None, from, Some(pattern)) => {
             let context = size(query.context.unwrap_or(0));
-            Ok(Portion::Matches { pattern: pattern.to_owned(), context })
+            Ok(Portion::Matches { pattern: pattern.to_owned(), context, first: first_line(from)? })
         }
-        (_, Some(_), _) => Err(ApiError::invalid("lines", "stands alone: leave offset and pattern out")),
+        (Some(_), Some(_), _) => Err(ApiError::invalid("lines", "stands alone: leave offset out")),
         (Some(_), None, Some(_)) => Err(ApiError::invalid("pattern", "stands alone: leave offset out")),
+    }
+}
+
+/// The line that a search begins at: with a pattern, `lines` can only say from where.
+fn first_line(from: Option<&str>) -> Result<usize, ApiError> {
+    match from.map(lines) {
+        None => Ok(1),
+        Some(Some(Portion::Lines { first, last })) if last == u32::MAX as usize => Ok(first),
+        Some(_) => Err(ApiError::invalid("lines", "says with a pattern from which line to search, as in 10-")),
     }
 }
 

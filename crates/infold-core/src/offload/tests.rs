@@ -28,18 +28,36 @@ fn a_page_past_the_end_is_empty() {
 fn lines_carry_their_numbers_and_stop_at_the_limit() {
     assert_eq!(lines("a\nb\nc\nd", 2, 3, 100).content, "2:b\n3:c\n");
     let cut = lines(&"x".repeat(50), 1, 1, 10);
-    assert_eq!((cut.content.len(), cut.next_offset), (10, Some(1)));
+    assert_eq!((cut.content.len(), cut.next_offset), (10, Some(2)));
+    let stopped = lines("aaaa\nbbbb", 1, 2, 8);
+    assert_eq!((stopped.content.as_str(), stopped.next_offset), ("1:aaaa\n", Some(2)));
     assert_eq!(lines("a", 5, 2, 100).content, "");
 }
 
 #[test]
 fn matches_show_their_surroundings_once() {
     let pattern = regex::Regex::new("b|c").unwrap();
-    assert_eq!(matches("a\nb\nc\nd\ne", &pattern, 1, 100).content, "1-a\n2:b\n3:c\n4-d\n");
-    assert_eq!(matches("", &pattern, 1, 100).content, "");
+    assert_eq!(matches("a\nb\nc\nd\ne", &pattern, 1, 1, 100).content, "1-a\n2:b\n3:c\n4-d\n");
+    assert_eq!(matches("", &pattern, 1, 1, 100).content, "");
 }
 
 #[test]
 fn numbers_are_grouped() {
     assert_eq!([grouped(7), grouped(1234), grouped(1_234_567)], ["7", "1,234", "1,234,567"]);
+}
+
+#[test]
+fn a_search_goes_on_from_the_line_it_stopped_at() {
+    let pattern = regex::Regex::new("hit").unwrap();
+    let text = "hit\n".repeat(30);
+    let (mut first, mut found) = (1, 0);
+    loop {
+        let page = matches(&text, &pattern, first, 0, 20);
+        found += page.content.lines().count();
+        match page.next_offset {
+            Some(next) => first = next,
+            None => break,
+        }
+    }
+    assert_eq!(found, 30);
 }

@@ -30,7 +30,7 @@ async fn a_short_result_is_shown_and_counted_and_a_long_one_is_kept_elsewhere() 
     let lines = Portion::Lines { first: 1999, last: 2000 };
     let part = bench.engine.read_result(&bench.who, &read(&ref_id, None, lines)).await.unwrap();
     assert_eq!(part.content, "1999:line 1999 of the log\n2000:line 2000 of the log\n");
-    let pattern = Portion::Matches { pattern: "line 7 ".to_owned(), context: 0 };
+    let pattern = Portion::Matches { pattern: "line 7 ".to_owned(), context: 0, first: 1 };
     let part = bench.engine.read_result(&bench.who, &read(&ref_id, None, pattern)).await.unwrap();
     assert_eq!(part.content, "7:line 7 of the log\n");
 }
@@ -110,7 +110,7 @@ async fn secrets_in_results_are_gone_before_anything_is_stored() {
 async fn a_bad_expression_says_what_is_wrong_with_it() {
     let bench = Bench::new(settings());
     let kept = bench.engine.record_result(&bench.who, result("s", &long())).await.unwrap();
-    let portion = Portion::Matches { pattern: "(".to_owned(), context: 0 };
+    let portion = Portion::Matches { pattern: "(".to_owned(), context: 0, first: 1 };
     let request = read(kept.ref_id.unwrap().as_str(), None, portion);
     let error = bench.engine.read_result(&bench.who, &request).await.unwrap_err();
     assert_eq!(error.to_string(), "pattern is not a regular expression that can be used: unclosed group");

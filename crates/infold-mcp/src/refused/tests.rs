@@ -23,7 +23,7 @@ fn refusals() -> Vec<Error> {
         Refusal::BriefTooLarge { brief_tokens: 20, budget_tokens: 10 },
         Refusal::BudgetGone,
         Refusal::ContextLimit { current_tokens: 35_000, limit_tokens: 32_768 },
-        Refusal::KeyReused { key: "k".to_owned() },
+        Refusal::KeyReused,
         Refusal::ResultNotFound { ref_id: "res_1".to_owned() },
         Refusal::Cancelled,
     ];

@@ -34,6 +34,7 @@ impl ServerHandler for Server {
     }
 
     async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        self.shared.engine.warm_up();
         let versions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(versions, self.get_info()).with_ttl_ms(LIST_TTL_MS))
     }
@@ -43,6 +44,8 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        // Whoever asks for the tools is about to call one.
+        self.shared.engine.warm_up();
         Ok(ListToolsResult::with_all_items(self.listed_tools().to_vec()).with_ttl_ms(LIST_TTL_MS))
     }
 

@@ -20,7 +20,7 @@ pub(super) fn definition() -> Tool {
         "ref_id": schema::id("Handle of the stored result"),
         "offset": schema::number("First byte (default 0)", 0),
         "limit": schema::number("Most bytes to return (default 4096, max 65536)", 1),
-        "start_line": schema::number("Instead of offset: first line, from 1", 1),
+        "start_line": schema::number("Instead of offset, or with pattern: first line, from 1", 1),
         "end_line": schema::number("Last line", 1),
         "pattern": schema::text("Instead of offset: lines that match this regular expression", 1_000),
         "context": schema::number("Lines around each match (max 50)", 0),
@@ -83,13 +83,14 @@ fn portion(arguments: &mut Arguments) -> Result<Portion, Refused> {
     let refuse =
         |field: &'static str, problem: &str| Err(Refusal::Invalid { field, problem: problem.to_owned() }.into());
     match (pattern, by_lines, offset) {
-        (Some(_), true, _) => {
-            refuse("pattern", "cannot be combined with start_line or end_line: pass one or the other")
-        }
+        (Some(_), ..) if last.is_some() => refuse("end_line", "does not go with pattern: leave it out"),
         (Some(_), _, Some(_)) => refuse("pattern", "cannot be combined with offset: pass one or the other"),
         (None, true, Some(_)) => refuse("start_line", "cannot be combined with offset: pass one or the other"),
         (None, ..) if context.is_some() => refuse("context", "goes with pattern: pass pattern too, or leave it out"),
-        (Some(pattern), false, None) => Ok(Portion::Matches { pattern, context: size(context.unwrap_or(0)) }),
+        (Some(pattern), _, None) => {
+            let (context, first) = (size(context.unwrap_or(0)), size(first.unwrap_or(1)));
+            Ok(Portion::Matches { pattern, context, first })
+        }
         (None, true, None) => {
             let first = first.unwrap_or(1);
             let last = last.unwrap_or(u64::MAX);

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use infold_testkit::{Daemon, DaemonSetup, Era, McpHttp, Rng, Seed};
+use infold_testkit::{Daemon, DaemonSetup, Era, McpHttp, Rng, Seed, TempFolder};
 use tokio::task::JoinSet;
 
 use actor::{Actor, Finished};
@@ -50,7 +50,9 @@ async fn nothing_acknowledged_is_lost_or_doubled_when_the_daemon_is_killed() -> 
 async fn kill_again_and_again(seed: &Seed) -> Result<()> {
     let kills = kills()?;
     let mut rng = seed.rng(0);
-    let mut daemon = start().await?;
+    // A crash leaves what was written with the kernel, so a disk would only make this slower.
+    let folder = TempFolder::in_memory()?;
+    let mut daemon = start(&folder).await?;
     let http = reqwest::Client::builder().no_proxy().build()?;
     let mut actors: Vec<Actor> = (0..ACTORS).map(|number| Actor::new(number, seed.rng(1 + number as u64))).collect();
     let mut finished: Vec<Finished> = Vec::new();
@@ -58,10 +60,9 @@ async fn kill_again_and_again(seed: &Seed) -> Result<()> {
     for life in 0..kills {
         let lived = one_life(&mut daemon, &http, actors, &mut rng).await;
         let outcome = async {
-            let mut lived = lived?;
+            let lived = lived?;
             daemon.restart().await?;
-            check_all(&daemon, &http, &mut lived).await?;
-            anyhow::Ok(lived)
+            check_all(&daemon, &http, lived).await
         };
         actors = outcome.await.with_context(|| format!("life {life}; the daemon said:\n{}", daemon.stderr()))?;
         if (life + 1) % LIVES_PER_SESSION == 0 {
@@ -92,8 +93,9 @@ fn kills() -> Result<usize> {
 }
 
 /// A daemon whose limits do not stand in the way: branches stay open over many lives.
-async fn start() -> Result<Daemon> {
+async fn start(folder: &TempFolder) -> Result<Daemon> {
     DaemonSetup::new(env!("CARGO_BIN_EXE_infold"))
+        .data(folder.join("data"))
         .set("folding.max_branches_per_minute", 1_000_000)
         .set("folding.max_concurrent_per_session", 100_000)
         .set("folding.max_concurrent_per_instance", 1_000_000)
@@ -143,20 +145,31 @@ async fn one_life(
     }
     daemon.kill9().await?;
 
+    all(working).await
+}
+
+/// Lets every actor put right what it lost, and look at what it knows.
+async fn check_all(daemon: &Daemon, http: &reqwest::Client, actors: Vec<Actor>) -> Result<Vec<Actor>> {
+    let mut checking = JoinSet::new();
+    for mut actor in actors {
+        let http = http.clone();
+        let base_url = daemon.base_url().to_owned();
+        checking.spawn(async move {
+            let client = McpHttp::connect_with(http, &base_url, actor.era()).await?;
+            actor.repeat_unanswered(&client).await?;
+            actor.check(&client).await?;
+            anyhow::Ok(actor)
+        });
+    }
+    all(checking).await
+}
+
+/// The actors, once they are done, in their order.
+async fn all(mut running: JoinSet<Result<Actor>>) -> Result<Vec<Actor>> {
     let mut actors = Vec::new();
-    while let Some(result) = working.join_next().await {
+    while let Some(result) = running.join_next().await {
         actors.push(result??);
     }
     actors.sort_by_key(|actor| actor.number);
     Ok(actors)
-}
-
-/// Lets every actor put right what it lost, and look at what it knows.
-async fn check_all(daemon: &Daemon, http: &reqwest::Client, actors: &mut [Actor]) -> Result<()> {
-    for actor in actors {
-        let client = McpHttp::connect_with(http.clone(), daemon.base_url(), actor.era()).await?;
-        actor.repeat_unanswered(&client).await?;
-        actor.check(&client).await?;
-    }
-    Ok(())
 }

@@ -30,12 +30,14 @@ fn lines_that_are_none_are_refused() {
 #[test]
 fn a_query_means_one_part_only() {
     let both = ReadQuery { lines: Some("1".to_owned()), pattern: Some("x".to_owned()), ..ReadQuery::default() };
-    assert_eq!(check(both), "lines stands alone: leave offset and pattern out");
+    assert_eq!(check(both), "lines says with a pattern from which line to search, as in 10-");
+    let from = ReadQuery { lines: Some("7-".to_owned()), pattern: Some("x".to_owned()), ..ReadQuery::default() };
+    assert_eq!(check(from), r#"Matches { pattern: "x", context: 0, first: 7 }"#);
     let both = ReadQuery { offset: Some(1), pattern: Some("x".to_owned()), ..ReadQuery::default() };
     assert_eq!(check(both), "pattern stands alone: leave offset out");
     let alone = ReadQuery { context: Some(1), ..ReadQuery::default() };
     assert_eq!(check(alone), "context goes with pattern: give a pattern, or leave it out");
     let matches = ReadQuery { pattern: Some("x".to_owned()), context: Some(2), ..ReadQuery::default() };
-    assert_eq!(check(matches), r#"Matches { pattern: "x", context: 2 }"#);
+    assert_eq!(check(matches), r#"Matches { pattern: "x", context: 2, first: 1 }"#);
     assert_eq!(check(ReadQuery::default()), "Bytes { offset: 0 }");
 }
