@@ -6,7 +6,7 @@ use infold_core::{
 use infold_store::{Also, Loaded, NewBlob, SessionKey, Target};
 
 use crate::change::{Absent, Change, ChangeTarget, Proposal};
-use crate::observe::{call_id, tokens_of, exhausted_by};
+use crate::observe::{call_id, exhausted_by, tokens_of};
 use crate::open::named;
 use crate::{Engine, Error, Portion, ReadResult, RecordResult, ResultPart, ResultRecorded, random, shown};
 

@@ -8,8 +8,9 @@ mod results;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use infold_core::{Allocation, ContextBound, Counter, Family, Field, Limits, Outcome, Principal};
+use infold_core::{Counter, Family, Field, Outcome, Principal};
 use infold_store::{Store, StoreSettings, Synchronous};
+use infold_testkit::documented_limits;
 use tempfile::TempDir;
 
 use super::*;
@@ -25,23 +26,8 @@ struct Bench {
 }
 
 fn settings() -> EngineSettings {
-    let limits = Limits {
-        budget_default_tokens: 8192,
-        budget_max_tokens: 32_768,
-        timeout_default_s: 300,
-        timeout_max_s: 600,
-        depth_max: 3,
-        open_per_session_max: 10,
-        open_per_instance_max: 100,
-        openings_per_minute_max: 5,
-        allocation: Allocation::Independent,
-        session_budget_tokens: None,
-        context_limit_tokens: 32_768,
-        context_bound: ContextBound::Soft,
-        session_end_ms: 30_000,
-    };
     EngineSettings {
-        limits,
+        limits: documented_limits(),
         counter: Counter::new(Family::Claude),
         scrub: ScrubSettings { timeout_ms: 2_000, bytes_max: 1 << 20, fault: ScrubFault::None },
         offload_bytes: 4096,

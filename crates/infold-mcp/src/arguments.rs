@@ -4,7 +4,7 @@
 //! Presence and type are looked at here. How long a text may be and what it may contain is the core's to
 //! say; it is checked where the text is used, in the same words.
 
-use infold_core::Refusal;
+use infold_core::{Refusal, strip_controls};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::Value;
 
@@ -51,8 +51,11 @@ impl Arguments {
     /// An id that we gave out and that may be there.
     pub(crate) fn optional_id(&mut self, field: &'static str) -> Result<Option<String>, Refusal> {
         let id = self.optional_text(field)?;
+        let is_blank = id.as_ref().is_some_and(|id| strip_controls(id).trim().is_empty());
         match id.as_ref().map(|id| id.chars().count()) {
-            Some(0) => Err(invalid(field, "must not be empty: pass it as it was given to you, or leave it out")),
+            Some(_) if is_blank => {
+                Err(invalid(field, "must not be empty: pass it as it was given to you, or leave it out"))
+            }
             Some(chars) if chars > ID_CHARS_MAX => {
                 Err(invalid(field, &format!("has {chars} characters, which no id has: pass it as it was given to you")))
             }

@@ -142,7 +142,7 @@ fn refusal_code(refusal: &Refusal) -> ErrorCode {
         | Refusal::BranchNotFound { .. }
         | Refusal::ResultNotFound { .. }
         | Refusal::BriefTooLarge { .. }
-        | Refusal::KeyReused { .. } => ErrorCode::INVALID_PARAMS,
+        | Refusal::KeyReused => ErrorCode::INVALID_PARAMS,
         Refusal::ContextLimit { .. } => CONTEXT_LIMIT_EXCEEDED,
         Refusal::SessionOver { .. }
         | Refusal::NothingActive { .. }

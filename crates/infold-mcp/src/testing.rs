@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use infold_core::{Allocation, ContextBound, Counter, Family, Limits, Principal};
+use infold_core::{Counter, Family, Principal};
 use infold_engine::{Clock, Engine, EngineSettings, ScrubFault, ScrubSettings, TimerSettings};
 use infold_store::{Store, StoreSettings, Synchronous};
+use infold_testkit::documented_limits;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio_util::sync::CancellationToken;
@@ -49,7 +50,7 @@ fn engine(folder: &std::path::Path) -> Engine {
         checkpoint_pages: 1_000,
     };
     let settings = EngineSettings {
-        limits: limits(),
+        limits: documented_limits(),
         counter: Counter::new(Family::Claude),
         scrub: ScrubSettings { timeout_ms: 5_000, bytes_max: 2 << 20, fault: ScrubFault::None },
         offload_bytes: 4_096,
@@ -57,25 +58,6 @@ fn engine(folder: &std::path::Path) -> Engine {
     };
     let store = Store::open(&folder.join("test.db"), &store).unwrap();
     Engine::new(store, settings, Clock::Set(Arc::new(AtomicU64::new(NOW_MS))))
-}
-
-/// Limits as the program has them.
-pub(crate) fn limits() -> Limits {
-    Limits {
-        budget_default_tokens: 8_192,
-        budget_max_tokens: 32_768,
-        timeout_default_s: 300,
-        timeout_max_s: 600,
-        depth_max: 3,
-        open_per_session_max: 10,
-        open_per_instance_max: 100,
-        openings_per_minute_max: 5,
-        allocation: Allocation::Independent,
-        session_budget_tokens: None,
-        context_limit_tokens: 32_768,
-        context_bound: ContextBound::Soft,
-        session_end_ms: 30_000,
-    }
 }
 
 /// A client of the older era, over in-memory pipes.

@@ -1,33 +1,16 @@
 //! The store on a real database in a temporary folder.
 
 use infold_core::{
-    Allocation, BlobId, BranchId, Claims, Command, ContextBound, Counter, Decision, Family, IdKey, Limits, Open,
-    Outcome, Owner, Principal, ProjectHash, Rules, Scrubbed, Scrubber, Session, SessionId, Thread, decide,
+    BlobId, BranchId, Claims, Command, Counter, Decision, Family, IdKey, Open, Outcome, Owner, Principal, ProjectHash,
+    Rules, Scrubbed, Scrubber, Session, SessionId, Thread, decide,
 };
+use infold_testkit::documented_limits;
 use tempfile::TempDir;
 
 use super::*;
 
 fn settings() -> StoreSettings {
     StoreSettings { synchronous: Synchronous::Full, busy_timeout_ms: 5_000, readers_max: 2, checkpoint_pages: 1000 }
-}
-
-fn limits() -> Limits {
-    Limits {
-        budget_default_tokens: 8192,
-        budget_max_tokens: 32_768,
-        timeout_default_s: 300,
-        timeout_max_s: 600,
-        depth_max: 3,
-        open_per_session_max: 10,
-        open_per_instance_max: 100,
-        openings_per_minute_max: 5,
-        allocation: Allocation::Independent,
-        session_budget_tokens: None,
-        context_limit_tokens: 32_768,
-        context_bound: ContextBound::Soft,
-        session_end_ms: 30_000,
-    }
 }
 
 fn scrubbed(text: &str) -> Scrubbed {
@@ -60,7 +43,7 @@ fn fold_command(number: u64, message: &str) -> Command {
 }
 
 fn decision(session: &Session, command: &Command, now_ms: u64) -> Decision {
-    let (limits, counter) = (limits(), Counter::new(Family::Gpt));
+    let (limits, counter) = (documented_limits(), Counter::new(Family::Gpt));
     decide(session, std::slice::from_ref(command), Rules { limits: &limits, counter: &counter }, now_ms).unwrap()
 }
 

@@ -8,9 +8,10 @@ use axum::body::Body;
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use infold_control::{ControlSettings, router};
-use infold_core::{Allocation, ContextBound, Counter, Family, Limits, Owner, Principal};
+use infold_core::{Counter, Family, Limits, Owner, Principal};
 use infold_engine::{Clock, Engine, EngineSettings, ScrubFault, ScrubSettings, TimerSettings};
 use infold_store::{Store, StoreSettings, Synchronous};
+use infold_testkit::documented_limits;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -86,21 +87,7 @@ pub fn bare(method: &str, path: &str) -> Request<Body> {
 }
 
 fn setup() -> Setup {
-    let limits = Limits {
-        budget_default_tokens: 8_192,
-        budget_max_tokens: 32_768,
-        timeout_default_s: 300,
-        timeout_max_s: 600,
-        depth_max: 3,
-        open_per_session_max: 10,
-        open_per_instance_max: 100,
-        openings_per_minute_max: 1_000,
-        allocation: Allocation::Independent,
-        session_budget_tokens: None,
-        context_limit_tokens: 32_768,
-        context_bound: ContextBound::Soft,
-        session_end_ms: 30_000,
-    };
+    let limits = Limits { openings_per_minute_max: 1_000, ..documented_limits() };
     Setup {
         engine: EngineSettings {
             limits,

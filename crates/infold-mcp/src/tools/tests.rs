@@ -7,19 +7,21 @@ mod reading;
 use serde_json::{Value, json};
 
 use super::OurTool;
-use crate::testing::{Client, limits, server, settings};
+use infold_testkit::documented_limits;
+
+use crate::testing::{Client, server, settings};
 use crate::{Settings, ToolFamily};
 
 #[test]
 fn the_table_is_what_clients_see() {
-    let tools: Vec<_> = OurTool::ALL.into_iter().map(|tool| tool.definition(&limits())).collect();
+    let tools: Vec<_> = OurTool::ALL.into_iter().map(|tool| tool.definition(&documented_limits())).collect();
     insta::assert_json_snapshot!("tools_list", tools);
 }
 
 #[test]
 fn every_tool_has_a_title_annotations_and_both_schemas() {
     for tool in OurTool::ALL {
-        let definition = tool.definition(&limits());
+        let definition = tool.definition(&documented_limits());
         assert_eq!(definition.name, tool.name());
         assert_eq!(OurTool::named(tool.name()), Some(tool));
         assert!(definition.title.is_some() && definition.annotations.is_some(), "{}", definition.name);
@@ -33,7 +35,7 @@ fn every_tool_has_a_title_annotations_and_both_schemas() {
 fn tokens(tools: impl Iterator<Item = OurTool>) -> usize {
     let encoding = tiktoken::get_encoding("o200k_base").unwrap();
     let sent = tools.map(|tool| {
-        let tool = tool.definition(&limits());
+        let tool = tool.definition(&documented_limits());
         json!({ "name": tool.name, "description": tool.description, "input_schema": tool.input_schema })
     });
     sent.map(|tool| encoding.encode(&tool.to_string()).len()).sum()

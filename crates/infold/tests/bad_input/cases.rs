@@ -53,8 +53,18 @@ pub fn wrong_types(schema: &Value) -> Vec<Bad> {
     wrong
 }
 
-/// Texts that a schema does not take: empty, of nothing but what is stripped, and too long.
+/// Texts that a schema does not take: of nothing but what is stripped, empty, and too long.
 pub fn wrong_texts(schema: &Value) -> Vec<Bad> {
+    let mut wrong = too_long_texts(schema);
+    if !wrong.is_empty() {
+        wrong.push(bad("of nothing but blanks", "  \n\t "));
+        wrong.push(bad("of nothing but control characters", "\u{0}\u{1b}\u{202e}"));
+    }
+    wrong
+}
+
+/// Texts that are too long for a schema, and the one that is too short.
+pub fn too_long_texts(schema: &Value) -> Vec<Bad> {
     if !types(schema).contains(&"string") {
         return Vec::new();
     }
@@ -62,8 +72,6 @@ pub fn wrong_texts(schema: &Value) -> Vec<Bad> {
     let too_long = chars_max.map_or(TOO_LONG_FOR_AN_ID, |chars_max| chars_max + 1);
     vec![
         bad("empty", ""),
-        bad("of nothing but blanks", "  \n\t "),
-        bad("of nothing but control characters", "\u{0}\u{1b}\u{202e}"),
         bad("one too long", "x".repeat(too_long)),
         bad("one too long, of wide characters", "ü".repeat(too_long)),
         bad("of a million characters", "x".repeat(HUGE_CHARS)),

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use infold_testkit::CallAnswer;
 use serde_json::{Map, Value, json};
 
-use super::cases::{Bad, wrong_texts, wrong_types};
+use super::cases::{Bad, too_long_texts, wrong_texts, wrong_types};
 use super::scene::{Things, World};
 use crate::support::{Refused, in_thread};
 
@@ -48,7 +48,12 @@ fn bad_arguments(tool: &Value, things: &Things) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     for (argument, schema) in properties(tool) {
         things.good(&argument)?;
-        let bad = wrong_types(&schema).into_iter().chain(wrong_texts(&schema));
+        let texts = match argument.as_str() {
+            // Blanks are something to look for, so an expression may be made of them.
+            "pattern" => too_long_texts(&schema),
+            _ => wrong_texts(&schema),
+        };
+        let bad = wrong_types(&schema).into_iter().chain(texts);
         cases.extend(bad.map(|Bad { what, value }| Case {
             what: format!("{argument} {what}"),
             arguments: with(&enough, &argument, value),

@@ -1,7 +1,7 @@
 //! What the tests of the running program share: a daemon with a client and its JSON API, refusals of
 //! every surface in one form, the database looked at from outside, secrets to plant, and tokens.
 
-#![allow(dead_code, reason = "each test program uses a part of this")]
+#![allow(dead_code, unused_imports, reason = "each test program uses a part of this")]
 
 mod api;
 mod database;

@@ -61,9 +61,9 @@ impl Refused {
     pub fn unclear(&self, subject: &str) -> Option<String> {
         const MESSAGE_CHARS_MAX: usize = 400;
         /// What only a programmer could make sense of.
-        const NOT_FOR_PEOPLE: [&str; 12] = [
+        const NOT_FOR_PEOPLE: [&str; 11] = [
             "panicked", "unwrap", "serde", "rmcp", ".rs:", "invalid type", "expected struct", "missing field",
-            "unknown field", "line 1 column", "Error(", "Some(",
+            "unknown field", "Error(", "Some(",
         ];
         let message = &self.message;
         if let Some(word) = NOT_FOR_PEOPLE.iter().find(|word| message.contains(**word)) {

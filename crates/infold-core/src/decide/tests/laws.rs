@@ -73,11 +73,11 @@ fn command(world: &World, step: &Step, number: u64) -> Option<Command> {
         let ids: Vec<&BranchId> = world.session.branches.keys().collect();
         (!ids.is_empty()).then(|| ids[at % ids.len()].clone())
     };
-    let thread = |at: usize| nth(at).filter(|_| at % 4 != 0).map_or(Thread::Main, Thread::Branch);
+    let thread = |at: usize| nth(at).filter(|_| !at.is_multiple_of(4)).map_or(Thread::Main, Thread::Branch);
     Some(match step {
         Step::Open { parent, budget } => open(number, Some(thread(*parent)), Some(*budget)),
         Step::OpenActive { budget } => open(number, None, Some(*budget)),
-        Step::Observe { thread: at, tokens } => observe((at % 3 != 0).then(|| thread(*at)), *tokens),
+        Step::Observe { thread: at, tokens } => observe((!at.is_multiple_of(3)).then(|| thread(*at)), *tokens),
         Step::Fold { branch } => fold(Some(&nth(*branch)?), "what was found"),
         Step::FoldActive => fold(None, "what was found, in a few more words than before"),
         Step::Wait { .. } => Command::Settle,

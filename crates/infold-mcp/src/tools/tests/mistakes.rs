@@ -4,7 +4,9 @@
 use infold_core::Principal;
 use serde_json::{Value, json};
 
-use crate::testing::{Client, limits, server, settings};
+use infold_testkit::documented_limits;
+
+use crate::testing::{Client, server, settings};
 use crate::tools::OurTool;
 
 /// Arguments that would be right, apart from ids that nothing has.
@@ -43,7 +45,7 @@ fn right(tool: OurTool) -> Value {
 /// The right arguments, with one of them spoilt in each of the ways there are.
 fn spoilt(tool: OurTool) -> Vec<(String, Value)> {
     let right = right(tool);
-    let schema = tool.definition(&limits()).input_schema;
+    let schema = tool.definition(&documented_limits()).input_schema;
     let required = schema["required"].as_array().unwrap();
     let mut cases = vec![("unknown".to_owned(), with(&right, "nonsense", json!(1)))];
     for (name, value) in right.as_object().unwrap() {

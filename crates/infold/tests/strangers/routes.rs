@@ -1,0 +1,50 @@
+//! Every route there is, and some that there are not.
+
+use anyhow::{Context, Result, ensure};
+use reqwest::Method;
+
+use crate::support::Program;
+
+/// Paths that need nobody: whoever watches over infold need not be its user.
+pub const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
+
+/// What the OpenAPI description does not name.
+const OTHERS: [&str; 10] = [
+    "/", "/mcp", "/mcp/tools/list", "/mcp/", "/api", "/api/v1", "/api/v2/sessions", "/favicon.ico", "/not/there",
+    "/healthz/",
+];
+
+/// Every method, the unusual ones too.
+pub fn methods() -> Vec<Method> {
+    let own = Method::from_bytes(b"FROB").unwrap_or(Method::TRACE);
+    vec![
+        Method::GET,
+        Method::POST,
+        Method::PUT,
+        Method::PATCH,
+        Method::DELETE,
+        Method::HEAD,
+        Method::OPTIONS,
+        Method::TRACE,
+        own,
+    ]
+}
+
+/// The paths of every route, with made-up names in them, and of some that do not exist.
+pub async fn paths(program: &Program) -> Result<Vec<String>> {
+    let description = program.api.get("/api/v1/openapi.json").await?.with_status(200)?;
+    let described = description["paths"].as_object().context("the description has paths")?;
+    let mut paths: Vec<String> = described
+        .keys()
+        .map(|path| {
+            path.replace("{session}", "some-session")
+                .replace("{branch}", "br_01234567-89ab-8def-8123-456789abcdef")
+                .replace("{ref_id}", "res_01234567-89ab-4def-8123-456789abcdef")
+        })
+        .collect();
+    ensure!(paths.len() >= 14, "the description names only {paths:?}");
+    ensure!(HEALTH.iter().all(|health| paths.iter().any(|path| path == health)), "{paths:?}");
+    ensure!(!paths.iter().any(|path| path.contains('{')), "a name that nobody filled in: {paths:?}");
+    paths.extend(OTHERS.map(str::to_owned));
+    Ok(paths)
+}
