@@ -2,6 +2,7 @@
 //! else changed the session in between.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use infold_core::{Command, Decision, Owner, Principal, ProjectHash, Refusal, Session, SessionId};
 use infold_store::{Also, Append, Load, Loaded, NewBlob, Place, Reply, SessionKey, StoreError, Target};
@@ -95,7 +96,7 @@ impl Engine {
             let append = Append {
                 decided_on: loaded.session.version,
                 at_ms: now_ms,
-                decision,
+                decision: Arc::new(decision),
                 blob: proposal.blob,
                 reply,
                 place,
@@ -113,10 +114,9 @@ impl Engine {
 
     /// Records a decision, and lets those know who wait for news.
     pub(crate) async fn record(&self, append: Append) -> Result<(), StoreError> {
-        let events = append.decision.events.clone();
-        let after = append.decision.after.clone();
+        let decision = Arc::clone(&append.decision);
         self.inner.store.append(append).await?;
-        self.inner.metrics.recorded(&events, &after);
+        self.inner.metrics.recorded(&decision);
         self.inner.recorded.notify_waiters();
         self.inner.feed.ring();
         Ok(())
@@ -131,7 +131,7 @@ impl Engine {
         let append = Append {
             decided_on: session.version,
             at_ms: now_ms,
-            decision,
+            decision: Arc::new(decision),
             blob: None,
             reply: None,
             place: Place::Any,

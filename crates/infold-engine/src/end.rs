@@ -10,6 +10,7 @@ use crate::{EndProgress, EndSession, Engine, Error, SessionEnded, SessionRef};
 impl Engine {
     /// Ends a session. Branches that have not folded when the time is over have failed. If the
     /// caller cancels, what was folded so far stays folded and the session goes on.
+    #[tracing::instrument(skip_all)]
     pub async fn end_session(
         &self,
         who: &Principal,

@@ -20,6 +20,7 @@ struct FoldPrint<'a> {
 
 impl Engine {
     /// Ends a sub-task and hands its message to its parent. Open branches below it are folded first.
+    #[tracing::instrument(skip_all)]
     pub async fn fold_branch(&self, who: &Principal, request: FoldBranch) -> Result<Folded, Error> {
         let message = Field::MESSAGE.clean(&request.message)?;
         let print = FoldPrint {

@@ -15,6 +15,7 @@ const CALL_ID_CHARS_MAX: usize = 200;
 impl Engine {
     /// Counts a call and its result in the thread they were seen in, and says whether the result may
     /// be shown: what does not fit a branch's budget is withheld, and the branch folds.
+    #[tracing::instrument(skip_all)]
     pub async fn observe(&self, who: &Principal, request: Observation) -> Result<Observed, Error> {
         let thread = request.thread.as_deref().map(|thread| self.thread(thread)).transpose()?;
         if let Some(observed) = self.observe_nothing(who, &request, thread.as_ref()).await? {

@@ -10,6 +10,7 @@ use crate::{Engine, Error, OpenBranch, Opened, random};
 
 impl Engine {
     /// Opens a sub-task: from now on its calls are counted in it, and its parent waits.
+    #[tracing::instrument(skip_all)]
     pub async fn open_branch(&self, who: &Principal, request: OpenBranch) -> Result<Opened, Error> {
         let description = request.description_field.clean(&request.description)?;
         let prompt = request.prompt.as_deref().map(|prompt| Field::PROMPT.clean(prompt)).transpose()?;

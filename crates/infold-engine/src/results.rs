@@ -30,6 +30,7 @@ struct Incoming {
 impl Engine {
     /// Takes in the result of a tool that infold did not run: scrubs it, keeps it elsewhere if it is
     /// long or does not fit its branch's budget, counts what is shown of it, and says what to show.
+    #[tracing::instrument(skip_all)]
     pub async fn record_result(&self, who: &Principal, request: RecordResult) -> Result<ResultRecorded, Error> {
         let thread = request.thread.as_deref().map(|thread| self.thread(thread)).transpose()?;
         let incoming = self.incoming(&request).await?;
@@ -101,6 +102,7 @@ impl Engine {
 
     /// Reads part of a kept result. A branch reads its own and those of branches below it; the main
     /// thread reads all of its session.
+    #[tracing::instrument(skip_all)]
     pub async fn read_result(&self, who: &Principal, request: &ReadResult) -> Result<ResultPart, Error> {
         let absent = || Refusal::ResultNotFound { ref_id: shown(&request.ref_id) };
         let id = BlobId::parse(&request.ref_id).ok_or_else(absent)?;

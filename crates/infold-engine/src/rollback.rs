@@ -10,6 +10,7 @@ use crate::{Engine, Error, Restore, RollBack, RolledBack, shown};
 impl Engine {
     /// Opens a branch again as it was at its last turn, and discards what was opened since; or only
     /// tells what that would lead to.
+    #[tracing::instrument(skip_all)]
     pub async fn roll_back(&self, who: &Principal, request: RollBack) -> Result<RolledBack, Error> {
         let to = self.branch_id(&request.to)?;
         let print = ("rollback", &request.session, &request.to, request.restore);

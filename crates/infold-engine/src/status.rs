@@ -10,6 +10,7 @@ use crate::{BranchRef, BranchView, Engine, Error, SessionRef, SessionView};
 
 impl Engine {
     /// A branch as it stands; `None` if there is none for this caller.
+    #[tracing::instrument(skip_all)]
     pub async fn branch(&self, who: &Principal, branch: &BranchRef) -> Result<Option<BranchView>, Error> {
         let (id, found) = match branch {
             BranchRef::Id { branch, session } => {
@@ -37,11 +38,13 @@ impl Engine {
     }
 
     /// A session as it stands, with its open branches.
+    #[tracing::instrument(skip_all)]
     pub async fn session(&self, who: &Principal, session: &SessionRef) -> Result<SessionView, Error> {
         Ok(self.view(self.look_up(who, session, Also::Nothing).await?))
     }
 
     /// A session as it stands, with all its branches.
+    #[tracing::instrument(skip_all)]
     pub async fn session_with_branches(&self, who: &Principal, session: &SessionRef) -> Result<SessionView, Error> {
         Ok(self.view(self.look_up(who, session, Also::All).await?))
     }

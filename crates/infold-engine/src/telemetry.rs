@@ -1,7 +1,7 @@
 //! What is counted for those who watch: branches, budgets, scrubbing. No ids are labels: their number
 //! has no bound.
 
-use infold_core::{Event, ScrubError, Scrubbed, Session};
+use infold_core::{Decision, Event, ScrubError, Scrubbed};
 use opentelemetry::metrics::{Counter, Histogram};
 use opentelemetry::{KeyValue, global};
 
@@ -79,8 +79,8 @@ impl Metrics {
         }
     }
 
-    pub(crate) fn recorded(&self, events: &[Event], after: &Session) {
-        for event in events {
+    pub(crate) fn recorded(&self, decision: &Decision) {
+        for event in &decision.events {
             match event {
                 Event::OperationSeen { operation, .. } => {
                     self.tool_calls.add(1, &[]);
@@ -93,7 +93,7 @@ impl Metrics {
                         [KeyValue::new("status", reason.status().as_str()), KeyValue::new("reason", reason.as_str())];
                     self.ended.add(1, &labels);
                     self.returned_tokens.record(*result_tokens, &labels[..1]);
-                    if let Some(branch) = after.branches.get(branch) {
+                    if let Some(branch) = decision.after.branches.get(branch) {
                         self.branch_tokens.record(branch.used_tokens, &labels[..1]);
                         let ended_at_ms = branch.end.as_ref().map_or(branch.opened_at_ms, |end| end.at_ms);
                         let took_ms = ended_at_ms.saturating_sub(branch.opened_at_ms);

@@ -1,6 +1,8 @@
 //! Recording a decision: its events, and the session and branches as they are afterwards, all or
 //! nothing, and only if the session is still the one that was decided on.
 
+use std::sync::Arc;
+
 use infold_core::{BlobId, BranchId, Decision, Event, Scrubbed};
 use rusqlite::{OptionalExtension, Transaction, params};
 
@@ -48,7 +50,7 @@ pub struct Append {
     /// When.
     pub at_ms: u64,
     /// What was decided.
-    pub decision: Decision,
+    pub decision: Arc<Decision>,
     /// A result to keep with it.
     pub blob: Option<NewBlob>,
     /// An answer to keep with it.

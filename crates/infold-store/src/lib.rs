@@ -94,6 +94,7 @@ impl Store {
     }
 
     /// Records a decision. When this returns, it is on disk.
+    #[tracing::instrument(name = "store_append", skip_all)]
     pub async fn append(&self, append: Append) -> Result<(), StoreError> {
         self.inner.writer.run(move |transaction| append::append(transaction, &append)).await
     }

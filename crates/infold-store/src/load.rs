@@ -56,6 +56,7 @@ pub struct Loaded {
 
 impl Store {
     /// Loads a session; `None` if there is none for this caller.
+    #[tracing::instrument(name = "store_load", skip_all)]
     pub async fn load(&self, load: Load) -> Result<Option<Loaded>, StoreError> {
         self.read(move |transaction| find(transaction, &load)).await
     }

@@ -51,7 +51,7 @@ fn append_of(session: &Session, command: &Command, now_ms: u64) -> Append {
     Append {
         decided_on: session.version,
         at_ms: now_ms,
-        decision: decision(session, command, now_ms),
+        decision: Arc::new(decision(session, command, now_ms)),
         blob: None,
         reply: None,
         place: Place::Any,

@@ -10,6 +10,7 @@ mod support;
 mod bad_input {
     mod bodies;
     mod cases;
+    mod ids;
     mod json_api;
     mod scene;
     mod stdio;

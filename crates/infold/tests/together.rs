@@ -31,7 +31,7 @@ const EVENTS_PER_OPENING: usize = 2;
 
 /// Somebody who calls tools.
 enum Worker {
-    Stdio(McpStdio),
+    Stdio(Box<McpStdio>),
     Http(McpHttp),
 }
 
@@ -93,8 +93,8 @@ async fn workers(program: &Program) -> Result<Vec<Worker>> {
     let (home, data) = (program.daemon.home(), program.daemon.data());
     let http = program.mcp.http();
     Ok(vec![
-        Worker::Stdio(McpStdio::start(binary, &home, data, &SETTINGS, Era::Legacy).await?),
-        Worker::Stdio(McpStdio::start(binary, &home, data, &SETTINGS, Era::Modern).await?),
+        Worker::Stdio(Box::new(McpStdio::start(binary, &home, data, &SETTINGS, Era::Legacy).await?)),
+        Worker::Stdio(Box::new(McpStdio::start(binary, &home, data, &SETTINGS, Era::Modern).await?)),
         Worker::Http(McpHttp::connect_with(http.clone(), program.daemon.base_url(), Era::Legacy).await?),
         Worker::Http(McpHttp::connect_with(http.clone(), program.daemon.base_url(), Era::Modern).await?),
     ])
@@ -102,7 +102,10 @@ async fn workers(program: &Program) -> Result<Vec<Worker>> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn several_processes_work_on_one_database_and_no_event_is_lost() -> Result<()> {
-    let setup = SETTINGS.iter().filter_map(|setting| setting.split_once('=')).fold(infold(), |setup, (key, value)| setup.set(key, value));
+    let setup = SETTINGS
+        .iter()
+        .filter_map(|setting| setting.split_once('='))
+        .fold(infold(), |setup, (key, value)| setup.set(key, value));
     let program = Program::start(setup).await?;
     // There has to be something to look at from the first moment on.
     let first = program.open("shared", "The first").await?;
@@ -144,7 +147,8 @@ async fn several_processes_work_on_one_database_and_no_event_is_lost() -> Result
     let gaps = "SELECT session_id FROM events GROUP BY session_id
                 HAVING min(version) <> 1 OR max(version) <> count(*) OR count(DISTINCT version) <> count(*)";
     assert_eq!(database.rows(gaps)?, Vec::<String>::new(), "versions go from 1 without a gap");
-    let behind = "SELECT id FROM sessions WHERE version <> (SELECT count(*) FROM events WHERE session_id = sessions.id)";
+    let behind =
+        "SELECT id FROM sessions WHERE version <> (SELECT count(*) FROM events WHERE session_id = sessions.id)";
     assert_eq!(database.rows(behind)?, Vec::<String>::new(), "each session is as old as its log");
     assert_eq!(database.rows("PRAGMA integrity_check")?, ["ok"]);
 

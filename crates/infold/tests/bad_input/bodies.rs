@@ -50,7 +50,9 @@ async fn api_paths(world: &World) -> Result<Vec<String>> {
     let paths = description["paths"].as_object().cloned().unwrap_or_default();
     let with_body = paths.into_iter().filter(|(_, methods)| methods["post"]["requestBody"].is_object());
     let filled = |path: String| {
-        path.replace("{session}", &things.session).replace("{branch}", &things.branch).replace("{ref_id}", &things.ref_id)
+        path.replace("{session}", &things.session)
+            .replace("{branch}", &things.branch)
+            .replace("{ref_id}", &things.ref_id)
     };
     Ok(with_body.map(|(path, _)| filled(path)).collect())
 }
@@ -88,7 +90,10 @@ async fn a_body_that_is_no_message_is_refused_over_mcp() -> Result<()> {
         ("without a method", text(json!({"jsonrpc": "2.0", "id": 1, "params": call}))),
         ("with a method that is no string", text(json!({"jsonrpc": "2.0", "id": 1, "method": 7, "params": call}))),
         ("with an id that is no id", text(json!({"jsonrpc": "2.0", "id": {}, "method": "tools/call", "params": call}))),
-        ("with a fraction for an id", text(json!({"jsonrpc": "2.0", "id": 1.5, "method": "tools/call", "params": call}))),
+        (
+            "with a fraction for an id",
+            text(json!({"jsonrpc": "2.0", "id": 1.5, "method": "tools/call", "params": call})),
+        ),
     ]);
     for (what, body) in bodies {
         let answer = post(&world.program.api, "/mcp", Some("application/json"), body).await?;

@@ -42,8 +42,11 @@ pub fn wrong_types(schema: &Value) -> Vec<Bad> {
         ("object", json!({"a": "b"})),
     ];
     let fits = |kind: &str| taken.contains(&kind) || (kind == "integer" && taken.contains(&"number"));
-    let mut wrong: Vec<Bad> =
-        all.into_iter().filter(|(kind, _)| !fits(kind)).map(|(kind, value)| bad(format!("of type {kind}"), value)).collect();
+    let mut wrong: Vec<Bad> = all
+        .into_iter()
+        .filter(|(kind, _)| !fits(kind))
+        .map(|(kind, value)| bad(format!("of type {kind}"), value))
+        .collect();
     if taken.contains(&"integer") {
         wrong.push(bad("a number in a string", "7"));
         wrong.push(bad("negative", -1));

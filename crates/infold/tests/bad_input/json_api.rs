@@ -117,7 +117,8 @@ async fn every_bad_parameter_of_every_route_is_a_clear_400() -> Result<()> {
         let numbers = operation.query.iter().filter(|(_, schema)| schema["type"].to_string().contains("integer"));
         let mut queries: Vec<(&str, String)> = numbers
             .flat_map(|(name, _)| {
-                ["-1", "1.5", "seven", "", "99999999999999999999999"].map(|value| (name.as_str(), format!("{name}={value}")))
+                ["-1", "1.5", "seven", "", "99999999999999999999999"]
+                    .map(|value| (name.as_str(), format!("{name}={value}")))
             })
             .collect();
         if !operation.query.is_empty() {

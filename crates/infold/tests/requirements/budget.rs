@@ -79,7 +79,10 @@ async fn fr_004_the_notice_comes_with_whatever_answer_is_next() -> Result<()> {
 
     let late = program.refused("branch_return", json!({"branch_id": branch, "message": "Too late."})).await?;
     assert_eq!(late.verdict(), ("branch_not_active", 409));
-    assert_eq!((&late.data["current_status"], &late.data["result"]), (&json!("timeout"), &breaking["folded"]["result"]));
+    assert_eq!(
+        (&late.data["current_status"], &late.data["result"]),
+        (&json!("timeout"), &breaking["folded"]["result"])
+    );
     Ok(())
 }
 

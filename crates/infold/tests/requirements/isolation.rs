@@ -81,7 +81,10 @@ async fn fr_002_a_branch_starts_from_its_brief_alone() -> Result<()> {
 
     let detail = program.api.get(&format!("/api/v1/branches/{branch}")).await?.with_status(200)?;
     assert_eq!((&detail["description"], &detail["prompt"]), (&json!("Find it"), &json!("Search the logs.")));
-    assert_eq!((&detail["injected_memories"], &detail["files"], &detail["tools"]), (&json!([]), &json!([]), &json!([])));
+    assert_eq!(
+        (&detail["injected_memories"], &detail["files"], &detail["tools"]),
+        (&json!([]), &json!([]), &json!([]))
+    );
     assert!(detail["tokens"].as_u64().is_some_and(|tokens| (1..20).contains(&tokens)), "the brief's: {detail}");
     assert_eq!(detail["budget_used"], detail["tokens"]);
     Ok(())

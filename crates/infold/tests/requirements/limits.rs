@@ -44,7 +44,8 @@ async fn sec_003_the_sixth_opening_in_a_minute_is_refused() -> Result<()> {
     program.open("another", "Other sessions are not held back").await?;
 
     program.restart().await?;
-    let refused = program.refused("branch_create", json!({"session_id": "s", "description": "After a restart"})).await?;
+    let refused =
+        program.refused("branch_create", json!({"session_id": "s", "description": "After a restart"})).await?;
     assert_eq!(refused.verdict(), ("rate_limit_exceeded", 429), "a restart resets nothing");
     Ok(())
 }

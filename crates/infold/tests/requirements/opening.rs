@@ -52,7 +52,10 @@ async fn fr_001_wishes_over_the_maximum_are_capped_and_the_answer_says_so() -> R
     let opened = program.done("branch_create", arguments).await?;
     assert_eq!((&opened["budget_allocated"], &opened["timeout_seconds"]), (&json!(32768), &json!(600)));
     let notes = opened["notes"].to_string();
-    assert!(notes.contains("budget was capped at 32768") && notes.contains("timeout_seconds was capped at 600"), "{notes}");
+    assert!(
+        notes.contains("budget was capped at 32768") && notes.contains("timeout_seconds was capped at 600"),
+        "{notes}"
+    );
     Ok(())
 }
 

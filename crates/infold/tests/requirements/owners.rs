@@ -107,9 +107,8 @@ fn api_calls(names: &Names<'_>) -> Vec<(&'static str, String, Value)> {
 
 /// Everything that Bob gets to see, with the names he asked for written alike.
 async fn seen_by(bob: &McpHttp, api: &Api, names: &Names<'_>) -> Result<Vec<String>> {
-    let alike = |text: String| {
-        text.replace(names.session, "NAME").replace(names.branch, "NAME").replace(names.ref_id, "NAME")
-    };
+    let alike =
+        |text: String| text.replace(names.session, "NAME").replace(names.branch, "NAME").replace(names.ref_id, "NAME");
     let mut seen = Vec::new();
     for (tool, arguments) in calls(names) {
         let CallAnswer { result, jsonrpc_error, context_state_header, .. } = bob.call(tool, arguments).await?;

@@ -38,7 +38,10 @@ async fn fr_003_a_branch_returns_once() -> Result<()> {
     let again = json!({"branch_id": branch, "message": "Another answer."});
     let refused = program.refused("branch_return", again).await?;
     assert_eq!(refused.verdict(), ("branch_not_active", 409));
-    assert_eq!((&refused.data["current_status"], &refused.data["result"]), (&json!("completed"), &json!("The first answer.")));
+    assert_eq!(
+        (&refused.data["current_status"], &refused.data["result"]),
+        (&json!("completed"), &json!("The first answer."))
+    );
     let again = json!({"project_path": "/p", "session_id": "s", "branch_id": branch, "message": "Another answer."});
     let refused = program.refused("context_return", again).await?;
     assert_eq!((refused.rpc, &refused.data["current_status"]), (Some(-32003), &json!("folded")), "{refused:?}");
@@ -119,7 +122,11 @@ async fn fr_009_a_return_folds_everything_below_first_and_deepest_first() -> Res
     assert_eq!(returned["folded_with_it"], json!([leaf, other, middle]));
     for below in [&leaf, &other, &middle] {
         let status = program.look_at(below).await?;
-        assert_eq!((&status["status"], &status["reason"]), (&json!("completed"), &json!("parent returning")), "{status}");
+        assert_eq!(
+            (&status["status"], &status["reason"]),
+            (&json!("completed"), &json!("parent returning")),
+            "{status}"
+        );
     }
     assert_eq!(program.look_at(&beside).await?["status"], "active", "what does not lie below is left alone");
 

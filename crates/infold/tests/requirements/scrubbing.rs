@@ -34,7 +34,8 @@ async fn sec_002_secrets_in_a_returned_message_do_not_reach_the_parent() -> Resu
     assert!(message.contains("The github one is [SECRET:github-pat:"), "the rest stays: {message}");
     assert!(message.ends_with("and it works.\n"), "{message}");
 
-    let opened = program.done("context_branch", json!({"project_path": "/p", "description": "d", "prompt": "p"})).await?;
+    let opened =
+        program.done("context_branch", json!({"project_path": "/p", "description": "d", "prompt": "p"})).await?;
     let token = &planted[0].text;
     let returned = program.done("context_return", json!({"project_path": "/p", "message": token})).await?;
     let summary = &returned["summary"];

@@ -30,7 +30,8 @@ async fn forged_and_expired_tokens_are_refused_on_every_route_with_every_method(
                 assert!(answer.header("www-authenticate").is_some_and(|value| value.starts_with("Bearer")), "{told}");
                 assert!(!answer.text.contains(&token), "the token is repeated: {told}");
             }
-            let answer = ApiAnswer::read(program.api.request(Method::GET, path).header("x-infold-token", &token)).await?;
+            let answer =
+                ApiAnswer::read(program.api.request(Method::GET, path).header("x-infold-token", &token)).await?;
             assert_eq!(answer.status, 401, "GET {path} with X-Infold-Token, {what}: {}", answer.text);
         }
     }
@@ -87,7 +88,12 @@ async fn where_no_issuer_is_set_up_no_jwt_is_believed() -> Result<()> {
     let jwt = issuer.token("ann")?;
     for path in paths(&program).await?.iter().filter(|path| !HEALTH.contains(&path.as_str())) {
         let answer = ApiAnswer::read(program.api.request(Method::GET, path).bearer_auth(&jwt)).await?;
-        assert_eq!((answer.status, says(&answer, &Method::GET, "token_invalid")), (401, true), "{path}: {}", answer.text);
+        assert_eq!(
+            (answer.status, says(&answer, &Method::GET, "token_invalid")),
+            (401, true),
+            "{path}: {}",
+            answer.text
+        );
     }
     Ok(())
 }

@@ -10,7 +10,15 @@ pub const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
 
 /// What the OpenAPI description does not name.
 const OTHERS: [&str; 10] = [
-    "/", "/mcp", "/mcp/tools/list", "/mcp/", "/api", "/api/v1", "/api/v2/sessions", "/favicon.ico", "/not/there",
+    "/",
+    "/mcp",
+    "/mcp/tools/list",
+    "/mcp/",
+    "/api",
+    "/api/v1",
+    "/api/v2/sessions",
+    "/favicon.ico",
+    "/not/there",
     "/healthz/",
 ];
 

@@ -39,7 +39,8 @@ pub fn secrets(seed: u64) -> Vec<Secret> {
     let npm = format!("{}{}", "npm_", body(ALNUM, 36));
     let stripe = format!("{}{}", "sk_live_", body(ALNUM, 24));
     let rows: Vec<String> = (0..8).map(|_| body(ALNUM, 64)).collect();
-    let key = format!("-----{0}-----\n{1}\n-----{2}-----", "BEGIN RSA PRIVATE KEY", rows.join("\n"), "END RSA PRIVATE KEY");
+    let key =
+        format!("-----{0}-----\n{1}\n-----{2}-----", "BEGIN RSA PRIVATE KEY", rows.join("\n"), "END RSA PRIVATE KEY");
     let kinds = [
         ("github", github),
         ("anthropic", anthropic),

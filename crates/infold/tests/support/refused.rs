@@ -62,8 +62,17 @@ impl Refused {
         const MESSAGE_CHARS_MAX: usize = 400;
         /// What only a programmer could make sense of.
         const NOT_FOR_PEOPLE: [&str; 11] = [
-            "panicked", "unwrap", "serde", "rmcp", ".rs:", "invalid type", "expected struct", "missing field",
-            "unknown field", "Error(", "Some(",
+            "panicked",
+            "unwrap",
+            "serde",
+            "rmcp",
+            ".rs:",
+            "invalid type",
+            "expected struct",
+            "missing field",
+            "unknown field",
+            "Error(",
+            "Some(",
         ];
         let message = &self.message;
         if let Some(word) = NOT_FOR_PEOPLE.iter().find(|word| message.contains(**word)) {

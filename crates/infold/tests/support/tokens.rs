@@ -67,7 +67,10 @@ impl Issuer {
         // {"alg":"none","typ":"JWT"}
         let none = "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0";
         Ok(vec![
-            ("forged with another key", self.signed(Algorithm::HS256, b"another key, as long as the first: 012", json!({}))?),
+            (
+                "forged with another key",
+                self.signed(Algorithm::HS256, b"another key, as long as the first: 012", json!({}))?,
+            ),
             ("signed with another algorithm", self.signed(Algorithm::HS512, KEY, json!({}))?),
             ("somebody else's payload under its signature", format!("{header}.{other_payload}.{signature}")),
             ("alg none", format!("{none}.{payload}.")),
