@@ -68,7 +68,7 @@ impl Engine {
         &self,
         change: &Change,
         propose: impl Fn(&Loaded) -> Result<Proposal, Error>,
-        answer: impl Fn(&Session, &Decision) -> T,
+        answer: impl Fn(&Session, &Decision) -> Result<T, Failure>,
     ) -> Result<T, Error> {
         let mut turn: Option<MutexGuard<'_, ()>> = None;
         for _ in 0..ATTEMPTS_MAX {
@@ -83,7 +83,7 @@ impl Engine {
 
             let proposal = propose(&loaded)?;
             let decision = infold_core::decide(&loaded.session, &proposal.commands, self.rules(), now_ms)?;
-            let answer = answer(&loaded.session, &decision);
+            let answer = answer(&loaded.session, &decision)?;
             if decision.events.is_empty() {
                 return Ok(answer);
             }

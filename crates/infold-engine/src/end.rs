@@ -40,7 +40,7 @@ impl Engine {
             progress(EndProgress { folded: folded.len() as u64, total });
         }
         let propose = |_: &Loaded| Ok(Command::EndSession.into());
-        self.change(&change, propose, |before, decision| self.ended(folded.clone(), before, decision)).await
+        self.change(&change, propose, |before, decision| Ok(self.ended(folded.clone(), before, decision))).await
     }
 
     fn end_change(&self, who: &Principal, session: &SessionRef, key: Option<(String, [u8; 32])>) -> Change {
@@ -59,7 +59,7 @@ impl Engine {
             let commands = vec![Command::FoldForSessionEnd { branch: branch.clone() }];
             Ok(Proposal { commands, blob: None })
         };
-        self.change(&change, propose, |_, _| ()).await
+        self.change(&change, propose, |_, _| Ok(())).await
     }
 
     fn ended(&self, folded: Vec<BranchId>, before: &Session, decision: &Decision) -> SessionEnded {

@@ -26,6 +26,9 @@ pub enum Failure {
     /// Others kept changing the session.
     #[error("The session kept changing while this was decided: try again")]
     Contended,
+    /// A decision has not led to what it was made for. Nothing was recorded.
+    #[error("The decision does not hold what was asked for ({0}), so nothing was recorded: please report this")]
+    Undecided(&'static str),
     /// No random numbers.
     #[error("No random numbers could be had: {0}")]
     Random(String),
@@ -39,6 +42,7 @@ impl Failure {
             Self::Store(StoreError::DiskFull) => "disk_full",
             Self::Store(_) => "store_failed",
             Self::Contended => "contended",
+            Self::Undecided(_) => "undecided",
             Self::Random(_) => "random_failed",
         }
     }
@@ -48,7 +52,7 @@ impl Failure {
         match self {
             Self::Store(StoreError::DiskFull) => 507,
             Self::Store(StoreError::Busy) | Self::Contended => 503,
-            Self::Scrubbing(_) | Self::Store(_) | Self::Random(_) => 500,
+            Self::Scrubbing(_) | Self::Store(_) | Self::Undecided(_) | Self::Random(_) => 500,
         }
     }
 }

@@ -7,7 +7,7 @@ use infold_core::{
 use infold_store::Also;
 
 use crate::change::{Absent, Change, ChangeTarget, notices};
-use crate::{BranchRef, Engine, Error, FoldBranch, Folded, shown};
+use crate::{BranchRef, Engine, Error, Failure, FoldBranch, Folded, shown};
 
 /// What makes two returns the same.
 #[derive(serde::Serialize)]
@@ -40,7 +40,7 @@ impl Engine {
             let command = Command::Fold { branch: branch.clone(), message: message.clone(), outcome: request.outcome };
             Ok(command.into())
         };
-        self.change(&change, propose, |before, decision| self.folded(branch.as_ref(), &message, before, decision)).await
+        self.change(&change, propose, |before, decision| self.folded(&message, before, decision)).await
     }
 
     fn fold_change(
@@ -68,41 +68,41 @@ impl Engine {
         Ok((id, Change { owner, target, also, absent, key }))
     }
 
-    fn folded(&self, named: Option<&BranchId>, message: &Scrubbed, before: &Session, decision: &Decision) -> Folded {
+    fn folded(&self, message: &Scrubbed, before: &Session, decision: &Decision) -> Result<Folded, Failure> {
         let after = &decision.after;
-        let ended: Vec<(&BranchId, EndReason)> = decision
-            .events
-            .iter()
-            .filter_map(|event| match event {
-                Event::BranchEnded { branch, reason, .. } => Some((branch, *reason)),
-                _ => None,
-            })
-            .collect();
-        let returned = |reason: EndReason| matches!(reason, EndReason::Returned | EndReason::ReportedFailure);
-        // Deciding has ended exactly the branch that was meant; it is the one that returned.
-        let id = named.or_else(|| ended.iter().find(|(_, reason)| returned(*reason)).map(|(id, _)| *id));
-        let branch = id.and_then(|id| after.branches.get(id));
-        let end = branch.and_then(|branch| branch.end.as_ref());
-        let below = ended.iter().filter(|(_, reason)| *reason == EndReason::ParentReturning);
-        Folded {
+        let (mut returned, mut folded_with_it) = (None, Vec::new());
+        for event in &decision.events {
+            let Event::BranchEnded { branch, reason, .. } = event else { continue };
+            match reason {
+                EndReason::Returned | EndReason::ReportedFailure => returned = after.branches.get(branch),
+                EndReason::ParentReturning => folded_with_it.push(branch.clone()),
+                // The message may have been the last straw for the branch above.
+                EndReason::BudgetExhausted
+                | EndReason::TimedOut
+                | EndReason::SessionEnded
+                | EndReason::SessionEndTimeout
+                | EndReason::RolledBack => {}
+            }
+        }
+        let ended = returned.and_then(|branch| Some((branch, branch.end.as_ref()?)));
+        let (branch, end) = ended.ok_or(Failure::Undecided("the branch that returned"))?;
+        Ok(Folded {
             session_id: after.id.clone(),
-            branch_id: id.cloned().unwrap_or_else(|| BranchId::from_stored(String::new())),
-            parent: branch.map_or(infold_core::Thread::Main, |branch| branch.parent.clone()),
-            status: branch.map_or(infold_core::Status::Completed, |branch| branch.status),
-            folded_at_ms: end.map_or(0, |end| end.at_ms),
+            branch_id: branch.id.clone(),
+            parent: branch.parent.clone(),
+            status: branch.status,
+            folded_at_ms: end.at_ms,
             message: message.as_str().to_owned(),
-            tokens_used: branch.map_or(0, |branch| branch.used_tokens),
-            tokens_saved: branch
-                .zip(end)
-                .map_or(0, |(branch, end)| branch.used_tokens.saturating_sub(end.result_tokens)),
-            operations: branch.map_or(0, |branch| branch.operations),
+            tokens_used: branch.used_tokens,
+            tokens_saved: branch.used_tokens.saturating_sub(end.result_tokens),
+            operations: branch.operations,
             secrets_scrubbed: message.secrets(),
             summary_redacted: message.is_only_placeholders(),
-            folded_with_it: below.map(|(id, _)| (*id).clone()).collect(),
+            folded_with_it,
             state: ContextState::of(after, self.limits()),
             health: ContextHealth::of(after, self.limits()),
             notices: notices(before),
-        }
+        })
     }
 }
 

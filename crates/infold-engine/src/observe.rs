@@ -35,7 +35,8 @@ impl Engine {
             // Told before, for what happened meanwhile, and after, for what this very item causes.
             Ok(Proposal { commands: vec![Command::Tell, observe, Command::Tell], blob: None })
         };
-        let seen = self.change(&change, propose, |before, decision| self.seen(&operation, before, decision)).await?;
+        let seen =
+            self.change(&change, propose, |before, decision| Ok(self.seen(&operation, before, decision))).await?;
         Ok(seen.into())
     }
 
@@ -72,11 +73,13 @@ impl Engine {
             key: None,
         };
         let propose = |_: &Loaded| Ok(Proposal { commands: vec![Command::Tell], blob: None });
-        let answer = |before: &Session, decision: &Decision| Seen {
-            tokens: 0,
-            withheld: None,
-            state: ContextState::of(&decision.after, self.limits()),
-            notices: notices(before),
+        let answer = |before: &Session, decision: &Decision| {
+            Ok(Seen {
+                tokens: 0,
+                withheld: None,
+                state: ContextState::of(&decision.after, self.limits()),
+                notices: notices(before),
+            })
         };
         Ok(self.change(&change, propose, answer).await?.into())
     }

@@ -6,7 +6,7 @@ use infold_core::{
 use infold_store::Also;
 
 use crate::change::{Absent, Change, ChangeTarget, fingerprint, notices};
-use crate::{Engine, Error, OpenBranch, Opened, random};
+use crate::{Engine, Error, Failure, OpenBranch, Opened, random};
 
 impl Engine {
     /// Opens a sub-task: from now on its calls are counted in it, and its parent waits.
@@ -47,9 +47,15 @@ impl Engine {
         opened
     }
 
-    fn opened(&self, id: &BranchId, request: &OpenBranch, before: &Session, decision: &Decision) -> Opened {
+    fn opened(
+        &self,
+        id: &BranchId,
+        request: &OpenBranch,
+        before: &Session,
+        decision: &Decision,
+    ) -> Result<Opened, Failure> {
         let after = &decision.after;
-        let branch = &after.branches[id];
+        let branch = after.branches.get(id).ok_or(Failure::Undecided("the opened branch"))?;
         let limits = self.limits();
         let mut notes = Vec::new();
         if request.budget_tokens.is_some_and(|wished| wished > branch.budget_tokens) {
@@ -59,7 +65,7 @@ impl Engine {
         if request.timeout_s.is_some_and(|wished| wished > limits.timeout_max_s) {
             notes.push(format!("timeout_seconds was capped at {}, the maximum", limits.timeout_max_s));
         }
-        Opened {
+        Ok(Opened {
             session_id: after.id.clone(),
             branch_id: id.clone(),
             parent: branch.parent.clone(),
@@ -72,7 +78,7 @@ impl Engine {
             state: ContextState::of(after, limits),
             health: ContextHealth::of(after, limits),
             notices: notices(before),
-        }
+        })
     }
 
     /// Reads the name of a thread: a branch's id, or `main`.

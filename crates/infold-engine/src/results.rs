@@ -44,7 +44,7 @@ impl Engine {
             key: self.key(request.idempotency_key.as_deref(), &print)?,
         };
         let propose = |loaded: &Loaded| self.take_in(&loaded.session, thread.as_ref(), &incoming);
-        self.change(&change, propose, |_, decision| self.recorded(&incoming, decision)).await
+        self.change(&change, propose, |_, decision| Ok(self.recorded(&incoming, decision))).await
     }
 
     async fn incoming(&self, request: &RecordResult) -> Result<Incoming, Error> {

@@ -30,7 +30,7 @@ impl Engine {
                     belongs(&loaded.session, &to)?;
                     Ok(command.clone().into())
                 };
-                self.change(&change, propose, |before, decision| self.rolled_back(&to, before, decision)).await
+                self.change(&change, propose, |before, decision| Ok(self.rolled_back(&to, before, decision))).await
             }
             Restore::No => {
                 let session = self.look_up(who, &request.session, Also::Since(to.clone())).await?;
