@@ -29,6 +29,7 @@ mod route;
 mod scrub;
 mod sessions;
 mod shapes;
+mod snapshots;
 mod table;
 
 use std::collections::BTreeMap;

@@ -14,6 +14,7 @@ use crate::shapes::branch::{BranchDetail, BranchList, BranchOpened, BranchReturn
 use crate::shapes::event::EventRecord;
 use crate::shapes::result::{ResultRead, ResultRecorded, ScrubbedText};
 use crate::shapes::session::{SessionDetail, SessionEnded, SessionList};
+use crate::snapshots::{self, SessionSnapshot, SnapshotRequest};
 
 const KEY: &str = "Makes repeating the request safe: the same key gives the same answer.";
 
@@ -49,6 +50,15 @@ fn session_routes() -> Vec<Route> {
             .body::<RollbackRequest>()
             .header(IDEMPOTENCY_KEY, KEY)
             .answers::<RolledBack>(200)
+            .refuses(&[404, 409]),
+        Route::get("/api/v1/sessions/{session}/snapshot", "getSnapshot", snapshots::show)
+            .does("Shows the messages that a session is to be resumed from.")
+            .answers::<SessionSnapshot>(200)
+            .refuses(&[400, 404]),
+        Route::post("/api/v1/sessions/{session}/snapshot", "saveSnapshot", snapshots::save)
+            .does("Keeps the messages that a session is to be resumed from, in place of those before.")
+            .body::<SnapshotRequest>()
+            .answers::<SessionSnapshot>(200)
             .refuses(&[404, 409]),
     ]
 }

@@ -16,6 +16,7 @@ mod results;
 mod rollback;
 mod scrubbing;
 mod sessions;
+mod snapshots;
 mod status;
 mod telemetry;
 mod timers;
@@ -30,6 +31,7 @@ use tokio::sync::{Mutex, Notify};
 
 pub use answers::*;
 pub use error::{Error, Failure};
+pub use infold_store::Snapshot;
 pub use requests::*;
 pub use scrubbing::{ScrubFault, ScrubSettings};
 pub use timers::TimerSettings;

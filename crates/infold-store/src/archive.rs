@@ -1,7 +1,7 @@
 //! Ended branches, kept beyond their session's live state: what each gave back, and everything it saw.
 
 use infold_core::{Branch, BranchId, Event, Owner};
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{Transaction, params};
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{column, from_json, unpack_text};
@@ -107,18 +107,6 @@ impl Store {
                 steps.truncate(end + 1);
             }
             Ok(Some(Trajectory { archived, steps }))
-        })
-        .await
-    }
-
-    /// Whose archive an ended branch is in and which session it belonged to.
-    pub async fn archived_session(&self, owner: Owner, branch: BranchId) -> Result<Option<String>, StoreError> {
-        self.read(move |transaction| {
-            let found = transaction
-                .prepare_cached("SELECT session FROM archive WHERE branch = ?1 AND owner = ?2 LIMIT 1")?
-                .query_row(params![branch.as_str(), owner.as_str()], |row| row.get(0))
-                .optional()?;
-            Ok(found)
         })
         .await
     }

@@ -14,3 +14,4 @@ mod openapi;
 mod results;
 mod scrub;
 mod sessions;
+mod snapshots;

@@ -55,6 +55,7 @@ GET /api/v1/results/{ref_id}
 GET /api/v1/sessions
 GET /api/v1/sessions/{session}
 GET /api/v1/sessions/{session}/branches
+GET /api/v1/sessions/{session}/snapshot
 GET /healthz
 GET /metrics
 GET /readyz
@@ -62,7 +63,8 @@ POST /api/v1/branches/{branch}/return
 POST /api/v1/scrub
 POST /api/v1/sessions/{session}/branches
 POST /api/v1/sessions/{session}/results
-POST /api/v1/sessions/{session}/rollback";
+POST /api/v1/sessions/{session}/rollback
+POST /api/v1/sessions/{session}/snapshot";
     assert_eq!(routes.into_iter().collect::<Vec<_>>().join("\n"), expected);
 }
 

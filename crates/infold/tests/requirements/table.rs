@@ -21,16 +21,18 @@ fn table() -> Result<String> {
     fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// What the table names, as (file, function). A file's name stands for the functions after it, until
-/// the next file.
+/// What the table names, as (file, function). In a row, a file's name stands for the functions after it.
 fn named(table: &str) -> Vec<(String, String)> {
-    let mut file = String::new();
+    let is_name = |word: &str| word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     let mut named = Vec::new();
-    for word in table.split('`').skip(1).step_by(2) {
-        if word.ends_with(".rs") {
-            file = word.to_owned();
-        } else if word.contains('_') && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_') {
-            named.push((file.clone(), word.to_owned()));
+    for row in table.lines().filter(|line| line.starts_with('|')) {
+        let mut file = None;
+        for word in row.split('`').skip(1).step_by(2) {
+            match &file {
+                _ if word.ends_with(".rs") => file = Some(word.to_owned()),
+                Some(file) if is_name(word) => named.push((file.clone(), word.to_owned())),
+                Some(_) | None => {}
+            }
         }
     }
     named
