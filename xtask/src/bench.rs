@@ -10,17 +10,21 @@ mod growth;
 mod pairs;
 mod start;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Subcommand, ValueEnum};
 use infold_testkit::{DaemonSetup, Era};
 
-use crate::workspace::{Workspace, shown};
+use crate::workspace::{Profile, Workspace, shown};
 
 /// What `cargo xtask bench` takes.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
+    /// Measure this program, instead of building it first.
+    #[arg(long, global = true, value_name = "PATH")]
+    program: Option<PathBuf>,
     #[command(subcommand)]
     what: Bench,
 }
@@ -76,10 +80,14 @@ pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     if cfg!(debug_assertions) {
         return run_release_build(workspace);
     }
+    let program = match &arguments.program {
+        Some(program) => program.canonicalize().with_context(|| format!("there is no {}", program.display()))?,
+        None => workspace.build_program(Profile::Release)?,
+    };
     let runtime = tokio::runtime::Runtime::new()?;
     match &arguments.what {
-        Bench::Start => runtime.block_on(start::run(workspace)),
-        Bench::Fold(arguments) => runtime.block_on(fold::run(workspace, arguments)),
+        Bench::Start => runtime.block_on(start::run(&program)),
+        Bench::Fold(arguments) => runtime.block_on(fold::run(workspace, &program, arguments)),
     }
 }
 

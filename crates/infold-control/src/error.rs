@@ -79,7 +79,7 @@ impl ApiError {
 
 /// A caller's text, short and plain enough to stand in a message.
 pub(crate) fn shown(text: &str) -> String {
-    strip_controls(text).chars().take(SHOWN_CHARS_MAX).collect()
+    strip_controls(text).replace(['\n', '\t'], " ").chars().take(SHOWN_CHARS_MAX).collect()
 }
 
 impl From<Refusal> for ApiError {

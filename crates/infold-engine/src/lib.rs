@@ -163,7 +163,7 @@ impl Engine {
 
 /// A caller's text, short and plain enough to stand in an error.
 pub(crate) fn shown(text: &str) -> String {
-    infold_core::strip_controls(text).chars().take(80).collect()
+    infold_core::strip_controls(text).replace(['\n', '\t'], " ").chars().take(80).collect()
 }
 
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], Failure> {

@@ -129,9 +129,13 @@ impl Refused {
 fn rpc_code(error: &Error) -> ErrorCode {
     match error {
         Error::Refused(refusal) => refusal_code(refusal),
-        Error::Failed(Failure::Scrubbing(_) | Failure::Store(_) | Failure::Contended | Failure::Random(_)) => {
-            ErrorCode::INTERNAL_ERROR
-        }
+        Error::Failed(
+            Failure::Scrubbing(_)
+            | Failure::Store(_)
+            | Failure::Contended
+            | Failure::Undecided(_)
+            | Failure::Random(_),
+        ) => ErrorCode::INTERNAL_ERROR,
     }
 }
 

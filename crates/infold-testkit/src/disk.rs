@@ -189,11 +189,7 @@ fn survive(content: &mut Vec<u8>, pending: &[&Step], rng: &mut Rng) {
 /// Applies a change to `content`, as far as `keep` says so for each sector.
 fn apply(content: &mut Vec<u8>, action: &Action, mut keep: impl FnMut(usize) -> bool) {
     match action {
-        Action::Truncate { length, .. } => {
-            if keep(0) {
-                content.resize(*length, 0);
-            }
-        }
+        Action::Truncate { length, .. } if keep(0) => content.resize(*length, 0),
         Action::Write { offset, bytes, .. } => {
             let end = offset + bytes.len();
             let mut at = *offset;

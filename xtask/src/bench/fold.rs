@@ -12,18 +12,17 @@ use serde_json::json;
 
 use super::figures::{Latencies, Table};
 use super::{FoldArguments, crowd, growth, pairs, unlimited};
-use crate::workspace::{Profile, Workspace};
+use crate::workspace::Workspace;
 
 const RATIO_MAX: f64 = 1.5;
 const GROWTH_MAX: f64 = 1.2;
 
 /// Measures all three, and fails when a target is missed.
-pub async fn run(workspace: &Workspace, arguments: &FoldArguments) -> Result<ExitCode> {
-    let binary = workspace.build_program(Profile::Release)?;
+pub async fn run(workspace: &Workspace, program: &Path, arguments: &FoldArguments) -> Result<ExitCode> {
     // Not the temporary folder, which may be in memory: what is durable must reach a disk.
     let folder = TempFolder::inside(&workspace.target().join("bench"))?;
     raise_open_files();
-    let daemon = unlimited(DaemonSetup::new(&binary)).data(folder.join("data")).start().await?;
+    let daemon = unlimited(DaemonSetup::new(program)).data(folder.join("data")).start().await?;
     let client = McpHttp::connect(daemon.base_url(), arguments.era.era()).await?;
     let client = Arc::new(client);
     let yardstick = Arc::new(open_store(&folder.join("yardstick.db"))?);

@@ -1,5 +1,6 @@
 //! How long the daemon takes to become ready, and how much memory it idles in.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,6 @@ use anyhow::{Context, Result};
 use infold_testkit::{Daemon, DaemonSetup};
 
 use super::figures::{Latencies, Table};
-use crate::workspace::{Profile, Workspace};
 
 /// Starts that the median is taken of, each on a data folder that was not there before.
 const STARTS: usize = 20;
@@ -19,14 +19,13 @@ const READY_MS_MAX: f64 = 300.0;
 const IDLE_MB_MAX: f64 = 30.0;
 
 /// Measures both, and fails when a target is missed.
-pub async fn run(workspace: &Workspace) -> Result<ExitCode> {
-    let binary = workspace.build_program(Profile::Release)?;
+pub async fn run(program: &Path) -> Result<ExitCode> {
     let mut durations = Vec::new();
     let mut last: Option<Daemon> = None;
     for _ in 0..STARTS {
         drop(last.take());
         let started = Instant::now();
-        let daemon = DaemonSetup::new(&binary).start().await?;
+        let daemon = DaemonSetup::new(program).start().await?;
         durations.push(started.elapsed());
         last = Some(daemon);
     }

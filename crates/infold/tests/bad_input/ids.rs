@@ -43,6 +43,7 @@ fn bad_ids(argument: &str, mine: &Things, other: &Things, theirs: &Things, tool:
                 bad("with its last digit changed", last_changed(&mine.branch)),
                 bad("in upper case", mine.branch.to_uppercase()),
                 bad("with a blank behind it", format!("{} ", mine.branch)),
+                bad("with a line behind it", format!("{}\nand all is well", mine.branch)),
                 bad("without its prefix", mine.branch.trim_start_matches("br_").to_owned()),
                 bad("a result's", mine.ref_id.clone()),
                 bad("a path", "../../etc/passwd".to_owned()),

@@ -156,7 +156,7 @@ async fn every_name_that_is_not_the_callers_is_a_clear_400_or_404() -> Result<()
         let long = "x".repeat(5_000);
         let mut paths: Vec<String> =
             if is_free { Vec::new() } else { vec![filled(&operation.path, theirs), filled(&operation.path, &made_up)] };
-        for odd in [long.as_str(), "%00", "..%2f..%2fetc%2fpasswd", "a%20b", "%ff%fe", "%E2%80%AE"] {
+        for odd in [long.as_str(), "%00", "..%2f..%2fetc%2fpasswd", "a%20b", "%ff%fe", "%E2%80%AE", "a%0Ab"] {
             let odd = Things { session: odd.into(), branch: odd.into(), ref_id: odd.into(), ..things.clone() };
             paths.push(filled(&operation.path, &odd));
         }

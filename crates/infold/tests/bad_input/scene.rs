@@ -75,6 +75,7 @@ impl Things {
             "limit" | "start_line" | "end_line" => json!(1),
             "pattern" => json!("all was well"),
             "failed" | "restore_state" => json!(false),
+            "messages" => json!([{"role": "user", "content": "Plain words"}]),
             other => bail!("there is a new argument, {other}: say in bad_input/scene.rs what a good value of it is"),
         })
     }

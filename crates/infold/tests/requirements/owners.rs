@@ -96,6 +96,8 @@ fn api_calls(names: &Names<'_>) -> Vec<(&'static str, String, Value)> {
         ("GET", format!("/api/v1/sessions/{session}"), Value::Null),
         ("GET", format!("/api/v1/sessions/{session}/branches"), Value::Null),
         ("POST", format!("/api/v1/sessions/{session}/rollback"), json!({"branch_id": branch})),
+        ("GET", format!("/api/v1/sessions/{session}/snapshot"), Value::Null),
+        ("POST", format!("/api/v1/sessions/{session}/snapshot"), json!({"messages": ["Taken."]})),
         ("DELETE", format!("/api/v1/sessions/{session}"), Value::Null),
         ("GET", format!("/api/v1/branches/{branch}"), Value::Null),
         ("POST", format!("/api/v1/branches/{branch}/return"), json!({"message": "Taken."})),

@@ -48,6 +48,7 @@ async fn nothing_leaks(fault: &str) -> Result<()> {
         (format!("/api/v1/branches/{branch}/return"), json!({"message": token})),
         ("/api/v1/sessions/s/results".to_owned(), json!({"tool_name": "cat", "content": token})),
         ("/api/v1/sessions/new/results".to_owned(), json!({"tool_name": "cat", "content": token})),
+        ("/api/v1/sessions/s/snapshot".to_owned(), json!({"messages": [token]})),
         ("/api/v1/scrub".to_owned(), json!({"text": token})),
     ];
     for (path, body) in api_calls {

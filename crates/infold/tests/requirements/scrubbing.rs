@@ -95,7 +95,10 @@ async fn sec_002_secrets_leave_no_trace_in_answers_files_tables_and_logs() -> Re
     let project = json!({"project_path": "/p", "session_id": "s"});
     answers.push(all_of(&program.call("context_list_branches", project).await?));
     answers.push(all_of(&program.call("branch_return", json!({"branch_id": branch, "message": text})).await?));
+    let snapshot = json!({"messages": [{"role": "user", "content": text}, {planted[0].text.as_str(): "as a name"}]});
+    answers.push(program.api.post("/api/v1/sessions/s/snapshot", &snapshot).await?.with_status(200)?.to_string());
     for path in [
+        "/api/v1/sessions/s/snapshot".to_owned(),
         format!("/api/v1/branches/{branch}"),
         format!("/api/v1/archive/{branch}"),
         format!("/api/v1/results/{}?limit=65536", kept.as_str().unwrap_or_default()),
