@@ -17,6 +17,9 @@ use crate::page::Page;
 use crate::sessions::PageQuery;
 use crate::shapes::branch::{BranchDetail, BranchList, BranchOpened, BranchReturned, BranchSummary};
 
+/// Who asks: people look at everything.
+const READER: &str = "main";
+
 /// A session's branches.
 pub(crate) async fn list(
     State(control): State<Control>,
@@ -97,7 +100,8 @@ pub(crate) async fn show(
     Name(branch): Name,
 ) -> Result<Json<BranchDetail>, ApiError> {
     let absent = || Refusal::BranchNotFound { branch: shown(&branch) };
-    let found = control.engine.branch(&who, &BranchRef::Id { branch: branch.clone(), session: None }).await?;
+    let found =
+        control.engine.branch(&who, &BranchRef::Id { branch: branch.clone(), session: None }, Some(READER)).await?;
     let view = found.ok_or_else(absent)?;
     Ok(Json(BranchDetail::new(view.session_id.as_str(), &view.branch)))
 }

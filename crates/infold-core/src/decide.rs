@@ -87,8 +87,12 @@ pub enum Command {
         /// The branch.
         to: BranchId,
     },
-    /// Take note that the parents of branches cut short have been told.
-    Tell,
+    /// Take note that a thread has been told of its branches that were cut short. Nobody else is: what
+    /// a branch has found is its parent's to know, and not its siblings'.
+    Tell {
+        /// The thread.
+        to: Thread,
+    },
 }
 
 /// What a command leads to.
@@ -121,7 +125,7 @@ pub fn decide(session: &Session, commands: &[Command], rules: Rules<'_>, now_ms:
             Command::FoldForSessionEnd { branch } => draft.fold_for_session_end(branch),
             Command::EndSession => draft.end_session()?,
             Command::RollBack { to } => draft.roll_back(to)?,
-            Command::Tell => draft.tell(),
+            Command::Tell { to } => draft.tell(to),
         }
     }
     Ok(draft.finish(session))

@@ -12,7 +12,7 @@ pub struct Operation {
     pub tool: Scrubbed,
     /// The client's id for the call, if it sent one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub call_id: Option<String>,
+    pub call_id: Option<Scrubbed>,
     /// What it was called with.
     pub arguments: Scrubbed,
     /// What the caller was shown of the result.

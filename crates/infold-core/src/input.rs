@@ -25,6 +25,8 @@ impl Field {
     pub const IDEMPOTENCY_KEY: Self = Self { name: "idempotency_key", chars_max: 128 };
     /// A project's path; it is an identifier and never opened.
     pub const PROJECT_PATH: Self = Self { name: "project_path", chars_max: 4_096 };
+    /// A client's id for a call.
+    pub const CALL_ID: Self = Self { name: "call_id", chars_max: 200 };
     /// A tool's name, where a result is handed in.
     pub const TOOL_NAME: Self = Self { name: "tool_name", chars_max: 128 };
 
@@ -60,7 +62,7 @@ pub fn strip_controls(text: &str) -> String {
 /// identifier must not.
 pub fn normalise_project_path(path: &str) -> Result<String, Refusal> {
     let field = Field::PROJECT_PATH;
-    if path != strip_controls(path) {
+    if path != strip_controls(path) || path.contains(['\n', '\t']) {
         return Err(field.refuse("contains control characters: pass the project's plain path".to_owned()));
     }
     let path = field.clean(path)?.replace('\\', "/");

@@ -54,7 +54,8 @@ pub fn page(text: &str, offset: usize, limit: usize) -> Page {
 
 /// Lines `first` to `last` of a text, counted from 1, each with its number, within `limit` bytes.
 pub fn lines(text: &str, first: usize, last: usize, limit: usize) -> Page {
-    let wanted = text.lines().enumerate().skip(first.max(1) - 1).take(last.saturating_add(1).saturating_sub(first.max(1)));
+    let wanted =
+        text.lines().enumerate().skip(first.max(1) - 1).take(last.saturating_add(1).saturating_sub(first.max(1)));
     numbered(wanted.map(|(at, line)| (at + 1, line, ':')), limit)
 }
 

@@ -121,6 +121,12 @@ impl Session {
         false
     }
 
+    /// Branches of a thread that were cut short and of which it has not been told.
+    pub fn untold_to(&self, thread: &Thread) -> Vec<BranchId> {
+        let is_its = |id: &&BranchId| self.branches.get(*id).is_some_and(|branch| branch.parent == *thread);
+        self.untold.iter().filter(is_its).cloned().collect()
+    }
+
     /// Tokens in the main thread and all open branches.
     pub fn total_tokens(&self) -> u64 {
         self.main_tokens + self.open().map(|branch| branch.used_tokens).sum::<u64>()
@@ -229,6 +235,10 @@ impl Session {
             *self.lent_by(&parent) -= unused_tokens;
         }
         self.grow(&parent, returned_tokens);
+        // Whoever has ended can be told nothing any more.
+        let ended = Thread::Branch(id.clone());
+        let moot = self.untold_to(&ended);
+        self.untold.retain(|branch| !moot.contains(branch));
         let held_the_turn = self.active.branch() == Some(id);
         if held_the_turn {
             self.active = self.next_active(&parent);

@@ -89,6 +89,9 @@ pub struct BranchView {
     pub session_id: SessionId,
     /// The branch.
     pub branch: Branch,
+    /// What it gave its parent, if it has ended and whoever asks may know: the main thread, or a
+    /// thread that it lies in.
+    pub result: Option<String>,
 }
 
 /// A session as it stands, with the branches that were asked for.

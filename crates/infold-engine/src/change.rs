@@ -4,7 +4,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use infold_core::{Command, Decision, Owner, Principal, ProjectHash, Refusal, Session, SessionId};
+use infold_core::{Command, Decision, Owner, Principal, ProjectHash, Refusal, Session, SessionId, Thread};
 use infold_store::{Also, Append, Load, Loaded, NewBlob, Place, Reply, SessionKey, StoreError, Target};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -48,10 +48,10 @@ pub(crate) struct Proposal {
     pub(crate) blob: Option<NewBlob>,
 }
 
-impl From<Command> for Proposal {
-    fn from(command: Command) -> Self {
-        // Every answer to a model tells it of branches that were cut short meanwhile.
-        Self { commands: vec![Command::Tell, command], blob: None }
+impl Proposal {
+    /// A command whose answer also tells `asker` of its branches that were cut short meanwhile.
+    pub(crate) fn telling(asker: &Thread, command: Command) -> Self {
+        Self { commands: vec![Command::Tell { to: asker.clone() }, command], blob: None }
     }
 }
 
@@ -229,9 +229,9 @@ fn replay<T: DeserializeOwned>(loaded: &Loaded, change: &Change) -> Result<Optio
     Ok(Some(serde_json::from_str(&reply.answer).map_err(unreadable)?))
 }
 
-/// The branches that were cut short and whose parents have not been told.
-pub(crate) fn notices(session: &Session) -> Vec<Notice> {
-    session.untold.iter().filter_map(|id| notice(session, id)).collect()
+/// What a thread is still to be told of its branches that were cut short.
+pub(crate) fn notices(session: &Session, to: &Thread) -> Vec<Notice> {
+    session.untold_to(to).iter().filter_map(|id| notice(session, id)).collect()
 }
 
 pub(crate) fn notice(session: &Session, id: &infold_core::BranchId) -> Option<Notice> {

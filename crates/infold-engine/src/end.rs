@@ -1,6 +1,8 @@
 //! Ending a session: its branches are folded one by one, deepest first, within a bounded time.
 
-use infold_core::{BranchId, Command, ContextState, Decision, EndReason, Event, Principal, Refusal, Session};
+use std::time::Duration;
+
+use infold_core::{BranchId, Command, ContextState, Decision, EndReason, Event, Principal, Refusal, Session, Thread};
 use infold_store::{Also, Loaded};
 use tokio_util::sync::CancellationToken;
 
@@ -35,11 +37,16 @@ impl Engine {
             if self.now_ms() >= deadline_ms {
                 break;
             }
-            self.fold_one(&change, &branch).await?;
+            let left = Duration::from_millis(deadline_ms.saturating_sub(self.now_ms()));
+            match tokio::time::timeout(left, self.fold_one(&change, &branch)).await {
+                Ok(outcome) => outcome?,
+                // Whether it has folded is found out by ending the session, which leaves it as it is then.
+                Err(_elapsed) => break,
+            }
             folded.push(branch);
             progress(EndProgress { folded: folded.len() as u64, total });
         }
-        let propose = |_: &Loaded| Ok(Command::EndSession.into());
+        let propose = |_: &Loaded| Ok(Proposal::telling(&Thread::Main, Command::EndSession));
         self.change(&change, propose, |before, decision| Ok(self.ended(folded.clone(), before, decision))).await
     }
 
@@ -77,7 +84,7 @@ impl Engine {
             failed,
             ended_at_ms: decision.after.ended_at_ms.unwrap_or(0),
             state: ContextState::of(&decision.after, self.limits()),
-            notices: notices(before),
+            notices: notices(before, &Thread::Main),
         }
     }
 }

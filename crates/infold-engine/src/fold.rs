@@ -2,11 +2,11 @@
 
 use infold_core::{
     BranchId, Command, ContextHealth, ContextState, Decision, EndReason, Event, Field, Principal, Refusal, Scrubbed,
-    Session,
+    Session, Thread,
 };
 use infold_store::Also;
 
-use crate::change::{Absent, Change, ChangeTarget, notices};
+use crate::change::{Absent, Change, ChangeTarget, Proposal, notices};
 use crate::{BranchRef, Engine, Error, Failure, FoldBranch, Folded, shown};
 
 /// What makes two returns the same.
@@ -38,7 +38,8 @@ impl Engine {
                 belongs(&loaded.session, id)?;
             }
             let command = Command::Fold { branch: branch.clone(), message: message.clone(), outcome: request.outcome };
-            Ok(command.into())
+            // The answer reaches the parent: it is the parent that goes on from here.
+            Ok(Proposal::telling(&parent_of(&loaded.session, branch.as_ref()), command))
         };
         self.change(&change, propose, |before, decision| self.folded(&message, before, decision)).await
     }
@@ -101,9 +102,15 @@ impl Engine {
             folded_with_it,
             state: ContextState::of(after, self.limits()),
             health: ContextHealth::of(after, self.limits()),
-            notices: notices(before),
+            notices: notices(before, &branch.parent),
         })
     }
+}
+
+/// The thread that a branch hands its message to.
+fn parent_of(session: &Session, branch: Option<&BranchId>) -> Thread {
+    let branch = branch.or(session.active.branch()).and_then(|id| session.branches.get(id));
+    branch.map_or(Thread::Main, |branch| branch.parent.clone())
 }
 
 /// A branch that is named beside a session must be that session's.

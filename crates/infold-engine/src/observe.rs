@@ -1,16 +1,11 @@
 //! The door through which everything is counted: a call and its result, in the thread they belong to.
 
-use infold_core::{
-    Command, ContextState, Decision, Field, Operation, Principal, Refusal, Scrubbed, Session, Thread, strip_controls,
-};
+use infold_core::{Command, ContextState, Decision, Field, Operation, Principal, Refusal, Scrubbed, Session, Thread};
 use infold_store::Loaded;
 
 use crate::change::{Absent, Change, ChangeTarget, Proposal, notice, notices};
-use crate::open::named;
+use crate::open::{asker, named};
 use crate::{CallKind, Engine, Error, Observation, Observed, Verdict};
-
-/// Most characters of a client's id for a call.
-const CALL_ID_CHARS_MAX: usize = 200;
 
 impl Engine {
     /// Counts a call and its result in the thread they were seen in, and says whether the result may
@@ -30,13 +25,20 @@ impl Engine {
             key: None,
         };
 
-        let propose = |_: &Loaded| {
+        let propose = |loaded: &Loaded| {
             let observe = Command::Observe { thread: thread.clone(), operation: Box::new(operation.clone()) };
-            // Told before, for what happened meanwhile, and after, for what this very item causes.
-            Ok(Proposal { commands: vec![Command::Tell, observe, Command::Tell], blob: None })
+            let asker = asker(thread.as_ref(), &loaded.session);
+            let mut proposal = Proposal::telling(asker, observe);
+            // If this very item makes the branch fold, the answer says so to its parent, unless a
+            // sibling goes on first: then the parent is told when it is its turn.
+            let parent = asker.branch().and_then(|id| loaded.session.branches.get(id)).map(|branch| &branch.parent);
+            let waits = |parent: &Thread| loaded.session.open().filter(|branch| branch.parent == *parent).count() > 1;
+            proposal.commands.extend(parent.filter(|parent| !waits(parent)).map(|to| Command::Tell { to: to.clone() }));
+            Ok(proposal)
         };
-        let seen =
-            self.change(&change, propose, |before, decision| Ok(self.seen(&operation, before, decision))).await?;
+        let seen = self
+            .change(&change, propose, |before, decision| Ok(self.seen(&operation, thread.as_ref(), before, decision)))
+            .await?;
         Ok(seen.into())
     }
 
@@ -54,7 +56,7 @@ impl Engine {
         let session = self.look_up(who, &request.session, named(thread)).await?;
         let in_main = matches!(thread.unwrap_or(&session.active), Thread::Main);
         let is_over = session.ended_at_ms.is_some();
-        if is_over || (in_main && session.untold.is_empty()) {
+        if is_over || (in_main && session.untold_to(&Thread::Main).is_empty()) {
             let state = ContextState::of(&session, self.limits());
             return Ok(Some(Observed { verdict: Verdict::Show, tokens: 0, state, notices: Vec::new() }));
         }
@@ -72,13 +74,13 @@ impl Engine {
             absent: Absent::Refuse(Refusal::SessionNotFound { session: request.session.describe() }),
             key: None,
         };
-        let propose = |_: &Loaded| Ok(Proposal { commands: vec![Command::Tell], blob: None });
+        let propose = |_: &Loaded| Ok(Proposal { commands: vec![Command::Tell { to: Thread::Main }], blob: None });
         let answer = |before: &Session, decision: &Decision| {
             Ok(Seen {
                 tokens: 0,
                 withheld: None,
                 state: ContextState::of(&decision.after, self.limits()),
-                notices: notices(before),
+                notices: notices(before, &Thread::Main),
             })
         };
         Ok(self.change(&change, propose, answer).await?.into())
@@ -86,14 +88,18 @@ impl Engine {
 
     async fn operation(&self, request: &Observation) -> Result<Operation, Error> {
         let tool = Field::TOOL_NAME.clean(&request.tool)?;
-        let texts = [tool, request.arguments.clone(), request.result.clone()];
-        let [tool, arguments, result] = self.scrub(texts).await?;
+        // What a client sends along is its own affair: an id that is none is left out, not refused.
+        let call_id = request.call_id.as_deref().and_then(|id| Field::CALL_ID.clean(id).ok());
+        let has_call_id = call_id.is_some();
+        let texts = [tool, request.arguments.clone(), request.result.clone(), call_id.unwrap_or_default()];
+        let [tool, arguments, result, call_id] = self.scrub(texts).await?;
+        let call_id = has_call_id.then_some(call_id);
         let tokens = self.count(arguments.as_str()) + self.count(result.as_str());
-        Ok(Operation { tool, call_id: call_id(request.call_id.as_deref()), arguments, result, blob: None, tokens })
+        Ok(Operation { tool, call_id, arguments, result, blob: None, tokens })
     }
 
-    fn seen(&self, operation: &Operation, before: &Session, decision: &Decision) -> Seen {
-        let mut told = notices(before);
+    fn seen(&self, operation: &Operation, thread: Option<&Thread>, before: &Session, decision: &Decision) -> Seen {
+        let mut told = notices(before, asker(thread, before));
         let exhausted = exhausted_by(decision);
         let withheld = if decision.item_was_let_in() {
             // It filled the budget to the last token: shown, and its branch has folded all the same.
@@ -115,13 +121,6 @@ pub(crate) fn exhausted_by(decision: &Decision) -> Option<crate::Notice> {
         _ => None,
     })?;
     notice(&decision.after, exhausted)
-}
-
-/// A client's id for a call, held to what an id looks like.
-pub(crate) fn call_id(text: Option<&str>) -> Option<String> {
-    let cleaned: String = strip_controls(text?).chars().take(CALL_ID_CHARS_MAX).collect();
-    let plain = cleaned.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:/".contains(c));
-    (plain && !cleaned.is_empty()).then_some(cleaned)
 }
 
 /// An answer in a form that could be kept; see [`Observed`].

@@ -1,12 +1,13 @@
 //! Opening a branch.
 
 use infold_core::{
-    BranchId, Command, ContextHealth, ContextState, Decision, Field, Open, Principal, Refusal, Session, Thread,
+    BranchId, Command, ContextHealth, ContextState, Decision, Field, Open, Principal, Refusal, Scrubbed, Session,
+    Thread,
 };
 use infold_store::Also;
 
-use crate::change::{Absent, Change, ChangeTarget, fingerprint, notices};
-use crate::{Engine, Error, Failure, OpenBranch, Opened, random};
+use crate::change::{Absent, Change, ChangeTarget, Proposal, fingerprint, notices};
+use crate::{Engine, Error, Failure, OpenBranch, Opened, SessionRef, random};
 
 impl Engine {
     /// Opens a sub-task: from now on its calls are counted in it, and its parent waits.
@@ -18,7 +19,10 @@ impl Engine {
         let parent = request.parent.as_deref().map(|parent| self.thread(parent)).transpose()?;
         let key = self.key(request.idempotency_key.as_deref(), &OpenPrint::of(&request))?;
         let has_prompt = prompt.is_some();
-        let [description, prompt] = self.scrub([description, prompt.unwrap_or_default()]).await?;
+        let name = name_of(&request.session);
+        let texts = [description, prompt.unwrap_or_default(), name.clone()];
+        let [description, prompt, scrubbed_name] = self.scrub(texts).await?;
+        check_name(&name, &scrubbed_name)?;
         let id = BranchId::mint(random()?, self.id_key());
 
         let change = Change {
@@ -39,7 +43,7 @@ impl Engine {
                 claims: who.claims.clone(),
                 rate_mark_ms: loaded.rate_mark_ms,
             };
-            Ok(Command::Open(Box::new(open)).into())
+            Ok(Proposal::telling(asker(parent.as_ref(), &loaded.session), Command::Open(Box::new(open))))
         };
         let opened =
             self.change(&change, propose, |before, decision| self.opened(&id, &request, before, decision)).await;
@@ -77,7 +81,7 @@ impl Engine {
             notes,
             state: ContextState::of(after, limits),
             health: ContextHealth::of(after, limits),
-            notices: notices(before),
+            notices: notices(before, &branch.parent),
         })
     }
 
@@ -98,11 +102,28 @@ impl Engine {
     }
 }
 
+/// The name that a caller gives a session, which is kept as it is.
+pub(crate) fn name_of(session: &SessionRef) -> String {
+    match session {
+        SessionRef::Id(id) | SessionRef::Project { session: Some(id), .. } => id.to_string(),
+        SessionRef::Project { session: None, .. } => String::new(),
+    }
+}
+
+/// A name cannot be scrubbed, or it would be another one; so one that holds a secret is refused.
+pub(crate) fn check_name(name: &str, scrubbed: &Scrubbed) -> Result<(), Refusal> {
+    if name == scrubbed.as_str() {
+        return Ok(());
+    }
+    let problem = "looks like a secret, and names are kept as they are: use another name".to_owned();
+    Err(Refusal::Invalid { field: "session_id", problem })
+}
+
 /// What makes two openings the same.
 #[derive(serde::Serialize)]
 struct OpenPrint<'a> {
     verb: &'static str,
-    session: &'a crate::SessionRef,
+    session: &'a SessionRef,
     parent: &'a Option<String>,
     description: &'a str,
     prompt: &'a Option<String>,
@@ -130,6 +151,11 @@ pub(crate) fn named(thread: Option<&Thread>) -> Also {
         Some(Thread::Branch(id)) => Also::Branch(id.clone()),
         Some(Thread::Main) | None => Also::Nothing,
     }
+}
+
+/// Whose call it is: the thread that is named, else the one that works now.
+pub(crate) fn asker<'a>(named: Option<&'a Thread>, session: &'a Session) -> &'a Thread {
+    named.unwrap_or(&session.active)
 }
 
 fn check_wishes(request: &OpenBranch) -> Result<(), Refusal> {

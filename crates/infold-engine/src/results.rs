@@ -6,8 +6,8 @@ use infold_core::{
 use infold_store::{Also, Loaded, NewBlob, SessionKey, Target};
 
 use crate::change::{Absent, Change, ChangeTarget, Proposal};
-use crate::observe::{call_id, exhausted_by, tokens_of};
-use crate::open::named;
+use crate::observe::{exhausted_by, tokens_of};
+use crate::open::{check_name, name_of, named};
 use crate::{Engine, Error, Portion, ReadResult, RecordResult, ResultPart, ResultRecorded, random, shown};
 
 /// Most bytes that one read gives back.
@@ -24,7 +24,7 @@ struct Incoming {
     content: Scrubbed,
     reference: Scrubbed,
     blob: BlobId,
-    call_id: Option<String>,
+    call_id: Option<Scrubbed>,
 }
 
 impl Engine {
@@ -49,11 +49,16 @@ impl Engine {
 
     async fn incoming(&self, request: &RecordResult) -> Result<Incoming, Error> {
         let tool = Field::TOOL_NAME.clean(&request.tool_name)?;
-        let texts = [tool, request.arguments.clone(), request.content.clone()];
-        let [tool, arguments, content] = self.scrub(texts).await?;
+        let call_id = request.call_id.as_deref().map(|id| Field::CALL_ID.clean(id)).transpose()?;
+        let has_call_id = call_id.is_some();
+        let name = name_of(&request.session);
+        let texts =
+            [tool, request.arguments.clone(), request.content.clone(), call_id.unwrap_or_default(), name.clone()];
+        let [tool, arguments, content, call_id, scrubbed_name] = self.scrub(texts).await?;
+        check_name(&name, &scrubbed_name)?;
         let blob = BlobId::mint(random()?);
         let reference = infold_core::reference(&tool, &content, &blob);
-        Ok(Incoming { tool, arguments, content, reference, blob, call_id: call_id(request.call_id.as_deref()) })
+        Ok(Incoming { tool, arguments, content, reference, blob, call_id: has_call_id.then_some(call_id) })
     }
 
     fn take_in(&self, session: &Session, thread: Option<&Thread>, incoming: &Incoming) -> Result<Proposal, Error> {
@@ -142,13 +147,13 @@ impl Engine {
         key: &SessionKey,
         branch: Option<infold_core::BranchId>,
     ) -> Result<Option<Session>, Error> {
-        let also = branch.map_or(Also::Nothing, Also::Since);
+        let also = branch.map_or(Also::Nothing, Also::Branch);
         self.look(Target::Session(key.clone()), also).await
     }
 }
 
 /// Whether a thread may read what was seen in a branch: its own, and that of branches below it.
-fn may_read(session: &Session, reader: &Thread, seen_in: Option<&infold_core::BranchId>) -> bool {
+pub(crate) fn may_read(session: &Session, reader: &Thread, seen_in: Option<&infold_core::BranchId>) -> bool {
     match (reader, seen_in) {
         (Thread::Main, _) => true,
         (Thread::Branch(_), None) => false,

@@ -3,7 +3,7 @@
 use infold_core::{BranchId, Command, ContextState, Decision, Event, Principal, Refusal, Session};
 use infold_store::{Also, Loaded};
 
-use crate::change::{Absent, Change, ChangeTarget, notices};
+use crate::change::{Absent, Change, ChangeTarget, Proposal, notices};
 use crate::fold::belongs;
 use crate::{Engine, Error, Restore, RollBack, RolledBack, shown};
 
@@ -28,7 +28,7 @@ impl Engine {
             Restore::Yes => {
                 let propose = |loaded: &Loaded| {
                     belongs(&loaded.session, &to)?;
-                    Ok(command.clone().into())
+                    Ok(Proposal::telling(&loaded.session.active, command.clone()))
                 };
                 self.change(&change, propose, |before, decision| Ok(self.rolled_back(&to, before, decision))).await
             }
@@ -58,7 +58,7 @@ impl Engine {
             tokens_recovered: discarded.iter().map(used).sum(),
             discarded,
             state: ContextState::of(&decision.after, self.limits()),
-            notices: notices(before),
+            notices: notices(before, &before.active),
         }
     }
 }

@@ -6,12 +6,20 @@ use infold_store::{Also, Target};
 
 use crate::change::{ChangeTarget, store_target};
 use crate::fold::belongs;
+use crate::results::may_read;
 use crate::{BranchRef, BranchView, Engine, Error, SessionRef, SessionView};
 
 impl Engine {
-    /// A branch as it stands; `None` if there is none for this caller.
+    /// A branch as it stands; `None` if there is none for this caller. `reader` is the thread that
+    /// asks, a branch id or `main`; the session's active one if none is named.
     #[tracing::instrument(skip_all)]
-    pub async fn branch(&self, who: &Principal, branch: &BranchRef) -> Result<Option<BranchView>, Error> {
+    pub async fn branch(
+        &self,
+        who: &Principal,
+        branch: &BranchRef,
+        reader: Option<&str>,
+    ) -> Result<Option<BranchView>, Error> {
+        let reader = reader.map(|reader| self.thread(reader)).transpose()?;
         let (id, found) = match branch {
             BranchRef::Id { branch, session } => {
                 let Ok(id) = self.branch_id(branch) else { return Ok(None) };
@@ -33,8 +41,11 @@ impl Engine {
             (None, Some(active)) => active,
             _ => return Ok(None),
         };
-        let branch = session.branches.get(id).cloned();
-        Ok(branch.map(|branch| BranchView { session_id: session.id.clone(), branch }))
+        let Some(branch) = session.branches.get(id) else { return Ok(None) };
+        let may_know = may_read(&session, reader.as_ref().unwrap_or(&session.active), Some(id));
+        let end = branch.end.as_ref().filter(|_| may_know);
+        let result = end.map(|end| end.result.as_str().to_owned());
+        Ok(Some(BranchView { session_id: session.id.clone(), branch: branch.clone(), result }))
     }
 
     /// A session as it stands, with its open branches.

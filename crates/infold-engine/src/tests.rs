@@ -70,7 +70,7 @@ impl Bench {
 
     async fn view(&self, branch: &str) -> BranchView {
         let branch = BranchRef::Id { branch: branch.to_owned(), session: None };
-        self.engine.branch(&self.who, &branch).await.unwrap().unwrap()
+        self.engine.branch(&self.who, &branch, None).await.unwrap().unwrap()
     }
 
     async fn session(&self, session: &str) -> SessionView {

@@ -77,6 +77,8 @@ fn common(connection: &Connection, settings: &StoreSettings) -> Result<(), Store
     connection.busy_timeout(Duration::from_millis(settings.busy_timeout_ms))?;
     connection.pragma_update(None, "foreign_keys", "ON")?;
     connection.pragma_update(None, "trusted_schema", "OFF")?;
+    // What a statement may have to undo stays in memory: a file for it would lie outside our folder.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(())
 }

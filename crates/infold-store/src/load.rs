@@ -1,6 +1,6 @@
 //! Finding a session by what a caller knows of it, with the branches that a decision needs.
 
-use infold_core::{Branch, BranchId, Owner, ProjectHash, Session, Thread};
+use infold_core::{Branch, BranchId, Owner, ProjectHash, Session};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::codec::column;
@@ -22,9 +22,9 @@ pub enum Target {
 pub enum Also {
     /// None.
     Nothing,
-    /// This one, if it is the session's.
+    /// This one and those above it, if it is the session's.
     Branch(BranchId),
-    /// This one, those above it, and everything opened after it.
+    /// The same, and everything opened after it.
     Since(BranchId),
     /// All of them.
     All,
@@ -153,25 +153,32 @@ fn read_branch(
 fn read_also(transaction: &Transaction<'_>, key: &str, session: &mut Session, also: &Also) -> Result<(), StoreError> {
     match also {
         Also::Nothing => Ok(()),
-        Also::Branch(branch) => read_branch(transaction, key, session, branch),
+        Also::Branch(branch) => read_upwards(transaction, key, session, branch),
         Also::All => {
             let sql = "SELECT state FROM branches WHERE session_id = ?1";
             read_branches(transaction, sql, params![key], session)
         }
         Also::Since(branch) => {
-            let mut above = Some(branch.clone());
-            while let Some(id) = above {
-                read_branch(transaction, key, session, &id)?;
-                above = session.branches.get(&id).and_then(|branch| match &branch.parent {
-                    Thread::Main => None,
-                    Thread::Branch(parent) => Some(parent.clone()),
-                });
-            }
+            read_upwards(transaction, key, session, branch)?;
             let since = session.branches.get(branch).map_or(0, |branch| branch.ordinal);
             let sql = "SELECT state FROM branches WHERE session_id = ?1 AND ordinal > ?2";
             read_branches(transaction, sql, params![key, since], session)
         }
     }
+}
+
+fn read_upwards(
+    transaction: &Transaction<'_>,
+    key: &str,
+    session: &mut Session,
+    branch: &BranchId,
+) -> Result<(), StoreError> {
+    let mut next = Some(branch.clone());
+    while let Some(id) = next {
+        read_branch(transaction, key, session, &id)?;
+        next = session.branches.get(&id).and_then(|branch| branch.parent.branch().cloned());
+    }
+    Ok(())
 }
 
 fn read_branches(

@@ -181,7 +181,7 @@ fn completed(branch_id: Option<String>, operation: &Operation) -> EventBody {
     EventBody::OperationCompleted {
         branch_id,
         tool_name: text(&operation.tool),
-        call_id: operation.call_id.clone(),
+        call_id: operation.call_id.as_ref().map(|id| id.as_str().to_owned()),
         arguments: text(&operation.arguments),
         result: text(&operation.result),
         ref_id: operation.blob.as_ref().map(ToString::to_string),

@@ -140,9 +140,10 @@ impl<'a> Draft<'a> {
         }
     }
 
-    pub(super) fn tell(&mut self) {
-        if !self.session.untold.is_empty() {
-            self.push(Event::ParentsTold { branches: self.session.untold.clone() });
+    pub(super) fn tell(&mut self, to: &Thread) {
+        let branches = self.session.untold_to(to);
+        if !branches.is_empty() {
+            self.push(Event::ParentsTold { branches });
         }
     }
 }

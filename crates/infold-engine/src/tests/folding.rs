@@ -139,7 +139,7 @@ async fn somebody_elses_branches_and_sessions_are_as_absent_as_none() {
     let id = opened.branch_id.to_string();
     assert_eq!(code(bench.engine.fold_branch(&other, fold(&id, "mine now")).await), "branch_not_found");
     let look = BranchRef::Id { branch: id.clone(), session: None };
-    assert_eq!(bench.engine.branch(&other, &look).await.unwrap(), None);
+    assert_eq!(bench.engine.branch(&other, &look, None).await.unwrap(), None);
     assert_eq!(code(bench.engine.session(&other, &SessionRef::by_id("s").unwrap()).await), "session_not_found");
     assert_eq!(code(bench.engine.trajectory(&other, &id, None).await), "branch_not_found");
     // The same name is another session for another owner.
@@ -158,4 +158,40 @@ async fn a_lapsed_session_is_gone_and_its_name_is_free() {
     let kept = bench.engine.trajectory(&bench.who, opened.branch_id.as_str(), None).await.unwrap();
     assert!(!kept.steps.is_empty());
     assert_eq!(bench.open("s").await.unwrap().depth, 1);
+}
+
+#[tokio::test]
+async fn only_the_parent_is_told_of_a_branch_that_was_cut_short() {
+    let bench = Bench::new(settings());
+    let under_main = |budget| OpenBranch { parent: Some("main".to_owned()), budget_tokens: Some(budget), ..open("s") };
+    let first = bench.engine.open_branch(&bench.who, under_main(200)).await.unwrap();
+    let second = bench.engine.open_branch(&bench.who, under_main(8000)).await.unwrap();
+    let id = first.branch_id.to_string();
+    let long = RecordResult { thread: Some(id.clone()), ..result("s", &"found in a sibling\n".repeat(80)) };
+    while bench.engine.record_result(&bench.who, long.clone()).await.is_ok_and(|recorded| recorded.folded.is_none()) {}
+
+    let in_second = Observation {
+        session: SessionRef::by_id("s").unwrap(),
+        thread: None,
+        kind: CallKind::Query,
+        tool: "branch_status".to_owned(),
+        call_id: None,
+        arguments: "{}".to_owned(),
+        result: "{}".to_owned(),
+    };
+    assert!(bench.engine.observe(&bench.who, in_second).await.unwrap().notices.is_empty());
+    let look = BranchRef::Id { branch: id, session: None };
+    assert_eq!(bench.engine.branch(&bench.who, &look, None).await.unwrap().unwrap().result, None);
+
+    let folded = bench.engine.fold_branch(&bench.who, fold(second.branch_id.as_str(), "done")).await.unwrap();
+    assert_eq!(folded.notices.len(), 1, "the second's answer reaches their parent");
+    assert_eq!(folded.notices[0].branch_id, first.branch_id);
+    assert!(bench.engine.branch(&bench.who, &look, None).await.unwrap().unwrap().result.is_some());
+}
+
+#[tokio::test]
+async fn a_session_cannot_be_named_like_a_secret() {
+    let bench = Bench::new(settings());
+    let secret = format!("ghp_{}", "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8");
+    assert_eq!(code(bench.open(&secret).await), "invalid_input");
 }

@@ -44,14 +44,14 @@ pub(super) fn definition() -> Tool {
 pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
     let branch = branch(call, arguments)?;
 
-    let Some(view) = call.engine.branch(&call.who, &branch).await? else {
+    let Some(view) = call.engine.branch(&call.who, &branch, call.thread.as_deref()).await? else {
         return Ok(none());
     };
     let id = view.session_id.clone();
     match reading::count(call, &id, CallKind::Query, body(&view)).await? {
         Counted::Shown(answer) => Ok(answer),
         Counted::Folded { notice, observed } => {
-            let view = call.engine.branch(&call.who, &branch).await?;
+            let view = call.engine.branch(&call.who, &branch, call.thread.as_deref()).await?;
             let body = view.as_ref().map_or_else(no_branch, body);
             Ok(reading::after_fold(body, notice, observed))
         }
@@ -88,7 +88,9 @@ fn body(view: &BranchView) -> JsonObject {
     if let Some(end) = &branch.end {
         body.insert("completed_at".to_owned(), json!(answer::time(end.at_ms)));
         body.insert("reason".to_owned(), json!(end.reason.as_str()));
-        body.insert("result".to_owned(), json!(end.result.as_str()));
+    }
+    if let Some(result) = &view.result {
+        body.insert("result".to_owned(), json!(result));
     }
     body
 }

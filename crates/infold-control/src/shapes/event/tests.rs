@@ -13,7 +13,7 @@ fn branch(name: &str) -> BranchId {
 fn every_kind() -> Vec<Event> {
     let operation = Operation {
         tool: Scrubbed::fixed("read_file"),
-        call_id: Some("call_1".to_owned()),
+        call_id: Some(Scrubbed::fixed("call_1")),
         arguments: Scrubbed::fixed("{}"),
         result: Scrubbed::fixed("fn main"),
         blob: BlobId::parse("res_00000000-0000-4000-8000-000000000000"),

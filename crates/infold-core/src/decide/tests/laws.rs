@@ -82,7 +82,7 @@ fn command(world: &World, step: &Step, number: u64) -> Option<Command> {
         Step::FoldActive => fold(None, "what was found, in a few more words than before"),
         Step::Wait { .. } => Command::Settle,
         Step::RollBack { to } => Command::RollBack { to: nth(*to)? },
-        Step::Tell => Command::Tell,
+        Step::Tell => Command::Tell { to: world.session.active.clone() },
         Step::End => Command::EndSession,
     })
 }
