@@ -93,6 +93,11 @@ pub enum Command {
         /// The thread.
         to: Thread,
     },
+    /// Take note that a branch's parent has been told of its end, if it was cut short.
+    TellOf {
+        /// The branch.
+        branch: BranchId,
+    },
 }
 
 /// What a command leads to.
@@ -125,7 +130,8 @@ pub fn decide(session: &Session, commands: &[Command], rules: Rules<'_>, now_ms:
             Command::FoldForSessionEnd { branch } => draft.fold_for_session_end(branch),
             Command::EndSession => draft.end_session()?,
             Command::RollBack { to } => draft.roll_back(to)?,
-            Command::Tell { to } => draft.tell(to),
+            Command::Tell { to } => draft.tell(draft.session.untold_to(to)),
+            Command::TellOf { branch } => draft.tell(draft.session.untold_of(branch)),
         }
     }
     Ok(draft.finish(session))

@@ -127,6 +127,11 @@ impl Session {
         self.untold.iter().filter(is_its).cloned().collect()
     }
 
+    /// The branch, if it was cut short and its parent has not been told.
+    pub fn untold_of(&self, branch: &BranchId) -> Vec<BranchId> {
+        self.untold.iter().filter(|untold| *untold == branch).cloned().collect()
+    }
+
     /// Tokens in the main thread and all open branches.
     pub fn total_tokens(&self) -> u64 {
         self.main_tokens + self.open().map(|branch| branch.used_tokens).sum::<u64>()

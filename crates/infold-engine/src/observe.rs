@@ -1,6 +1,8 @@
 //! The door through which everything is counted: a call and its result, in the thread they belong to.
 
-use infold_core::{Command, ContextState, Decision, Field, Operation, Principal, Refusal, Scrubbed, Session, Thread};
+use infold_core::{
+    BranchId, Command, ContextState, Decision, Field, Operation, Principal, Refusal, Scrubbed, Session, Thread,
+};
 use infold_store::Loaded;
 
 use crate::change::{Absent, Change, ChangeTarget, Proposal, notice, notices};
@@ -31,9 +33,8 @@ impl Engine {
             let mut proposal = Proposal::telling(asker, observe);
             // If this very item makes the branch fold, the answer says so to its parent, unless a
             // sibling goes on first: then the parent is told when it is its turn.
-            let parent = asker.branch().and_then(|id| loaded.session.branches.get(id)).map(|branch| &branch.parent);
-            let waits = |parent: &Thread| loaded.session.open().filter(|branch| branch.parent == *parent).count() > 1;
-            proposal.commands.extend(parent.filter(|parent| !waits(parent)).map(|to| Command::Tell { to: to.clone() }));
+            let folds_last = asker.branch().filter(|id| !has_open_sibling(&loaded.session, id));
+            proposal.commands.extend(folds_last.map(|id| Command::TellOf { branch: id.clone() }));
             Ok(proposal)
         };
         let seen = self
@@ -111,6 +112,11 @@ impl Engine {
         let state = ContextState::of(&decision.after, self.limits());
         Seen { tokens: operation.tokens, withheld, state, notices: told }
     }
+}
+
+fn has_open_sibling(session: &Session, id: &BranchId) -> bool {
+    let parent = session.branches.get(id).map(|branch| &branch.parent);
+    session.open().any(|other| other.id != *id && Some(&other.parent) == parent)
 }
 
 /// The branch whose budget an item used up, or did not fit.

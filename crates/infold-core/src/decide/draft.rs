@@ -140,8 +140,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    pub(super) fn tell(&mut self, to: &Thread) {
-        let branches = self.session.untold_to(to);
+    pub(super) fn tell(&mut self, branches: Vec<BranchId>) {
         if !branches.is_empty() {
             self.push(Event::ParentsTold { branches });
         }
