@@ -117,7 +117,7 @@ impl Engine {
         let decision = Arc::clone(&append.decision);
         self.inner.store.append(append).await?;
         self.inner.metrics.recorded(&decision);
-        self.inner.recorded.notify_waiters();
+        self.inner.alarm.set_for(&decision.after);
         self.inner.feed.ring();
         Ok(())
     }

@@ -27,7 +27,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use infold_core::{BranchId, Counter, IdKey, Limits, Rules, Scrubber};
 use infold_store::Store;
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::Mutex;
 
 pub use answers::*;
 pub use error::{Error, Failure};
@@ -88,8 +88,7 @@ struct Inner {
     scrubbing: scrubbing::Scrubbing,
     locks: Vec<Mutex<()>>,
     metrics: telemetry::Metrics,
-    /// Rung when this process has recorded something: timers and feeds look again.
-    recorded: Notify,
+    alarm: timers::Alarm,
     feed: feed::Bell,
     warmed: AtomicBool,
 }
@@ -109,7 +108,7 @@ impl Engine {
             id_key,
             locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
             metrics: telemetry::Metrics::new(),
-            recorded: Notify::new(),
+            alarm: timers::Alarm::default(),
             feed: feed::Bell::default(),
             warmed: AtomicBool::new(false),
         };

@@ -2,9 +2,12 @@
 //!
 //! Deadlines are stored, so whichever process is alive folds what is overdue, also after a restart.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use infold_core::Session;
 use infold_store::{Also, Sweep, Target};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Engine, Error};
@@ -22,6 +25,29 @@ pub struct TimerSettings {
 const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(5);
 const SWEEP_EVERY: Duration = Duration::from_secs(600);
 const SESSIONS_AT_ONCE: usize = 100;
+
+/// When the next branch runs out of time, as far as the timers know.
+pub(crate) struct Alarm {
+    next_ms: AtomicU64,
+    /// Rung when one turns up that runs out earlier.
+    earlier: Notify,
+}
+
+impl Default for Alarm {
+    fn default() -> Self {
+        Self { next_ms: AtomicU64::new(u64::MAX), earlier: Notify::new() }
+    }
+}
+
+impl Alarm {
+    /// Lets the timers know of a session's deadlines. Most are later than the next one, and cost nothing.
+    pub(crate) fn set_for(&self, session: &Session) {
+        let Some(next_ms) = session.open().map(|branch| branch.deadline_ms).min() else { return };
+        if self.next_ms.fetch_min(next_ms, Ordering::SeqCst) > next_ms {
+            self.earlier.notify_one();
+        }
+    }
+}
 
 impl Engine {
     /// Does what happens by itself, until it is cancelled.
@@ -41,7 +67,7 @@ impl Engine {
             tokio::select! {
                 () = cancel.cancelled() => return,
                 () = tokio::time::sleep(rest) => {}
-                () = self.inner.recorded.notified() => {}
+                () = self.inner.alarm.earlier.notified() => {}
             }
         }
     }
@@ -54,6 +80,7 @@ impl Engine {
 
     async fn rest(&self) -> Duration {
         let next_ms = self.inner.store.next_deadline_ms().await.ok().flatten();
+        self.inner.alarm.next_ms.store(next_ms.unwrap_or(u64::MAX), Ordering::SeqCst);
         let until_next = next_ms.map(|next_ms| Duration::from_millis(next_ms.saturating_sub(self.now_ms()).max(1)));
         until_next.map_or(LOOK_AT_LEAST_EVERY, |until_next| until_next.min(LOOK_AT_LEAST_EVERY))
     }

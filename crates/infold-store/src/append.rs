@@ -152,16 +152,13 @@ fn write_branches(transaction: &Transaction<'_>, key: &str, append: &Append) -> 
                 to_json("branch", branch)?
             ])?;
     }
-    if opened == 0 {
-        return Ok(());
-    }
-    let standing: u64 = transaction
-        .prepare_cached("UPDATE instance SET open_branches = open_branches + ?1 RETURNING open_branches")?
-        .query_row([opened], |row| row.get(0))?;
-    if opened > 0 && standing > append.open_branches_max {
-        return Err(StoreError::InstanceFull { open_max: append.open_branches_max });
-    }
-    Ok(())
+    if opened > 0 { check_room(transaction, append.open_branches_max) } else { Ok(()) }
+}
+
+fn check_room(transaction: &Transaction<'_>, open_max: u64) -> Result<(), StoreError> {
+    let standing: u64 =
+        transaction.prepare_cached("SELECT count(*) FROM branches WHERE open = 1")?.query_row([], |row| row.get(0))?;
+    if standing > open_max { Err(StoreError::InstanceFull { open_max }) } else { Ok(()) }
 }
 
 fn stored_openness(transaction: &Transaction<'_>, key: &str, id: &BranchId) -> Result<Option<bool>, StoreError> {
@@ -180,38 +177,25 @@ fn write_events(transaction: &Transaction<'_>, key: &str, append: &Append) -> Re
     for (version, event) in (append.decided_on + 1..).zip(&append.decision.events) {
         let payload = Payload(to_json("event", event)?);
         let branch = event.branch().map(BranchId::as_str);
+        let end = match event {
+            Event::BranchEnded { generation, reason, .. } => Some((*generation, reason.status().as_str())),
+            _ => None,
+        };
         transaction
             .prepare_cached(
-                "INSERT INTO events (session_id, version, at, branch, payload) VALUES (?1, ?2, ?3, ?4, ?5)",
+                "INSERT INTO events (id, session_id, version, at, branch, generation, status, payload)
+                 VALUES ((SELECT id FROM next_event), ?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             )?
-            .execute(params![key, version, append.at_ms, branch, payload])?;
-        write_archive(transaction, append, event)?;
+            .execute(params![
+                key,
+                version,
+                append.at_ms,
+                branch,
+                end.map(|(generation, _)| generation),
+                end.map(|(_, status)| status),
+                payload
+            ])?;
     }
-    Ok(())
-}
-
-/// An ended branch goes to the archive, and waits to be learnt from.
-fn write_archive(transaction: &Transaction<'_>, append: &Append, event: &Event) -> Result<(), StoreError> {
-    let Event::BranchEnded { branch, generation, reason, result, .. } = event else { return Ok(()) };
-    let session = &append.decision.after;
-    let Some(ended) = session.branches.get(branch) else { return Ok(()) };
-    transaction
-        .prepare_cached(
-            "INSERT INTO archive (branch, generation, owner, session, ended_at, summary, state)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )?
-        .execute(params![
-            branch.as_str(),
-            generation,
-            session.owner.as_str(),
-            session.id.as_str(),
-            append.at_ms,
-            result.as_str(),
-            to_json("branch", ended)?
-        ])?;
-    transaction
-        .prepare_cached("INSERT INTO outbox (branch, generation, status) VALUES (?1, ?2, ?3)")?
-        .execute(params![branch.as_str(), generation, reason.status().as_str()])?;
     Ok(())
 }
 

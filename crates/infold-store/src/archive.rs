@@ -1,11 +1,12 @@
-//! Ended branches, kept beyond their session's live state: what each gave back, and everything it saw.
+//! Ended branches: what each gave back, and everything it saw. Those of a session that has lapsed are
+//! in the archive's own table; those of a live one are told by its rows, and look the same.
 
-use infold_core::{Branch, BranchId, Event, Owner};
-use rusqlite::{Transaction, params};
-use serde::{Deserialize, Serialize};
+use infold_core::{Branch, BranchId, Owner};
+use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::codec::{column, from_json, unpack_text};
-use crate::feed::{COLUMNS, recorded};
+use crate::load::session_key;
+use crate::replay::{Step, ends};
 use crate::{Store, StoreError};
 
 /// Which archived branches are wanted.
@@ -34,15 +35,6 @@ pub struct Archived {
     pub branch: Branch,
 }
 
-/// One step of a branch's way.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
-    /// When.
-    pub at_ms: u64,
-    /// What happened.
-    pub event: Event,
-}
-
 /// A branch that ended, with everything that happened in it.
 #[derive(Debug, Clone)]
 pub struct Trajectory {
@@ -52,25 +44,21 @@ pub struct Trajectory {
     pub steps: Vec<Step>,
 }
 
-const ROW: &str = "session, generation, ended_at, state";
-
-fn archived(row: &rusqlite::Row<'_>) -> Result<Archived, StoreError> {
-    Ok(Archived {
-        session: row.get(0)?,
-        generation: row.get(1)?,
-        ended_at_ms: row.get(2)?,
-        branch: column(row, 3, "branch")?,
-    })
-}
+/// Ended branches of live sessions and of lapsed ones, in one form.
+const ALL: &str = "
+    SELECT sessions.name AS session, branches.state ->> '$.generation' AS generation,
+           branches.state ->> '$.end.at_ms' AS ended_at, branches.state AS state, branches.id AS branch
+    FROM branches JOIN sessions ON sessions.id = branches.session_id
+    WHERE sessions.owner = ?1 AND branches.open = 0 AND (?2 IS NULL OR sessions.name = ?2)
+    UNION ALL
+    SELECT session, generation, ended_at, state, branch FROM archive
+    WHERE owner = ?1 AND (?2 IS NULL OR session = ?2)";
 
 impl Store {
     /// Ended branches, newest first.
     pub async fn archive(&self, query: ArchiveQuery) -> Result<Vec<Archived>, StoreError> {
         self.read(move |transaction| {
-            let sql = format!(
-                "SELECT {ROW} FROM archive WHERE owner = ?1 AND (?2 IS NULL OR session = ?2)
-                 ORDER BY ended_at DESC, branch LIMIT ?3 OFFSET ?4"
-            );
+            let sql = format!("SELECT * FROM ({ALL}) ORDER BY ended_at DESC, branch LIMIT ?3 OFFSET ?4");
             let mut statement = transaction.prepare_cached(&sql)?;
             let mut rows = statement.query(params![query.owner.as_str(), query.session, query.limit, query.offset])?;
             let mut found = Vec::new();
@@ -89,45 +77,64 @@ impl Store {
         branch: BranchId,
         generation: Option<u32>,
     ) -> Result<Option<Trajectory>, StoreError> {
-        self.read(move |transaction| {
-            let sql = format!(
-                "SELECT {ROW}, trajectory FROM archive WHERE branch = ?1 AND owner = ?2
-                 AND (?3 IS NULL OR generation = ?3) ORDER BY generation DESC LIMIT 1"
-            );
-            let mut statement = transaction.prepare_cached(&sql)?;
-            let mut rows = statement.query(params![branch.as_str(), owner.as_str(), generation])?;
-            let Some(row) = rows.next()? else { return Ok(None) };
-            let archived = archived(row)?;
-            let packed: Option<Vec<u8>> = row.get(4)?;
-            let mut steps: Vec<Step> = match packed {
-                Some(packed) => from_json("trajectory", &unpack_text(&packed)?)?,
-                None => live_steps(transaction, &branch)?,
-            };
-            if let Some(end) = steps.iter().position(|step| ends(&step.event, archived.generation)) {
-                steps.truncate(end + 1);
-            }
-            Ok(Some(Trajectory { archived, steps }))
+        self.read(move |transaction| match live(transaction, &owner, &branch, generation)? {
+            Some(trajectory) => Ok(Some(trajectory)),
+            None => lapsed(transaction, &owner, &branch, generation),
         })
         .await
     }
 }
 
-/// Whether an event is the end of one opening of its branch. What comes after belongs to a later one.
-fn ends(event: &Event, of: u32) -> bool {
-    matches!(event, Event::BranchEnded { generation, .. } if *generation == of)
+fn archived(row: &rusqlite::Row<'_>) -> Result<Archived, StoreError> {
+    Ok(Archived {
+        session: row.get(0)?,
+        generation: row.get(1)?,
+        ended_at_ms: row.get(2)?,
+        branch: column(row, 3, "branch")?,
+    })
 }
 
-pub(crate) fn live_steps(transaction: &Transaction<'_>, branch: &BranchId) -> Result<Vec<Step>, StoreError> {
-    let sql = format!(
-        "SELECT {COLUMNS} FROM events JOIN sessions ON sessions.id = events.session_id
-         WHERE events.branch = ?1 ORDER BY events.id"
-    );
-    let mut statement = transaction.prepare_cached(&sql)?;
-    let mut rows = statement.query([branch.as_str()])?;
-    let mut steps = Vec::new();
-    while let Some(row) = rows.next()? {
-        let recorded = recorded(row)?;
-        steps.push(Step { at_ms: recorded.at_ms, event: recorded.event });
-    }
-    Ok(steps)
+fn live(
+    transaction: &Transaction<'_>,
+    owner: &Owner,
+    branch: &BranchId,
+    generation: Option<u32>,
+) -> Result<Option<Trajectory>, StoreError> {
+    let session: Option<(String, String)> = transaction
+        .prepare_cached(
+            "SELECT sessions.owner, sessions.name FROM branches JOIN sessions ON sessions.id = session_id
+             WHERE branches.id = ?1 AND sessions.owner = ?2",
+        )?
+        .query_row(params![branch.as_str(), owner.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some(session) = session else { return Ok(None) };
+    let key = session_key(session)?;
+    let wanted = |of: u32| generation.is_none_or(|generation| generation == of);
+    let latest = ends(transaction, &key)?.into_iter().rfind(|end| end.branch.id == *branch && wanted(end.generation));
+    Ok(latest.map(|end| Trajectory {
+        archived: Archived {
+            session: key.id.to_string(),
+            generation: end.generation,
+            ended_at_ms: end.at_ms,
+            branch: end.branch,
+        },
+        steps: end.steps,
+    }))
+}
+
+fn lapsed(
+    transaction: &Transaction<'_>,
+    owner: &Owner,
+    branch: &BranchId,
+    generation: Option<u32>,
+) -> Result<Option<Trajectory>, StoreError> {
+    let mut statement = transaction.prepare_cached(
+        "SELECT session, generation, ended_at, state, trajectory FROM archive WHERE branch = ?1 AND owner = ?2
+         AND (?3 IS NULL OR generation = ?3) ORDER BY generation DESC LIMIT 1",
+    )?;
+    let mut rows = statement.query(params![branch.as_str(), owner.as_str(), generation])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let packed: Vec<u8> = row.get(4)?;
+    let steps = from_json("trajectory", &unpack_text(&packed)?)?;
+    Ok(Some(Trajectory { archived: archived(row)?, steps }))
 }

@@ -74,9 +74,8 @@ impl Store {
     /// The newest place in the feed.
     pub async fn newest_event(&self) -> Result<u64, StoreError> {
         self.read(|transaction| {
-            let newest = transaction
-                .prepare_cached("SELECT coalesce(max(id), 0) FROM events")?
-                .query_row([], |row| row.get(0))?;
+            let newest =
+                transaction.prepare_cached("SELECT id - 1 FROM next_event")?.query_row([], |row| row.get(0))?;
             Ok(newest)
         })
         .await

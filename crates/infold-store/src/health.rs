@@ -17,10 +17,8 @@ pub struct Health {
     pub check: String,
     /// Sessions in it.
     pub sessions: u64,
-    /// Open branches in it, as counted now.
+    /// Open branches in it.
     pub open_branches: u64,
-    /// Open branches in it, as kept by appends. The two must agree.
-    pub open_branches_kept: u64,
     /// Events in it.
     pub events: u64,
 }
@@ -39,7 +37,6 @@ impl Store {
                 check: text("PRAGMA quick_check(1)")?,
                 sessions: number("SELECT count(*) FROM sessions")?,
                 open_branches: number("SELECT count(*) FROM branches WHERE open = 1")?,
-                open_branches_kept: number("SELECT open_branches FROM instance")?,
                 events: number("SELECT count(*) FROM events")?,
             })
         })

@@ -16,6 +16,7 @@ mod health;
 mod list;
 mod load;
 mod readers;
+mod replay;
 mod schema;
 mod snapshots;
 mod sweep;
@@ -27,7 +28,7 @@ use std::sync::Arc;
 use infold_core::{Owner, SessionId};
 
 pub use append::{Append, NewBlob, Place, Reply};
-pub use archive::{ArchiveQuery, Archived, Step, Trajectory};
+pub use archive::{ArchiveQuery, Archived, Trajectory};
 pub use blobs::Blob;
 pub use connection::{StoreSettings, Synchronous};
 pub use error::StoreError;
@@ -35,6 +36,7 @@ pub use feed::{FeedQuery, Recorded};
 pub use health::Health;
 pub use list::{SessionQuery, SessionRow};
 pub use load::{Also, Load, Loaded, Target};
+pub use replay::Step;
 pub use snapshots::Snapshot;
 pub use sweep::{Sweep, Swept};
 

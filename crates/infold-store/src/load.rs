@@ -65,7 +65,8 @@ impl Store {
     pub async fn due(&self, now_ms: u64, sessions_max: usize) -> Result<Vec<SessionKey>, StoreError> {
         self.read(move |transaction| {
             let mut statement = transaction.prepare_cached(
-                "SELECT DISTINCT sessions.owner, sessions.name FROM branches JOIN sessions ON sessions.id = session_id
+                "SELECT DISTINCT sessions.owner, sessions.name FROM branches INDEXED BY branches_open
+                 JOIN sessions ON sessions.id = session_id
                  WHERE open = 1 AND deadline <= ?1 LIMIT ?2",
             )?;
             let rows = statement.query_map(params![now_ms, sessions_max], |row| Ok((row.get(0)?, row.get(1)?)))?;

@@ -33,7 +33,7 @@ pub(crate) fn secret(connection: &mut Connection) -> Result<[u8; 32], StoreError
     let mut fresh = [0; 32];
     getrandom::fill(&mut fresh)
         .map_err(|error| StoreError::File { path: "random source".to_owned(), problem: error.to_string() })?;
-    transaction.execute("INSERT OR IGNORE INTO instance (id, secret, open_branches) VALUES (1, ?1, 0)", [fresh])?;
+    transaction.execute("INSERT OR IGNORE INTO instance (id, secret) VALUES (1, ?1)", [fresh])?;
     let secret = transaction.query_row("SELECT secret FROM instance", [], |row| row.get(0))?;
     transaction.commit()?;
     Ok(secret)

@@ -1,25 +1,27 @@
 -- The database. Times are milliseconds since 1970 except where a table says otherwise.
 -- A session's key is `owner/name`; neither part contains a slash.
+--
+-- Every append pays for each page that it touches, so indexes are few: what is asked seldom is found
+-- by looking through a session's rows.
 
 CREATE TABLE instance (
-    id            INTEGER PRIMARY KEY CHECK (id = 1),
-    secret        BLOB NOT NULL,              -- keys for ids and placeholders are derived from it
-    open_branches INTEGER NOT NULL,           -- in the whole database, kept by every append
-    touched       INTEGER NOT NULL DEFAULT 0
+    id      INTEGER PRIMARY KEY CHECK (id = 1),
+    secret  BLOB NOT NULL,                    -- keys for ids and placeholders are derived from it
+    learnt  INTEGER NOT NULL DEFAULT 0,       -- the last event whose branch has been learnt from
+    floor   INTEGER NOT NULL DEFAULT 0,       -- the newest event that was ever let go of
+    touched INTEGER NOT NULL DEFAULT 0
 );
 
 CREATE TABLE sessions (
-    id         TEXT PRIMARY KEY,
-    owner      TEXT NOT NULL,
-    name       TEXT NOT NULL,
-    project    TEXT,
-    version    INTEGER NOT NULL,              -- events so far; an append names the one it was decided on
-    active_at  INTEGER NOT NULL,
-    ended_at   INTEGER,
-    state      TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE INDEX sessions_by_owner ON sessions (owner, active_at);
-CREATE INDEX sessions_by_activity ON sessions (active_at);
+    id        TEXT NOT NULL UNIQUE,
+    owner     TEXT NOT NULL,
+    name      TEXT NOT NULL,
+    project   TEXT,
+    version   INTEGER NOT NULL,               -- events so far; an append names the one it was decided on
+    active_at INTEGER NOT NULL,
+    ended_at  INTEGER,
+    state     TEXT NOT NULL
+);
 
 -- The session that a project's calls mean when they name none.
 CREATE TABLE projects (
@@ -31,29 +33,37 @@ CREATE TABLE projects (
 CREATE INDEX projects_by_session ON projects (session_id);
 
 CREATE TABLE branches (
-    id         TEXT PRIMARY KEY,
+    id         TEXT NOT NULL UNIQUE,
     session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
     ordinal    INTEGER NOT NULL,
     open       INTEGER NOT NULL,
     opened_at  INTEGER NOT NULL,
     deadline   INTEGER NOT NULL,
     state      TEXT NOT NULL
-) WITHOUT ROWID;
+);
 CREATE UNIQUE INDEX branches_by_ordinal ON branches (session_id, ordinal);
-CREATE INDEX branches_open ON branches (session_id) WHERE open = 1;
-CREATE INDEX branches_due ON branches (deadline) WHERE open = 1;
+CREATE INDEX branches_open ON branches (session_id, deadline) WHERE open = 1;
 
--- Text payloads are JSON; blobs are the same, compressed.
+-- Text payloads are JSON; blobs are the same, compressed. Ids only grow: see `next_event`.
 CREATE TABLE events (
-    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    id         INTEGER PRIMARY KEY,
     session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
     version    INTEGER NOT NULL,
     at         INTEGER NOT NULL,
     branch     TEXT,
+    generation INTEGER,                       -- where a branch ended: which opening of it
+    status     TEXT,                          -- and how
     payload    NOT NULL
 );
 CREATE UNIQUE INDEX events_by_session ON events (session_id, version);
-CREATE INDEX events_by_branch ON events (branch) WHERE branch IS NOT NULL;
+
+CREATE VIEW next_event AS
+    SELECT 1 + max((SELECT floor FROM instance), coalesce((SELECT max(id) FROM events), 0)) AS id;
+
+-- Ended branches that wait to be learnt from.
+CREATE VIEW outbox AS
+    SELECT id, branch, generation, status FROM events
+    WHERE status IS NOT NULL AND id > (SELECT learnt FROM instance);
 
 -- What was answered to a call with an idempotency key.
 CREATE TABLE replies (
@@ -61,13 +71,13 @@ CREATE TABLE replies (
     key         TEXT NOT NULL,
     fingerprint BLOB NOT NULL,
     answer      TEXT NOT NULL,
-    PRIMARY KEY (session_id, key)
-) WITHOUT ROWID;
+    UNIQUE (session_id, key)
+);
 
 CREATE TABLE blob_contents (
-    hash    BLOB PRIMARY KEY,
+    hash    BLOB NOT NULL UNIQUE,
     content BLOB NOT NULL                     -- compressed
-) WITHOUT ROWID;
+);
 
 CREATE TABLE tool_result_blobs (
     id         TEXT PRIMARY KEY,
@@ -88,7 +98,8 @@ CREATE TABLE session_snapshots (
     created_at  DATETIME NOT NULL DEFAULT (datetime('now'))
 );
 
--- Ended branches outlive their session's live state. Until that lapses, the trajectory is in `events`.
+-- Ended branches outlive their session's live state. A row is made when that lapses; until then the
+-- session's own rows tell the same.
 CREATE TABLE archive (
     branch     TEXT NOT NULL,
     generation INTEGER NOT NULL,
@@ -97,16 +108,8 @@ CREATE TABLE archive (
     ended_at   INTEGER NOT NULL,
     summary    TEXT NOT NULL,
     state      TEXT NOT NULL,
-    trajectory BLOB,                          -- compressed, once the session has lapsed
-    PRIMARY KEY (branch, generation)
-) WITHOUT ROWID;
+    trajectory BLOB NOT NULL,                 -- compressed
+    UNIQUE (branch, generation)
+);
 CREATE INDEX archive_by_owner ON archive (owner, ended_at);
 CREATE INDEX archive_by_end ON archive (ended_at);
-
--- Ended branches that wait to be learnt from.
-CREATE TABLE outbox (
-    id         INTEGER PRIMARY KEY AUTOINCREMENT,
-    branch     TEXT NOT NULL,
-    generation INTEGER NOT NULL,
-    status     TEXT NOT NULL
-);

@@ -1,13 +1,14 @@
 //! Letting go of what is over: sessions that nobody has used for a day, archives past their time.
 //!
-//! A session's trajectories are packed into the archive before its live state goes.
+//! A session's ended branches go to the archive before its live state goes, and it is written down how
+//! far events had got: their ids must not begin again.
 
-use infold_core::BranchId;
 use rusqlite::{Transaction, params};
 
-use crate::archive::live_steps;
 use crate::codec::{pack, to_json};
-use crate::{Store, StoreError};
+use crate::load::session_key;
+use crate::replay::ends;
+use crate::{SessionKey, Store, StoreError};
 
 /// What is over by now.
 #[derive(Debug, Clone, Copy)]
@@ -37,18 +38,23 @@ impl Store {
 }
 
 fn run(transaction: &Transaction<'_>, sweep: Sweep) -> Result<Swept, StoreError> {
-    let lapsed: Vec<String> = transaction
+    let lapsed: Vec<(String, String)> = transaction
         .prepare_cached(
-            "SELECT id FROM sessions WHERE active_at < ?1
+            "SELECT owner, name FROM sessions WHERE active_at < ?1
              AND NOT EXISTS (SELECT 1 FROM branches WHERE session_id = sessions.id AND open = 1) LIMIT ?2",
         )?
-        .query_map(params![sweep.active_before_ms, sweep.sessions_max], |row| row.get(0))?
+        .query_map(params![sweep.active_before_ms, sweep.sessions_max], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
-    for session in &lapsed {
-        pack_trajectories(transaction, session)?;
-        transaction.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([session])?;
+    let sessions = lapsed.len();
+    if sessions > 0 {
+        transaction.execute("UPDATE instance SET floor = (SELECT id - 1 FROM next_event)", [])?;
     }
-    if !lapsed.is_empty() {
+    for session in lapsed {
+        let key = session_key(session)?;
+        archive(transaction, &key)?;
+        transaction.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([key.as_text()])?;
+    }
+    if sessions > 0 {
         transaction.execute(
             "DELETE FROM blob_contents WHERE NOT EXISTS (SELECT 1 FROM tool_result_blobs WHERE content = hash)",
             [],
@@ -56,20 +62,27 @@ fn run(transaction: &Transaction<'_>, sweep: Sweep) -> Result<Swept, StoreError>
     }
     let archived =
         transaction.prepare_cached("DELETE FROM archive WHERE ended_at < ?1")?.execute([sweep.ended_before_ms])?;
-    Ok(Swept { sessions: lapsed.len(), archived })
+    Ok(Swept { sessions, archived })
 }
 
-fn pack_trajectories(transaction: &Transaction<'_>, session: &str) -> Result<(), StoreError> {
-    let branches: Vec<String> = transaction
-        .prepare_cached("SELECT id FROM branches WHERE session_id = ?1")?
-        .query_map([session], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
-    for branch in branches {
-        let steps = live_steps(transaction, &BranchId::from_stored(branch.clone()))?;
-        let packed = pack(to_json("trajectory", &steps)?.as_bytes())?;
+fn archive(transaction: &Transaction<'_>, key: &SessionKey) -> Result<(), StoreError> {
+    for end in ends(transaction, key)? {
+        let summary = end.branch.end.as_ref().map_or("", |end| end.result.as_str());
         transaction
-            .prepare_cached("UPDATE archive SET trajectory = ?2 WHERE branch = ?1")?
-            .execute(params![branch, packed])?;
+            .prepare_cached(
+                "INSERT INTO archive (branch, generation, owner, session, ended_at, summary, state, trajectory)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            )?
+            .execute(params![
+                end.branch.id.as_str(),
+                end.generation,
+                key.owner.as_str(),
+                key.id.as_str(),
+                end.at_ms,
+                summary,
+                to_json("branch", &end.branch)?,
+                pack(to_json("trajectory", &end.steps)?.as_bytes())?
+            ])?;
     }
     Ok(())
 }

@@ -94,7 +94,7 @@ async fn an_append_decided_on_an_older_version_is_refused_and_leaves_nothing() {
     let stale = append_of(&fresh("s"), &open_command(2), 10);
     assert_eq!(other.append(stale).await, Err(StoreError::Moved));
     let health = one.health().await.unwrap();
-    assert_eq!((health.open_branches, health.open_branches_kept, health.events), (1, 1, 3));
+    assert_eq!((health.open_branches, health.events), (1, 3));
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn the_branch_that_is_one_too_many_for_the_instance_is_refused() {
     assert_eq!(store.append(second).await, Err(StoreError::InstanceFull { open_max: 1 }));
     let session = loaded(&store, "a", Also::Nothing).await.session;
     store.append(append_of(&session, &fold_command(1, "done"), 20)).await.unwrap();
-    assert_eq!(store.health().await.unwrap().open_branches_kept, 0);
+    assert_eq!(store.health().await.unwrap().open_branches, 0);
 }
 
 #[tokio::test]
@@ -221,6 +221,7 @@ async fn a_lapsed_session_goes_and_its_trajectories_stay_until_their_time() {
     assert!(store.load(load_of("s", Also::All)).await.unwrap().is_none());
     let kept = store.trajectory(Owner::local(), branch_id(1), None).await.unwrap().unwrap();
     assert_eq!((kept.steps.len(), &kept.steps), (3, &live.steps));
+    assert_eq!(store.newest_event().await.unwrap(), 4, "events do not begin again");
     let late = Sweep { ended_before_ms: 1000, ..sweep };
     assert_eq!(store.sweep(late).await.unwrap(), Swept { sessions: 0, archived: 1 });
     assert!(store.trajectory(Owner::local(), branch_id(1), None).await.unwrap().is_none());
@@ -292,4 +293,30 @@ fn database_files_are_readable_by_their_owner_only() {
         let mode = file.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o600, "{:?}", file.path());
     }
+}
+
+#[tokio::test]
+async fn each_generation_of_a_branch_is_told_as_it_was_live_and_lapsed() {
+    let folder = TempDir::new().unwrap();
+    let store = open_store(&folder);
+    let mut session = fresh("s");
+    let rollback = Command::RollBack { to: branch_id(1) };
+    let commands = [open_command(1), fold_command(1, "first"), rollback, fold_command(1, "second")];
+    for (at_ms, command) in (10..).zip(&commands) {
+        let append = append_of(&session, command, at_ms);
+        session = append.decision.after.clone();
+        store.append(append).await.unwrap();
+    }
+    let told = async |generation| {
+        let found = store.trajectory(Owner::local(), branch_id(1), generation).await.unwrap().unwrap();
+        (found.archived.generation, found.archived.branch.end.unwrap().result.into_string(), found.steps.len())
+    };
+    let live = [told(Some(1)).await, told(None).await];
+    assert_eq!(live, [(1, "first".to_owned(), 3), (2, "second".to_owned(), 5)]);
+    let query = ArchiveQuery { owner: Owner::local(), session: None, offset: 0, limit: 10 };
+    assert_eq!(store.archive(query.clone()).await.unwrap().len(), 1);
+
+    store.sweep(Sweep { active_before_ms: 1000, ended_before_ms: 0, sessions_max: 10 }).await.unwrap();
+    assert_eq!([told(Some(1)).await, told(None).await], live);
+    assert_eq!(store.archive(query).await.unwrap().len(), 2);
 }

@@ -1,0 +1,50 @@
+//! A session's ended branches, told by its log: each as it was when it ended, with all that had
+//! happened in it until then.
+
+use infold_core::{Branch, Event, Session};
+use rusqlite::Transaction;
+use serde::{Deserialize, Serialize};
+
+use crate::feed::{COLUMNS, recorded};
+use crate::{SessionKey, StoreError};
+
+/// One step of a branch's way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// When.
+    pub at_ms: u64,
+    /// What happened.
+    pub event: Event,
+}
+
+/// A branch as it was when it ended.
+pub(crate) struct Ended {
+    pub(crate) generation: u32,
+    pub(crate) at_ms: u64,
+    pub(crate) branch: Branch,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// Every end that a session's log tells of, in order.
+pub(crate) fn ends(transaction: &Transaction<'_>, key: &SessionKey) -> Result<Vec<Ended>, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM events JOIN sessions ON sessions.id = events.session_id
+         WHERE events.session_id = ?1 ORDER BY events.version"
+    );
+    let mut statement = transaction.prepare_cached(&sql)?;
+    let mut rows = statement.query([key.as_text()])?;
+    let mut session = Session::new(key.owner.clone(), key.id.clone(), 0);
+    let (mut steps, mut found): (Vec<Step>, Vec<Ended>) = (Vec::new(), Vec::new());
+    while let Some(row) = rows.next()? {
+        let recorded = recorded(row)?;
+        session.apply(&recorded.event, recorded.at_ms);
+        steps.push(Step { at_ms: recorded.at_ms, event: recorded.event });
+        if let Some(Step { event: Event::BranchEnded { branch, generation, .. }, at_ms }) = steps.last()
+            && let Some(ended) = session.branches.get(branch)
+        {
+            let steps = steps.iter().filter(|step| step.event.branch() == Some(branch)).cloned().collect();
+            found.push(Ended { generation: *generation, at_ms: *at_ms, branch: ended.clone(), steps });
+        }
+    }
+    Ok(found)
+}
