@@ -106,6 +106,18 @@ impl Store {
         self.inner.writer.run(schema::touch).await
     }
 
+    /// Reads a few rows by their keys. That takes less time than waking a thread for it, so it is done
+    /// here and now if a connection is free.
+    async fn read_little<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&rusqlite::Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        match self.inner.readers.try_with(read) {
+            Ok(outcome) => outcome,
+            Err(read) => self.read(read).await,
+        }
+    }
+
     async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&rusqlite::Transaction<'_>) -> Result<T, StoreError> + Send + 'static,

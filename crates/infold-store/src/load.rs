@@ -58,7 +58,10 @@ impl Store {
     /// Loads a session; `None` if there is none for this caller.
     #[tracing::instrument(name = "store_load", skip_all)]
     pub async fn load(&self, load: Load) -> Result<Option<Loaded>, StoreError> {
-        self.read(move |transaction| find(transaction, &load)).await
+        match load.also {
+            Also::Nothing | Also::Branch(_) => self.read_little(move |transaction| find(transaction, &load)).await,
+            Also::Since(_) | Also::All => self.read(move |transaction| find(transaction, &load)).await,
+        }
     }
 
     /// Open branches whose time is over, by session.

@@ -37,8 +37,26 @@ impl Readers {
         read: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let idle = self.borrow();
-        let outcome = self.read_with(idle, read);
-        let (connection, outcome) = match outcome {
+        self.read_and_give_back(idle, read)
+    }
+
+    /// Runs `read` if a connection is idle, and hands it back otherwise. Never blocks for one.
+    pub(crate) fn try_with<T, R>(&self, read: R) -> Result<Result<T, StoreError>, R>
+    where
+        R: FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+    {
+        match self.try_borrow() {
+            Some(idle) => Ok(self.read_and_give_back(Some(idle), read)),
+            None => Err(read),
+        }
+    }
+
+    fn read_and_give_back<T>(
+        &self,
+        idle: Option<Connection>,
+        read: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let (connection, outcome) = match self.read_with(idle, read) {
             Ok((connection, value)) => (Some(connection), Ok(value)),
             Err(error) => (None, Err(error)),
         };
@@ -69,6 +87,13 @@ impl Readers {
         }
         pool.lent += 1;
         pool.idle.pop()
+    }
+
+    fn try_borrow(&self) -> Option<Connection> {
+        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = pool.idle.pop()?;
+        pool.lent += 1;
+        Some(idle)
     }
 
     fn give_back(&self, connection: Option<Connection>) {
