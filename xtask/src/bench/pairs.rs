@@ -1,15 +1,16 @@
 //! Open + fold against its yardstick, at a fixed rate and in the same run.
 //!
 //! Work is started by the clock, whether or not earlier work is done, and its latency runs from the
-//! moment it was due: a server that stalls cannot hide the stall by slowing its clients down. Folds
-//! and yardstick take turns, so that whatever else the machine does meets both alike.
+//! moment it was due: a server that stalls cannot hide the stall by slowing its clients down. Of each
+//! two ticks one is a fold and one is the yardstick, in an order that chance decides: with a strict
+//! turn about, one of them would always sync while the other wants to.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
 use infold_store::Store;
-use infold_testkit::McpHttp;
+use infold_testkit::{McpHttp, Rng};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -18,6 +19,9 @@ use super::fold;
 
 /// Sessions that the folds go round. Enough that two folds in one session do not meet.
 const SESSIONS: usize = 200;
+
+/// Where chance begins. The same order each time, so that runs can be compared.
+const ORDER_SEED: u64 = 7;
 
 /// How long to run before anything is counted.
 const WARM_UP: Duration = Duration::from_secs(2);
@@ -46,18 +50,19 @@ pub async fn measure(client: &Arc<McpHttp>, store: &Arc<Store>, rate: u32, secon
     let ends = counted_from + Duration::from_secs(seconds.into());
 
     let mut running = JoinSet::new();
+    let mut order = Rng::new(ORDER_SEED);
     let mut due = began;
-    for tick in 0.. {
+    for pair in 0.. {
         if due >= ends {
             break;
         }
-        tokio::time::sleep_until(due).await;
-        let work = match tick % 2 {
-            0 => Work::Fold { session: tick / 2 % SESSIONS },
-            _ => Work::Yardstick,
-        };
-        running.spawn(timed(Arc::clone(client), Arc::clone(store), work, due));
-        due += gap;
+        let fold = Work::Fold { session: pair % SESSIONS };
+        let turns = if order.chance(50) { [fold, Work::Yardstick] } else { [Work::Yardstick, fold] };
+        for work in turns {
+            tokio::time::sleep_until(due).await;
+            running.spawn(timed(Arc::clone(client), Arc::clone(store), work, due));
+            due += gap;
+        }
     }
 
     let mut folds = Vec::new();
