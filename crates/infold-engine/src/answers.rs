@@ -162,7 +162,7 @@ pub struct EndProgress {
 }
 
 /// What became of an item that a surface was about to show.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Verdict {
     /// It is to be shown.
     Show,
@@ -171,7 +171,7 @@ pub enum Verdict {
 }
 
 /// What counting an item led to.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
     /// What is to become of the item.
     pub verdict: Verdict,

@@ -37,10 +37,10 @@ impl Engine {
             proposal.commands.extend(folds_last.map(|id| Command::TellOf { branch: id.clone() }));
             Ok(proposal)
         };
-        let seen = self
-            .change(&change, propose, |before, decision| Ok(self.seen(&operation, thread.as_ref(), before, decision)))
-            .await?;
-        Ok(seen.into())
+        let answer = |before: &Session, decision: &Decision| {
+            Ok(self.observed(&operation, asker(thread.as_ref(), before), before, decision))
+        };
+        self.change(&change, propose, answer).await
     }
 
     /// A question asked in the main thread is not counted; if there is nothing to tell either, there
@@ -77,14 +77,14 @@ impl Engine {
         };
         let propose = |_: &Loaded| Ok(Proposal { commands: vec![Command::Tell { to: Thread::Main }], blob: None });
         let answer = |before: &Session, decision: &Decision| {
-            Ok(Seen {
+            Ok(Observed {
+                verdict: Verdict::Show,
                 tokens: 0,
-                withheld: None,
                 state: ContextState::of(&decision.after, self.limits()),
                 notices: notices(before, &Thread::Main),
             })
         };
-        Ok(self.change(&change, propose, answer).await?.into())
+        self.change(&change, propose, answer).await
     }
 
     async fn operation(&self, request: &Observation) -> Result<Operation, Error> {
@@ -95,22 +95,22 @@ impl Engine {
         let texts = [tool, request.arguments.clone(), request.result.clone(), call_id.unwrap_or_default()];
         let [tool, arguments, result, call_id] = self.scrub(texts).await?;
         let call_id = has_call_id.then_some(call_id);
-        let tokens = self.count(arguments.as_str()) + self.count(result.as_str());
+        let tokens = tokens_of(self, &arguments, &result);
         Ok(Operation { tool, call_id, arguments, result, blob: None, tokens })
     }
 
-    fn seen(&self, operation: &Operation, thread: Option<&Thread>, before: &Session, decision: &Decision) -> Seen {
-        let mut told = notices(before, asker(thread, before));
-        let exhausted = exhausted_by(decision);
-        let withheld = if decision.item_was_let_in() {
-            // It filled the budget to the last token: shown, and its branch has folded all the same.
-            told.extend(exhausted);
-            None
-        } else {
-            exhausted
+    fn observed(&self, operation: &Operation, asker: &Thread, before: &Session, decision: &Decision) -> Observed {
+        let mut notices = notices(before, asker);
+        let verdict = match exhausted_by(decision) {
+            Some(notice) if !decision.item_was_let_in() => Verdict::Withheld(notice),
+            filled => {
+                // What fills the budget to the last token is shown, and its branch has folded all the same.
+                notices.extend(filled);
+                Verdict::Show
+            }
         };
         let state = ContextState::of(&decision.after, self.limits());
-        Seen { tokens: operation.tokens, withheld, state, notices: told }
+        Observed { verdict, tokens: operation.tokens, state, notices }
     }
 }
 
@@ -127,22 +127,6 @@ pub(crate) fn exhausted_by(decision: &Decision) -> Option<crate::Notice> {
         _ => None,
     })?;
     notice(&decision.after, exhausted)
-}
-
-/// An answer in a form that could be kept; see [`Observed`].
-#[derive(serde::Serialize, serde::Deserialize)]
-struct Seen {
-    tokens: u64,
-    withheld: Option<crate::Notice>,
-    state: ContextState,
-    notices: Vec<crate::Notice>,
-}
-
-impl From<Seen> for Observed {
-    fn from(seen: Seen) -> Self {
-        let verdict = seen.withheld.map_or(Verdict::Show, Verdict::Withheld);
-        Self { verdict, tokens: seen.tokens, state: seen.state, notices: seen.notices }
-    }
 }
 
 /// Tokens of what a caller is shown, and of what it asked.
