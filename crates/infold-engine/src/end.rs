@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use infold_core::{BranchId, Command, ContextState, Decision, EndReason, Event, Principal, Refusal, Session, Thread};
+use infold_core::{
+    Branch, BranchId, Command, ContextState, Decision, EndReason, Event, Principal, Refusal, Session, Thread,
+};
 use infold_store::{Also, Loaded};
 use tokio_util::sync::CancellationToken;
 
@@ -29,8 +31,7 @@ impl Engine {
             Err(error) => return Err(error),
         };
         let total = open.len() as u64;
-        let mut folded = Vec::new();
-        for branch in open {
+        for (folded, branch) in (1..).zip(&open) {
             if cancel.is_cancelled() {
                 return Err(Refusal::Cancelled.into());
             }
@@ -38,16 +39,15 @@ impl Engine {
                 break;
             }
             let left = Duration::from_millis(deadline_ms.saturating_sub(self.now_ms()));
-            match tokio::time::timeout(left, self.fold_one(&change, &branch)).await {
+            match tokio::time::timeout(left, self.fold_one(&change, branch)).await {
                 Ok(outcome) => outcome?,
                 // Whether it has folded is found out by ending the session, which leaves it as it is then.
                 Err(_elapsed) => break,
             }
-            folded.push(branch);
-            progress(EndProgress { folded: folded.len() as u64, total });
+            progress(EndProgress { folded, total });
         }
         let propose = |_: &Loaded| Ok(Proposal::telling(&Thread::Main, Command::EndSession));
-        self.change(&change, propose, |before, decision| Ok(self.ended(folded.clone(), before, decision))).await
+        self.change(&change, propose, |before, decision| Ok(self.ended(&open, before, decision))).await
     }
 
     fn end_change(&self, who: &Principal, session: &SessionRef, key: Option<(String, [u8; 32])>) -> Change {
@@ -69,7 +69,10 @@ impl Engine {
         self.change(&change, propose, |_, _| Ok(())).await
     }
 
-    fn ended(&self, folded: Vec<BranchId>, before: &Session, decision: &Decision) -> SessionEnded {
+    /// `open` are the branches that were open at the beginning; those that no longer were at the end
+    /// have folded, also if the answer to that came too late.
+    fn ended(&self, open: &[BranchId], before: &Session, decision: &Decision) -> SessionEnded {
+        let is_open = |id: &BranchId| before.branches.get(id).is_some_and(Branch::is_open);
         let failed = decision
             .events
             .iter()
@@ -80,7 +83,7 @@ impl Engine {
             .collect();
         SessionEnded {
             session_id: decision.after.id.clone(),
-            folded,
+            folded: open.iter().filter(|id| !is_open(id)).cloned().collect(),
             failed,
             ended_at_ms: decision.after.ended_at_ms.unwrap_or(0),
             state: ContextState::of(&decision.after, self.limits()),

@@ -100,6 +100,6 @@ async fn fr_010_branches_that_do_not_fold_in_time_have_failed() -> Result<()> {
         let shown = program.look_at(branch).await?;
         assert_eq!((&shown["status"], &shown["reason"]), (&json!(status), &json!(reason)), "{shown}");
     }
-    assert_eq!(program.database()?.number("SELECT open_branches FROM instance")?, 0);
+    assert_eq!(program.database()?.number("SELECT count(*) FROM branches WHERE open = 1")?, 0);
     Ok(())
 }

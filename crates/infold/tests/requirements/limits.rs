@@ -90,7 +90,7 @@ async fn sec_003_a_hundred_stand_in_the_instance_and_the_next_is_refused_whichev
             last = program.open_under(&format!("s-{session}"), "main", "One of many").await?;
         }
     }
-    assert_eq!(program.database()?.number("SELECT open_branches FROM instance")?, 100);
+    assert_eq!(program.database()?.number("SELECT count(*) FROM branches WHERE open = 1")?, 100);
     let before = program.database()?.contents()?;
     for refused in refused_everywhere(&program, "eleventh").await? {
         assert_eq!(refused.verdict(), ("instance_limit_exceeded", 429), "{refused:?}");

@@ -33,9 +33,9 @@ async fn fr_007_a_branch_whose_time_is_over_folds_though_nobody_asks() -> Result
     assert_eq!((&ends[0]["branch_id"], &ends[0]["status"]), (&json!(branch), &json!("timeout")));
     assert_eq!(ends[0]["reason"], "timed out");
     assert!(ends[0]["message"].as_str().is_some_and(|result| result.contains("so far: three files")), "{ends:?}");
-    let lived_ms = program
-        .database()?
-        .number("SELECT ended_at - (SELECT opened_at FROM branches WHERE id = archive.branch) FROM archive")?;
+    let lived_ms = program.database()?.number(
+        "SELECT at - (SELECT opened_at FROM branches WHERE id = branch) FROM events WHERE status IS NOT NULL",
+    )?;
     assert!((1_000..3_000).contains(&lived_ms), "it had its second, and not much more: {lived_ms} ms");
 
     let status = program.look_at(&branch).await?;
