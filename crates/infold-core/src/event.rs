@@ -95,6 +95,9 @@ pub enum Event {
         used_tokens: u64,
         /// Tokens of the item that did not fit and was not shown.
         overrun_tokens: u64,
+        /// Where that item is kept, if it is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        blob: Option<BlobId>,
         /// What it may use.
         budget_tokens: u64,
     },

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Branch, EndReason, Operation, Scrubbed};
+use crate::{BlobId, Branch, EndReason, Operation, Scrubbed};
 
 const TOOLS_MAX: usize = 12;
 const FILES_MAX: usize = 24;
@@ -38,6 +38,9 @@ pub struct Findings {
     /// The head of the last result.
     #[serde(default, skip_serializing_if = "Scrubbed::is_empty")]
     pub last_result: Scrubbed,
+    /// Where the result is kept that did not fit any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unseen: Option<BlobId>,
 }
 
 impl Findings {
@@ -56,6 +59,14 @@ impl Findings {
         }
         self.last_call = operation.arguments.head_chars(CALL_CHARS_MAX);
         self.last_result = operation.result.head_chars(RESULT_CHARS_MAX);
+    }
+}
+
+impl Findings {
+    /// Takes note of what a branch below has handed back.
+    pub fn note_returned(&mut self, description: &Scrubbed, message: &Scrubbed) {
+        self.last_call = description.head_chars(CALL_CHARS_MAX);
+        self.last_result = message.head_chars(RESULT_CHARS_MAX);
     }
 }
 
@@ -80,12 +91,7 @@ pub fn partial_result(branch: &Branch, reason: EndReason) -> Scrubbed {
     let mut lines = vec![
         format!("[Partial result: {}. The sub-task did not return by itself.]", reason.as_str()),
         format!("Sub-task: {}", branch.description.as_str()),
-        format!(
-            "Used {} of {} tokens in {} calls.",
-            branch.budget_used_tokens(),
-            branch.budget_tokens,
-            branch.operations
-        ),
+        usage(branch),
     ];
     let findings = &branch.findings;
     if !findings.tools.is_empty() {
@@ -103,5 +109,18 @@ pub fn partial_result(branch: &Branch, reason: EndReason) -> Scrubbed {
     if !findings.last_result.is_empty() {
         lines.push(format!("Last result: {}", findings.last_result.as_str()));
     }
+    if let Some(blob) = &findings.unseen {
+        lines.push(format!("The next result is kept: use the \"read_result\" tool with ref_id=\"{blob}\"."));
+    }
     Scrubbed::composed(lines.join("\n"))
+}
+
+fn usage(branch: &Branch) -> String {
+    let (used, budget, calls) = (branch.used_tokens, branch.budget_tokens, branch.operations);
+    match branch.overrun_tokens {
+        0 => format!("Used {used} of {budget} tokens in {calls} calls."),
+        overrun => {
+            format!("Used {used} of {budget} tokens in {calls} calls; the next item, of {overrun} tokens, did not fit.")
+        }
+    }
 }

@@ -4,6 +4,8 @@
 use crate::{BlobId, Scrubbed};
 
 const PREVIEW_CHARS: usize = 200;
+/// Stands where a line was too long to be shown whole.
+const CUT: &str = "\n[line cut here: read the rest by offset]\n";
 
 /// What stands in place of a result that is kept elsewhere.
 pub fn reference(tool: &Scrubbed, content: &Scrubbed, id: &BlobId) -> Scrubbed {
@@ -80,14 +82,16 @@ pub fn matches(text: &str, pattern: &regex::Regex, first: usize, context: usize,
 fn numbered<'a>(lines: impl Iterator<Item = (usize, &'a str, char)>, limit: usize) -> Page {
     let mut content = String::new();
     let mut first = None;
-    for (number, line, mark) in lines {
+    let mut lines = lines.peekable();
+    while let Some((number, line, mark)) = lines.next() {
         let start = *first.get_or_insert(number);
         let text = format!("{number}{mark}{line}\n");
         if content.len() + text.len() <= limit {
             content.push_str(&text);
         } else if content.is_empty() {
             content.push_str(&text[..text.floor_char_boundary(limit)]);
-            return Page { content, offset: start, next_offset: Some(number + 1) };
+            content.push_str(CUT);
+            return Page { content, offset: start, next_offset: lines.peek().map(|(next, ..)| *next) };
         } else {
             return Page { content, offset: start, next_offset: Some(number) };
         }

@@ -175,9 +175,10 @@ impl Session {
                 }
             }
             Event::BudgetWarning { branch, .. } => self.change(branch, |branch| branch.warned = true),
-            Event::BudgetExhausted { branch, overrun_tokens, .. } => {
-                self.change(branch, |branch| branch.overrun_tokens = *overrun_tokens);
-            }
+            Event::BudgetExhausted { branch, overrun_tokens, blob, .. } => self.change(branch, |branch| {
+                branch.overrun_tokens = *overrun_tokens;
+                branch.findings.unseen.clone_from(blob);
+            }),
             Event::BranchEnded { branch, reason, result, result_tokens, .. } => {
                 let end = End { reason: *reason, at_ms, result: result.clone(), result_tokens: *result_tokens };
                 self.apply_ended(branch, end);
@@ -230,6 +231,7 @@ impl Session {
             self.untold.push(id.clone());
         }
         branch.status = end.reason.status();
+        let handed_back = (branch.description.clone(), end.result.clone());
         branch.end = Some(end);
         let (used_tokens, unused_tokens) = (branch.used_tokens, branch.budget_left_tokens());
         let pooled = branch.allocation == Allocation::Pool;
@@ -240,6 +242,9 @@ impl Session {
             *self.lent_by(&parent) -= unused_tokens;
         }
         self.grow(&parent, returned_tokens);
+        if let (Some(parent), true) = (parent.branch(), returned_tokens > 0) {
+            self.change(parent, |parent| parent.findings.note_returned(&handed_back.0, &handed_back.1));
+        }
         // Whoever has ended can be told nothing any more.
         let ended = Thread::Branch(id.clone());
         let moot = self.untold_to(&ended);
@@ -272,6 +277,7 @@ impl Session {
             branch.generation += 1;
             branch.end = None;
             branch.overrun_tokens = 0;
+            branch.findings.unseen = None;
             branch.deadline_ms = at_ms + branch.timeout_ms;
             let (parent, pooled) = (branch.parent.clone(), branch.allocation == Allocation::Pool);
             let left_tokens = branch.budget_left_tokens();

@@ -1,6 +1,6 @@
 //! Why a request was turned away at the door, in the one shape that every refusal here has.
 //!
-//! The shape is `{"error":{"code":…,"status":…,"message":…}}`, the same that the JSON API uses.
+//! The shape is `{"error":{"code":…,"status":…,"message":…,"data":{}}}`, the same that the JSON API uses.
 //! A refusal is the caller's to put right, so its message says how.
 
 use axum::body::Body;
@@ -53,7 +53,7 @@ impl Refusal {
 
     fn body(&self) -> String {
         serde_json::json!({
-            "error": { "code": self.code, "status": self.status.as_u16(), "message": self.message }
+            "error": { "code": self.code, "status": self.status.as_u16(), "message": self.message, "data": {} }
         })
         .to_string()
     }

@@ -160,6 +160,9 @@ impl Engine {
             reply_key: change.key.as_ref().map(|(key, _)| key.clone()),
         };
         if let Some(loaded) = self.inner.store.load(load).await? {
+            if let ChangeTarget::Session(session) = &change.target {
+                check_project(session, &loaded.session)?;
+            }
             return Ok((loaded, Place::Any));
         }
         match (&change.absent, &change.target) {
@@ -190,7 +193,19 @@ impl Engine {
     pub(crate) async fn look_up(&self, who: &Principal, session: &SessionRef, also: Also) -> Result<Session, Error> {
         let target = store_target(&who.owner, &ChangeTarget::Session(session.clone()));
         let found = self.look(target, also).await?;
-        found.ok_or_else(|| Refusal::SessionNotFound { session: session.describe() }.into())
+        let found = found.ok_or_else(|| Refusal::SessionNotFound { session: session.describe() })?;
+        check_project(session, &found)?;
+        Ok(found)
+    }
+}
+
+/// A session that is named beside a project must be of that project.
+fn check_project(named: &SessionRef, found: &Session) -> Result<(), Refusal> {
+    match named {
+        SessionRef::Project { path, session: Some(id) } if found.project != Some(ProjectHash::of(path)) => {
+            Err(Refusal::SessionNotFound { session: id.to_string() })
+        }
+        SessionRef::Id(_) | SessionRef::Project { .. } => Ok(()),
     }
 }
 

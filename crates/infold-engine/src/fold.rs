@@ -7,6 +7,7 @@ use infold_core::{
 use infold_store::Also;
 
 use crate::change::{Absent, Change, ChangeTarget, Proposal, notices};
+use crate::observe::exhausted_by;
 use crate::{BranchRef, Engine, Error, Failure, FoldBranch, Folded, shown};
 
 /// What makes two returns the same.
@@ -39,7 +40,11 @@ impl Engine {
             }
             let command = Command::Fold { branch: branch.clone(), message: message.clone(), outcome: request.outcome };
             // The answer reaches the parent: it is the parent that goes on from here.
-            Ok(Proposal::telling(&parent_of(&loaded.session, branch.as_ref()), command))
+            let parent = parent_of(&loaded.session, branch.as_ref());
+            let mut proposal = Proposal::telling(&parent, command);
+            // If the message is too much for the parent, it folds too, and this answer says so.
+            proposal.commands.extend(parent.branch().map(|id| Command::TellOf { branch: id.clone() }));
+            Ok(proposal)
         };
         self.change(&change, propose, |before, decision| self.folded(&message, before, decision)).await
     }
@@ -102,7 +107,7 @@ impl Engine {
             folded_with_it,
             state: ContextState::of(after, self.limits()),
             health: ContextHealth::of(after, self.limits()),
-            notices: notices(before, &branch.parent),
+            notices: notices(before, &branch.parent).into_iter().chain(exhausted_by(decision)).collect(),
         })
     }
 }

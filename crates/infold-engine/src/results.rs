@@ -41,7 +41,12 @@ impl Engine {
             target: ChangeTarget::Session(request.session.clone()),
             also: named(thread.as_ref()),
             absent: Absent::Start,
-            key: self.key(request.idempotency_key.as_deref(), &print)?,
+            // A call is counted once, however often its result is handed in.
+            key: match (&request.idempotency_key, &request.call_id) {
+                (Some(key), _) => self.key(Some(key), &print)?,
+                (None, Some(call_id)) => self.key(Some(&format!("{} {call_id}", Field::CALL_ID.name)), &print)?,
+                (None, None) => None,
+            },
         };
         let propose = |loaded: &Loaded| self.take_in(&loaded.session, thread.as_ref(), &incoming);
         self.change(&change, propose, |_, decision| Ok(self.recorded(&incoming, decision))).await
@@ -69,9 +74,11 @@ impl Engine {
         let is_long = incoming.content.as_str().len() >= self.inner.settings.offload_bytes;
         let fits = left_tokens.is_none_or(|left_tokens| whole_tokens <= left_tokens);
         let is_shorter = incoming.reference.as_str().len() < incoming.content.as_str().len();
-        let offload = is_long || (!fits && is_shorter);
+        // What does not fit is kept in any case: if even its reference is too much, the branch folds, and
+        // its partial result says where to read on.
+        let offload = is_long || !fits;
 
-        let shown = if offload { &incoming.reference } else { &incoming.content };
+        let shown = if is_long || (!fits && is_shorter) { &incoming.reference } else { &incoming.content };
         let operation = Operation {
             tool: incoming.tool.clone(),
             call_id: incoming.call_id.clone(),
@@ -97,7 +104,7 @@ impl Engine {
         });
         ResultRecorded {
             shown: operation.map(|operation| operation.result.as_str().to_owned()),
-            ref_id: operation.and_then(|operation| operation.blob.clone()),
+            ref_id: operation.map_or_else(|| unseen(decision), |operation| operation.blob.clone()),
             tokens: operation.map_or(0, |operation| operation.tokens),
             secrets_scrubbed: incoming.content.secrets(),
             folded: exhausted_by(decision),
@@ -159,6 +166,14 @@ pub(crate) fn may_read(session: &Session, reader: &Thread, seen_in: Option<&info
         (Thread::Branch(_), None) => false,
         (Thread::Branch(_), Some(seen_in)) => session.path(&Thread::Branch(seen_in.clone())).contains(reader),
     }
+}
+
+/// Where the result is kept that its branch has no room for any more.
+fn unseen(decision: &Decision) -> Option<BlobId> {
+    decision.events.iter().find_map(|event| match event {
+        infold_core::Event::BudgetExhausted { blob, .. } => blob.clone(),
+        _ => None,
+    })
 }
 
 fn limit_bytes(wished: usize) -> Result<usize, Refusal> {

@@ -141,7 +141,7 @@ impl BranchDetail {
             summary: BranchSummary::new(session_id, branch),
             prompt: branch.prompt.as_ref().map(|prompt| prompt.as_str().to_owned()),
             injected_memories: texts(&branch.memories),
-            budget_remaining: branch.budget_left_tokens(),
+            budget_remaining: branch.budget_tokens - branch.budget_used_tokens(),
             timeout_seconds: branch.timeout_ms / 1_000,
             message: end.map(|end| end.result.as_str().to_owned()),
             message_tokens: end.map(|end| end.result_tokens),

@@ -83,6 +83,8 @@ pub(crate) enum EventBody {
         budget_total: u64,
         /// Tokens of the item that did not fit and was not shown.
         overrun_tokens: u64,
+        /// Where that item is kept; null if it is not.
+        ref_id: Option<String>,
     },
     /// A branch ended.
     #[serde(rename = "branch.folded")]
@@ -135,12 +137,15 @@ impl From<&Event> for EventBody {
                 budget_used: *used_tokens,
                 budget_total: *budget_tokens,
             },
-            Event::BudgetExhausted { branch, used_tokens, overrun_tokens, budget_tokens } => Self::BudgetExhausted {
-                branch_id: branch.to_string(),
-                budget_used: *used_tokens,
-                budget_total: *budget_tokens,
-                overrun_tokens: *overrun_tokens,
-            },
+            Event::BudgetExhausted { branch, used_tokens, overrun_tokens, blob, budget_tokens } => {
+                Self::BudgetExhausted {
+                    branch_id: branch.to_string(),
+                    budget_used: *used_tokens,
+                    budget_total: *budget_tokens,
+                    overrun_tokens: *overrun_tokens,
+                    ref_id: blob.as_ref().map(ToString::to_string),
+                }
+            }
             Event::BranchEnded { branch, generation, reason, result, result_tokens } => Self::BranchFolded {
                 branch_id: branch.to_string(),
                 generation: *generation,

@@ -3,7 +3,7 @@
 
 use super::{Decision, Rules};
 use crate::findings::partial_result;
-use crate::{Branch, BranchId, EndReason, Event, Operation, Refusal, Scrubbed, Session, Thread};
+use crate::{BlobId, Branch, BranchId, EndReason, Event, Operation, Refusal, Scrubbed, Session, Thread};
 
 pub(super) struct Draft<'a> {
     pub(super) session: Session,
@@ -45,7 +45,7 @@ impl<'a> Draft<'a> {
     }
 
     pub(super) fn known(&self, branch: &BranchId) -> Result<&Branch, Refusal> {
-        let known = self.session.branches.get(branch).filter(|branch| !branch.discarded);
+        let known = self.session.branches.get(branch);
         known.ok_or_else(|| Refusal::BranchNotFound { branch: branch.to_string() })
     }
 
@@ -70,7 +70,7 @@ impl<'a> Draft<'a> {
         if let Some(id) = thread.branch().cloned() {
             let branch = self.open_one(&id)?;
             if operation.tokens > branch.budget_left_tokens() {
-                self.exhaust(&id, operation.tokens);
+                self.exhaust(&id, operation.tokens, operation.blob.clone());
                 return Ok(());
             }
         }
@@ -91,14 +91,14 @@ impl<'a> Draft<'a> {
             self.push(Event::BudgetWarning { branch: id.clone(), used_tokens, budget_tokens });
         }
         if exhausted {
-            self.exhaust(&id, 0);
+            self.exhaust(&id, 0, None);
         }
     }
 
-    fn exhaust(&mut self, id: &BranchId, overrun_tokens: u64) {
+    fn exhaust(&mut self, id: &BranchId, overrun_tokens: u64, blob: Option<BlobId>) {
         let Some(branch) = self.session.branches.get(id) else { return };
         let (used_tokens, budget_tokens) = (branch.used_tokens, branch.budget_tokens);
-        self.push(Event::BudgetExhausted { branch: id.clone(), used_tokens, overrun_tokens, budget_tokens });
+        self.push(Event::BudgetExhausted { branch: id.clone(), used_tokens, overrun_tokens, blob, budget_tokens });
         self.end_cut_short(id, EndReason::BudgetExhausted);
     }
 

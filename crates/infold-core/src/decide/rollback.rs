@@ -7,7 +7,11 @@ use crate::{Branch, BranchId, EndReason, Event, Refusal, Thread};
 impl Draft<'_> {
     pub(super) fn roll_back(&mut self, to: &BranchId) -> Result<(), Refusal> {
         self.begin()?;
-        let since = self.known(to)?.ordinal;
+        let target = self.known(to)?;
+        if target.discarded {
+            return Err(Refusal::BranchNotFound { branch: to.to_string() });
+        }
+        let since = target.ordinal;
         let mut later: Vec<(u64, u32, BranchId)> = self
             .session
             .branches

@@ -49,6 +49,8 @@ async fn a_result_that_would_break_the_budget_is_kept_elsewhere_and_if_even_that
         last = bench.engine.record_result(&bench.who, result("s", &medium)).await.unwrap();
     }
     assert_eq!(last.shown, None);
+    let ref_id = last.ref_id.clone().unwrap();
+    assert!(last.folded.as_ref().unwrap().result.contains(ref_id.as_str()), "the parent learns where to read on");
     let view = bench.view(opened.branch_id.as_str()).await;
     assert_eq!(view.branch.status, infold_core::Status::Timeout);
     assert!(view.branch.used_tokens <= 400);

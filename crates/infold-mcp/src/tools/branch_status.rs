@@ -45,7 +45,7 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
     let branch = branch(call, arguments)?;
 
     let Some(view) = call.engine.branch(&call.who, &branch, call.thread.as_deref()).await? else {
-        return Ok(none());
+        return none(call, &branch).await;
     };
     let id = view.session_id.clone();
     match reading::count(call, &id, CallKind::Query, body(&view)).await? {
@@ -99,6 +99,16 @@ fn no_branch() -> JsonObject {
     answer::object(json!({ "branch_id": null, "status": "No active branch found" }))
 }
 
-fn none() -> Answer {
-    Answer::without_state(no_branch())
+/// No branch to show; the session, if there is one, still has its figures and perhaps news.
+async fn none(call: &Call, branch: &BranchRef) -> Result<Answer, Refused> {
+    let (BranchRef::Active(session) | BranchRef::Id { session: Some(session), .. }) = branch else {
+        return Ok(Answer::without_state(no_branch()));
+    };
+    match call.engine.session(&call.who, session).await {
+        Ok(view) => match reading::count(call, &view.session.id, CallKind::Query, no_branch()).await? {
+            Counted::Shown(answer) => Ok(answer),
+            Counted::Folded { notice, observed } => Ok(reading::after_fold(no_branch(), notice, observed)),
+        },
+        Err(_absent) => Ok(Answer::without_state(no_branch())),
+    }
 }

@@ -133,7 +133,7 @@ fn the_item_that_does_not_fit_is_kept_out_and_the_parent_gets_a_partial_result()
     insta::assert_snapshot!(result, @r#"
     [Partial result: budget exhausted. The sub-task did not return by itself.]
     Sub-task: look for it
-    Used 1000 of 1000 tokens in 1 calls.
+    Used 303 of 1000 tokens in 1 calls; the next item, of 5000 tokens, did not fit.
     Tools called: read_file ×1
     Files touched: src/a.rs
     Last call: {"path":"src/a.rs"}
@@ -268,4 +268,15 @@ fn rollback_to_a_branch_that_has_nothing_left_is_refused() {
     let left = world.session.branches[&branch].budget_left_tokens();
     world.run(&observe(None, left)).unwrap();
     assert_eq!(world.run(&Command::RollBack { to: branch }).unwrap_err(), Refusal::BudgetGone);
+}
+
+#[test]
+fn a_message_that_is_too_much_for_its_parent_is_in_the_parents_partial_result() {
+    let mut world = World::new(limits());
+    let parent = world.run(&open(1, None, Some(60))).map(|_| id(1)).unwrap();
+    world.open(2, None).unwrap();
+    world.run(&fold(None, &format!("the key is in vault.rs {}", "word ".repeat(100)))).unwrap();
+    assert_eq!(world.status(&parent), "timeout");
+    let result = world.session.branches[&parent].end.as_ref().unwrap().result.as_str();
+    assert!(result.contains("the key is in vault.rs"), "{result}");
 }
