@@ -69,7 +69,7 @@ async fn a_refusal_says_what_to_do() {
         body,
         "{\"error\":{\"code\":\"host_not_allowed\",\"status\":403,\"message\":\"Host “evil.example” \
          is not a name of this infold: use 127.0.0.1 or localhost, or add the name to \
-         auth.allowed_hosts\"}}"
+         auth.allowed_hosts\",\"data\":{}}}"
     );
     door.close().await;
 }

@@ -199,14 +199,11 @@ impl Engine {
     }
 }
 
-/// A session that is named beside a project must be of that project.
+/// A session that is named beside a project must not be another project's.
 fn check_project(named: &SessionRef, found: &Session) -> Result<(), Refusal> {
-    match named {
-        SessionRef::Project { path, session: Some(id) } if found.project != Some(ProjectHash::of(path)) => {
-            Err(Refusal::SessionNotFound { session: id.to_string() })
-        }
-        SessionRef::Id(_) | SessionRef::Project { .. } => Ok(()),
-    }
+    let SessionRef::Project { path, session: Some(id) } = named else { return Ok(()) };
+    let is_anothers = found.project.as_ref().is_some_and(|project| *project != ProjectHash::of(path));
+    if is_anothers { Err(Refusal::SessionNotFound { session: id.to_string() }) } else { Ok(()) }
 }
 
 /// What a caller's way of naming a session means to the store.
