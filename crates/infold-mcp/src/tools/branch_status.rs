@@ -99,9 +99,9 @@ fn no_branch() -> JsonObject {
     answer::object(json!({ "branch_id": null, "status": "No active branch found" }))
 }
 
-/// No branch to show; the session, if there is one, still has its figures and perhaps news.
+/// No branch to show; a session that was asked for still has its figures, and perhaps news.
 async fn none(call: &Call, branch: &BranchRef) -> Result<Answer, Refused> {
-    let (BranchRef::Active(session) | BranchRef::Id { session: Some(session), .. }) = branch else {
+    let BranchRef::Active(session) = branch else {
         return Ok(Answer::without_state(no_branch()));
     };
     match call.engine.session(&call.who, session).await {
