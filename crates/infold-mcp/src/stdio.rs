@@ -1,13 +1,21 @@
 //! MCP over standard input and output: one client, known beforehand.
 
+mod lines;
+
 use infold_core::Principal;
-use rmcp::ServiceExt;
 use rmcp::service::{QuitReason, ServerInitializeError};
 use rmcp::transport::async_rw::AsyncRwTransport;
-use tokio::io::{AsyncRead, AsyncWrite};
+use rmcp::{RoleServer, ServiceExt};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::server::Server;
+
+/// Bytes between the streams and the server.
+const PIPE_BYTES: usize = 64 << 10;
+/// Answers to broken lines that may wait to be written.
+const ANSWERS_WAITING_MAX: usize = 16;
 
 /// Why serving over standard input and output failed.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +49,30 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let line_bytes_max = server.settings().message_bytes_max;
-    let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(line_bytes_max);
+    let (to_server, server_input) = tokio::io::duplex(PIPE_BYTES);
+    let (server_output, from_server) = tokio::io::duplex(PIPE_BYTES);
+    let (answer, answers) = mpsc::channel(ANSWERS_WAITING_MAX);
+    let sifting = tokio::spawn(lines::sift(input, to_server, answer, line_bytes_max));
+    let pumping = tokio::spawn(lines::pump(from_server, answers, output));
+
+    let transport = AsyncRwTransport::new_server(server_input, server_output).with_max_line_length(line_bytes_max);
+    let served = serve(server, caller, transport, shutdown).await;
+
+    // The server has said all it had to say. Reading may hang on an input that nobody closes.
+    sifting.abort();
+    let _ = sifting.await;
+    match pumping.await {
+        Ok(_written_or_nobody_reads) => served,
+        Err(problem) => served.and(Err(StdioError::Serving(Box::new(problem)))),
+    }
+}
+
+async fn serve(
+    server: &Server,
+    caller: Principal,
+    transport: AsyncRwTransport<RoleServer, DuplexStream, DuplexStream>,
+    shutdown: CancellationToken,
+) -> Result<(), StdioError> {
     let running = match server.for_caller(caller).serve_with_ct(transport, shutdown).await {
         Ok(running) => running,
         // The client went away, or the program is told to stop, before anything was asked.

@@ -52,3 +52,31 @@ async fn shutdown_ends_it_while_the_client_is_still_there() {
     let (served, ()) = tokio::join!(serving, stopping);
     assert!(served.is_ok());
 }
+
+#[tokio::test]
+async fn lines_that_are_no_messages_are_answered_and_the_last_one_needs_no_end() {
+    let bytes_max = settings().message_bytes_max;
+    let too_long = format!(r#"{{"x":"{}"}}"#, "y".repeat(bytes_max));
+    let (served, told) = serve_slowly(&format!("{INITIALIZE}\nnot json\n{too_long}\n\n{CREATE}")).await;
+    assert!(served.is_ok());
+    assert!(told.contains(r#""id":null,"error":{"code":-32700,"#), "{told}");
+    assert!(told.contains(&format!("larger than {bytes_max} bytes")), "{told}");
+    assert!(told.contains("budget_allocated"), "{told}");
+    assert_eq!(told.lines().count(), 4, "{told}");
+}
+
+/// As [`serve`], for more input than fits a pipe.
+async fn serve_slowly(input: &str) -> (Result<(), StdioError>, String) {
+    let fixture = server(settings());
+    let (mut ours, theirs) = tokio::io::duplex(1 << 16);
+    let streams = tokio::io::split(theirs);
+    let serving = serve_streams(&fixture.server, Principal::local(), streams, CancellationToken::new());
+    let asking = async {
+        ours.write_all(input.as_bytes()).await.unwrap();
+        ours.shutdown().await.unwrap();
+        let mut told = String::new();
+        ours.read_to_string(&mut told).await.unwrap();
+        told
+    };
+    tokio::join!(serving, asking)
+}

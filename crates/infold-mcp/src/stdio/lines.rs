@@ -1,0 +1,114 @@
+//! Lines on standard input and output. The library drops a line that it cannot read, and its sender
+//! waits for ever; here such a line is answered, and so is one that is too long. What is left of the
+//! input when it ends is a line too.
+
+use serde::de::IgnoredAny;
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream};
+use tokio::sync::mpsc;
+
+const PARSE_ERROR: i32 = -32_700;
+const INVALID_REQUEST: i32 = -32_600;
+
+/// What a line is.
+enum Line {
+    /// One that may be a message.
+    Whole,
+    /// One that is longer than any message may be. It has been read to its end and dropped.
+    TooLong,
+    /// There is none: the input has ended.
+    None,
+}
+
+/// Passes on the lines that are JSON, and has the others answered.
+pub(super) async fn sift(
+    input: impl AsyncRead + Unpin,
+    mut server: DuplexStream,
+    answers: mpsc::Sender<String>,
+    line_bytes_max: usize,
+) {
+    let mut input = BufReader::new(input);
+    let mut line = Vec::new();
+    loop {
+        let problem = match next(&mut input, &mut line, line_bytes_max).await {
+            Ok(Line::Whole) if line.trim_ascii().is_empty() => continue,
+            Ok(Line::Whole) if serde_json::from_slice::<IgnoredAny>(&line).is_ok() => {
+                // The server is gone: so is the reason to read on.
+                if server.write_all(&line).await.is_err() {
+                    return;
+                }
+                continue;
+            }
+            Ok(Line::Whole) => (PARSE_ERROR, "The line is not JSON: send one JSON-RPC message a line".to_owned()),
+            Ok(Line::TooLong) => {
+                (INVALID_REQUEST, format!("The message is larger than {line_bytes_max} bytes: send less at once"))
+            }
+            Ok(Line::None) | Err(_) => return,
+        };
+        let error = json!({ "code": problem.0, "message": problem.1 });
+        if answers.send(json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string()).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads the next line, with its end, into `line`.
+async fn next<R: AsyncRead + Unpin>(
+    input: &mut BufReader<R>,
+    line: &mut Vec<u8>,
+    bytes_max: usize,
+) -> std::io::Result<Line> {
+    line.clear();
+    let bytes = input.take(bytes_max as u64 + 1).read_until(b'\n', line).await?;
+    if bytes == 0 {
+        return Ok(Line::None);
+    }
+    if line.ends_with(b"\n") {
+        return Ok(Line::Whole);
+    }
+    if bytes <= bytes_max {
+        // The input ended without a line end.
+        line.push(b'\n');
+        return Ok(Line::Whole);
+    }
+    while !line.ends_with(b"\n") {
+        line.clear();
+        if input.take(bytes_max as u64 + 1).read_until(b'\n', line).await? == 0 {
+            break;
+        }
+    }
+    Ok(Line::TooLong)
+}
+
+/// Writes the server's lines and the answers to lines that never reached it, each whole.
+pub(super) async fn pump(
+    server: DuplexStream,
+    mut answers: mpsc::Receiver<String>,
+    mut output: impl AsyncWrite + Unpin,
+) -> std::io::Result<()> {
+    let mut server = BufReader::new(server);
+    let mut line = Vec::new();
+    loop {
+        tokio::select! {
+            // What was read of a line before the other branch was taken stays in it.
+            read = server.read_until(b'\n', &mut line) => {
+                if read? == 0 {
+                    break;
+                }
+                output.write_all(&line).await?;
+                line.clear();
+            }
+            Some(answer) = answers.recv() => write_line(&mut output, &answer).await?,
+        }
+        output.flush().await?;
+    }
+    while let Ok(answer) = answers.try_recv() {
+        write_line(&mut output, &answer).await?;
+    }
+    output.flush().await
+}
+
+async fn write_line(output: &mut (impl AsyncWrite + Unpin), line: &str) -> std::io::Result<()> {
+    output.write_all(line.as_bytes()).await?;
+    output.write_all(b"\n").await
+}
