@@ -58,7 +58,7 @@ async fn settings_choose_what_is_listed_and_everything_can_be_called() {
     assert_eq!(names, ["branch_create", "branch_return", "branch_status", "read_result"]);
 
     let opened =
-        client.answer("context_branch", json!({ "description": "d", "prompt": "p", "project_path": "/work/a" })).await;
+        client.answer("context_branch", json!({ "description": "d", "prompt": "p", "project_path": "/projects/a" })).await;
     assert_eq!(opened["branch_depth"], 1);
 }
 

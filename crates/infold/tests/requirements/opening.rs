@@ -62,14 +62,14 @@ async fn fr_001_wishes_over_the_maximum_are_capped_and_the_answer_says_so() -> R
 #[tokio::test]
 async fn fr_001_context_branch_opens_one_in_the_projects_session() -> Result<()> {
     let program = Program::plain().await?;
-    let arguments = json!({"project_path": "/work/shop/", "description": "Find it", "prompt": "Search."});
+    let arguments = json!({"project_path": "/projects/shop/", "description": "Find it", "prompt": "Search."});
     let opened = program.done("context_branch", arguments).await?;
     assert!(is_branch_id(&opened["branch_id"]), "{opened}");
     assert!(opened["session_id"].as_str().is_some_and(|id| id.starts_with("sess_")), "{opened}");
     assert_eq!((&opened["branch_depth"], &opened["parent_branch_id"]), (&json!(1), &Value::Null));
     assert_eq!(opened["context_state"]["active_branch_id"], opened["branch_id"]);
 
-    let status = program.done("context_branch_status", json!({"project_path": "/work//shop/./x/.."})).await?;
+    let status = program.done("context_branch_status", json!({"project_path": "/projects//shop/./x/.."})).await?;
     assert_eq!(status["session_id"], opened["session_id"], "the same project by another spelling");
     assert_eq!(status["branch_path"], json!(["main", opened["branch_id"]]));
     Ok(())

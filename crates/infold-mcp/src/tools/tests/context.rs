@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::testing::{Client, server, settings};
 use crate::{ErrorStyle, Settings};
 
-const PROJECT: &str = "/work/project";
+const PROJECT: &str = "/projects/project";
 
 async fn branch(client: &mut Client, description: &str) -> Value {
     let arguments = json!({ "description": description, "prompt": "look closely", "project_path": PROJECT });

@@ -11,7 +11,7 @@ use crate::tools::OurTool;
 
 /// Arguments that would be right, apart from ids that nothing has.
 fn right(tool: OurTool) -> Value {
-    let (branch, project) = ("br_00000000-0000-8000-8000-000000000000", "/work/project");
+    let (branch, project) = ("br_00000000-0000-8000-8000-000000000000", "/projects/project");
     match tool {
         OurTool::BranchCreate => json!({
             "session_id": "s1", "description": "d", "prompt": "p", "budget": 100, "timeout_seconds": 10,
