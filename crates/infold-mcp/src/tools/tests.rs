@@ -57,8 +57,9 @@ async fn settings_choose_what_is_listed_and_everything_can_be_called() {
         listed["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["branch_create", "branch_return", "branch_status", "read_result"]);
 
-    let opened =
-        client.answer("context_branch", json!({ "description": "d", "prompt": "p", "project_path": "/projects/a" })).await;
+    let opened = client
+        .answer("context_branch", json!({ "description": "d", "prompt": "p", "project_path": "/projects/a" }))
+        .await;
     assert_eq!(opened["branch_depth"], 1);
 }
 
