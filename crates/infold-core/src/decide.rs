@@ -10,7 +10,7 @@ mod fold;
 mod open;
 mod rollback;
 
-use crate::{BranchId, Claims, Counter, Event, Limits, Operation, Refusal, Scrubbed, Session, Thread};
+use crate::{BranchId, Claims, Counter, Event, Limits, Operation, Origin, Refusal, Scrubbed, Session, Thread};
 use draft::Draft;
 
 /// What decisions are made by.
@@ -57,6 +57,13 @@ pub enum Outcome {
 pub enum Command {
     /// Fold the branches whose time is over.
     Settle,
+    /// Begin a session as a fork. It must not have begun already.
+    Fork {
+        /// Where it comes from.
+        origin: Box<Origin>,
+        /// What it is asked to do.
+        prompt: Option<Scrubbed>,
+    },
     /// Open a branch.
     Open(Box<Open>),
     /// Count a call and its result in a thread.
@@ -124,6 +131,7 @@ pub fn decide(session: &Session, commands: &[Command], rules: Rules<'_>, now_ms:
     for command in commands {
         match command {
             Command::Settle => draft.settle(),
+            Command::Fork { origin, prompt } => draft.fork(origin, prompt.as_ref())?,
             Command::Open(open) => draft.open(open)?,
             Command::Observe { thread, operation } => draft.observe(thread.as_ref(), operation)?,
             Command::Fold { branch, message, outcome } => draft.fold(branch.as_ref(), message, *outcome)?,
@@ -138,4 +146,4 @@ pub fn decide(session: &Session, commands: &[Command], rules: Rules<'_>, now_ms:
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

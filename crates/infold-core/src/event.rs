@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Allocation, BlobId, BranchId, Claims, EndReason, ProjectHash, Scrubbed, Thread};
+use crate::fork::{ProcessingStats, Profile};
+use crate::{Allocation, BlobId, BranchId, Claims, EndReason, ProjectHash, Scrubbed, SessionId, Thread};
 
 /// A call and its result that passed through infold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +55,27 @@ pub struct Opening {
     pub claims: Claims,
 }
 
+/// Where a forked session comes from, and what it began with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The session it was forked from: one of the caller's own, or the name that another program has
+    /// for it. None if nobody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<SessionId>,
+    /// How the parent's transcript was made to fit.
+    pub profile: Profile,
+    /// What the child is told of that.
+    pub preamble: Scrubbed,
+    /// Where the child's context is kept.
+    pub blob: BlobId,
+    /// Characters of the context.
+    pub chars: u64,
+    /// Tokens of the context.
+    pub tokens: u64,
+    /// What was done to make it fit.
+    pub stats: ProcessingStats,
+}
+
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -63,6 +85,14 @@ pub enum Event {
         /// The project it belongs to, if it was named by one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         project: Option<ProjectHash>,
+    },
+    /// The session began as a fork.
+    SessionForked {
+        /// Where it comes from.
+        origin: Box<Origin>,
+        /// What it is asked to do.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt: Option<Scrubbed>,
     },
     /// A branch was recorded.
     BranchOpened(Box<Opening>),
@@ -137,6 +167,7 @@ impl Event {
     pub fn name(&self) -> &'static str {
         match self {
             Self::SessionStarted { .. } => "session.started",
+            Self::SessionForked { .. } => "session.forked",
             Self::BranchOpened(_) => "branch.created",
             Self::BranchActivated { .. } => "branch.activated",
             Self::OperationSeen { .. } => "operation.completed",
@@ -159,7 +190,10 @@ impl Event {
             | Self::BranchEnded { branch, .. } => Some(branch),
             Self::OperationSeen { thread, .. } => thread.branch(),
             Self::RolledBack { to, .. } => Some(to),
-            Self::SessionStarted { .. } | Self::ParentsTold { .. } | Self::SessionEnded {} => None,
+            Self::SessionStarted { .. }
+            | Self::SessionForked { .. }
+            | Self::ParentsTold { .. }
+            | Self::SessionEnded {} => None,
         }
     }
 }

@@ -18,6 +18,8 @@ pub struct SessionId(String);
 pub struct BadSessionId;
 
 impl SessionId {
+    /// How the names begin of sessions that keep what was moved out of a rescued transcript.
+    pub const RESCUED: &str = "rescue:";
     /// Most characters a session's name may have.
     pub const CHARS_MAX: usize = 128;
 

@@ -3,32 +3,39 @@
 //! Nothing here reads a file, a clock or a random number: time, ids and limits are arguments, so
 //! that every decision can be replayed and tested as a value.
 
+pub mod atoms;
 mod branch;
 mod context;
 mod count;
 mod decide;
 mod event;
 mod findings;
+pub mod fork;
 mod ids;
 mod input;
 mod limits;
 mod offload;
 mod principal;
+pub mod recording;
 mod refusal;
+pub mod rescue;
 mod scrub;
 mod session;
+mod shape;
+pub mod transcript;
 
 pub use branch::{Branch, End, EndReason, Status};
 pub use context::{ContextHealth, ContextState, Warning};
 pub use count::{Counter, Family};
 pub use decide::{Command, Decision, Open, Outcome, Rules, decide};
-pub use event::{Event, Opening, Operation};
+pub use event::{Event, Opening, Operation, Origin};
 pub use findings::{Findings, ToolUse};
 pub use ids::{BadSessionId, BlobId, BranchId, IdKey, ProjectHash, SessionId, Thread};
 pub use input::{Field, normalise_project_path, strip_controls};
 pub use limits::{Allocation, ContextBound, Limits};
-pub use offload::{Page, lines, matches, page, reference};
+pub use offload::{Page, lines, matches, page, reference, reference_text, shaped_reference};
 pub use principal::{Claims, Owner, Principal};
 pub use refusal::Refusal;
 pub use scrub::{ScrubError, Scrubbed, Scrubber};
 pub use session::Session;
+pub use shape::{Mentions, Shape, ShapeRules, Sight, excerpt, plain_arguments, shape};

@@ -1,22 +1,51 @@
 //! Results that are too long for the context: what stands in their place, and how parts are read
 //! back. All positions are bytes, moved to the nearest character before them.
 
-use crate::{BlobId, Scrubbed};
+use crate::shape::excerpt;
+use crate::{BlobId, Mentions, Scrubbed, ShapeRules, Sight};
 
 const PREVIEW_CHARS: usize = 200;
 /// Stands where a line was too long to be shown whole.
 const CUT: &str = "\n[line cut here: read the rest by offset]\n";
 
-/// What stands in place of a result that is kept elsewhere.
+/// What stands in place of a result that is kept elsewhere: its size, its beginning, and how to read
+/// the rest.
 pub fn reference(tool: &Scrubbed, content: &Scrubbed, id: &BlobId) -> Scrubbed {
-    let bytes = grouped(content.as_str().len());
     let preview = content.head_chars(PREVIEW_CHARS);
-    Scrubbed::composed(format!(
-        "[Tool result stored — {bytes} bytes from \"{}\".\nFirst {PREVIEW_CHARS} chars: {}...]\n\
-         Use the \"read_result\" tool with ref_id=\"{id}\" to read specific portions.",
-        tool.as_str(),
-        preview.as_str().trim_end(),
-    ))
+    Scrubbed::composed(lead(tool.as_str(), content.as_str().len(), preview.as_str(), id.as_str()))
+}
+
+/// The same, and below it what a model would otherwise have to fetch at once.
+pub fn shaped_reference(
+    tool: &Scrubbed,
+    arguments: &Scrubbed,
+    content: &Scrubbed,
+    id: &BlobId,
+    rules: &ShapeRules,
+) -> Scrubbed {
+    let sight = Sight { tool: tool.as_str(), arguments: arguments.as_str(), text: content.as_str() };
+    // The results door is told of results alone, so nothing is known of what else was said.
+    let excerpt = excerpt(&sight, &Mentions::default(), rules);
+    Scrubbed::composed(below(reference(tool, content, id).as_str(), &excerpt))
+}
+
+/// A reference of plain text, for a transcript that is not infold's own. `handle` is what `read_result`
+/// takes; the excerpt is what [`shape`](crate::shape()) gave.
+pub fn reference_text(tool: &str, content: &str, handle: &str, excerpt: &str) -> String {
+    let preview = content.char_indices().nth(PREVIEW_CHARS).map_or(content, |(at, _)| &content[..at]);
+    below(&lead(tool, content.len(), preview, handle), excerpt)
+}
+
+fn lead(tool: &str, bytes: usize, preview: &str, handle: &str) -> String {
+    let (bytes, preview) = (grouped(bytes), preview.trim_end());
+    format!(
+        "[Tool result stored — {bytes} bytes from \"{tool}\".\nFirst {PREVIEW_CHARS} chars: {preview}...]\n\
+         Use the \"read_result\" tool with ref_id=\"{handle}\" to read specific portions."
+    )
+}
+
+fn below(reference: &str, excerpt: &str) -> String {
+    if excerpt.is_empty() { reference.to_owned() } else { format!("{reference}\n{excerpt}") }
 }
 
 /// A number with a comma between each three digits.

@@ -25,6 +25,18 @@ pub enum Refusal {
         /// The session.
         session: SessionId,
     },
+    /// A new session was to have a name that one has already.
+    #[error("Session {session} exists already: name another, or name none and get a new one")]
+    SessionExists {
+        /// The session.
+        session: SessionId,
+    },
+    /// What a fork began with was asked for, and the session is none.
+    #[error("Session {session} did not begin as a fork: name one that did")]
+    NotForked {
+        /// The session.
+        session: SessionId,
+    },
     /// No such branch for this caller. Somebody else's gives the same answer.
     #[error("Branch not found: {branch}")]
     BranchNotFound {
@@ -127,6 +139,8 @@ impl Refusal {
             Self::Invalid { .. } => "invalid_input",
             Self::SessionNotFound { .. } => "session_not_found",
             Self::SessionOver { .. } => "session_over",
+            Self::SessionExists { .. } => "session_exists",
+            Self::NotForked { .. } => "not_a_fork",
             Self::BranchNotFound { .. } => "branch_not_found",
             Self::NothingActive { .. } => "no_active_branch",
             Self::NotActive { .. } => "branch_not_active",
@@ -150,9 +164,11 @@ impl Refusal {
             Self::Invalid { .. } | Self::TooDeep { .. } | Self::BriefTooLarge { .. } => 400,
             Self::SessionNotFound { .. }
             | Self::BranchNotFound { .. }
+            | Self::NotForked { .. }
             | Self::NothingActive { .. }
             | Self::ResultNotFound { .. } => 404,
             Self::SessionOver { .. }
+            | Self::SessionExists { .. }
             | Self::NotActive { .. }
             | Self::ParentNotActive { .. }
             | Self::BudgetGone

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::Opening;
+use crate::event::{Opening, Origin};
 use crate::{Allocation, Branch, BranchId, End, Event, Findings, Owner, ProjectHash, SessionId, Status, Thread};
 
 /// A session as it stands now.
@@ -22,6 +22,9 @@ pub struct Session {
     pub owner: Owner,
     /// The project it belongs to, if it was named by one.
     pub project: Option<ProjectHash>,
+    /// Where it comes from, if it is a fork.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Box<Origin>>,
     /// Events so far. An append names the version it was decided on.
     pub version: u64,
     /// When it was first used.
@@ -58,6 +61,7 @@ impl Session {
             id,
             owner,
             project: None,
+            origin: None,
             version: 0,
             started_at_ms: now_ms,
             active_at_ms: now_ms,
@@ -72,6 +76,11 @@ impl Session {
             untold: Vec::new(),
             branches: BTreeMap::new(),
         }
+    }
+
+    /// The session it was forked from, if it is a fork and anybody said.
+    pub fn forked_from(&self) -> Option<&SessionId> {
+        self.origin.as_ref()?.parent.as_ref()
     }
 
     /// Its open branches.
@@ -160,6 +169,8 @@ impl Session {
                 self.project.clone_from(project);
                 self.started_at_ms = at_ms;
             }
+            // What it began with counts when somebody reads it, as any kept result does.
+            Event::SessionForked { origin, .. } => self.origin = Some(origin.clone()),
             Event::BranchOpened(opening) => self.apply_opened(opening, at_ms),
             Event::BranchActivated { branch } => {
                 self.active = Thread::Branch(branch.clone());

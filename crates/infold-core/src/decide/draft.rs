@@ -3,7 +3,7 @@
 
 use super::{Decision, Rules};
 use crate::findings::partial_result;
-use crate::{BlobId, Branch, BranchId, EndReason, Event, Operation, Refusal, Scrubbed, Session, Thread};
+use crate::{BlobId, Branch, BranchId, EndReason, Event, Operation, Origin, Refusal, Scrubbed, Session, Thread};
 
 pub(super) struct Draft<'a> {
     pub(super) session: Session,
@@ -41,6 +41,16 @@ impl<'a> Draft<'a> {
         if self.session.version == 0 {
             self.push(Event::SessionStarted { project: self.session.project.clone() });
         }
+        Ok(())
+    }
+
+    /// Begins a session as a fork.
+    pub(super) fn fork(&mut self, origin: &Origin, prompt: Option<&Scrubbed>) -> Result<(), Refusal> {
+        if self.session.version > 0 {
+            return Err(Refusal::SessionExists { session: self.session.id.clone() });
+        }
+        self.begin()?;
+        self.push(Event::SessionForked { origin: Box::new(origin.clone()), prompt: prompt.cloned() });
         Ok(())
     }
 

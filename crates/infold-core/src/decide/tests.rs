@@ -9,7 +9,7 @@ use crate::{
     Outcome, Owner, Refusal, Rules, Scrubbed, Scrubber, Session, SessionId, Thread, decide,
 };
 
-pub(super) fn limits() -> Limits {
+pub(crate) fn limits() -> Limits {
     Limits {
         budget_default_tokens: 8192,
         budget_max_tokens: 32_768,
@@ -27,56 +27,56 @@ pub(super) fn limits() -> Limits {
     }
 }
 
-pub(super) fn scrubbed(text: &str) -> Scrubbed {
+pub(crate) fn scrubbed(text: &str) -> Scrubbed {
     Scrubber::new([7; 32]).scrub(text).unwrap()
 }
 
-pub(super) fn id(number: u64) -> BranchId {
+pub(crate) fn id(number: u64) -> BranchId {
     BranchId::mint(number.to_be_bytes(), &IdKey::derive(&[1; 32]))
 }
 
 /// A session with its rules, moved on command by command.
-pub(super) struct World {
-    pub(super) session: Session,
-    pub(super) limits: Limits,
-    pub(super) now_ms: u64,
-    pub(super) log: Vec<(u64, crate::Event)>,
+pub(crate) struct World {
+    pub(crate) session: Session,
+    pub(crate) limits: Limits,
+    pub(crate) now_ms: u64,
+    pub(crate) log: Vec<(u64, crate::Event)>,
     counter: Counter,
 }
 
 impl World {
-    pub(super) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: Limits) -> Self {
         let session = Session::new(Owner::local(), SessionId::parse("s").unwrap(), 0);
         Self { session, limits, now_ms: 1_000_000, log: Vec::new(), counter: Counter::new(Family::Gpt) }
     }
 
-    pub(super) fn decide(&self, command: &Command) -> Result<Decision, Refusal> {
+    pub(crate) fn decide(&self, command: &Command) -> Result<Decision, Refusal> {
         let rules = Rules { limits: &self.limits, counter: &self.counter };
         decide(&self.session, std::slice::from_ref(command), rules, self.now_ms)
     }
 
     /// Decides and records.
-    pub(super) fn run(&mut self, command: &Command) -> Result<Decision, Refusal> {
+    pub(crate) fn run(&mut self, command: &Command) -> Result<Decision, Refusal> {
         let decision = self.decide(command)?;
         self.log.extend(decision.events.iter().map(|event| (self.now_ms, event.clone())));
         self.session = decision.after.clone();
         Ok(decision)
     }
 
-    pub(super) fn open(&mut self, number: u64, parent: Option<Thread>) -> Result<BranchId, Refusal> {
+    pub(crate) fn open(&mut self, number: u64, parent: Option<Thread>) -> Result<BranchId, Refusal> {
         self.run(&open(number, parent, None)).map(|_| id(number))
     }
 
-    pub(super) fn count(&self, text: &str) -> u64 {
+    pub(crate) fn count(&self, text: &str) -> u64 {
         self.counter.count(text)
     }
 
-    pub(super) fn status(&self, branch: &BranchId) -> &'static str {
+    pub(crate) fn status(&self, branch: &BranchId) -> &'static str {
         self.session.branches[branch].status.as_str()
     }
 }
 
-pub(super) fn open(number: u64, parent: Option<Thread>, budget_tokens: Option<u64>) -> Command {
+pub(crate) fn open(number: u64, parent: Option<Thread>, budget_tokens: Option<u64>) -> Command {
     Command::Open(Box::new(Open {
         id: id(number),
         parent,
@@ -89,7 +89,7 @@ pub(super) fn open(number: u64, parent: Option<Thread>, budget_tokens: Option<u6
     }))
 }
 
-pub(super) fn observe(thread: Option<Thread>, tokens: u64) -> Command {
+pub(crate) fn observe(thread: Option<Thread>, tokens: u64) -> Command {
     let operation = Operation {
         tool: scrubbed("read_file"),
         call_id: None,
@@ -101,6 +101,6 @@ pub(super) fn observe(thread: Option<Thread>, tokens: u64) -> Command {
     Command::Observe { thread, operation: Box::new(operation) }
 }
 
-pub(super) fn fold(branch: Option<&BranchId>, message: &str) -> Command {
+pub(crate) fn fold(branch: Option<&BranchId>, message: &str) -> Command {
     Command::Fold { branch: branch.cloned(), message: scrubbed(message), outcome: Outcome::Completed }
 }

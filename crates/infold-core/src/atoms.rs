@@ -1,0 +1,161 @@
+//! Atoms: the names in a text that somebody may come back to, and the lines that an edit may name.
+//!
+//! What an agent uses again of what it has seen is mostly of these: paths, of which the last two
+//! components tell them apart; identifiers that are more than an ordinary word; numbers; hashes. They
+//! are how forks and shaping are measured, and by which `fork.profile = "recall"` picks lines.
+//!
+//! A scanner rather than four regular expressions: every text that is measured passes through here.
+//! What must hold: an atom never spans two lines, and the atoms of a text are those of its lines.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// A shorter path says too little.
+const PATH_CHARS_MIN: usize = 6;
+const IDENTIFIER_CHARS_MIN: usize = 6;
+const NUMBER_CHARS_MIN: usize = 3;
+const HASH_CHARS_MIN: usize = 7;
+const HASH_CHARS_MAX: usize = 40;
+/// A shorter line is in every file.
+const LINE_CHARS_MIN: usize = 12;
+
+/// Three or more digits of any script, for words that are not ASCII.
+static DIGITS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\d{3,}$").ok());
+
+/// What sort of name an atom is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Sort {
+    /// The last two components of a path.
+    Path,
+    /// An identifier of six or more characters with an underscore, a digit or an inner capital.
+    Identifier,
+    /// A number of three or more digits.
+    Number,
+    /// The first seven digits of a hash.
+    Hash,
+}
+
+/// A name in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Atom<'a> {
+    /// What sort of name it is; the same letters may be an identifier here and a hash there.
+    pub sort: Sort,
+    /// The name.
+    pub name: &'a str,
+}
+
+/// The names that occur in a text.
+pub fn atoms(text: &str) -> HashSet<Atom<'_>> {
+    let mut found = HashSet::new();
+    each_atom(text, |atom| {
+        found.insert(atom);
+    });
+    found
+}
+
+/// Calls `see` for every name in a text, in no particular order and as often as it occurs.
+pub fn each_atom<'a>(text: &'a str, mut see: impl FnMut(Atom<'a>)) {
+    // Whatever sort a name is of, all of it lies within a run of these characters.
+    for run in text.split(|c: char| !(is_path_char(c) || c == '/')).filter(|run| run.len() >= NUMBER_CHARS_MIN) {
+        path_in(run, &mut see);
+        identifiers_in(run, &mut see);
+        for number in run.split(|c: char| !(is_word(c) || c == '.')).filter(|number| is_number(number)) {
+            see(Atom { sort: Sort::Number, name: number });
+        }
+        for word in run.split(|c: char| !is_word(c)).filter(|word| is_hash(word)) {
+            see(Atom { sort: Sort::Hash, name: &word[..HASH_CHARS_MIN] });
+        }
+    }
+}
+
+/// Lines of twelve or more characters, without the line numbers that tools put before them.
+pub fn edit_lines(text: &str) -> HashSet<&str> {
+    text.split('\n').filter_map(edit_line).collect()
+}
+
+/// The line as an edit would name it; `None` if it is too short to tell.
+pub fn edit_line(line: &str) -> Option<&str> {
+    let long_enough = line.trim_matches(is_space).chars().nth(LINE_CHARS_MIN - 1).is_some();
+    long_enough.then(|| without_line_number(line).trim_matches(is_space))
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || (!c.is_ascii() && c.is_alphanumeric())
+}
+
+fn is_path_char(c: char) -> bool {
+    is_word(c) || matches!(c, '.' | '-' | '~' | '@' | '+')
+}
+
+/// White space, and the four separators of ASCII, which some take for it.
+fn is_space(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
+
+/// A path ends in a component without `~`, after the last slash that has such a one behind it. So a
+/// run of path characters holds at most one path, from its beginning.
+fn path_in<'a>(run: &'a str, see: &mut impl FnMut(Atom<'a>)) {
+    let ends_path = |c: char| c != '/' && c != '~';
+    let last_slash = run.rmatch_indices('/').find(|(at, _)| run[at + 1..].starts_with(ends_path));
+    let Some((slash, _)) = last_slash else { return };
+    let end = run[slash + 1..].find(|c: char| !ends_path(c)).map_or(run.len(), |end| slash + 1 + end);
+    if run[..end].chars().nth(PATH_CHARS_MIN - 1).is_none() {
+        return;
+    }
+    let path = run[..end].trim_matches('.').trim_end_matches('/');
+    let name = match path.rmatch_indices('/').nth(1) {
+        Some((slash, _)) => &path[slash + 1..],
+        None => path,
+    };
+    see(Atom { sort: Sort::Path, name });
+}
+
+fn identifiers_in<'a>(run: &'a str, see: &mut impl FnMut(Atom<'a>)) {
+    for word in run.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
+        let word = word.trim_start_matches(|c: char| c.is_ascii_digit());
+        if word.len() >= IDENTIFIER_CHARS_MIN && is_telling(word) {
+            see(Atom { sort: Sort::Identifier, name: word });
+        }
+    }
+}
+
+/// Whether an identifier is more than an ordinary word.
+fn is_telling(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    word.trim_matches('_').contains('_')
+        || bytes.iter().any(u8::is_ascii_digit)
+        || (bytes[1..].iter().any(u8::is_ascii_uppercase) && bytes.iter().any(u8::is_ascii_lowercase))
+}
+
+fn is_number(word: &str) -> bool {
+    if word.is_ascii() {
+        return word.len() >= NUMBER_CHARS_MIN && word.bytes().all(|byte| byte.is_ascii_digit());
+    }
+    DIGITS.as_ref().is_some_and(|digits| digits.is_match(word))
+}
+
+fn is_hash(word: &str) -> bool {
+    (HASH_CHARS_MIN..=HASH_CHARS_MAX).contains(&word.len())
+        && word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        && word.bytes().any(|byte| byte.is_ascii_digit())
+        && word.bytes().any(|byte| byte.is_ascii_lowercase())
+}
+
+/// The line behind the number that a tool put before it, and behind one blank after that.
+fn without_line_number(line: &str) -> &str {
+    let number = line.trim_start_matches(is_space);
+    let behind = number.trim_start_matches(|c: char| c.is_ascii_digit());
+    let mut rest = behind.chars();
+    match rest.next() {
+        Some('→' | '\t' | ':' | '|' | '-') if behind.len() < number.len() => {
+            let rest = rest.as_str();
+            rest.strip_prefix(is_space).unwrap_or(rest)
+        }
+        _ => line,
+    }
+}
+
+#[cfg(test)]
+mod tests;

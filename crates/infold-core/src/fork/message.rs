@@ -1,0 +1,53 @@
+//! Messages: the items that a client sent together. They are what is counted and removed.
+
+use crate::transcript::{Item, Kind};
+
+/// A message of the transcript.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Message {
+    /// What it holds, in order.
+    pub items: Vec<Item>,
+}
+
+/// Puts together what belongs together. A compaction is a message of its own, whatever number it
+/// carries, because the transcript may be cut there.
+pub fn group_messages(items: impl IntoIterator<Item = Item>) -> Vec<Message> {
+    let mut messages: Vec<Message> = Vec::new();
+    for item in items {
+        match messages.last_mut() {
+            Some(message) if message.items.last().is_some_and(|last| belong_together(last, &item)) => {
+                message.items.push(item);
+            }
+            _ => messages.push(Message { items: vec![item] }),
+        }
+    }
+    messages
+}
+
+fn belong_together(before: &Item, item: &Item) -> bool {
+    let compaction = |item: &Item| matches!(item.kind, Kind::Compaction { .. });
+    before.message == item.message && !compaction(before) && !compaction(item)
+}
+
+/// The summary of a compaction from which a fork can start. One that is sealed or empty is none.
+pub(super) fn readable_summary(kind: &Kind) -> Option<&str> {
+    match kind {
+        Kind::Compaction { summary: Some(summary), .. } if !summary.trim().is_empty() => Some(summary),
+        _ => None,
+    }
+}
+
+/// The text by which an item can be made shorter.
+pub(super) fn text_mut(kind: &mut Kind) -> Option<&mut String> {
+    match kind {
+        Kind::System { text }
+        | Kind::User { text, .. }
+        | Kind::Assistant { text }
+        | Kind::Reasoning { text, .. }
+        | Kind::Result { text, .. } => Some(text),
+        Kind::Call { input, .. } => Some(input),
+        Kind::Compaction { summary, .. } => summary.as_mut(),
+        Kind::Other { json, .. } => Some(json),
+        Kind::Clearing { .. } => None,
+    }
+}

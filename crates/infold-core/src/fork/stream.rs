@@ -1,0 +1,263 @@
+//! The three stages in one pass, in memory that depends on the budget and not on the transcript.
+//!
+//! Items come one by one, and what cannot be shown any more is let go at once: everything before a
+//! summary; the middle of a text that is longer than a whole context; what a result loses by falling
+//! into its next tier; and the oldest messages, once the later ones are too long for the budget even
+//! in the smallest form that they can come to have. At the end the rest goes through the same
+//! functions as a whole transcript would, and the outcome is the same to the character.
+
+mod record;
+mod slot;
+
+use std::collections::VecDeque;
+
+use self::record::Records;
+use self::slot::{Slot, Sort};
+use super::budget::{Oldest, Room, remove_oldest, summary_chars_max};
+use super::constants::{FORK_TIER1_COUNT, FORK_TIER2_COUNT, ForkLimits};
+use super::format::{context_chars, format_messages_as_context, room_for};
+use super::message::{Message, readable_summary};
+use super::pairs::{At, Waiting};
+use super::stats::ProcessingStats;
+use super::tiers::{Tier, distribution};
+use super::truncate::{Method, truncated_chars};
+use crate::transcript::{Item, Kind};
+
+/// A fork in the making, by the rules of the requirement.
+#[derive(Debug)]
+pub struct SeedFork {
+    limits: ForkLimits,
+    /// Messages so far, over the whole transcript.
+    original_count: usize,
+    /// The number that the current message carries; `None` where the next item starts a message.
+    current: Option<u64>,
+    /// Where the latest summary stands.
+    slice_index: Option<usize>,
+    summary: Option<Slot>,
+    room: Room,
+    since_summary: SinceSummary,
+}
+
+/// What came after the latest summary.
+#[derive(Debug, Default)]
+struct SinceSummary {
+    records: Records,
+    waiting: Waiting,
+    results: usize,
+    /// The results that are not in the last tier yet, from the oldest. Some may be gone already; they
+    /// count all the same.
+    recent: VecDeque<Recent>,
+    truncated_results: usize,
+    head_tail_applied: usize,
+}
+
+/// What the statistics need to know of a result.
+#[derive(Debug, Clone, Copy)]
+struct Recent {
+    at: Option<At>,
+    /// Its length and how it is cut; `None` if it passes unchanged.
+    cut: Option<(usize, Method)>,
+}
+
+impl SeedFork {
+    /// Nothing yet.
+    pub fn new(limits: ForkLimits) -> Self {
+        Self {
+            limits,
+            original_count: 0,
+            current: None,
+            slice_index: None,
+            summary: None,
+            room: Room::beside(0, &limits),
+            since_summary: SinceSummary::default(),
+        }
+    }
+
+    /// The next item.
+    pub fn push(&mut self, item: Item) {
+        if matches!(item.kind, Kind::Compaction { .. }) {
+            self.begin_message(None);
+            if readable_summary(&item.kind).is_some() {
+                self.start_from(item);
+            }
+            return;
+        }
+        if self.current != Some(item.message) {
+            self.begin_message(Some(item.message));
+        }
+
+        match &item.kind {
+            Kind::Call { .. } => self.push_call(item),
+            Kind::Result { .. } => self.push_result(item),
+            _ => {
+                self.add(item, Sort::Plain);
+            }
+        }
+        self.since_summary.records.let_go(&self.room, self.untouched_items_chars_max());
+    }
+
+    fn begin_message(&mut self, number: Option<u64>) {
+        self.original_count += 1;
+        self.current = number;
+        self.since_summary.records.begin();
+    }
+
+    /// Everything before a summary is gone.
+    fn start_from(&mut self, mut item: Item) {
+        if let Kind::Compaction { kept, .. } = &mut item.kind {
+            *kept = Vec::new();
+        }
+        self.slice_index = Some(self.original_count - 1);
+        self.since_summary = SinceSummary::default();
+        self.summary = Slot::new(item, Sort::Plain, &self.limits);
+        self.room = Room::beside(self.summary_chars_min(), &self.limits);
+    }
+
+    /// Characters of the summary when the context does not fit as it is.
+    fn summary_chars_min(&self) -> usize {
+        self.summary.as_ref().map_or(0, |summary| {
+            summary.frame_chars
+                + truncated_chars(summary.text.chars(), summary_chars_max(&self.limits), Method::HeadTail)
+        })
+    }
+
+    /// How long the items after the summary may be without anything being removed, at the most.
+    fn untouched_items_chars_max(&self) -> usize {
+        let summary_chars = self
+            .summary
+            .as_ref()
+            .map_or(0, |summary| summary.frame_chars + summary.text.chars().min(summary_chars_max(&self.limits)));
+        room_for(self.limits.untouched_chars_max()).saturating_sub(summary_chars)
+    }
+
+    fn push_call(&mut self, item: Item) {
+        let Kind::Call { id, .. } = &item.kind else { return };
+        let id = id.clone();
+        if let Some(at) = self.add(item, Sort::Call { answer: None, rank: self.since_summary.results }) {
+            self.since_summary.waiting.call(&id, at);
+        }
+    }
+
+    fn push_result(&mut self, item: Item) {
+        let Kind::Result { id, .. } = &item.kind else { return };
+        let call = self.since_summary.waiting.answer(id);
+        self.since_summary.results += 1;
+        let rank = self.since_summary.results;
+        let Some(slot) = Slot::result(item, rank, &self.limits) else { return };
+
+        let cut = slot.tier_method().map(|method| (slot.text.chars(), method));
+        let least_chars = slot.least_chars(&self.room);
+        let at = self.since_summary.records.add(slot, least_chars, call, rank);
+        self.since_summary.recent.push_back(Recent { at, cut });
+        self.since_summary.age();
+    }
+
+    fn add(&mut self, item: Item, sort: Sort) -> Option<At> {
+        let slot = Slot::new(item, sort, &self.limits)?;
+        let least_chars = slot.least_chars(&self.room);
+        self.since_summary.records.add(slot, least_chars, None, 0)
+    }
+
+    /// The context, and what was done to get it.
+    pub fn finish(self) -> (String, ProcessingStats) {
+        let mut stats = self.stats();
+        let removing =
+            self.since_summary.records.has_let_go() || self.whole_chars() > self.limits.untouched_chars_max();
+        let mut messages: Vec<Message> = Vec::new();
+        if let Some(summary) = &self.summary {
+            let limit = if removing { summary_chars_max(&self.limits) } else { usize::MAX };
+            messages.push(Message { items: vec![summary.item_with(summary.text.cut(limit, Method::HeadTail))] });
+        }
+        let results = self.since_summary.results;
+        let room = removing.then_some(&self.room);
+        let records = &self.since_summary.records;
+        messages.extend(
+            records
+                .iter()
+                .map(|record| Message { items: record.slots().map(|slot| slot.shown(results, room)).collect() }),
+        );
+
+        if removing {
+            let oldest = if records.oldest_is_divided() { Oldest::Divided } else { Oldest::Undecided };
+            let removal = remove_oldest(messages, self.room.chars, oldest);
+            stats.removed_messages = records.removed_with(removal.in_turn) + removal.emptied;
+            messages = removal.messages;
+        }
+        let context = format_messages_as_context(&messages);
+        stats.total_chars = context.chars().count();
+        stats.final_count = self.original_count - self.slice_index.unwrap_or(0) - stats.removed_messages;
+        (context, stats)
+    }
+
+    /// Length of the context if nothing of what is left were taken away.
+    fn whole_chars(&self) -> usize {
+        let slots = self.since_summary.records.iter().flat_map(|record| record.slots());
+        let results = self.since_summary.results;
+        let items: usize = slots.map(|slot| slot.frame_chars + slot.tier_chars(slot.tier(results))).sum();
+        let summary = self.summary.as_ref().map_or(0, |summary| summary.frame_chars + summary.text.chars());
+        context_chars(items + summary)
+    }
+
+    fn stats(&self) -> ProcessingStats {
+        let since = &self.since_summary;
+        let mut stats = ProcessingStats {
+            original_count: self.original_count,
+            final_count: 0,
+            total_chars: 0,
+            removed_messages: 0,
+            compaction_detected: self.slice_index.is_some(),
+            compaction_slice_index: ProcessingStats::slice_index(self.slice_index),
+            truncated_results: since.truncated_results,
+            tier_distribution: distribution(since.results),
+            head_tail_applied: since.head_tail_applied,
+        };
+        for (newer_results, recent) in since.recent.iter().rev().enumerate() {
+            if let Some(method) = recent.truncated_in(Tier::of(newer_results)) {
+                stats.truncated_results += 1;
+                stats.head_tail_applied += usize::from(method == Method::HeadTail);
+            }
+        }
+        stats
+    }
+
+    /// Bytes of text that are held.
+    #[cfg(test)]
+    pub(super) fn held_bytes(&self) -> usize {
+        self.since_summary
+            .records
+            .iter()
+            .flat_map(|record| record.slots())
+            .map(|slot| slot.text.held_bytes() + size_of::<Slot>())
+            .sum()
+    }
+}
+
+impl SinceSummary {
+    /// The newest result makes all others one older: one may fall into the second tier, and one into
+    /// the last.
+    fn age(&mut self) {
+        let into_second = self.recent.len().checked_sub(FORK_TIER1_COUNT + 1).and_then(|at| self.recent.get(at));
+        if let Some(at) = into_second.and_then(|recent| recent.at) {
+            self.records.shrink(at, Tier::Two);
+        }
+        if self.recent.len() > FORK_TIER1_COUNT + FORK_TIER2_COUNT
+            && let Some(recent) = self.recent.pop_front()
+        {
+            if let Some(method) = recent.truncated_in(Tier::Three) {
+                self.truncated_results += 1;
+                self.head_tail_applied += usize::from(method == Method::HeadTail);
+            }
+            if let Some(at) = recent.at {
+                self.records.shrink(at, Tier::Three);
+            }
+        }
+    }
+}
+
+impl Recent {
+    /// How the result is cut in a tier, if it is.
+    fn truncated_in(&self, tier: Tier) -> Option<Method> {
+        let (chars, method) = self.cut?;
+        (chars > tier.result_limit()?).then_some(method)
+    }
+}

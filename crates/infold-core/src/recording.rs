@@ -1,0 +1,174 @@
+//! An infold session's own log, read as a transcript: what one thread's model got to see.
+//!
+//! A thread sees its brief, its own calls, and of each branch that it opened the call with what came
+//! back. What was done inside a branch is in that branch's thread alone, and what a rollback has
+//! discarded is in none. A branch that was opened again and has not ended yet has given nothing back,
+//! whatever it gave the first time.
+//!
+//! What must hold: each call stands in one message with its result, so whatever removes messages parts
+//! no pair.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::transcript::{Held, Item, Kind, Outcome, Place, Voice};
+use crate::{BranchId, EndReason, Event, Opening, Operation, Scrubbed, Status, Thread};
+
+/// The tool whose call stands for a branch in its parent's thread.
+const OPENING_TOOL: &str = "branch_create";
+/// What stands in place of the result of a branch that is still at work.
+const STILL_OPEN: &str = "[This branch is still open and has not returned yet.]";
+
+/// What `thread` got to see of a session that has this log. `inherited` is the context that the
+/// session began with, if it is a fork: the log only says where that is kept.
+pub fn items(events: &[Event], thread: &Thread, inherited: Option<&str>) -> Vec<Item> {
+    let ends = Ends::of(events);
+    let mut writer = Writer::default();
+    for (entry, event) in (1..).zip(events) {
+        match event {
+            Event::SessionForked { origin, prompt } if *thread == Thread::Main => {
+                writer.inherit(entry, origin.preamble.as_str(), inherited.unwrap_or_default());
+                writer.words(entry, prompt.as_ref());
+            }
+            Event::BranchOpened(opening) if thread.branch() == Some(&opening.branch) => {
+                writer.words(entry, Some(&opening_message(opening)));
+            }
+            Event::BranchOpened(opening) if opening.parent == *thread && !ends.discarded.contains(&opening.branch) => {
+                writer.branch(entry, opening, ends.last.get(&opening.branch));
+            }
+            Event::OperationSeen { thread: seen_in, operation } if seen_in == thread => {
+                writer.operation(entry, operation);
+            }
+            Event::SessionStarted { .. }
+            | Event::SessionForked { .. }
+            | Event::BranchOpened(_)
+            | Event::BranchActivated { .. }
+            | Event::OperationSeen { .. }
+            | Event::BudgetWarning { .. }
+            | Event::BudgetExhausted { .. }
+            | Event::BranchEnded { .. }
+            | Event::RolledBack { .. }
+            | Event::ParentsTold { .. }
+            | Event::SessionEnded {} => {}
+        }
+    }
+    writer.items
+}
+
+/// How the branches of a log stand at its end.
+#[derive(Default)]
+struct Ends<'a> {
+    /// What each branch gave back; an open one has given nothing.
+    last: BTreeMap<&'a BranchId, (EndReason, &'a Scrubbed)>,
+    discarded: BTreeSet<&'a BranchId>,
+}
+
+impl<'a> Ends<'a> {
+    fn of(events: &'a [Event]) -> Self {
+        let mut ends = Self::default();
+        for event in events {
+            match event {
+                Event::BranchEnded { branch, reason, result, .. } => {
+                    ends.last.insert(branch, (*reason, result));
+                }
+                Event::RolledBack { reopened, discarded, .. } => {
+                    ends.last.retain(|branch, _| !reopened.contains(*branch));
+                    ends.discarded.extend(discarded);
+                }
+                Event::SessionStarted { .. }
+                | Event::SessionForked { .. }
+                | Event::BranchOpened(_)
+                | Event::BranchActivated { .. }
+                | Event::OperationSeen { .. }
+                | Event::BudgetWarning { .. }
+                | Event::BudgetExhausted { .. }
+                | Event::ParentsTold { .. }
+                | Event::SessionEnded {} => {}
+            }
+        }
+        ends
+    }
+}
+
+/// Items in the making; each thing that is written is a message of its own.
+#[derive(Default)]
+struct Writer {
+    items: Vec<Item>,
+    message: u64,
+    part: u32,
+}
+
+impl Writer {
+    /// Writes one message of some kinds.
+    fn message<const N: usize>(&mut self, entry: u64, kinds: [Kind; N]) {
+        let same_entry = self.items.last().is_some_and(|last| last.place.entry == entry);
+        self.part = if same_entry { self.part } else { 0 };
+        for kind in kinds {
+            self.items.push(Item { place: Place { entry, part: self.part }, message: self.message, kind });
+            self.part += 1;
+        }
+        self.message += 1;
+    }
+
+    fn words(&mut self, entry: u64, text: Option<&Scrubbed>) {
+        if let Some(text) = text {
+            let text = text.as_str().to_owned();
+            self.message(entry, [Kind::User { text, voice: Voice::Person }]);
+        }
+    }
+
+    /// What a fork began with: its client's words, because the person never wrote them.
+    fn inherit(&mut self, entry: u64, preamble: &str, context: &str) {
+        let text = if context.is_empty() { preamble.to_owned() } else { format!("{preamble}\n\n{context}") };
+        self.message(entry, [Kind::User { text, voice: Voice::Client }]);
+    }
+
+    fn operation(&mut self, entry: u64, operation: &Operation) {
+        let id = match &operation.call_id {
+            Some(id) => id.as_str().to_owned(),
+            None => format!("call_{entry}"),
+        };
+        let tool = operation.tool.as_str().to_owned();
+        let input = operation.arguments.as_str().to_owned();
+        let text = operation.result.as_str().to_owned();
+        let call = Kind::Call { id: id.clone(), tool: tool.clone(), input };
+        self.message(entry, [call, Kind::Result { id, tool, text, outcome: Outcome::Unsaid, held: Held::Whole }]);
+    }
+
+    fn branch(&mut self, entry: u64, opening: &Opening, end: Option<&(EndReason, &Scrubbed)>) {
+        let id = opening.branch.to_string();
+        let tool = OPENING_TOOL.to_owned();
+        let call = Kind::Call { id: id.clone(), tool: tool.clone(), input: brief(opening) };
+        let (text, outcome) = match end {
+            Some((reason, result)) => (result.as_str().to_owned(), outcome(*reason)),
+            None => (STILL_OPEN.to_owned(), Outcome::Unsaid),
+        };
+        self.message(entry, [call, Kind::Result { id, tool, text, outcome, held: Held::Whole }]);
+    }
+}
+
+/// What a branch's own thread begins with.
+fn opening_message(opening: &Opening) -> Scrubbed {
+    let parts: Vec<&Scrubbed> =
+        [&opening.description].into_iter().chain(&opening.prompt).chain(&opening.memories).collect();
+    Scrubbed::join(&parts, "\n\n")
+}
+
+/// What a branch was opened with, as its caller wrote it.
+fn brief(opening: &Opening) -> String {
+    let mut input = serde_json::json!({ "description": opening.description });
+    if let Some(prompt) = &opening.prompt {
+        input["prompt"] = serde_json::json!(prompt);
+    }
+    input.to_string()
+}
+
+fn outcome(reason: EndReason) -> Outcome {
+    match reason.status() {
+        Status::Completed => Outcome::Succeeded,
+        Status::Timeout | Status::Failed => Outcome::Failed,
+        Status::Created | Status::Active => Outcome::Unsaid,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! Which pieces stand and fall together: a step of the model, its calls and what they gave.
+//!
+//! An exchange begins when the model speaks and nothing is unanswered, and lasts until the person or
+//! the model speaks again with every call answered. So leaving one out parts no call from its result.
+
+use std::collections::HashMap;
+
+use super::{Part, Piece};
+
+/// How pieces belong together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Exchanges {
+    /// For each piece its exchange; none for the person's turns and what stands beside them.
+    pub of_piece: Vec<Option<usize>>,
+    /// How many there are.
+    pub count: usize,
+    /// Calls without a result, and results without a call.
+    pub unpaired: Vec<usize>,
+}
+
+impl Exchanges {
+    /// Whether a piece belongs to the last exchange.
+    pub fn is_last(&self, piece: usize) -> bool {
+        self.of_piece[piece].is_some_and(|exchange| exchange + 1 == self.count)
+    }
+
+    /// The pieces of each exchange.
+    pub fn members(&self) -> Vec<Vec<usize>> {
+        let mut members = vec![Vec::new(); self.count];
+        for (at, exchange) in self.of_piece.iter().enumerate() {
+            if let Some(exchange) = exchange {
+                members[*exchange].push(at);
+            }
+        }
+        members
+    }
+}
+
+/// Groups pieces into exchanges.
+pub(super) fn find(pieces: &[Piece]) -> Exchanges {
+    let unpaired = unpaired(pieces);
+    let is_unpaired = |at: usize| unpaired.binary_search(&at).is_ok();
+    let mut of_piece = vec![None; pieces.len()];
+    let mut count = 0;
+    let mut current: Option<usize> = None;
+    let mut unanswered = 0_usize;
+    let mut model_speaks = false;
+
+    for (at, piece) in pieces.iter().enumerate() {
+        if is_unpaired(at) {
+            continue;
+        }
+        match piece.part {
+            Part::Person | Part::Summary => {
+                model_speaks = false;
+                if unanswered == 0 {
+                    current = None;
+                }
+            }
+            Part::Client => {
+                model_speaks = false;
+                of_piece[at] = current;
+            }
+            Part::Model | Part::Reasoning | Part::Call { .. } => {
+                if unanswered == 0 && !model_speaks {
+                    current = Some(count);
+                    count += 1;
+                }
+                model_speaks = true;
+                of_piece[at] = current;
+                unanswered += usize::from(matches!(piece.part, Part::Call { .. }));
+            }
+            Part::Result { .. } => {
+                model_speaks = false;
+                of_piece[at] = current;
+                unanswered = unanswered.saturating_sub(1);
+            }
+        }
+    }
+    Exchanges { of_piece, count, unpaired }
+}
+
+/// Calls that nothing answers and results that answer nothing, in their order. Ids can come again
+/// after a compaction, so a result answers the latest call of its id that is still open.
+fn unpaired(pieces: &[Piece]) -> Vec<usize> {
+    let mut open: HashMap<&str, usize> = HashMap::new();
+    let mut unpaired = Vec::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        match &piece.part {
+            Part::Call { id, .. } => unpaired.extend(open.insert(id, at)),
+            Part::Result { id, .. } => {
+                if open.remove(id.as_str()).is_none() {
+                    unpaired.push(at);
+                }
+            }
+            Part::Person | Part::Summary | Part::Client | Part::Model | Part::Reasoning => {}
+        }
+    }
+    unpaired.extend(open.into_values());
+    unpaired.sort_unstable();
+    unpaired
+}

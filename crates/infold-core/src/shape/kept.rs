@@ -1,0 +1,143 @@
+//! The lines that are kept of a text, within a bound.
+
+use std::collections::BTreeMap;
+
+use super::Line;
+use super::kind::Kind;
+use super::marks::head;
+
+/// A longer line is cut.
+pub(super) const LINE_CHARS_MAX: usize = 300;
+/// So many lines on each side of a line are kept with it.
+const AROUND_LINES: usize = 5;
+/// Stands for lines or characters that were left out.
+const GAP: &str = "…";
+/// The most that a gap takes: alone, and with the number of the line after it.
+const GAP_CHARS_MAX: usize = 2;
+const GAP_NUMBERED_CHARS_MAX: usize = 24;
+
+/// The lines that are kept so far.
+pub(super) struct Kept<'a> {
+    lines: &'a [Line<'a>],
+    kind: Kind,
+    /// What is shown of each, by its place.
+    shown: BTreeMap<usize, Shown>,
+    left_chars: usize,
+    gap_chars: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// The line, or as much of its front as may be.
+    Front,
+    /// So many characters of its end.
+    End(usize),
+}
+
+/// What one rule may still take.
+pub(super) struct Share(usize);
+
+impl<'a> Kept<'a> {
+    pub(super) fn new(lines: &'a [Line<'a>], kind: Kind, chars_max: usize) -> Self {
+        let gap_chars = match kind {
+            Kind::File | Kind::Search => GAP_CHARS_MAX,
+            Kind::Text | Kind::Output => GAP_NUMBERED_CHARS_MAX,
+        };
+        Self { lines, kind, shown: BTreeMap::new(), left_chars: chars_max, gap_chars }
+    }
+
+    pub(super) fn lines(&self) -> &'a [Line<'a>] {
+        self.lines
+    }
+
+    pub(super) fn has(&self, at: usize) -> bool {
+        self.shown.contains_key(&at)
+    }
+
+    /// At most so much for one rule, of what is left for all.
+    pub(super) fn share(&self, chars_max: usize) -> Share {
+        Share(chars_max.min(self.left_chars))
+    }
+
+    /// Keeps a run of lines, if all of it fits. Says whether it did.
+    pub(super) fn take(&mut self, share: &mut Share, run: std::ops::Range<usize>) -> bool {
+        let new: Vec<usize> = run.filter(|at| *at < self.lines.len() && !self.has(*at)).collect();
+        if new.is_empty() {
+            return true;
+        }
+        let cost = self.gap_chars + new.iter().map(|at| self.cost(*at)).sum::<usize>();
+        if cost > share.0.min(self.left_chars) {
+            return false;
+        }
+        self.spend(share, cost);
+        self.shown.extend(new.into_iter().map(|at| (at, Shown::Front)));
+        true
+    }
+
+    /// Keeps the line at `at` with its surroundings, if they fit.
+    pub(super) fn around(&mut self, at: usize) {
+        let mut share = self.share(usize::MAX);
+        self.take(&mut share, at.saturating_sub(AROUND_LINES)..at + AROUND_LINES + 1);
+    }
+
+    /// Keeps the last lines, or the end of the last one where that is too long.
+    pub(super) fn end(&mut self, chars_max: usize) {
+        let mut share = self.share(chars_max);
+        let Some(last) = self.lines.iter().rposition(|line| !line.text.trim().is_empty()) else { return };
+        let room = share.0.saturating_sub(self.gap_chars + 2);
+        if self.lines[last].text.chars().nth(room).is_some() {
+            if room > 0 {
+                self.spend(&mut share, room + self.gap_chars + 2);
+                self.shown.insert(last, Shown::End(room));
+            }
+            return;
+        }
+        let mut first = last;
+        let mut cost = self.gap_chars + self.cost(last);
+        while first > 0 && cost + self.cost(first - 1) <= share.0 {
+            first -= 1;
+            cost += self.cost(first);
+        }
+        self.take(&mut share, first..last + 1);
+    }
+
+    fn cost(&self, at: usize) -> usize {
+        head(self.lines[at].text, LINE_CHARS_MAX).chars().count() + 1
+    }
+
+    fn spend(&mut self, share: &mut Share, cost: usize) {
+        share.0 -= cost;
+        self.left_chars -= cost;
+    }
+
+    /// What is kept, in order, with a mark wherever something was left out. Where lines have no numbers
+    /// of their own, the mark says which line comes next, so that its surroundings can be read.
+    pub(super) fn render(&self) -> String {
+        let mut out = Vec::new();
+        let mut next = 0;
+        for (&at, &shown) in &self.shown {
+            if at != next {
+                out.push(match self.kind {
+                    Kind::File | Kind::Search => GAP.to_owned(),
+                    Kind::Text | Kind::Output => format!("{GAP} line {}:", self.lines[at].number),
+                });
+            }
+            next = at + 1;
+            out.push(match shown {
+                Shown::Front => front(self.lines[at].text),
+                Shown::End(chars) => end(self.lines[at].text, chars),
+            });
+        }
+        out.join("\n")
+    }
+}
+
+fn front(line: &str) -> String {
+    let shown = head(line, LINE_CHARS_MAX);
+    if shown.len() == line.len() { line.to_owned() } else { format!("{}{GAP}", head(line, LINE_CHARS_MAX - 1)) }
+}
+
+fn end(line: &str, chars: usize) -> String {
+    let start = line.char_indices().rev().take(chars).last().map_or(line.len(), |(at, _)| at);
+    format!("{GAP}{}", &line[start..])
+}

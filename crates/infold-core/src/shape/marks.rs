@@ -1,0 +1,150 @@
+//! Lines that say how a call went: its exit status, errors, counts, and lines unlike the others.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::kept::{Kept, LINE_CHARS_MAX};
+
+const STATUS_CHARS_MAX: usize = 200;
+const FLAGGED_CHARS_MAX: usize = 500;
+const COUNTS_CHARS_MAX: usize = 200;
+const ODD_CHARS_MAX: usize = 240;
+/// An exit status stands within so many lines of the front or the end.
+const STATUS_LINES: usize = 30;
+/// Fewer lines have no usual form that a line could be unlike.
+const ODD_LINES_MIN: usize = 30;
+/// A first word that begins so many lines is usual.
+const USUAL_LINES_MIN: usize = 5;
+const WORD_CHARS_MAX: usize = 24;
+
+static STATUS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)\b(?:exit(?:ed)?(?: with)?(?: code| status)?|return code|status code|exit_code|killed by signal)\b[^0-9]{0,12}[0-9]+",
+    )
+    .ok()
+});
+/// Error messages as compilers, test runners, interpreters and loggers write them. A word alone does not
+/// count: source code and prose speak of errors all the time.
+static ERRORS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let starts = r"(?i:error|fatal|panic|failed|failure|fail|exception|traceback)\b(?:\[[^\]]{1,40}\])?\]?\s*[:(]";
+    let others =
+        r"FAIL\b|FAILED\b|ERROR\b|not ok\b|Traceback \(|E\s{3}|--- FAIL|✗|✘|×|❌|\w*(?:Error|Exception)(?::|$|\s\()";
+    let within = r"\bpanicked at\b|: (?:error|fatal error|fatal)\b|\b(?:ERR!|FATAL|CRITICAL)|\s(?:ERROR|FAIL|FAILED)\b|: \*\*\* ";
+    let level = r#""?level"?[=:]\s*"?(?i:error|fatal)\b"#;
+    let said = r"(?i:command not found|no such file|permission denied|timed out|segmentation fault|out of memory|cannot find|undefined reference)";
+    Regex::new(&format!(r"^\s*(?:\S+:\d+(?::\d+)?:?\s+)?(?:\[?{starts}|{others})|{within}|{level}|{said}")).ok()
+});
+static WARNINGS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^\s*(?:\S+ )?(?i:warn|warning)\b(?:\[[^\]]{1,40}\])?\s*[: ]|: warning\b|\s(?:WARN|WARNING)\b").ok()
+});
+static COUNTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)\b[0-9]+\s+(?:passed|failed|failures|failing|passing|errors?|warnings?|files? changed|skipped)\b|^(?:ok|FAIL|PASS)\s",
+    )
+    .ok()
+});
+
+/// Keeps the exit status, where a text gives it.
+pub(super) fn keep_status(kept: &mut Kept<'_>) {
+    let mut share = kept.share(STATUS_CHARS_MAX);
+    let lines = kept.lines();
+    let from_end = lines.len().saturating_sub(STATUS_LINES).max(STATUS_LINES);
+    for at in (0..lines.len().min(STATUS_LINES)).chain(from_end..lines.len()) {
+        let line = lines[at].text;
+        if line.len() <= STATUS_CHARS_MAX && is_match(&STATUS, line) && !kept.take(&mut share, at..at + 1) {
+            return;
+        }
+    }
+}
+
+/// Keeps error messages and then warnings, each form once, with the line after it: that is where
+/// compilers say where.
+pub(super) fn keep_flagged(kept: &mut Kept<'_>) {
+    let mut share = kept.share(FLAGGED_CHARS_MAX);
+    for pattern in [&ERRORS, &WARNINGS] {
+        let mut forms = HashSet::new();
+        for (at, line) in kept.lines().iter().enumerate() {
+            let line = head(line.text, LINE_CHARS_MAX);
+            if !is_match(pattern, line) || !forms.insert(form(line)) {
+                continue;
+            }
+            let after = kept.lines().get(at + 1).is_some_and(|line| !line.text.trim().is_empty());
+            let fits = (after && kept.take(&mut share, at..at + 2)) || kept.take(&mut share, at..at + 1);
+            if !fits {
+                return;
+            }
+        }
+    }
+}
+
+/// Keeps counts of what passed, failed or changed, the last ones first.
+pub(super) fn keep_counts(kept: &mut Kept<'_>) {
+    let mut share = kept.share(COUNTS_CHARS_MAX);
+    for (at, line) in kept.lines().iter().enumerate().rev() {
+        let line = head(line.text, COUNTS_CHARS_MAX);
+        if is_match(&COUNTS, line) && !kept.take(&mut share, at..at + 1) {
+            return;
+        }
+    }
+}
+
+/// Keeps lines that begin like no other, where most lines begin like many others: in a long log, those
+/// are where something happened.
+pub(super) fn keep_odd(kept: &mut Kept<'_>) {
+    let lines = kept.lines();
+    let words: Vec<Option<String>> = lines.iter().map(|line| first_word(line.text)).collect();
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    for word in words.iter().flatten() {
+        *seen.entry(word).or_default() += 1;
+    }
+    let all: usize = seen.values().sum();
+    let usual: usize = seen.values().filter(|lines| **lines >= USUAL_LINES_MIN).sum();
+    if lines.len() < ODD_LINES_MIN || usual * 2 < all {
+        return;
+    }
+    let mut share = kept.share(ODD_CHARS_MAX);
+    for (at, word) in words.iter().enumerate() {
+        let is_odd = word.as_deref().is_some_and(|word| word.len() > 1 && seen.get(word) == Some(&1));
+        if is_odd && !kept.take(&mut share, at..at + 1) {
+            return;
+        }
+    }
+}
+
+fn first_word(line: &str) -> Option<String> {
+    line.split_whitespace().next().map(|word| form(head(word, WORD_CHARS_MAX)))
+}
+
+/// A line with each run of digits as one zero, so that lines which differ by figures alone look alike.
+fn form(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut in_digits = false;
+    for c in line.trim().chars() {
+        let is_digit = c.is_ascii_digit();
+        if !is_digit {
+            out.push(c);
+        } else if !in_digits {
+            out.push('0');
+        }
+        in_digits = is_digit;
+    }
+    out
+}
+
+/// The first characters of a text.
+pub(super) fn head(text: &str, chars_max: usize) -> &str {
+    text.char_indices().nth(chars_max).map_or(text, |(at, _)| &text[..at])
+}
+
+/// Whether a pattern of our own matches. One that did not compile matches nothing; a test sees that
+/// all do.
+pub(super) fn is_match(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
+    pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
+}
+
+#[cfg(test)]
+pub(super) fn compile() -> bool {
+    STATUS.is_some() && ERRORS.is_some() && WARNINGS.is_some() && COUNTS.is_some()
+}

@@ -1,0 +1,146 @@
+//! The names in a text: which lines they are on, and which of them are worth listing.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Line;
+use super::kind::Kind;
+use super::marks::head;
+use super::mentions::{Mentions, plain_arguments};
+use crate::atoms::{Atom, Sort, each_atom};
+
+/// Of a longer text, names are taken from so many bytes: half at the front, half at the end.
+const LOOK_BYTES_MAX: usize = 1 << 20;
+/// A name on more lines says little about any one of them.
+const RARE_LINES_MAX: usize = 12;
+/// Being on more lines than this does not make a name more likely to be used again.
+const OFTEN_LINES: usize = 6;
+/// A longer name is not worth its place.
+const NAME_CHARS_MAX: usize = 60;
+/// Numbers take at most one part in so many: counters and timings would fill the list.
+const NUMBERS_SHARE: usize = 2;
+/// The reference itself shows this much of a text's front.
+const PREVIEW_CHARS: usize = 200;
+
+/// The names that were found in a text.
+pub(super) struct Found<'a> {
+    /// In the order in which they first occur.
+    names: Vec<Name<'a>>,
+    lines: usize,
+}
+
+struct Name<'a> {
+    atom: Atom<'a>,
+    /// The lines that it is on, up to one more than makes it rare.
+    at: Vec<usize>,
+}
+
+impl<'a> Found<'a> {
+    pub(super) fn in_lines(lines: &[Line<'a>], kind: Kind) -> Self {
+        let mut names: Vec<Name<'a>> = Vec::new();
+        let mut places: HashMap<Atom<'a>, usize> = HashMap::new();
+        for at in looked_at(lines) {
+            each_atom(bare(lines[at].text, kind), |atom| {
+                let place = *places.entry(atom).or_insert_with(|| {
+                    names.push(Name { atom, at: Vec::new() });
+                    names.len() - 1
+                });
+                let seen = &mut names[place].at;
+                if seen.len() <= RARE_LINES_MAX && seen.last() != Some(&at) {
+                    seen.push(at);
+                }
+            });
+        }
+        Self { names, lines: lines.len() }
+    }
+
+    /// The lines with a rare name that the session has spoken of, those with the rarest first. What the
+    /// call itself names is in its answer by nature, and tells nothing.
+    pub(super) fn said(&self, mentions: &Mentions, arguments: &str) -> Vec<usize> {
+        let arguments = plain_arguments(arguments);
+        let in_call = names_of(&arguments);
+        let mut rarest = vec![usize::MAX; self.lines];
+        for Name { atom, at } in &self.names {
+            let tells = atom.sort == Sort::Identifier && at.len() <= RARE_LINES_MAX && !in_call.contains(atom.name);
+            if tells && mentions.has_said(atom.name) {
+                at.iter().for_each(|line| rarest[*line] = rarest[*line].min(at.len()));
+            }
+        }
+        let with = |lines: usize| rarest.iter().enumerate().filter(move |(_, rare)| **rare == lines).map(|(at, _)| at);
+        (1..=RARE_LINES_MAX).flat_map(with).collect()
+    }
+
+    /// The names that can be seen neither in the session nor in what is `shown` of the text, those on
+    /// several lines first.
+    pub(super) fn list(&self, mentions: &Mentions, text: &str, shown: &str, chars_max: usize) -> String {
+        let mut have = names_of(head(text, PREVIEW_CHARS));
+        have.extend(names_of(shown));
+        let mut list = List { out: String::new(), left_chars: chars_max, left_number_chars: chars_max / NUMBERS_SHARE };
+        for lines in (1..=OFTEN_LINES).rev() {
+            for Name { atom, .. } in self.names.iter().filter(|name| name.at.len().min(OFTEN_LINES) == lines) {
+                if !mentions.has(atom.name) && !have.contains(atom.name) && list.push(*atom) {
+                    // A path shows the names of which it is made.
+                    have.extend(names_of(atom.name));
+                    have.insert(atom.name);
+                }
+            }
+        }
+        list.out
+    }
+}
+
+/// Names with a blank between, as many as fit.
+struct List {
+    out: String,
+    left_chars: usize,
+    left_number_chars: usize,
+}
+
+impl List {
+    /// Adds a name, if it fits. Says whether it did.
+    fn push(&mut self, atom: Atom<'_>) -> bool {
+        let chars = atom.name.chars().count();
+        let number_chars = if atom.sort == Sort::Number { chars + 1 } else { 0 };
+        if chars > NAME_CHARS_MAX || chars + 1 > self.left_chars || number_chars > self.left_number_chars {
+            return false;
+        }
+        self.left_chars -= chars + 1;
+        self.left_number_chars -= number_chars;
+        self.out.push_str(if self.out.is_empty() { "" } else { " " });
+        self.out.push_str(atom.name);
+        true
+    }
+}
+
+fn names_of(text: &str) -> HashSet<&str> {
+    let mut names = HashSet::new();
+    each_atom(text, |atom| {
+        names.insert(atom.name);
+    });
+    names
+}
+
+/// The places of the lines whose names are taken.
+fn looked_at(lines: &[Line<'_>]) -> impl Iterator<Item = usize> + use<> {
+    let within = |lines: &mut dyn Iterator<Item = &Line<'_>>| {
+        let mut left_bytes = LOOK_BYTES_MAX / 2;
+        lines
+            .take_while(|line| {
+                let has_room = left_bytes > 0;
+                left_bytes = left_bytes.saturating_sub(line.text.len() + 1);
+                has_room
+            })
+            .count()
+    };
+    let front = within(&mut lines.iter());
+    let end = within(&mut lines[front..].iter().rev());
+    (0..front).chain(lines.len() - end..lines.len())
+}
+
+/// A line without the number that a tool put before it, and no longer than is looked at.
+fn bare(line: &str, kind: Kind) -> &str {
+    let line = &line[..line.floor_char_boundary(LOOK_BYTES_MAX / 2)];
+    match kind {
+        Kind::File => line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()),
+        Kind::Text | Kind::Search | Kind::Output => line,
+    }
+}
