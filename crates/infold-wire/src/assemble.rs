@@ -1,0 +1,376 @@
+//! Puts entries together into a transcript: what the model saw, in the order in which it saw it.
+//!
+//! Three things cannot be known entry by entry and are put right here. A person who goes back and asks again
+//! leaves a branch behind that is no longer part of the session. Pieces of one answer may stand apart, with results
+//! between them. And a compaction may name what it keeps by entries.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use infold_core::transcript::{Item, Kind, ModelCall, Subtask, Transcript};
+
+use crate::form::Format;
+use crate::numbers::{Group, Numbers};
+use crate::reader::{Back, Entry, Kept, Metered};
+
+/// How much all compactions of a session together may repeat of what they keep.
+const KEPT_BYTES_MAX: usize = 256 << 20;
+
+/// Entries of one session, without their bytes.
+pub(crate) struct Assembly {
+    format: Format,
+    session: Option<String>,
+    entries: Vec<Entry>,
+    subtasks: Vec<Subtask>,
+}
+
+impl Assembly {
+    pub(crate) fn new(format: Format) -> Self {
+        Self { format, session: None, entries: Vec::new(), subtasks: Vec::new() }
+    }
+
+    pub(crate) fn push(&mut self, mut entry: Entry) {
+        // The bytes have been read, and a transcript does not need them.
+        entry.raw = Vec::new();
+        if self.session.is_none() {
+            self.session = entry.session.take();
+        }
+        self.subtasks.append(&mut entry.subtasks);
+        let tells =
+            !entry.items.is_empty() || entry.id.is_some() || !entry.usage.is_empty() || entry.back != Back::Nowhere;
+        if tells {
+            self.entries.push(entry);
+        }
+    }
+
+    /// The transcript.
+    pub(crate) fn finish(mut self) -> Transcript {
+        let agents: HashMap<String, String> = self.entries.iter().filter_map(|entry| entry.agent.clone()).collect();
+        let (mut main, aside): (Vec<Entry>, Vec<Entry>) =
+            self.entries.into_iter().partition(|entry| entry.subtask.is_none());
+        let mut groups = by_subtask(aside);
+        // A subagent's own file has nothing but its lines.
+        let is_agents_file = groups.len() == 1 && main.iter().all(|entry| entry.items.is_empty());
+        if is_agents_file {
+            main = groups.pop().map(|(_, entries)| entries).unwrap_or_default();
+        }
+        match self.format {
+            Format::ClaudeCode => main = together(alive(main)),
+            // Instructions stand above the conversation, wherever they stand in the document.
+            Format::Anthropic | Format::OpenAi => main.sort_by_key(|entry| entry.number != 0),
+            Format::Codex | Format::OpenCode => main = taken_back(main),
+            Format::Infold | Format::Normalized => {}
+        }
+        keep(&mut main, KEPT_BYTES_MAX);
+        let prompts = prompts(&main);
+        let mut known: HashMap<String, usize> =
+            (0..).zip(&self.subtasks).map(|(at, subtask)| (subtask.call.clone(), at)).collect();
+        for (name, entries) in groups {
+            let call = agents.get(&name).cloned().or_else(|| started_by(&entries, &prompts)).unwrap_or(name);
+            let items = numbered(together(entries)).0;
+            add_subtask(&mut self.subtasks, &mut known, Subtask { call, items });
+        }
+        let (items, calls) = numbered(main);
+        Transcript { client: self.format.client(), session: self.session, items, calls, subtasks: self.subtasks }
+    }
+}
+
+/// Entries of each subtask, in the order in which the subtasks began.
+fn by_subtask(entries: Vec<Entry>) -> Vec<(String, Vec<Entry>)> {
+    let mut groups: Vec<(String, Vec<Entry>)> = Vec::new();
+    let mut index: HashMap<String, usize> = HashMap::new();
+    for entry in entries {
+        let name = entry.subtask.clone().unwrap_or_default();
+        let at = *index.entry(name.clone()).or_insert_with(|| {
+            groups.push((name, Vec::new()));
+            groups.len() - 1
+        });
+        groups[at].1.push(entry);
+    }
+    groups
+}
+
+/// Leaves out what came after a point to which the person went back.
+///
+/// The session is what leads to its last entry. Calls made at once make branches too, and those belong to it; only
+/// a branch that begins with a person's turn was left behind.
+fn alive(entries: Vec<Entry>) -> Vec<Entry> {
+    let mut index: HashMap<String, usize> = HashMap::with_capacity(entries.len());
+    let mut parents: Vec<Option<usize>> = Vec::with_capacity(entries.len());
+    let mut repeated = HashSet::new();
+    for (at, entry) in entries.iter().enumerate() {
+        // An entry whose parent is not in the file follows the one before it.
+        let parent = entry.parent.as_ref().map(|id| index.get(id).copied().unwrap_or(at.saturating_sub(1)));
+        parents.push(parent.filter(|parent| *parent < at));
+        if let Some(id) = &entry.id {
+            if index.contains_key(id) {
+                repeated.insert(at);
+            } else {
+                index.insert(id.clone(), at);
+            }
+        }
+    }
+    let has_place = |at: &usize| entries[*at].id.is_some() && !entries[*at].items.is_empty();
+    let mut next = (0..entries.len()).rev().find(has_place);
+    let mut leads = vec![false; entries.len()];
+    while let Some(at) = next {
+        leads[at] = true;
+        next = parents[at];
+    }
+    let mut left_behind = vec![false; entries.len()];
+    for at in 0..entries.len() {
+        let begins = entries[at].is_prompt && entries[at].id.is_some();
+        let follows = parents[at].is_some_and(|parent| left_behind[parent]);
+        left_behind[at] = !leads[at] && (begins || follows);
+    }
+    let mut at = 0;
+    entries
+        .into_iter()
+        .filter(|_| {
+            at += 1;
+            !left_behind[at - 1] && !repeated.contains(&(at - 1))
+        })
+        .collect()
+}
+
+/// Leaves out what clients without branches say was taken back.
+fn taken_back(entries: Vec<Entry>) -> Vec<Entry> {
+    let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
+    let mut prompts: Vec<usize> = Vec::new();
+    let mut until: Option<String> = None;
+    for entry in entries {
+        match &entry.back {
+            Back::Nowhere => {}
+            Back::Turns(turns) => {
+                let from = prompts.len().saturating_sub(*turns);
+                kept.truncate(prompts.get(from).copied().unwrap_or(kept.len()));
+                prompts.truncate(from);
+            }
+            Back::To(id) => until = Some(id.clone()),
+        }
+        if entry.is_prompt {
+            prompts.push(kept.len());
+        }
+        kept.push(entry);
+    }
+    let end = until.and_then(|id| kept.iter().position(|entry| entry.id.as_ref() == Some(&id)));
+    kept.truncate(end.unwrap_or(kept.len()));
+    kept
+}
+
+/// Brings the pieces of each answer together, where its first piece stands, with results behind their calls: of
+/// two that are written at the same time either may come first.
+fn together(entries: Vec<Entry>) -> Vec<Entry> {
+    let mut buckets: Vec<Vec<Entry>> = Vec::with_capacity(entries.len());
+    let mut answers: HashMap<String, usize> = HashMap::new();
+    let first_pieces = first_pieces(&entries);
+    let mut early: HashMap<String, Vec<Entry>> = HashMap::new();
+    for (at, entry) in entries.into_iter().enumerate() {
+        match &entry.group {
+            Group::Answer(id) => match answers.get(id) {
+                Some(bucket) => buckets[*bucket].push(entry),
+                None => {
+                    let id = id.clone();
+                    answers.insert(id.clone(), buckets.len());
+                    buckets.push(vec![entry]);
+                    buckets.extend(early.remove(&id));
+                }
+            },
+            Group::Results => match answered(&entry).and_then(|call| first_pieces.get(call)) {
+                Some((answer, first)) if *first > at => early.entry(answer.clone()).or_default().push(entry),
+                Some(_) | None => buckets.push(vec![entry]),
+            },
+            Group::Alone => buckets.push(vec![entry]),
+        }
+    }
+    buckets.into_iter().flatten().collect()
+}
+
+/// For each call the answer that it is in, and where that begins.
+fn first_pieces(entries: &[Entry]) -> HashMap<String, (String, usize)> {
+    let mut begins: HashMap<&String, usize> = HashMap::new();
+    let mut calls = HashMap::new();
+    for (at, entry) in entries.iter().enumerate() {
+        let Group::Answer(id) = &entry.group else { continue };
+        let begin = *begins.entry(id).or_insert(at);
+        for item in &entry.items {
+            if let Kind::Call { id: call, .. } = &item.kind {
+                calls.insert(call.clone(), (id.clone(), begin));
+            }
+        }
+    }
+    calls
+}
+
+/// The first call that an entry has a result of.
+fn answered(entry: &Entry) -> Option<&String> {
+    entry.items.iter().find_map(|item| match &item.kind {
+        Kind::Result { id, .. } => Some(id),
+        _ => None,
+    })
+}
+
+/// Fills in what compactions keep, the latest first: once so much has been repeated as no client repeats, earlier
+/// ones stay empty. Only their requests get to see what they keep, and the session goes on from the latest.
+fn keep(entries: &mut [Entry], mut room_bytes: usize) {
+    let mut index: HashMap<String, usize> = HashMap::new();
+    for (at, entry) in entries.iter().enumerate() {
+        if let Some(id) = &entry.id {
+            index.entry(id.clone()).or_insert(at);
+        }
+    }
+    for at in (0..entries.len()).rev() {
+        let places: Box<dyn Iterator<Item = usize>> = match &entries[at].kept {
+            Kept::Nothing => continue,
+            Kept::From(id) => Box::new(index.get(id).map_or(at..at, |from| *from..at)),
+            Kept::These(ids) => {
+                let named: BTreeSet<usize> = ids.iter().filter_map(|id| index.get(id).copied()).collect();
+                Box::new(named.into_iter().filter(move |place| *place < at))
+            }
+        };
+        let mut filled = Vec::new();
+        for place in places {
+            let items = entries[place].items.iter().filter(|item| !matches!(item.kind, Kind::Compaction { .. }));
+            // An entry without items counts too, so that looking through them is bounded as well.
+            let cost_bytes = size_of::<Item>() + items.clone().map(bytes_of).sum::<usize>();
+            let Some(left_bytes) = room_bytes.checked_sub(cost_bytes) else { return };
+            room_bytes = left_bytes;
+            filled.extend(items.cloned());
+        }
+        let compaction = entries[at].items.iter_mut().find_map(|item| match &mut item.kind {
+            Kind::Compaction { kept, .. } => Some(kept),
+            _ => None,
+        });
+        if let Some(kept) = compaction {
+            *kept = filled;
+        }
+    }
+}
+
+/// What one more copy of an item takes, near enough.
+fn bytes_of(item: &Item) -> usize {
+    let text_bytes = match &item.kind {
+        Kind::Result { text, .. } => text.len(),
+        Kind::Clearing { calls } => calls.iter().map(String::len).sum(),
+        _ => item.text().len(),
+    };
+    size_of::<Item>() + text_bytes
+}
+
+/// Counts messages anew and finds where the answers to requests begin.
+fn numbered(entries: Vec<Entry>) -> (Vec<Item>, Vec<ModelCall>) {
+    let mut numbers = Numbers::default();
+    let mut items: Vec<Item> = Vec::new();
+    let mut first_items: HashMap<u64, usize> = HashMap::new();
+    let mut reports: Vec<Metered> = Vec::new();
+    for entry in entries {
+        reports.extend(entry.usage);
+        let last = entry.items.last().map(|item| item.message);
+        let mut current = None;
+        let mut number = 0;
+        for mut item in entry.items {
+            if current != Some(item.message) {
+                current = Some(item.message);
+                let group = if current == last { entry.group.clone() } else { Group::Alone };
+                number = numbers.number(group);
+                first_items.entry(item.message).or_insert(items.len());
+            }
+            item.message = number;
+            if let Kind::Compaction { kept, .. } = &mut item.kind {
+                for kept in kept {
+                    kept.message = number;
+                }
+            }
+            items.push(item);
+        }
+    }
+    name_tools(&mut items);
+    let calls = calls(reports, &first_items, items.len());
+    (items, calls)
+}
+
+/// Names the tools of results that were written before their calls.
+fn name_tools(items: &mut [Item]) {
+    let is_nameless = |item: &Item| matches!(&item.kind, Kind::Result { tool, .. } if tool.is_empty());
+    if !items.iter().any(is_nameless) {
+        return;
+    }
+    let tools: HashMap<String, String> = items
+        .iter()
+        .filter_map(|item| match &item.kind {
+            Kind::Call { id, tool, .. } => Some((id.clone(), tool.clone())),
+            _ => None,
+        })
+        .collect();
+    for item in items {
+        if let Kind::Result { id, tool, .. } = &mut item.kind
+            && tool.is_empty()
+            && let Some(known) = tools.get(id)
+        {
+            tool.clone_from(known);
+        }
+    }
+}
+
+/// The requests, each where its answer begins. Of several reports on one the last counts.
+fn calls(reports: Vec<Metered>, first_items: &HashMap<u64, usize>, end: usize) -> Vec<ModelCall> {
+    let behind = first_items.keys().max().map_or(0, |last| last + 1);
+    let mut calls: Vec<ModelCall> = Vec::new();
+    let mut index: HashMap<u64, usize> = HashMap::new();
+    for Metered { message, usage } in reports {
+        let first_item = match first_items.get(&message) {
+            Some(first_item) => *first_item,
+            None if message == behind => end,
+            None => continue,
+        };
+        match index.get(&message) {
+            Some(at) => calls[*at].usage = usage,
+            None => {
+                index.insert(message, calls.len());
+                calls.push(ModelCall { first_item, usage });
+            }
+        }
+    }
+    calls.sort_by_key(|call| call.first_item);
+    calls
+}
+
+/// The prompts that calls gave to other agents.
+fn prompts(entries: &[Entry]) -> HashMap<String, String> {
+    #[derive(serde::Deserialize)]
+    struct Input {
+        prompt: String,
+    }
+    let mut prompts = HashMap::new();
+    for item in entries.iter().flat_map(|entry| &entry.items) {
+        if let Kind::Call { id, tool, input } = &item.kind
+            && matches!(tool.as_str(), "Task" | "Agent" | "task")
+            && let Ok(Input { prompt }) = serde_json::from_str(input)
+        {
+            prompts.insert(prompt, id.clone());
+        }
+    }
+    prompts
+}
+
+/// The call that gave a subagent the words which it began with.
+fn started_by(entries: &[Entry], prompts: &HashMap<String, String>) -> Option<String> {
+    entries.iter().flat_map(|entry| &entry.items).find_map(|item| match &item.kind {
+        Kind::User { text, .. } => prompts.get(text).cloned(),
+        _ => None,
+    })
+}
+
+/// Adds a subtask; if it was recorded twice, the fuller recording stays. `known` says where each call's stands.
+fn add_subtask(subtasks: &mut Vec<Subtask>, known: &mut HashMap<String, usize>, subtask: Subtask) {
+    match known.get(&subtask.call) {
+        Some(at) if subtasks[*at].items.len() < subtask.items.len() => subtasks[*at] = subtask,
+        Some(_) => {}
+        None => {
+            known.insert(subtask.call.clone(), subtasks.len());
+            subtasks.push(subtask);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,254 @@
+//! Claude Code's JSONL: a line for each block of an answer, for each user message, attachment and notice.
+//!
+//! Lines with the same message id are one answer. A compaction is a boundary line and, some attachments later, a
+//! user line with the summary; here it is one item, in front of those attachments, because the model sees the
+//! summary first. What the client shows to the person alone (titles, durations, errors of the API) has no items.
+
+mod attachment;
+mod shape;
+
+use std::collections::{HashMap, VecDeque};
+
+use infold_core::transcript::{Item, Kind, Place, Usage, Voice};
+use serde_json::value::RawValue;
+
+use super::Unit;
+use crate::content::{Content, Speaker, kinds};
+use crate::loose::Maybe;
+use crate::numbers::{Group, Numbers, Tools, items};
+use crate::reader::{Entry, Kept, Metered};
+use shape::{Compact, Line, Message, Micro, Progress};
+
+/// How many answers back a further piece of one may come.
+const ANSWERS_MAX: usize = 64;
+/// How many lines of subagents are remembered that say only which line they follow.
+const SIDECHAIN_LINES_MAX: usize = 100_000;
+/// The model that the client names where no model spoke.
+const NO_MODEL: &str = "<synthetic>";
+
+/// What is remembered from line to line.
+#[derive(Default)]
+pub(crate) struct ClaudeCode {
+    tools: Tools,
+    numbers: Numbers,
+    subtask_numbers: HashMap<String, Numbers>,
+    /// The latest answers and the messages that they began.
+    answers: VecDeque<(String, u64)>,
+    boundary: Option<Boundary>,
+    /// For lines of subagents that do not name their agent: where each one's thread began.
+    sidechain_roots: HashMap<String, String>,
+}
+
+/// A compaction whose summary has not come yet.
+struct Boundary {
+    place: Place,
+    message: u64,
+    kept: Kept,
+    /// What came between, which the model sees after the summary.
+    waiting: Vec<Item>,
+}
+
+impl ClaudeCode {
+    pub(crate) fn parse(&mut self, unit: &Unit<'_>) -> Result<Entry, serde_json::Error> {
+        let line: Line<'_> = serde_json::from_str(unit.text)?;
+        let mut entry = Entry {
+            session: line.session_id.given(),
+            id: line.uuid.given(),
+            parent: line.parent_uuid.given().or_else(|| line.logical_parent_uuid.given()),
+            ..Entry::default()
+        };
+        match line.kind.as_str() {
+            "user" | "assistant" => self.message(line, unit, &mut entry),
+            "progress" => self.progress(line, unit, &mut entry),
+            "attachment" => self.attachment(&line, unit, &mut entry),
+            "system" => self.system(&line, unit, &mut entry),
+            _ => {}
+        }
+        Ok(entry)
+    }
+
+    pub(crate) fn finish(&mut self) -> Vec<Item> {
+        self.boundary.take().map(|boundary| boundary.into_items(None)).unwrap_or_default()
+    }
+
+    fn message(&mut self, line: Line<'_>, unit: &Unit<'_>, entry: &mut Entry) {
+        if line.is_sidechain.is_set() {
+            entry.subtask = Some(self.sidechain(&line));
+        }
+        let is_answer = line.kind.as_str() == "assistant";
+        let Maybe(Some(message)) = line.message else { return };
+        // No model said it, and none gets to see it.
+        if line.is_api_error_message.is_set() {
+            return;
+        }
+        if line.is_compact_summary.is_set() {
+            self.summary(message.content.into_text(), unit.number, entry);
+            return;
+        }
+        let voice = if line.is_meta.is_set() { Voice::Client } else { Voice::Person };
+        let speaker = if is_answer { Speaker::Model } else { Speaker::User(voice) };
+        entry.group = group(is_answer, &message);
+        entry.is_prompt = !is_answer && entry.group == Group::Alone && !line.is_meta.is_set();
+        if let Some(agent) = line.tool_use_result.0.and_then(|result| result.agent_id.given())
+            && let Some(call) = first_answered(&message.content)
+        {
+            entry.agent = Some((agent, call));
+        }
+        let usage = message.usage.0.filter(|_| is_answer && message.model.as_str() != NO_MODEL);
+        let kinds = kinds(message.content, speaker, unit.text, "/message/content");
+        if kinds.is_empty() {
+            return;
+        }
+        let number = self.number(entry);
+        if entry.subtask.is_none() {
+            entry.items.extend(self.finish());
+        }
+        if let Some(usage) = usage {
+            let model = message.model.0.into_owned();
+            let message = self.first_piece(&entry.group).unwrap_or(number);
+            entry.usage.push(Metered { message, usage: Usage { model, ..usage.into() } });
+        }
+        entry.items.extend(items(unit.number, number, kinds, &mut self.tools));
+    }
+
+    /// The message that an answer began with, which is the one that its usage belongs to.
+    fn first_piece(&self, group: &Group) -> Option<u64> {
+        let Group::Answer(id) = group else { return None };
+        self.answers.iter().find(|(known, _)| known == id).map(|(_, message)| *message)
+    }
+
+    /// The number of the message that a line belongs to.
+    fn number(&mut self, entry: &Entry) -> u64 {
+        let numbers = match &entry.subtask {
+            Some(subtask) => self.subtask_numbers.entry(subtask.clone()).or_default(),
+            None => &mut self.numbers,
+        };
+        let number = numbers.number(entry.group.clone());
+        if let Group::Answer(id) = &entry.group
+            && self.first_piece(&entry.group).is_none()
+        {
+            self.answers.push_back((id.clone(), number));
+            if self.answers.len() > ANSWERS_MAX {
+                self.answers.pop_front();
+            }
+        }
+        number
+    }
+
+    /// Whose work a line of a subagent is.
+    fn sidechain(&mut self, line: &Line<'_>) -> String {
+        if let Some(agent) = line.agent_id.given() {
+            return agent;
+        }
+        let own = line.uuid.as_str().to_owned();
+        let root = self.sidechain_roots.get(line.parent_uuid.as_str()).cloned().unwrap_or_else(|| own.clone());
+        if self.sidechain_roots.len() >= SIDECHAIN_LINES_MAX {
+            self.sidechain_roots.clear();
+        }
+        self.sidechain_roots.insert(own, root.clone());
+        root
+    }
+
+    fn summary(&mut self, text: String, number: u64, entry: &mut Entry) {
+        let place = Place { entry: number, part: 0 };
+        let boundary = self.boundary.take().unwrap_or_else(|| Boundary {
+            place,
+            message: self.numbers.number(Group::Alone),
+            kept: Kept::Nothing,
+            waiting: Vec::new(),
+        });
+        entry.kept = boundary.kept.clone();
+        entry.items = Boundary { place, ..boundary }.into_items(Some(text));
+    }
+
+    /// A line about work in progress, of which only a subagent's messages say something new.
+    fn progress(&mut self, line: Line<'_>, unit: &Unit<'_>, entry: &mut Entry) {
+        let Maybe(Some(Progress { kind, message: Maybe(Some(step)) })) = line.data else { return };
+        let Maybe(Some(message)) = step.message else { return };
+        if kind.as_str() != "agent_progress" {
+            return;
+        }
+        let is_answer = step.kind.as_str() == "assistant";
+        let speaker = if is_answer { Speaker::Model } else { Speaker::User(Voice::Person) };
+        entry.subtask = Some(line.parent_tool_use_id.0.into_owned());
+        entry.group = group(is_answer, &message);
+        let kinds = kinds(message.content, speaker, unit.text, "/data/message/message/content");
+        if !kinds.is_empty() {
+            let number = self.number(entry);
+            entry.items = items(unit.number, number, kinds, &mut self.tools);
+        }
+    }
+
+    fn attachment(&mut self, line: &Line<'_>, unit: &Unit<'_>, entry: &mut Entry) {
+        if line.is_sidechain.is_set() {
+            entry.subtask = Some(self.sidechain(line));
+        }
+        let Some((text, voice)) = attachment::words(line) else { return };
+        self.put(Kind::User { text, voice }, unit, entry);
+    }
+
+    fn system(&mut self, line: &Line<'_>, unit: &Unit<'_>, entry: &mut Entry) {
+        match line.subtype.as_str() {
+            "compact_boundary" => {
+                let metadata =
+                    line.compact_metadata.map(RawValue::get).and_then(|json| serde_json::from_str(json).ok());
+                entry.items = self.finish();
+                self.boundary = Some(Boundary {
+                    place: Place { entry: unit.number, part: 0 },
+                    message: self.numbers.number(Group::Alone),
+                    kept: metadata.map(Compact::into_kept).unwrap_or_default(),
+                    waiting: Vec::new(),
+                });
+            }
+            "microcompact_boundary" => {
+                let metadata = line.microcompact_metadata.map(RawValue::get);
+                let micro: Micro<'_> = metadata.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+                let calls = micro.compacted_tool_ids.0.into_iter().map(|id| id.0.into_owned()).collect();
+                self.put(Kind::Clearing { calls }, unit, entry);
+            }
+            "local_command" => {
+                if let Some(text) = line.content.0.clone() {
+                    self.put(Kind::User { text, voice: Voice::Client }, unit, entry);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Puts one item in a message of its own, behind a summary that is still to come.
+    fn put(&mut self, kind: Kind, unit: &Unit<'_>, entry: &mut Entry) {
+        let number = self.number(entry);
+        let item = Item { place: Place { entry: unit.number, part: 0 }, message: number, kind };
+        match (&mut self.boundary, &entry.subtask) {
+            (Some(boundary), None) => boundary.waiting.push(item),
+            _ => entry.items.push(item),
+        }
+    }
+}
+
+impl Boundary {
+    fn into_items(self, summary: Option<String>) -> Vec<Item> {
+        let kind = Kind::Compaction { summary, kept: Vec::new() };
+        let mut items = vec![Item { place: self.place, message: self.message, kind }];
+        items.extend(self.waiting);
+        items
+    }
+}
+
+fn group(is_answer: bool, message: &Message<'_>) -> Group {
+    match (is_answer, message.id.given()) {
+        (true, Some(id)) => Group::Answer(id),
+        (true, None) => Group::Alone,
+        (false, _) if first_answered(&message.content).is_some() => Group::Results,
+        (false, _) => Group::Alone,
+    }
+}
+
+/// The first call that a message has a result for.
+fn first_answered(content: &Content<'_>) -> Option<String> {
+    let result = content.blocks().iter().find(|block| block.kind.as_str() == "tool_result")?;
+    Some(result.tool_use_id.as_str().to_owned())
+}
+
+#[cfg(test)]
+mod tests;

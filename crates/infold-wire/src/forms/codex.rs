@@ -1,0 +1,169 @@
+//! Codex's rollouts: lines of `{timestamp, type, payload}`.
+//!
+//! A `response_item` is what the model saw; events repeat it for people and are passed over, but for the one that
+//! reports tokens. Older rollouts have no envelope: their lines are the items themselves.
+
+use infold_core::transcript::{Item, Kind, Place, Usage, Voice};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::Unit;
+use super::openai_item::{From, OpenAiItem};
+use crate::loose::{Count, Maybe, Str};
+use crate::numbers::{Group, Numbers, Tools, items};
+use crate::reader::{Back, Entry, Metered};
+
+/// What is remembered from line to line.
+#[derive(Default)]
+pub(crate) struct Codex {
+    tools: Tools,
+    numbers: Numbers,
+    model: String,
+    /// The message that the answer began with whose tokens have not been reported yet.
+    answer: Option<u64>,
+    /// What had been used in all at the last report: reports are repeated.
+    total: Option<Tokens>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Str<'a>,
+    #[serde(borrow)]
+    payload: Maybe<OpenAiItem<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Info {
+    total_token_usage: Maybe<Tokens>,
+    last_token_usage: Maybe<Tokens>,
+}
+
+/// Tokens as the provider counts them: the cached ones are among the input.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Tokens {
+    input_tokens: Count,
+    cached_input_tokens: Count,
+    cache_write_input_tokens: Count,
+    output_tokens: Count,
+}
+
+impl Codex {
+    pub(crate) fn parse(&mut self, unit: &Unit<'_>) -> Result<Entry, serde_json::Error> {
+        let line: Line<'_> = serde_json::from_str(unit.text)?;
+        let mut entry = Entry::default();
+        let Maybe(Some(payload)) = line.payload else {
+            let item: OpenAiItem<'_> = serde_json::from_str(unit.text)?;
+            if !item.kind.as_str().is_empty() && item.kind.as_str() != "state" {
+                self.item(item, unit, "", &mut entry);
+            }
+            return Ok(entry);
+        };
+        match line.kind.as_str() {
+            "response_item" => self.item(payload, unit, "/payload", &mut entry),
+            "compacted" => self.compacted(payload, unit, &mut entry)?,
+            "event_msg" if payload.kind.as_str() == "token_count" => self.tokens(&payload, &mut entry),
+            "event_msg" if payload.kind.as_str() == "thread_rolled_back" => {
+                entry.back = Back::Turns(usize::try_from(payload.num_turns.or_zero()).unwrap_or(usize::MAX));
+            }
+            "turn_context" => {
+                if let Some(model) = payload.model.given() {
+                    self.model = model;
+                }
+            }
+            "session_meta" => entry.session = payload.session_id.given().or_else(|| payload.id.given()),
+            _ => {}
+        }
+        Ok(entry)
+    }
+
+    fn item(&mut self, item: OpenAiItem<'_>, unit: &Unit<'_>, pointer: &str, entry: &mut Entry) {
+        entry.id = item.id.given();
+        let is_answer = item.is_answer();
+        let kinds = item.kinds(From { text: unit.text, pointer, number: unit.number });
+        if kinds.is_empty() {
+            return;
+        }
+        let message = self.numbers.number(Group::Alone);
+        if is_answer {
+            self.answer.get_or_insert(message);
+        }
+        let is_said = |(_, kind): &(u32, Kind)| matches!(kind, Kind::User { voice: Voice::Person, .. });
+        entry.is_prompt = kinds.iter().any(is_said);
+        entry.items = items(unit.number, message, kinds, &mut self.tools);
+    }
+
+    /// A compaction: everything before it is replaced by what it lists.
+    fn compacted(
+        &mut self,
+        payload: OpenAiItem<'_>,
+        unit: &Unit<'_>,
+        entry: &mut Entry,
+    ) -> Result<(), serde_json::Error> {
+        // All of them are read before anything is remembered: an error must leave the parser as it was.
+        let mut listed: Vec<(&str, OpenAiItem<'_>)> = Vec::with_capacity(payload.replacement_history.0.len());
+        for json in payload.replacement_history.0 {
+            listed.push((json.get(), serde_json::from_str(json.get())?));
+        }
+        let summary = payload.message.0.filter(|text| !text.is_empty());
+        let message = self.numbers.number(Group::Alone);
+        let mut kept = Vec::new();
+        for (part, (text, item)) in (0..).zip(listed) {
+            // The provider's own summary is sealed: there is nothing in it to read or to keep apart.
+            if matches!(item.kind.as_str(), "compaction" | "compaction_summary" | "context_compaction") {
+                continue;
+            }
+            let kinds = item.kinds(From { text, pointer: "", number: unit.number });
+            for (_, mut kind) in kinds {
+                self.tools.pass(&mut kind);
+                let is_summary = matches!(&kind, Kind::User { text, .. } if Some(text) == summary.as_ref());
+                if !is_summary {
+                    kept.push(Item { place: Place { entry: unit.number, part }, message, kind });
+                }
+            }
+        }
+        self.answer = None;
+        let place = Place { entry: unit.number, part: 0 };
+        entry.items.push(Item { place, message, kind: Kind::Compaction { summary, kept } });
+        Ok(())
+    }
+
+    fn tokens(&mut self, payload: &OpenAiItem<'_>, entry: &mut Entry) {
+        let info = payload.info.map(RawValue::get).and_then(|json| serde_json::from_str::<Info>(json).ok());
+        let Some(Info { total_token_usage: Maybe(Some(total)), last_token_usage: Maybe(Some(last)) }) = info else {
+            return;
+        };
+        let is_repeated = self.total.as_ref().is_some_and(|known| known.same(&total));
+        self.total = Some(total);
+        if is_repeated {
+            return;
+        }
+        if let Some(message) = self.answer.take() {
+            entry.usage.push(Metered { message, usage: last.usage(&self.model) });
+        }
+    }
+}
+
+impl Tokens {
+    fn same(&self, other: &Self) -> bool {
+        (self.input_tokens.0, self.output_tokens.0) == (other.input_tokens.0, other.output_tokens.0)
+    }
+
+    fn usage(&self, model: &str) -> Usage {
+        let cache_read_tokens = self.cached_input_tokens.or_zero();
+        let cache_write_tokens = self.cache_write_input_tokens.or_zero();
+        Usage {
+            model: model.to_owned(),
+            fresh_tokens: self.input_tokens.or_zero().saturating_sub(cache_read_tokens + cache_write_tokens),
+            cache_read_tokens,
+            cache_write_tokens,
+            output_tokens: self.output_tokens.or_zero(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

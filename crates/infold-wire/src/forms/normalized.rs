@@ -1,0 +1,198 @@
+//! Sessions of several clients in one plain form, a session a line: `{session, agent, events, calls, compactions,
+//! subagents}`, where calls and compactions point into the events.
+
+use infold_core::transcript::{Held, Item, Kind, Outcome, Place, Subtask, Usage, Voice};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::Unit;
+use crate::client_words::voice_of;
+use crate::loose::{Count, Flag, List, Loose, Str};
+use crate::numbers::{Group, Numbers, Tools};
+use crate::reader::{Entry, Metered};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Session<'a> {
+    #[serde(borrow)]
+    session: Str<'a>,
+    #[serde(borrow)]
+    agent: Str<'a>,
+    #[serde(borrow)]
+    events: List<Event<'a>>,
+    #[serde(borrow)]
+    calls: List<Call<'a>>,
+    #[serde(borrow)]
+    compactions: List<Compaction<'a>>,
+    #[serde(borrow)]
+    subagents: List<Subagent<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Event<'a> {
+    #[serde(borrow)]
+    k: Str<'a>,
+    t: Loose,
+    #[serde(borrow)]
+    tool: Str<'a>,
+    #[serde(borrow)]
+    id: Str<'a>,
+    #[serde(borrow)]
+    meta: Str<'a>,
+    call: Count,
+    err: Flag,
+    sig: Count,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Call<'a> {
+    ev: Count,
+    prompt: Count,
+    cr: Count,
+    cw: Count,
+    out: Count,
+    #[serde(borrow)]
+    model: Str<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Compaction<'a> {
+    ev: Count,
+    #[serde(borrow)]
+    kind: Str<'a>,
+    #[serde(borrow)]
+    ids: List<Str<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Subagent<'a> {
+    #[serde(borrow)]
+    id: Str<'a>,
+    /// What was said: who, which tool, which words.
+    #[serde(borrow)]
+    msgs: List<&'a RawValue>,
+}
+
+/// Reads one session.
+pub(crate) fn parse(unit: &Unit<'_>) -> Result<Entry, serde_json::Error> {
+    let session: Session<'_> = serde_json::from_str(unit.text)?;
+    let mut entry = Entry { session: session.session.given(), ..Entry::default() };
+    let mut numbers = Numbers::default();
+    let mut tools = Tools::default();
+    let clearings: Vec<Compaction<'_>> =
+        session.compactions.0.into_iter().filter(|compaction| compaction.kind.as_str() == "micro").collect();
+    // Which message each event is in: calls point at events.
+    let mut messages = Vec::with_capacity(session.events.0.len());
+    for (number, event) in (0_u32..).zip(session.events.0) {
+        let place = Place { entry: unit.number, part: number };
+        for clearing in clearings.iter().filter(|clearing| clearing.ev.0 == Some(i64::from(number))) {
+            let calls = clearing.ids.0.iter().map(|id| id.as_str().to_owned()).collect();
+            entry.items.push(Item { place, message: numbers.number(Group::Alone), kind: Kind::Clearing { calls } });
+        }
+        let message = numbers.number(group(&event, session.agent.as_str()));
+        messages.push(message);
+        let mut kind = kind(event);
+        tools.pass(&mut kind);
+        entry.items.push(Item { place, message, kind });
+    }
+    let behind = messages.last().map_or(0, |last| last + 1);
+    entry.usage = session
+        .calls
+        .0
+        .into_iter()
+        .filter_map(|call| {
+            let event = usize::try_from(call.ev.0?).ok()?;
+            // The answer to the last request may not have been recorded.
+            Some(Metered { message: messages.get(event).copied().unwrap_or(behind), usage: call.usage() })
+        })
+        .collect();
+    entry.subtasks = session.subagents.0.into_iter().map(|subagent| subagent.subtask(unit.number)).collect();
+    Ok(entry)
+}
+
+/// Events of one answer are a message, and so are results in a row.
+fn group(event: &Event<'_>, agent: &str) -> Group {
+    match (event.k.as_str(), event.call.0) {
+        ("asst" | "think" | "call", Some(call)) => Group::Answer(call.to_string()),
+        // Codex has no messages around its items.
+        ("result", _) if agent != "codex" => Group::Results,
+        _ => Group::Alone,
+    }
+}
+
+fn kind(event: Event<'_>) -> Kind {
+    let text = event.t.0.unwrap_or_default();
+    match event.k.as_str() {
+        "asst" => Kind::Assistant { text },
+        "think" => Kind::Reasoning { text, sealed_bytes: usize::try_from(event.sig.or_zero()).unwrap_or_default() },
+        "call" => Kind::Call { id: event.id.0.into_owned(), tool: event.tool.0.into_owned(), input: text },
+        "result" => {
+            let outcome = match event.err.0 {
+                Some(true) => Outcome::Failed,
+                Some(false) => Outcome::Succeeded,
+                None => Outcome::Unsaid,
+            };
+            let held = crate::content::held(&text);
+            Kind::Result { id: event.id.0.into_owned(), tool: event.tool.0.into_owned(), text, outcome, held }
+        }
+        "summary" => {
+            let summary = if text.is_empty() { None } else { Some(text) };
+            Kind::Compaction { summary, kept: Vec::new() }
+        }
+        _ => match event.meta.as_str() {
+            "system" | "developer" => Kind::System { text },
+            "" | "user" => Kind::User { voice: voice_of(&text), text },
+            _ => Kind::User { text, voice: Voice::Client },
+        },
+    }
+}
+
+impl Call<'_> {
+    fn usage(self) -> Usage {
+        let cache_read_tokens = self.cr.or_zero();
+        let cache_write_tokens = self.cw.or_zero();
+        Usage {
+            model: self.model.0.into_owned(),
+            fresh_tokens: self.prompt.or_zero().saturating_sub(cache_read_tokens + cache_write_tokens),
+            cache_read_tokens,
+            cache_write_tokens,
+            output_tokens: self.out.or_zero(),
+        }
+    }
+}
+
+impl Subagent<'_> {
+    /// What a subagent did. The form has no ids for its calls, so results follow their calls.
+    fn subtask(self, entry: u64) -> Subtask {
+        let mut items = Vec::with_capacity(self.msgs.0.len());
+        let mut last = (String::new(), String::new());
+        for (part, message) in (0_u32..).zip(self.msgs.0) {
+            let (who, tool, text): (String, String, String) = match serde_json::from_str(message.get()) {
+                Ok(said) => said,
+                Err(_) => continue,
+            };
+            let kind = match who.as_str() {
+                "call" => {
+                    last = (format!("{}.{part}", self.id.as_str()), tool.clone());
+                    Kind::Call { id: last.0.clone(), tool, input: text }
+                }
+                "result" => {
+                    let (id, tool) = last.clone();
+                    Kind::Result { id, tool, text, outcome: Outcome::Unsaid, held: Held::Whole }
+                }
+                "asst" => Kind::Assistant { text },
+                "think" => Kind::Reasoning { text, sealed_bytes: 0 },
+                _ => Kind::User { text, voice: Voice::Person },
+            };
+            items.push(Item { place: Place { entry, part }, message: u64::from(part), kind });
+        }
+        Subtask { call: self.id.0.into_owned(), items }
+    }
+}
+
+#[cfg(test)]
+mod tests;

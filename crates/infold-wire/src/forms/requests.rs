@@ -1,0 +1,165 @@
+//! Requests to a provider: one as a JSON document, or many, one on a line, bare or as somebody recorded them.
+//!
+//! In a document the elements of `messages` or `input` are entries. On lines each request is an entry, and a
+//! session of its own: the next one repeats most of it.
+
+use infold_core::transcript::{Kind, Voice};
+use serde::Deserialize;
+
+use super::Unit;
+use super::openai_item::{From, OpenAiItem};
+use crate::content::{Content, Speaker, kinds};
+use crate::detect::Layout;
+use crate::document::Piece;
+use crate::loose::{List, Loose, Maybe, Str, text_of};
+use crate::numbers::{Group, Numbers, Tools, items};
+use crate::reader::Entry;
+
+/// Whose request it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Api {
+    /// Messages.
+    Anthropic,
+    /// Responses and Chat Completions.
+    OpenAi,
+}
+
+/// What is remembered from entry to entry.
+pub(crate) struct Requests {
+    api: Api,
+    layout: Layout,
+    tools: Tools,
+    numbers: Numbers,
+}
+
+/// A message to Anthropic.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    role: Str<'a>,
+    #[serde(borrow)]
+    content: Content<'a>,
+}
+
+/// A request as somebody recorded it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Recorded<'a> {
+    #[serde(borrow)]
+    path: Str<'a>,
+    #[serde(borrow)]
+    body: Maybe<Body<'a>>,
+}
+
+/// A request.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Body<'a> {
+    #[serde(borrow)]
+    system: Content<'a>,
+    instructions: Loose,
+    #[serde(borrow)]
+    messages: List<&'a serde_json::value::RawValue>,
+    #[serde(borrow)]
+    input: Option<&'a serde_json::value::RawValue>,
+    tools: List<serde::de::IgnoredAny>,
+    #[serde(borrow)]
+    prompt_cache_key: Str<'a>,
+}
+
+impl Requests {
+    pub(crate) fn new(api: Api, layout: Layout) -> Self {
+        Self { api, layout, tools: Tools::default(), numbers: Numbers::default() }
+    }
+
+    pub(crate) fn parse(&mut self, unit: &Unit<'_>) -> Result<Entry, serde_json::Error> {
+        if self.layout == Layout::Lines {
+            return self.line(unit);
+        }
+        let kinds = match unit.piece {
+            Piece::Between => Vec::new(),
+            Piece::Member(name) => member(name, unit.text)?,
+            Piece::Element => element(self.api, unit.text, unit.number)?,
+        };
+        let mut entry = Entry::default();
+        if !kinds.is_empty() {
+            let message = self.numbers.number(Group::Alone);
+            entry.items = items(unit.number, message, kinds, &mut self.tools);
+        }
+        Ok(entry)
+    }
+
+    /// A whole request on a line.
+    fn line(&mut self, unit: &Unit<'_>) -> Result<Entry, serde_json::Error> {
+        let recorded: Recorded<'_> = serde_json::from_str(unit.text)?;
+        let (body, system_pointer) = match recorded.body.0 {
+            Some(body) => (body, "/body/system"),
+            None => (serde_json::from_str(unit.text)?, "/system"),
+        };
+        let mut parts: Vec<Vec<(u32, Kind)>> = Vec::new();
+        parts.push(kinds(body.system, Speaker::System, unit.text, system_pointer));
+        parts.push(body.instructions.0.map(|text| (0, Kind::System { text })).into_iter().collect());
+        for message in &body.messages.0 {
+            parts.push(element(self.api, message.get(), unit.number)?);
+        }
+        match body.input.map(serde_json::value::RawValue::get) {
+            Some(list) if list.starts_with('[') => {
+                let elements: Vec<&serde_json::value::RawValue> = serde_json::from_str(list)?;
+                for item in elements {
+                    parts.push(element(self.api, item.get(), unit.number)?);
+                }
+            }
+            Some(text) if text.starts_with('"') => parts.push(member("input", text)?),
+            Some(_) | None => {}
+        }
+        let mut entry = Entry {
+            session: body.prompt_cache_key.given(),
+            // Counting tokens is a question about a request, not one that the model answers.
+            offers_tools: !body.tools.0.is_empty() && !recorded.path.as_str().contains("count_tokens"),
+            ..Entry::default()
+        };
+        let mut tools = Tools::default();
+        // Parts are counted through the line, because its messages have no number of their own.
+        let mut before = 0;
+        for (message, kinds) in (0..).zip(parts.into_iter().filter(|kinds| !kinds.is_empty())) {
+            let parts = kinds.last().map_or(0, |(part, _)| part + 1);
+            let counted = kinds.into_iter().map(|(part, kind)| (before + part, kind)).collect();
+            entry.items.extend(items(unit.number, message, counted, &mut tools));
+            before += parts;
+        }
+        Ok(entry)
+    }
+}
+
+/// A member of a request beside its messages.
+fn member(name: &str, json: &str) -> Result<Vec<(u32, Kind)>, serde_json::Error> {
+    Ok(match name {
+        "system" => kinds(serde_json::from_str(json)?, Speaker::System, json, ""),
+        "instructions" if json.starts_with('"') => vec![(0, Kind::System { text: text_of(json) })],
+        "input" if json.starts_with('"') => vec![(0, Speaker::User(Voice::Person).says(text_of(json)))],
+        _ => Vec::new(),
+    })
+}
+
+/// One message or item of a request.
+fn element(api: Api, text: &str, number: u64) -> Result<Vec<(u32, Kind)>, serde_json::Error> {
+    match api {
+        Api::Anthropic => {
+            let message: Message<'_> = serde_json::from_str(text)?;
+            let speaker = match message.role.as_str() {
+                "assistant" => Speaker::Model,
+                "system" | "developer" => Speaker::System,
+                _ => Speaker::User(Voice::Person),
+            };
+            Ok(kinds(message.content, speaker, text, "/content"))
+        }
+        Api::OpenAi => {
+            let item: OpenAiItem<'_> = serde_json::from_str(text)?;
+            Ok(item.kinds(From { text, pointer: "", number }))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

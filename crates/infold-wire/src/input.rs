@@ -1,0 +1,111 @@
+//! Bytes coming in, cut into lines or handed to the scanner of documents.
+//!
+//! What must hold: every byte that comes in is given out once, in order. No piece is longer than it may be, so
+//! memory does not follow the input.
+
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+
+use crate::source::Unpacked;
+
+/// How much is looked at to find out the form.
+pub(crate) const HEAD_BYTES_MAX: usize = 1 << 18;
+/// How long the pieces are in which an overlong entry goes by.
+pub(crate) const OVERLONG_PIECE_BYTES: usize = 1 << 20;
+
+/// What has been cut off the input.
+pub(crate) enum Cut {
+    /// A whole line, with its end if it has one.
+    Line(Vec<u8>),
+    /// A piece of a line that is too long to be read.
+    Overlong {
+        /// The bytes.
+        bytes: Vec<u8>,
+        /// Whether the line begins with it.
+        first: bool,
+    },
+}
+
+/// The input, after its beginning has been looked at.
+pub(crate) struct Input<R> {
+    source: BufReader<io::Chain<Cursor<Vec<u8>>, Unpacked<R>>>,
+    inside_overlong: bool,
+    /// What ended the input early, if it did not simply end.
+    pub(crate) broken_off: Option<String>,
+}
+
+impl<R: Read> Input<R> {
+    /// Opens `source` and returns its beginning too.
+    pub(crate) fn new(source: R) -> io::Result<(Self, Vec<u8>)> {
+        let mut source = Unpacked::new(source)?;
+        let mut head = Vec::new();
+        let mut broken_off = None;
+        match (&mut source).take(HEAD_BYTES_MAX as u64).read_to_end(&mut head) {
+            Ok(_) => {}
+            Err(error) if is_cut(&error) => broken_off = Some(cut_reason(&error)),
+            Err(error) => return Err(error),
+        }
+        let again = Cursor::new(head.clone()).chain(source);
+        Ok((Self { source: BufReader::with_capacity(1 << 16, again), inside_overlong: false, broken_off }, head))
+    }
+
+    /// What is in the buffer, or nothing at the end.
+    pub(crate) fn peek(&mut self) -> io::Result<&[u8]> {
+        loop {
+            match self.source.fill_buf() {
+                Ok(_) => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // A compressed file that was cut off: what came before it is still good.
+                Err(error) if is_cut(&error) => {
+                    self.broken_off = Some(cut_reason(&error));
+                    return Ok(&[]);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.source.buffer())
+    }
+
+    pub(crate) fn consume(&mut self, bytes: usize) {
+        self.source.consume(bytes);
+    }
+
+    /// The next line, or a piece of one that is longer than `bytes_max`.
+    pub(crate) fn line(&mut self, bytes_max: usize) -> io::Result<Option<Cut>> {
+        let mut line = Vec::new();
+        let room = if self.inside_overlong { OVERLONG_PIECE_BYTES } else { bytes_max };
+        loop {
+            let buffer = self.peek()?;
+            if buffer.is_empty() {
+                break;
+            }
+            let end = memchr::memchr(b'\n', buffer).map(|at| at + 1);
+            let take = end.unwrap_or(buffer.len()).min((room - line.len()).max(1));
+            line.extend_from_slice(&buffer[..take]);
+            let ended = end == Some(take);
+            self.consume(take);
+            if ended {
+                return Ok(Some(self.whole(line)));
+            }
+            if line.len() >= room {
+                let first = !std::mem::replace(&mut self.inside_overlong, true);
+                return Ok(Some(Cut::Overlong { bytes: line, first }));
+            }
+        }
+        if line.is_empty() { Ok(None) } else { Ok(Some(self.whole(line))) }
+    }
+
+    fn whole(&mut self, bytes: Vec<u8>) -> Cut {
+        match std::mem::take(&mut self.inside_overlong) {
+            true => Cut::Overlong { bytes, first: false },
+            false => Cut::Line(bytes),
+        }
+    }
+}
+
+fn is_cut(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData)
+}
+
+fn cut_reason(error: &io::Error) -> String {
+    format!("the compressed data is damaged or cut off ({error})")
+}

@@ -1,0 +1,37 @@
+//! Reads and writes what agents recorded and what they send, without losing a byte that it leaves alone.
+//!
+//! [`Reader`] takes one entry at a time from a recording, with its exact bytes and the items in it;
+//! [`read_transcript`] and [`read_sessions`] put entries together into whole transcripts, leaving out what the
+//! model did not get to see. The writers turn a transcript into other forms and say what those cannot carry.
+//!
+//! Memory is bounded by the longest entry, not by the file, unless a whole transcript is asked for.
+
+mod assemble;
+mod client_words;
+mod content;
+mod detect;
+mod document;
+mod error;
+mod essence;
+mod form;
+mod forms;
+mod handed_in;
+mod input;
+mod locate;
+mod loose;
+mod numbers;
+mod reader;
+mod sessions;
+mod source;
+#[cfg(test)]
+mod testing;
+mod write;
+
+pub use error::{Problem, WireError};
+pub use essence::{Essence, essence};
+pub use form::Format;
+pub use handed_in::{NotATranscript, read_handed_in};
+pub use reader::{Entry, EntryKind, Kept, Metered, ReadLimits, Reader};
+pub use sessions::{Read, Sessions, read_sessions, read_transcript};
+pub use source::{Source, open};
+pub use write::{Loss, Written, write_anthropic, write_markdown, write_openai, write_openai_chat, write_opencode};

@@ -1,0 +1,150 @@
+//! A transcript as the messages of a request to Anthropic.
+
+use infold_core::transcript::{Held, Item, Kind, Outcome, Transcript};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::pairs::{Message, Role, in_turns, is_beside, paired};
+use super::{Losses, Written, is_object, json, object, safe};
+
+/// What a conversation opens with that in the transcript begins with the model.
+const OPENING: &str = "[The session began before this point.]";
+/// Content beside text that goes in as it is.
+const BLOCKS: [&str; 4] = ["image", "document", "search_result", ONLY_IN_RESULTS];
+/// A kind that may stand in results only.
+const ONLY_IN_RESULTS: &str = "tool_reference";
+
+#[derive(Serialize)]
+struct Request<'a> {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Block<'a>>,
+    messages: Vec<Turn<'a>>,
+}
+
+#[derive(Serialize)]
+struct Turn<'a> {
+    role: &'static str,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Block<'a> {
+    Plain(Typed<'a>),
+    /// As it was read.
+    Raw(&'a RawValue),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Typed<'a> {
+    Text {
+        text: &'a str,
+    },
+    ToolUse {
+        id: String,
+        name: String,
+        input: Box<RawValue>,
+    },
+    ToolResult {
+        tool_use_id: String,
+        content: Vec<Block<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        is_error: Option<bool>,
+    },
+}
+
+/// Writes a transcript as `{system, messages}`: the instructions together in front, then messages that take turns.
+pub fn write_anthropic(transcript: &Transcript) -> Written {
+    let mut losses = Losses::default();
+    let (system, said): (Vec<&Item>, Vec<&Item>) =
+        paired(&transcript.items, &mut losses).into_iter().partition(|item| matches!(item.kind, Kind::System { .. }));
+    let said: Vec<&Item> = said.into_iter().filter(|item| is_carried(item, &mut losses)).collect();
+    let mut messages: Vec<Turn<'_>> =
+        in_turns(&said).iter().map(|message| written(message, &mut losses)).filter(|m| !m.content.is_empty()).collect();
+    if messages.first().is_some_and(|first| first.role == "assistant") {
+        let content = vec![Block::Plain(Typed::Text { text: OPENING })];
+        messages.insert(0, Turn { role: "user", content });
+    }
+    let system = system.iter().map(|item| Block::Plain(Typed::Text { text: item.text() })).collect();
+    Written { text: json(&Request { system, messages }), losses: losses.into_list() }
+}
+
+/// Whether the form can say an item at all.
+fn is_carried(item: &Item, losses: &mut Losses) -> bool {
+    let lost = match &item.kind {
+        Kind::Reasoning { .. } => "reasoning",
+        Kind::Clearing { .. } => "marks of when results were cleared",
+        Kind::Compaction { summary: None, .. } => "compactions whose summary is sealed",
+        Kind::Other { name, json } if !BLOCKS.contains(&name.as_str()) || !is_object(json) => {
+            losses.add(item, &format!("content of the kind {name:?}"));
+            return false;
+        }
+        Kind::User { text, .. } | Kind::Assistant { text } if text.trim().is_empty() => "empty text",
+        Kind::Compaction { .. } => {
+            losses.add(item, "that a summary is one: it is written as a user message");
+            return true;
+        }
+        _ => return true,
+    };
+    losses.add(item, lost);
+    false
+}
+
+fn written<'a>(message: &Message<'a>, losses: &mut Losses) -> Turn<'a> {
+    let mut content: Vec<Block<'a>> = Vec::with_capacity(message.items.len());
+    let mut result = None;
+    for item in &message.items {
+        let block = match &item.kind {
+            Kind::Call { id, tool, input } => {
+                if !is_object(input) {
+                    losses.add(item, "input that is no object: it is wrapped in one");
+                }
+                if safe(tool) != *tool || safe(id) != *id {
+                    losses.add(item, "names and ids of calls with characters that Anthropic does not take");
+                }
+                Block::Plain(Typed::ToolUse { id: safe(id), name: safe(tool), input: object(input) })
+            }
+            Kind::Result { id, outcome, held, text, .. } => {
+                result = Some(item.place);
+                if *held == Held::Cleared && text != item.text() {
+                    losses.add(item, "text of results that were cleared");
+                }
+                let text = Block::Plain(Typed::Text { text: item.text() });
+                let content = if item.text().is_empty() { Vec::new() } else { vec![text] };
+                let is_error = match outcome {
+                    Outcome::Unsaid => None,
+                    Outcome::Succeeded => Some(false),
+                    Outcome::Failed => Some(true),
+                };
+                Block::Plain(Typed::ToolResult { tool_use_id: safe(id), content, is_error })
+            }
+            Kind::Other { json, name } => match (serde_json::from_str(json), content.last_mut()) {
+                (Ok(raw), Some(Block::Plain(Typed::ToolResult { content, .. }))) if is_beside(item, result) => {
+                    content.push(Block::Raw(raw));
+                    continue;
+                }
+                (Ok(raw), _) if name != ONLY_IN_RESULTS => Block::Raw(raw),
+                _ => {
+                    losses.add(item, &format!("content of the kind {name:?}"));
+                    continue;
+                }
+            },
+            Kind::System { .. }
+            | Kind::User { .. }
+            | Kind::Assistant { .. }
+            | Kind::Reasoning { .. }
+            | Kind::Compaction { .. }
+            | Kind::Clearing { .. } => Block::Plain(Typed::Text { text: item.text() }),
+        };
+        content.push(block);
+    }
+    let role = match message.role {
+        Role::Model => "assistant",
+        Role::User => "user",
+    };
+    Turn { role, content }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,332 @@
+//! A transcript as OpenCode exports a session: `{info, messages: [{info, parts}]}`.
+//!
+//! Ids rise with the order of messages, as OpenCode's own do, because it sorts by them, and begin with a mark of the
+//! session, because it keeps the messages of all sessions in one table. Times are counted on from the beginning of
+//! time: a transcript has none.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use infold_core::transcript::{Held, Item, Kind, Outcome, Place, Transcript, Voice};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::{Losses, Written, is_object, object};
+
+/// Who is named as the provider of words that came from elsewhere.
+const PROVIDER: &str = "infold";
+
+/// A message in the making.
+struct Draft<'a> {
+    role: Role,
+    /// The transcript's number of it.
+    number: u64,
+    parts: Vec<Part<'a>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    User,
+    Model,
+    Summary,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Part<'a> {
+    Json(Value),
+    Tool(Box<ToolPart<'a>>),
+}
+
+#[derive(Serialize)]
+struct ToolPart<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    tool: &'a str,
+    #[serde(rename = "callID")]
+    call_id: &'a str,
+    state: State<'a>,
+    id: String,
+    #[serde(rename = "sessionID")]
+    session_id: &'a str,
+    #[serde(rename = "messageID")]
+    message_id: String,
+}
+
+#[derive(Serialize)]
+struct State<'a> {
+    status: &'static str,
+    input: Box<RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    metadata: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attachments: Option<Vec<&'a RawValue>>,
+    time: Value,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    info: Value,
+    parts: Vec<Part<'a>>,
+}
+
+/// What is known of results before calls are written.
+struct Results<'a> {
+    by_call: HashMap<&'a str, &'a Item>,
+    beside: HashMap<&'a str, Vec<&'a Item>>,
+    /// Places of results: what else stands there belongs to them.
+    places: BTreeSet<Place>,
+    cleared: HashSet<&'a str>,
+}
+
+/// Writes a transcript as OpenCode exports a session, which it can also import.
+pub fn write_opencode(transcript: &Transcript) -> Written {
+    let mut losses = Losses::default();
+    let results = Results::of(&transcript.items);
+    let session = match &transcript.session {
+        Some(session) if session.starts_with("ses_") => session.clone(),
+        Some(session) => format!("ses_{}", super::safe(session)),
+        None => "ses_infold".to_owned(),
+    };
+    let mut drafts: Vec<Draft<'_>> = Vec::new();
+    let mut written: HashSet<&str> = HashSet::new();
+    for item in &transcript.items {
+        add(item, &results, &mut drafts, &mut written, &mut losses);
+    }
+    let messages = finish(drafts, &session, mark(transcript));
+    let info = json!({
+        "id": session,
+        "slug": "imported",
+        "projectID": "global",
+        "directory": "/",
+        "title": "Imported session",
+        "version": "1.0.0",
+        "time": {"created": 0, "updated": messages.len()},
+    });
+    let text = super::json(&Export { info, messages });
+    Written { text, losses: losses.into_list() }
+}
+
+#[derive(Serialize)]
+struct Export<'a> {
+    info: Value,
+    messages: Vec<Message<'a>>,
+}
+
+impl<'a> Results<'a> {
+    fn of(items: &'a [Item]) -> Self {
+        let mut results =
+            Self { by_call: HashMap::new(), beside: HashMap::new(), places: BTreeSet::new(), cleared: HashSet::new() };
+        let mut last: Option<(&str, _)> = None;
+        let mut called: HashSet<&str> = HashSet::new();
+        for item in items {
+            match &item.kind {
+                Kind::Call { id, .. } => _ = called.insert(id),
+                Kind::Result { id, .. } if !called.contains(id.as_str()) => {}
+                Kind::Result { id, held, .. } => {
+                    results.by_call.entry(id).or_insert(item);
+                    if *held == Held::Cleared {
+                        results.cleared.insert(id);
+                    }
+                    results.places.insert(item.place);
+                    last = Some((id, item.place));
+                }
+                Kind::Clearing { calls } => results.cleared.extend(calls.iter().map(String::as_str)),
+                Kind::Other { .. } => {
+                    if let Some((id, place)) = last
+                        && place == item.place
+                    {
+                        results.beside.entry(id).or_default().push(item);
+                    }
+                }
+                _ => {}
+            }
+        }
+        results
+    }
+}
+
+/// Adds one item to the message it belongs to, or begins one.
+fn add<'a>(
+    item: &'a Item,
+    results: &Results<'a>,
+    drafts: &mut Vec<Draft<'a>>,
+    written: &mut HashSet<&'a str>,
+    losses: &mut Losses,
+) {
+    let (role, part) = match &item.kind {
+        Kind::User { text, voice } => {
+            let mut part = json!({"type": "text", "text": text});
+            if *voice == Voice::Client {
+                part["synthetic"] = json!(true);
+            }
+            (Role::User, Part::Json(part))
+        }
+        Kind::Assistant { text } => (Role::Model, Part::Json(json!({"type": "text", "text": text}))),
+        Kind::Reasoning { text, sealed_bytes } => {
+            if *sealed_bytes > 0 {
+                losses.add(item, "seals of reasoning");
+            }
+            (Role::Model, Part::Json(json!({"type": "reasoning", "text": text, "time": {"start": 0, "end": 0}})))
+        }
+        Kind::Call { id, .. } if !written.insert(id) => return losses.add(item, "calls with an id that stands twice"),
+        Kind::Call { id, tool, input } => (Role::Model, tool_part(item, (id, tool, input), results, losses)),
+        Kind::Compaction { summary: Some(summary), kept } => {
+            if !kept.is_empty() {
+                losses.add(item, "what a compaction kept");
+            }
+            let asked = Part::Json(json!({"type": "compaction", "auto": true}));
+            drafts.push(Draft { role: Role::User, number: item.message, parts: vec![asked] });
+            (Role::Summary, Part::Json(json!({"type": "text", "text": summary})))
+        }
+        Kind::Other { name, json } if name == "file" && is_object(json) && !results.places.contains(&item.place) => {
+            (Role::User, Part::Json(serde_json::from_str(json).unwrap_or_default()))
+        }
+        Kind::Other { name, .. } if name == "file" => return,
+        Kind::Other { name, .. } => return losses.add(item, &format!("content of the kind {name:?}")),
+        Kind::Result { id, .. } => {
+            let is_written = written.contains(id.as_str());
+            let is_first = results.by_call.get(id.as_str()).is_some_and(|first| std::ptr::eq(*first, item));
+            if !is_written || !is_first {
+                losses.add(item, "results without a call");
+            }
+            return;
+        }
+        Kind::System { .. } => return losses.add(item, "instructions"),
+        Kind::Compaction { summary: None, .. } => return losses.add(item, "compactions whose summary is sealed"),
+        Kind::Clearing { .. } => return losses.add(item, "when results were cleared: they are marked as cleared"),
+    };
+    match drafts.last_mut() {
+        Some(last) if last.role == role && last.number == item.message => last.parts.push(part),
+        _ => drafts.push(Draft { role, number: item.message, parts: vec![part] }),
+    }
+}
+
+/// A call with its result.
+fn tool_part<'a>(
+    item: &Item,
+    (id, tool, input): (&'a str, &'a str, &str),
+    results: &Results<'a>,
+    losses: &mut Losses,
+) -> Part<'a> {
+    if !is_object(input) {
+        losses.add(item, "input that is no object: it is wrapped in one");
+    }
+    let result = results.by_call.get(id).and_then(|result| match &result.kind {
+        Kind::Result { text, outcome, .. } => Some((text.as_str(), *outcome)),
+        _ => None,
+    });
+    let (status, output, error) = match result {
+        None => ("pending", None, None),
+        Some((text, Outcome::Failed)) => ("error", None, Some(text)),
+        Some((text, Outcome::Unsaid | Outcome::Succeeded)) => ("completed", Some(text), None),
+    };
+    let mut time = json!({"start": 0, "end": 0});
+    if results.cleared.contains(id) {
+        time["compacted"] = json!(0);
+    }
+    let beside = results.beside.get(id).into_iter().flatten();
+    let attachments: Vec<&RawValue> = beside
+        .filter_map(|item| match &item.kind {
+            Kind::Other { name, json } if name == "file" => serde_json::from_str(json).ok(),
+            _ => None,
+        })
+        .collect();
+    let state = State {
+        status,
+        input: object(input),
+        output,
+        error,
+        metadata: json!({}),
+        title: output.map(|_| tool),
+        attachments: if attachments.is_empty() { None } else { Some(attachments) },
+        time,
+    };
+    Part::Tool(Box::new(ToolPart {
+        kind: "tool",
+        tool,
+        call_id: id,
+        state,
+        id: String::new(),
+        session_id: "",
+        message_id: String::new(),
+    }))
+}
+
+/// A number that tells this transcript from others: the same for the same one, wherever it is written.
+fn mark(transcript: &Transcript) -> u64 {
+    let texts = transcript.session.as_deref().into_iter().chain(transcript.items.iter().map(Item::text));
+    // FNV-1a.
+    let add = |mark: u64, byte: u8| (mark ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    texts.flat_map(str::bytes).fold(0xcbf2_9ce4_8422_2325, add)
+}
+
+/// Gives messages and parts their ids.
+fn finish<'a>(drafts: Vec<Draft<'a>>, session: &'a str, mark: u64) -> Vec<Message<'a>> {
+    let mut messages = Vec::with_capacity(drafts.len());
+    let mut asked = String::new();
+    let mut part_number = 0_u64;
+    for (number, mut draft) in (1_u64..).zip(drafts) {
+        let id = format!("msg_{mark:016x}{number:010}");
+        for part in &mut draft.parts {
+            part_number += 1;
+            let part_id = format!("prt_{mark:016x}{part_number:010}");
+            match part {
+                Part::Json(part) => {
+                    part["id"] = json!(part_id);
+                    part["sessionID"] = json!(session);
+                    part["messageID"] = json!(id);
+                }
+                Part::Tool(part) => {
+                    part.id = part_id;
+                    part.session_id = session;
+                    part.message_id.clone_from(&id);
+                }
+            }
+        }
+        let info = info(draft.role, &id, &asked, session, number);
+        if draft.role == Role::User {
+            asked = id;
+        }
+        messages.push(Message { info, parts: draft.parts });
+    }
+    messages
+}
+
+fn info(role: Role, id: &str, asked: &str, session: &str, number: u64) -> Value {
+    let agent = if role == Role::Summary { "compaction" } else { "build" };
+    if role == Role::User {
+        return json!({
+            "id": id,
+            "sessionID": session,
+            "role": "user",
+            "time": {"created": number},
+            "agent": agent,
+            "model": {"providerID": PROVIDER, "modelID": PROVIDER},
+        });
+    }
+    let mut info = json!({
+        "id": id,
+        "sessionID": session,
+        "role": "assistant",
+        "time": {"created": number, "completed": number},
+        "parentID": asked,
+        "modelID": PROVIDER,
+        "providerID": PROVIDER,
+        "mode": agent,
+        "agent": agent,
+        "path": {"cwd": "/", "root": "/"},
+        "cost": 0,
+        "tokens": {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}},
+        "finish": "stop",
+    });
+    if role == Role::Summary {
+        info["summary"] = json!(true);
+    }
+    info
+}

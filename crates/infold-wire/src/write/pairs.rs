@@ -1,0 +1,141 @@
+//! Calls and their results, in pairs.
+//!
+//! Providers refuse a call without a result and a result without a call. Both occur in recordings: a session broke
+//! off, or its beginning is missing. What has no other half is left out here, and told.
+
+use std::collections::HashMap;
+
+use infold_core::transcript::{Item, Kind, Place};
+
+use super::Losses;
+
+/// Leaves out calls and results that do not pair.
+pub(crate) fn paired<'a>(items: &'a [Item], losses: &mut Losses) -> Vec<&'a Item> {
+    // The places of the call and of the result with each id. Only the first of each counts.
+    let mut pairs: HashMap<&str, (Option<usize>, Option<usize>)> = HashMap::new();
+    for (at, item) in items.iter().enumerate() {
+        match &item.kind {
+            Kind::Call { id, .. } => _ = pairs.entry(id).or_default().0.get_or_insert(at),
+            Kind::Result { id, .. } => {
+                let pair = pairs.entry(id).or_default();
+                if pair.0.is_some() {
+                    pair.1.get_or_insert(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut kept = Vec::with_capacity(items.len());
+    let mut left_out = None;
+    for (at, item) in items.iter().enumerate() {
+        let pair = match &item.kind {
+            Kind::Call { id, .. } | Kind::Result { id, .. } => pairs.get(id.as_str()).copied(),
+            // What a result shows beside its text goes with it.
+            Kind::Other { .. } if left_out == Some(item.place) => continue,
+            _ => {
+                kept.push(item);
+                continue;
+            }
+        };
+        if matches!(pair, Some((Some(call), Some(result))) if at == call || at == result) {
+            kept.push(item);
+        } else if matches!(item.kind, Kind::Result { .. }) {
+            left_out = Some(item.place);
+            losses.add(item, "results without a call");
+        } else {
+            losses.add(item, "calls without a result");
+        }
+    }
+    kept
+}
+
+/// Whether an item is what a result at this place shows beside its text.
+pub(crate) fn is_beside(item: &Item, result: Option<Place>) -> bool {
+    matches!(item.kind, Kind::Other { .. }) && result == Some(item.place)
+}
+
+/// Who speaks in a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The model.
+    Model,
+    /// Everyone else.
+    User,
+}
+
+/// A message: who speaks, and what is in it.
+#[derive(Debug)]
+pub(crate) struct Message<'a> {
+    pub(crate) role: Role,
+    pub(crate) items: Vec<&'a Item>,
+}
+
+/// Items as messages that take turns, in which the results of all calls of a message stand at the beginning of the
+/// next one. The items must be paired.
+pub(crate) fn in_turns<'a>(items: &[&'a Item]) -> Vec<Message<'a>> {
+    let mut results: HashMap<&str, Vec<&'a Item>> = results_of(items);
+    let mut messages: Vec<Message<'a>> = Vec::new();
+    let mut result = None;
+    for item in items {
+        let role = match &item.kind {
+            Kind::Assistant { .. } | Kind::Reasoning { .. } | Kind::Call { .. } => Role::Model,
+            Kind::Result { .. } => {
+                result = Some(item.place);
+                answer(&mut messages, &mut results);
+                continue;
+            }
+            Kind::Other { .. } if is_beside(item, result) => continue,
+            Kind::Other { .. }
+            | Kind::System { .. }
+            | Kind::User { .. }
+            | Kind::Compaction { .. }
+            | Kind::Clearing { .. } => Role::User,
+        };
+        if role == Role::User {
+            answer(&mut messages, &mut results);
+        }
+        match messages.last_mut() {
+            Some(last) if last.role == role => last.items.push(item),
+            _ => messages.push(Message { role, items: vec![item] }),
+        }
+    }
+    messages
+}
+
+/// Each result, with what it shows beside its text.
+fn results_of<'a>(items: &[&'a Item]) -> HashMap<&'a str, Vec<&'a Item>> {
+    let mut results: HashMap<&str, Vec<&Item>> = HashMap::new();
+    let mut current: Option<(&str, Place)> = None;
+    for item in items {
+        match (&item.kind, current) {
+            (Kind::Result { id, .. }, _) => {
+                results.insert(id, vec![item]);
+                current = Some((id, item.place));
+            }
+            (Kind::Other { .. }, Some((id, place))) if is_beside(item, Some(place)) => {
+                results.entry(id).or_default().push(item);
+            }
+            _ => {}
+        }
+    }
+    results
+}
+
+/// If the last message made calls, answers them all.
+fn answer<'a>(messages: &mut Vec<Message<'a>>, results: &mut HashMap<&str, Vec<&'a Item>>) {
+    let Some(Message { role: Role::Model, items }) = messages.last() else { return };
+    let answers: Vec<&Item> = items
+        .iter()
+        .filter_map(|item| match &item.kind {
+            Kind::Call { id, .. } => results.remove(id.as_str()),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    if !answers.is_empty() {
+        messages.push(Message { role: Role::User, items: answers });
+    }
+}
+
+#[cfg(test)]
+mod tests;
