@@ -1,0 +1,137 @@
+//! Folding at the sub-tasks that were recorded: what the session came to because another agent did
+//! them out of its sight, and what it would have come to had it done them itself.
+
+use infold_core::Counter;
+use infold_core::transcript::{Item, Kind, Subtask, Transcript};
+use serde::{Deserialize, Serialize};
+
+use crate::play::play;
+use crate::sights::{Look, Sights};
+use crate::thread::{Asked, Laid, Thread, answers};
+use crate::{Compactions, Measures, Policy};
+
+/// A session with sub-tasks, three ways. The measures of the folded ones include the sub-tasks' own
+/// threads, except for the peak, which is the main thread's.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Folding {
+    /// Sub-tasks that were recorded with their work.
+    pub subtasks: u64,
+    /// Tokens of their work.
+    pub work_tokens: u64,
+    /// Tokens that came back of it.
+    pub returned_tokens: u64,
+    /// Had the work been done in the main thread.
+    pub inline: Measures,
+    /// As it was: each sub-task in a thread of its own.
+    pub folded: Measures,
+    /// So, and with infold's own shaping in every thread.
+    pub folded_and_shaped: Measures,
+}
+
+impl Folding {
+    /// Adds another session's.
+    pub fn add(&mut self, other: &Self) {
+        self.subtasks += other.subtasks;
+        self.work_tokens += other.work_tokens;
+        self.returned_tokens += other.returned_tokens;
+        self.inline.add(&other.inline);
+        self.folded.add(&other.folded);
+        self.folded_and_shaped.add(&other.folded_and_shaped);
+    }
+}
+
+/// The folding of a session; nothing if no sub-task was recorded with its work.
+pub(crate) fn folding(
+    transcript: &Transcript,
+    main: &Thread<'_>,
+    compactions: Compactions,
+    folded: &Measures,
+    shaped: &Measures,
+) -> Option<Folding> {
+    let subtasks: Vec<&Subtask> = transcript.subtasks.iter().filter(|subtask| !work(subtask).is_empty()).collect();
+    if subtasks.is_empty() {
+        return None;
+    }
+    let mut out = Folding {
+        subtasks: subtasks.len() as u64,
+        folded: folded.clone(),
+        folded_and_shaped: shaped.clone(),
+        ..Folding::default()
+    };
+    let counter = Counter::new(main.family);
+    for subtask in &subtasks {
+        let items: Vec<&Item> = subtask.items.iter().collect();
+        out.work_tokens += items.iter().map(|item| counter.count(item.text())).sum::<u64>();
+        let asked = answers(&items, counter);
+        let (thread, mut sights) = beside(main, &items, asked, compactions);
+        add_apart(&mut out.folded, play(&thread, &mut sights, Policy::AsItWas).measures);
+        add_apart(&mut out.folded_and_shaped, play(&thread, &mut sights, Policy::SHAPED).measures);
+    }
+    for item in &transcript.items {
+        if let Kind::Result { id, text, .. } = &item.kind
+            && subtasks.iter().any(|subtask| subtask.call == *id)
+        {
+            out.returned_tokens += counter.count(text);
+        }
+    }
+
+    let (items, asked) = inlined(transcript, &subtasks, counter);
+    let (thread, mut sights) = beside(main, &items, asked, compactions);
+    out.inline = play(&thread, &mut sights, Policy::AsItWas).measures;
+    Some(out)
+}
+
+/// A thread with the model and the base of the main one.
+fn beside<'a>(
+    main: &Thread<'_>,
+    items: &[&'a Item],
+    asked: Vec<Asked<'a>>,
+    compactions: Compactions,
+) -> (Thread<'a>, Sights) {
+    let (mut thread, sights) = Thread::of(Laid::of(items, compactions), asked, main.family, Look::ForSizes);
+    thread.base_tokens = main.base_tokens;
+    (thread, sights)
+}
+
+/// Adds a thread that ran beside the main one, whose peak is not the main one's.
+fn add_apart(measures: &mut Measures, mut apart: Measures) {
+    apart.peak_tokens = 0;
+    measures.add(&apart);
+}
+
+/// What a sub-task did after it had been told what to do, which the call that started it says already.
+fn work(subtask: &Subtask) -> &[Item] {
+    let first = subtask.items.iter().position(|item| !matches!(item.kind, Kind::User { .. } | Kind::System { .. }));
+    first.map_or(&[], |first| &subtask.items[first..])
+}
+
+/// The session with the work of its sub-tasks in the place of what came back of them.
+fn inlined<'a>(
+    transcript: &'a Transcript,
+    subtasks: &[&'a Subtask],
+    counter: Counter,
+) -> (Vec<&'a Item>, Vec<Asked<'a>>) {
+    let mut items: Vec<&Item> = Vec::new();
+    let mut asked = Vec::new();
+    let mut calls = transcript.calls.iter().filter(|call| call.usage.prompt_tokens() > 0).peekable();
+    for (at, item) in transcript.items.iter().enumerate() {
+        while let Some(call) = calls.next_if(|call| call.first_item <= at) {
+            let (model, output_tokens) = (call.usage.model.as_str(), call.usage.output_tokens);
+            asked.push(Asked { first_item: items.len(), model, output_tokens });
+        }
+        let subtask = match &item.kind {
+            Kind::Result { id, .. } => subtasks.iter().find(|subtask| subtask.call == *id),
+            _ => None,
+        };
+        let Some(subtask) = subtask else {
+            items.push(item);
+            continue;
+        };
+        let work: Vec<&Item> = work(subtask).iter().collect();
+        for answer in answers(&work, counter) {
+            asked.push(Asked { first_item: items.len() + answer.first_item, ..answer });
+        }
+        items.extend(work);
+    }
+    (items, asked)
+}

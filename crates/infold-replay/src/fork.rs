@@ -1,0 +1,198 @@
+//! Forks: how much of what a child went on to use its context held.
+//!
+//! A session is cut every twenty requests, as if a child had been forked there. What the next ten
+//! requests used that had been seen before the cut, and was not shown again since, is what the
+//! child's context should have held.
+
+mod needs;
+mod tail;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+
+use infold_core::fork::{FORK_CHAR_BUDGET, Fork, ForkLimits, Profile};
+use infold_core::transcript::Transcript;
+use infold_core::{Counter, Family};
+use serde::{Deserialize, Serialize};
+
+use crate::Progress;
+use crate::thread::usual_model;
+use crate::words::{WordId, Words};
+
+use needs::{Cut, Needed};
+use tail::Blocks;
+
+/// A way to fork.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// A profile, within so many characters.
+    Profile {
+        /// Which.
+        profile: Profile,
+        /// Most characters.
+        char_budget: usize,
+    },
+    /// The end of the transcript, so many characters of it.
+    Tail {
+        /// How many.
+        chars: usize,
+    },
+    /// The end of the transcript, at each cut with as many tokens as another way took there.
+    TailAsLarge {
+        /// The place of the other way, which stands before this one.
+        way: usize,
+    },
+}
+
+impl Way {
+    /// The ways that a report compares: both profiles, and a plain tail as large as each. The budgets of
+    /// the second come to 30,000 and 50,000 tokens on average.
+    pub const USUAL: [Self; 6] = [
+        Self::Profile { profile: Profile::Seed, char_budget: FORK_CHAR_BUDGET },
+        Self::TailAsLarge { way: 0 },
+        Self::Profile { profile: Profile::Recall, char_budget: 108_000 },
+        Self::TailAsLarge { way: 2 },
+        Self::Profile { profile: Profile::Recall, char_budget: 230_000 },
+        Self::TailAsLarge { way: 4 },
+    ];
+
+    /// The way in a few words.
+    fn label(&self, ways: &[Self]) -> String {
+        match self {
+            Self::Profile { profile, char_budget } => format!("profile {profile}, {}k characters", char_budget / 1_000),
+            Self::Tail { chars } => format!("plain tail, {}k characters", chars / 1_000),
+            Self::TailAsLarge { way } => match ways.get(*way) {
+                Some(other) => format!("plain tail as large as: {}", other.label(&[])),
+                None => "plain tail as large".to_owned(),
+            },
+        }
+    }
+}
+
+/// One way to fork, over all cuts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ForkRow {
+    /// The way.
+    pub label: String,
+    /// Tokens of a child's context, on average.
+    pub tokens: f64,
+    /// Recall of the atoms that the next ten requests used, in percent.
+    pub recall_percent: f64,
+    /// Recall of the lines that their edits named, in percent.
+    pub line_recall_percent: f64,
+}
+
+/// Several ways to fork at the same cuts.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ForkTable {
+    /// How many cuts.
+    pub cuts: u64,
+    /// The ways.
+    pub rows: Vec<ForkRow>,
+}
+
+/// Ways being tried: sessions are added one at a time.
+#[derive(Debug)]
+pub struct ForkTrial {
+    ways: Vec<Way>,
+    before_tokens_min: u64,
+    cuts: u64,
+    sums: Vec<Sum>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Sum {
+    tokens: u64,
+    atoms_needed: u64,
+    atoms_seen: u64,
+    lines_needed: u64,
+    lines_seen: u64,
+}
+
+impl ForkTrial {
+    /// A trial of these ways.
+    pub fn new(ways: Vec<Way>) -> Self {
+        Self { sums: vec![Sum::default(); ways.len()], ways, before_tokens_min: 0, cuts: 0 }
+    }
+
+    /// The same, but only at cuts before which so many tokens were said: where less was, a budget that
+    /// takes all of it has nothing to choose.
+    pub fn with_more_before_than(mut self, tokens_min: u64) -> Self {
+        self.before_tokens_min = tokens_min;
+        self
+    }
+
+    /// Forks a session at each of its cuts, in every way.
+    pub fn add(&mut self, transcript: &Transcript, mut progress: impl FnMut(Progress)) {
+        let counter = Counter::new(Family::of_model(usual_model(&transcript.calls)));
+        let mut words = Words::default();
+        let cuts = needs::cuts(transcript, &mut words);
+        let parent = Parent { transcript, blocks: Blocks::of(&transcript.items), counter };
+        for (done, cut) in cuts.iter().enumerate() {
+            progress(Progress { done, steps: cuts.len() });
+            if self.before_tokens_min > 0 && parent.blocks.tokens(cut.item, counter) < self.before_tokens_min {
+                continue;
+            }
+            let mut taken = Vec::with_capacity(self.ways.len());
+            for (way, sum) in self.ways.iter().zip(&mut self.sums) {
+                let context = parent.context(*way, cut, &taken);
+                let tokens = counter.count(&context);
+                taken.push(tokens);
+                sum.add(tokens, &cut.needed, &words.seen_in(&context));
+            }
+            self.cuts += 1;
+        }
+        progress(Progress { done: cuts.len(), steps: cuts.len() });
+    }
+
+    /// What it came to.
+    pub fn finish(self) -> ForkTable {
+        let cuts = self.cuts.max(1) as f64;
+        let percent = |seen: u64, needed: u64| 100.0 * seen as f64 / needed.max(1) as f64;
+        let row = |(way, sum): (&Way, &Sum)| ForkRow {
+            label: way.label(&self.ways),
+            tokens: sum.tokens as f64 / cuts,
+            recall_percent: percent(sum.atoms_seen, sum.atoms_needed),
+            line_recall_percent: percent(sum.lines_seen, sum.lines_needed),
+        };
+        ForkTable { cuts: self.cuts, rows: self.ways.iter().zip(&self.sums).map(row).collect() }
+    }
+}
+
+impl Sum {
+    fn add(&mut self, tokens: u64, needed: &Needed, seen: &HashSet<WordId>) {
+        let count = |words: &[WordId]| words.iter().filter(|word| seen.contains(word)).count() as u64;
+        self.tokens += tokens;
+        self.atoms_needed += needed.atoms.len() as u64;
+        self.atoms_seen += count(&needed.atoms);
+        self.lines_needed += needed.lines.len() as u64;
+        self.lines_seen += count(&needed.lines);
+    }
+}
+
+/// What children are forked from.
+struct Parent<'t> {
+    transcript: &'t Transcript,
+    blocks: Blocks,
+    counter: Counter,
+}
+
+impl Parent<'_> {
+    /// What a child forked at a cut would start from, when the ways before this one took so many tokens.
+    fn context(&self, way: Way, cut: &Cut, taken: &[u64]) -> String {
+        match way {
+            Way::Profile { profile, char_budget } => {
+                let mut fork = Fork::new(profile, ForkLimits::with_char_budget(char_budget));
+                self.transcript.items[..cut.item].iter().cloned().for_each(|item| fork.push(item));
+                fork.finish().context
+            }
+            Way::Tail { chars } => self.blocks.tail_of_chars(cut.item, chars),
+            Way::TailAsLarge { way } => {
+                let tokens = taken.get(way).copied().unwrap_or(0);
+                self.blocks.tail_of_tokens(cut.item, tokens, self.counter)
+            }
+        }
+    }
+}

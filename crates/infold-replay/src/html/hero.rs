@@ -1,0 +1,70 @@
+//! The head of the page: what it comes to, in one figure and a few more.
+
+use super::Page;
+use super::write::{grouped, money, of, percent, tokens};
+
+/// The headline.
+pub(super) fn hero(page: &Page<'_>) -> String {
+    let report = page.report;
+    let requests = report.policies.first().map_or(0, |row| row.total.measures.requests);
+    let size = format!("{} sessions, {} requests", grouped(report.sessions.len() as u64), grouped(requests));
+    let (Some(was), Some(ours)) = (report.policies.first(), page.ours.map(|at| &report.policies[at])) else {
+        return format!(
+            "<header class=\"card hero\"><div><p class=\"brand\">infold replay</p><h1>{size}</h1></div></header>\n"
+        );
+    };
+    let (before, after) = (&was.total.measures, &ours.total.measures);
+    let saving = 100.0 - of(after.adjusted, before.adjusted);
+    let (figure, words) = if saving >= 0.0 {
+        (saving, "less to pay, with everything that would have to be fetched again on the bill")
+    } else {
+        (-saving, "more to pay, with everything that would have to be fetched again on the bill")
+    };
+    let tile = |name: &str, now: String, was: String| {
+        format!("<div class=\"tile\"><dt>{name}</dt><dd>{now}<span class=\"was\">{was}</span></dd></div>")
+    };
+    let mut tiles = String::new();
+    if let (Some(cost), Some(cost_before)) = (ours.total.cost, was.total.cost) {
+        tiles += &tile("Cost, before fetching again", money(cost), format!("was {}", money(cost_before)));
+    }
+    let less = |after: u64, before: u64| difference(of(after as f64, before as f64) - 100.0);
+    tiles += &tile(
+        "Largest request, on average",
+        less(after.peak_tokens, before.peak_tokens),
+        peaks(after.peak_tokens, before.peak_tokens, report.sessions.len()),
+    );
+    tiles += &tile(
+        "Tokens sent",
+        tokens(after.prompt_tokens as f64),
+        format!("was {}", tokens(before.prompt_tokens as f64)),
+    );
+    tiles += &tile(
+        "Still in sight when used again",
+        format!("{} %", percent(after.recall_percent())),
+        format!("{} % of edited lines", percent(after.line_recall_percent())),
+    );
+    if was.total.cost.is_none() || ours.total.cost.is_none() {
+        tiles += &tile(
+            "Requests with invalid reasoning",
+            grouped(after.invalid_reasoning_requests),
+            format!("of {}", grouped(after.requests)),
+        );
+    }
+    format!(
+        "<header class=\"card hero\"><div><p class=\"brand\">infold replay</p>\
+         <p class=\"figure\">{figure:.0}<small>%</small></p><h1>{words}</h1>\
+         <p class=\"note\">{size} played again as infold would have sent them. Nothing left this machine.</p></div>\
+         <dl class=\"tiles\">{tiles}</dl></header>\n"
+    )
+}
+
+fn peaks(after: u64, before: u64, sessions: usize) -> String {
+    let mean = |sum: u64| tokens(sum as f64 / sessions.max(1) as f64);
+    format!("{}, was {}", mean(after), mean(before))
+}
+
+/// A difference in percent, with its sign.
+fn difference(percent: f64) -> String {
+    let sign = if percent < 0.0 { "−" } else { "+" };
+    format!("{sign}{:.0} %", percent.abs())
+}

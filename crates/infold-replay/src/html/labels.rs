@@ -1,0 +1,68 @@
+//! Where the labels of points go, so that they lie neither on each other nor on a point.
+//!
+//! All places are in percent of a plot's width and height, from its lower left corner. The browser
+//! alone knows how wide a label is; here it is guessed, which is good enough to keep them apart.
+
+/// About as wide as a character is in a plot of the usual width.
+const CHAR_PERCENT: f64 = 1.5;
+const HEIGHT_PERCENT: f64 = 5.5;
+/// From a point's middle to its label.
+const GAP_PERCENT: f64 = 2.5;
+/// Half a point.
+const DOT_PERCENT: f64 = 1.8;
+
+/// The place of a label.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Place {
+    /// The class that puts it on that side of its point.
+    pub side: &'static str,
+    /// The height of its middle.
+    pub y: f64,
+}
+
+struct Area {
+    left: f64,
+    right: f64,
+    bottom: f64,
+    top: f64,
+}
+
+impl Area {
+    fn is_free_of(&self, other: &Self) -> bool {
+        self.right <= other.left || other.right <= self.left || self.top <= other.bottom || other.top <= self.bottom
+    }
+}
+
+/// A place for each label: right of its point, or else wherever it is free.
+pub(super) fn places(dots: &[(f64, f64)], labels: &[&str]) -> Vec<Place> {
+    let dot = |&(x, y): &(f64, f64)| Area {
+        left: x - DOT_PERCENT,
+        right: x + DOT_PERCENT,
+        bottom: y - DOT_PERCENT,
+        top: y + DOT_PERCENT,
+    };
+    let mut taken: Vec<Area> = dots.iter().map(dot).collect();
+    let mut places = Vec::with_capacity(dots.len());
+    for (at, (&(x, y), label)) in dots.iter().zip(labels).enumerate() {
+        let width = label.chars().count() as f64 * CHAR_PERCENT;
+        let area = |(side, above): &(&str, f64)| {
+            let left = if *side == "left" { x - GAP_PERCENT - width } else { x + GAP_PERCENT };
+            let middle = y + above;
+            let (bottom, top) = (middle - HEIGHT_PERCENT / 2.0, middle + HEIGHT_PERCENT / 2.0);
+            Area { left, right: left + width, bottom, top }
+        };
+        let is_free = |area: &Area| {
+            let others = taken.iter().enumerate().filter(|(other, _)| *other != at);
+            area.left > -1.0 && area.right < 101.0 && others.into_iter().all(|(_, other)| area.is_free_of(other))
+        };
+        let sides = [0.0, 1.0, -1.0, 2.0, -2.0]
+            .map(|lines| lines * HEIGHT_PERCENT)
+            .map(|above| [("right", above), ("left", above)]);
+        let choice = sides.into_iter().flatten().find(|side| is_free(&area(side)));
+        // Where nothing is free, it goes where it is at least within the plot.
+        let choice = choice.unwrap_or((if x > 50.0 { "left" } else { "right" }, 0.0));
+        taken.push(area(&choice));
+        places.push(Place { side: choice.0, y: y + choice.1 });
+    }
+    places
+}

@@ -1,0 +1,40 @@
+//! Plays recorded sessions against policies, and says what each would have cost and kept in sight.
+//!
+//! A policy maps the items before a request to what is sent. Playing a session against it gives
+//! sizes, cache reads and writes, a bill, and how much of what the agent went on to use was still
+//! there. Nothing is sent anywhere and no file is read: transcripts, prices and limits are arguments.
+//!
+//! What must hold: the same transcript gives the same figures, whatever was played before it.
+
+mod curve;
+mod folding;
+mod fork;
+mod forms;
+mod html;
+mod measures;
+mod play;
+mod policy;
+mod prices;
+mod replay;
+mod report;
+mod shaping;
+mod shares;
+mod sights;
+mod text;
+mod thread;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use curve::Curve;
+pub use folding::Folding;
+pub use fork::{ForkRow, ForkTable, ForkTrial, Way};
+pub use html::html;
+pub use measures::Measures;
+pub use policy::Policy;
+pub use prices::{Price, Prices};
+pub use replay::{Options, Progress, Replay};
+pub use report::{Outcome, PolicyReport, PortionReport, Recorded, Report, SessionReport, Skipped};
+pub use shares::{Portion, Share};
+pub use thread::Compactions;

@@ -1,0 +1,227 @@
+//! Policies: what becomes of the items before a request, and how a policy goes through a session.
+//!
+//! A policy decides at first sight in which form an entry is sent ([`Rolling::arrive`]) and, before each
+//! request, which earlier entries change ([`Rolling::settle`]). What a client itself did, compacting and
+//! clearing, happens under every policy.
+
+use infold_core::fork::{FORK_TIER1_COUNT, FORK_TIER2_COUNT, Tier};
+use infold_core::{Counter, ShapeRules};
+use serde::{Deserialize, Serialize};
+
+use crate::forms::Form;
+use crate::shaping::Shaper;
+use crate::thread::{Entry, Role};
+
+#[cfg(test)]
+mod tests;
+
+/// What becomes of the items before a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "policy", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Policy {
+    /// All is sent that the client sent.
+    AsItWas,
+    /// At every step, all results but the last few are cleared.
+    KeepLast {
+        /// How many stay.
+        results: usize,
+    },
+    /// At every step, results are cut by their age, as a fork in the seed's profile cuts them.
+    Tiers,
+    /// When there are many results, all but the last few are cleared at once.
+    ClearInBatches {
+        /// So many there are at most.
+        results_max: usize,
+        /// So many stay.
+        keep: usize,
+    },
+    /// When a request would be large, all results but the last few are cleared at once.
+    ClearAt {
+        /// So large it is at most.
+        tokens_max: u64,
+        /// So many stay.
+        keep: usize,
+    },
+    /// Large results are sent as a reference with the first characters, from the first time on.
+    Offload {
+        /// Results over this are large.
+        bytes_max: usize,
+        /// So many characters are shown.
+        preview_chars: usize,
+    },
+    /// Large results are sent as infold's reference, from the first time on.
+    Shaped {
+        /// A result with more bytes is large.
+        threshold_bytes: usize,
+        /// So is one with more tokens.
+        threshold_tokens: u64,
+        /// Most characters of the lines that are shown of it.
+        lines_chars_max: usize,
+        /// Most characters of the names that are shown of it.
+        names_chars_max: usize,
+    },
+}
+
+impl Policy {
+    /// The policies that a report compares, each with its usual figures.
+    pub const USUAL: [Self; 7] = [
+        Self::AsItWas,
+        Self::KeepLast { results: 10 },
+        Self::Tiers,
+        Self::ClearInBatches { results_max: 30, keep: 10 },
+        Self::ClearAt { tokens_max: 100_000, keep: 3 },
+        Self::Offload { bytes_max: 4_096, preview_chars: 200 },
+        Self::SHAPED,
+    ];
+
+    /// infold's own, with its usual figures.
+    pub const SHAPED: Self = Self::shaped(ShapeRules::USUAL);
+
+    /// infold's own, with other figures.
+    pub const fn shaped(rules: ShapeRules) -> Self {
+        Self::Shaped {
+            threshold_bytes: rules.threshold_bytes,
+            threshold_tokens: rules.threshold_tokens,
+            lines_chars_max: rules.lines_chars_max,
+            names_chars_max: rules.names_chars_max,
+        }
+    }
+
+    /// The policy in a few words.
+    pub fn label(&self) -> String {
+        match *self {
+            Self::AsItWas => "as it was".to_owned(),
+            Self::KeepLast { results } => format!("keep last {results} results"),
+            Self::Tiers => "three tiers, every step".to_owned(),
+            Self::ClearInBatches { results_max, keep } => format!("clear in batches, {results_max} to {keep}"),
+            Self::ClearAt { tokens_max, keep } => format!("clear at {}k, keep {keep}", tokens_max / 1_000),
+            Self::Offload { bytes_max, .. } => format!("offload over {bytes_max} B"),
+            Self::Shaped { .. } => "infold".to_owned(),
+        }
+    }
+}
+
+/// A policy on its way through a session.
+#[derive(Debug)]
+pub(crate) struct Rolling {
+    policy: Policy,
+    /// Results that the policy may still do something about, oldest first.
+    results: Vec<usize>,
+    /// How many of them are past the first tier, and past the second.
+    past_tier1: usize,
+    past_tier2: usize,
+    /// What the client cleared since the last request.
+    cleared: Vec<usize>,
+    shaper: Option<Shaper>,
+}
+
+/// How an entry is sent when it is new.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// In a form of itself.
+    In(Form),
+    /// As this text.
+    As(String),
+}
+
+/// An entry that is sent in another form from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub at: usize,
+    pub form: Form,
+}
+
+impl Rolling {
+    pub fn new(policy: Policy) -> Self {
+        let shaper = match policy {
+            Policy::Shaped { threshold_bytes, threshold_tokens, lines_chars_max, names_chars_max } => {
+                Some(Shaper::new(ShapeRules { threshold_bytes, threshold_tokens, lines_chars_max, names_chars_max }))
+            }
+            Policy::AsItWas
+            | Policy::KeepLast { .. }
+            | Policy::Tiers
+            | Policy::ClearInBatches { .. }
+            | Policy::ClearAt { .. }
+            | Policy::Offload { .. } => None,
+        };
+        Self { policy, results: Vec::new(), past_tier1: 0, past_tier2: 0, cleared: Vec::new(), shaper }
+    }
+
+    /// How an entry is first sent.
+    pub fn arrive(&mut self, at: usize, entries: &[Entry<'_>], counter: Counter) -> Arrival {
+        let entry = &entries[at];
+        self.cleared.extend(&entry.cleared);
+        if entry.role == Role::Result {
+            self.results.push(at);
+        }
+        match self.policy {
+            Policy::Offload { bytes_max, preview_chars } if entry.text.len() > bytes_max => {
+                Arrival::In(Form::Preview { preview_chars })
+            }
+            Policy::Shaped { .. } => {
+                let shaped = self.shaper.as_mut().and_then(|shaper| shaper.arrive(at, entries, counter));
+                shaped.map_or(Arrival::In(Form::Whole), Arrival::As)
+            }
+            Policy::AsItWas
+            | Policy::KeepLast { .. }
+            | Policy::Tiers
+            | Policy::ClearInBatches { .. }
+            | Policy::ClearAt { .. }
+            | Policy::Offload { .. } => Arrival::In(Form::Whole),
+        }
+    }
+
+    /// What changes before a request that would be `prompt_tokens` large.
+    pub fn settle(&mut self, prompt_tokens: u64) -> Vec<Change> {
+        let cleared = std::mem::take(&mut self.cleared);
+        self.forget(&cleared);
+        let mut changes: Vec<Change> = cleared.into_iter().map(|at| Change { at, form: Form::Cleared }).collect();
+        match self.policy {
+            Policy::AsItWas | Policy::Offload { .. } | Policy::Shaped { .. } => {}
+            Policy::KeepLast { results } => self.clear_all_but(results, &mut changes),
+            Policy::ClearInBatches { results_max, keep } => {
+                if self.results.len() >= results_max {
+                    self.clear_all_but(keep, &mut changes);
+                }
+            }
+            Policy::ClearAt { tokens_max, keep } => {
+                if prompt_tokens > tokens_max {
+                    self.clear_all_but(keep, &mut changes);
+                }
+            }
+            Policy::Tiers => self.cut_by_age(&mut changes),
+        }
+        changes
+    }
+
+    /// What the client has cleared is no longer the policy's to change.
+    fn forget(&mut self, cleared: &[usize]) {
+        if cleared.is_empty() {
+            return;
+        }
+        let gone = |results: &[usize]| results.iter().filter(|at| cleared.contains(at)).count();
+        self.past_tier1 -= gone(&self.results[..self.past_tier1]);
+        self.past_tier2 -= gone(&self.results[..self.past_tier2]);
+        self.results.retain(|at| !cleared.contains(at));
+    }
+
+    fn clear_all_but(&mut self, keep: usize, changes: &mut Vec<Change>) {
+        let gone = self.results.len().saturating_sub(keep);
+        changes.extend(self.results.drain(..gone).map(|at| Change { at, form: Form::Cleared }));
+    }
+
+    fn cut_by_age(&mut self, changes: &mut Vec<Change>) {
+        // What has aged stays aged, even where the client has cleared something newer since.
+        let older_than = |results: usize| self.results.len().saturating_sub(results);
+        let tier2 = older_than(FORK_TIER1_COUNT).max(self.past_tier1);
+        let tier3 = older_than(FORK_TIER1_COUNT + FORK_TIER2_COUNT).max(self.past_tier2);
+        for &at in &self.results[self.past_tier2..tier3] {
+            changes.push(Change { at, form: Form::Aged(Tier::Three) });
+        }
+        for &at in &self.results[self.past_tier1.max(tier3)..tier2] {
+            changes.push(Change { at, form: Form::Aged(Tier::Two) });
+        }
+        self.past_tier1 = tier2;
+        self.past_tier2 = tier3;
+    }
+}

@@ -1,0 +1,92 @@
+//! What each policy changes, and when.
+
+use infold_core::fork::Tier;
+use infold_core::{Counter, Family};
+
+use super::{Arrival, Change, Policy, Rolling};
+use crate::forms::Form;
+use crate::thread::{Entry, Role};
+
+/// Has an entry arrive at a place where nothing else is looked at.
+fn arrive(rolling: &mut Rolling, at: usize, entry: Entry<'_>) -> Arrival {
+    let mut entries: Vec<Entry<'_>> = (0..at).map(|_| result("")).collect();
+    entries.push(entry);
+    rolling.arrive(at, &entries, Counter::new(Family::Gpt))
+}
+
+fn result(text: &str) -> Entry<'_> {
+    Entry { role: Role::Result, tool: "Read", text, call: None, cleared: Vec::new() }
+}
+
+/// What changes after each of so many results, one a request.
+fn changes(policy: Policy, results: usize) -> Vec<Vec<Change>> {
+    let mut rolling = Rolling::new(policy);
+    (0..results)
+        .map(|at| {
+            arrive(&mut rolling, at, result("text"));
+            rolling.settle(0)
+        })
+        .collect()
+}
+
+#[test]
+fn the_sixth_result_from_the_end_goes_to_the_second_tier_and_the_sixteenth_to_the_third() {
+    let changes = changes(Policy::Tiers, 17);
+    let aged = |at, tier| Change { at, form: Form::Aged(tier) };
+    assert!(changes[..5].iter().all(Vec::is_empty));
+    assert_eq!(changes[5], [aged(0, Tier::Two)]);
+    assert_eq!(changes[14], [aged(9, Tier::Two)]);
+    assert_eq!(changes[15], [aged(0, Tier::Three), aged(10, Tier::Two)]);
+    assert_eq!(changes[16], [aged(1, Tier::Three), aged(11, Tier::Two)]);
+}
+
+#[test]
+fn results_that_come_together_go_to_their_tier_at_once() {
+    let mut rolling = Rolling::new(Policy::Tiers);
+    for at in 0..17 {
+        arrive(&mut rolling, at, result("text"));
+    }
+    let changes = rolling.settle(0);
+    let tiers = |tier| changes.iter().filter(|change| change.form == Form::Aged(tier)).count();
+    assert_eq!((tiers(Tier::Three), tiers(Tier::Two), changes.len()), (2, 10, 12));
+}
+
+#[test]
+fn a_client_that_clears_old_results_does_not_disturb_the_tiers() {
+    let mut rolling = Rolling::new(Policy::Tiers);
+    for at in 0..16 {
+        arrive(&mut rolling, at, result("text"));
+        rolling.settle(0);
+    }
+    let clearing = Entry { role: Role::Clearing, tool: "", text: "", call: None, cleared: vec![0, 3, 14] };
+    arrive(&mut rolling, 16, clearing);
+    assert_eq!(rolling.settle(0).len(), 3);
+    arrive(&mut rolling, 17, result("text"));
+    // Thirteen results are left, and one more makes fourteen: none of them is older than the second tier now.
+    for change in rolling.settle(0) {
+        assert_eq!(change.form, Form::Aged(Tier::Two));
+    }
+}
+
+#[test]
+fn keeping_the_last_clears_one_at_a_time_and_batches_many() {
+    let counts = |policy| -> Vec<usize> { changes(policy, 6).iter().map(Vec::len).collect() };
+    assert_eq!(counts(Policy::KeepLast { results: 2 }), [0, 0, 1, 1, 1, 1]);
+    assert_eq!(counts(Policy::ClearInBatches { results_max: 5, keep: 2 }), [0, 0, 0, 0, 3, 0]);
+    assert_eq!(counts(Policy::AsItWas), [0; 6]);
+}
+
+#[test]
+fn only_results_over_the_bound_are_offloaded() {
+    let mut rolling = Rolling::new(Policy::Offload { bytes_max: 4, preview_chars: 2 });
+    assert_eq!(arrive(&mut rolling, 0, result("four")), Arrival::In(Form::Whole));
+    assert_eq!(arrive(&mut rolling, 1, result("fiver")), Arrival::In(Form::Preview { preview_chars: 2 }));
+}
+
+#[test]
+fn policies_are_read_as_they_are_written() {
+    for policy in Policy::USUAL {
+        let json = serde_json::to_string(&policy).unwrap();
+        assert_eq!(serde_json::from_str::<Policy>(&json).unwrap(), policy);
+    }
+}

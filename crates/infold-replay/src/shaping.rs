@@ -1,0 +1,52 @@
+//! infold's own first-sight shaping, on its way through a session.
+
+use infold_core::{Counter, Mentions, Shape, ShapeRules, Sight, reference_text, shape};
+
+use crate::thread::{Entry, Role};
+
+/// A handle of the usual length, so that the reference has its usual size.
+const HANDLE: &str = "res_0123456789abcdef0123456789abcdef";
+
+/// Shapes results, and remembers what the session has said and shown before each.
+#[derive(Debug)]
+pub(crate) struct Shaper {
+    rules: ShapeRules,
+    mentions: Mentions,
+}
+
+impl Shaper {
+    pub fn new(rules: ShapeRules) -> Self {
+        Self { rules, mentions: Mentions::default() }
+    }
+
+    /// What is sent of an entry instead of what it is, if anything.
+    pub fn arrive(&mut self, at: usize, entries: &[Entry<'_>], counter: Counter) -> Option<String> {
+        let entry = &entries[at];
+        match entry.role {
+            Role::Result => {
+                let arguments = entry.call.map_or("", |call| entries[call].text);
+                let sight = Sight { tool: entry.tool, arguments, text: entry.text };
+                let sent = match shape(&sight, &self.mentions, &self.rules, counter) {
+                    Shape::Stays => None,
+                    Shape::Offload { excerpt } => Some(reference_text(entry.tool, entry.text, HANDLE, &excerpt)),
+                };
+                self.mentions.show(sent.as_deref().unwrap_or(entry.text));
+                sent
+            }
+            Role::Call => {
+                self.mentions.say_arguments(entry.text);
+                None
+            }
+            Role::User
+            | Role::Assistant
+            | Role::SealedReasoning
+            | Role::Reasoning
+            | Role::Summary
+            | Role::Clearing
+            | Role::Other => {
+                self.mentions.say(entry.text);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What is seen of each entry in each form: its size, and what can be recognised in it.
+//!
+//! A sight is worked out once and kept: the same policy asks for it again and again, and several
+//! policies share some.
+
+use std::collections::HashMap;
+
+use infold_core::Counter;
+
+use crate::forms::{Form, sent};
+use crate::thread::Entry;
+use crate::words::{WordId, Words};
+
+/// Which sight. The sight of an entry as it is has the entry's own number.
+pub(crate) type SightId = usize;
+
+/// What is seen of a text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Sight {
+    pub tokens: u64,
+    pub atoms: Vec<WordId>,
+    pub lines: Vec<WordId>,
+}
+
+/// How closely a thread is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// Sizes, and what can be recognised.
+    Closely,
+    /// Sizes only, which is several times as fast.
+    ForSizes,
+}
+
+/// The sights of one thread's entries.
+#[derive(Debug)]
+pub(crate) struct Sights {
+    counter: Counter,
+    look: Look,
+    words: Words,
+    all: Vec<Sight>,
+    /// Of each entry, the other forms that were asked for.
+    others: HashMap<usize, Vec<(Form, SightId)>>,
+}
+
+impl Sights {
+    /// The sights of entries as they are.
+    pub fn of(entries: &[Entry<'_>], counter: Counter, look: Look) -> Self {
+        let (words, all) = (Words::default(), Vec::with_capacity(entries.len()));
+        let mut sights = Self { counter, look, words, all, others: HashMap::new() };
+        for entry in entries {
+            let sight = sights.see(entry, entry.text);
+            sights.all.push(sight);
+        }
+        sights
+    }
+
+    /// What is seen of an entry in a form.
+    pub fn id(&mut self, entries: &[Entry<'_>], at: usize, form: Form) -> SightId {
+        if form == Form::Whole {
+            return at;
+        }
+        let known = self.others.get(&at).and_then(|forms| forms.iter().find(|(known, _)| *known == form));
+        if let Some(&(_, id)) = known {
+            return id;
+        }
+        let entry = &entries[at];
+        let id = match sent(entry, form) {
+            None => at,
+            Some(sent) => self.id_as(entry, &sent),
+        };
+        self.others.entry(at).or_default().push((form, id));
+        id
+    }
+
+    /// What is seen of an entry when some other text is sent in its place.
+    pub fn id_as(&mut self, entry: &Entry<'_>, sent: &str) -> SightId {
+        let sight = self.see(entry, sent);
+        self.all.push(sight);
+        self.all.len() - 1
+    }
+
+    /// Whose tokens are counted.
+    pub fn counter(&self) -> Counter {
+        self.counter
+    }
+
+    pub fn get(&self, id: SightId) -> &Sight {
+        &self.all[id]
+    }
+
+    /// The lines of a text that is not an entry's own.
+    pub fn lines(&mut self, text: &str) -> Vec<WordId> {
+        match self.look {
+            Look::Closely => self.words.lines(text),
+            Look::ForSizes => Vec::new(),
+        }
+    }
+
+    /// How many different words there are so far.
+    pub fn words(&self) -> usize {
+        self.words.len()
+    }
+
+    /// What is seen of an entry when `sent` is sent of it.
+    fn see(&mut self, entry: &Entry<'_>, sent: &str) -> Sight {
+        let tokens = self.counter.count(sent) + self.counter.count(entry.name());
+        match self.look {
+            Look::ForSizes => Sight { tokens, ..Sight::default() },
+            Look::Closely => {
+                let readable = entry.readable(sent);
+                Sight { tokens, atoms: self.words.atoms(&readable), lines: self.words.lines(&readable) }
+            }
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Tests of the whole: laws, and what they are written with.
+
+mod laws;
+pub(crate) mod script;

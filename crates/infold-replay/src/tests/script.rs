@@ -1,0 +1,75 @@
+//! Sessions written as text, one item a line, so that a test shows what it is about.
+//!
+//! `user`, `says`, `thinks` (signed), `muses` (not signed), `call ID TOOL INPUT`, `result ID TEXT`,
+//! `summary`, `cleared ID`. A request lies before each run of the model's own lines. `the*40` is
+//! forty times the word "the", which is forty tokens in the vocabulary.
+
+use infold_core::transcript::{Client, Held, Item, Kind, ModelCall, Outcome, Place, Transcript, Usage, Voice};
+
+/// The prompt that every request is recorded with.
+pub(crate) const PROMPT_TOKENS: u64 = 1;
+
+/// A session of a model, written as text.
+pub(crate) fn session(model: &str, text: &str) -> Transcript {
+    let items: Vec<Item> = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(item).collect();
+    let mut calls = Vec::new();
+    let mut in_answer = false;
+    for (at, item) in items.iter().enumerate() {
+        let written = matches!(item.kind, Kind::Assistant { .. } | Kind::Reasoning { .. } | Kind::Call { .. });
+        if written && !in_answer {
+            calls.push(ModelCall { first_item: at, usage: usage(model) });
+        }
+        in_answer = written;
+    }
+    Transcript { client: Client::ClaudeCode, session: None, items, calls, subtasks: Vec::new() }
+}
+
+fn usage(model: &str) -> Usage {
+    Usage { model: model.to_owned(), fresh_tokens: PROMPT_TOKENS, output_tokens: 100, ..Usage::default() }
+}
+
+pub(crate) fn item(line: &str) -> Item {
+    let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let kind = match word {
+        "user" => Kind::User { text: words(rest), voice: Voice::Person },
+        "says" => Kind::Assistant { text: words(rest) },
+        "thinks" => Kind::Reasoning { text: words(rest), sealed_bytes: 64 },
+        "muses" => Kind::Reasoning { text: words(rest), sealed_bytes: 0 },
+        "call" => {
+            let (id, rest) = rest.split_once(' ').unwrap();
+            let (tool, input) = rest.split_once(' ').unwrap();
+            Kind::Call { id: id.to_owned(), tool: tool.to_owned(), input: repeated(input) }
+        }
+        "result" => {
+            let (id, text) = rest.split_once(' ').unwrap();
+            Kind::Result {
+                id: id.to_owned(),
+                tool: String::new(),
+                text: words(text),
+                outcome: Outcome::Unsaid,
+                held: Held::Whole,
+            }
+        }
+        "summary" => Kind::Compaction { summary: Some(words(rest)), kept: Vec::new() },
+        "cleared" => Kind::Clearing { calls: vec![rest.to_owned()] },
+        other => panic!("no item is called {other}"),
+    };
+    Item { place: Place::default(), message: 0, kind }
+}
+
+/// Text with its line ends and repetitions written out.
+fn words(text: &str) -> String {
+    repeated(&text.replace("\\n", "\n"))
+}
+
+/// `the*3` is "the the the"; everything else is itself.
+fn repeated(text: &str) -> String {
+    let mut parts = text.split("the*");
+    let mut out = parts.next().unwrap().to_owned();
+    for part in parts {
+        let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+        out += &vec!["the"; part[..digits].parse().unwrap()].join(" ");
+        out += &part[digits..];
+    }
+    out
+}

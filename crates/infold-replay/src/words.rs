@@ -1,0 +1,79 @@
+//! Atoms and lines as small numbers, so that what is in sight can be counted instead of searched for.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hasher};
+
+use infold_core::atoms::{Atom, Sort, each_atom, edit_line};
+
+/// An atom or a line of one thread.
+pub(crate) type WordId = u32;
+
+/// The words of a thread. Words are known by a hash of 64 bits: in a session of a million of them,
+/// the chance that any two are taken for one another is below one in ten million.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    ids: HashMap<u64, WordId>,
+}
+
+impl Words {
+    /// The atoms in a text, each once, in a fixed order.
+    pub fn atoms(&mut self, text: &str) -> Vec<WordId> {
+        let mut hashes = Vec::new();
+        each_atom(text, |atom| hashes.push(hash_of_atom(atom)));
+        self.ids_of(hashes)
+    }
+
+    /// The lines in a text, each once, in a fixed order.
+    pub fn lines(&mut self, text: &str) -> Vec<WordId> {
+        self.ids_of(text.split('\n').filter_map(edit_line).map(hash_of_line).collect())
+    }
+
+    /// The words that are already known of those in a context that somebody reads as it stands.
+    pub fn seen_in(&self, context: &str) -> HashSet<WordId> {
+        let mut seen: HashSet<WordId> = HashSet::new();
+        each_atom(context, |atom| seen.extend(self.ids.get(&hash_of_atom(atom))));
+        seen.extend(context.split('\n').filter_map(edit_line).filter_map(|line| self.ids.get(&hash_of_line(line))));
+        seen
+    }
+
+    /// How many different words there are.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    fn ids_of(&mut self, mut hashes: Vec<u64>) -> Vec<WordId> {
+        hashes.sort_unstable();
+        hashes.dedup();
+        hashes
+            .into_iter()
+            .map(|hash| {
+                let next = self.ids.len() as WordId;
+                *self.ids.entry(hash).or_insert(next)
+            })
+            .collect()
+    }
+}
+
+fn hash_of_atom(atom: Atom<'_>) -> u64 {
+    hash(
+        match atom.sort {
+            Sort::Path => 0,
+            Sort::Identifier => 1,
+            Sort::Number => 2,
+            Sort::Hash => 3,
+        },
+        atom.name,
+    )
+}
+
+fn hash_of_line(line: &str) -> u64 {
+    hash(4, line)
+}
+
+/// A hash that is the same in every run.
+fn hash(kind: u8, word: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write_u8(kind);
+    hasher.write(word.as_bytes());
+    hasher.finish()
+}
