@@ -2,7 +2,7 @@
 //! on; ids only grow, across processes too, because commits do not overlap.
 
 use infold_core::{Event, Owner, SessionId};
-use rusqlite::{Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 
 use crate::codec::{Payload, from_json};
 use crate::load::session_key;
@@ -67,6 +67,38 @@ impl Store {
                 events.push(recorded(row)?);
             }
             Ok(events)
+        })
+        .await
+    }
+
+    /// A session's whole log, oldest first; `None` if it is longer than `bytes_max`.
+    pub async fn log(&self, session: SessionKey, bytes_max: usize) -> Result<Option<Vec<Event>>, StoreError> {
+        self.read(move |transaction| {
+            let mut statement =
+                transaction.prepare_cached("SELECT payload FROM events WHERE session_id = ?1 ORDER BY version")?;
+            let mut rows = statement.query([session.as_text()])?;
+            let (mut events, mut bytes) = (Vec::new(), 0);
+            while let Some(row) = rows.next()? {
+                let payload: Payload = row.get(0)?;
+                bytes += payload.0.len();
+                if bytes > bytes_max {
+                    return Ok(None);
+                }
+                events.push(from_json("event", &payload.0)?);
+            }
+            Ok(Some(events))
+        })
+        .await
+    }
+
+    /// One event of a session's log.
+    pub async fn event(&self, session: SessionKey, version: u64) -> Result<Option<Event>, StoreError> {
+        self.read(move |transaction| {
+            let payload: Option<Payload> = transaction
+                .prepare_cached("SELECT payload FROM events WHERE session_id = ?1 AND version = ?2")?
+                .query_row(params![session.as_text(), version], |row| row.get(0))
+                .optional()?;
+            payload.map(|payload| from_json("event", &payload.0)).transpose()
         })
         .await
     }

@@ -3,6 +3,7 @@
 //! A session's ended branches go to the archive before its live state goes, and it is written down how
 //! far events had got: their ids must not begin again.
 
+use infold_core::SessionId;
 use rusqlite::{Transaction, params};
 
 use crate::codec::{pack, to_json};
@@ -15,7 +16,8 @@ use crate::{SessionKey, Store, StoreError};
 pub struct Sweep {
     /// Sessions last used before this lapse.
     pub active_before_ms: u64,
-    /// Archived branches that ended before this go.
+    /// Archived branches that ended before this go, and what was rescued before it: somebody's transcript
+    /// holds handles to that.
     pub ended_before_ms: u64,
     /// At most so many sessions in one go, so that writers do not wait long.
     pub sessions_max: usize,
@@ -40,10 +42,14 @@ impl Store {
 fn run(transaction: &Transaction<'_>, sweep: Sweep) -> Result<Swept, StoreError> {
     let lapsed: Vec<(String, String)> = transaction
         .prepare_cached(
-            "SELECT owner, name FROM sessions WHERE active_at < ?1
+            "SELECT owner, name FROM sessions
+             WHERE active_at < CASE WHEN substr(name, 1, length(?3)) = ?3 THEN ?4 ELSE ?1 END
              AND NOT EXISTS (SELECT 1 FROM branches WHERE session_id = sessions.id AND open = 1) LIMIT ?2",
         )?
-        .query_map(params![sweep.active_before_ms, sweep.sessions_max], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .query_map(
+            params![sweep.active_before_ms, sweep.sessions_max, SessionId::RESCUED, sweep.ended_before_ms],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?
         .collect::<Result<_, _>>()?;
     let sessions = lapsed.len();
     if sessions > 0 {

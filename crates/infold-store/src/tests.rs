@@ -228,6 +228,23 @@ async fn a_lapsed_session_goes_and_its_trajectories_stay_until_their_time() {
 }
 
 #[tokio::test]
+async fn what_was_rescued_stays_as_long_as_the_archive() {
+    let folder = TempDir::new().unwrap();
+    let store = open_store(&folder);
+    let name = format!("{}one", infold_core::SessionId::RESCUED);
+    let mut session = fresh(&name);
+    for (command, at_ms) in [(open_command(1), 10), (fold_command(1, "done"), 20)] {
+        let append = append_of(&session, &command, at_ms);
+        session = append.decision.after.clone();
+        store.append(append).await.unwrap();
+    }
+    let sweep = Sweep { active_before_ms: 1000, ended_before_ms: 0, sessions_max: 10 };
+    assert_eq!(store.sweep(sweep).await.unwrap(), Swept::default());
+    let late = Sweep { ended_before_ms: 1000, ..sweep };
+    assert_eq!(store.sweep(late).await.unwrap().sessions, 1);
+}
+
+#[tokio::test]
 async fn of_two_new_sessions_for_one_project_the_first_is_current() {
     let folder = TempDir::new().unwrap();
     let store = open_store(&folder);
@@ -319,4 +336,22 @@ async fn each_generation_of_a_branch_is_told_as_it_was_live_and_lapsed() {
     store.sweep(Sweep { active_before_ms: 1000, ended_before_ms: 0, sessions_max: 10 }).await.unwrap();
     assert_eq!([told(Some(1)).await, told(None).await], live);
     assert_eq!(store.archive(query).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_sessions_log_reads_back_whole_unless_it_is_too_long() {
+    let folder = TempDir::new().unwrap();
+    let store = open_store(&folder);
+    store.append(append_of(&fresh("s"), &open_command(1), 10)).await.unwrap();
+    let standing = loaded(&store, "s", Also::All).await.session;
+    store.append(append_of(&standing, &fold_command(1, "done"), 20)).await.unwrap();
+    store.append(append_of(&fresh("t"), &open_command(2), 10)).await.unwrap();
+
+    let log = store.log(key("s"), 1 << 20).await.unwrap().unwrap();
+    let names: Vec<_> = log.iter().map(infold_core::Event::name).collect();
+    assert_eq!(names, ["session.started", "branch.created", "branch.activated", "branch.folded"]);
+    assert_eq!(store.event(key("s"), 4).await.unwrap().as_ref(), log.last());
+    assert_eq!(store.event(key("s"), 5).await.unwrap(), None);
+    assert_eq!(store.log(key("s"), 100).await.unwrap(), None);
+    assert_eq!(store.log(key("nobody"), 100).await.unwrap(), Some(Vec::new()));
 }
