@@ -1,5 +1,6 @@
 //! What operations answer. Surfaces turn these into the shapes that their own documents ask for.
 
+use infold_core::fork::{ProcessingStats, Profile};
 use infold_core::{BlobId, Branch, BranchId, ContextHealth, ContextState, EndReason, SessionId, Status, Thread};
 use serde::{Deserialize, Serialize};
 
@@ -150,6 +151,42 @@ pub struct SessionEnded {
     pub state: ContextState,
     /// Branches cut short since the last answer.
     pub notices: Vec<Notice>,
+}
+
+/// A session that began as a fork.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Forked {
+    /// The child.
+    pub session_id: SessionId,
+    /// The session it was forked from, if anybody said.
+    pub parent: Option<SessionId>,
+    /// When.
+    pub forked_at_ms: u64,
+    /// How the characters were spent.
+    pub profile: Profile,
+    /// What the child is told of what was done.
+    pub preamble: String,
+    /// Where its context is kept.
+    pub ref_id: BlobId,
+    /// Characters of the context.
+    pub chars: u64,
+    /// Tokens of the context.
+    pub tokens: u64,
+    /// What was done to make it fit.
+    pub stats: ProcessingStats,
+    /// The child's context: nothing has happened in it yet.
+    pub state: ContextState,
+}
+
+/// A session that began as a fork, with what it began with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForkView {
+    /// The fork.
+    pub forked: Forked,
+    /// The whole context.
+    pub context: String,
+    /// What the child was asked to do.
+    pub prompt: Option<String>,
 }
 
 /// How far the ending of a session is.

@@ -21,6 +21,8 @@ const ATTEMPTS_MAX: usize = 50;
 pub(crate) enum Absent {
     /// It is started.
     Start,
+    /// It is started as a fork, in its parent's project.
+    Fork(Option<ProjectHash>),
     /// The change is refused.
     Refuse(Refusal),
 }
@@ -112,6 +114,20 @@ impl Engine {
         Err(Failure::Contended.into())
     }
 
+    /// What was answered to this change before, for those whose work is too much to be done twice.
+    pub(crate) async fn answered<T: DeserializeOwned>(&self, change: &Change) -> Result<Option<T>, Error> {
+        let load = Load {
+            target: store_target(&change.owner, &change.target),
+            also: Also::Nothing,
+            rate_back: 0,
+            reply_key: change.key.as_ref().map(|(key, _)| key.clone()),
+        };
+        match self.inner.store.load(load).await? {
+            Some(loaded) => replay(&loaded, change),
+            None => Ok(None),
+        }
+    }
+
     /// Records a decision, and lets those know who wait for news.
     pub(crate) async fn record(&self, append: Append) -> Result<(), StoreError> {
         let decision = Arc::clone(&append.decision);
@@ -170,8 +186,13 @@ impl Engine {
                 let (session, place) = new_session(&change.owner, session, now_ms)?;
                 Ok((Loaded { session, rate_mark_ms: None, reply: None }, place))
             }
+            (Absent::Fork(project), ChangeTarget::Session(session)) => {
+                let (session, place) = new_session(&change.owner, session, now_ms)?;
+                let session = Session { project: project.clone(), ..session };
+                Ok((Loaded { session, rate_mark_ms: None, reply: None }, place))
+            }
             (Absent::Refuse(refusal), _) => Err(refusal.clone().into()),
-            (Absent::Start, ChangeTarget::Branch(branch)) => {
+            (Absent::Start | Absent::Fork(_), ChangeTarget::Branch(branch)) => {
                 Err(Refusal::BranchNotFound { branch: branch.to_string() }.into())
             }
         }

@@ -81,7 +81,10 @@ impl Error {
         match refusal {
             Refusal::Invalid { field, .. } => json!({ "field": field }),
             Refusal::SessionNotFound { session } => json!({ "session_id": session }),
-            Refusal::SessionOver { session } | Refusal::NothingActive { session } => json!({ "session_id": session }),
+            Refusal::SessionOver { session }
+            | Refusal::SessionExists { session }
+            | Refusal::NotForked { session }
+            | Refusal::NothingActive { session } => json!({ "session_id": session }),
             Refusal::BranchNotFound { branch } => json!({ "branch_id": branch }),
             Refusal::NotActive { branch, status, result } => {
                 json!({ "branch_id": branch, "current_status": status, "result": result })

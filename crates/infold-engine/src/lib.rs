@@ -9,6 +9,7 @@ mod end;
 mod error;
 mod feed;
 mod fold;
+mod fork;
 mod observe;
 mod open;
 mod requests;
@@ -25,7 +26,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use infold_core::{BranchId, Counter, IdKey, Limits, Rules, Scrubber};
+use infold_core::fork::{ForkLimits, Profile};
+use infold_core::{BranchId, Counter, IdKey, Limits, Rules, Scrubber, ShapeRules};
 use infold_store::Store;
 use tokio::sync::Mutex;
 
@@ -68,10 +70,23 @@ pub struct EngineSettings {
     pub counter: Counter,
     /// How scrubbing is bounded.
     pub scrub: ScrubSettings,
-    /// Results with at least so many bytes are kept out of the context.
-    pub offload_bytes: usize,
+    /// Which results are kept out of the context, and what is shown of them.
+    pub shape: ShapeRules,
+    /// How forks are made.
+    pub fork: ForkSettings,
     /// How long things are kept.
     pub timers: TimerSettings,
+}
+
+/// How forks are made, where a call does not say.
+#[derive(Debug, Clone)]
+pub struct ForkSettings {
+    /// How characters are spent.
+    pub profile: Profile,
+    /// The bounds of each stage.
+    pub limits: ForkLimits,
+    /// The longest log of a session that is forked, in bytes.
+    pub log_bytes_max: usize,
 }
 
 /// Everything that infold can do. Clones share one.

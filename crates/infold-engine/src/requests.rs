@@ -1,5 +1,7 @@
 //! What callers ask for. Texts are as they came; the operation cleans, bounds and scrubs them.
 
+use infold_core::fork::Profile;
+use infold_core::transcript::Item;
 use infold_core::{Field, Outcome, Refusal, SessionId, normalise_project_path};
 use serde::Serialize;
 
@@ -120,6 +122,41 @@ pub struct RollBack {
 pub struct EndSession {
     /// Which.
     pub session: SessionRef,
+    /// Makes repeating the call safe.
+    pub idempotency_key: Option<String>,
+}
+
+/// What a session is forked from.
+#[derive(Debug, Clone)]
+pub enum ForkSource {
+    /// A session that is kept here.
+    Session {
+        /// Which.
+        session: SessionRef,
+        /// Whose view of it: a branch id, or `main`; the active thread's if none is named, because a
+        /// branch must not get to see its parent's by forking it.
+        thread: Option<String>,
+    },
+    /// A transcript that the caller hands in.
+    Transcript {
+        /// What was said.
+        items: Vec<Item>,
+        /// The session that it is of, here or in another program, if the caller says.
+        parent: Option<SessionRef>,
+    },
+}
+
+/// Starts a session from another's transcript.
+#[derive(Debug, Clone)]
+pub struct ForkSession {
+    /// What from.
+    pub source: ForkSource,
+    /// What the child is asked to do.
+    pub prompt: Option<String>,
+    /// How the characters are spent; as settings say if it is not named.
+    pub profile: Option<Profile>,
+    /// The child's name; a new one is made if none is given.
+    pub child: Option<SessionId>,
     /// Makes repeating the call safe.
     pub idempotency_key: Option<String>,
 }

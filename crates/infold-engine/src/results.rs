@@ -1,7 +1,8 @@
 //! Results that are handed in, and those that are read back.
 
 use infold_core::{
-    BlobId, Command, ContextState, Decision, Field, Operation, Principal, Refusal, Scrubbed, Session, Thread,
+    BlobId, Command, ContextState, Decision, Field, Operation, Principal, Refusal, Scrubbed, Session, ShapeRules,
+    Sight, Thread,
 };
 use infold_store::{Also, Loaded, NewBlob, SessionKey, Target};
 
@@ -16,15 +17,25 @@ const READ_BYTES_MAX: usize = 65_536;
 const PATTERN_BYTES_MAX: usize = 1 << 20;
 const PATTERN_CHARS_MAX: usize = 1_000;
 const CONTEXT_LINES_MAX: usize = 50;
+/// Results up to this length are shaped where they are; longer ones would hold up other calls.
+const INLINE_BYTES_MAX: usize = 65_536;
 
-/// A result, scrubbed, with both ways of showing it.
+/// A result, scrubbed, with all ways of showing it.
 struct Incoming {
     tool: Scrubbed,
     arguments: Scrubbed,
     content: Scrubbed,
+    /// What stands for it where there is room, and where there is less.
+    shaped: Scrubbed,
     reference: Scrubbed,
     blob: BlobId,
     call_id: Option<Scrubbed>,
+}
+
+impl Incoming {
+    fn sight(&self) -> Sight<'_> {
+        Sight { tool: self.tool.as_str(), arguments: self.arguments.as_str(), text: self.content.as_str() }
+    }
 }
 
 impl Engine {
@@ -63,22 +74,54 @@ impl Engine {
         check_name(&name, &scrubbed_name)?;
         let blob = BlobId::mint(random()?);
         let reference = infold_core::reference(&tool, &content, &blob);
-        Ok(Incoming { tool, arguments, content, reference, blob, call_id: has_call_id.then_some(call_id) })
+        let shaped = self.shaped(&tool, &arguments, &content, &blob).await.unwrap_or_else(|| reference.clone());
+        Ok(Incoming { tool, arguments, content, shaped, reference, blob, call_id: has_call_id.then_some(call_id) })
+    }
+
+    /// The reference with what is worth showing of a result. Shaping fails open: without it, the plain
+    /// reference is shown.
+    async fn shaped(
+        &self,
+        tool: &Scrubbed,
+        arguments: &Scrubbed,
+        content: &Scrubbed,
+        blob: &BlobId,
+    ) -> Option<Scrubbed> {
+        let rules = self.shape_rules();
+        if content.as_str().len() <= INLINE_BYTES_MAX {
+            return Some(infold_core::shaped_reference(tool, arguments, content, blob, &rules));
+        }
+        let (tool, arguments, content, blob) = (tool.clone(), arguments.clone(), content.clone(), blob.clone());
+        let work = move || infold_core::shaped_reference(&tool, &arguments, &content, &blob, &rules);
+        tokio::task::spawn_blocking(work).await.ok()
+    }
+
+    fn shape_rules(&self) -> ShapeRules {
+        self.inner.settings.shape
     }
 
     fn take_in(&self, session: &Session, thread: Option<&Thread>, incoming: &Incoming) -> Result<Proposal, Error> {
         let thread = thread.unwrap_or(&session.active).clone();
-        let whole_tokens = tokens_of(self, &incoming.arguments, &incoming.content);
         let left_tokens =
             thread.branch().and_then(|id| session.branches.get(id)).map(|branch| branch.budget_left_tokens());
-        let is_long = incoming.content.as_str().len() >= self.inner.settings.offload_bytes;
-        let fits = left_tokens.is_none_or(|left_tokens| whole_tokens <= left_tokens);
-        let is_shorter = incoming.reference.as_str().len() < incoming.content.as_str().len();
+        let fits = |shown: &Scrubbed| {
+            left_tokens.is_none_or(|left_tokens| tokens_of(self, &incoming.arguments, shown) <= left_tokens)
+        };
+        let is_shorter = |shown: &Scrubbed| shown.as_str().len() < incoming.content.as_str().len();
+        let is_long = self.shape_rules().is_over(&incoming.sight(), self.inner.settings.counter);
         // What does not fit is kept in any case: if even its reference is too much, the branch folds, and
         // its partial result says where to read on.
-        let offload = is_long || !fits;
+        let offload = is_long || !fits(&incoming.content);
 
-        let shown = if is_long || (!fits && is_shorter) { &incoming.reference } else { &incoming.content };
+        let shown = if !offload {
+            &incoming.content
+        } else if is_shorter(&incoming.shaped) && fits(&incoming.shaped) {
+            &incoming.shaped
+        } else if is_long || is_shorter(&incoming.reference) {
+            &incoming.reference
+        } else {
+            &incoming.content
+        };
         let operation = Operation {
             tool: incoming.tool.clone(),
             call_id: incoming.call_id.clone(),

@@ -49,17 +49,13 @@ impl Scrubbing {
     }
 
     /// Scrubs several texts, all or none.
-    async fn scrub<const N: usize>(&self, texts: [String; N]) -> Result<[Scrubbed; N], ScrubError> {
+    async fn scrub(&self, texts: Vec<String>) -> Result<Vec<Scrubbed>, ScrubError> {
         let scrubber = Arc::clone(self.scrubber.as_ref().ok_or(ScrubError::Missing)?);
         let (fault, timeout) = (self.fault, Duration::from_millis(self.timeout_ms));
         let is_short = texts.iter().map(String::len).sum::<usize>() <= SHORT_BYTES_MAX;
         let work = move || {
             misbehave(fault, timeout);
-            let mut scrubbed = [const { None }; N];
-            for (slot, text) in scrubbed.iter_mut().zip(&texts) {
-                *slot = Some(scrubber.scrub(text)?);
-            }
-            Ok(scrubbed.map(Option::unwrap_or_default))
+            texts.iter().map(|text| scrubber.scrub(text)).collect::<Result<Vec<_>, _>>()
         };
         let began = Instant::now();
         let done = if is_short {
@@ -87,6 +83,13 @@ fn misbehave(fault: ScrubFault, timeout: Duration) {
 impl Engine {
     /// Takes the secrets out of texts, all or none.
     pub async fn scrub<const N: usize>(&self, texts: [String; N]) -> Result<[Scrubbed; N], ScrubError> {
+        let scrubbed = self.scrub_list(Vec::from(texts)).await?;
+        // As many come back as went in.
+        <[Scrubbed; N]>::try_from(scrubbed).map_err(|_| ScrubError::Panicked)
+    }
+
+    /// Takes the secrets out of texts, all or none, within the time that one call of the scrubber has.
+    pub(crate) async fn scrub_list(&self, texts: Vec<String>) -> Result<Vec<Scrubbed>, ScrubError> {
         let scrubbed = self.inner.scrubbing.scrub(texts).await;
         self.inner.metrics.scrubbed(&scrubbed);
         scrubbed

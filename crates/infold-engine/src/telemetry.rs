@@ -26,6 +26,7 @@ pub(crate) struct Metrics {
     scrubbed_texts: Counter<u64>,
     secrets: Counter<u64>,
     scrub_failures: Counter<u64>,
+    forks: Counter<u64>,
     rollbacks: Counter<u64>,
     sessions_ended: Counter<u64>,
 }
@@ -56,6 +57,7 @@ impl Metrics {
             scrubbed_texts: counter("infold.scrub.texts", "Texts scrubbed."),
             secrets: counter("infold.scrub.secrets", "Secrets taken out."),
             scrub_failures: counter("infold.scrub.failures", "Scrubbing that failed, and let nothing through."),
+            forks: counter("infold.sessions.forked", "Sessions that began as a fork."),
             rollbacks: counter("infold.sessions.rolled_back", "Rollbacks."),
             sessions_ended: counter("infold.sessions.ended", "Sessions ended."),
         }
@@ -100,6 +102,7 @@ impl Metrics {
                         self.branch_seconds.record(took_ms as f64 / 1000.0, &labels[..1]);
                     }
                 }
+                Event::SessionForked { .. } => self.forks.add(1, &[]),
                 Event::RolledBack { .. } => self.rollbacks.add(1, &[]),
                 Event::SessionEnded {} => self.sessions_ended.add(1, &[]),
                 Event::SessionStarted { .. }

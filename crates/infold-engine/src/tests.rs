@@ -2,13 +2,14 @@
 
 mod faults;
 mod folding;
+mod forking;
 mod races;
 mod results;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use infold_core::{Counter, Family, Field, Outcome, Principal};
+use infold_core::{Counter, Family, Field, Outcome, Principal, ShapeRules};
 use infold_store::{Store, StoreSettings, Synchronous};
 use infold_testkit::documented_limits;
 use tempfile::TempDir;
@@ -30,7 +31,12 @@ fn settings() -> EngineSettings {
         limits: documented_limits(),
         counter: Counter::new(Family::Claude),
         scrub: ScrubSettings { timeout_ms: 2_000, bytes_max: 1 << 20, fault: ScrubFault::None },
-        offload_bytes: 4096,
+        shape: ShapeRules::USUAL,
+        fork: ForkSettings {
+            profile: Profile::Seed,
+            limits: ForkLimits::with_char_budget(200_000),
+            log_bytes_max: 64 << 20,
+        },
         timers: TimerSettings { live_ms: 24 * 3_600_000, retention_ms: 90 * 24 * 3_600_000 },
     }
 }

@@ -23,9 +23,9 @@ async fn a_short_result_is_shown_and_counted_and_a_long_one_is_kept_elsewhere() 
     let ref_id = kept.ref_id.unwrap().to_string();
     let shown = kept.shown.unwrap();
     assert!(shown.starts_with("[Tool result stored — 40,893 bytes from \"shell_exec\".\nFirst 200 chars: line 1 of"));
-    assert!(
-        shown.ends_with(&format!("Use the \"read_result\" tool with ref_id=\"{ref_id}\" to read specific portions."))
-    );
+    let how =
+        format!("\nUse the \"read_result\" tool with ref_id=\"{ref_id}\" to read specific portions.\nLines of it:\n");
+    assert!(shown.contains(&how) && shown.contains("line 2000 of the log"), "{shown}");
 
     let lines = Portion::Lines { first: 1999, last: 2000 };
     let part = bench.engine.read_result(&bench.who, &read(&ref_id, None, lines)).await.unwrap();
@@ -33,6 +33,14 @@ async fn a_short_result_is_shown_and_counted_and_a_long_one_is_kept_elsewhere() 
     let pattern = Portion::Matches { pattern: "line 7 ".to_owned(), context: 0, first: 1 };
     let part = bench.engine.read_result(&bench.who, &read(&ref_id, None, pattern)).await.unwrap();
     assert_eq!(part.content, "7:line 7 of the log\n");
+}
+
+#[tokio::test]
+async fn a_page_that_was_read_back_stays_whole() {
+    let bench = Bench::new(settings());
+    let request = RecordResult { tool_name: "mcp__infold__read_result".to_owned(), ..result("s", &long()) };
+    let page = bench.engine.record_result(&bench.who, request).await.unwrap();
+    assert_eq!((page.shown, page.ref_id), (Some(long()), None));
 }
 
 #[tokio::test]

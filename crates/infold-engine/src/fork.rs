@@ -1,0 +1,345 @@
+//! Forking a session: a new one that starts from another's transcript, cut to fit.
+//!
+//! The parent is only read. Its transcript is scrubbed before anything is cut out of it, because half a
+//! secret is no longer recognised as one; what came out is scrubbed once more. What the child begins
+//! with is kept as a result of its own, to be read in parts.
+
+mod texts;
+
+use infold_core::fork::{Fork, Forked as Shortened, Profile};
+use infold_core::transcript::Item;
+use infold_core::{
+    BlobId, Command, ContextState, Decision, Event, Field, Origin, Principal, ProjectHash, Refusal, Scrubbed, Session,
+    SessionId, recording,
+};
+use infold_store::{Also, Loaded, NewBlob, SessionKey, Target};
+use serde::Serialize;
+
+use crate::change::{Absent, Change, ChangeTarget, Proposal, store_target};
+use crate::fold::belongs;
+use crate::open::{asker, check_name, named};
+use crate::{Engine, Error, Failure, ForkSession, ForkSource, ForkView, Forked, SessionRef, random};
+use texts::texts_of;
+
+/// The tool that a child's context is kept as a result of.
+const FORK_TOOL: &str = "context_fork";
+/// Where a fork's log tells of it: after the start of its session.
+const FORKED_VERSION: u64 = 2;
+/// Texts that are scrubbed in one go, in bytes: each go has the scrubber's whole time.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// What a child begins with.
+struct Beginning {
+    parent: Option<SessionId>,
+    profile: Profile,
+    shortened: Shortened,
+    context: Scrubbed,
+    preamble: Scrubbed,
+    prompt: Option<Scrubbed>,
+    blob: BlobId,
+}
+
+/// What a fork is made from.
+struct Parent {
+    id: Option<SessionId>,
+    project: Option<ProjectHash>,
+    items: Vec<Item>,
+    /// Whether anybody has scrubbed it before.
+    texts: Texts,
+    /// What to call it if there is nothing in it.
+    field: &'static str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Texts {
+    Scrubbed,
+    AsTheyCame,
+}
+
+impl Engine {
+    /// Starts a session from another's transcript. The other stays as it is.
+    #[tracing::instrument(skip_all)]
+    pub async fn fork(&self, who: &Principal, request: ForkSession) -> Result<Forked, Error> {
+        let prompt = request.prompt.as_deref().map(|prompt| Field::PROMPT.clean(prompt)).transpose()?;
+        let key = self.key(request.idempotency_key.as_deref(), &print(&request))?;
+        let child = self.child_id(who, request.child.as_ref(), key.as_ref())?;
+        let target = ChangeTarget::Session(SessionRef::Id(child.clone()));
+        let mut change =
+            Change { owner: who.owner.clone(), target, also: Also::Nothing, absent: Absent::Fork(None), key };
+        if let Some(answer) = self.answered(&change).await? {
+            return Ok(answer);
+        }
+
+        // Whether the name is free is decided when the child is recorded; this spares the work if it is not.
+        if self.look(store_target(&who.owner, &change.target), Also::Nothing).await?.is_some() {
+            return Err(Refusal::SessionExists { session: child }.into());
+        }
+
+        let parent = self.parent(who, request.source).await?;
+        change.absent = Absent::Fork(parent.project.clone());
+        let profile = request.profile.unwrap_or(self.inner.settings.fork.profile);
+        let beginning = self.beginning(parent, profile, prompt, &child).await?;
+
+        let propose = |_: &Loaded| Ok(self.proposal(&beginning));
+        self.change(&change, propose, |_, decision| self.forked_by(decision)).await
+    }
+
+    /// A session that began as a fork, with what it began with.
+    #[tracing::instrument(skip_all)]
+    pub async fn fork_view(&self, who: &Principal, session: &SessionRef) -> Result<ForkView, Error> {
+        let session = self.look_up(who, session, Also::Nothing).await?;
+        let Some(origin) = &session.origin else {
+            return Err(Refusal::NotForked { session: session.id }.into());
+        };
+        let missing = || Failure::Undecided("the context that the fork began with");
+        let blob = self.inner.store.blob(who.owner.clone(), origin.blob.clone()).await?.ok_or_else(missing)?;
+        let key = SessionKey { owner: session.owner.clone(), id: session.id.clone() };
+        let prompt = match self.inner.store.event(key, FORKED_VERSION).await? {
+            Some(Event::SessionForked { prompt, .. }) => prompt,
+            _ => None,
+        };
+        let forked = self.forked_from(&session, origin);
+        Ok(ForkView { forked, context: blob.content, prompt: prompt.map(Scrubbed::into_string) })
+    }
+
+    /// The child's name. One that follows from the caller's key is the same when the call is repeated,
+    /// and so leads to the answer that was given before.
+    fn child_id(
+        &self,
+        who: &Principal,
+        wished: Option<&SessionId>,
+        key: Option<&(String, [u8; 32])>,
+    ) -> Result<SessionId, Failure> {
+        if let Some(wished) = wished {
+            return Ok(wished.clone());
+        }
+        let Some((key, _)) = key else { return Ok(SessionId::mint(random()?)) };
+        let mut hasher = blake3::Hasher::new_derive_key("infold 2026 fork ids");
+        hasher
+            .update(self.inner.store.secret())
+            .update(who.owner.as_str().as_bytes())
+            .update(b"/")
+            .update(key.as_bytes());
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        Ok(SessionId::mint(bytes))
+    }
+
+    async fn parent(&self, who: &Principal, source: ForkSource) -> Result<Parent, Error> {
+        match source {
+            ForkSource::Session { session, thread } => self.kept_parent(who, &session, thread.as_deref()).await,
+            ForkSource::Transcript { items, parent } => {
+                let (id, project) = self.lineage(who, parent).await?;
+                Ok(Parent { id, project, items, texts: Texts::AsTheyCame, field: "transcript" })
+            }
+        }
+    }
+
+    async fn kept_parent(&self, who: &Principal, session: &SessionRef, thread: Option<&str>) -> Result<Parent, Error> {
+        let thread = thread.map(|thread| self.thread(thread)).transpose()?;
+        let found = self.look_up(who, session, named(thread.as_ref())).await?;
+        let thread = asker(thread.as_ref(), &found);
+        if let Some(branch) = thread.branch() {
+            belongs(&found, branch)?;
+        }
+        let key = SessionKey { owner: found.owner.clone(), id: found.id.clone() };
+        let bytes_max = self.inner.settings.fork.log_bytes_max;
+        let events = self.inner.store.log(key, bytes_max).await?.ok_or_else(|| {
+            let problem = format!("has a log of more than {bytes_max} bytes: fork a transcript of it instead");
+            Refusal::Invalid { field: "session_id", problem }
+        })?;
+        let inherited = match &found.origin {
+            Some(origin) => self.inner.store.blob(who.owner.clone(), origin.blob.clone()).await?,
+            None => None,
+        };
+        let items = recording::items(&events, thread, inherited.as_ref().map(|blob| blob.content.as_str()));
+        Ok(Parent { id: Some(found.id), project: found.project, items, texts: Texts::Scrubbed, field: "session_id" })
+    }
+
+    /// Which session a transcript that was handed in is said to be of.
+    async fn lineage(
+        &self,
+        who: &Principal,
+        parent: Option<SessionRef>,
+    ) -> Result<(Option<SessionId>, Option<ProjectHash>), Error> {
+        Ok(match parent {
+            None => (None, None),
+            Some(SessionRef::Id(id)) => {
+                let target = Target::Session(SessionKey { owner: who.owner.clone(), id: id.clone() });
+                let project = self.look(target, Also::Nothing).await?.and_then(|session| session.project);
+                (Some(id), project)
+            }
+            Some(SessionRef::Project { path, session: Some(id) }) => (Some(id), Some(ProjectHash::of(&path))),
+            Some(current @ SessionRef::Project { .. }) => {
+                let target = store_target(&who.owner, &ChangeTarget::Session(current.clone()));
+                let found = self.look(target, Also::Nothing).await?;
+                (found.map(|session| session.id), project_of(&current))
+            }
+        })
+    }
+
+    async fn beginning(
+        &self,
+        parent: Parent,
+        profile: Profile,
+        prompt: Option<String>,
+        child: &SessionId,
+    ) -> Result<Beginning, Error> {
+        let Parent { id, items, texts, field, .. } = parent;
+        let shortened = self.shortened(items, texts, profile).await?;
+        if shortened.stats.original_count == 0 {
+            let problem = "holds no messages, so there is nothing to fork from".to_owned();
+            return Err(Refusal::Invalid { field, problem }.into());
+        }
+
+        let has_prompt = prompt.is_some();
+        let names = [child.to_string(), id.as_ref().map(ToString::to_string).unwrap_or_default()];
+        let [child_name, parent_name] = names.clone();
+        let texts = [
+            shortened.context.clone(),
+            shortened.preamble.clone(),
+            prompt.unwrap_or_default(),
+            child_name,
+            parent_name,
+        ];
+        let [context, preamble, prompt, child_name, parent_name] = self.scrub(texts).await?;
+        check_name(&names[0], &child_name)?;
+        check_name(&names[1], &parent_name)?;
+        let prompt = has_prompt.then_some(prompt);
+        let blob = BlobId::mint(random()?);
+        Ok(Beginning { parent: id, profile, shortened, context, preamble, prompt, blob })
+    }
+
+    /// Runs a transcript through the stages, some of it at a time: each part is scrubbed, if nobody has
+    /// done so yet, before anything of it is cut.
+    async fn shortened(&self, items: Vec<Item>, texts: Texts, profile: Profile) -> Result<Shortened, Error> {
+        let mut fork = Fork::new(profile, self.inner.settings.fork.limits);
+        for mut batch in batches(items) {
+            if texts == Texts::AsTheyCame {
+                self.scrub_items(&mut batch).await?;
+            }
+            fork = working(move || {
+                for item in batch {
+                    fork.push(item);
+                }
+                fork
+            })
+            .await?;
+        }
+        working(move || fork.finish()).await
+    }
+
+    /// Takes the secrets out of items, before anything of them is cut.
+    pub async fn scrub_items(&self, items: &mut [Item]) -> Result<(), Error> {
+        let mut texts: Vec<&mut String> = items.iter_mut().flat_map(texts_of).collect();
+        let taken: Vec<String> = texts.iter_mut().map(|text| std::mem::take(*text)).collect();
+        for (text, scrubbed) in texts.into_iter().zip(self.scrub_list(taken).await?) {
+            *text = scrubbed.into_string();
+        }
+        Ok(())
+    }
+
+    fn proposal(&self, beginning: &Beginning) -> Proposal {
+        let origin = Origin {
+            parent: beginning.parent.clone(),
+            profile: beginning.profile,
+            preamble: beginning.preamble.clone(),
+            blob: beginning.blob.clone(),
+            chars: beginning.context.len_chars() as u64,
+            tokens: self.count(beginning.context.as_str()),
+            stats: beginning.shortened.stats,
+        };
+        let blob = NewBlob {
+            id: beginning.blob.clone(),
+            tool_name: Scrubbed::fixed(FORK_TOOL),
+            content: beginning.context.clone(),
+            branch: None,
+        };
+        let fork = Command::Fork { origin: Box::new(origin), prompt: beginning.prompt.clone() };
+        Proposal { commands: vec![fork], blob: Some(blob) }
+    }
+
+    fn forked_by(&self, decision: &Decision) -> Result<Forked, Failure> {
+        let is_fork = |event: &&Event| matches!(event, Event::SessionForked { .. });
+        let Some(Event::SessionForked { origin, .. }) = decision.events.iter().find(is_fork) else {
+            return Err(Failure::Undecided("the fork"));
+        };
+        Ok(self.forked_from(&decision.after, origin))
+    }
+
+    fn forked_from(&self, session: &Session, origin: &Origin) -> Forked {
+        Forked {
+            session_id: session.id.clone(),
+            parent: origin.parent.clone(),
+            forked_at_ms: session.started_at_ms,
+            profile: origin.profile,
+            preamble: origin.preamble.as_str().to_owned(),
+            ref_id: origin.blob.clone(),
+            chars: origin.chars,
+            tokens: origin.tokens,
+            stats: origin.stats,
+            state: ContextState::of(session, self.limits()),
+        }
+    }
+}
+
+fn project_of(session: &SessionRef) -> Option<ProjectHash> {
+    match session {
+        SessionRef::Project { path, .. } => Some(ProjectHash::of(path)),
+        SessionRef::Id(_) => None,
+    }
+}
+
+/// Does work that takes a while where nobody else waits for the thread.
+async fn working<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|_| Failure::Undecided("the shortened transcript").into())
+}
+
+/// Items in portions that are scrubbed in one go.
+fn batches(items: Vec<Item>) -> Vec<Vec<Item>> {
+    let mut batches = Vec::new();
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    for mut item in items {
+        bytes += texts_of(&mut item).iter().map(|text| text.len()).sum::<usize>();
+        batch.push(item);
+        if bytes >= BATCH_BYTES {
+            batches.push(std::mem::take(&mut batch));
+            bytes = 0;
+        }
+    }
+    batches.push(batch);
+    batches
+}
+
+/// What makes two forks the same.
+#[derive(Serialize)]
+struct Print<'a> {
+    verb: &'static str,
+    session: Option<&'a SessionRef>,
+    thread: Option<&'a str>,
+    transcript: Option<[u8; 32]>,
+    prompt: Option<&'a str>,
+    profile: Option<Profile>,
+    child: Option<&'a SessionId>,
+}
+
+fn print(request: &ForkSession) -> Print<'_> {
+    let (session, thread, transcript) = match &request.source {
+        ForkSource::Session { session, thread } => (Some(session), thread.as_deref(), None),
+        ForkSource::Transcript { items, parent } => {
+            // Hashing it is worth it only where somebody may ask again.
+            let digest = request.idempotency_key.as_ref().map(|_| texts::digest(items));
+            (parent.as_ref(), None, digest)
+        }
+    };
+    Print {
+        verb: "fork",
+        session,
+        thread,
+        transcript,
+        prompt: request.prompt.as_deref(),
+        profile: request.profile,
+        child: request.child.as_ref(),
+    }
+}
