@@ -23,5 +23,5 @@ mod token;
 
 pub use accept::{Closed, Door};
 pub use guard::{PUBLIC_PATHS, TOKEN_HEADER};
-pub use settings::{DoorError, DoorSettings, JwtSettings, Validator};
+pub use settings::{DoorError, DoorSettings, JwtSettings, LongBody, Validator};
 pub use token::{TOKEN_FILE, Token, TokenError};

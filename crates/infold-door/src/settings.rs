@@ -25,6 +25,8 @@ pub struct DoorSettings {
     pub head_timeout_ms: u64,
     /// Bytes of a request's body; 8 MiB is what the surfaces are made for.
     pub body_bytes_max: u64,
+    /// Paths whose bodies are longer by nature, each with a bound of its own.
+    pub long_bodies: Vec<LongBody>,
     /// Time that a connection may stay open between two requests. The next head has
     /// `head_timeout_ms` on top of it.
     pub idle_timeout_ms: u64,
@@ -48,6 +50,15 @@ pub struct DoorSettings {
     pub token: Option<Token>,
     /// How JWTs are checked; required when listening beyond loopback.
     pub jwt: Option<JwtSettings>,
+}
+
+/// A path whose bodies have a bound of their own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LongBody {
+    /// The whole path.
+    pub path: &'static str,
+    /// Bytes of a request's body.
+    pub bytes_max: u64,
 }
 
 /// Whose sessions an authenticated caller works with.
@@ -115,6 +126,9 @@ impl DoorSettings {
         positive("connections_max", self.connections_max as u64)?;
         positive("head_timeout_ms", self.head_timeout_ms)?;
         positive("body_bytes_max", self.body_bytes_max)?;
+        for long in &self.long_bodies {
+            positive("long_bodies", long.bytes_max)?;
+        }
         positive("idle_timeout_ms", self.idle_timeout_ms)?;
         positive("stall_timeout_ms", self.stall_timeout_ms)?;
 
@@ -127,6 +141,12 @@ impl DoorSettings {
             return Err(DoorError::Setting { setting: "provider_paths", problem });
         }
         Ok(())
+    }
+
+    /// The bound on a body that is sent to `path`.
+    pub(crate) fn body_bytes_max(&self, path: &str) -> u64 {
+        let own = self.long_bodies.iter().find(|long| long.path == path);
+        own.map_or(self.body_bytes_max, |long| long.bytes_max)
     }
 
     pub(crate) fn head_timeout(&self) -> Duration {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{connect, exchange, get_with, read_one, read_to_close, settings, start, verdict};
-use infold_door::{Door, DoorError, DoorSettings};
+use infold_door::{Door, DoorError, DoorSettings, LongBody};
 use tokio::net::TcpListener;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
@@ -128,6 +128,22 @@ async fn bodies_over_the_limit_are_refused_whether_they_say_their_length_or_not(
     let chunks = format!("{}0\r\n\r\n", format!("64\r\n{}\r\n", "x".repeat(100)).repeat(11));
     let over = exchange(door.address, post("Transfer-Encoding: chunked", &chunks)).await;
     assert_eq!(common::status(&over), 413, "{over}");
+    door.close().await;
+}
+
+#[tokio::test]
+async fn a_path_with_a_bound_of_its_own_takes_more_and_no_other_path_does() {
+    let long_bodies = vec![LongBody { path: "/echo", bytes_max: 2000 }];
+    let door = start(DoorSettings { body_bytes_max: 1000, long_bodies, ..settings() }).await;
+    let post = |path: &str, bytes: usize| {
+        let body = "x".repeat(bytes);
+        format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {bytes}\r\n\r\n{body}")
+    };
+    assert_eq!(verdict(&exchange(door.address, post("/echo", 2000)).await), "200 2000 bytes");
+    assert_eq!(verdict(&exchange(door.address, post("/echo?x=1", 2000)).await), "200 2000 bytes");
+    for (path, bytes) in [("/echo", 2001), ("/echo/", 1001), ("/Echo", 1001), ("/who", 1001), ("//echo", 1001)] {
+        assert_eq!(verdict(&exchange(door.address, post(path, bytes)).await), "413 body_too_large", "{path}");
+    }
     door.close().await;
 }
 

@@ -88,7 +88,7 @@ async fn answer(house: &House, line: &Line, caller: &Caller, request: Request<In
     if let Err(refusal) = house.guard.admit(&mut parts, caller).await {
         return refusal.into_response();
     }
-    let bytes_max = house.settings.body_bytes_max;
+    let bytes_max = house.settings.body_bytes_max(parts.uri.path());
     let announced = parts.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     if announced.and_then(|text| text.parse().ok()).is_some_and(|bytes: u64| bytes > bytes_max) {
         return Refusal::body_too_large(bytes_max).into_response();

@@ -13,6 +13,7 @@ fn settings() -> DoorSettings {
         head_bytes_max: 1024,
         head_timeout_ms: 1,
         body_bytes_max: 1,
+        long_bodies: Vec::new(),
         idle_timeout_ms: 1,
         stall_timeout_ms: 1,
         drain_timeout_ms: 1,

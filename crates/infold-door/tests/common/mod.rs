@@ -25,6 +25,7 @@ pub fn settings() -> DoorSettings {
         head_bytes_max: 16 * 1024,
         head_timeout_ms: 10_000,
         body_bytes_max: 64 * 1024,
+        long_bodies: Vec::new(),
         idle_timeout_ms: 10_000,
         stall_timeout_ms: 10_000,
         drain_timeout_ms: 10_000,
