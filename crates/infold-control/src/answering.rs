@@ -17,12 +17,13 @@ use infold_engine::Engine;
 use crate::control::{Control, ControlSettings};
 use crate::error::{ApiError, shown};
 use crate::openapi;
-use crate::route::{Access, Route};
+use crate::route::{Access, BodyBound, Route};
 
 /// The router of a table.
 pub(crate) fn router(table: Vec<Route>, engine: Engine, settings: ControlSettings) -> Router {
     let description = Bytes::from(openapi::document(&table).to_string());
     let body_limit = DefaultBodyLimit::max(settings.body_bytes_max);
+    let transcript_limit = DefaultBodyLimit::max(settings.transcript_bytes_max);
     let control = Control::new(engine, settings, description);
 
     let mut paths: BTreeMap<&'static str, MethodRouter<Control>> = BTreeMap::new();
@@ -30,6 +31,11 @@ pub(crate) fn router(table: Vec<Route>, engine: Engine, settings: ControlSetting
         let handler = match route.access {
             Access::Principal => route.handler.route_layer(from_fn(demand_principal)),
             Access::Anyone => route.handler,
+        };
+        // The limit that stands nearest to a handler is the one that counts.
+        let handler = match route.bound {
+            BodyBound::Common => handler,
+            BodyBound::Transcript => handler.layer(transcript_limit),
         };
         let at_path = paths.remove(route.path).unwrap_or_default();
         paths.insert(route.path, at_path.merge(handler));

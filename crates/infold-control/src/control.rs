@@ -9,6 +9,9 @@ use prometheus::Registry;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+/// Transcripts that are read at once; others wait.
+const FORKS_AT_ONCE_MAX: usize = 4;
+
 /// Settings of this surface.
 #[derive(Debug, Clone)]
 pub struct ControlSettings {
@@ -16,6 +19,8 @@ pub struct ControlSettings {
     pub streams_max: usize,
     /// Largest request body; a larger one is refused with 413.
     pub body_bytes_max: usize,
+    /// Largest body with a transcript to fork from; a larger one is refused with 413.
+    pub transcript_bytes_max: usize,
     /// What `/metrics` shows.
     pub registry: Registry,
     /// Ends the event streams, which would otherwise never end.
@@ -29,6 +34,8 @@ pub(crate) struct Control {
     pub(crate) settings: ControlSettings,
     /// One permit for each event stream that may still be opened.
     pub(crate) streams: Arc<Semaphore>,
+    /// One permit for each transcript that may be read at once: they are held whole while they are.
+    pub(crate) forks: Arc<Semaphore>,
     /// The OpenAPI description, as it is sent.
     pub(crate) description: Bytes,
 }
@@ -36,6 +43,7 @@ pub(crate) struct Control {
 impl Control {
     pub(crate) fn new(engine: Engine, settings: ControlSettings, description: Bytes) -> Self {
         let streams_max = settings.streams_max.min(Semaphore::MAX_PERMITS);
-        Self { engine, settings, streams: Arc::new(Semaphore::new(streams_max)), description }
+        let (streams, forks) = (Arc::new(Semaphore::new(streams_max)), Arc::new(Semaphore::new(FORKS_AT_ONCE_MAX)));
+        Self { engine, settings, streams, forks, description }
     }
 }

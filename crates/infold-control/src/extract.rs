@@ -1,6 +1,9 @@
 //! Reads the parts of a request that handlers need. Whatever is wrong with one is answered in the shape
 //! of every other error, never in the framework's own.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use http::header::CONTENT_TYPE;
@@ -9,6 +12,8 @@ use http::{HeaderMap, StatusCode};
 use infold_core::Principal;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout;
 
 use crate::control::Control;
 use crate::error::ApiError;
@@ -16,6 +21,9 @@ use crate::problem;
 
 /// The header that makes repeating a request safe.
 pub(crate) const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
+
+/// How long a fork waits for a place.
+const PLACE_WAIT: Duration = Duration::from_secs(30);
 
 /// Who is asking.
 pub(crate) struct Caller(pub(crate) Principal);
@@ -67,20 +75,34 @@ impl<T: DeserializeOwned> FromRequest<Control> for Body<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, control: &Control) -> Result<Self, ApiError> {
-        if !is_json(request.headers()) {
-            let message = "Content-Type must be application/json";
-            return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message));
-        }
-        let bytes_max = control.settings.body_bytes_max;
-        let bytes = Bytes::from_request(request, control).await.map_err(|rejection| match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => {
-                let message = format!("The body is larger than {bytes_max} bytes: send less at once");
-                ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message).with("bytes_max", bytes_max)
-            }
-            _ => malformed("The body ended before it was complete"),
-        })?;
-        object(&bytes).map(Self)
+        object(&body(request, control, control.settings.body_bytes_max).await?).map(Self)
     }
+}
+
+/// The JSON body of a route that takes transcripts.
+pub(crate) struct LongBody<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<Control> for LongBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, control: &Control) -> Result<Self, ApiError> {
+        object(&body(request, control, control.settings.transcript_bytes_max).await?).map(Self)
+    }
+}
+
+/// The bytes of a JSON body. That there are no more than `bytes_max` is seen to before they get here.
+async fn body(request: Request, control: &Control, bytes_max: usize) -> Result<Bytes, ApiError> {
+    if !is_json(request.headers()) {
+        let message = "Content-Type must be application/json";
+        return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message));
+    }
+    Bytes::from_request(request, control).await.map_err(|rejection| match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            let message = format!("The body is larger than {bytes_max} bytes: send less at once");
+            ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message).with("bytes_max", bytes_max)
+        }
+        _ => malformed("The body ended before it was complete"),
+    })
 }
 
 /// Reads an object. An array is not one, though the parser would take its entries in order.
@@ -112,6 +134,24 @@ fn is_json(headers: &HeaderMap) -> bool {
     let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = value.split(';').next().unwrap_or_default();
     essence.trim().eq_ignore_ascii_case("application/json")
+}
+
+/// A place among those whose transcripts are read at once. It is taken before the body is.
+pub(crate) struct ForkPlace(#[expect(dead_code, reason = "given back when it goes")] OwnedSemaphorePermit);
+
+impl FromRequestParts<Control> for ForkPlace {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(_: &mut Parts, control: &Control) -> Result<Self, ApiError> {
+        match timeout(PLACE_WAIT, Arc::clone(&control.forks).acquire_owned()).await {
+            Ok(Ok(place)) => Ok(Self(place)),
+            Ok(Err(_)) | Err(_) => {
+                let message = "Too many transcripts are being read at once: try again in a moment";
+                let refusal = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message);
+                Err(refusal.with("retry_after_ms", 1_000))
+            }
+        }
+    }
 }
 
 /// The key that makes repeating a request safe, from its header.

@@ -19,6 +19,7 @@ mod control;
 mod error;
 mod events;
 mod extract;
+mod forks;
 mod health;
 mod moment;
 mod openapi;
@@ -38,6 +39,9 @@ use axum::Router;
 use infold_engine::Engine;
 
 pub use control::ControlSettings;
+
+/// The path that takes transcripts, which are longer than other bodies: the door needs to know.
+pub const FORKS_PATH: &str = "/api/v1/forks";
 
 /// The routes of this surface, with their full paths; merge it into the program's router.
 ///

@@ -35,6 +35,15 @@ pub(crate) enum Access {
     Anyone,
 }
 
+/// How long a body may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BodyBound {
+    /// As long as any.
+    Common,
+    /// As long as a transcript.
+    Transcript,
+}
+
 /// Makes the schema of a type.
 pub(crate) type Shape = fn(&mut SchemaGenerator) -> Schema;
 
@@ -70,6 +79,7 @@ pub(crate) struct Route {
     pub(crate) handler: MethodRouter<Control>,
     pub(crate) query: Option<Shape>,
     pub(crate) body: Option<Shape>,
+    pub(crate) bound: BodyBound,
     pub(crate) headers: Vec<Header>,
     pub(crate) answer: Answer,
     /// Statuses of refusals beside those that every route has.
@@ -99,6 +109,7 @@ impl Route {
             handler,
             query: None,
             body: None,
+            bound: BodyBound::Common,
             headers: Vec::new(),
             answer: Answer::Description,
             refusals: &[],
@@ -123,6 +134,11 @@ impl Route {
     /// Takes this object in the body.
     pub(crate) fn body<T: JsonSchema>(self) -> Self {
         Self { body: Some(SchemaGenerator::subschema_for::<T>), ..self }
+    }
+
+    /// Takes a body that is as long as transcripts are.
+    pub(crate) fn with_transcript(self) -> Self {
+        Self { bound: BodyBound::Transcript, ..self }
     }
 
     /// Looks at this header.

@@ -7,6 +7,7 @@ pub(crate) mod archive;
 pub(crate) mod branch;
 pub(crate) mod context;
 pub(crate) mod event;
+pub(crate) mod fork;
 pub(crate) mod result;
 pub(crate) mod session;
 

@@ -4,6 +4,7 @@ use crate::archive::{self, ArchiveQuery, TrajectoryQuery};
 use crate::branches::{self, OpenRequest, ReturnRequest};
 use crate::events::{self, EventsQuery, LAST_EVENT_ID};
 use crate::extract::IDEMPOTENCY_KEY;
+use crate::forks::{self, ForkRequest};
 use crate::health::{self, Health, METRICS_TYPE};
 use crate::results::{self, ReadQuery, RecordRequest};
 use crate::route::Route;
@@ -12,6 +13,7 @@ use crate::sessions::{self, EndQuery, PageQuery, RollbackRequest};
 use crate::shapes::archive::{ArchiveList, Trajectory};
 use crate::shapes::branch::{BranchDetail, BranchList, BranchOpened, BranchReturned, RolledBack};
 use crate::shapes::event::EventRecord;
+use crate::shapes::fork::SessionForked;
 use crate::shapes::result::{ResultRead, ResultRecorded, ScrubbedText};
 use crate::shapes::session::{SessionDetail, SessionEnded, SessionList};
 use crate::snapshots::{self, SessionSnapshot, SnapshotRequest};
@@ -23,6 +25,7 @@ pub(crate) fn routes() -> Vec<Route> {
     let mut routes = session_routes();
     routes.extend(branch_routes());
     routes.extend(result_routes());
+    routes.extend(fork_routes());
     routes.extend(archive_routes());
     routes.extend(other_routes());
     routes
@@ -101,6 +104,22 @@ fn result_routes() -> Vec<Route> {
             .does("Reads part of a kept result: bytes, lines, or lines that match.")
             .query::<ReadQuery>()
             .answers::<ResultRead>(200)
+            .refuses(&[400, 404]),
+    ]
+}
+
+fn fork_routes() -> Vec<Route> {
+    vec![
+        Route::post(crate::FORKS_PATH, "fork", forks::fork)
+            .does("Starts a session from another's transcript, cut to fit; the other stays as it is.")
+            .body::<ForkRequest>()
+            .with_transcript()
+            .header(IDEMPOTENCY_KEY, KEY)
+            .answers::<SessionForked>(201)
+            .refuses(&[404, 409]),
+        Route::get("/api/v1/forks/{session}", "getFork", forks::show)
+            .does("Shows what a forked session began with.")
+            .answers::<SessionForked>(200)
             .refuses(&[400, 404]),
     ]
 }

@@ -95,6 +95,15 @@ impl Arguments {
         }
     }
 
+    /// A list that may be there.
+    pub(crate) fn optional_list(&mut self, field: &'static str) -> Result<Option<Vec<Value>>, Refusal> {
+        match self.take(field) {
+            None => Ok(None),
+            Some(Value::Array(list)) => Ok(Some(list)),
+            Some(other) => Err(wrong_type(field, "an array", &other)),
+        }
+    }
+
     /// Absent and null are the same: many clients fill in null for what was left out.
     fn take(&mut self, field: &str) -> Option<Value> {
         self.0.shift_remove(field).filter(|value| !value.is_null())

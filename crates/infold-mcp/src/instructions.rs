@@ -24,7 +24,7 @@ names, values, commands and error texts; what was changed; what was ruled out; w
 No narration, no file dumps, no secrets. If the sub-task failed, pass failed: true and say why.
 
 A branch out of budget or time is folded with what it had found; branch_status shows usage. \
-context_* are the same operations by project_path; context_rollback reopens a branch. A stored long \
+context_* are the same operations by project_path; context_rollback reopens a branch; context_fork starts a new session from this one. A stored long \
 result is read in parts with read_result.";
 
 #[cfg(test)]

@@ -142,6 +142,8 @@ fn refusal_code(refusal: &Refusal) -> ErrorCode {
         | Refusal::BranchNotFound { .. }
         | Refusal::ResultNotFound { .. }
         | Refusal::BriefTooLarge { .. }
+        | Refusal::SessionExists { .. }
+        | Refusal::NotForked { .. }
         | Refusal::KeyReused => ErrorCode::INVALID_PARAMS,
         Refusal::ContextLimit { .. } => CONTEXT_LIMIT_EXCEEDED,
         Refusal::SessionOver { .. }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{Counter, Family, Principal};
-use infold_engine::{Clock, Engine, EngineSettings, ScrubFault, ScrubSettings, TimerSettings};
+use infold_engine::{Clock, Engine, EngineSettings, ForkSettings, ScrubFault, ScrubSettings, TimerSettings};
 use infold_store::{Store, StoreSettings, Synchronous};
 use infold_testkit::documented_limits;
 use serde_json::{Value, json};
@@ -53,7 +54,12 @@ fn engine(folder: &std::path::Path) -> Engine {
         limits: documented_limits(),
         counter: Counter::new(Family::Claude),
         scrub: ScrubSettings { timeout_ms: 5_000, bytes_max: 2 << 20, fault: ScrubFault::None },
-        offload_bytes: 4_096,
+        shape: infold_core::ShapeRules::USUAL,
+        fork: ForkSettings {
+            profile: Profile::Seed,
+            limits: ForkLimits::with_char_budget(200_000),
+            log_bytes_max: 64 << 20,
+        },
         timers: TimerSettings { live_ms: 86_400_000, retention_ms: 90 * 86_400_000 },
     };
     let store = Store::open(&folder.join("test.db"), &store).unwrap();

@@ -5,6 +5,7 @@ mod branch_return;
 mod branch_status;
 mod context_branch;
 mod context_branch_status;
+mod context_fork;
 mod context_list_branches;
 mod context_return;
 mod context_rollback;
@@ -33,13 +34,14 @@ pub(crate) enum OurTool {
     ContextBranchStatus,
     ContextListBranches,
     ContextRollback,
+    ContextFork,
     SessionEnd,
     ReadResult,
 }
 
 impl OurTool {
     /// Every tool, in the order in which they are listed.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::BranchCreate,
         Self::BranchReturn,
         Self::BranchStatus,
@@ -49,6 +51,7 @@ impl OurTool {
         Self::ContextBranchStatus,
         Self::ContextListBranches,
         Self::ContextRollback,
+        Self::ContextFork,
         Self::SessionEnd,
     ];
 
@@ -68,6 +71,7 @@ impl OurTool {
             Self::ContextBranchStatus => "context_branch_status",
             Self::ContextListBranches => "context_list_branches",
             Self::ContextRollback => "context_rollback",
+            Self::ContextFork => "context_fork",
             Self::SessionEnd => "session_end",
             Self::ReadResult => "read_result",
         }
@@ -83,6 +87,7 @@ impl OurTool {
             | Self::ContextBranchStatus
             | Self::ContextListBranches
             | Self::ContextRollback
+            | Self::ContextFork
             | Self::SessionEnd => families.contains(&ToolFamily::Context),
             Self::ReadResult => true,
         }
@@ -104,6 +109,7 @@ impl OurTool {
             Self::ContextBranchStatus => context_branch_status::definition(),
             Self::ContextListBranches => context_list_branches::definition(),
             Self::ContextRollback => context_rollback::definition(),
+            Self::ContextFork => context_fork::definition(),
             Self::SessionEnd => session_end::definition(),
             Self::ReadResult => read_result::definition(),
         }
@@ -126,6 +132,7 @@ impl OurTool {
             Self::ContextBranchStatus => context_branch_status::run(call, &mut arguments).await,
             Self::ContextListBranches => context_list_branches::run(call, &mut arguments).await,
             Self::ContextRollback => context_rollback::run(call, &mut arguments).await,
+            Self::ContextFork => context_fork::run(call, &mut arguments).await,
             Self::SessionEnd => session_end::run(call, &mut arguments).await,
             Self::ReadResult => read_result::run(call, &mut arguments).await,
         }

@@ -1,6 +1,6 @@
 //! What happened to a session, as the feed and the archive tell it.
 
-use infold_core::{Event, Opening, Operation, Scrubbed};
+use infold_core::{Event, Opening, Operation, Origin, Scrubbed};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,6 +17,22 @@ pub(crate) enum EventBody {
     SessionStarted {
         /// The hash of the project it belongs to; null if it was not named by one.
         project_hash: Option<String>,
+    },
+    /// The session began as a fork.
+    #[serde(rename = "session.forked")]
+    SessionForked {
+        /// The session it was forked from; null if nobody said.
+        parent_session_id: Option<String>,
+        /// How the parent's transcript was made to fit.
+        profile: String,
+        /// Where its context is kept.
+        ref_id: String,
+        /// Characters of the context.
+        chars: u64,
+        /// Tokens of the context.
+        tokens: u64,
+        /// What it is asked to do; null if it was not said.
+        prompt: Option<String>,
     },
     /// A branch was recorded.
     #[serde(rename = "branch.created")]
@@ -129,6 +145,7 @@ impl From<&Event> for EventBody {
             Event::SessionStarted { project } => {
                 Self::SessionStarted { project_hash: project.as_ref().map(|project| project.as_str().to_owned()) }
             }
+            Event::SessionForked { origin, prompt } => forked(origin, prompt.as_ref()),
             Event::BranchOpened(opening) => created(opening),
             Event::BranchActivated { branch } => Self::BranchActivated { branch_id: branch.to_string() },
             Event::OperationSeen { thread, operation } => completed(branch_of(thread), operation),
@@ -167,6 +184,17 @@ impl From<&Event> for EventBody {
 
 fn text(scrubbed: &Scrubbed) -> String {
     scrubbed.as_str().to_owned()
+}
+
+fn forked(origin: &Origin, prompt: Option<&Scrubbed>) -> EventBody {
+    EventBody::SessionForked {
+        parent_session_id: origin.parent.as_ref().map(ToString::to_string),
+        profile: origin.profile.to_string(),
+        ref_id: origin.blob.to_string(),
+        chars: origin.chars,
+        tokens: origin.tokens,
+        prompt: prompt.map(|prompt| prompt.as_str().to_owned()),
+    }
 }
 
 fn created(opening: &Opening) -> EventBody {

@@ -29,6 +29,8 @@ pub(crate) struct SessionSummary {
     status: SessionStatus,
     /// The hash of the project it belongs to; null if it was not named by one.
     project_hash: Option<String>,
+    /// The session it was forked from; null if it is no fork, or nobody said.
+    parent_session_id: Option<String>,
     /// When it was first used.
     created_at: Moment,
     /// When it was last used.
@@ -58,6 +60,7 @@ impl SessionSummary {
             session_id: session.id.to_string(),
             status: if session.ended_at_ms.is_some() { SessionStatus::Ended } else { SessionStatus::Active },
             project_hash: session.project.as_ref().map(|project| project.as_str().to_owned()),
+            parent_session_id: session.forked_from().map(ToString::to_string),
             created_at: Moment(session.started_at_ms),
             last_active_at: Moment(session.active_at_ms),
             ended_at: session.ended_at_ms.map(Moment),
@@ -94,6 +97,10 @@ pub(crate) struct SessionDetail {
     status: SessionStatus,
     /// The hash of the project it belongs to; null if it was not named by one.
     project_hash: Option<String>,
+    /// The session it was forked from; null if it is no fork, or nobody said.
+    parent_session_id: Option<String>,
+    /// Where the context that it was forked with is kept; null if it is no fork.
+    fork_ref_id: Option<String>,
     /// When it was first used.
     created_at: Moment,
     /// When it was last used.
@@ -124,6 +131,8 @@ impl SessionDetail {
             session_id: summary.session_id,
             status: summary.status,
             project_hash: summary.project_hash,
+            parent_session_id: summary.parent_session_id,
+            fork_ref_id: session.origin.as_ref().map(|origin| origin.blob.to_string()),
             created_at: summary.created_at,
             last_active_at: summary.last_active_at,
             ended_at: summary.ended_at,

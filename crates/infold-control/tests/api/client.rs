@@ -8,8 +8,9 @@ use axum::body::Body;
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use infold_control::{ControlSettings, router};
+use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{Counter, Family, Limits, Owner, Principal};
-use infold_engine::{Clock, Engine, EngineSettings, ScrubFault, ScrubSettings, TimerSettings};
+use infold_engine::{Clock, Engine, EngineSettings, ForkSettings, ScrubFault, ScrubSettings, TimerSettings};
 use infold_store::{Store, StoreSettings, Synchronous};
 use infold_testkit::documented_limits;
 use serde_json::{Value, json};
@@ -93,12 +94,18 @@ fn setup() -> Setup {
             limits,
             counter: Counter::new(Family::Claude),
             scrub: ScrubSettings { timeout_ms: 60_000, bytes_max: 100_000, fault: ScrubFault::None },
-            offload_bytes: 4_096,
+            shape: infold_core::ShapeRules::USUAL,
+            fork: ForkSettings {
+                profile: Profile::Seed,
+                limits: ForkLimits::with_char_budget(200_000),
+                log_bytes_max: 1 << 20,
+            },
             timers: TimerSettings { live_ms: 86_400_000, retention_ms: 86_400_000 },
         },
         control: ControlSettings {
             streams_max: 2,
             body_bytes_max: 200_000,
+            transcript_bytes_max: 400_000,
             registry: prometheus::Registry::new(),
             shutdown: CancellationToken::new(),
         },

@@ -8,6 +8,7 @@ mod client;
 mod contract;
 mod errors;
 mod events;
+mod forks;
 mod health;
 mod idempotency;
 mod openapi;

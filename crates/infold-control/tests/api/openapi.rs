@@ -50,6 +50,7 @@ GET /api/v1/archive
 GET /api/v1/archive/{branch}
 GET /api/v1/branches/{branch}
 GET /api/v1/events
+GET /api/v1/forks/{session}
 GET /api/v1/openapi.json
 GET /api/v1/results/{ref_id}
 GET /api/v1/sessions
@@ -60,6 +61,7 @@ GET /healthz
 GET /metrics
 GET /readyz
 POST /api/v1/branches/{branch}/return
+POST /api/v1/forks
 POST /api/v1/scrub
 POST /api/v1/sessions/{session}/branches
 POST /api/v1/sessions/{session}/results

@@ -12,6 +12,8 @@ fn refusals() -> Vec<Error> {
         Refusal::Invalid { field: "message", problem: "must not be empty".to_owned() },
         Refusal::SessionNotFound { session: "s".to_owned() },
         Refusal::SessionOver { session: session.clone() },
+        Refusal::SessionExists { session: session.clone() },
+        Refusal::NotForked { session: session.clone() },
         Refusal::BranchNotFound { branch: "br_xyz".to_owned() },
         Refusal::NothingActive { session },
         Refusal::NotActive { branch: branch.clone(), status: Status::Completed, result: None },

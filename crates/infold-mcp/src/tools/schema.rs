@@ -102,6 +102,11 @@ pub(super) fn string_or_null() -> Value {
     json!({ "type": ["string", "null"] })
 }
 
+/// One of some words.
+pub(super) fn choice(description: &str, words: &[&str]) -> Value {
+    json!({ "type": "string", "description": description, "enum": words })
+}
+
 /// A count in an answer.
 pub(super) fn count() -> Value {
     json!({ "type": "integer", "minimum": 0 })

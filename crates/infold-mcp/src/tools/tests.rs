@@ -1,6 +1,7 @@
 //! The table of tools, and each tool driven over the protocol.
 
 mod context;
+mod forking;
 mod mistakes;
 mod reading;
 
@@ -45,7 +46,7 @@ fn tokens(tools: impl Iterator<Item = OurTool>) -> usize {
 fn what_is_paid_for_in_every_request_stays_small() {
     let lean = OurTool::ALL.into_iter().filter(|tool| tool.is_listed(&[ToolFamily::Branch]));
     let (lean, all) = (tokens(lean), tokens(OurTool::ALL.into_iter()));
-    assert!(lean <= 700 && all <= 1_600, "the lean set has {lean} tokens, all have {all}");
+    assert!(lean <= 700 && all <= 1_760, "the lean set has {lean} tokens, all have {all}");
 }
 
 #[tokio::test]

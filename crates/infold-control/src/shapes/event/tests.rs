@@ -1,6 +1,7 @@
 //! Events as the feed tells them.
 
-use infold_core::{Allocation, BlobId, BranchId, EndReason, ProjectHash, Thread};
+use infold_core::fork::{Fork, ForkLimits, Profile};
+use infold_core::{Allocation, BlobId, BranchId, EndReason, ProjectHash, SessionId, Thread};
 use serde_json::{Value, json};
 
 use super::*;
@@ -56,7 +57,21 @@ fn every_kind() -> Vec<Event> {
         Event::RolledBack { to: branch("br_1"), reopened: vec![branch("br_1")], discarded: vec![branch("br_2")] },
         Event::ParentsTold { branches: vec![branch("br_1")] },
         Event::SessionEnded {},
+        Event::SessionForked { origin: Box::new(origin()), prompt: Some(Scrubbed::fixed("go on")) },
     ]
+}
+
+fn origin() -> Origin {
+    let shortened = Fork::new(Profile::Recall, ForkLimits::default()).finish();
+    Origin {
+        parent: SessionId::parse("s").ok(),
+        profile: Profile::Recall,
+        preamble: Scrubbed::fixed("This is a fork."),
+        blob: BlobId::mint([0; 16]),
+        chars: 4,
+        tokens: 1,
+        stats: shortened.stats,
+    }
 }
 
 fn told(event: &Event) -> Value {
@@ -84,6 +99,20 @@ fn an_opening_is_told_without_the_claims_of_who_opened_it() {
         "tokens": 5,
     });
     assert_eq!(told(&every_kind()[1]), expected);
+}
+
+#[test]
+fn a_fork_is_told_with_its_parent_and_where_its_context_is() {
+    let expected = json!({
+        "type": "session.forked",
+        "parent_session_id": "s",
+        "profile": "recall",
+        "ref_id": "res_00000000-0000-4000-8000-000000000000",
+        "chars": 4,
+        "tokens": 1,
+        "prompt": "go on",
+    });
+    assert_eq!(told(&every_kind()[10]), expected);
 }
 
 #[test]

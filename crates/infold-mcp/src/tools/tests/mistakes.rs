@@ -35,6 +35,10 @@ fn right(tool: OurTool) -> Value {
             "project_path": project, "branch_id": branch, "restore_state": true, "session_id": "s1",
             "idempotency_key": "k",
         }),
+        OurTool::ContextFork => json!({
+            "project_path": project, "session_id": "s1", "prompt": "p", "format": "anthropic", "profile": "seed",
+            "transcript": [{ "role": "user", "content": "hello" }], "new_session_id": "child", "idempotency_key": "k",
+        }),
         OurTool::SessionEnd => json!({ "session_id": "s1", "project_path": project, "idempotency_key": "k" }),
         OurTool::ReadResult => {
             json!({ "ref_id": "res_00000000-0000-4000-8000-000000000000", "offset": 0, "limit": 10 })
