@@ -1,6 +1,6 @@
 //! What tests and chores need to drive the real program: a daemon in a folder of its own, small MCP
-//! clients of both eras over HTTP and stdio, random numbers that can be repeated, and a disk that
-//! can lose power.
+//! clients of both eras over HTTP and stdio, a model that plays a script, random numbers that can be
+//! repeated, and a disk that can lose power.
 //!
 //! The clients here are deliberately thin: they send what a test says and show what came back,
 //! header, `_meta` and all, where a full SDK would hide it. Nothing in the program may depend on
@@ -13,6 +13,7 @@ mod era;
 mod limits;
 mod mcp_http;
 mod mcp_stdio;
+pub mod model;
 mod seed;
 mod sse;
 mod temp;

@@ -1,0 +1,57 @@
+//! What OpenAI refuses in a Chat Completions request, in its own words.
+
+use serde_json::Value;
+
+use crate::model::refusal::Refusal;
+use crate::model::seal::Prefix;
+
+#[cfg(test)]
+mod tests;
+
+/// Checks a request, and returns all that it holds as a prefix of the answer.
+pub(crate) fn check(body: &Value) -> Result<Prefix, Refusal> {
+    let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    check_pairs(messages)?;
+    let mut prefix = Prefix::default();
+    for tool in body["tools"].as_array().into_iter().flatten() {
+        prefix.take("tool", tool);
+    }
+    for message in messages {
+        prefix.take("message", message);
+    }
+    Ok(prefix)
+}
+
+/// Every id in `tool_calls` is followed by its own `tool` message before anything else.
+fn check_pairs(messages: &[Value]) -> Result<(), Refusal> {
+    let mut open: Vec<&str> = Vec::new();
+    let mut opened_at = 0;
+    for (at, message) in messages.iter().enumerate() {
+        if message["role"] == "tool" {
+            let id = message["tool_call_id"].as_str().unwrap_or_default();
+            let Some(place) = open.iter().position(|known| *known == id) else {
+                let message = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.";
+                return Err(Refusal::openai(message.to_owned(), &format!("messages.[{at}].role"), None));
+            };
+            open.remove(place);
+            continue;
+        }
+        refuse_unanswered(opened_at, &open)?;
+        let calls = message["tool_calls"].as_array().into_iter().flatten();
+        open = calls.filter_map(|call| call["id"].as_str()).collect();
+        opened_at = at;
+    }
+    refuse_unanswered(opened_at, &open)
+}
+
+fn refuse_unanswered(at: usize, open: &[&str]) -> Result<(), Refusal> {
+    if open.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. \
+         The following tool_call_ids did not have response messages: {}",
+        open.join(", ")
+    );
+    Err(Refusal::openai(message, &format!("messages.[{at}].role"), None))
+}

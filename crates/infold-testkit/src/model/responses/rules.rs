@@ -1,0 +1,130 @@
+//! What OpenAI refuses in a Responses request, in its own words, and what it drops without one.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::model::refusal::Refusal;
+use crate::model::seal::{Prefix, Verdict};
+
+#[cfg(test)]
+mod tests;
+
+/// A request that passed.
+pub(crate) struct Checked {
+    /// All that it holds.
+    pub(crate) prefix: Prefix,
+    /// Reasoning that stands after something else than it was said after. The provider ignores it.
+    pub(crate) reasoning_dropped: usize,
+}
+
+/// Checks a request.
+pub(crate) fn check(body: &Value) -> Result<Checked, Refusal> {
+    let input = body["input"].as_array().map(Vec::as_slice).unwrap_or_default();
+    // With an earlier response named, calls may be answered that this request does not show.
+    if body["previous_response_id"].is_null() {
+        check_pairs(input)?;
+    }
+    check_reasoning(body, input)
+}
+
+/// Whether an item is a call that wants an output, and of which kind.
+fn call_kind(item: &Value) -> Option<&str> {
+    let kind = item["type"].as_str()?;
+    (kind.ends_with("_call") && item["call_id"].is_string()).then_some(kind)
+}
+
+/// Whether an item is an output, and the kind of call that it answers.
+fn answered_kind(item: &Value) -> Option<&str> {
+    let kind = item["type"].as_str()?;
+    let kind = kind.strip_suffix("_output")?;
+    item["call_id"].is_string().then_some(kind)
+}
+
+/// A kind as the provider spells it in a message.
+fn spelled(kind: &str) -> String {
+    kind.trim_end_matches("_call").replace('_', " ")
+}
+
+/// Every call has one output after it, and no output is without its call.
+fn check_pairs(input: &[Value]) -> Result<(), Refusal> {
+    let mut open: HashMap<&str, &str> = HashMap::new();
+    for item in input {
+        let id = item["call_id"].as_str().unwrap_or_default();
+        if let Some(kind) = call_kind(item) {
+            open.insert(id, kind);
+        } else if let Some(kind) = answered_kind(item)
+            && open.remove(id).is_none()
+        {
+            let message = format!("No tool call found for {} call output with call_id {id}.", spelled(kind));
+            return Err(Refusal::openai(message, "input", None));
+        }
+    }
+    match open.into_iter().min() {
+        None => Ok(()),
+        Some((id, kind)) => {
+            let message = format!("No tool output found for {} call {id}.", spelled(kind));
+            Err(Refusal::openai(message, "input", None))
+        }
+    }
+}
+
+/// Reasoning is the provider's own, and is followed by what it led to.
+fn check_reasoning(body: &Value, input: &[Value]) -> Result<Checked, Refusal> {
+    let mut prefix = Prefix::default();
+    prefix.take("instructions", &body["instructions"]);
+    for tool in body["tools"].as_array().into_iter().flatten() {
+        prefix.take("tool", tool);
+    }
+    let mut reasoning_dropped = 0;
+    for (at, item) in input.iter().enumerate() {
+        if item["type"] == "reasoning" {
+            refuse_alone(item, input.get(at + 1))?;
+            let seal = item["encrypted_content"].as_str().unwrap_or_default();
+            match prefix.verdict(seal, &summary_text(item)) {
+                Verdict::Holds => {}
+                Verdict::OtherPrefix => reasoning_dropped += 1,
+                Verdict::Forged => return Err(forged(item)),
+            }
+        }
+        prefix.take("item", &as_said(item));
+    }
+    Ok(Checked { prefix, reasoning_dropped })
+}
+
+/// The words of reasoning that its seal is on.
+fn summary_text(reasoning: &Value) -> String {
+    let parts = reasoning["summary"].as_array().into_iter().flatten();
+    parts.filter_map(|part| part["text"].as_str()).collect()
+}
+
+/// Reasoning by itself: the item that it led to is missing.
+fn refuse_alone(reasoning: &Value, next: Option<&Value>) -> Result<(), Refusal> {
+    let led_to = next.is_some_and(|next| {
+        let from_model = next["role"] == "assistant" || call_kind(next).is_some();
+        from_model || next["type"].as_str().is_some_and(|kind| kind == "reasoning" || kind.ends_with("_call"))
+    });
+    if led_to {
+        return Ok(());
+    }
+    let id = reasoning["id"].as_str().unwrap_or("(no id)");
+    let message = format!("Item '{id}' of type 'reasoning' was provided without its required following item.");
+    Err(Refusal::openai(message, "input", None))
+}
+
+fn forged(reasoning: &Value) -> Refusal {
+    let id = reasoning["id"].as_str().unwrap_or("(no id)");
+    let message = format!("The encrypted content for item {id} could not be verified.");
+    Refusal::openai(message, "input", Some("invalid_encrypted_content"))
+}
+
+/// An item without what clients add to it or leave out when they send it back.
+fn as_said(item: &Value) -> Value {
+    let kept = ["type", "role", "content", "call_id", "name", "arguments", "input", "output", "summary"];
+    let fields = item
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(name, value)| kept.contains(&name.as_str()) && !value.is_null());
+    Value::Object(fields.map(|(name, value)| (name.clone(), value.clone())).collect())
+}

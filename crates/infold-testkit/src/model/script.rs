@@ -1,0 +1,121 @@
+//! What the fake model says: a list of steps that every session goes through from the start, and
+//! answers to requests that are no turn of the work, such as a client's own compaction.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What a side call is answered with where the script names nothing: a request without tools is one,
+/// and asks for the title of a session.
+const SIDE_TEXT: &str = "A scripted session";
+
+/// What the model says once a session has used up its steps.
+const END_TEXT: &str = "The script is over.";
+
+/// Everything that the model will say.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Script {
+    /// The turns, in order. Each session plays them from the first.
+    #[serde(default)]
+    pub steps: Vec<Step>,
+    /// Answers to requests whose last message holds a certain text. They use up no step.
+    #[serde(default)]
+    pub asides: Vec<Aside>,
+    /// How many tokens the model takes. A request that is longer is refused as the provider would.
+    #[serde(default)]
+    pub window_tokens: Option<u64>,
+}
+
+/// An answer to whoever asks in certain words.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Aside {
+    /// Text that the last message must hold.
+    pub when: String,
+    /// The answer.
+    pub say: Step,
+}
+
+/// One answer of the model.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Reasoning that comes first. It is sealed: it may only come back after what it was said after.
+    #[serde(default)]
+    pub reasoning: Option<String>,
+    /// What the model says.
+    #[serde(default)]
+    pub text: Option<String>,
+    /// The tools that it calls, all at once.
+    #[serde(default)]
+    pub calls: Vec<Call>,
+    /// What the usage says that the request held, where the script wants another figure than the true one.
+    #[serde(default)]
+    pub input_tokens: Option<u64>,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    /// The tool's name.
+    pub tool: String,
+    /// Its arguments. A plain string makes it a custom tool call where the provider has such.
+    pub input: Value,
+}
+
+impl Script {
+    /// A script that says `steps` one after another.
+    pub fn new(steps: impl IntoIterator<Item = Step>) -> Self {
+        Self { steps: steps.into_iter().collect(), ..Self::default() }
+    }
+
+    /// Adds an answer to requests whose last message holds `when`.
+    pub fn aside(mut self, when: &str, say: Step) -> Self {
+        self.asides.push(Aside { when: when.to_owned(), say });
+        self
+    }
+
+    /// Refuses requests of more than `window_tokens`.
+    pub fn window_tokens(mut self, window_tokens: u64) -> Self {
+        self.window_tokens = Some(window_tokens);
+        self
+    }
+
+    /// The answer to a request that is no turn of the work, if it is none.
+    pub(crate) fn aside_for(&self, last_text: &str, tool_count: usize) -> Option<Step> {
+        let named = self.asides.iter().find(|aside| last_text.contains(&aside.when));
+        let named = named.map(|aside| aside.say.clone());
+        named.or_else(|| (tool_count == 0).then(|| Step::text(SIDE_TEXT)))
+    }
+
+    /// The step with this number, or the words that close the session.
+    pub(crate) fn step(&self, number: usize) -> Step {
+        self.steps.get(number).cloned().unwrap_or_else(|| Step::text(END_TEXT))
+    }
+}
+
+impl Step {
+    /// An answer of text alone.
+    pub fn text(text: &str) -> Self {
+        Self { text: Some(text.to_owned()), ..Self::default() }
+    }
+
+    /// An answer that says `text` and calls tools.
+    pub fn calling(text: &str, calls: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
+        let calls = calls.into_iter().map(|(tool, input)| Call { tool: tool.to_owned(), input }).collect();
+        Self { calls, ..Self::text(text) }
+    }
+
+    /// The same answer after some reasoning.
+    pub fn reasoning(mut self, reasoning: &str) -> Self {
+        self.reasoning = Some(reasoning.to_owned());
+        self
+    }
+
+    /// The same answer with a usage that names this many tokens of input.
+    pub fn input_tokens(mut self, input_tokens: u64) -> Self {
+        self.input_tokens = Some(input_tokens);
+        self
+    }
+}

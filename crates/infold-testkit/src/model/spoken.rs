@@ -1,0 +1,53 @@
+//! An answer in both forms that providers give it: one body, or a stream of events.
+
+use serde_json::Value;
+
+use super::script::Step;
+use super::seal::Prefix;
+
+/// What an answer is made of.
+pub(crate) struct Turn<'a> {
+    /// The request.
+    pub(crate) body: &'a Value,
+    /// What is to be said.
+    pub(crate) step: &'a Step,
+    /// Everything that the request holds.
+    pub(crate) prefix: &'a Prefix,
+    /// How many tokens the usage will name.
+    pub(crate) input_tokens: u64,
+}
+
+/// Tokens that every answer is said to have taken.
+pub(crate) const OUTPUT_TOKENS: u64 = 50;
+
+/// An answer.
+pub(crate) struct Spoken {
+    /// The body of an answer that is not streamed.
+    pub(crate) plain: Value,
+    /// The events of one that is.
+    pub(crate) events: Vec<Event>,
+}
+
+/// One server-sent event.
+pub(crate) struct Event {
+    name: Option<String>,
+    data: String,
+}
+
+impl Event {
+    /// An event named like its data's `type`.
+    pub(crate) fn named(data: Value) -> Self {
+        Self { name: data["type"].as_str().map(str::to_owned), data: data.to_string() }
+    }
+
+    /// An event of data alone.
+    pub(crate) fn unnamed(data: String) -> Self {
+        Self { name: None, data }
+    }
+
+    /// The event as it goes over the wire.
+    pub(crate) fn wire(&self) -> String {
+        let name = self.name.as_ref().map(|name| format!("event: {name}\n")).unwrap_or_default();
+        format!("{name}data: {}\n\n", self.data)
+    }
+}
