@@ -6,7 +6,7 @@
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::commands::{man, sessions, show};
+use crate::commands::{fork, man, replay, rescue, result, sessions, show};
 use crate::settings::{Assignment, FlagValues};
 
 const EXIT_CODES: &str = "\
@@ -15,7 +15,7 @@ Exit codes:
   1    failed: the fault is infold's or the machine's
   2    the command line could not be understood
   3    refused: something you can put right, and the message says how
-  130  interrupted";
+  130  stopped by a second signal, before its work was done";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -105,6 +105,14 @@ Example:
     Sessions(sessions::Args),
     /// Draw one session: its branches, their states, tokens and times
     Show(show::Args),
+    /// Make a session that no longer fits its window fit, in a new file that its client resumes
+    Rescue(rescue::Args),
+    /// Read back what was moved out of a context
+    Result(result::Args),
+    /// Print what a new session would be given of a recorded one
+    Fork(fork::Args),
+    /// Play recorded sessions against policies: what each would have cost and kept in sight
+    Replay(replay::Args),
     /// Print the settings in force, and where each value came from
     Settings(SettingsArgs),
     /// Check that infold can work here, and say what to do where it cannot
@@ -159,6 +167,10 @@ impl Cli {
             Command::Mcp
             | Command::Sessions(_)
             | Command::Show(_)
+            | Command::Rescue(_)
+            | Command::Result(_)
+            | Command::Fork(_)
+            | Command::Replay(_)
             | Command::Settings(_)
             | Command::Doctor
             | Command::Scrub

@@ -2,8 +2,12 @@
 
 pub mod completions;
 pub mod doctor;
+pub mod fork;
 pub mod man;
 mod mcp;
+pub mod replay;
+pub mod rescue;
+pub mod result;
 mod scrub;
 mod serve;
 pub mod sessions;
@@ -76,6 +80,10 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         Command::Settings(args) => settings::run(&args, &load()?),
         Command::Sessions(args) => sessions::run(&args, &load()?),
         Command::Show(args) => show::run(&args, &load()?),
+        Command::Rescue(args) => rescue::run(&args, &load()?),
+        Command::Result(args) => result::run(&args, &load()?),
+        Command::Fork(args) => fork::run(&args, &load()?),
+        Command::Replay(args) => replay::run(&args, &load()?),
         Command::Scrub => scrub::run(&load()?),
     }
 }

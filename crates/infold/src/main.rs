@@ -11,10 +11,14 @@ mod failure;
 mod output;
 mod parts;
 mod probe;
+mod reading;
 mod requests;
+mod rescuing;
 mod settings;
 mod signals;
+mod sources;
 mod telemetry;
+mod whole_file;
 
 use std::process::ExitCode;
 

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use infold_control::ControlSettings;
-use infold_core::{ContextBound, Counter, Limits};
-use infold_door::{DoorSettings, JwtSettings, Token};
-use infold_engine::{Clock, Engine, EngineSettings, ScrubSettings, TimerSettings};
+use infold_core::fork::ForkLimits;
+use infold_core::{ContextBound, Counter, Limits, ShapeRules};
+use infold_door::{DoorSettings, JwtSettings, LongBody, Token};
+use infold_engine::{Clock, Engine, EngineSettings, ForkSettings, ScrubSettings, TimerSettings};
 use infold_store::{Store, StoreError, StoreSettings};
 use prometheus::Registry;
 use tokio_util::sync::CancellationToken;
@@ -75,12 +76,31 @@ fn engine_settings(settings: &Settings) -> EngineSettings {
                 ScrubFault::Missing => infold_engine::ScrubFault::Missing,
             },
         },
-        offload_bytes: settings.store.result_offload_threshold,
+        shape: shape_rules(settings),
+        fork: ForkSettings {
+            profile: settings.fork.profile.into(),
+            limits: ForkLimits::with_char_budget(settings.fork.char_budget),
+            log_bytes_max: transcript_bytes_max(settings),
+        },
         timers: TimerSettings {
             live_ms: u64::from(settings.store.live_hours) * HOUR_MS,
             retention_ms: u64::from(settings.store.retention_days) * DAY_MS,
         },
     }
+}
+
+/// Which results are kept out of a context, and what is shown of them.
+pub fn shape_rules(settings: &Settings) -> ShapeRules {
+    ShapeRules {
+        threshold_bytes: settings.store.result_offload_threshold,
+        threshold_tokens: settings.shape.threshold_tokens,
+        lines_chars_max: settings.shape.lines_chars_max,
+        names_chars_max: settings.shape.names_chars_max,
+    }
+}
+
+fn transcript_bytes_max(settings: &Settings) -> usize {
+    usize::try_from(settings.server.transcript_bytes_max).unwrap_or(usize::MAX)
 }
 
 fn limits(settings: &Settings) -> Limits {
@@ -114,6 +134,7 @@ pub fn door_settings(settings: &Settings, token: Token) -> DoorSettings {
         head_bytes_max: server.head_bytes_max,
         head_timeout_ms: server.head_timeout_ms,
         body_bytes_max: server.body_bytes_max,
+        long_bodies: vec![LongBody { path: infold_control::FORKS_PATH, bytes_max: server.transcript_bytes_max }],
         idle_timeout_ms: server.idle_timeout_ms,
         stall_timeout_ms: server.stall_timeout_ms,
         drain_timeout_ms: server.drain_timeout_ms,
@@ -166,6 +187,7 @@ pub fn control_settings(settings: &Settings, registry: Registry, shutdown: Cance
     ControlSettings {
         streams_max: settings.server.streams_max,
         body_bytes_max: usize::try_from(settings.server.body_bytes_max).unwrap_or(usize::MAX),
+        transcript_bytes_max: transcript_bytes_max(settings),
         registry,
         shutdown,
     }

@@ -93,6 +93,7 @@ fn as_json(row: &SessionRow) -> Value {
         "session_id": session.id,
         "status": state(session),
         "project_hash": session.project,
+        "parent_session_id": session.forked_from(),
         "created_at": timestamp(session.started_at_ms),
         "last_active_at": timestamp(session.active_at_ms),
         "ended_at": session.ended_at_ms.and_then(timestamp),

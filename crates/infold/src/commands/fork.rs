@@ -1,0 +1,288 @@
+//! `infold fork`: what a new session would be given of an old one.
+//!
+//! A recording is read once, item by item, and only as much of it is held as the child may get. A
+//! session of infold's own is forked in the store, so that the child is there to go on with.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use infold_core::fork::{Fork, ForkLimits, Forked, ProcessingStats, Profile};
+use infold_core::transcript::{Item, Kind, Place, Transcript, Voice};
+use infold_core::{Principal, Refusal, SessionId};
+use infold_engine::{Engine, ForkSession, ForkSource, SessionRef};
+use infold_wire::Format;
+use serde_json::json;
+
+use super::Invocation;
+use crate::failure::{Refused, tell};
+use crate::output::Form;
+use crate::sources::{self, Source};
+use crate::whole_file::{self, IfThere};
+use crate::{parts, reading, telemetry};
+
+/// Texts that are scrubbed in one go, in bytes: each go has the scrubber's whole time.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// Arguments of `fork`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The form of a recording is found out; --from says it outright. Secrets are taken out of what is
+printed. Nothing is sent anywhere, and the recording is not changed. It is read in the order of the
+file, so turns that were undone later are still in it. A session of infold's own gets a child session
+in the store.
+
+Examples:
+  infold fork session.jsonl                            the context that a child session would get
+  infold fork session.jsonl --prompt 'write the tests' with its task at the end
+  infold fork 5b2438e4-96a7-43f7-b051-10a055bb0fbe     a session of Claude Code or Codex, by its id
+  infold fork export.json --to anthropic               as the messages of a request
+  infold fork session.jsonl --json | jq .stats")]
+pub struct Args {
+    /// A transcript, a session's id, or - for standard input
+    #[arg(value_name = "FILE|SESSION")]
+    source: String,
+    /// Form of the transcript: claude-code, codex, opencode, infold, anthropic, openai, normalized
+    #[arg(long, value_name = "FORM", value_parser = Format::from_str)]
+    from: Option<Format>,
+    /// Form of what is printed
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    to: To,
+    /// What the child is asked to do
+    #[arg(long, value_name = "TEXT")]
+    prompt: Option<String>,
+    /// How the characters are spent: seed or recall [default: the setting fork.profile]
+    #[arg(long, value_parser = Profile::from_str)]
+    profile: Option<Profile>,
+    /// Most characters of context [default: the setting fork.char_budget]
+    #[arg(long, value_name = "CHARS", value_parser = clap::value_parser!(u32).range(1_000..=100_000_000))]
+    budget: Option<u32>,
+    /// Write to this file instead of standard output; it must not be there yet
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// A form of what is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum To {
+    /// The text itself
+    Text,
+    /// Messages of a request to Anthropic
+    Anthropic,
+    /// Items of a request to OpenAI
+    Openai,
+    /// Messages as OpenCode keeps them
+    Opencode,
+    /// A document for people
+    Markdown,
+}
+
+/// What a child begins with, without secrets.
+struct Beginning {
+    session: Option<SessionId>,
+    parent: Option<SessionId>,
+    profile: Profile,
+    preamble: String,
+    context: String,
+    prompt: Option<String>,
+    stats: ProcessingStats,
+}
+
+/// Prints what the child begins with.
+pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
+    telemetry::log_only(&invocation.logging());
+    if let Some(path) = args.output.as_ref().filter(|path| path.symlink_metadata().is_ok()) {
+        return Err(whole_file::exists(path));
+    }
+    let beginning = match sources::find(&args.source, &invocation.surroundings)? {
+        Source::Session(name) => of_session(&name, args, invocation)?,
+        source => of_recording(&source, args, invocation)?,
+    };
+    let text = shown(args, invocation, &beginning)?;
+    match &args.output {
+        Some(path) => whole_file::write(path, IfThere::Refuse, |file| Ok(file.write_all(text.as_bytes())?))?,
+        None => invocation.output.text(&text)?,
+    }
+    if let Some(session) = beginning.session.filter(|_| !invocation.globals.quiet) {
+        tell("note", format_args!("the child session is {session}"));
+    }
+    Ok(())
+}
+
+fn of_recording(source: &Source, args: &Args, invocation: &Invocation) -> anyhow::Result<Beginning> {
+    let settings = &invocation.in_force.settings;
+    let profile = args.profile.unwrap_or(settings.fork.profile.into());
+    let char_budget = args.budget.map_or(settings.fork.char_budget, |chars| chars as usize);
+    let name = reading::shown(source);
+    let mut forking = Forking::new(profile, char_budget, invocation)?;
+
+    let mut reader = reading::open(source, args.from, settings)?;
+    let broken = |error| reading::named(&name, error);
+    match reader.format() {
+        // Here a session is one entry, or follows only from all of them.
+        Format::Normalized | Format::Anthropic | Format::OpenAi | Format::Infold => {
+            let read = reader.into_transcript().map_err(broken)?;
+            reading::tell_of_problems(&name, &read.problems, read.problems_total, &invocation.globals);
+            forking.push(read.transcript.items)?;
+        }
+        Format::ClaudeCode | Format::Codex | Format::OpenCode => {
+            while let Some(entry) = reader.next_entry().map_err(broken)? {
+                if entry.subtask.is_none() {
+                    forking.push(entry.items)?;
+                }
+            }
+            reading::tell_of_problems(&name, reader.problems(), reader.problems_total(), &invocation.globals);
+        }
+    }
+    forking.finish(&name, args)
+}
+
+/// A fork in the making whose texts are scrubbed before anything of them is cut: half a secret would no
+/// longer be recognised as one. Nothing is printed of what cannot be scrubbed.
+struct Forking {
+    fork: Fork,
+    profile: Profile,
+    engine: Engine,
+    runtime: tokio::runtime::Runtime,
+    batch: Vec<Item>,
+    batch_bytes: usize,
+}
+
+impl Forking {
+    fn new(profile: Profile, char_budget: usize, invocation: &Invocation) -> anyhow::Result<Self> {
+        Ok(Self {
+            fork: Fork::new(profile, ForkLimits::with_char_budget(char_budget)),
+            profile,
+            engine: parts::engine(&invocation.data_folder()?, &invocation.in_force.settings)?,
+            runtime: parts::asking_runtime()?,
+            batch: Vec::new(),
+            batch_bytes: 0,
+        })
+    }
+
+    fn push(&mut self, items: Vec<Item>) -> anyhow::Result<()> {
+        for item in items {
+            self.batch_bytes += item.text().len();
+            self.batch.push(item);
+            if self.batch_bytes >= BATCH_BYTES {
+                self.take_in()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_in(&mut self) -> anyhow::Result<()> {
+        let mut batch = std::mem::take(&mut self.batch);
+        self.batch_bytes = 0;
+        self.runtime.block_on(self.engine.scrub_items(&mut batch)).map_err(parts::told)?;
+        batch.into_iter().for_each(|item| self.fork.push(item));
+        Ok(())
+    }
+
+    fn finish(mut self, name: &str, args: &Args) -> anyhow::Result<Beginning> {
+        self.take_in()?;
+        let forked = self.fork.finish();
+        if forked.context.is_empty() {
+            return Err(Refused::new(format!("{name} holds no message to fork from"))
+                .hint("is it the right file? `infold replay FILE` shows what is in a recording")
+                .into());
+        }
+        let texts = [forked.context, args.prompt.clone().unwrap_or_default()];
+        let scrubbed = self.runtime.block_on(self.engine.scrub(texts));
+        self.runtime.shutdown_background();
+        let [context, prompt] = scrubbed?;
+        Ok(Beginning {
+            session: None,
+            parent: None,
+            profile: self.profile,
+            preamble: forked.preamble,
+            context: context.into_string(),
+            prompt: args.prompt.as_ref().map(|_| prompt.into_string()),
+            stats: forked.stats,
+        })
+    }
+}
+
+/// Forks a session of infold's own, in the store.
+fn of_session(name: &str, args: &Args, invocation: &Invocation) -> anyhow::Result<Beginning> {
+    let absent = || {
+        Refused::new(format!("there is no file and no session {name}"))
+            .hint("`infold sessions` lists infold's own; name a file for any other")
+    };
+    if args.from.is_some() {
+        return Err(Refused::new("--from is for transcripts; a session of infold's own has its own form").into());
+    }
+    let id = SessionId::parse(name).map_err(|_| absent())?;
+    let folder = invocation.data_folder_in_use()?.ok_or_else(absent)?;
+    let mut settings = invocation.in_force.settings.clone();
+    if let Some(chars) = args.budget {
+        settings.fork.char_budget = chars as usize;
+    }
+    let engine = parts::engine(&folder, &settings)?;
+    let request = ForkSession {
+        source: ForkSource::Session { session: SessionRef::Id(id), thread: Some("main".to_owned()) },
+        prompt: args.prompt.clone(),
+        profile: args.profile,
+        child: None,
+        idempotency_key: None,
+    };
+    let view = parts::asking_runtime()?.block_on(async {
+        let forked = engine.fork(&Principal::local(), request).await?;
+        engine.fork_view(&Principal::local(), &SessionRef::Id(forked.session_id)).await
+    });
+    let view = view.map_err(|error| match error {
+        infold_engine::Error::Refused(Refusal::SessionNotFound { .. }) => absent().into(),
+        other => parts::told(other),
+    })?;
+    Ok(Beginning {
+        session: Some(view.forked.session_id),
+        parent: view.forked.parent,
+        profile: view.forked.profile,
+        preamble: view.forked.preamble,
+        context: view.context,
+        prompt: view.prompt,
+        stats: view.forked.stats,
+    })
+}
+
+fn shown(args: &Args, invocation: &Invocation, beginning: &Beginning) -> anyhow::Result<String> {
+    if invocation.output.form == Form::Json {
+        let mut text = serde_json::to_string_pretty(&json!({
+            "session_id": beginning.session,
+            "parent_session_id": beginning.parent,
+            "profile": beginning.profile,
+            "preamble": beginning.preamble,
+            "context": beginning.context,
+            "prompt": beginning.prompt,
+            "stats": beginning.stats,
+        }))?;
+        text.push('\n');
+        return Ok(text);
+    }
+    let message =
+        Forked { context: beginning.context.clone(), preamble: beginning.preamble.clone(), stats: beginning.stats }
+            .message(beginning.prompt.as_deref());
+    let transcript = || one_message(message.clone());
+    let mut text = match args.to {
+        To::Text => message,
+        To::Anthropic => infold_wire::write_anthropic(&transcript()).text,
+        To::Openai => infold_wire::write_openai(&transcript()).text,
+        To::Opencode => infold_wire::write_opencode(&transcript()).text,
+        To::Markdown => infold_wire::write_markdown(&transcript()).text,
+    };
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// A transcript in which the user says one thing.
+fn one_message(text: String) -> Transcript {
+    let kind = Kind::User { text, voice: Voice::Person };
+    Transcript {
+        client: infold_core::transcript::Client::Infold,
+        session: None,
+        items: vec![Item { place: Place { entry: 1, part: 0 }, message: 0, kind }],
+        calls: Vec::new(),
+        subtasks: Vec::new(),
+    }
+}

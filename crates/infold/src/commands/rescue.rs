@@ -1,0 +1,227 @@
+//! `infold rescue`: a session that no longer fits its window, made to fit, in a file that its client resumes.
+
+mod report;
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use infold_core::rescue::{Receipt, Room};
+use infold_core::{Family, SessionId};
+use infold_wire::{Format, ReadLimits, Reader};
+
+use super::Invocation;
+use crate::data_folder::quoted;
+use crate::failure::Refused;
+use crate::output::Form;
+use crate::reading;
+use crate::rescuing::{Broken, Client, Destination, Keeper, Original, Rescue, Terms, cannot_read};
+use crate::settings::{self, Settings};
+use crate::sources::{self, Source};
+use crate::telemetry;
+
+/// Arguments of `rescue`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+What stays: every message of the user, word for word, and as much of the rest as fits. What goes: all
+reasoning; then, only as far as needed, the largest tool results and inputs, which are kept in the data
+folder and read back with `infold result` or the tool read_result; then the oldest exchanges. The new
+file lists what was done. The original is not changed.
+
+Examples:
+  infold rescue 5b2438e4-96a7-43f7-b051-10a055bb0fbe   a session of Claude Code or Codex, by its id
+  infold rescue session.jsonl --window 128000
+  infold rescue session.jsonl --dry-run                only say what would be done
+  infold rescue session.jsonl.gz --output .            into this folder")]
+pub struct Args {
+    /// A recording of Claude Code or Codex, or the id of a session
+    #[arg(value_name = "FILE|SESSION")]
+    source: String,
+    /// Tokens that the model takes in all [default: the setting rescue.window_tokens]
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1_000..=100_000_000))]
+    window: Option<u64>,
+    /// Tokens of it for system prompt, tools, answers and going on [default: the setting
+    /// rescue.reserve_tokens, but at most a third of the window]
+    #[arg(long, value_name = "TOKENS")]
+    reserve: Option<u64>,
+    /// Write here instead of beside the original: a folder, or a file that is not there yet
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Form of the recording: claude-code or codex
+    #[arg(long, value_name = "FORM", value_parser = Format::from_str)]
+    from: Option<Format>,
+    /// Only say what would be done
+    #[arg(long)]
+    dry_run: bool,
+    /// Write a new file even if the session fits as it is
+    #[arg(long)]
+    force: bool,
+}
+
+/// How a rescue ended.
+enum Ending {
+    /// There was nothing to do.
+    Fits,
+    /// It was only planned.
+    Planned,
+    /// It was written.
+    Written { destination: Destination, lines: u64, receipt_tokens: u64 },
+}
+
+/// What there is to tell.
+struct Report<'a> {
+    rescue: &'a Facts,
+    ending: Ending,
+    receipt: Receipt,
+}
+
+/// What is known of the session.
+struct Facts {
+    path: PathBuf,
+    session: String,
+    client: Client,
+    model: Option<String>,
+    window_tokens: u64,
+    room: Room,
+    before_tokens: u64,
+    broken: Broken,
+}
+
+impl Facts {
+    /// Whether the session fits as it is.
+    fn fits(&self) -> bool {
+        self.before_tokens <= self.room.tokens
+    }
+}
+
+/// Rescues a session.
+pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
+    telemetry::log_only(&invocation.logging());
+    let path = find(args, invocation)?;
+    let rescue = read(args, invocation, &path)?;
+    let facts = facts(args, invocation, &rescue)?;
+    let Broken { first, total } = &facts.broken;
+    reading::tell_of_problems(&path.display().to_string(), first, *total, &invocation.globals);
+
+    let report = if facts.fits() && !args.force {
+        Report { rescue: &facts, ending: Ending::Fits, receipt: Receipt::default() }
+    } else if args.dry_run {
+        let plan = rescue.plan(facts.room)?;
+        Report { rescue: &facts, ending: Ending::Planned, receipt: rescue.receipt(&plan) }
+    } else {
+        write(args, invocation, rescue, &facts)?
+    };
+
+    match invocation.output.form {
+        Form::Json => invocation.output.json(&report::as_json(&report)),
+        Form::Text => Ok(invocation.output.text(&report::as_text(&report, &invocation.output.style))?),
+    }
+}
+
+fn find(args: &Args, invocation: &Invocation) -> anyhow::Result<PathBuf> {
+    match sources::find(&args.source, &invocation.surroundings)? {
+        Source::File(path) => Ok(path),
+        Source::Stdin => Err(Refused::new("a rescue goes over its input more than once, so it cannot be a pipe")
+            .hint("save it to a file first")
+            .into()),
+        Source::Session(name) => Err(Refused::new(format!("there is no recording of a session {name:?}"))
+            .hint("give the path of the file that Claude Code or Codex wrote")
+            .into()),
+    }
+}
+
+fn read(args: &Args, invocation: &Invocation, path: &Path) -> anyhow::Result<Rescue> {
+    let settings = &invocation.in_force.settings;
+    let line_bytes_max = settings.transcripts.entry_bytes_max;
+    let client = client(args, path, line_bytes_max)?;
+    let terms = Terms {
+        family: family(settings),
+        line_bytes_max: line_bytes_max as u64,
+        problems_max: settings.transcripts.problems_max,
+        reader: reader(invocation),
+    };
+    Rescue::read(Original::open(path)?, client, &terms)
+}
+
+/// Whose tokens to count where nothing else is known.
+fn family(settings: &Settings) -> Family {
+    match settings.count.family {
+        settings::Family::Claude => Family::Claude,
+        settings::Family::ClaudeNew => Family::ClaudeNew,
+        settings::Family::Gpt => Family::Gpt,
+    }
+}
+
+/// Whose recording it is.
+fn client(args: &Args, path: &Path, line_bytes_max: usize) -> anyhow::Result<Client> {
+    let told = |error: infold_wire::WireError| match error {
+        infold_wire::WireError::Io(error) => cannot_read(path, error),
+        other => Refused::new(format!("{}: {other}", path.display())).into(),
+    };
+    let limits = ReadLimits::with_entry_bytes_max(line_bytes_max);
+    let source = infold_wire::open(path).map_err(told)?;
+    match Reader::new(source, args.from, limits).map_err(told)?.format() {
+        Format::ClaudeCode => Ok(Client::ClaudeCode),
+        Format::Codex => Ok(Client::Codex),
+        other => Err(Refused::new(format!("{} is a transcript in the form {other}", path.display()))
+            .hint("only sessions of Claude Code and Codex can be rescued; `infold fork` makes a context for a new one")
+            .into()),
+    }
+}
+
+/// How a handle is read back in a shell, such that it works in the agent's, too.
+fn reader(invocation: &Invocation) -> String {
+    let own = std::env::current_exe().ok();
+    let on_path = invocation.surroundings.text("PATH").and_then(|path| {
+        let found = path.split(':').map(|folder| Path::new(folder).join("infold")).find(|file| file.is_file())?;
+        found.canonicalize().ok()
+    });
+    let program = match own {
+        Some(own) if on_path.as_ref() != Some(&own) => quoted(&own),
+        Some(_) | None => "infold".to_owned(),
+    };
+    match invocation.in_force.settings.data.as_str() {
+        "" => format!("{program} result"),
+        data => {
+            format!("{program} --data {} result", quoted(&std::path::absolute(data).unwrap_or_else(|_| data.into())))
+        }
+    }
+}
+
+fn facts(args: &Args, invocation: &Invocation, rescue: &Rescue) -> anyhow::Result<Facts> {
+    let settings = &invocation.in_force.settings.rescue;
+    let window_tokens = args.window.unwrap_or(settings.window_tokens);
+    // The setting is made for large windows; of a small one it would leave nothing.
+    let reserve_tokens = args.reserve.unwrap_or(settings.reserve_tokens.min(window_tokens / 3));
+    let Some(room_tokens) = window_tokens.checked_sub(reserve_tokens).filter(|tokens| *tokens > 0) else {
+        return Err(Refused::new(format!("a reserve of {reserve_tokens} tokens leaves nothing of {window_tokens}"))
+            .hint("give a larger --window or a smaller --reserve")
+            .into());
+    };
+    Ok(Facts {
+        path: rescue.original().path().to_owned(),
+        session: rescue.old_id().to_owned(),
+        client: rescue.client(),
+        model: rescue.model().map(str::to_owned),
+        window_tokens,
+        room: rescue.room(room_tokens),
+        before_tokens: rescue.before_tokens(),
+        broken: rescue.broken().clone(),
+    })
+}
+
+fn write<'a>(args: &Args, invocation: &Invocation, rescue: Rescue, facts: &'a Facts) -> anyhow::Result<Report<'a>> {
+    // What cannot be planned must not leave a trace in the store.
+    rescue.plan(facts.room)?;
+    let folder = invocation.surroundings.folder.clone().unwrap_or_else(|| PathBuf::from("."));
+    let destination = Destination::of(&rescue, args.output.as_deref(), &folder)?;
+    let settings = &invocation.in_force.settings;
+    let keeper = Keeper::open(
+        &invocation.data_folder()?,
+        settings,
+        &format!("{}{}", SessionId::RESCUED, destination.session.id),
+    )?;
+
+    let written = rescue.write(facts.room, &keeper, &destination)?;
+    let ending = Ending::Written { destination, lines: written.lines, receipt_tokens: written.receipt_tokens };
+    Ok(Report { rescue: facts, ending, receipt: written.receipt })
+}

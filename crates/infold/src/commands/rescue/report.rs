@@ -1,0 +1,150 @@
+//! What a rescue did, for people and for programs.
+
+use infold_core::rescue::{Moved, Receipt, Tally};
+use serde_json::{Value, json};
+
+use super::{Ending, Report};
+use crate::draw::{Align, Column, Style, Table, Tone, thousands};
+use crate::rescuing::Client;
+
+/// How many moved texts are listed for people.
+const LISTED_MAX: usize = 30;
+
+/// The report for people.
+pub fn as_text(report: &Report<'_>, style: &Style) -> String {
+    let facts = report.rescue;
+    let Report { receipt, ending, .. } = report;
+    if matches!(ending, Ending::Fits) {
+        return format!(
+            "It fits already: {} tokens, and there is room for {}. Nothing was written.\n",
+            thousands(facts.before_tokens),
+            thousands(facts.room.tokens)
+        );
+    }
+    let mut text = String::new();
+    let mut moved: Vec<(&str, &Moved)> = receipt.offloaded.iter().map(|moved| ("result", moved)).collect();
+    moved.extend(receipt.shortened.iter().map(|moved| ("input", moved)));
+    if !moved.is_empty() {
+        text.push_str(&table(&moved).draw(style));
+        if moved.len() > LISTED_MAX {
+            text.push_str(&format!("and {} more; --json lists all\n", moved.len() - LISTED_MAX));
+        }
+        text.push('\n');
+    }
+    let mut line = |count: usize, what: &str, tokens: u64| {
+        if count > 0 {
+            text.push_str(&format!("{count:>6}  {what} ({} tokens)\n", thousands(tokens)));
+        }
+    };
+    let sum = |moved: &[Moved]| moved.iter().map(|moved| moved.tokens).sum();
+    line(receipt.offloaded.len(), "results moved out, each with a reference in its place", sum(&receipt.offloaded));
+    line(receipt.shortened.len(), "inputs of calls shortened", sum(&receipt.shortened));
+    let left_out = receipt.left_out.iter().map(|left_out| left_out.tokens).sum();
+    line(receipt.left_out.len(), "of the oldest exchanges left out", left_out);
+    for (tally, what) in tallies(receipt) {
+        line(usize::try_from(tally.count).unwrap_or(usize::MAX), what, tally.tokens);
+    }
+    text.push_str(&ending_text(report));
+    text
+}
+
+fn tallies(receipt: &Receipt) -> [(Tally, &'static str); 3] {
+    [
+        (receipt.reasoning, "blocks of reasoning removed"),
+        (receipt.unpaired, "calls or results without the other removed"),
+        (receipt.client_words, "notes of the client left out"),
+    ]
+}
+
+fn ending_text(report: &Report<'_>) -> String {
+    let Receipt { after_tokens, .. } = report.receipt;
+    let (before, room) = (thousands(report.rescue.before_tokens), thousands(report.rescue.room.tokens));
+    match &report.ending {
+        Ending::Fits => String::new(),
+        Ending::Planned => {
+            let after = thousands(after_tokens);
+            format!("\n{before} tokens would become {after}; there is room for {room}.\n")
+        }
+        Ending::Written { destination, receipt_tokens, .. } => format!(
+            "\n{before} tokens became {}; there is room for {room}.\nwritten: {}\ngo on:   {}\n",
+            thousands(after_tokens + receipt_tokens),
+            destination.path.display(),
+            destination.go_on,
+        ),
+    }
+}
+
+fn table(moved: &[(&str, &Moved)]) -> Table {
+    let column = |heading, align| Column { heading, align };
+    let mut table = Table::new(vec![
+        column("MOVED", Align::Left),
+        column("TOOL", Align::Left),
+        column("TOKENS", Align::Right),
+        column("LEFT", Align::Right),
+        column("CALL", Align::Left),
+        column("HANDLE", Align::Left),
+    ]);
+    let mut largest = moved.to_vec();
+    largest.sort_by_key(|(_, moved)| (std::cmp::Reverse(moved.tokens), moved.piece));
+    for (what, moved) in largest.into_iter().take(LISTED_MAX) {
+        let handle = if moved.handle.is_empty() { "-".to_owned() } else { moved.handle.clone() };
+        table.row(vec![
+            (Tone::Plain, what.to_owned()),
+            (Tone::Plain, moved.tool.clone()),
+            (Tone::Plain, thousands(moved.tokens)),
+            (Tone::Plain, thousands(moved.left_tokens)),
+            (Tone::Faint, moved.call.clone()),
+            (Tone::Plain, handle),
+        ]);
+    }
+    table
+}
+
+/// The report for programs.
+pub fn as_json(report: &Report<'_>) -> Value {
+    let (facts, receipt) = (report.rescue, &report.receipt);
+    let written = match &report.ending {
+        Ending::Fits | Ending::Planned => Value::Null,
+        Ending::Written { destination, lines, receipt_tokens } => json!({
+            "path": destination.path,
+            "session": destination.session.id,
+            "lines": lines,
+            "receipt_tokens": receipt_tokens,
+            "go_on": destination.go_on,
+        }),
+    };
+    let moved = |moved: &Moved| {
+        json!({
+            "call": moved.call, "tool": moved.tool, "tokens": moved.tokens,
+            "left_tokens": moved.left_tokens, "handle": moved.handle,
+        })
+    };
+    let tally = |tally: Tally| json!({"count": tally.count, "tokens": tally.tokens});
+    let left_out = receipt.left_out.iter().map(|left_out| {
+        json!({
+            "first_line": left_out.first.entry, "last_line": left_out.last.entry,
+            "tools": left_out.tools, "tokens": left_out.tokens,
+        })
+    });
+    let broken = facts.broken.first.iter().map(|line| json!({"line": line.entry, "reason": line.reason}));
+    json!({
+        "original": facts.path,
+        "session": facts.session,
+        "client": match facts.client { Client::ClaudeCode => "claude-code", Client::Codex => "codex" },
+        "model": facts.model,
+        "window_tokens": facts.window_tokens,
+        "room_tokens": facts.room.tokens,
+        "fits": facts.fits(),
+        "before_tokens": facts.before_tokens,
+        "after_tokens": if matches!(report.ending, Ending::Fits) { facts.before_tokens } else { receipt.after_tokens },
+        "written": written,
+        "offloaded": receipt.offloaded.iter().map(moved).collect::<Vec<_>>(),
+        "shortened": receipt.shortened.iter().map(moved).collect::<Vec<_>>(),
+        "left_out": left_out.collect::<Vec<_>>(),
+        "reasoning": tally(receipt.reasoning),
+        "unpaired": tally(receipt.unpaired),
+        "client_words": tally(receipt.client_words),
+        "broken_lines": broken.collect::<Vec<_>>(),
+        "broken_lines_total": facts.broken.total,
+    })
+}

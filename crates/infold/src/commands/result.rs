@@ -1,0 +1,124 @@
+//! `infold result`: reads back what was moved out of a context, for whoever has a shell and no MCP.
+
+use infold_core::Principal;
+use infold_engine::{Portion, ReadResult, ResultPart};
+use serde_json::json;
+
+use super::Invocation;
+use crate::failure::{Refused, tell};
+use crate::output::Form;
+use crate::parts;
+use crate::telemetry;
+
+/// Most bytes printed at once, if the caller does not say how many: about what an agent's shell shows.
+const LIMIT_DEFAULT_BYTES: usize = 24_000;
+
+/// Arguments of `result`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Prints the beginning unless a part is asked for, and says on standard error how to read on.
+
+Examples:
+  infold result res_5b2438e4-96a7-43f7-b051-10a055bb0fbe
+  infold result res_5b2438e4-… --lines 100-180
+  infold result res_5b2438e4-… --grep 'error|warning' --context 2")]
+pub struct Args {
+    /// The handle, as it stands in the transcript
+    #[arg(value_name = "REF")]
+    pub ref_id: String,
+    /// Only these lines, counted from 1: A-B, A- or A
+    #[arg(long, value_name = "A-B", conflicts_with_all = ["grep", "offset"])]
+    pub lines: Option<String>,
+    /// Only lines that match this regular expression
+    #[arg(long, value_name = "RE", conflicts_with = "offset")]
+    pub grep: Option<String>,
+    /// Lines around each match
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "grep")]
+    pub context: usize,
+    /// Begin at this byte
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    pub offset: usize,
+    /// Most bytes to print, up to 65536
+    #[arg(long, value_name = "BYTES", default_value_t = LIMIT_DEFAULT_BYTES)]
+    pub limit: usize,
+}
+
+/// Prints the part.
+pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
+    let portion = portion(args)?;
+    telemetry::log_only(&invocation.logging());
+    let Some(folder) = invocation.data_folder_in_use()? else { return Err(absent(&args.ref_id).into()) };
+    let engine = parts::engine(&folder, &invocation.in_force.settings)?;
+    let request = ReadResult {
+        ref_id: args.ref_id.clone(),
+        thread: Some("main".to_owned()),
+        portion: portion.clone(),
+        limit_bytes: args.limit,
+    };
+    let part = parts::asking_runtime()?.block_on(engine.read_result(&Principal::local(), &request));
+    let part = part.map_err(|error| match error {
+        infold_engine::Error::Refused(infold_core::Refusal::ResultNotFound { .. }) => absent(&args.ref_id).into(),
+        other => parts::told(other),
+    })?;
+
+    match invocation.output.form {
+        Form::Json => invocation.output.json(&as_json(&part))?,
+        Form::Text => {
+            invocation.output.text(&part.content)?;
+            // Pages of bytes are to be joined, so only the last one gets an end of line.
+            let is_page = matches!(portion, Portion::Bytes { .. }) && part.next_offset.is_some();
+            if !is_page && !part.content.ends_with('\n') && !part.content.is_empty() {
+                invocation.output.text("\n")?;
+            }
+        }
+    }
+    if !invocation.globals.quiet {
+        tell_how_to_read_on(&part, &portion);
+    }
+    Ok(())
+}
+
+fn portion(args: &Args) -> Result<Portion, Refused> {
+    if let Some(pattern) = &args.grep {
+        return Ok(Portion::Matches { pattern: pattern.clone(), context: args.context, first: 1 });
+    }
+    let Some(lines) = &args.lines else { return Ok(Portion::Bytes { offset: args.offset }) };
+    let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+    let number = |text: &str| text.trim().parse::<usize>().ok().filter(|line| *line > 0);
+    let last = if last.trim().is_empty() { Some(usize::MAX - 1) } else { number(last) };
+    match (number(first), last) {
+        (Some(first), Some(last)) if first <= last => Ok(Portion::Lines { first, last }),
+        _ => Err(Refused::new(format!("{lines:?} names no lines")).hint("give them as 100-180, 100- or 100")),
+    }
+}
+
+fn absent(ref_id: &str) -> Refused {
+    Refused::new(format!("there is no result {ref_id:?} here"))
+        .hint("handles belong to a data folder: pass the --data that they were made with")
+}
+
+fn tell_how_to_read_on(part: &ResultPart, portion: &Portion) {
+    if part.content.is_empty() && part.total_bytes > 0 {
+        let (bytes, lines) = (part.total_bytes, part.total_lines);
+        return tell("note", format_args!("nothing there matches; it has {bytes} bytes, {lines} lines in all"));
+    }
+    let Some(next) = part.next_offset else { return };
+    let how = match portion {
+        Portion::Bytes { .. } => format!("--offset {next}"),
+        Portion::Lines { .. } => format!("--lines {next}-"),
+        Portion::Matches { .. } => "a pattern that matches less".to_owned(),
+    };
+    tell("note", format_args!("{} bytes, {} lines in all; read on with {how}", part.total_bytes, part.total_lines));
+}
+
+fn as_json(part: &ResultPart) -> serde_json::Value {
+    json!({
+        "ref_id": part.ref_id,
+        "tool_name": part.tool_name,
+        "content": part.content,
+        "total_bytes": part.total_bytes,
+        "total_lines": part.total_lines,
+        "offset": part.offset,
+        "next_offset": part.next_offset,
+    })
+}

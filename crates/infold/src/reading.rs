@@ -1,0 +1,74 @@
+//! Opens recordings for commands, and tells of what could not be read in them.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use infold_wire::{Format, Problem, ReadLimits, Reader, WireError};
+
+use crate::cli::Globals;
+use crate::failure::{Refused, tell};
+use crate::settings::Settings;
+use crate::sources::Source;
+
+/// A recording that is being read.
+pub type Recording = Reader<Box<dyn Read>>;
+
+/// Opens a file or standard input.
+pub fn open(source: &Source, format: Option<Format>, settings: &Settings) -> anyhow::Result<Recording> {
+    let bytes = stream(source).map_err(told)?;
+    Reader::new(bytes, format, limits(settings)).map_err(|error| named(&shown(source), error))
+}
+
+/// The bytes of a file or of standard input.
+fn stream(source: &Source) -> Result<Box<dyn Read>, WireError> {
+    match source {
+        Source::Stdin => Ok(Box::new(io::stdin().lock())),
+        Source::File(path) => Ok(Box::new(infold_wire::open(path)?)),
+        Source::Session(name) => Ok(Box::new(infold_wire::open(Path::new(name))?)),
+    }
+}
+
+/// How much of a recording is held at once.
+pub fn limits(settings: &Settings) -> ReadLimits {
+    ReadLimits {
+        entry_bytes_max: settings.transcripts.entry_bytes_max,
+        problems_max: settings.transcripts.problems_max,
+    }
+}
+
+/// What the user called it.
+pub fn shown(source: &Source) -> String {
+    match source {
+        Source::Stdin => "standard input".to_owned(),
+        Source::File(path) => path.display().to_string(),
+        Source::Session(name) => name.clone(),
+    }
+}
+
+/// An error of reading, with the name of what was read. What is wrong with a recording is the user's to
+/// put right; a disk that fails is not.
+pub fn named(name: &str, error: WireError) -> anyhow::Error {
+    match error {
+        WireError::Open { .. } => told(error),
+        WireError::Io(_) => anyhow::Error::new(error).context(name.to_owned()),
+        other => Refused::new(format!("{name}: {other}")).into(),
+    }
+}
+
+fn told(error: WireError) -> anyhow::Error {
+    Refused::new(error.to_string()).into()
+}
+
+/// Says which entries could not be read, one by one up to the bound, then how many more there were.
+pub fn tell_of_problems(name: &str, problems: &[Problem], total: u64, globals: &Globals) {
+    if globals.quiet {
+        return;
+    }
+    for problem in problems {
+        tell("warning", format_args!("{name}: {problem}; the rest was read"));
+    }
+    let more = total.saturating_sub(problems.len() as u64);
+    if more > 0 {
+        tell("warning", format_args!("{name}: {more} more entries could not be read"));
+    }
+}

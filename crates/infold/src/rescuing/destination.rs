@@ -1,0 +1,137 @@
+//! Where the new recording goes, so that its client finds it, and how to go on from there.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use time::OffsetDateTime;
+use time::macros::format_description;
+
+use super::{Client, Rescue};
+use crate::data_folder::quoted;
+
+/// How long an id is, and the time in front of it in the name of a rollout.
+const UUID_CHARS: usize = 36;
+const ROLLOUT_TIME_CHARS: usize = 19;
+
+/// The old and the new name of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewSession {
+    /// The new one.
+    pub id: String,
+    /// The old one.
+    pub old_id: String,
+}
+
+/// Where a new recording goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    /// The session.
+    pub session: NewSession,
+    /// The file.
+    pub path: PathBuf,
+    /// What the user types to go on.
+    pub go_on: String,
+}
+
+impl Destination {
+    /// The place for a session's new recording: beside the original, or where the user said.
+    pub fn of(rescue: &Rescue, output: Option<&Path>, folder: &Path) -> anyhow::Result<Self> {
+        let client = rescue.client();
+        // Clients look for a session by the id in the name of its file; Claude Code, given a path, goes by
+        // the id in the lines. So the lines get the id that the name has.
+        let named = output.filter(|output| !output.is_dir()).and_then(|output| id_in_name(client, output));
+        let id = named.map_or_else(|| new_id(client), Ok)?;
+        let name = match client {
+            Client::ClaudeCode => format!("{id}.jsonl"),
+            Client::Codex => format!("rollout-{}-{id}.jsonl", now()?),
+        };
+        let original = rescue.original();
+        let path = match output {
+            Some(output) if output.is_dir() => output.join(&name),
+            Some(output) => output.to_owned(),
+            // What was compressed lies somewhere else than where its client looks.
+            None if original.is_packed() => folder.join(&name),
+            None => original.path().with_file_name(&name),
+        };
+        let is_beside = path.parent() == original.path().parent() && !original.is_packed();
+        let place = if is_beside { Place::Beside } else { Place::Elsewhere };
+        let go_on = go_on(client, &id, &path, place, &name)?;
+        Ok(Self { session: NewSession { id, old_id: rescue.old_id().to_owned() }, path, go_on })
+    }
+}
+
+/// Where a new recording lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Beside the original, where the client looks.
+    Beside,
+    /// Where the client does not look.
+    Elsewhere,
+}
+
+/// What the user types to go on. A file that lies where its client does not look, or has another name
+/// than it looks for, has to be put right first.
+fn go_on(client: Client, id: &str, path: &Path, place: Place, name: &str) -> anyhow::Result<String> {
+    let path = std::path::absolute(path)?;
+    let has_name = id_in_name(client, &path).as_deref() == Some(id);
+    Ok(match (client, has_name, place) {
+        (Client::ClaudeCode, true, Place::Beside) => format!("claude --resume {id}"),
+        (Client::ClaudeCode, true, Place::Elsewhere) => format!("claude --resume {}", quoted(&path)),
+        (Client::ClaudeCode, false, _) => {
+            format!("rename it to {name}, then: claude --resume {}", quoted(&path.with_file_name(name)))
+        }
+        (Client::Codex, true, Place::Beside) => format!("codex resume {id}"),
+        (Client::Codex, ..) => format!("put it into ~/.codex/sessions as {name}, then: codex resume {id}"),
+    })
+}
+
+/// The id in a file's name, where the client would find one.
+fn id_in_name(client: Client, path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?.strip_suffix(".jsonl")?;
+    let id = match client {
+        Client::ClaudeCode => name,
+        Client::Codex => name.strip_prefix("rollout-")?.get(ROLLOUT_TIME_CHARS..)?.strip_prefix('-')?,
+    };
+    let is_hex = |(at, c): (usize, char)| match at {
+        8 | 13 | 18 | 23 => c == '-',
+        _ => c.is_ascii_hexdigit(),
+    };
+    (id.len() == UUID_CHARS && id.char_indices().all(is_hex)).then(|| id.to_owned())
+}
+
+/// A new id as the client makes them: random, for Codex with the time in front.
+fn new_id(client: Client) -> anyhow::Result<String> {
+    match client {
+        Client::ClaudeCode => random_id(),
+        Client::Codex => {
+            let now_ms = OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000;
+            let mut bytes = random()?;
+            bytes[..6].copy_from_slice(&now_ms.to_be_bytes()[10..]);
+            Ok(uuid(bytes, 7))
+        }
+    }
+}
+
+/// A random id.
+pub fn random_id() -> anyhow::Result<String> {
+    Ok(uuid(random()?, 4))
+}
+
+fn random() -> anyhow::Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("no random numbers: {error}"))?;
+    Ok(bytes)
+}
+
+fn uuid(mut bytes: [u8; 16], version: u8) -> String {
+    bytes[6] = bytes[6] & 0x0f | version << 4;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
+/// The time as it stands in the names of rollouts.
+fn now() -> anyhow::Result<String> {
+    let form = format_description!("[year]-[month]-[day]T[hour]-[minute]-[second]");
+    OffsetDateTime::now_utc().format(form).context("the time cannot be written")
+}

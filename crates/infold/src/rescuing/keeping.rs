@@ -1,0 +1,77 @@
+//! Keeps what is moved out of a context in infold's store, where it can be read back.
+
+use infold_core::{Principal, Scrubbed};
+use infold_engine::{Engine, RecordResult, SessionRef};
+
+use crate::data_folder::DataFolder;
+use crate::failure::Refused;
+use crate::parts;
+use crate::settings::Settings;
+
+/// Longest name of a tool and longest id of a call that the store takes.
+const NAME_CHARS_MAX: usize = 128;
+
+/// What is kept, and how it is read back.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    /// Its handle.
+    pub handle: String,
+    /// What was kept, without its secrets.
+    pub content: Scrubbed,
+}
+
+/// A text to keep.
+#[derive(Debug, Clone)]
+pub struct Keep<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// The id of the call.
+    pub call: &'a str,
+    /// The text.
+    pub content: String,
+}
+
+/// Keeps texts for one session.
+pub struct Keeper {
+    engine: Engine,
+    runtime: tokio::runtime::Runtime,
+    session: SessionRef,
+}
+
+impl Keeper {
+    /// Opens the store for a session of that name.
+    pub fn open(folder: &DataFolder, settings: &Settings, session: &str) -> anyhow::Result<Self> {
+        // Whatever is handed in has been found too long already.
+        let mut settings = settings.clone();
+        settings.store.result_offload_threshold = 0;
+        Ok(Self {
+            engine: parts::engine(folder, &settings)?,
+            runtime: parts::asking_runtime()?,
+            session: SessionRef::by_id(session).map_err(|refusal| Refused::new(refusal.to_string()))?,
+        })
+    }
+
+    /// Keeps a text. When this returns, it is on disk.
+    pub fn keep(&self, keep: Keep<'_>) -> anyhow::Result<Kept> {
+        self.runtime.block_on(async {
+            let [content] = self.engine.scrub([keep.content]).await?;
+            let request = RecordResult {
+                session: self.session.clone(),
+                thread: None,
+                tool_name: short(keep.tool),
+                call_id: None,
+                arguments: String::new(),
+                content: content.as_str().to_owned(),
+                idempotency_key: None,
+            };
+            let recorded = self.engine.record_result(&Principal::local(), request).await.map_err(parts::told)?;
+            let handle = recorded.ref_id.ok_or_else(|| anyhow::anyhow!("{} was not kept", keep.call))?;
+            Ok(Kept { handle: handle.to_string(), content })
+        })
+    }
+}
+
+fn short(name: &str) -> String {
+    let short: String = name.chars().take(NAME_CHARS_MAX).collect();
+    if short.trim().is_empty() { "tool".to_owned() } else { short }
+}

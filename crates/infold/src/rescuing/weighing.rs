@@ -1,0 +1,164 @@
+//! What each piece of a session costs, and what it would cost made smaller.
+
+use infold_core::rescue::{Part, Piece, shorten_input};
+use infold_core::transcript::{Item, Kind, Voice};
+use infold_core::{Counter, Sight};
+use infold_wire::Entry;
+
+use super::stand_in::{EXAMPLE_HANDLE, Inputs, StandIns};
+use super::{Client, claude, codex, lines};
+
+/// Results and inputs shorter than this stay: a reference would take as much.
+const SHRINK_TOKENS_MIN: u64 = 200;
+/// What an image takes, about: providers scale larger ones down.
+const IMAGE_TOKENS: u64 = 1_600;
+/// Sealed reasoning is base64 with a frame around it, of about four bytes a token.
+const SEALED_FRAME_BYTES: usize = 650;
+const SEALED_BYTES_PER_TOKEN: usize = 4;
+
+/// Weighs pieces.
+#[derive(Debug)]
+pub struct Scales<'a> {
+    /// Whose session it is.
+    pub client: Client,
+    /// Whose tokens are counted.
+    pub counter: Counter,
+    /// What would stand for what is moved out.
+    pub stand_ins: &'a StandIns,
+    /// What calls were made with.
+    pub inputs: Inputs,
+}
+
+impl Scales<'_> {
+    /// The pieces of a line. Their places name the line by `number`.
+    pub fn weigh(&mut self, number: u64, entry: &Entry) -> Vec<Piece> {
+        let text = String::from_utf8_lossy(&entry.raw);
+        let seen = Seen::of(self.client, &text);
+        let mut pieces: Vec<Piece> = Vec::new();
+        for item in lines::flat(&entry.items) {
+            let arguments = self.inputs.of(item);
+            let mut piece = self.piece(item, &seen, &arguments);
+            piece.place.entry = number;
+            if seen.stands_whole && is_said(&piece) {
+                piece.place.part = 0;
+            }
+            match pieces.last_mut() {
+                Some(before) if before.place == piece.place && go_together(before, &piece) => join(before, piece),
+                _ => pieces.push(piece),
+            }
+        }
+        pieces
+    }
+
+    fn piece(&self, item: &Item, seen: &Seen, arguments: &str) -> Piece {
+        let tokens = self.tokens(item);
+        let shrink = |short: &dyn Fn() -> Option<u64>| {
+            let is_long = tokens >= SHRINK_TOKENS_MIN;
+            if is_long && seen.is_editable(item.place.part) { short() } else { None }
+        };
+        let part = match &item.kind {
+            // What the person typed while the agent was at work comes as a note of the client.
+            Kind::User { .. } if seen.is_typed => Part::Person,
+            Kind::System { .. } | Kind::User { voice: Voice::Client, .. } | Kind::Clearing { .. } => Part::Client,
+            Kind::User { voice: Voice::Person, .. } => Part::Person,
+            Kind::Assistant { .. } => Part::Model,
+            Kind::Reasoning { .. } => Part::Reasoning,
+            Kind::Call { id, tool, input } => {
+                let short = || {
+                    let short = shorten_input(input, &self.stand_ins.where_whole(EXAMPLE_HANDLE))?;
+                    Some(self.frame_tokens() + self.counter.count(&short))
+                };
+                Part::Call { id: id.clone(), tool: tool.clone(), short_tokens: shrink(&short) }
+            }
+            Kind::Result { id, tool, text: result, .. } => {
+                let sight = Sight { tool, arguments, text: result };
+                let short = || Some(self.counter.count(&self.stand_ins.reference(&sight, EXAMPLE_HANDLE)));
+                Part::Result { id: id.clone(), tool: tool.clone(), short_tokens: shrink(&short) }
+            }
+            Kind::Compaction { .. } => Part::Summary,
+            Kind::Other { .. } if seen.is_models => Part::Model,
+            Kind::Other { .. } => Part::Person,
+        };
+        Piece { place: item.place, tokens, part }
+    }
+
+    /// What an item takes.
+    fn tokens(&self, item: &Item) -> u64 {
+        match &item.kind {
+            Kind::Call { .. } => self.frame_tokens() + self.counter.count(item.text()),
+            Kind::Reasoning { text, sealed_bytes } => {
+                let sealed = (sealed_bytes * 3 / 4).saturating_sub(SEALED_FRAME_BYTES) / SEALED_BYTES_PER_TOKEN;
+                self.counter.count(text).max(sealed as u64)
+            }
+            Kind::Other { name, .. } if name.contains("image") => IMAGE_TOKENS,
+            Kind::System { .. }
+            | Kind::User { .. }
+            | Kind::Assistant { .. }
+            | Kind::Result { .. }
+            | Kind::Compaction { .. }
+            | Kind::Clearing { .. }
+            | Kind::Other { .. } => self.counter.count(item.text()),
+        }
+    }
+
+    /// What a provider puts around a call and its result.
+    fn frame_tokens(&self) -> u64 {
+        self.counter.per_call_tokens()
+    }
+}
+
+/// What the items of a line have in common. It is found out once for a line, which can be long and have
+/// many items.
+struct Seen {
+    /// Whether what is said in it stands or falls as one.
+    stands_whole: bool,
+    /// Whether it is a note of what the person typed while the agent was at work.
+    is_typed: bool,
+    /// Whether what is not text in it is the model's.
+    is_models: bool,
+    /// Which of its parts could have another text in their place.
+    editable: Vec<bool>,
+}
+
+impl Seen {
+    fn of(client: Client, text: &str) -> Self {
+        let is_models = claude::is_answer(text) || codex::is_answer(text);
+        match client {
+            Client::ClaudeCode => Self {
+                stands_whole: !claude::has_blocks(text),
+                is_typed: claude::is_typed(text),
+                is_models,
+                editable: claude::editable(text),
+            },
+            Client::Codex => Self {
+                stands_whole: !codex::is_compaction(text),
+                is_typed: false,
+                is_models,
+                editable: codex::editable(text),
+            },
+        }
+    }
+
+    fn is_editable(&self, part: u32) -> bool {
+        let part = if self.stands_whole { 0 } else { part as usize };
+        self.editable.get(part).copied().unwrap_or(false)
+    }
+}
+
+fn is_said(piece: &Piece) -> bool {
+    matches!(piece.part, Part::Person | Part::Client | Part::Model)
+}
+
+/// Whether two pieces at the same place are one: paragraphs of a message, or a result and what it shows
+/// beside its text.
+fn go_together(before: &Piece, piece: &Piece) -> bool {
+    is_said(piece) && (is_said(before) || matches!(before.part, Part::Result { .. }))
+}
+
+/// Adds a piece to the one before it. The person's words make it the person's.
+fn join(before: &mut Piece, piece: Piece) {
+    before.tokens += piece.tokens;
+    if is_said(before) && (piece.part == Part::Person || before.part == Part::Client) {
+        before.part = piece.part;
+    }
+}

@@ -1,0 +1,229 @@
+//! Carries a plan out: keeps what is moved out, and writes the new recording.
+
+use std::collections::{HashMap, HashSet};
+use std::io::Write;
+
+use anyhow::{Context, bail};
+use infold_core::Sight;
+use infold_core::rescue::{Fate, Part, Piece, Plan, Receipt, Room, Words, shorten_input};
+use infold_core::transcript::{Item, Kind};
+
+use super::claude::Told;
+use super::keeping::{Keep, Keeper};
+use super::stand_in::Inputs;
+use super::{Client, Destination, Edit, RECEIPT_TOKENS_MAX, Rescue, claude, codex, destination, lines};
+use crate::whole_file::{self, IfThere};
+
+/// How often a plan is made again because what stands for moved texts is longer than it was thought.
+const ROUNDS_MAX: usize = 8;
+/// Most handles that a receipt lists.
+const LISTED_MAX: usize = 20;
+
+/// What was written.
+#[derive(Debug)]
+pub struct Written {
+    /// What was done.
+    pub receipt: Receipt,
+    /// What the receipt itself takes.
+    pub receipt_tokens: u64,
+    /// How many lines there are.
+    pub lines: u64,
+}
+
+/// What stands for a piece that was moved out.
+struct StandIn {
+    handle: String,
+    text: String,
+}
+
+impl Rescue {
+    /// Writes the new recording. Nothing is there under its name until all of it is.
+    pub fn write(mut self, room: Room, keeper: &Keeper, destination: &Destination) -> anyhow::Result<Written> {
+        whole_file::write(&destination.path, IfThere::Refuse, |file| {
+            let (plan, stand_ins) = self.settle(room, keeper)?;
+            let mut receipt = self.receipt(&plan);
+            for moved in receipt.offloaded.iter_mut().chain(&mut receipt.shortened) {
+                moved.handle = stand_ins.get(&moved.piece).map_or_else(String::new, |kept| kept.handle.clone());
+            }
+            let text = self.receipt_text(&receipt, room.tokens.saturating_sub(receipt.after_tokens));
+            let edits = self.edits(&plan, &stand_ins);
+            let lines = match self.client {
+                Client::ClaudeCode => self.write_claude(file, &edits, &text, destination)?,
+                Client::Codex => self.write_codex(file, &edits, &text, destination)?,
+            };
+            self.original.check_unchanged()?;
+            Ok(Written { receipt, receipt_tokens: self.counter.count(&text), lines })
+        })
+    }
+
+    /// Keeps what the plan moves out. What stands for it is exact only then, so the plan is made
+    /// again until it fits.
+    fn settle(&mut self, room: Room, keeper: &Keeper) -> anyhow::Result<(Plan, HashMap<usize, StandIn>)> {
+        let mut stand_ins = HashMap::new();
+        for _ in 0..ROUNDS_MAX {
+            let plan = self.plan(room)?;
+            let is_moved = |at: &usize| matches!(plan.fates[*at], Fate::Offloaded | Fate::Shortened);
+            let wanted: HashSet<usize> =
+                (0..self.pieces.len()).filter(is_moved).filter(|at| !stand_ins.contains_key(at)).collect();
+            if wanted.is_empty() {
+                return Ok((plan, stand_ins));
+            }
+            // A session that is still running must leave nothing in the store.
+            self.original.check_unchanged()?;
+            for (at, stand_in) in self.keep(&wanted, keeper)? {
+                self.set_short_tokens(at, &stand_in);
+                stand_ins.insert(at, stand_in);
+            }
+        }
+        bail!("no plan could be settled on in {ROUNDS_MAX} rounds")
+    }
+
+    fn set_short_tokens(&mut self, at: usize, stand_in: &StandIn) {
+        let tokens = self.counter.count(&stand_in.text);
+        match &mut self.pieces[at].part {
+            Part::Result { short_tokens, .. } => *short_tokens = Some(tokens),
+            Part::Call { short_tokens, .. } => *short_tokens = Some(tokens + self.counter.per_call_tokens()),
+            Part::Person | Part::Summary | Part::Client | Part::Model | Part::Reasoning => {}
+        }
+    }
+
+    /// Keeps the texts of some pieces, and says what stands for each.
+    fn keep(&self, wanted: &HashSet<usize>, keeper: &Keeper) -> anyhow::Result<Vec<(usize, StandIn)>> {
+        let by_place: HashMap<(u64, u32), usize> = wanted.iter().map(|at| (place(&self.pieces[*at]), *at)).collect();
+        let mut kept = Vec::new();
+        let mut inputs = Inputs::default();
+        lines::each_entry(&self.original, self.client, &self.live, |line, entry| {
+            for item in lines::flat(&entry.items) {
+                let arguments = inputs.of(item);
+                let Some(at) = by_place.get(&(line.number, item.place.part)) else { continue };
+                if is_of(&self.pieces[*at], item) {
+                    kept.extend(self.keep_item(item, &arguments, keeper)?.map(|stand_in| (*at, stand_in)));
+                }
+            }
+            Ok(())
+        })?;
+        Ok(kept)
+    }
+
+    fn keep_item(&self, item: &Item, arguments: &str, keeper: &Keeper) -> anyhow::Result<Option<StandIn>> {
+        match &item.kind {
+            Kind::Result { id, tool, text, .. } => {
+                let kept = keeper.keep(Keep { tool, call: id, content: text.clone() })?;
+                let sight = Sight { tool, arguments, text: kept.content.as_str() };
+                let text = self.stand_ins.reference(&sight, &kept.handle);
+                Ok(Some(StandIn { handle: kept.handle, text }))
+            }
+            Kind::Call { id, tool, input } => {
+                let kept = keeper.keep(Keep { tool, call: id, content: input.clone() })?;
+                let short = shorten_input(input, &self.stand_ins.where_whole(&kept.handle));
+                let text = short.context("an input that was to be shortened cannot be")?;
+                Ok(Some(StandIn { handle: kept.handle, text }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The receipt, with as many handles as there is room for.
+    pub(super) fn receipt_text(&self, receipt: &Receipt, tokens_max: u64) -> String {
+        let original = std::path::absolute(self.original.path()).unwrap_or_else(|_| self.original.path().to_owned());
+        let original = original.display().to_string();
+        let words = Words { reader: &self.stand_ins.reader, original: &original };
+        let mut listed = LISTED_MAX;
+        loop {
+            let text = receipt.text(words, listed);
+            if listed == 0 || self.counter.count(&text) <= tokens_max.min(RECEIPT_TOKENS_MAX) {
+                return text;
+            }
+            listed /= 2;
+        }
+    }
+
+    /// What changes in which line.
+    fn edits(&self, plan: &Plan, stand_ins: &HashMap<usize, StandIn>) -> HashMap<u64, Vec<(u32, Edit)>> {
+        let mut edits: HashMap<u64, Vec<(u32, Edit)>> = HashMap::new();
+        for (at, piece) in self.pieces.iter().enumerate() {
+            let text = || stand_ins.get(&at).map(|stand_in| stand_in.text.clone()).unwrap_or_default();
+            let edit = match plan.fates[at] {
+                Fate::Kept => None,
+                Fate::Offloaded => Some(Edit::Result(text())),
+                Fate::Shortened => Some(Edit::Input(text())),
+                Fate::Dropped(_) => Some(Edit::Drop),
+            };
+            edits.entry(piece.place.entry).or_default().extend(edit.map(|edit| (piece.place.part, edit)));
+        }
+        edits
+    }
+
+    fn write_claude(
+        &self,
+        file: &mut dyn Write,
+        edits: &HashMap<u64, Vec<(u32, Edit)>>,
+        receipt: &str,
+        destination: &Destination,
+    ) -> anyhow::Result<u64> {
+        let session = &destination.session;
+        let mut parent: Option<String> = None;
+        let mut count = 0;
+        let mut last = String::new();
+        for live in &self.live {
+            // A line without pieces is one that the model never saw.
+            let Some(edits) = edits.get(&live.number) else { continue };
+            let line = self.original.line(live.span)?;
+            if parent.is_none() {
+                let uuid = destination::random_id()?;
+                let told = claude::told(Told::Model, receipt, &uuid, None, session, &line);
+                put(file, &told)?;
+                parent = Some(uuid);
+                count += 1;
+            }
+            let Some(new) = claude::rewrite(&line, edits, session, parent.as_deref()) else { continue };
+            put(file, &new)?;
+            parent = claude::uuid(&line).or(parent);
+            count += 1;
+            last = line;
+        }
+        let uuid = destination::random_id()?;
+        let told = claude::told(Told::User, receipt, &uuid, parent.as_deref(), session, &last);
+        put(file, &told)?;
+        Ok(count + 1)
+    }
+
+    fn write_codex(
+        &self,
+        file: &mut dyn Write,
+        edits: &HashMap<u64, Vec<(u32, Edit)>>,
+        receipt: &str,
+        destination: &Destination,
+    ) -> anyhow::Result<u64> {
+        let mut count = 0;
+        let mut last = String::new();
+        for live in &self.live {
+            let line = self.original.line(live.span)?;
+            let edits = edits.get(&live.number).map_or(&[][..], Vec::as_slice);
+            let Some(new) = codex::rewrite(&line, edits, &destination.session, count) else { continue };
+            put(file, &new)?;
+            count += 1;
+            last = line;
+        }
+        let ordinal = codex::is_numbered(&last).then_some(count);
+        put(file, &codex::told(receipt, ordinal, &last))?;
+        Ok(count + 1)
+    }
+}
+
+fn put(file: &mut dyn Write, line: &str) -> anyhow::Result<()> {
+    writeln!(file, "{line}").context("the new recording cannot be written")
+}
+
+fn place(piece: &Piece) -> (u64, u32) {
+    (piece.place.entry, piece.place.part)
+}
+
+/// Whether an item is the call or the result that a piece was made of.
+fn is_of(piece: &Piece, item: &Item) -> bool {
+    match (&piece.part, &item.kind) {
+        (Part::Call { id, .. }, Kind::Call { id: own, .. })
+        | (Part::Result { id, .. }, Kind::Result { id: own, .. }) => id == own,
+        _ => false,
+    }
+}
