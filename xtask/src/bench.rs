@@ -6,8 +6,10 @@
 mod crowd;
 mod figures;
 mod fold;
+mod fork;
 mod growth;
 mod pairs;
+mod recording;
 mod start;
 
 use std::path::PathBuf;
@@ -17,7 +19,7 @@ use anyhow::{Context, Result};
 use clap::{Subcommand, ValueEnum};
 use infold_testkit::{DaemonSetup, Era};
 
-use crate::workspace::{Profile, Workspace, shown};
+use crate::workspace::{Profile, Workspace, run_release_build};
 
 /// What `cargo xtask bench` takes.
 #[derive(Debug, clap::Args)]
@@ -35,6 +37,8 @@ enum Bench {
     Start,
     /// What opening and folding a branch costs, alone, in a crowd, and late in a session.
     Fold(FoldArguments),
+    /// What forking a recorded session costs as sessions grow to a gigabyte.
+    Fork(fork::Arguments),
 }
 
 /// What `cargo xtask bench fold` takes.
@@ -87,17 +91,9 @@ pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     let runtime = tokio::runtime::Runtime::new()?;
     match &arguments.what {
         Bench::Start => runtime.block_on(start::run(&program)),
+        Bench::Fork(arguments) => fork::run(workspace, &program, arguments),
         Bench::Fold(arguments) => runtime.block_on(fold::run(workspace, &program, arguments)),
     }
-}
-
-/// Runs this same command in a release build of this tool.
-fn run_release_build(workspace: &Workspace) -> Result<ExitCode> {
-    let mut command = workspace.cargo(&["run", "--release", "--quiet", "--package", "xtask", "--"]);
-    command.args(std::env::args_os().skip(1));
-    eprintln!("measuring with a release build: {}", shown(&command));
-    let status = command.status()?;
-    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// A daemon whose limits do not stand in the way of a measurement.

@@ -1,5 +1,17 @@
 //! Other people's MCP clients against the real program: the Python and TypeScript SDKs and the MCP
 //! Inspector, over HTTP and stdio, in both eras. What they do stands in `tests-clients/scenario.json`.
+//!
+//! And their coding agents: Claude Code, Codex and OpenCode, against a scripted model.
+
+mod agents;
+mod checks;
+mod home;
+pub mod model;
+mod neutral;
+mod recipe;
+pub mod record;
+mod rescue;
+mod sessions;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -8,6 +20,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context, Result, anyhow, bail};
 use infold_testkit::{Daemon, DaemonSetup, Era, McpHttp};
 use serde_json::{Value, json};
+
+pub use checks::stage as agents_stage;
 
 use crate::report::{Report, Totals, script_totals};
 use crate::tools::{Node, Tools};
@@ -27,11 +41,22 @@ struct Client {
     modules: Option<PathBuf>,
 }
 
+/// What `cargo xtask clients` takes.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Only the coding agents, not the SDKs and the Inspector.
+    #[arg(long)]
+    agents: bool,
+}
+
 /// Installs the clients, runs all of them, and fails if any check does.
-pub fn run(workspace: &Workspace) -> Result<ExitCode> {
-    let tools = Tools::install(workspace);
+pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     let mut report = Report::default();
-    report.stage("clients", || check(workspace, &tools));
+    if !arguments.agents {
+        let tools = Tools::install(workspace);
+        report.stage("clients", || check(workspace, &tools));
+    }
+    checks::stage(workspace, &mut report);
     Ok(report.finish())
 }
 

@@ -7,6 +7,8 @@
 mod bench;
 mod clients;
 mod conformance;
+mod measure;
+mod page;
 mod report;
 mod suite;
 mod tidy;
@@ -37,10 +39,18 @@ enum Chore {
     Tidy,
     /// Run the official MCP conformance suite against the program.
     Conformance,
-    /// List and call every tool with the Python and TypeScript SDKs and the MCP Inspector.
-    Clients,
+    /// Drive the program with other people's MCP clients, and their agents with what it wrote.
+    Clients(clients::Arguments),
+    /// Record the transcripts under `fixtures` anew, with the real agents and a scripted model.
+    Record,
+    /// Serve a scripted model on loopback until it is stopped.
+    Model(clients::model::Arguments),
     /// Measure the program and compare with the targets.
     Bench(bench::Arguments),
+    /// Look at the page of `infold replay` in a real browser.
+    Page,
+    /// Make the tables of docs/measurements.md from recorded sessions.
+    Measure,
     /// Run the crash and power-loss tests for longer than the test command does.
     Torture(torture::Arguments),
 }
@@ -61,8 +71,12 @@ fn run(chore: Chore) -> Result<ExitCode> {
         Chore::Test(arguments) => suite::run(&workspace, &arguments),
         Chore::Tidy => tidy::run(&workspace),
         Chore::Conformance => conformance::run(&workspace),
-        Chore::Clients => clients::run(&workspace),
+        Chore::Clients(arguments) => clients::run(&workspace, &arguments),
+        Chore::Record => clients::record::run(&workspace),
+        Chore::Model(arguments) => clients::model::run(&arguments),
         Chore::Bench(arguments) => bench::run(&workspace, &arguments),
+        Chore::Page => page::run(&workspace),
+        Chore::Measure => measure::run(&workspace),
         Chore::Torture(arguments) => torture::run(&workspace, &arguments),
     }
 }

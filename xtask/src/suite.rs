@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use crate::report::{Report, Totals, harness_totals};
 use crate::tools::Tools;
 use crate::workspace::{Workspace, in_ci, run_seeing_lines};
-use crate::{clients, conformance, tidy, workspace};
+use crate::{clients, conformance, page, tidy, workspace};
 
 /// Crashes and power-loss images of a quick run.
 const QUICK: [(&str, &str); 2] = [("INFOLD_KILLS", "20"), ("INFOLD_IMAGES", "300")];
@@ -41,11 +41,22 @@ pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     tests_stage(workspace, arguments, &tools, &mut report);
     if arguments.quick {
         report.skip("clients", "left out by --quick");
+        report.skip("agents", "left out by --quick");
+        report.skip("page", "left out by --quick");
         report.skip("conformance", "left out by --quick");
     } else {
+        page_stage(workspace, &mut report);
         clients_stages(workspace, &tools, &mut report);
     }
     Ok(report.finish())
+}
+
+/// The page in a browser. Outside CI it is left out where there is none.
+fn page_stage(workspace: &Workspace, report: &mut Report) {
+    match page::browser() {
+        Err(error) if !in_ci() => report.skip("page", &format!("{error:#}")),
+        _ => report.stage("page", || page::check(workspace)),
+    }
 }
 
 fn tools_stage(tools: &Tools) -> Result<Totals> {
@@ -101,6 +112,7 @@ fn clients_stages(workspace: &Workspace, tools: &Tools, report: &mut Report) {
     if tools.python.is_ok() || tools.node.is_ok() || in_ci() {
         report.stage("clients", || clients::check(workspace, tools));
     }
+    clients::agents_stage(workspace, report);
     if tools.node.is_ok() || in_ci() {
         report.stage("conformance", || conformance::check(workspace, tools));
     }

@@ -11,7 +11,8 @@ use anyhow::{Context, Result, bail};
 use crate::workspace::{Workspace, run};
 
 /// Programs that the tests call, and the Debian packages that carry them.
-const DEBIAN: [(&str, &str); 4] = [("strace", "strace"), ("curl", "curl"), ("python3", "python3"), ("npm", "npm")];
+const DEBIAN: [(&str, &str); 5] =
+    [("strace", "strace"), ("curl", "curl"), ("python3", "python3"), ("npm", "npm"), ("chromium", "chromium")];
 
 /// What was found or installed. Each part says why it is missing if it is.
 #[derive(Debug)]
@@ -119,20 +120,29 @@ fn install_python(workspace: &Workspace) -> Result<PathBuf> {
 
 /// Installs the packages of `tests-clients/package.json`, a Node.js among them.
 fn install_node(workspace: &Workspace) -> Result<Node> {
-    let clients = workspace.root.join("tests-clients");
-    let wanted = [clients.join("package.json"), clients.join("package-lock.json")];
-    let folder = workspace.tools().join("npm");
-    let modules = folder.join("node_modules");
+    let modules = install_packages(workspace, &workspace.root.join("tests-clients"), "npm")?;
     let program = modules.join("node/bin/node");
+    if !program.exists() {
+        bail!("npm did not install a Node.js; it must be allowed to run install scripts");
+    }
+    Ok(Node { program, modules })
+}
+
+/// Installs the npm packages that `package.json` and its lock in `from` name into `.tools/NAME`, unless
+/// just these are there already. Returns the folder `node_modules`.
+pub fn install_packages(workspace: &Workspace, from: &Path, name: &str) -> Result<PathBuf> {
+    let wanted = [from.join("package.json"), from.join("package-lock.json")];
+    let folder = workspace.tools().join(name);
+    let modules = folder.join("node_modules");
     let stamp = Stamp::of(&folder, &[&wanted[0], &wanted[1]])?;
-    if stamp.holds() && program.exists() {
-        return Ok(Node { program, modules });
+    if stamp.holds() && modules.exists() {
+        return Ok(modules);
     }
     if !on_path("npm") {
         bail!("npm is missing");
     }
 
-    println!("installing npm packages under .tools/npm");
+    println!("installing npm packages under .tools/{name}");
     std::fs::create_dir_all(&folder)?;
     for file in &wanted {
         let name = file.file_name().context("a file without a name")?;
@@ -144,11 +154,8 @@ fn install_node(workspace: &Workspace) -> Result<Node> {
         .args(["install", "--no-audit", "--no-fund", "--loglevel=error"])
         .args(["--foreground-scripts=false", "--engine-strict=false"])
         .current_dir(&folder))?;
-    if !program.exists() {
-        bail!("npm did not install a Node.js; it must be allowed to run install scripts");
-    }
     stamp.write()?;
-    Ok(Node { program, modules })
+    Ok(modules)
 }
 
 /// Remembers what a folder was installed from, so that it is installed again when that changes.
@@ -176,7 +183,7 @@ impl Stamp {
 }
 
 /// Whether a program can be found.
-fn on_path(program: &str) -> bool {
+pub fn on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -117,4 +117,13 @@ pub fn run_seeing_lines(command: &mut Command, mut see: impl FnMut(&str)) -> Res
 pub fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
+
+/// Runs this same command in a release build of this tool.
+pub fn run_release_build(workspace: &Workspace) -> Result<ExitCode> {
+    let mut command = workspace.cargo(&["run", "--release", "--quiet", "--package", "xtask", "--"]);
+    command.args(std::env::args_os().skip(1));
+    eprintln!("measuring with a release build: {}", shown(&command));
+    let status = command.status()?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -6,16 +6,30 @@ use serde_json::Value;
 mod tests;
 
 /// Our crates, and those of ours that each may use.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("infold-core", &[]),
+    ("infold-wire", &["infold-core"]),
+    ("infold-replay", &["infold-core"]),
     ("infold-store", &["infold-core"]),
     ("infold-engine", &["infold-core", "infold-store"]),
-    ("infold-mcp", &["infold-core", "infold-engine"]),
-    ("infold-control", &["infold-core", "infold-engine"]),
+    ("infold-mcp", &["infold-core", "infold-wire", "infold-engine"]),
+    ("infold-control", &["infold-core", "infold-wire", "infold-engine"]),
     ("infold-door", &["infold-core"]),
-    ("infold", &["infold-core", "infold-store", "infold-engine", "infold-mcp", "infold-control", "infold-door"]),
+    (
+        "infold",
+        &[
+            "infold-core",
+            "infold-wire",
+            "infold-replay",
+            "infold-store",
+            "infold-engine",
+            "infold-mcp",
+            "infold-control",
+            "infold-door",
+        ],
+    ),
     ("infold-testkit", &["infold-core"]),
-    ("xtask", &["infold-core", "infold-store", "infold-testkit"]),
+    ("xtask", &["infold-core", "infold-wire", "infold-replay", "infold-store", "infold-testkit"]),
 ];
 
 /// Crates of others that only one of ours may name, because it hides them from the rest.

@@ -1,0 +1,181 @@
+//! The coding agents themselves: where npm puts them, and how each is started against a scripted model
+//! in a home of its own, with nothing of the person's settings and no network but loopback.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use super::home::Home;
+use crate::tools::install_packages;
+use crate::workspace::Workspace;
+
+/// How long one run of an agent may take. The first run of a home does its own installing.
+const RUN_TIMEOUT: Duration = Duration::from_secs(180);
+
+/// How much of what an agent said a failure shows.
+const SHOWN_CHARS_MAX: usize = 2_000;
+
+/// The model that Codex is told to use; it knows the window of this one.
+const CODEX_MODEL: &str = "gpt-5.5";
+
+/// The agents, as programs of this machine's kind.
+#[derive(Debug)]
+pub struct Agents {
+    claude: PathBuf,
+    codex: PathBuf,
+    opencode: PathBuf,
+}
+
+impl Agents {
+    /// Installs the versions that `tests-clients/agents` names.
+    pub fn install(workspace: &Workspace) -> Result<Self> {
+        let modules = install_packages(workspace, &workspace.root.join("tests-clients/agents"), "agents")?;
+        Ok(Self {
+            claude: native(&modules.join("@anthropic-ai"), "claude-code-", "claude")?,
+            codex: native(&modules.join("@openai"), "codex-", "codex")?,
+            opencode: native(&modules, "opencode-", "opencode")?,
+        })
+    }
+
+    /// Runs Claude Code, and returns what it said.
+    pub async fn claude(&self, home: &Home, model_url: &str, arguments: &[&str]) -> Result<String> {
+        let mut command = home.command(&self.claude);
+        command
+            .env("CLAUDE_CONFIG_DIR", home.claude())
+            .env("ANTHROPIC_BASE_URL", model_url)
+            .env("ANTHROPIC_API_KEY", "sk-ant-scripted-0000")
+            .envs(["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER"].map(|name| (name, "1")))
+            .envs(["DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "IS_SANDBOX"].map(|name| (name, "1")))
+            .args(["--output-format", "json", "--dangerously-skip-permissions"])
+            .args(arguments);
+        output(command).await
+    }
+
+    /// Runs Codex without a screen, and returns the events that it printed.
+    pub async fn codex(&self, home: &Home, model_url: &str, arguments: &[&str]) -> Result<String> {
+        let config = format!(
+            "model = \"{CODEX_MODEL}\"\nmodel_provider = \"local\"\napproval_policy = \"never\"\n\
+             sandbox_mode = \"danger-full-access\"\ncheck_for_update_on_startup = false\n\
+             [features]\nplugins = false\napps = false\n\
+             [model_providers.local]\nname = \"local\"\nbase_url = \"{model_url}/v1\"\n\
+             env_key = \"LOCAL_KEY\"\nwire_api = \"responses\"\n"
+        );
+        std::fs::create_dir_all(home.codex())?;
+        std::fs::write(home.codex().join("config.toml"), config)?;
+        let mut command = home.command(&self.codex);
+        command.env("CODEX_HOME", home.codex()).env("LOCAL_KEY", "scripted").arg("exec").args(arguments);
+        output(command).await
+    }
+
+    /// Runs OpenCode, and returns what it printed. `environment` reaches its plugins.
+    pub async fn opencode(
+        &self,
+        home: &Home,
+        model_url: &str,
+        environment: &[(&str, &str)],
+        arguments: &[&str],
+    ) -> Result<String> {
+        let mut command = self.opencode_command(home, model_url)?;
+        command.envs(environment.iter().copied()).args(arguments);
+        output(command).await
+    }
+
+    /// Has OpenCode write a session into a file.
+    pub async fn opencode_export(&self, home: &Home, model_url: &str, session: &str, file: &Path) -> Result<()> {
+        let mut command = self.opencode_command(home, model_url)?;
+        command.args(["export", session]).stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+        // Into a pipe the export would be cut short.
+        command.stdout(std::fs::File::create(file)?);
+        let status = timeout(RUN_TIMEOUT, command.status()).await.context("opencode export did not end")??;
+        if !status.success() {
+            bail!("opencode export failed ({status})");
+        }
+        Ok(())
+    }
+
+    fn opencode_command(&self, home: &Home, model_url: &str) -> Result<Command> {
+        let folder = home.path().join(".config/opencode");
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(folder.join("opencode.json"), opencode_config(model_url).to_string())?;
+        let mut command = home.command(&self.opencode);
+        // OpenCode installs the types for plugins beside them. They are not needed to run one.
+        command.env("NPM_CONFIG_OFFLINE", "true");
+        command.envs(["OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_MODELS_FETCH"].map(|name| (name, "1")));
+        Ok(command)
+    }
+}
+
+fn opencode_config(model_url: &str) -> Value {
+    let scripted = json!({"name": "scripted", "tool_call": true, "limit": {"context": 200_000, "output": 8_000}});
+    json!({
+        "model": "local/scripted",
+        "small_model": "local/scripted",
+        "autoupdate": false,
+        "permission": "allow",
+        "compaction": {"auto": true, "prune": true},
+        "provider": {"local": {
+            "npm": "@ai-sdk/openai-compatible",
+            "name": "local",
+            "options": {"baseURL": format!("{model_url}/v1"), "apiKey": "scripted"},
+            "models": {"scripted": scripted},
+        }},
+    })
+}
+
+/// The program in the package for this machine. npm may install more than one kind; the first that
+/// runs is taken, plain names before special ones.
+fn native(folder: &Path, package: &str, program: &str) -> Result<PathBuf> {
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut packages: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    packages.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(package)));
+    packages.sort_by_key(|path| path.as_os_str().len());
+    let found = packages.iter().filter_map(|package| find(package, program)).find(|program| runs(program));
+    found.with_context(|| format!("npm installed no {program} that runs on this machine"))
+}
+
+/// Finds an executable of this name below a folder.
+fn find(folder: &Path, program: &str) -> Option<PathBuf> {
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).ok()?.flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                Ok(_) if entry.file_name() == program => return Some(path),
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+    None
+}
+
+fn runs(program: &Path) -> bool {
+    let mut command = std::process::Command::new(program);
+    let status = command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// Runs a command to its end and returns its standard output.
+async fn output(mut command: Command) -> Result<String> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    let program = command.as_std().get_program().to_string_lossy().into_owned();
+    let ran = timeout(RUN_TIMEOUT, command.output()).await;
+    let ran = ran.with_context(|| format!("{program} did not end within {RUN_TIMEOUT:?}"))?;
+    let ran = ran.with_context(|| format!("cannot run {program}"))?;
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    if !ran.status.success() {
+        let complained = String::from_utf8_lossy(&ran.stderr).into_owned();
+        bail!("{program} failed ({}):\n{}\n{}", ran.status, shortened(&said), shortened(&complained));
+    }
+    Ok(said)
+}
+
+fn shortened(text: &str) -> String {
+    let skipped = text.chars().count().saturating_sub(SHOWN_CHARS_MAX);
+    text.chars().skip(skipped).collect()
+}

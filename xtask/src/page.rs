@@ -1,0 +1,92 @@
+//! Looks at the page of `infold replay` in a real browser, which can reach nobody.
+//!
+//! The browser prints the page as it stands after its scripts have run, and every word of its console.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+use infold_testkit::TempFolder;
+
+use crate::report::Totals;
+use crate::tools::on_path;
+use crate::workspace::{Profile, Workspace};
+
+/// Names that the browser goes by.
+const BROWSERS: [&str; 2] = ["chromium", "chromium-browser"];
+/// Fewest drawings on a page.
+const DRAWINGS_MIN: usize = 4;
+/// Fewest shapes in a drawing.
+const SHAPES_MIN: usize = 2;
+
+/// Makes the page of the fixtures, and of recorded sessions where they are at hand, and looks at it.
+pub fn run(workspace: &Workspace) -> Result<ExitCode> {
+    check(workspace)?;
+    println!("the page is sound");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The same, for the test command.
+pub fn check(workspace: &Workspace) -> Result<Totals> {
+    let browser = browser()?;
+    let program = workspace.build_program(Profile::Debug)?;
+    let folder = TempFolder::inside(&workspace.target().join("page"))?;
+    let page = folder.join("replay.html");
+    let status = Command::new(program)
+        .args(["replay", "--quiet", "--html"])
+        .arg(&page)
+        .arg(workspace.root.join("fixtures"))
+        .env("INFOLD_DATA", folder.join("data"))
+        .stdout(Stdio::null())
+        .status()?;
+    ensure!(status.success(), "infold replay failed");
+    let seen = look(browser, &page, &folder.join("profile"))?;
+    judge(&seen)?;
+    Ok(Totals::one_passed())
+}
+
+/// The browser that there is.
+pub fn browser() -> Result<&'static str> {
+    BROWSERS.into_iter().find(|name| on_path(name)).context("chromium is missing")
+}
+
+/// What the browser made of a page.
+#[derive(Debug)]
+struct Seen {
+    /// The page after its scripts have run.
+    document: String,
+    /// What was said on the console.
+    console: Vec<String>,
+}
+
+fn look(browser: &str, page: &Path, profile: &Path) -> Result<Seen> {
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr"])
+        // Whoever is asked for by name is not found.
+        .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=5000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .with_context(|| format!("{browser} cannot be run"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{browser} failed: {said}");
+    let console = said.lines().filter(|line| line.contains(":CONSOLE")).map(str::to_owned).collect();
+    Ok(Seen { document: String::from_utf8_lossy(&output.stdout).into_owned(), console })
+}
+
+fn judge(seen: &Seen) -> Result<()> {
+    if !seen.console.is_empty() {
+        bail!("the page complains:\n{}", seen.console.join("\n"));
+    }
+    let drawings: Vec<&str> =
+        seen.document.split("<svg").skip(1).filter_map(|rest| rest.split("</svg>").next()).collect();
+    let shapes = |drawing: &str| -> usize {
+        ["<path", "<rect", "<circle", "<polyline", "<line"].iter().map(|shape| drawing.matches(shape).count()).sum()
+    };
+    let drawn = drawings.iter().filter(|drawing| shapes(drawing) >= SHAPES_MIN).count();
+    ensure!(drawn >= DRAWINGS_MIN, "{drawn} of {} drawings hold shapes; {DRAWINGS_MIN} are wanted", drawings.len());
+    Ok(())
+}
