@@ -33,7 +33,7 @@ pub use findings::{Findings, ToolUse};
 pub use ids::{BadSessionId, BlobId, BranchId, IdKey, ProjectHash, SessionId, Thread};
 pub use input::{Field, normalise_project_path, strip_controls};
 pub use limits::{Allocation, ContextBound, Limits};
-pub use offload::{Page, lines, matches, page, reference, reference_text, shaped_reference};
+pub use offload::{Page, grouped, lines, matches, page, reference, reference_text, shaped_reference};
 pub use principal::{Claims, Owner, Principal};
 pub use refusal::Refusal;
 pub use scrub::{ScrubError, Scrubbed, Scrubber};

@@ -37,7 +37,7 @@ pub fn reference_text(tool: &str, content: &str, handle: &str, excerpt: &str) ->
 }
 
 fn lead(tool: &str, bytes: usize, preview: &str, handle: &str) -> String {
-    let (bytes, preview) = (grouped(bytes), preview.trim_end());
+    let (bytes, preview) = (grouped(bytes as u64), preview.trim_end());
     format!(
         "[Tool result stored — {bytes} bytes from \"{tool}\".\nFirst {PREVIEW_CHARS} chars: {preview}...]\n\
          Use the \"read_result\" tool with ref_id=\"{handle}\" to read specific portions."
@@ -49,7 +49,7 @@ fn below(reference: &str, excerpt: &str) -> String {
 }
 
 /// A number with a comma between each three digits.
-fn grouped(number: usize) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {

@@ -1,7 +1,9 @@
 //! The head of the page: what it comes to, in one figure and a few more.
 
 use super::Page;
-use super::write::{grouped, money, of, percent, tokens};
+use infold_core::grouped;
+
+use super::write::{money, of, percent, tokens};
 
 /// The headline.
 pub(super) fn hero(page: &Page<'_>) -> String {

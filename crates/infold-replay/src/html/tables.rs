@@ -2,7 +2,9 @@
 
 use super::Page;
 use super::curves::drawn;
-use super::write::{escape, grouped, money, of, percent, plain, tokens};
+use infold_core::grouped;
+
+use super::write::{escape, money, of, percent, plain, tokens};
 use crate::{Outcome, SessionReport};
 
 /// The heads of a table that can be sorted; those of text stand on the left.

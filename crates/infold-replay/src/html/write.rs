@@ -49,20 +49,11 @@ pub(super) fn tokens(count: f64) -> String {
 
 /// An amount of money.
 pub(super) fn money(amount: f64) -> String {
-    if amount >= 1_000.0 { format!("${}", grouped(amount.round() as u64)) } else { format!("${amount:.2}") }
-}
-
-/// A number with a comma between each three digits.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
+    if amount >= 1_000.0 {
+        format!("${}", infold_core::grouped(amount.round() as u64))
+    } else {
+        format!("${amount:.2}")
     }
-    out
 }
 
 /// A percentage, if there is one.

@@ -11,15 +11,7 @@ const DAY_MS: u64 = 24 * HOUR_MS;
 
 /// A number with commas: `18,500`.
 pub fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    infold_core::grouped(number)
 }
 
 /// A span of time in its two largest units: `2 min 5 s`.
