@@ -1,0 +1,189 @@
+//! What our own tools answered, read out of a transcript.
+//!
+//! A call proves nothing, and neither does a tool's name: only an answer that carries an id of this database's
+//! own making opens or folds a branch. So no other tool's output can have anything hidden.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use super::{CallBlock, Verb};
+use crate::{BranchId, IdKey, Isolation};
+
+/// How many places in a text are tried for an object. Clients put a line or two in front of an answer.
+const TRIES_MAX: usize = 32;
+
+/// What a call of one of our tools did to the tree.
+#[derive(Debug)]
+pub(super) enum Act {
+    /// It opened a branch.
+    Open(Opened),
+    /// It folded one.
+    Return(Returned),
+    /// It went back to one.
+    RollBack(RolledBack),
+}
+
+/// A branch as its opening was answered.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub branch: BranchId,
+    pub isolation: Isolation,
+    pub budget_tokens: Option<u64>,
+    pub memories: Vec<String>,
+}
+
+/// A fold as it was answered.
+#[derive(Debug)]
+pub(super) struct Returned {
+    pub branch: BranchId,
+    pub message: Message,
+    pub is_failure: bool,
+}
+
+/// What a branch handed over, as far as the answer says.
+#[derive(Debug)]
+pub(super) enum Message {
+    /// It, whole.
+    Whole(String),
+    /// The answer as the client left it: cut, but still one that says that it folded.
+    Cut(String),
+    /// Nothing can be read of it. Only a store that knows the branch as returned makes it a fold.
+    Gone,
+}
+
+/// A rollback as it was answered.
+#[derive(Debug)]
+pub(super) struct RolledBack {
+    pub to: BranchId,
+    pub discarded: Vec<BranchId>,
+}
+
+/// The fields of our answers that matter here.
+#[derive(Deserialize)]
+struct Fields {
+    branch_id: Option<String>,
+    isolation: Option<String>,
+    budget_allocated: Option<u64>,
+    #[serde(default)]
+    memories: Vec<Value>,
+    success: Option<bool>,
+    folded_at: Option<IgnoredAny>,
+    message: Option<String>,
+    status: Option<String>,
+    rolled_back_to: Option<String>,
+    #[serde(default)]
+    branches_discarded: Vec<String>,
+    restored: Option<bool>,
+    text: Option<String>,
+}
+
+/// What a call led to, by its answer; nothing if it was refused or is not about the tree.
+pub(super) fn read(verb: Verb, answer: &str, key: &IdKey) -> Option<Act> {
+    match verb {
+        Verb::Open => find(answer, &|fields| opened(fields, key)).map(Act::Open),
+        Verb::Return => find(answer, &|fields| returned(fields, key)).map(Act::Return),
+        Verb::RollBack => find(answer, &|fields| rolled_back(fields, key)).map(Act::RollBack),
+        Verb::Read | Verb::Ask => None,
+    }
+}
+
+/// What a call led to whose answer the client has cut or cleared, as far as what is left tells.
+pub(super) fn read_remains(verb: Verb, call: &CallBlock<'_>, remains: &str, key: &IdKey) -> Option<Act> {
+    match verb {
+        Verb::Return => cut(remains, key).or_else(|| named(call, remains, key)).map(Act::Return),
+        Verb::Open | Verb::RollBack | Verb::Read | Verb::Ask => None,
+    }
+}
+
+/// Whether an answer is whole. A refusal is.
+pub(super) fn is_whole(answer: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(answer).is_ok()
+}
+
+/// The first object in a text that `wanted` takes something from.
+fn find<T>(text: &str, wanted: &dyn Fn(Fields) -> Option<T>) -> Option<T> {
+    if let Ok(fields) = serde_json::from_str::<Fields>(text) {
+        return look(fields, wanted);
+    }
+    let places = memchr::memchr_iter(b'{', text.as_bytes()).take(TRIES_MAX);
+    places
+        .filter_map(|at| serde_json::Deserializer::from_str(&text[at..]).into_iter::<Fields>().next()?.ok())
+        .find_map(|fields| look(fields, wanted))
+}
+
+/// Some clients hand an answer on inside a list of parts, as text.
+fn look<T>(mut fields: Fields, wanted: &dyn Fn(Fields) -> Option<T>) -> Option<T> {
+    match fields.text.take() {
+        Some(inner) => serde_json::from_str::<Fields>(&inner).ok().and_then(wanted),
+        None => wanted(fields),
+    }
+}
+
+fn opened(fields: Fields, key: &IdKey) -> Option<Opened> {
+    // The answer to a return names its branch too.
+    if fields.success.is_some() || fields.folded_at.is_some() {
+        return None;
+    }
+    Some(Opened {
+        branch: BranchId::verify(&fields.branch_id?, key)?,
+        isolation: fields.isolation.as_deref().and_then(Isolation::parse).unwrap_or_default(),
+        budget_tokens: fields.budget_allocated,
+        memories: fields.memories.iter().map(memory).collect(),
+    })
+}
+
+fn memory(value: &Value) -> String {
+    let text = value.as_str().or_else(|| value.get("text")?.as_str());
+    text.map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn returned(fields: Fields, key: &IdKey) -> Option<Returned> {
+    if fields.success != Some(true) && fields.folded_at.is_none() {
+        return None;
+    }
+    Some(Returned {
+        branch: BranchId::verify(&fields.branch_id?, key)?,
+        message: Message::Whole(fields.message?),
+        is_failure: fields.status.as_deref() == Some("failed"),
+    })
+}
+
+/// The answer to a return of which the client has cut a part out.
+fn cut(answer: &str, key: &IdKey) -> Option<Returned> {
+    let says_so = ["\"success\":true", "\"folded_at\":"].iter().any(|sign| answer.contains(sign));
+    let branch = says_so.then(|| ids(answer).find_map(|id| BranchId::verify(id, key)))??;
+    Some(Returned {
+        branch,
+        message: Message::Cut(answer.to_owned()),
+        is_failure: answer.contains("\"status\":\"failed\""),
+    })
+}
+
+/// A return whose answer says nothing any more, because the client cut or cleared it.
+fn named(call: &CallBlock<'_>, answer: &str, key: &IdKey) -> Option<Returned> {
+    if is_whole(answer) {
+        return None;
+    }
+    let branch = ids(call.arguments.as_deref()?).find_map(|id| BranchId::verify(id, key))?;
+    Some(Returned { branch, message: Message::Gone, is_failure: false })
+}
+
+fn rolled_back(fields: Fields, key: &IdKey) -> Option<RolledBack> {
+    if fields.restored == Some(false) {
+        return None;
+    }
+    Some(RolledBack {
+        to: BranchId::verify(&fields.rolled_back_to?, key)?,
+        discarded: fields.branches_discarded.iter().filter_map(|id| BranchId::verify(id, key)).collect(),
+    })
+}
+
+/// Whatever in a text has the length and the beginning of a branch's id.
+fn ids(text: &str) -> impl Iterator<Item = &str> {
+    const ID_BYTES: usize = 39;
+    memchr::memmem::find_iter(text.as_bytes(), "br_").filter_map(|at| text.get(at..at + ID_BYTES))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,309 @@
+//! Putting a view together: the pieces of one thread, and why each is not what the client sent.
+//!
+//! A thread begins with what is in front of it: nothing, its parent's view, or a brief. Then come its items.
+//! What must hold: pieces stand in an order in which calls are answered at once, and results in one entry
+//! stand in front of words.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::brief::{self, Outcome};
+use super::reasoning::Bounds;
+use super::tree::{Item, MAIN, State};
+use super::walk::Walk;
+use super::{Block, BlockKind, BranchState, Note, Piece, Reason, RequestKind, ResultBlock, Rewrite, acts};
+use crate::transcript::Voice;
+use crate::{EndReason, Scrubber};
+
+/// A view that is being put together.
+pub(super) struct Scribe<'w, 'r> {
+    walk: &'w Walk<'r>,
+    scrubber: &'w Scrubber,
+    bounds: Bounds,
+    notes: HashMap<&'r str, Vec<&'r Note>>,
+    /// The view so far.
+    pub pieces: Vec<Piece>,
+    /// What was changed so far, but for what is left out.
+    pub edits: BTreeMap<Reason, usize>,
+    /// Blocks that are in the view, or whose absence is accounted for.
+    pub accounted: Vec<bool>,
+    /// Notes that wait for the end of the results they follow, and the entry of the last of those.
+    noted: Vec<&'r str>,
+    noted_entry: usize,
+}
+
+/// What the answer to an opening is in a view.
+#[derive(Clone, Copy)]
+enum Seen {
+    /// What the parent gets.
+    ByParent,
+    /// The brief for this branch; others that were opened beside it wait.
+    ByBranch(usize),
+}
+
+impl<'w, 'r> Scribe<'w, 'r> {
+    /// A view of nothing.
+    pub fn new(walk: &'w Walk<'r>, scrubber: &'w Scrubber) -> Self {
+        let mut notes: HashMap<&str, Vec<&Note>> = HashMap::new();
+        for note in &walk.known.notes {
+            notes.entry(&note.after).or_default().push(note);
+        }
+        Self {
+            walk,
+            scrubber,
+            bounds: Bounds::of(walk),
+            notes,
+            pieces: Vec::with_capacity(walk.request.blocks.len() + 1),
+            edits: BTreeMap::new(),
+            accounted: vec![false; walk.request.blocks.len()],
+            noted: Vec::new(),
+            noted_entry: 0,
+        }
+    }
+
+    /// Writes the whole view of a thread.
+    pub fn thread(&mut self, node: usize) {
+        self.front(node);
+        self.items(node, self.walk.tree.nodes[node].items.len(), Seen::ByParent);
+        self.say_notes();
+    }
+
+    /// Writes what a thread begins with.
+    fn front(&mut self, node: usize) {
+        if node == MAIN {
+            return;
+        }
+        let line = &self.walk.tree.nodes[node];
+        if line.inherits() {
+            self.front(line.parent);
+            self.items(line.parent, line.cut, Seen::ByBranch(node));
+        } else {
+            self.isolated_front(node);
+        }
+    }
+
+    /// What the client itself put in front, the brief in place of the person's first words, and of what
+    /// followed the instructions and the exchanges that made tools known.
+    fn isolated_front(&mut self, node: usize) {
+        let blocks = self.walk.request.blocks;
+        let front = blocks.iter().position(|block| block.kind.side() == super::Side::Model).unwrap_or(blocks.len());
+        let mut brief = Some(self.brief(node));
+        for (at, block) in blocks.iter().enumerate().take(front) {
+            match &block.kind {
+                BlockKind::Instruction | BlockKind::User { voice: Voice::Client } => self.keep(at),
+                BlockKind::User { voice: Voice::Person } => {
+                    if let Some(text) = brief.take() {
+                        self.say(Some(block.entry), text, Reason::Brief);
+                    }
+                }
+                BlockKind::Assistant
+                | BlockKind::Reasoning
+                | BlockKind::Call(_)
+                | BlockKind::Result(_)
+                | BlockKind::Other { .. } => {}
+            }
+        }
+        if let Some(text) = brief {
+            self.say(None, text, Reason::Brief);
+        }
+        self.carried(node, front);
+    }
+
+    /// What a branch takes along from the threads above it, behind the front.
+    fn carried(&mut self, node: usize, front: usize) {
+        let tree = &self.walk.tree;
+        let chain: Vec<usize> =
+            std::iter::successors(Some(node), |&at| Some(tree.nodes[at].parent)).take_while(|&at| at != MAIN).collect();
+        for &below in chain.iter().rev() {
+            let above = &tree.nodes[tree.nodes[below].parent];
+            let mut loads = Vec::new();
+            for item in &above.items[..tree.nodes[below].cut.min(above.items.len())] {
+                if let Item::Block(at) = item
+                    && *at >= front
+                {
+                    self.carry(*at, &mut loads);
+                }
+            }
+            self.carry_loads(&mut loads);
+        }
+    }
+
+    fn carry(&mut self, at: usize, loads: &mut Vec<usize>) {
+        match &self.walk.request.blocks[at].kind {
+            BlockKind::Instruction => {
+                self.carry_loads(loads);
+                self.keep(at);
+            }
+            BlockKind::Result(result) if !result.loads.is_empty() => loads.push(at),
+            BlockKind::Assistant | BlockKind::Reasoning | BlockKind::Call(_) => self.carry_loads(loads),
+            BlockKind::User { .. } | BlockKind::Result(_) | BlockKind::Other { .. } => {}
+        }
+    }
+
+    /// The exchanges of one message that made tools known: calls first, as they were made, then results.
+    fn carry_loads(&mut self, loads: &mut Vec<usize>) {
+        let walk = self.walk;
+        loads.iter().filter_map(|&at| walk.acts.call_of[at]).for_each(|call| self.keep(call));
+        for at in loads.drain(..).filter(|&at| walk.acts.call_of[at].is_some()) {
+            if let BlockKind::Result(result) = &walk.request.blocks[at].kind {
+                self.result(at, result, Seen::ByParent);
+            }
+        }
+    }
+
+    /// Writes the first items of a thread.
+    fn items(&mut self, node: usize, len: usize, seen: Seen) {
+        let walk = self.walk;
+        let items = &walk.tree.nodes[node].items;
+        for item in &items[..len.min(items.len())] {
+            match item {
+                Item::Words(words) => self.say(None, (*words).to_owned(), Reason::Folded),
+                Item::Block(at) => self.block(*at, node, seen),
+            }
+        }
+    }
+
+    fn block(&mut self, at: usize, node: usize, seen: Seen) {
+        match &self.walk.request.blocks[at].kind {
+            BlockKind::Reasoning if !self.bounds.allow(at, node) => {
+                self.accounted[at] = true;
+                self.count(Reason::Reasoning);
+            }
+            BlockKind::Result(result) => self.result(at, result, seen),
+            BlockKind::Instruction
+            | BlockKind::User { .. }
+            | BlockKind::Assistant
+            | BlockKind::Reasoning
+            | BlockKind::Call(_)
+            | BlockKind::Other { .. } => self.keep(at),
+        }
+    }
+
+    fn result(&mut self, at: usize, result: &'r ResultBlock<'r>, seen: Seen) {
+        let entry = self.walk.request.blocks[at].entry;
+        let opened = self.walk.tree.opened_by.get(&at);
+        if let Some((text, reason)) = opened.and_then(|&node| self.answer(node, seen)) {
+            self.push(Piece::Text { block: at, text }, at);
+            self.count(reason);
+        } else if let Some(rewrite) = rewrite(self.walk, at) {
+            self.push(Piece::Content { block: at, json: rewrite.sent.clone() }, at);
+            self.count(rewrite.reason);
+        } else {
+            self.keep(at);
+        }
+        if !self.notes.is_empty() && self.notes.contains_key(&*result.call) {
+            self.noted.push(&result.call);
+        }
+        self.noted_entry = entry;
+    }
+
+    /// What stands as the answer to an opening; nothing if it is what the client has.
+    fn answer(&self, node: usize, seen: Seen) -> Option<(String, Reason)> {
+        let line = &self.walk.tree.nodes[node];
+        let branch = line.branch()?;
+        let told = |outcome: &Outcome, reason| Some((brief::answer(branch, outcome), reason));
+        match (&line.state, seen) {
+            (State::Dissolved, _) => None,
+            (_, Seen::ByBranch(own)) if own == node => Some((self.brief(node), Reason::Brief)),
+            (_, Seen::ByBranch(own)) if self.is_beside(own, node) => told(&Outcome::Waiting, Reason::Waiting),
+            (State::Over(outcome), _) => told(outcome, Reason::Folded),
+            (State::Waiting, _) => told(&Outcome::Waiting, Reason::Waiting),
+            (State::Open, _) => {
+                let known = self.walk.known.branches.get(branch).map(|known| &known.state);
+                let partial = match known {
+                    Some(BranchState::Open { partial }) => partial.clone(),
+                    Some(BranchState::Ended { result, .. }) => result.clone(),
+                    None => String::new(),
+                };
+                told(&Outcome::Open { partial }, Reason::Waiting)
+            }
+            (State::Discarded, _) => told(&Outcome::cut(EndReason::RolledBack, String::new()), Reason::Folded),
+        }
+    }
+
+    /// Whether two branches were opened in one message.
+    fn is_beside(&self, own: usize, other: usize) -> bool {
+        self.walk.tree.nodes[own].is_beside(&self.walk.tree.nodes[other])
+    }
+
+    fn brief(&self, node: usize) -> String {
+        let opening = self.walk.tree.nodes[node].opening.as_ref();
+        let call = opening.and_then(|opening| acts::call_block(self.walk.request.blocks, opening.call));
+        call.zip(opening).map_or_else(String::new, |(call, opening)| brief::brief(call, &opening.opened, self.scrubber))
+    }
+
+    fn keep(&mut self, at: usize) {
+        self.push(Piece::Keep(at), at);
+    }
+
+    fn push(&mut self, piece: Piece, at: usize) {
+        let block = &self.walk.request.blocks[at];
+        // Words stand behind all results of a round: providers want those first, and at once.
+        if !self.noted.is_empty() && block.entry != self.noted_entry && !is_result(block) {
+            self.say_notes();
+        }
+        self.accounted[at] = true;
+        self.pieces.push(piece);
+    }
+
+    fn say_notes(&mut self) {
+        for call in std::mem::take(&mut self.noted) {
+            let texts: Vec<String> = self.notes[call].iter().map(|note| note.text.clone()).collect();
+            texts.into_iter().for_each(|text| self.say(None, text, Reason::Note));
+        }
+    }
+
+    fn say(&mut self, entry: Option<usize>, text: String, reason: Reason) {
+        if !self.noted.is_empty() {
+            self.say_notes();
+        }
+        self.pieces.push(Piece::Say { entry, text });
+        self.count(reason);
+    }
+
+    fn count(&mut self, reason: Reason) {
+        *self.edits.entry(reason).or_default() += 1;
+    }
+
+    /// Accounts for all blocks that are not in the view of `node`.
+    pub fn account(&mut self, node: usize) {
+        let reasons = self.reasons_for_absence(node);
+        for (at, is_accounted) in self.accounted.iter().enumerate() {
+            if !is_accounted {
+                *self.edits.entry(reasons[self.walk.tree.home[at]]).or_default() += 1;
+            }
+        }
+    }
+
+    /// Why blocks of each thread are not in the view of `node`.
+    fn reasons_for_absence(&self, node: usize) -> Vec<Reason> {
+        let here = if node == MAIN { Reason::Folded } else { Reason::Isolated };
+        let mut reasons = vec![here];
+        for line in &self.walk.tree.nodes[1..] {
+            reasons.push(match line.state {
+                State::Over(_) | State::Discarded => Reason::Folded,
+                State::Open | State::Waiting if self.walk.request.kind == RequestKind::Side => Reason::Waiting,
+                State::Open | State::Waiting | State::Dissolved => reasons[line.parent],
+            });
+        }
+        reasons
+    }
+}
+
+fn is_result(block: &Block<'_>) -> bool {
+    matches!(block.kind, BlockKind::Result(_))
+}
+
+/// What was decided about a result when it was first seen, if that was for the content it has now.
+pub(super) fn rewrite<'r>(walk: &Walk<'r>, at: usize) -> Option<&'r Rewrite> {
+    match &walk.request.blocks[at].kind {
+        BlockKind::Result(result) => {
+            walk.known.rewrites.get(&*result.call).filter(|rewrite| rewrite.content == result.content)
+        }
+        BlockKind::Instruction
+        | BlockKind::User { .. }
+        | BlockKind::Assistant
+        | BlockKind::Reasoning
+        | BlockKind::Call(_)
+        | BlockKind::Other { .. } => None,
+    }
+}

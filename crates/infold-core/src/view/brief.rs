@@ -1,0 +1,106 @@
+//! What a branch begins with, and what its parent gets for it.
+//!
+//! Both are made of what the transcript holds, so they read the same with and without the store. The
+//! arguments of an opening were written by a model that may have seen secrets: they are scrubbed here.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use serde::Deserialize;
+
+use super::answers::Opened;
+use super::{CallBlock, Verb};
+use crate::{BranchId, EndReason, Scrubber, grouped};
+
+/// What a parent gets for a branch.
+#[derive(Debug, Clone)]
+pub(super) enum Outcome {
+    /// It returned.
+    Returned { message: String, is_failure: bool },
+    /// It was cut short.
+    Cut { reason: Option<Cow<'static, str>>, result: String },
+    /// It is still open, and something else is answered on its parent.
+    Open { partial: String },
+    /// It was opened in the same message as the one that is shown: its parent gets its answer.
+    Waiting,
+}
+
+impl Outcome {
+    /// A branch that was cut short for a reason that is known.
+    pub fn cut(reason: EndReason, result: String) -> Self {
+        Self::Cut { reason: Some(Cow::Borrowed(reason.as_str())), result }
+    }
+
+    /// One of which only the result is left. It begins with the reason, so the answer reads the same.
+    pub fn cut_for_some_reason(result: String) -> Self {
+        let reason = result.strip_prefix("[Partial result: ").and_then(|rest| rest.split_once(". "));
+        Self::Cut { reason: reason.map(|(reason, _)| Cow::Owned(reason.to_owned())), result }
+    }
+}
+
+/// What an opening was called with.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Arguments {
+    description: Option<String>,
+    prompt: Option<String>,
+    project_path: Option<String>,
+}
+
+/// The words that a branch begins with.
+pub(super) fn brief(call: &CallBlock<'_>, opened: &Opened, scrubber: &Scrubber) -> String {
+    let arguments: Arguments =
+        call.arguments.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+    let id = &opened.branch;
+    let mut text =
+        format!("[branch {id}]\nYou are working on one sub-task. Its parent gets what you return, and nothing else.\n");
+    let mut say = |words: std::fmt::Arguments<'_>| {
+        // Writing to a string cannot fail.
+        let _ = text.write_fmt(words);
+    };
+    if let Some(description) = &arguments.description {
+        say(format_args!("\nTask: {}\n", scrubbed(description, scrubber)));
+    }
+    if let Some(prompt) = &arguments.prompt {
+        say(format_args!("\n{}\n", scrubbed(prompt, scrubber)));
+    }
+    if !opened.memories.is_empty() {
+        say(format_args!("\nRemembered from earlier work:\n"));
+        opened.memories.iter().for_each(|memory| say(format_args!("- {}\n", scrubbed(memory, scrubber))));
+    }
+    if let Some(budget_tokens) = opened.budget_tokens {
+        say(format_args!("\nBudget: {} tokens.", grouped(budget_tokens)));
+    }
+    say(format_args!("\nWhen you are done, call {} with branch_id \"{id}\"", Verb::return_tool(&call.tool)));
+    if let Some(path) = &arguments.project_path {
+        say(format_args!(", project_path \"{}\"", scrubbed(path, scrubber)));
+    }
+    say(format_args!(" and, as message, what you found, the evidence for it and what is still open."));
+    text
+}
+
+/// A text without its secrets, or word that it is withheld: nothing unscrubbed is said in our own name.
+fn scrubbed(text: &str, scrubber: &Scrubber) -> String {
+    match scrubber.scrub(text) {
+        Ok(clean) => clean.into_string(),
+        Err(_) => "[withheld: this text could not be searched for secrets]".to_owned(),
+    }
+}
+
+/// What stands in the parent as the answer to the call that opened a branch.
+pub(super) fn answer(branch: &BranchId, outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Returned { message, is_failure: false } => format!("[branch {branch} returned]\n{message}"),
+        Outcome::Returned { message, is_failure: true } => format!("[branch {branch} failed]\n{message}"),
+        Outcome::Cut { reason, result } => {
+            let why = reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            with_text(format!("[branch {branch} was cut short{why}]"), result)
+        }
+        Outcome::Open { partial } => with_text(format!("[branch {branch} is still open]"), partial),
+        Outcome::Waiting => format!("[branch {branch}: its parent gets the answer]"),
+    }
+}
+
+fn with_text(line: String, text: &str) -> String {
+    if text.is_empty() { line } else { format!("{line}\n{text}") }
+}

@@ -1,0 +1,110 @@
+//! What is known of a session beside what its client sends: decisions that were made once and stored.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::BlockKey;
+use crate::{BranchId, EndReason};
+
+/// What was stored of a session.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// Its branches.
+    pub branches: BTreeMap<BranchId, KnownBranch>,
+    /// Where folds by force took effect.
+    pub endings: Vec<Ending>,
+    /// Results that were scrubbed or shaped when they were first seen, by the id of their call. A result
+    /// that was looked at and left alone need not be here.
+    pub rewrites: HashMap<String, Rewrite>,
+    /// Words that were put behind a result, once, and have to stay there.
+    pub notes: Vec<Note>,
+    /// Where a thread was started anew.
+    pub restarts: Vec<Restart>,
+    /// What our tools answered to calls that opened, folded or went back to branches, by what tells these calls
+    /// from others: clients cut and clear results, and what was hidden has to stay hidden.
+    pub answers: HashMap<BlockKey, String>,
+    /// Results that should have a rewrite and have none, because the store was lost: reasoning behind one
+    /// of these was made on other bytes. By the id of their call.
+    pub lost: Vec<String>,
+}
+
+/// A branch, as the engine has it.
+#[derive(Debug, Clone)]
+pub struct KnownBranch {
+    /// Which opening of it.
+    pub generation: u32,
+    /// How it stands.
+    pub state: BranchState,
+}
+
+/// How a branch stands.
+#[derive(Debug, Clone)]
+pub enum BranchState {
+    /// It works.
+    Open {
+        /// What it would give its parent if it were cut short now.
+        partial: String,
+    },
+    /// It is over.
+    Ended {
+        /// Why.
+        reason: EndReason,
+        /// What its parent gets.
+        result: String,
+    },
+}
+
+/// A fold that no call shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// The branch.
+    pub branch: BranchId,
+    /// Which opening of it.
+    pub generation: u32,
+    /// Where its thread ends.
+    pub place: Place,
+    /// What its parent gets.
+    pub result: String,
+}
+
+/// A place in a transcript that a client sends again and again, with more behind it each time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// Behind the entry with the result of this call.
+    After {
+        /// The id of the call.
+        call: String,
+    },
+    /// In front of this block.
+    Before {
+        /// The block, told from others that say the same by what stands in front of it.
+        block: BlockKey,
+    },
+}
+
+/// What became of a result when it was first seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rewrite {
+    /// The content it was decided for. A client may send another later; that one goes as it is.
+    pub content: BlockKey,
+    /// What is sent in its place: a JSON value.
+    pub sent: Arc<[u8]>,
+    /// Why.
+    pub reason: super::Reason,
+}
+
+/// Words that were put into a thread behind a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The id of the result's call.
+    pub after: String,
+    /// The words.
+    pub text: String,
+}
+
+/// A thread that was started anew: reasoning in front of this place is not sent any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restart {
+    /// The last result that was there, by the id of its call; without one, the whole of what was there.
+    pub upto: Option<String>,
+}

@@ -1,0 +1,33 @@
+//! Places in front of words, found again in a transcript that has grown.
+//!
+//! People say the same words again and again, and so do clients. What tells one time from another is the last
+//! result in front, whose call's id is used once, and how often the same was said since.
+
+use super::{Block, BlockKey, BlockKind, Place};
+
+/// The place in front of a block.
+pub(super) fn before(blocks: &[Block<'_>], at: usize) -> Place {
+    Place::Before { block: key(blocks, at) }
+}
+
+/// What tells the place in front of a block from all others.
+pub(super) fn key(blocks: &[Block<'_>], at: usize) -> BlockKey {
+    let mut said_before: u64 = 0;
+    let mut last_result = None;
+    for block in blocks[..at].iter().rev() {
+        if let BlockKind::Result(result) = &block.kind {
+            last_result = Some(result);
+            break;
+        }
+        said_before += u64::from(block.key == blocks[at].key);
+    }
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&blocks[at].key.0);
+    hasher.update(&said_before.to_le_bytes());
+    last_result.into_iter().for_each(|result| {
+        hasher.update(result.call.as_bytes());
+    });
+    let mut bytes = [0; 16];
+    hasher.finalize_xof().fill(&mut bytes);
+    BlockKey(bytes)
+}

@@ -1,0 +1,216 @@
+//! Plans: what is sent of a conversation, block by block, and why.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::assemble::{self, Scribe};
+use super::tree::MAIN;
+use super::walk::Walk;
+use super::{Block, BlockKey, BlockKind, Known, Place, Verb};
+use crate::{BranchId, IdKey, Scrubber, Thread};
+
+/// A request to be planned.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// The conversation, in order.
+    pub blocks: &'a [Block<'a>],
+    /// What kind of request it is.
+    pub kind: RequestKind,
+    /// Tools that the model can call without loading them first, as the client spells them.
+    pub tools: &'a [String],
+}
+
+/// What kind of request it is, as far as its client says or its form shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestKind {
+    /// A turn of the agent's own loop.
+    Turn,
+    /// A title, a classifier, a question beside the work: the loop does not go on from its answer.
+    Side,
+    /// The client's own compaction.
+    Compaction,
+}
+
+/// What is sent.
+#[derive(Debug)]
+pub struct Plan {
+    /// The thread whose view it is.
+    pub thread: Thread,
+    /// The view, in order. All of the request's blocks, each kept, if nothing is edited.
+    pub pieces: Vec<Piece>,
+    /// What was edited, and why; empty means that the client's own bytes are sent.
+    pub edits: Vec<Edit>,
+    /// What has to be done and stored before this can be sent. When it is, plan again.
+    pub actions: Vec<Action>,
+    /// Results of the last turn that nothing was decided about yet, as indices of blocks.
+    pub unseen: Vec<usize>,
+    /// The thread of each of these: a result beside an opening is the parent's, though the branch is sent.
+    pub unseen_in: Vec<Thread>,
+    /// Whether the model can call `read_result` in this view.
+    pub reads_results: bool,
+    /// Branches that are open in the transcript, outermost first.
+    pub open: Vec<BranchId>,
+}
+
+/// One piece of a view.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// A block as the client sent it.
+    Keep(usize),
+    /// A result whose content is this JSON value instead.
+    Content {
+        /// The block.
+        block: usize,
+        /// The value.
+        json: Arc<[u8]>,
+    },
+    /// A result whose content is this text instead.
+    Text {
+        /// The block.
+        block: usize,
+        /// The text.
+        text: String,
+    },
+    /// Words of ours on the user's side.
+    Say {
+        /// The client's entry that they belong into; none makes an entry of their own.
+        entry: Option<usize>,
+        /// The words.
+        text: String,
+    },
+}
+
+/// One thing that was edited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edit {
+    /// Why.
+    pub reason: Reason,
+    /// Blocks that it took out, replaced or put in.
+    pub blocks: usize,
+}
+
+/// Why something was edited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// A branch has folded: its work is out, its message stands for it.
+    Folded,
+    /// A branch works, and its parent's conversation is not its own.
+    Isolated,
+    /// The brief that a branch begins with.
+    Brief,
+    /// A branch waits while something else is answered on its parent.
+    Waiting,
+    /// Secrets were taken out.
+    Scrubbed,
+    /// A long result is kept elsewhere.
+    Offloaded,
+    /// Reasoning was made in another thread, or on other bytes.
+    Reasoning,
+    /// A note was put in.
+    Note,
+    /// The request would not have fitted.
+    Rescued,
+}
+
+/// What has to be done before a request can be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// A person spoke, or the client compacts, while the branch was open: fold it there.
+    Interrupt {
+        /// The branch.
+        branch: BranchId,
+        /// Where.
+        place: Place,
+    },
+    /// The engine has folded the branch by force: from here on the parent goes on.
+    End {
+        /// The branch.
+        branch: BranchId,
+        /// Where.
+        place: Place,
+    },
+    /// The transcript goes on in a branch that the engine has as ended: the client has gone back.
+    Reopen {
+        /// The branch.
+        branch: BranchId,
+    },
+    /// The transcript has a branch of ours that the store does not know.
+    Adopt {
+        /// The branch.
+        branch: BranchId,
+        /// The thread that opened it.
+        parent: Thread,
+        /// What it was opened with, as the call's JSON.
+        arguments: String,
+        /// What the opening was answered with.
+        answer: String,
+    },
+    /// The opening of a branch that the engine has as open is not in the transcript any more.
+    Lose {
+        /// The branch.
+        branch: BranchId,
+    },
+    /// Our tools said what became of branches: keep it, because the client may clear it later.
+    Remember {
+        /// What they answered, by what tells the calls from others.
+        answers: Vec<(BlockKey, String)>,
+    },
+}
+
+/// Decides what is sent.
+pub fn plan(request: &Request<'_>, known: &Known, key: &IdKey, scrubber: &Scrubber) -> Plan {
+    let mut walk = Walk::through(request, known, key);
+    walk.reconcile();
+    let node = match request.kind {
+        RequestKind::Side => MAIN,
+        RequestKind::Turn | RequestKind::Compaction => walk.tree.current(),
+    };
+
+    let mut scribe = Scribe::new(&walk, scrubber);
+    scribe.thread(node);
+    scribe.account(node);
+    let Scribe { pieces, edits, .. } = scribe;
+
+    let unseen = unseen(&walk);
+    let open = walk.tree.open_from_outermost();
+    Plan {
+        thread: walk.tree.nodes[node].thread(),
+        reads_results: reads_results(request, &pieces),
+        edits: edits.into_iter().map(|(reason, blocks)| Edit { reason, blocks }).collect(),
+        unseen_in: unseen.iter().map(|&at| walk.tree.nodes[walk.tree.home[at]].thread()).collect(),
+        unseen,
+        open: open.into_iter().filter_map(|at| walk.tree.nodes[at].branch().cloned()).collect(),
+        actions: walk.actions,
+        pieces,
+    }
+}
+
+/// Results of the last turn that nothing was decided about. Those that are not in this view are among them:
+/// their thread goes on later, when they are no longer new.
+fn unseen(walk: &Walk<'_>) -> Vec<usize> {
+    let blocks = walk.request.blocks;
+    (walk.last_turn..blocks.len())
+        .filter(|&at| matches!(blocks[at].kind, BlockKind::Result(_)) && assemble::rewrite(walk, at).is_none())
+        .collect()
+}
+
+/// Whether the model can call `read_result`: the client lists it, or this view shows how it was made known.
+fn reads_results(request: &Request<'_>, pieces: &[Piece]) -> bool {
+    let is_reader = |tool: &str| Verb::of(tool) == Some(Verb::Read);
+    let shows_reader = |piece: &Piece| match piece {
+        Piece::Keep(at) | Piece::Content { block: at, .. } => match &request.blocks[*at].kind {
+            BlockKind::Result(result) => result.loads.iter().any(|tool| is_reader(tool)),
+            BlockKind::Instruction
+            | BlockKind::User { .. }
+            | BlockKind::Assistant
+            | BlockKind::Reasoning
+            | BlockKind::Call(_)
+            | BlockKind::Other { .. } => false,
+        },
+        Piece::Text { .. } | Piece::Say { .. } => false,
+    };
+    request.tools.iter().any(|tool| is_reader(tool)) || pieces.iter().any(shows_reader)
+}

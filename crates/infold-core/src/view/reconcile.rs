@@ -1,0 +1,140 @@
+//! Where the transcript and the engine disagree about a branch: what has to be done about it.
+//!
+//! The transcript wins. While nothing is done yet, branches are shown as they will be afterwards, so that a
+//! plan that nobody acts on (a count of tokens) shows the same.
+
+use super::brief::Outcome;
+use super::tree::State;
+use super::walk::Walk;
+use super::{Action, BlockKind, BranchState, Place, RequestKind, acts, place};
+use crate::{BranchId, EndReason};
+
+impl Walk<'_> {
+    /// Folds all open branches here, because somebody spoke over them.
+    pub fn interrupt(&mut self, place: &Place) {
+        self.tree.open_from_outermost().into_iter().for_each(|node| self.adopt_unknown(node));
+        // Deepest first: no branch ends before those below it.
+        for node in self.tree.open_nodes() {
+            let Some(branch) = self.tree.nodes[node].branch().cloned() else { continue };
+            let outcome = self.interrupted(branch, place);
+            self.tree.end(node, outcome);
+        }
+    }
+
+    fn interrupted(&mut self, branch: BranchId, place: &Place) -> Outcome {
+        let place = place.clone();
+        let (partial, is_over) = match self.known.branches.get(&branch).map(|known| &known.state) {
+            None => (String::new(), false),
+            Some(BranchState::Open { partial }) => (partial.clone(), false),
+            Some(BranchState::Ended { reason, result }) if is_by_force(*reason) => {
+                self.actions.push(Action::End { branch, place });
+                return Outcome::cut(*reason, result.clone());
+            }
+            Some(BranchState::Ended { .. }) => (String::new(), true),
+        };
+        if is_over {
+            self.actions.push(Action::Reopen { branch: branch.clone() });
+        }
+        self.actions.push(Action::Interrupt { branch, place });
+        Outcome::cut(EndReason::Interrupted, partial)
+    }
+
+    /// Compares what is open at the end of the transcript with what the engine has.
+    pub fn reconcile(&mut self) {
+        if self.request.kind == RequestKind::Side {
+            return;
+        }
+        let mut depth = 0;
+        while let Some(&node) = self.tree.path.get(depth) {
+            if !self.ends_now(node) {
+                depth += 1;
+            }
+        }
+        // Those that wait stand behind the ones that work, and may have run out of time meanwhile.
+        for node in self.tree.open_nodes() {
+            if matches!(self.tree.nodes[node].state, State::Waiting) {
+                self.ends_now(node);
+            }
+        }
+        if self.request.kind == RequestKind::Turn {
+            let is_open = |state: &BranchState| matches!(state, BranchState::Open { .. });
+            let open = self.known.branches.iter().filter(|(_, branch)| is_open(&branch.state));
+            let lost = open.map(|(id, _)| id).filter(|id| self.tree.find(id).is_none());
+            self.actions.extend(lost.map(|branch| Action::Lose { branch: branch.clone() }));
+        }
+        if !self.acts.new.is_empty() {
+            self.actions.push(Action::Remember { answers: std::mem::take(&mut self.acts.new) });
+        }
+    }
+
+    /// Says what has to be done about an open branch, and ends it if the engine has ended it by force.
+    fn ends_now(&mut self, node: usize) -> bool {
+        self.adopt_unknown(node);
+        let Some(branch) = self.tree.nodes[node].branch().cloned() else { return false };
+        let Some(known) = self.known.branches.get(&branch) else { return false };
+        let BranchState::Ended { reason, result } = &known.state else { return false };
+        // Where its end is recorded, and at another place, the client has gone back to before that.
+        let is_recorded =
+            self.known.endings.iter().any(|end| end.branch == branch && end.generation == known.generation);
+        let place = self.end_of_transcript().filter(|_| is_by_force(*reason) && !is_recorded);
+        let Some(place) = place else {
+            self.actions.push(Action::Reopen { branch });
+            return false;
+        };
+        self.actions.push(Action::End { branch, place });
+        self.tree.end(node, Outcome::cut(*reason, result.clone()));
+        self.tree.settle();
+        true
+    }
+
+    fn adopt_unknown(&mut self, node: usize) {
+        let Some(opening) = &self.tree.nodes[node].opening else { return };
+        let branch = &opening.opened.branch;
+        if self.known.branches.contains_key(branch) {
+            return;
+        }
+        let arguments = acts::call_block(self.request.blocks, opening.call).and_then(|call| call.arguments.as_deref());
+        let answer = match &self.request.blocks[opening.result].kind {
+            BlockKind::Result(result) => result.text.as_deref(),
+            BlockKind::Instruction
+            | BlockKind::User { .. }
+            | BlockKind::Assistant
+            | BlockKind::Reasoning
+            | BlockKind::Call(_)
+            | BlockKind::Other { .. } => None,
+        };
+        self.actions.push(Action::Adopt {
+            branch: branch.clone(),
+            parent: self.tree.nodes[self.tree.nodes[node].parent].thread(),
+            arguments: arguments.unwrap_or_default().to_owned(),
+            answer: answer.unwrap_or_default().to_owned(),
+        });
+    }
+
+    /// A place that stays where it is when the transcript grows. Behind the last result, unless the model has
+    /// said something since: that was said in the branch.
+    fn end_of_transcript(&self) -> Option<Place> {
+        let blocks = self.request.blocks;
+        let last = blocks.iter().rposition(|block| matches!(block.kind, BlockKind::Result(_)))?;
+        match blocks.get(self.last_turn).filter(|_| last < self.last_turn) {
+            Some(_) => Some(place::before(blocks, self.last_turn)),
+            None => self.after_result(last),
+        }
+    }
+}
+
+/// Whether a branch that ended so was cut short where it stood. All other ends can be seen in the transcript.
+fn is_by_force(reason: EndReason) -> bool {
+    match reason {
+        EndReason::BudgetExhausted
+        | EndReason::TimedOut
+        | EndReason::SessionEnded
+        | EndReason::SessionEndTimeout
+        | EndReason::Interrupted => true,
+        EndReason::Returned
+        | EndReason::ReportedFailure
+        | EndReason::ParentReturning
+        | EndReason::RolledBack
+        | EndReason::OpeningLost => false,
+    }
+}

@@ -1,0 +1,9 @@
+//! Views, as text in and text out, and the laws over generated conversations.
+
+mod cleared;
+mod details;
+mod hard_cases;
+mod laws;
+mod overflow;
+mod stored;
+mod text;

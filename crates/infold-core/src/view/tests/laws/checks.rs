@@ -1,0 +1,247 @@
+//! What must hold for every request.
+
+use std::collections::BTreeSet;
+
+use super::super::text::{Said, What};
+use super::world::World;
+use crate::view::{Action, Known, Piece, Plan, Reason, RequestKind, Side, Verb};
+use crate::{BranchId, Thread};
+
+/// A request that was sent.
+#[derive(Debug, Clone)]
+pub struct Sent {
+    pub thread: Thread,
+    /// How much of the transcript there was.
+    pub len: usize,
+    /// What the model was sent, piece by piece, as it would be in bytes.
+    pub view: Vec<String>,
+}
+
+impl Sent {
+    pub fn of(world: &World, plan: &Plan) -> Self {
+        Self { thread: plan.thread.clone(), len: world.said.len(), view: view(&world.said, plan) }
+    }
+}
+
+/// A view in bytes that can be compared.
+fn view(said: &[Said], plan: &Plan) -> Vec<String> {
+    plan.pieces
+        .iter()
+        .map(|piece| match piece {
+            Piece::Keep(at) => format!("{:?}", said[*at].what),
+            Piece::Content { block, json } => format!("{} is {}", call_of(said, *block), String::from_utf8_lossy(json)),
+            Piece::Text { block, text } => format!("{} says {text}", call_of(said, *block)),
+            Piece::Say { text, .. } => format!("infold says {text}"),
+        })
+        .collect()
+}
+
+fn call_of(said: &[Said], at: usize) -> &str {
+    match &said[at].what {
+        What::Result { call, .. } => call,
+        other => panic!("{other:?} has no content to change"),
+    }
+}
+
+/// Checks everything.
+pub fn check(world: &World, plan: &Plan, kind: RequestKind) {
+    assert!(plan.actions.is_empty(), "what a plan asks for was done: {:?}", plan.actions);
+    calls_and_results_are_not_parted(world, plan);
+    reasoning_has_its_prefix(world, plan);
+    what_no_edit_names_is_kept(world, plan);
+    what_was_made_elsewhere_is_not_shown(world, plan);
+    what_was_made_here_is_shown(world, plan);
+    what_was_just_said_is_heard(world, plan, kind);
+    planning_again_gives_the_same(world, plan, kind);
+    assert_eq!(plan.pieces.last().map(|piece| side(&world.said, piece)), Some(Side::User), "the user's side is last");
+    // A question beside the work, put right behind words that a client has gone back to, is read as one turn with
+    // them: what stood beside the results in front is shown with it. Nothing is made on its answer.
+    let is_right_behind = world.sent.last().is_some_and(|sent| sent.len + 1 == world.said.len());
+    if kind == RequestKind::Turn || (kind == RequestKind::Side && !is_right_behind) {
+        an_earlier_request_is_extended(world, plan);
+    }
+}
+
+fn side(said: &[Said], piece: &Piece) -> Side {
+    match piece {
+        Piece::Keep(at) => said[*at].block().kind.side(),
+        Piece::Content { .. } | Piece::Text { .. } | Piece::Say { .. } => Side::User,
+    }
+}
+
+/// Each request extends, or cuts back and extends, one of the session's earlier ones.
+fn an_earlier_request_is_extended(world: &World, plan: &Plan) {
+    let now = view(&world.said, plan);
+    let Some(base) = base(world, &plan.thread).or_else(|| first_of_branch(world, plan)) else { return };
+    let is_longer = now.len() > base.view.len() || world.said.len() == base.len || plan.edits_waiting();
+    assert!(now.starts_with(&base.view), "not extended: {}\n{:#?}\n{:#?}", plan.thread, base.view, now);
+    assert!(is_longer, "nothing was added to {:#?}", base.view);
+}
+
+impl Plan {
+    /// A side call may show less than there is.
+    fn edits_waiting(&self) -> bool {
+        self.edits.iter().any(|edit| edit.reason == Reason::Waiting || edit.reason == Reason::Folded)
+    }
+}
+
+/// The last request in a thread that no rollback has cut off.
+fn base<'w>(world: &'w World, thread: &Thread) -> Option<&'w Sent> {
+    let is_cut = |sent: &Sent| {
+        world
+            .rollbacks
+            .iter()
+            .any(|(at, to, opening)| thread.branch() != Some(to) && sent.len <= *at && sent.len > *opening)
+    };
+    world.sent.iter().rev().find(|sent| sent.thread == *thread && !is_cut(sent))
+}
+
+/// A branch that inherits begins with its parent's last request, and with it one of its own.
+fn first_of_branch<'w>(world: &'w World, plan: &Plan) -> Option<&'w Sent> {
+    let id = plan.thread.branch()?;
+    if !world.inheriting.contains(id) {
+        return None;
+    }
+    // The parent, as the transcript has it, is the thread that was sent when the model opened the branch.
+    let opened = made_in(world, id)?;
+    world.sent.iter().rev().find(|sent| sent.thread == opened.0 && sent.len <= opened.1)
+}
+
+/// The thread in which a branch was opened, and how long the transcript was then. None if the call has moved.
+fn made_in(world: &World, id: &BranchId) -> Option<(Thread, usize)> {
+    let result = world.opening_of(id)?;
+    let call = call_of(&world.said, result);
+    let at = world.said.iter().position(|said| matches!(&said.what, What::Call { id, .. } if id == call))?;
+    let has_left = world.said[..at].iter().rev().take_while(|said| said.block().kind.side() == Side::Model).any(|said| {
+        matches!(&said.what, What::Call { tool, .. } if matches!(Verb::of(tool), Some(Verb::Return | Verb::RollBack)))
+    });
+    let (_, thread) = world.made_in.iter().find(|(made, _)| *made == world.said[at].what)?;
+    (!has_left).then(|| (thread.clone(), at))
+}
+
+/// Every call is answered at once, before anything else is said, and every result has its call.
+fn calls_and_results_are_not_parted(world: &World, plan: &Plan) {
+    let mut called: BTreeSet<&str> = BTreeSet::new();
+    let mut words_since = false;
+    for piece in &plan.pieces {
+        let what = match piece {
+            Piece::Keep(at) | Piece::Content { block: at, .. } | Piece::Text { block: at, .. } => {
+                Some(&world.said[*at].what)
+            }
+            Piece::Say { .. } => None,
+        };
+        match what {
+            Some(What::Call { id, .. }) => {
+                words_since = false;
+                assert!(called.insert(id), "{id} is called twice");
+            }
+            Some(What::Result { call, .. }) => {
+                assert!(called.remove(call.as_str()), "{call} is answered without a call");
+                assert!(!words_since, "words stand in front of the answer to {call}");
+            }
+            Some(What::Think(_) | What::Says(_)) => {
+                words_since = false;
+            }
+            Some(What::System(_) | What::Client(_) | What::Person(_) | What::Other(_)) | None => {
+                words_since = true;
+                assert!(called.is_empty(), "{called:?} are not answered before words: {:#?}", view(&world.said, plan));
+            }
+        }
+    }
+    assert!(called.is_empty(), "{called:?} are not answered: {:#?}", view(&world.said, plan));
+}
+
+/// No kept reasoning has anything in front of it but what it was made on.
+fn reasoning_has_its_prefix(world: &World, plan: &Plan) {
+    let view = view(&world.said, plan);
+    for (at, piece) in plan.pieces.iter().enumerate() {
+        let Piece::Keep(block) = piece else { continue };
+        let What::Think(thought) = &world.said[*block].what else { continue };
+        let (_, made_on) = world.thoughts.iter().find(|(made, _)| made == thought).expect("somebody thought it");
+        assert_eq!(view[..at], made_on[..], "{thought} was made on something else, in {}", plan.thread);
+    }
+    let dropped = plan.edits.iter().any(|edit| edit.reason == Reason::Reasoning);
+    assert!(!dropped || world.has_broken, "reasoning went without need");
+}
+
+/// Every block is in the view once or accounted for by an edit.
+fn what_no_edit_names_is_kept(world: &World, plan: &Plan) {
+    let mut shown = BTreeSet::new();
+    let mut changed = 0;
+    for piece in &plan.pieces {
+        match piece {
+            Piece::Keep(at) => assert!(shown.insert(*at), "{at} is there twice"),
+            Piece::Content { block, .. } | Piece::Text { block, .. } => {
+                assert!(shown.insert(*block), "{block} is there twice");
+                changed += 1;
+            }
+            Piece::Say { .. } => changed += 1,
+        }
+    }
+    let named: usize = plan.edits.iter().map(|edit| edit.blocks).sum();
+    assert_eq!(named, changed + world.said.len() - shown.len(), "edits name what was edited: {:?}", plan.edits);
+    if plan.edits.is_empty() {
+        let all: Vec<Piece> = (0..world.said.len()).map(Piece::Keep).collect();
+        assert_eq!(plan.pieces, all, "with no edit everything is as the client has it");
+    }
+}
+
+/// What the model said in one thread is not shown in another.
+fn what_was_made_elsewhere_is_not_shown(world: &World, plan: &Plan) {
+    if world.engine.known.branches.is_empty() || !world.engine.known.lost.is_empty() || world.has_broken {
+        return;
+    }
+    let mut above = vec![plan.thread.clone()];
+    while let Some(id) = above.last().and_then(|thread| thread.branch()).filter(|id| world.inheriting.contains(id)) {
+        let Some((parent, _)) = made_in(world, id) else { return };
+        above.push(parent);
+    }
+    for piece in &plan.pieces {
+        let Piece::Keep(at) = piece else { continue };
+        let what = &world.said[*at].what;
+        let moves = match what {
+            What::Call { tool, .. } => tool == "ToolSearch" || Verb::of(tool).is_some(),
+            _ => false,
+        };
+        if let Some((_, thread)) = world.made_in.iter().find(|(made, _)| made == what).filter(|_| !moves) {
+            assert!(above.contains(thread), "{what:?} was made in {thread} and is shown in {}", plan.thread);
+        }
+    }
+}
+
+/// What the model said in a thread stays there, but for what a rollback cuts off.
+fn what_was_made_here_is_shown(world: &World, plan: &Plan) {
+    if !world.rollbacks.is_empty() || world.has_broken {
+        return;
+    }
+    for (at, said) in world.said.iter().enumerate() {
+        let is_ours = matches!(&said.what, What::Call { tool, .. } if Verb::of(tool).is_some());
+        let made_in = world.made_in.iter().find(|(made, _)| *made == said.what).filter(|_| !is_ours);
+        if made_in.is_some_and(|(_, thread)| *thread == plan.thread) {
+            assert!(plan.pieces.contains(&Piece::Keep(at)), "{:?} is not shown in {}", said.what, plan.thread);
+        }
+    }
+}
+
+/// Words that stand alone in the last turn are for whoever answers it.
+fn what_was_just_said_is_heard(world: &World, plan: &Plan, kind: RequestKind) {
+    let last_turn = world.said.iter().rposition(|said| said.block().kind.side() == Side::Model).map_or(0, |at| at + 1);
+    let has_results =
+        |entry: usize| world.said.iter().any(|said| said.entry == entry && matches!(said.what, What::Result { .. }));
+    for (at, said) in world.said.iter().enumerate().skip(last_turn) {
+        if last_turn > 0 && kind == RequestKind::Turn && !has_results(said.entry) {
+            assert!(plan.pieces.contains(&Piece::Keep(at)), "{:?} is not heard in {}", said.what, plan.thread);
+        }
+    }
+}
+
+/// The same transcript gives the same bytes, and so it does without the store where calls show every fold.
+fn planning_again_gives_the_same(world: &World, plan: &Plan, kind: RequestKind) {
+    let again = world.plan(kind, &world.engine.known);
+    assert_eq!(again.pieces, plan.pieces);
+    if !world.engine.is_needed && kind == RequestKind::Turn {
+        let bare = world.plan(kind, &Known::default());
+        assert_eq!(bare.pieces, plan.pieces, "the store was not needed");
+        assert!(bare.actions.iter().all(|action| matches!(action, Action::Adopt { .. } | Action::Remember { .. })));
+    }
+}

@@ -1,0 +1,169 @@
+//! An engine that is made up: as little as a plan's actions and our tools' answers need.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::super::text::{branch, key};
+use crate::view::{Action, BranchState, Ending, Known, KnownBranch, Place};
+use crate::{BranchId, EndReason, Thread};
+
+#[derive(Debug, Default)]
+pub struct Engine {
+    pub known: Known,
+    pub parents: BTreeMap<BranchId, Thread>,
+    /// In the order of their opening.
+    pub opened: Vec<BranchId>,
+    pub discarded: Vec<BranchId>,
+    /// Whether a fold took place that no call shows, or anything else that only the store knows.
+    pub is_needed: bool,
+    ticks: usize,
+}
+
+impl Engine {
+    /// What it has found so far, which is something else each time.
+    fn partial(&mut self) -> String {
+        self.ticks += 1;
+        format!("found {}", self.ticks)
+    }
+
+    pub fn open(&mut self, parent: Thread, inherits: bool) -> Value {
+        let number = u8::try_from(self.opened.len() + 1).expect("few branches");
+        let id = branch(number);
+        self.opened.push(id.clone());
+        self.parents.insert(id.clone(), parent);
+        self.set_open(&id);
+        let mut body = json!({"branch_id": id, "budget_allocated": 8192, "depth": 1});
+        if inherits {
+            body["isolation"] = json!("inherit");
+        }
+        body
+    }
+
+    fn set_open(&mut self, id: &BranchId) {
+        let partial = self.partial();
+        let generation = self.known.branches.get(id).map_or(1, |known| known.generation + 1);
+        self.known.branches.insert(id.clone(), KnownBranch { generation, state: BranchState::Open { partial } });
+    }
+
+    pub fn is_open(&self, id: &BranchId) -> bool {
+        self.known.branches.get(id).is_some_and(|known| matches!(known.state, BranchState::Open { .. }))
+    }
+
+    pub fn lies_below(&self, id: &BranchId, above: &BranchId) -> bool {
+        let mut at = id.clone();
+        while let Some(Thread::Branch(parent)) = self.parents.get(&at) {
+            if parent == above {
+                return true;
+            }
+            at = parent.clone();
+        }
+        false
+    }
+
+    fn end(&mut self, id: &BranchId, reason: EndReason, result: String) {
+        let below: Vec<BranchId> =
+            self.opened.iter().filter(|other| self.is_open(other) && self.lies_below(other, id)).cloned().collect();
+        for other in below {
+            self.set_ended(&other, EndReason::ParentReturning, String::new());
+        }
+        self.set_ended(id, reason, result);
+    }
+
+    fn set_ended(&mut self, id: &BranchId, reason: EndReason, result: String) {
+        if let Some(known) = self.known.branches.get_mut(id) {
+            known.state = BranchState::Ended { reason, result };
+        }
+    }
+
+    /// Ends a branch by force. Nobody is told.
+    pub fn force(&mut self, id: &BranchId) {
+        self.is_needed = true;
+        let result = cut_short(EndReason::BudgetExhausted, &self.partial());
+        self.end(id, EndReason::BudgetExhausted, result);
+    }
+
+    pub fn fold(&mut self, id: &BranchId, message: &str) -> Value {
+        let is_late = self.known.branches.get(id).is_some_and(|known| {
+            let by_force = matches!(known.state, BranchState::Ended { reason: EndReason::BudgetExhausted, .. });
+            let told = self.known.endings.iter().any(|end| end.branch == *id && end.generation == known.generation);
+            by_force && !told
+        });
+        if !self.is_open(id) && !is_late {
+            return json!({"code": "branch_ended", "status": 409, "message": "it is over", "data": {"branch_id": id}});
+        }
+        self.end(id, EndReason::Returned, message.to_owned());
+        json!({"success": true, "tokens_used": 1, "message": message, "branch_id": id, "status": "completed"})
+    }
+
+    pub fn roll_back(&mut self, to: &BranchId) -> Value {
+        if self.discarded.contains(to) || !self.known.branches.contains_key(to) {
+            return json!({"code": "branch_not_found", "status": 404, "message": "no such branch"});
+        }
+        let at = self.opened.iter().position(|id| id == to).expect("it was opened");
+        let later: Vec<BranchId> =
+            self.opened[at + 1..].iter().filter(|id| !self.discarded.contains(id)).cloned().collect();
+        for id in &later {
+            if self.is_open(id) {
+                self.set_ended(id, EndReason::RolledBack, String::new());
+            }
+        }
+        self.discarded.extend(later.clone());
+        let mut chain = vec![to.clone()];
+        while let Some(Thread::Branch(parent)) = chain.last().and_then(|id| self.parents.get(id)) {
+            chain.push(parent.clone());
+        }
+        for id in chain.iter().rev() {
+            if !self.is_open(id) {
+                self.set_open(id);
+            }
+        }
+        json!({"rolled_back_to": to, "branches_discarded": later, "restored": true, "generation": 2})
+    }
+
+    /// Does what a plan asks for.
+    pub fn act(&mut self, action: &Action) {
+        match action {
+            Action::Interrupt { branch, place } => {
+                self.is_needed = true;
+                let result = match self.known.branches.get(branch).map(|known| &known.state) {
+                    Some(BranchState::Open { partial }) => cut_short(EndReason::Interrupted, partial),
+                    Some(BranchState::Ended { result, .. }) => result.clone(),
+                    None => panic!("a branch that nobody knows is interrupted"),
+                };
+                self.end(branch, EndReason::Interrupted, result);
+                self.record(branch, place);
+            }
+            Action::End { branch, place } => self.record(branch, place),
+            Action::Reopen { branch } => {
+                self.discarded.retain(|id| id != branch);
+                self.is_needed = true;
+                self.set_open(branch);
+            }
+            Action::Adopt { branch, parent, .. } => {
+                self.parents.insert(branch.clone(), parent.clone());
+                assert!(BranchId::verify(branch.as_str(), &key()).is_some());
+                self.set_open(branch);
+            }
+            Action::Lose { branch } => self.set_ended(branch, EndReason::OpeningLost, String::new()),
+            Action::Remember { answers } => self.known.answers.extend(answers.iter().cloned()),
+        }
+    }
+
+    fn record(&mut self, branch: &BranchId, place: &Place) {
+        let known = &self.known.branches[branch];
+        let BranchState::Ended { result, .. } = &known.state else { panic!("the end of an open branch is recorded") };
+        let ending = Ending {
+            branch: branch.clone(),
+            generation: known.generation,
+            place: place.clone(),
+            result: result.clone(),
+        };
+        self.known.endings.push(ending);
+    }
+}
+
+/// A partial result, as ours begin.
+fn cut_short(reason: EndReason, partial: &str) -> String {
+    format!("[Partial result: {}. The sub-task did not return by itself.]\n{partial}", reason.as_str())
+}

@@ -1,0 +1,476 @@
+//! A client and a model that are made up, with an engine between them.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::super::text::{Said, What, blocks, key, scrubber};
+use super::checks::{Sent, check};
+use super::engine::Engine;
+use crate::transcript::CLEARED;
+use crate::view::{
+    BlockKind, Known, Note, Piece, Place, Plan, Reason, Request, RequestKind, Restart, Rewrite, place, plan,
+};
+use crate::{BranchId, Thread};
+
+/// How often a plan may ask for something before it is sent.
+const ROUNDS_MAX: usize = 8;
+
+#[derive(Debug, Clone)]
+pub enum Call {
+    Read,
+    Load,
+    Open { inherits: bool },
+    Return { up: usize },
+    RefusedReturn,
+    RollBack { which: usize },
+}
+
+/// What stands beside a round's results, in the same entry.
+#[derive(Debug, Clone)]
+pub enum Beside {
+    Nothing,
+    Client,
+    Person,
+}
+
+/// What stands behind a round's results, in an entry of its own.
+#[derive(Debug, Clone)]
+pub enum Behind {
+    Nothing,
+    Client,
+    System,
+    Person(usize),
+}
+
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub thinks: bool,
+    pub speaks: bool,
+    pub calls: Vec<Call>,
+    pub beside: Beside,
+    pub behind: Behind,
+}
+
+#[derive(Debug, Clone)]
+pub enum Step {
+    Answer(Answer),
+    TurnEnds { words: usize },
+    Aside,
+    Rewind { back: usize },
+    Force { which: usize },
+    Compact { works: bool },
+    Rescue,
+    LoseStore,
+    Clear { which: usize },
+}
+
+pub struct World {
+    pub said: Vec<Said>,
+    pub engine: Engine,
+    /// Requests that this one may extend.
+    pub sent: Vec<Sent>,
+    /// Reasoning, and all that stood in front of it when it was made.
+    pub thoughts: Vec<(String, Vec<String>)>,
+    /// For each thing that the model said, the thread it was said in.
+    pub made_in: Vec<(What, Thread)>,
+    /// Rollbacks: how long the transcript was, to which branch, and where its opening is.
+    pub rollbacks: Vec<(usize, BranchId, usize)>,
+    pub inheriting: Vec<BranchId>,
+    /// The calls that opened branches.
+    pub openings: Vec<(BranchId, String)>,
+    /// Whether reasoning may have to go.
+    pub has_broken: bool,
+    /// Whether only the store knows of some branches.
+    has_cleared: bool,
+    is_flat: bool,
+    shapes: u64,
+    count: usize,
+}
+
+impl World {
+    pub fn new(is_flat: bool, shapes: u64) -> Self {
+        let mut world = Self {
+            said: Vec::new(),
+            engine: Engine::default(),
+            sent: Vec::new(),
+            thoughts: Vec::new(),
+            made_in: Vec::new(),
+            rollbacks: Vec::new(),
+            inheriting: Vec::new(),
+            openings: Vec::new(),
+            has_broken: false,
+            has_cleared: false,
+            is_flat,
+            shapes,
+            count: 0,
+        };
+        world.begin("fix the bug");
+        world
+    }
+
+    fn begin(&mut self, words: &str) {
+        self.say(What::Client("project rules".into()));
+        self.beside(What::Person(words.into()));
+        self.say(What::System("rules".into()));
+    }
+
+    fn next(&mut self) -> usize {
+        self.count += 1;
+        self.count
+    }
+
+    /// What a person says: the same again and again.
+    fn person(words: usize) -> What {
+        What::Person(["stop", "go on", "and now?"][words % 3].to_owned())
+    }
+
+    /// Says something in an entry of its own.
+    fn say(&mut self, what: What) {
+        let entry = self.said.last().map_or(0, |said| said.entry + 1);
+        self.said.push(Said { entry, what });
+    }
+
+    /// Says something in the entry in front, unless entries hold one block each.
+    fn beside(&mut self, what: What) {
+        if self.is_flat {
+            return self.say(what);
+        }
+        let entry = self.said.last().map_or(0, |said| said.entry);
+        self.said.push(Said { entry, what });
+    }
+
+    pub fn plan(&self, kind: RequestKind, known: &Known) -> Plan {
+        let blocks = blocks(&self.said);
+        let tools = ["mcp__infold__branch_return".to_owned()];
+        plan(&Request { blocks: &blocks, kind, tools: &tools }, known, &key(), &scrubber())
+    }
+
+    pub fn step(&mut self, step: &Step) {
+        match step {
+            Step::Answer(answer) => self.answer(answer),
+            Step::TurnEnds { words } => {
+                self.request();
+                let done = format!("done {}", self.next());
+                self.model_says(What::Says(done));
+                self.say(Self::person(*words));
+            }
+            Step::Aside => {
+                let len = self.said.len();
+                self.say(What::Person("what is this about?".into()));
+                self.send(RequestKind::Side);
+                self.said.truncate(len);
+            }
+            Step::Rewind { back } => self.rewind(*back),
+            Step::Force { which } => {
+                let open: Vec<BranchId> =
+                    self.engine.opened.iter().filter(|id| self.engine.is_open(id)).cloned().collect();
+                if !open.is_empty() {
+                    self.engine.force(&open[which % open.len()]);
+                }
+            }
+            Step::Compact { works } => self.compact(*works),
+            Step::Rescue => self.rescue(),
+            Step::LoseStore => self.lose_store(),
+            Step::Clear { which } => self.clear(*which),
+        }
+    }
+
+    /// Sends a turn of the agent's loop. Gives the thread it was sent in.
+    pub fn request(&mut self) -> Thread {
+        self.send(RequestKind::Turn)
+    }
+
+    fn send(&mut self, kind: RequestKind) -> Thread {
+        let plan = self.settle(kind);
+        check(self, &plan, kind);
+        let sent = Sent::of(self, &plan);
+        let thread = plan.thread.clone();
+        if kind == RequestKind::Turn {
+            self.sent.push(sent);
+        }
+        thread
+    }
+
+    /// Plans until nothing has to be done any more.
+    fn settle(&mut self, kind: RequestKind) -> Plan {
+        for _ in 0..ROUNDS_MAX {
+            let plan = self.plan(kind, &self.engine.known);
+            if plan.actions.is_empty() {
+                self.take_in(&plan);
+                return self.plan(kind, &self.engine.known);
+            }
+            assert_ne!(kind, RequestKind::Side, "a side call changes nothing");
+            plan.actions.iter().for_each(|action| self.engine.act(action));
+        }
+        panic!("a plan asks for more and more");
+    }
+
+    /// Shapes some of what is seen for the first time.
+    fn take_in(&mut self, plan: &Plan) {
+        for &at in &plan.unseen {
+            let said = self.said[at].clone();
+            let block = said.block();
+            let BlockKind::Result(result) = &block.kind else { panic!("only results are new") };
+            let is_shaped = self.shapes > 0 && u64::from(result.content.0[0]) % 4 < self.shapes;
+            if is_shaped && result.text.as_deref().is_some_and(|text| text.starts_with("content")) {
+                self.rewrite(&result.call, at, Reason::Offloaded);
+            }
+        }
+    }
+
+    fn rewrite(&mut self, call: &str, at: usize, reason: Reason) {
+        let block = self.said[at].block();
+        let BlockKind::Result(result) = &block.kind else { panic!("only results are shaped") };
+        let sent: Arc<[u8]> =
+            Arc::from(format!("\"{} of {call}\"", if reason == Reason::Rescued { "less" } else { "some" }).as_bytes());
+        let rewrite = Rewrite { content: result.content, sent, reason };
+        self.engine.is_needed = true;
+        self.engine.known.rewrites.insert(call.to_owned(), rewrite);
+    }
+
+    fn model_says(&mut self, what: What) {
+        let thread = self.sent.last().map_or(Thread::Main, |sent| sent.thread.clone());
+        self.made_in.push((what.clone(), thread));
+        let is_first = !self.said.last().is_some_and(|said| said.block().kind.side() == crate::view::Side::Model);
+        if is_first { self.say(what) } else { self.beside(what) }
+    }
+
+    fn answer(&mut self, answer: &Answer) {
+        let mut thread = self.request();
+        let before = self.sent.last().expect("it was sent").view.clone();
+        let answer_from = self.said.len();
+        if answer.thinks {
+            let thought = format!("thought {}", self.next());
+            self.model_says(What::Think(thought.clone()));
+            self.thoughts.push((thought, before.clone()));
+        }
+        if answer.speaks {
+            let words = format!("words {}", self.next());
+            self.model_says(What::Says(words));
+            let thought = format!("thought {}", self.next());
+            let said = self.said[answer_from..].iter().map(|said| format!("{:?}", said.what));
+            self.thoughts.push((thought.clone(), before.iter().cloned().chain(said).collect()));
+            self.model_says(What::Think(thought));
+        }
+        let mut results = Vec::new();
+        for call in &answer.calls {
+            let id = format!("call_{}", self.next());
+            let opened = self.engine.opened.len();
+            let (tool, arguments, text, loads) = self.carry_out(call, &mut thread, self.said.len());
+            self.openings.extend(self.engine.opened[opened..].iter().map(|branch| (branch.clone(), id.clone())));
+            self.model_says(What::Call { id: id.clone(), tool: tool.to_owned(), arguments });
+            results.push(What::Result { call: id, text, loads });
+        }
+        for (at, result) in results.into_iter().enumerate() {
+            if at == 0 { self.say(result) } else { self.beside(result) }
+        }
+        match answer.beside {
+            Beside::Nothing => {}
+            Beside::Client => {
+                let words = What::Client(format!("reminder {}", self.next()));
+                self.beside(words);
+            }
+            Beside::Person => {
+                let words = What::Person(format!("queued {}", self.next()));
+                self.beside(words);
+            }
+        }
+        match answer.behind {
+            Behind::Nothing => {}
+            Behind::Client => self.say(What::Client("news".to_owned())),
+            Behind::System => {
+                let words = What::System(format!("rule {}", self.next()));
+                self.say(words);
+            }
+            Behind::Person(words) => self.say(Self::person(words)),
+        }
+        // Whether a branch was open when its family was started anew cannot be told after a rollback: then its
+        // reasoning goes, which is a new beginning too.
+        let goes_back = answer.calls.iter().any(|call| matches!(call, Call::RollBack { .. }));
+        if goes_back && !self.engine.known.restarts.is_empty() {
+            self.sent.clear();
+        }
+    }
+
+    /// Carries a call out. The thread changes as the engine has it.
+    fn carry_out(
+        &mut self,
+        call: &Call,
+        thread: &mut Thread,
+        at: usize,
+    ) -> (&'static str, String, String, Vec<String>) {
+        let plain = |tool, text: String| (tool, "{}".to_owned(), text, Vec::new());
+        let ours = |tool, body: Value| (tool, "{\"description\":\"look\"}".to_owned(), body.to_string(), Vec::new());
+        match call {
+            Call::Read => plain("read_file", format!("content {}", self.count)),
+            Call::Load => {
+                ("ToolSearch", "{}".to_owned(), format!("tools {}", self.count), vec![format!("tool_{}", self.count)])
+            }
+            Call::Open { inherits } if self.engine.opened.len() < 200 => {
+                let body = self.engine.open(thread.clone(), *inherits);
+                if *inherits {
+                    self.inheriting.extend(self.engine.opened.last().cloned());
+                }
+                ours("mcp__infold__branch_create", body)
+            }
+            Call::Open { .. } => plain("read_file", "enough".to_owned()),
+            Call::Return { up } => {
+                let mut chain: Vec<BranchId> = Vec::new();
+                let mut above = thread.clone();
+                while let Thread::Branch(id) = above {
+                    above = self.engine.parents.get(&id).cloned().unwrap_or(Thread::Main);
+                    chain.push(id);
+                }
+                let Some(id) = (!chain.is_empty()).then(|| chain[up.saturating_sub(1) % chain.len()].clone()) else {
+                    return plain("read_file", format!("content {}", self.count));
+                };
+                *thread = self.engine.parents.get(&id).cloned().unwrap_or(Thread::Main);
+                let body = self.engine.fold(&id, &format!("message {}", self.count));
+                ours("mcp__infold__branch_return", body)
+            }
+            Call::RefusedReturn => {
+                let body = serde_json::json!({"code": "bad", "status": 400, "message": "no message"});
+                ours("mcp__infold__branch_return", body)
+            }
+            Call::RollBack { which } => {
+                let opened = &self.engine.opened;
+                let Some(id) = (!opened.is_empty()).then(|| opened[which % opened.len()].clone()) else {
+                    return plain("read_file", format!("content {}", self.count));
+                };
+                let body = self.engine.roll_back(&id);
+                if let (true, Some(opening)) = (body.get("restored").is_some(), self.opening_of(&id)) {
+                    *thread = Thread::Branch(id.clone());
+                    self.rollbacks.push((at, id, opening));
+                }
+                ours("mcp__infold__context_rollback", body)
+            }
+        }
+    }
+
+    /// Where the answer to a branch's opening stands.
+    pub fn opening_of(&self, id: &BranchId) -> Option<usize> {
+        let (_, opening) = self.openings.iter().find(|(branch, _)| branch == id)?;
+        self.said.iter().position(|said| matches!(&said.what, What::Result { call, .. } if call == opening))
+    }
+
+    /// The client clears what one of our tools answered. What opened or folded a branch does so still.
+    fn clear(&mut self, which: usize) {
+        let seen = self.sent.last().map_or(0, |sent| sent.len);
+        let tells = |text: &str| text.contains("budget_allocated") || text.contains("\"success\":true");
+        let told: Vec<usize> = (0..seen.min(self.said.len()))
+            .filter(|&at| matches!(&self.said[at].what, What::Result { text, .. } if tells(text)))
+            .collect();
+        // Where a branch was dissolved its answer is shown as the client has it.
+        if told.is_empty() || self.has_broken {
+            return;
+        }
+        if let What::Result { text, .. } = &mut self.said[told[which % told.len()]].what {
+            *text = CLEARED.to_owned();
+        }
+        self.engine.is_needed = true;
+        self.has_cleared = true;
+    }
+
+    /// The client goes back to an earlier request and says something else.
+    fn rewind(&mut self, back: usize) {
+        // A client that goes back to before a thread was started anew has reasoning that was made on other bytes,
+        // which nothing in the transcript shows: the provider refuses it, and the thread is started anew again.
+        if !self.engine.known.restarts.is_empty() {
+            return;
+        }
+        let Some(at) = self.sent.len().checked_sub(back + 1) else { return };
+        let len = self.sent[at].len;
+        self.said.truncate(len);
+        self.sent.retain(|sent| sent.len <= len);
+        self.rollbacks.retain(|(at, ..)| *at < len);
+        self.engine.is_needed = true;
+    }
+
+    fn compact(&mut self, works: bool) {
+        let len = self.said.len();
+        self.say(What::Client("summarise all of this".into()));
+        self.send(RequestKind::Compaction);
+        self.said.truncate(len);
+        if works {
+            self.said.clear();
+            self.sent.clear();
+            self.rollbacks.clear();
+            let words = format!("summary {}", self.next());
+            self.begin(&words);
+        }
+    }
+
+    /// The request does not fit: the thread is started anew with less.
+    fn rescue(&mut self) {
+        let plan = self.settle(RequestKind::Turn);
+        let result = |at: usize| match &self.said[at].what {
+            What::Result { call, text, loads } if loads.is_empty() && text.starts_with("content") => Some(call.clone()),
+            _ => None,
+        };
+        let shown: Vec<(usize, String)> = plan
+            .pieces
+            .iter()
+            .filter_map(|piece| match piece {
+                Piece::Keep(at) | Piece::Content { block: at, .. } => Some((*at, result(*at)?)),
+                Piece::Text { .. } | Piece::Say { .. } => None,
+            })
+            .collect();
+        let Some((_, last)) = shown.last().cloned() else { return };
+        for (at, call) in &shown {
+            self.rewrite(call, *at, Reason::Rescued);
+        }
+        let upto = self.last_result_in(&plan).unwrap_or_else(|| last.clone());
+        self.engine.known.restarts.push(Restart { upto: Some(upto) });
+        self.engine.known.notes.push(Note { after: last, text: format!("receipt {}", self.count) });
+        self.has_broken = true;
+        let family = self.family(&plan.thread);
+        let kept: Vec<Sent> = self.sent.drain(..).collect();
+        self.sent = kept.into_iter().filter(|sent| self.family(&sent.thread) != family).collect();
+    }
+
+    fn last_result_in(&self, plan: &Plan) -> Option<String> {
+        plan.pieces.iter().rev().find_map(|piece| match piece {
+            Piece::Keep(at) | Piece::Content { block: at, .. } | Piece::Text { block: at, .. } => {
+                match &self.said[*at].what {
+                    What::Result { call, .. } => Some(call.clone()),
+                    _ => None,
+                }
+            }
+            Piece::Say { .. } => None,
+        })
+    }
+
+    /// The thread that the view of a thread begins with.
+    pub fn family(&self, thread: &Thread) -> Thread {
+        match thread.branch() {
+            Some(id) if self.inheriting.contains(id) => {
+                self.family(self.engine.parents.get(id).unwrap_or(&Thread::Main))
+            }
+            _ => thread.clone(),
+        }
+    }
+
+    /// Everything that was stored is gone. Where a branch ended by force there is no telling any more, and
+    /// the provider would say so: such sessions are left alone here.
+    fn lose_store(&mut self) {
+        let known = &self.engine.known;
+        let is_spoken = |place: &Place| match place {
+            Place::Before { block } => {
+                let blocks = blocks(&self.said);
+                let is_there = |at: usize| place::key(&blocks, at) == *block;
+                (0..blocks.len()).any(|at| matches!(self.said[at].what, What::Person(_)) && is_there(at))
+            }
+            Place::After { .. } => false,
+        };
+        let is_told = known.endings.iter().all(|ending| is_spoken(&ending.place)) && !self.has_cleared;
+        if !is_told || !known.restarts.is_empty() {
+            return;
+        }
+        let lost = known.lost.iter().chain(known.rewrites.keys()).cloned().collect();
+        self.engine.known = Known { lost, ..Known::default() };
+        self.engine.is_needed = true;
+        self.has_broken = true;
+        self.sent.clear();
+    }
+}

@@ -1,0 +1,79 @@
+//! What leaves a view that does not fit.
+
+use insta::assert_snapshot;
+
+use super::text::*;
+use crate::view::RequestKind::Turn;
+use crate::view::{MovedOut, Overflow, Piece, Relief, Request, overflow, plan, receipt};
+
+const TEXT: &str = "
+    user: fix the bug, and here is everything I know about it
+    call ToolSearch {query: x} -> loads read_result
+    call read_file {path: a.rs} -> 500
+    call read_file {path: b.rs} -> 300
+    + call read_file {path: c.rs} -> 300
+    + call read_file {path: d.rs} -> 5
+    call branch_create {description: x} -> br_1
+    call branch_return {branch: br_1, message: found} -> ok
+    call read_file {path: e.rs} -> 900
+    ";
+
+/// What leaves, by the answers, which say how many tokens they take. All else takes 100.
+fn leaving(excess_tokens: u64) -> (Vec<String>, Relief) {
+    let said = transcript(TEXT);
+    let blocks = blocks(&said);
+    let request = Request { blocks: &blocks, kind: Turn, tools: &[] };
+    let plan = plan(&request, &known().0, &key(), &scrubber());
+    let text = |at: usize| match &said[at].what {
+        What::Result { text, .. } => text.clone(),
+        _ => String::new(),
+    };
+    let tokens: Vec<u64> = plan
+        .pieces
+        .iter()
+        .map(|piece| match piece {
+            Piece::Keep(at) => text(*at).parse().unwrap_or(100),
+            _ => 100,
+        })
+        .collect();
+    let relief =
+        overflow(&Overflow { request: &request, plan: &plan, tokens: &tokens, reference_tokens: 10, excess_tokens });
+    (relief.results.iter().map(|&at| text(at)).collect(), relief)
+}
+
+#[test]
+fn the_largest_results_leave_in_whole_rounds() {
+    assert_eq!(leaving(100).0, ["300", "300"]);
+    assert_eq!(leaving(600).0, ["500", "300", "300"]);
+}
+
+#[test]
+fn the_newest_round_leaves_last() {
+    assert_eq!(leaving(1_070).0, ["500", "300", "300"]);
+    // What it frees lets smaller ones stay.
+    assert_eq!(leaving(1_100).0, ["300", "300", "900"]);
+    assert_eq!(leaving(1_500).0, ["500", "300", "300", "900"]);
+}
+
+#[test]
+fn what_cannot_leave_is_said() {
+    let (all, relief) = leaving(1_000_000);
+    assert_eq!(all, ["500", "300", "300", "900"]);
+    assert_eq!((relief.freed_tokens, relief.excess_tokens), (1_960, 998_040));
+    assert_eq!(leaving(0).1, Relief { results: Vec::new(), freed_tokens: 0, excess_tokens: 0 });
+}
+
+#[test]
+fn the_receipt_says_what_went_and_how_to_read_it_back() {
+    let moved = [
+        MovedOut { tool: "Bash", handle: "res_1", tokens: 12_000 },
+        MovedOut { tool: "Read", handle: "res_2", tokens: 900 },
+    ];
+    assert_snapshot!(receipt(&moved, "mcp__infold__read_result"), @"
+    [infold] This conversation no longer fitted the model's window. Results of 2 calls (12,900 tokens) were moved out of it; references stand in their places. Nothing is lost: call mcp__infold__read_result with a ref_id to read one.
+    - res_1: Bash, 12,000 tokens
+    - res_2: Read, 900 tokens
+    ");
+    let many = [moved[0]; 30];
+    assert!(receipt(&many, "read_result").ends_with("\nand 6 more"));
+}

@@ -1,0 +1,353 @@
+//! What comes from the store: shaped results, notes, restarts, and what is lost.
+
+use std::sync::Arc;
+
+use insta::assert_snapshot;
+
+use super::text::*;
+use crate::EndReason;
+use crate::view::RequestKind::Turn;
+use crate::view::{Edit, Note, Reason, Restart, Rewrite};
+
+const TEXT: &str = "
+    user: go
+    think: one
+    call read_file {path: a.rs} -> long
+    + call read_file {path: b.rs} -> short
+    + client: a reminder
+    think: two
+    call read_file {path: c.rs} -> c
+    ";
+
+fn rewritten(mut stored: Stored, call: &str, content: &str, sent: &str) -> Stored {
+    let rewrite = Rewrite { content: block_key(content), sent: Arc::from(sent.as_bytes()), reason: Reason::Offloaded };
+    stored.0.rewrites.insert(call.to_owned(), rewrite);
+    stored
+}
+
+#[test]
+fn a_rewrite_is_sent_for_ever() {
+    let stored = rewritten(known(), "c1", "long", "\"a reference\"");
+    assert_snapshot!(check_with(TEXT, Turn, &stored), @r#"
+    user: go
+    think: one
+    call read_file (c1)
+    call read_file (c2)
+      c1 => "a reference"
+      c2 -> short
+    client: a reminder
+    think: two
+    call read_file (c3)
+      c3 -> c
+    "#);
+    let plan = plan_of(&transcript(TEXT), Turn, &stored.0);
+    assert_eq!(plan.edits, [Edit { reason: Reason::Offloaded, blocks: 1 }]);
+}
+
+#[test]
+fn the_client_clears_or_changes_a_result_itself() {
+    let stored = rewritten(known(), "c1", "what it was when it was seen", "\"a reference\"");
+    assert!(plan_of(&transcript(TEXT), Turn, &stored.0).edits.is_empty());
+}
+
+#[test]
+fn a_rewrite_holds_in_whatever_thread_a_result_is_shown() {
+    let text = "
+        user: go
+        call ToolSearch {query: x} -> loads read_result
+        call branch_create {description: x} -> br_1
+        ";
+    let stored = rewritten(known(), "c1", "loads read_result", "\"shorter\"");
+    assert_snapshot!(check_with(text, Turn, &stored), @r#"
+    infold in entry 0: (brief of br_1: x)
+    call ToolSearch (c1)
+      c1 => "shorter"
+    ! adopt br_1 below main
+    "#);
+}
+
+#[test]
+fn what_was_decided_is_not_new() {
+    let stored = rewritten(known(), "c3", "c", "\"c\"");
+    assert!(plan_of(&transcript(TEXT), Turn, &stored.0).unseen.is_empty());
+    assert_eq!(plan_of(&transcript(TEXT), Turn, &known().0).unseen.len(), 1);
+}
+
+#[test]
+fn a_note_stands_behind_all_results_of_its_round() {
+    let mut stored = known();
+    stored.0.notes =
+        vec![Note { after: "c1".into(), text: "noted".into() }, Note { after: "c3".into(), text: "last".into() }];
+    assert_snapshot!(check_with(TEXT, Turn, &stored), @"
+    user: go
+    think: one
+    call read_file (c1)
+    call read_file (c2)
+      c1 -> long
+      c2 -> short
+    client: a reminder
+    infold: noted
+    think: two
+    call read_file (c3)
+      c3 -> c
+    infold: last
+    ");
+
+    // Where each result is an entry of its own, too.
+    let mut said = transcript(TEXT);
+    said.iter_mut().enumerate().for_each(|(at, said)| said.entry = at);
+    let flat = view(&said, &plan_of(&said, Turn, &stored.0));
+    assert!(flat.contains("  c1 -> long\n  c2 -> short\ninfold: noted\nclient: a reminder"), "{flat}");
+}
+
+#[test]
+fn reasoning_in_front_of_a_restart_goes() {
+    let mut stored = known();
+    stored.0.restarts = vec![Restart { upto: Some("c2".into()) }];
+    assert_snapshot!(check_with(TEXT, Turn, &stored), @"
+    user: go
+    call read_file (c1)
+    call read_file (c2)
+      c1 -> long
+      c2 -> short
+    client: a reminder
+    think: two
+    call read_file (c3)
+      c3 -> c
+    ");
+
+    // What was said without a call may be older than the restart, and what comes with one cannot be.
+    let text = "
+        user: go
+        think: one
+        call read_file {path: a.rs} -> a
+        think: two
+        says: done
+        user: more
+        think: three
+        call read_file {path: b.rs} -> b
+        ";
+    stored.0.restarts = vec![Restart { upto: Some("c1".into()) }];
+    assert_snapshot!(check_with(text, Turn, &stored), @"
+    user: go
+    call read_file (c1)
+      c1 -> a
+    says: done
+    user: more
+    think: three
+    call read_file (c2)
+      c2 -> b
+    ");
+    stored.0.restarts = vec![Restart { upto: None }];
+    assert_snapshot!(check_with(text, Turn, &stored), @"
+    user: go
+    think: one
+    call read_file (c1)
+      c1 -> a
+    think: two
+    says: done
+    user: more
+    think: three
+    call read_file (c2)
+      c2 -> b
+    ");
+}
+
+#[test]
+fn reasoning_behind_a_lost_result_goes() {
+    let mut stored = known();
+    stored.0.lost = vec!["c1".into()];
+    assert_snapshot!(check_with(TEXT, Turn, &stored), @"
+    user: go
+    think: one
+    call read_file (c1)
+    call read_file (c2)
+      c1 -> long
+      c2 -> short
+    client: a reminder
+    call read_file (c3)
+      c3 -> c
+    ");
+    // A thread that was started anew behind it has seen it as it is.
+    stored.0.restarts = vec![Restart { upto: Some("c2".into()) }];
+    assert_snapshot!(check_with(TEXT, Turn, &stored), @"
+    user: go
+    call read_file (c1)
+    call read_file (c2)
+      c1 -> long
+      c2 -> short
+    client: a reminder
+    think: two
+    call read_file (c3)
+      c3 -> c
+    ");
+}
+
+#[test]
+fn a_restart_in_an_isolated_branch_leaves_its_parent_alone() {
+    let text = "
+        user: go
+        think: one
+        call branch_create {description: x} -> br_1
+        think: two
+        call read_file {path: a.rs} -> a
+        think: three
+        call read_file {path: b.rs} -> b
+        ";
+    let mut stored = known();
+    stored.0.restarts = vec![Restart { upto: Some("c2".into()) }];
+    assert_snapshot!(check_with(text, Turn, &stored), @"
+    infold in entry 0: (brief of br_1: x)
+    call read_file (c2)
+      c2 -> a
+    think: three
+    call read_file (c3)
+      c3 -> b
+    ! adopt br_1 below main
+    ");
+    let text = format!("{text}\ncall branch_return {{branch: br_1, message: done}} -> ok");
+    assert_snapshot!(check_with(&text, Turn, &stored), @"
+    user: go
+    think: one
+    call branch_create (c1)
+      c1 -> [branch br_1 returned] / done
+    ");
+    // One that inherits shares what is in front, and so does its parent.
+    let text = text.replace("-> br_1", "-> br_1 inherit");
+    assert_snapshot!(check_with(&text, Turn, &stored), @"
+    user: go
+    call branch_create (c1)
+      c1 -> [branch br_1 returned] / done
+    ");
+}
+
+#[test]
+fn whether_results_can_be_read_back() {
+    let said = transcript("user: go\ncall ToolSearch {query: x} -> loads mcp__infold__read_result");
+    assert!(plan_of(&said, Turn, &known().0).reads_results);
+    let said = transcript("user: go\ncall ToolSearch {query: x} -> loads other");
+    assert!(!plan_of(&said, Turn, &known().0).reads_results);
+    // In a branch that folded, it was made known to nobody who is still here.
+    let said = transcript(
+        "
+        user: go
+        call branch_create {description: x} -> br_1
+        call ToolSearch {query: x} -> loads mcp__infold__read_result
+        call branch_return {branch: br_1, message: done} -> ok
+        ",
+    );
+    assert!(!plan_of(&said, Turn, &known().0).reads_results);
+}
+
+#[test]
+fn one_that_waits_may_run_out_of_time() {
+    let text = "
+        user: go
+        call branch_create {description: first} -> br_1
+        + call branch_create {description: second} -> br_2
+        call read_file {path: a.rs} -> a
+        ";
+    let stored = known().open(1, "").ended(2, EndReason::TimedOut, "nothing yet");
+    assert_snapshot!(check_with(text, Turn, &stored), @"
+    infold in entry 0: (brief of br_1: first)
+    call read_file (c3)
+      c3 -> a
+    ! end br_2 after c3
+    ");
+    let stored = stored.ending(2, 1, after("c3"), "nothing yet");
+    let text = format!("{text}\ncall branch_return {{branch: br_1, message: one}} -> ok");
+    assert_snapshot!(check_with(&text, Turn, &stored), @"
+    user: go
+    call branch_create (c1)
+    call branch_create (c2)
+      c1 -> [branch br_1 returned] / one
+      c2 -> [branch br_2 was cut short: timed out] / nothing yet
+    ");
+}
+
+#[test]
+fn each_generation_has_its_own_end() {
+    let text = "
+        user: go
+        call branch_create {description: x} -> br_1
+        call read_file {path: a.rs} -> a
+        user: stop
+        call context_rollback {branch: br_1} -> ok
+        call read_file {path: b.rs} -> b
+        user: stop
+        ";
+    let stored = known().with(1, 2, crate::view::BranchState::Open { partial: "second".into() });
+    let stored = stored.ending(1, 1, before_person(text, "stop", 1), "first");
+    assert_snapshot!(check_with(text, Turn, &stored), @"
+    user: go
+    call branch_create (c1)
+      c1 -> [branch br_1 was cut short: interrupted] / second
+    infold: [What the user said before the branch was opened again. It has been told.]
+    user: stop
+    user: stop
+    ! interrupt br_1 before user: stop
+    ");
+
+    // The same words ended both. Each is found where it was said.
+    let ended = crate::view::BranchState::Ended { reason: EndReason::Interrupted, result: "second".into() };
+    let stored = stored.with(1, 2, ended).ending(1, 2, before_person(text, "stop", 2), "second");
+    let view = check_with(&format!("{text}\ncall read_file {{path: c.rs}} -> c"), Turn, &stored);
+    assert!(view.contains("c1 -> [branch br_1 was cut short: interrupted] / second"), "{view}");
+    let gone_back = "
+        user: go
+        call branch_create {description: x} -> br_1
+        call read_file {path: a.rs} -> a
+        user: stop
+        call read_file {path: c.rs} -> c
+        ";
+    let view = check_with(gone_back, Turn, &stored);
+    assert!(view.contains("c1 -> [branch br_1 was cut short] / first"), "{view}");
+}
+
+#[test]
+fn the_same_words_of_a_client_are_told_apart() {
+    let text = "
+        user: go
+        call branch_create {description: x} -> br_1
+        call read_file {path: a.rs} -> a
+        says: is that all?
+        client: go on
+        says: there is more
+        client: go on
+        ";
+    let stored = known().ended(1, EndReason::TimedOut, "so far");
+    let actions = plan_of(&transcript(text), Turn, &stored.0).actions;
+    let ends = actions.into_iter().find_map(|action| match action {
+        crate::view::Action::End { place, .. } => Some(place),
+        _ => None,
+    });
+    let stored = stored.ending(1, 1, ends.expect("it ended by force"), "so far");
+    assert_snapshot!(check_with(text, Turn, &stored), @"
+    user: go
+    call branch_create (c1)
+      c1 -> [branch br_1 was cut short: timed out] / so far
+    client: go on
+    ");
+}
+
+#[test]
+fn what_was_said_before_a_restart_goes_with_a_branch_that_is_opened_again() {
+    let text = "
+        user: go
+        think: one
+        call branch_create {description: x} -> br_1 inherit
+        think: two
+        call read_file {path: a.rs} -> a
+        call branch_return {branch: br_1, message: done} -> ok
+        think: three
+        call context_rollback {branch: br_1} -> ok
+        think: four
+        call read_file {path: b.rs} -> b
+        ";
+    let mut stored = known().with(1, 2, crate::view::BranchState::Open { partial: String::new() });
+    assert!(check_with(text, Turn, &stored).contains("think: two"));
+    // When the parent was started anew, the answer to the opening was the last result that it had.
+    stored.0.restarts = vec![Restart { upto: Some("c1".into()) }];
+    let view = check_with(text, Turn, &stored);
+    assert!(!view.contains("think: one") && !view.contains("think: two") && view.contains("think: four"), "{view}");
+}

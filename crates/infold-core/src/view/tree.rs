@@ -1,0 +1,324 @@
+//! The tree of a session's threads, as far as a transcript shows it.
+//!
+//! A thread is a list of items: blocks of the transcript, in order. Threads only grow at their end; a rollback
+//! cuts them back first. What must hold: a thread that is over has no open thread below it; of the branches
+//! that one message opened, one works and the others wait for their turn.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::answers::Opened;
+use super::brief::Outcome;
+use crate::{BranchId, EndReason, Isolation, Thread};
+
+/// The session's own thread.
+pub(super) const MAIN: usize = 0;
+
+/// What a parent is told in front of words that were said after the branch it has gone back to.
+const SAID_SINCE: &str = "[What the user said before the branch was opened again. It has been told.]";
+
+/// One entry of a thread.
+#[derive(Debug, Clone)]
+pub(super) enum Item {
+    /// A block of the transcript.
+    Block(usize),
+    /// Words of ours.
+    Words(&'static str),
+}
+
+impl Item {
+    fn block(&self) -> Option<usize> {
+        match self {
+            Self::Block(block) => Some(*block),
+            Self::Words(_) => None,
+        }
+    }
+}
+
+/// How a branch stands in the transcript.
+#[derive(Debug)]
+pub(super) enum State {
+    /// Another one, opened in the same message, comes first.
+    Waiting,
+    /// It works.
+    Open,
+    /// It is over, and its parent has this of it.
+    Over(Outcome),
+    /// Nobody knows how it ended: its items stand in its parent.
+    Dissolved,
+    /// A rollback went back to before it.
+    Discarded,
+}
+
+/// The call that opened a branch.
+#[derive(Debug)]
+pub(super) struct Opening {
+    pub call: usize,
+    pub result: usize,
+    /// Where the answers begin to the message that it stands in.
+    pub round: usize,
+    pub opened: Opened,
+}
+
+/// One thread.
+#[derive(Debug)]
+pub(super) struct Node {
+    /// What opened it; nothing did for the main thread.
+    pub opening: Option<Opening>,
+    /// The thread that opened it.
+    pub parent: usize,
+    /// What stands in it.
+    pub items: Vec<Item>,
+    /// How many items its parent had with the answer to its opening as the last.
+    pub cut: usize,
+    /// How it stands.
+    pub state: State,
+    /// The call that opened it again, if a rollback did.
+    pub reopened: Option<usize>,
+    /// How many items it had when the model last answered in it.
+    run: Option<usize>,
+    /// Branches that it opened and that wait for their turn.
+    waiting: VecDeque<usize>,
+}
+
+impl Node {
+    fn new(opening: Option<Opening>, parent: usize, state: State) -> Self {
+        Self { opening, parent, items: Vec::new(), cut: 0, state, reopened: None, run: None, waiting: VecDeque::new() }
+    }
+
+    /// The branch, unless this is the main thread.
+    pub fn branch(&self) -> Option<&BranchId> {
+        self.opening.as_ref().map(|opening| &opening.opened.branch)
+    }
+
+    /// Its name.
+    pub fn thread(&self) -> Thread {
+        self.branch().map_or(Thread::Main, |branch| Thread::Branch(branch.clone()))
+    }
+
+    /// Whether it was opened in the same message as another.
+    pub fn is_beside(&self, other: &Self) -> bool {
+        let round = |node: &Self| node.opening.as_ref().map(|opening| opening.round);
+        self.parent == other.parent && round(self).is_some() && round(self) == round(other)
+    }
+
+    /// Whether it begins as its parent does.
+    pub fn inherits(&self) -> bool {
+        let isolation = self.opening.as_ref().map(|opening| opening.opened.isolation);
+        isolation == Some(Isolation::Inherit) || matches!(self.state, State::Dissolved)
+    }
+}
+
+/// All threads.
+#[derive(Debug)]
+pub(super) struct Tree {
+    pub nodes: Vec<Node>,
+    /// Open branches, outermost first.
+    pub path: Vec<usize>,
+    /// The thread that each block stands in.
+    pub home: Vec<usize>,
+    /// The branch that each block answered the opening of.
+    pub opened_by: HashMap<usize, usize>,
+    by_id: HashMap<BranchId, usize>,
+}
+
+impl Tree {
+    /// A tree of which nothing was read yet, for so many blocks.
+    pub fn new(blocks: usize) -> Self {
+        Self {
+            nodes: vec![Node::new(None, MAIN, State::Open)],
+            path: Vec::new(),
+            home: vec![MAIN; blocks],
+            opened_by: HashMap::new(),
+            by_id: HashMap::new(),
+        }
+    }
+
+    /// The thread that works.
+    pub fn current(&self) -> usize {
+        self.path.last().copied().unwrap_or(MAIN)
+    }
+
+    /// The thread of a branch, if its opening was read.
+    pub fn find(&self, branch: &BranchId) -> Option<usize> {
+        self.by_id.get(branch).copied()
+    }
+
+    /// Puts a block at the end of a thread.
+    pub fn push(&mut self, node: usize, block: usize) {
+        self.home[block] = node;
+        self.nodes[node].items.push(Item::Block(block));
+    }
+
+    /// The model answers in a thread.
+    pub fn begin_run(&mut self, node: usize) {
+        self.nodes[node].run = Some(self.nodes[node].items.len());
+    }
+
+    /// A thread opens a branch. It works when those that were opened before it in the same message are over.
+    pub fn open(&mut self, opener: usize, opening: Opening) -> usize {
+        let node = self.nodes.len();
+        self.by_id.insert(opening.opened.branch.clone(), node);
+        self.opened_by.insert(opening.result, node);
+        self.nodes.push(Node::new(Some(opening), opener, State::Waiting));
+        self.nodes[opener].waiting.push_back(node);
+        node
+    }
+
+    /// Lets the next branch work that waits for its turn.
+    pub fn settle(&mut self) {
+        loop {
+            let thread = self.current();
+            let Some(next) = self.nodes[thread].waiting.pop_front() else { return };
+            self.nodes[next].state = State::Open;
+            self.path.push(next);
+        }
+    }
+
+    /// Whether a branch has not ended.
+    pub fn is_open(&self, node: usize) -> bool {
+        node != MAIN && matches!(self.nodes[node].state, State::Open | State::Waiting)
+    }
+
+    /// Open branches, deepest first, then those that wait.
+    pub fn open_nodes(&self) -> Vec<usize> {
+        self.path.iter().rev().copied().chain(self.waiting()).collect()
+    }
+
+    /// Open branches, outermost first, then those that wait.
+    pub fn open_from_outermost(&self) -> Vec<usize> {
+        self.path.iter().copied().chain(self.waiting()).collect()
+    }
+
+    fn waiting(&self) -> impl Iterator<Item = usize> {
+        [MAIN].iter().chain(&self.path).flat_map(|&node| self.nodes[node].waiting.iter().copied())
+    }
+
+    /// A branch is over, and with it what is open below.
+    pub fn end(&mut self, node: usize, outcome: Outcome) {
+        if let Some(depth) = self.path.iter().position(|&open| open == node) {
+            for below in self.path.split_off(depth) {
+                self.close(below);
+            }
+        } else {
+            let parent = self.nodes[node].parent;
+            self.nodes[parent].waiting.retain(|&waiting| waiting != node);
+        }
+        self.nodes[node].state = State::Over(outcome);
+    }
+
+    fn close(&mut self, node: usize) {
+        let closed = || State::Over(Outcome::cut(EndReason::ParentReturning, String::new()));
+        for waiting in std::mem::take(&mut self.nodes[node].waiting) {
+            self.nodes[waiting].state = closed();
+        }
+        self.nodes[node].state = closed();
+    }
+
+    /// Takes all open branches away as if they had never been: what stands in them stands in the main thread.
+    /// Gives the calls that opened them.
+    pub fn dissolve(&mut self) -> Vec<usize> {
+        let open = self.open_nodes();
+        for &node in &open {
+            let parent = self.nodes[node].parent;
+            // What a person said may stand in both, after a rollback.
+            let both: HashSet<usize> = self.nodes[parent].items.iter().filter_map(Item::block).collect();
+            let mut items = std::mem::take(&mut self.nodes[node].items);
+            items.retain(|item| item.block().is_none_or(|block| !both.contains(&block)));
+            items.iter().filter_map(Item::block).for_each(|block| self.home[block] = parent);
+            self.nodes[parent].items.extend(items);
+            self.nodes[node].waiting.clear();
+            self.nodes[node].state = State::Dissolved;
+        }
+        self.nodes[MAIN].waiting.clear();
+        self.path.clear();
+        open.iter().filter_map(|&node| Some(self.nodes[node].opening.as_ref()?.call)).collect()
+    }
+
+    /// Whether a session can go back to a branch from where it is.
+    pub fn can_roll_back(&self, to: usize) -> bool {
+        let is_gone = |node: &usize| matches!(self.nodes[*node].state, State::Discarded | State::Dissolved);
+        let waits = matches!(self.nodes[to].state, State::Waiting);
+        to != self.current() && !waits && !self.chain(to).iter().any(is_gone)
+    }
+
+    /// The branches from the main thread down to this one.
+    fn chain(&self, node: usize) -> Vec<usize> {
+        let mut chain: Vec<usize> =
+            std::iter::successors(Some(node), |&at| Some(self.nodes[at].parent)).take_while(|&at| at != MAIN).collect();
+        chain.reverse();
+        chain
+    }
+
+    /// Opens a branch again as it was at its last turn. Threads above it are cut back to its opening; a
+    /// person's words behind that (`is_said`) are said to the branch, and stay in the threads that heard them.
+    pub fn roll_back(&mut self, to: usize, discarded: &[BranchId], is_said: impl Fn(usize) -> bool) {
+        let chain = self.chain(to);
+        for node in self.open_nodes() {
+            if !chain.contains(&node) {
+                self.nodes[node].state = State::Discarded;
+            }
+        }
+        let mut said = Vec::new();
+        let mut above = MAIN;
+        for &node in &chain {
+            let cut = self.nodes[node].cut;
+            let heard = self.cut_back(above, cut, &is_said);
+            self.discard_beside(above, node, discarded);
+            if !heard.is_empty() {
+                self.nodes[above].items.push(Item::Words(SAID_SINCE));
+                self.nodes[above].items.extend(heard.iter().map(|&block| Item::Block(block)));
+                said.extend(heard);
+            }
+            self.nodes[node].state = State::Open;
+            above = node;
+        }
+        if let Some(run) = self.nodes[to].run.take() {
+            said.extend(self.cut_back(to, run, &is_said));
+        }
+        self.nodes[to].waiting.clear();
+        said.sort_unstable();
+        // An earlier rollback may have told it some of this.
+        let told = self.told(to);
+        said.retain(|block| !told.contains(block));
+        said.dedup();
+        self.nodes[to].items.extend(said.into_iter().map(Item::Block));
+        self.path = chain;
+    }
+
+    /// The blocks that a thread has seen.
+    pub fn told(&self, node: usize) -> HashSet<usize> {
+        let mut told: HashSet<usize> = self.nodes[node].items.iter().filter_map(Item::block).collect();
+        let mut below = &self.nodes[node];
+        while below.inherits() {
+            let above = &self.nodes[below.parent];
+            told.extend(above.items.iter().take(below.cut).filter_map(Item::block));
+            below = above;
+        }
+        told
+    }
+
+    /// Cuts a thread back. Gives what a person said behind that point.
+    fn cut_back(&mut self, node: usize, len: usize, is_said: &impl Fn(usize) -> bool) -> Vec<usize> {
+        let items = &mut self.nodes[node].items;
+        let behind = items.split_off(len.min(items.len()));
+        let later = self.nodes.iter_mut().filter(|child| child.parent == node && child.cut > len);
+        later.for_each(|child| child.state = State::Discarded);
+        behind.iter().filter_map(Item::block).filter(|&block| is_said(block)).collect()
+    }
+
+    /// Branches that were opened in the same message and that the rollback discarded.
+    fn discard_beside(&mut self, above: usize, node: usize, discarded: &[BranchId]) {
+        self.nodes[above].run = None;
+        self.nodes[above].waiting.clear();
+        for other in 0..self.nodes.len() {
+            let is_beside = other != node && self.nodes[other].is_beside(&self.nodes[node]);
+            let beside = &mut self.nodes[other];
+            if is_beside && beside.branch().is_some_and(|branch| discarded.contains(branch)) {
+                beside.state = State::Over(Outcome::cut(EndReason::RolledBack, String::new()));
+            } else if is_beside && matches!(beside.state, State::Waiting | State::Discarded) {
+                beside.state = State::Waiting;
+                self.nodes[above].waiting.push_back(other);
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Our own tools, under whatever name a client gives them.
+
+/// What one of our tools does to the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// Opens a branch.
+    Open,
+    /// Folds one.
+    Return,
+    /// Goes back to one.
+    RollBack,
+    /// Reads part of a kept result.
+    Read,
+    /// Asks about the session, or ends it.
+    Ask,
+}
+
+/// Our tools. Longer names come before names that they end with.
+const TOOLS: [(&str, Verb); 11] = [
+    ("context_branch_status", Verb::Ask),
+    ("context_list_branches", Verb::Ask),
+    ("context_rollback", Verb::RollBack),
+    ("context_return", Verb::Return),
+    ("context_branch", Verb::Open),
+    ("context_fork", Verb::Ask),
+    ("branch_create", Verb::Open),
+    ("branch_return", Verb::Return),
+    ("branch_status", Verb::Ask),
+    ("read_result", Verb::Read),
+    ("session_end", Verb::Ask),
+];
+
+impl Verb {
+    /// The verb of a tool, if it has the name of one of ours, with or without a client's prefix. The name
+    /// proves nothing: whether a branch was opened is told by the id in the result.
+    pub fn of(tool: &str) -> Option<Self> {
+        TOOLS.iter().find(|(name, _)| is_named(tool, name)).map(|(_, verb)| *verb)
+    }
+
+    /// The name of the tool that folds what `opening` opened, spelled as this client spells ours.
+    pub fn return_tool(opening: &str) -> String {
+        let spelled = |name: &str, other: &str| opening.strip_suffix(name).map(|prefix| format!("{prefix}{other}"));
+        spelled("branch_create", "branch_return")
+            .or_else(|| spelled("context_branch", "context_return"))
+            .unwrap_or_else(|| "branch_return".to_owned())
+    }
+}
+
+fn is_named(tool: &str, name: &str) -> bool {
+    tool.strip_suffix(name).is_some_and(|prefix| prefix.is_empty() || prefix.ends_with(['_', '.', '/', '-', ':']))
+}
