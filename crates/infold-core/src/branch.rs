@@ -16,7 +16,7 @@ pub enum Status {
     Active,
     /// Returned, or folded because its parent or session ended.
     Completed,
-    /// Out of budget or time.
+    /// Cut short: out of budget or time, or interrupted.
     Timeout,
     /// Could not do what it was asked.
     Failed,
@@ -60,6 +60,10 @@ pub enum EndReason {
     SessionEndTimeout,
     /// A rollback went back to before it.
     RolledBack,
+    /// Somebody spoke to its session, or the client compacted, while it was open.
+    Interrupted,
+    /// Its client dropped the call that opened it.
+    OpeningLost,
 }
 
 impl EndReason {
@@ -74,6 +78,8 @@ impl EndReason {
             Self::SessionEnded => "session ended",
             Self::SessionEndTimeout => "not folded within the time for ending the session",
             Self::RolledBack => "discarded by a rollback",
+            Self::Interrupted => "interrupted",
+            Self::OpeningLost => "its opening is no longer in the transcript",
         }
     }
 
@@ -81,9 +87,59 @@ impl EndReason {
     pub fn status(self) -> Status {
         match self {
             Self::Returned | Self::ParentReturning | Self::SessionEnded => Status::Completed,
-            Self::BudgetExhausted | Self::TimedOut => Status::Timeout,
-            Self::ReportedFailure | Self::SessionEndTimeout | Self::RolledBack => Status::Failed,
+            Self::BudgetExhausted | Self::TimedOut | Self::Interrupted => Status::Timeout,
+            Self::ReportedFailure | Self::SessionEndTimeout | Self::RolledBack | Self::OpeningLost => Status::Failed,
         }
+    }
+}
+
+/// What a branch's thread begins with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// Its brief, and nothing of its parent's conversation.
+    #[default]
+    Isolated,
+    /// Its parent's conversation, which keeps the provider's cache warm.
+    Inherit,
+}
+
+impl Isolation {
+    /// As settings and tools spell it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Isolated => "isolated",
+            Self::Inherit => "inherit",
+        }
+    }
+
+    /// Reads what a setting or a call says.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Isolated, Self::Inherit].into_iter().find(|isolation| isolation.as_str() == text)
+    }
+
+    /// Whether it is the usual, which needs no saying.
+    pub fn is_isolated(&self) -> bool {
+        *self == Self::Isolated
+    }
+}
+
+/// When a branch's time begins to run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Start {
+    /// When it is opened.
+    #[default]
+    AtOnce,
+    /// When those have ended that were opened beside it before and wait for their turn likewise. In a
+    /// transcript, branches of one parent run one after another.
+    InTurn,
+}
+
+impl Start {
+    /// Whether it is the usual, which needs no saying.
+    pub fn is_at_once(&self) -> bool {
+        *self == Self::AtOnce
     }
 }
 
@@ -125,6 +181,12 @@ pub struct Branch {
     pub claims: Claims,
     /// Where it is in its life.
     pub status: Status,
+    /// What its thread begins with.
+    #[serde(default, skip_serializing_if = "Isolation::is_isolated")]
+    pub isolation: Isolation,
+    /// When its time begins to run.
+    #[serde(default, skip_serializing_if = "Start::is_at_once")]
+    pub start: Start,
     /// Tokens it may use.
     pub budget_tokens: u64,
     /// What its budget was taken from.

@@ -18,17 +18,27 @@ pub use family::Family;
 use pieces::Pieces;
 
 const VOCABULARY: &str = "o200k_base";
+/// The calibration of a counter that was not calibrated.
+const PER_MILLE: u64 = 1_000;
 
 /// Counts the tokens of text for one family of models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counter {
     family: Family,
+    /// Tokens that a provider counts for each thousand of ours.
+    per_mille: u64,
 }
 
 impl Counter {
     /// A counter for models of `family`. Cheap: the vocabulary is shared by all counters.
     pub fn new(family: Family) -> Self {
-        Self { family }
+        Self { family, per_mille: PER_MILLE }
+    }
+
+    /// A counter for models of `family` whose provider was seen to count `per_mille` tokens for each
+    /// thousand of ours.
+    pub fn calibrated(family: Family, per_mille: u64) -> Self {
+        Self { family, per_mille }
     }
 
     /// Whose tokens are counted.
@@ -38,14 +48,24 @@ impl Counter {
 
     /// How many tokens a model of the family sees in `text`, rounded up. Empty text has none.
     pub fn count(&self, text: &str) -> u64 {
-        let vocabulary_tokens: u64 = Pieces::of(text).map(count_piece).sum();
-        (vocabulary_tokens * self.family.factor_percent()).div_ceil(100)
+        self.scaled(Self::vocabulary_tokens(text))
+    }
+
+    /// How many tokens of the vocabulary `text` has, whatever the family: what can be kept of a text that
+    /// is counted again and again.
+    pub fn vocabulary_tokens(text: &str) -> u64 {
+        Pieces::of(text).map(count_piece).sum()
+    }
+
+    /// How many tokens a model of the family sees in a text with so many of the vocabulary.
+    pub fn scaled(&self, vocabulary_tokens: u64) -> u64 {
+        (vocabulary_tokens * self.family.factor_percent() * self.per_mille).div_ceil(100 * PER_MILLE)
     }
 
     /// What a tool call and its result cost on top of their text: the frame that the provider puts
     /// around them.
     pub fn per_call_tokens(&self) -> u64 {
-        self.family.per_call_tokens()
+        (self.family.per_call_tokens() * self.per_mille).div_ceil(PER_MILLE)
     }
 }
 

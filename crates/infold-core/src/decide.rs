@@ -10,7 +10,11 @@ mod fold;
 mod open;
 mod rollback;
 
-use crate::{BranchId, Claims, Counter, Event, Limits, Operation, Origin, Refusal, Scrubbed, Session, Thread};
+use crate::record::Usage;
+use crate::{
+    BranchId, Claims, Counter, EndReason, Event, Isolation, Limits, Operation, Origin, Refusal, Scrubbed, Session,
+    Start, Thread,
+};
 use draft::Draft;
 
 /// What decisions are made by.
@@ -39,6 +43,10 @@ pub struct Open {
     pub timeout_s: Option<u64>,
     /// Who opens it.
     pub claims: Claims,
+    /// What its thread begins with.
+    pub isolation: Isolation,
+    /// When its time begins to run.
+    pub start: Start,
     /// When the opening took place that lies `openings_per_minute_max` openings back, if there is one.
     pub rate_mark_ms: Option<u64>,
 }
@@ -64,8 +72,13 @@ pub enum Command {
         /// What it is asked to do.
         prompt: Option<Scrubbed>,
     },
+    /// Start the session, if that has not been done.
+    Start,
     /// Open a branch.
     Open(Box<Open>),
+    /// Open a branch that was opened before and of which nothing is recorded any more. It was allowed then,
+    /// so limits do not stand against it now.
+    Adopt(Box<Open>),
     /// Count a call and its result in a thread.
     Observe {
         /// The thread; the active one if none is named.
@@ -73,7 +86,15 @@ pub enum Command {
         /// The call and its result.
         operation: Box<Operation>,
     },
-    /// End a branch and hand its message to its parent.
+    /// Count what a model answered in a thread. A branch that is over has nothing more to be counted.
+    Meter {
+        /// The thread.
+        thread: Thread,
+        /// What the provider reported.
+        usage: Usage,
+    },
+    /// End a branch and hand its message to its parent. One that was cut short, and whose parent has not
+    /// been told yet, hands over its message all the same.
     Fold {
         /// The branch; the active one if none is named.
         branch: Option<BranchId>,
@@ -82,10 +103,13 @@ pub enum Command {
         /// What it says of itself.
         outcome: Outcome,
     },
-    /// End a branch because its session is ending.
-    FoldForSessionEnd {
+    /// End a branch that did not return by itself, with what it has found so far. One that has ended stays
+    /// as it is.
+    CutShort {
         /// The branch.
         branch: BranchId,
+        /// Why.
+        reason: EndReason,
     },
     /// End the session. Branches that are still open have failed.
     EndSession,
@@ -93,6 +117,11 @@ pub enum Command {
     RollBack {
         /// The branch.
         to: BranchId,
+    },
+    /// Open a branch again, and those above it, and discard nothing. One that is open stays as it is.
+    Reopen {
+        /// The branch.
+        branch: BranchId,
     },
     /// Take note that a thread has been told of its branches that were cut short. Nobody else is: what
     /// a branch has found is its parent's to know, and not its siblings'.
@@ -132,12 +161,16 @@ pub fn decide(session: &Session, commands: &[Command], rules: Rules<'_>, now_ms:
         match command {
             Command::Settle => draft.settle(),
             Command::Fork { origin, prompt } => draft.fork(origin, prompt.as_ref())?,
+            Command::Start => draft.begin()?,
             Command::Open(open) => draft.open(open)?,
+            Command::Adopt(open) => draft.adopt(open)?,
             Command::Observe { thread, operation } => draft.observe(thread.as_ref(), operation)?,
+            Command::Meter { thread, usage } => draft.meter(thread, usage)?,
             Command::Fold { branch, message, outcome } => draft.fold(branch.as_ref(), message, *outcome)?,
-            Command::FoldForSessionEnd { branch } => draft.fold_for_session_end(branch),
+            Command::CutShort { branch, reason } => draft.cut_short(branch, *reason),
             Command::EndSession => draft.end_session()?,
             Command::RollBack { to } => draft.roll_back(to)?,
+            Command::Reopen { branch } => draft.reopen(branch)?,
             Command::Tell { to } => draft.tell(draft.session.untold_to(to)),
             Command::TellOf { branch } => draft.tell(draft.session.untold_of(branch)),
         }

@@ -4,7 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::fork::{ProcessingStats, Profile};
-use crate::{Allocation, BlobId, BranchId, Claims, EndReason, ProjectHash, Scrubbed, SessionId, Thread};
+use crate::{
+    Allocation, BlobId, BranchId, Claims, EndReason, Isolation, ProjectHash, Scrubbed, SessionId, Start, Thread,
+};
 
 /// A call and its result that passed through infold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +44,12 @@ pub struct Opening {
     /// What was remembered for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memories: Vec<Scrubbed>,
+    /// What its thread begins with.
+    #[serde(default, skip_serializing_if = "Isolation::is_isolated")]
+    pub isolation: Isolation,
+    /// When its time begins to run.
+    #[serde(default, skip_serializing_if = "Start::is_at_once")]
+    pub start: Start,
     /// Tokens of description, prompt and memories.
     pub brief_tokens: u64,
     /// Tokens it may use.
@@ -108,6 +116,17 @@ pub enum Event {
         /// The call and its result.
         operation: Box<Operation>,
     },
+    /// A model has answered a request of a thread.
+    Answered {
+        /// The thread.
+        thread: Thread,
+        /// Tokens of the prompt, as the provider counted them.
+        prompt_tokens: u64,
+        /// Of those, tokens that came from the provider's cache.
+        cache_read_tokens: u64,
+        /// Tokens of the answer, by which the thread grows.
+        output_tokens: u64,
+    },
     /// A branch has used 80 % of its budget.
     BudgetWarning {
         /// The branch.
@@ -144,6 +163,18 @@ pub enum Event {
         /// By how much the parent's thread grows.
         result_tokens: u64,
     },
+    /// A branch that had been cut short returned after all, before its parent was told. It ended once, and
+    /// as it did; only what its parent gets is another.
+    ResultAmended {
+        /// The branch.
+        branch: BranchId,
+        /// Which opening of it.
+        generation: u32,
+        /// What its parent gets.
+        result: Scrubbed,
+        /// By how much the parent's thread grows.
+        result_tokens: u64,
+    },
     /// The session went back to a branch.
     RolledBack {
         /// The branch.
@@ -171,9 +202,11 @@ impl Event {
             Self::BranchOpened(_) => "branch.created",
             Self::BranchActivated { .. } => "branch.activated",
             Self::OperationSeen { .. } => "operation.completed",
+            Self::Answered { .. } => "request.completed",
             Self::BudgetWarning { .. } => "budget.warning",
             Self::BudgetExhausted { .. } => "budget.exhausted",
             Self::BranchEnded { .. } => "branch.folded",
+            Self::ResultAmended { .. } => "branch.amended",
             Self::RolledBack { .. } => "session.rolled_back",
             Self::ParentsTold { .. } => "session.parents_told",
             Self::SessionEnded {} => "session.ended",
@@ -187,8 +220,9 @@ impl Event {
             Self::BranchActivated { branch }
             | Self::BudgetWarning { branch, .. }
             | Self::BudgetExhausted { branch, .. }
-            | Self::BranchEnded { branch, .. } => Some(branch),
-            Self::OperationSeen { thread, .. } => thread.branch(),
+            | Self::BranchEnded { branch, .. }
+            | Self::ResultAmended { branch, .. } => Some(branch),
+            Self::OperationSeen { thread, .. } | Self::Answered { thread, .. } => thread.branch(),
             Self::RolledBack { to, .. } => Some(to),
             Self::SessionStarted { .. }
             | Self::SessionForked { .. }

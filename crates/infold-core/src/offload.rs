@@ -15,17 +15,18 @@ pub fn reference(tool: &Scrubbed, content: &Scrubbed, id: &BlobId) -> Scrubbed {
     Scrubbed::composed(lead(tool.as_str(), content.as_str().len(), preview.as_str(), id.as_str()))
 }
 
-/// The same, and below it what a model would otherwise have to fetch at once.
+/// The same, and below it what a model would otherwise have to fetch at once. `mentions` holds what was said
+/// and shown before it, as far as that is known.
 pub fn shaped_reference(
     tool: &Scrubbed,
     arguments: &Scrubbed,
     content: &Scrubbed,
     id: &BlobId,
+    mentions: &Mentions,
     rules: &ShapeRules,
 ) -> Scrubbed {
     let sight = Sight { tool: tool.as_str(), arguments: arguments.as_str(), text: content.as_str() };
-    // The results door is told of results alone, so nothing is known of what else was said.
-    let excerpt = excerpt(&sight, &Mentions::default(), rules);
+    let excerpt = excerpt(&sight, mentions, rules);
     Scrubbed::composed(below(reference(tool, content, id).as_str(), &excerpt))
 }
 

@@ -43,9 +43,11 @@ pub fn items(events: &[Event], thread: &Thread, inherited: Option<&str>) -> Vec<
             | Event::BranchOpened(_)
             | Event::BranchActivated { .. }
             | Event::OperationSeen { .. }
+            | Event::Answered { .. }
             | Event::BudgetWarning { .. }
             | Event::BudgetExhausted { .. }
             | Event::BranchEnded { .. }
+            | Event::ResultAmended { .. }
             | Event::RolledBack { .. }
             | Event::ParentsTold { .. }
             | Event::SessionEnded {} => {}
@@ -70,6 +72,11 @@ impl<'a> Ends<'a> {
                 Event::BranchEnded { branch, reason, result, .. } => {
                     ends.last.insert(branch, (*reason, result));
                 }
+                Event::ResultAmended { branch, result, .. } => {
+                    if let Some(last) = ends.last.get_mut(branch) {
+                        last.1 = result;
+                    }
+                }
                 Event::RolledBack { reopened, discarded, .. } => {
                     ends.last.retain(|branch, _| !reopened.contains(*branch));
                     ends.discarded.extend(discarded);
@@ -79,6 +86,7 @@ impl<'a> Ends<'a> {
                 | Event::BranchOpened(_)
                 | Event::BranchActivated { .. }
                 | Event::OperationSeen { .. }
+                | Event::Answered { .. }
                 | Event::BudgetWarning { .. }
                 | Event::BudgetExhausted { .. }
                 | Event::ParentsTold { .. }

@@ -65,6 +65,11 @@ pub enum ScrubError {
     Missing,
 }
 
+/// The placeholders in a text, in order.
+pub fn placeholders(text: &str) -> impl Iterator<Item = &str> {
+    placeholder::find_all(text).map(|place| &text[place])
+}
+
 /// Takes secrets out of text. Cheap to make and to clone: rules are compiled when first needed, once
 /// for all scrubbers.
 #[derive(Clone)]

@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Opening, Origin};
-use crate::{Allocation, Branch, BranchId, End, Event, Findings, Owner, ProjectHash, SessionId, Status, Thread};
+use crate::{
+    Allocation, Branch, BranchId, End, Event, Findings, Owner, ProjectHash, Scrubbed, SessionId, Status, Thread,
+};
 
 /// A session as it stands now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -185,6 +187,7 @@ impl Session {
                     });
                 }
             }
+            Event::Answered { thread, output_tokens, .. } => self.grow(thread, *output_tokens),
             Event::BudgetWarning { branch, .. } => self.change(branch, |branch| branch.warned = true),
             Event::BudgetExhausted { branch, overrun_tokens, blob, .. } => self.change(branch, |branch| {
                 branch.overrun_tokens = *overrun_tokens;
@@ -193,6 +196,9 @@ impl Session {
             Event::BranchEnded { branch, reason, result, result_tokens, .. } => {
                 let end = End { reason: *reason, at_ms, result: result.clone(), result_tokens: *result_tokens };
                 self.apply_ended(branch, end);
+            }
+            Event::ResultAmended { branch, result, result_tokens, .. } => {
+                self.apply_amended(branch, result, *result_tokens);
             }
             Event::RolledBack { to, reopened, discarded } => self.apply_rolled_back(to, reopened, discarded, at_ms),
             Event::ParentsTold { branches } => self.untold.retain(|branch| !branches.contains(branch)),
@@ -216,6 +222,8 @@ impl Session {
             prompt: opening.prompt.clone(),
             memories: opening.memories.clone(),
             claims: opening.claims.clone(),
+            isolation: opening.isolation,
+            start: opening.start,
             status: Status::Created,
             budget_tokens: opening.budget_tokens,
             allocation: opening.allocation,
@@ -231,12 +239,37 @@ impl Session {
             discarded: false,
             findings: Findings::default(),
         };
+        let before = branch.ordinal - 1;
         self.branches.insert(branch.id.clone(), branch);
+        self.line_up(&opening.parent, before, at_ms);
+    }
+
+    /// Whether a branch waits for others to end before its time begins to run.
+    pub(crate) fn is_waiting(&self, branch: &Branch) -> bool {
+        !branch.start.is_at_once() && self.in_turn(&branch.parent).any(|other| other.ordinal < branch.ordinal)
+    }
+
+    fn in_turn(&self, parent: &Thread) -> impl Iterator<Item = &Branch> {
+        self.open().filter(move |branch| !branch.start.is_at_once() && branch.parent == *parent)
+    }
+
+    /// Sets the clocks of branches that were opened behind a place among their siblings and take turns: each
+    /// has its whole time from when those in front of it have ended, or are out of time.
+    fn line_up(&mut self, parent: &Thread, ordinal: u64, at_ms: u64) {
+        let (in_front, mut behind): (Vec<&Branch>, Vec<&Branch>) =
+            self.in_turn(parent).partition(|branch| branch.ordinal <= ordinal);
+        behind.sort_by_key(|branch| branch.ordinal);
+        let mut turn_ms = in_front.iter().map(|branch| branch.deadline_ms).fold(at_ms, u64::max);
+        for id in behind.into_iter().map(|branch| branch.id.clone()).collect::<Vec<_>>() {
+            let Some(branch) = self.branches.get_mut(&id) else { continue };
+            branch.deadline_ms = turn_ms + branch.timeout_ms;
+            turn_ms = branch.deadline_ms;
+        }
     }
 
     fn apply_ended(&mut self, id: &BranchId, end: End) {
         let Some(branch) = self.branches.get_mut(id) else { return };
-        let parent = branch.parent.clone();
+        let (parent, ordinal, start, at_ms) = (branch.parent.clone(), branch.ordinal, branch.start, end.at_ms);
         let returned_tokens = end.result_tokens;
         if matches!(end.reason.status(), Status::Timeout) {
             self.untold.push(id.clone());
@@ -260,10 +293,33 @@ impl Session {
         let ended = Thread::Branch(id.clone());
         let moot = self.untold_to(&ended);
         self.untold.retain(|branch| !moot.contains(branch));
+        if !start.is_at_once() {
+            self.line_up(&parent, ordinal, at_ms);
+        }
         let held_the_turn = self.active.branch() == Some(id);
         if held_the_turn {
             self.active = self.next_active(&parent);
         }
+    }
+
+    /// The parent gets another message than the one it had been given, and was not told of.
+    fn apply_amended(&mut self, id: &BranchId, result: &Scrubbed, result_tokens: u64) {
+        let Some(branch) = self.branches.get_mut(id) else { return };
+        let Some(end) = &mut branch.end else { return };
+        let before_tokens = std::mem::replace(&mut end.result_tokens, result_tokens);
+        end.result = result.clone();
+        let (parent, description) = (branch.parent.clone(), branch.description.clone());
+        self.returned_tokens = (self.returned_tokens + result_tokens).saturating_sub(before_tokens);
+        self.spent_tokens += result_tokens.saturating_sub(before_tokens);
+        let amended = |tokens: u64| (tokens + result_tokens).saturating_sub(before_tokens);
+        match &parent {
+            Thread::Main => self.main_tokens = amended(self.main_tokens),
+            Thread::Branch(parent) => self.change(parent, |parent| {
+                parent.used_tokens = amended(parent.used_tokens);
+                parent.findings.note_returned(&description, result);
+            }),
+        }
+        self.untold.retain(|branch| branch != id);
     }
 
     /// Who goes on when a branch of `parent` has ended: the latest of its open siblings, because a
@@ -282,8 +338,12 @@ impl Session {
             self.take_back(id);
         }
         for id in reopened {
-            self.take_back(id);
+            // What a discarded branch had given was taken back when it was discarded.
+            if self.branches.get(id).is_some_and(|branch| !branch.discarded) {
+                self.take_back(id);
+            }
             let Some(branch) = self.branches.get_mut(id) else { continue };
+            branch.discarded = false;
             branch.status = Status::Active;
             branch.generation += 1;
             branch.end = None;
@@ -291,9 +351,12 @@ impl Session {
             branch.findings.unseen = None;
             branch.deadline_ms = at_ms + branch.timeout_ms;
             let (parent, pooled) = (branch.parent.clone(), branch.allocation == Allocation::Pool);
-            let left_tokens = branch.budget_left_tokens();
+            let (left_tokens, ordinal, start) = (branch.budget_left_tokens(), branch.ordinal, branch.start);
             if pooled {
                 *self.lent_by(&parent) += left_tokens;
+            }
+            if !start.is_at_once() {
+                self.line_up(&parent, ordinal, at_ms);
             }
         }
         self.untold.retain(|branch| !reopened.contains(branch) && !discarded.contains(branch));

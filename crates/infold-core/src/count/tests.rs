@@ -32,6 +32,17 @@ fn each_family_has_its_cost_per_call() {
 }
 
 #[test]
+fn a_calibrated_counter_counts_as_its_provider_was_seen_to() {
+    let text = "the ".repeat(1_000);
+    let plain = Counter::new(Family::Claude);
+    let calibrated = Counter::calibrated(Family::Claude, 1_200);
+    assert_eq!(calibrated.count(&text), plain.count(&text) * 12 / 10);
+    assert_eq!(calibrated.per_call_tokens(), 101);
+    assert_eq!(calibrated.scaled(Counter::vocabulary_tokens(&text)), calibrated.count(&text));
+    assert_eq!(Counter::calibrated(Family::Claude, 1_000), plain);
+}
+
+#[test]
 fn families_are_read_as_they_are_written() {
     for family in Family::ALL {
         assert_eq!(family.to_string().parse(), Ok(family));

@@ -3,6 +3,7 @@
 
 use super::{Decision, Rules};
 use crate::findings::partial_result;
+use crate::record::Usage;
 use crate::{BlobId, Branch, BranchId, EndReason, Event, Operation, Origin, Refusal, Scrubbed, Session, Thread};
 
 pub(super) struct Draft<'a> {
@@ -89,6 +90,24 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
+    /// Counts an answer in its thread. What a model has said cannot be withheld any more, so it is counted
+    /// whole, and the branch folds afterwards if that was too much.
+    pub(super) fn meter(&mut self, thread: &Thread, usage: &Usage) -> Result<(), Refusal> {
+        let is_over = thread.branch().is_some_and(|id| self.open_one(id).is_err());
+        if self.session.ended_at_ms.is_some() || is_over {
+            return Ok(());
+        }
+        self.begin()?;
+        self.push(Event::Answered {
+            thread: thread.clone(),
+            prompt_tokens: usage.prompt_tokens(),
+            cache_read_tokens: usage.cache_read_tokens,
+            output_tokens: usage.output_tokens,
+        });
+        self.check_budget(thread);
+        Ok(())
+    }
+
     /// Warns at 80 % and folds at 100 %, after a thread has grown.
     pub(super) fn check_budget(&mut self, thread: &Thread) {
         let Some(branch) = thread.branch().and_then(|id| self.session.branches.get(id)) else { return };
@@ -136,13 +155,16 @@ impl<'a> Draft<'a> {
         let Some(branch) = self.session.branches.get(id) else { return };
         let (generation, parent) = (branch.generation, branch.parent.clone());
         let result_tokens = match reason {
-            EndReason::Returned | EndReason::ReportedFailure | EndReason::BudgetExhausted | EndReason::TimedOut => {
-                self.rules.counter.count(result.as_str())
-            }
+            EndReason::Returned
+            | EndReason::ReportedFailure
+            | EndReason::BudgetExhausted
+            | EndReason::TimedOut
+            | EndReason::Interrupted => self.rules.counter.count(result.as_str()),
             EndReason::ParentReturning
             | EndReason::SessionEnded
             | EndReason::SessionEndTimeout
-            | EndReason::RolledBack => 0,
+            | EndReason::RolledBack
+            | EndReason::OpeningLost => 0,
         };
         self.push(Event::BranchEnded { branch: id.clone(), generation, reason, result, result_tokens });
         if result_tokens > 0 {

@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use super::draft::Draft;
-use crate::{BranchId, EndReason, Event, Refusal, Scrubbed};
+use crate::{BranchId, EndReason, Event, Refusal, Scrubbed, Thread};
 
 impl Draft<'_> {
     /// Folds every branch whose time is over, deepest first: a branch that is out of time itself is
@@ -15,7 +15,7 @@ impl Draft<'_> {
         let mut due: Vec<(u32, u64, BranchId)> = self
             .session
             .open()
-            .filter(|branch| branch.deadline_ms <= now_ms)
+            .filter(|branch| branch.deadline_ms <= now_ms && !self.session.is_waiting(branch))
             .map(|branch| (branch.depth, branch.ordinal, branch.id.clone()))
             .collect();
         due.sort();
@@ -38,6 +38,10 @@ impl Draft<'_> {
             Some(id) => id.clone(),
             None => return Err(Refusal::NothingActive { session: self.session.id.clone() }),
         };
+        if let Some(generation) = self.amendable(&id) {
+            self.amend(&id, generation, message);
+            return Ok(());
+        }
         self.open_one(&id)?;
         let reason = match outcome {
             Outcome::Completed => EndReason::Returned,
@@ -48,10 +52,24 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Ends a branch with its session. One that has ended meanwhile is left as it is.
-    pub(super) fn fold_for_session_end(&mut self, id: &BranchId) {
+    /// Which opening of a branch was cut short without its parent having been told, if that is so.
+    fn amendable(&self, id: &BranchId) -> Option<u32> {
+        let branch = self.session.branches.get(id)?;
+        (!branch.is_open() && self.session.untold.contains(id)).then_some(branch.generation)
+    }
+
+    /// Gives the parent the message of a branch that returned late. The branch has ended once, and as it did.
+    fn amend(&mut self, id: &BranchId, generation: u32, message: &Scrubbed) {
+        let parent = self.session.branches.get(id).map_or(Thread::Main, |branch| branch.parent.clone());
+        let result_tokens = self.rules.counter.count(message.as_str());
+        self.push(Event::ResultAmended { branch: id.clone(), generation, result: message.clone(), result_tokens });
+        self.check_budget(&parent);
+    }
+
+    /// Ends a branch that did not return by itself. One that has ended meanwhile is left as it is.
+    pub(super) fn cut_short(&mut self, id: &BranchId, reason: EndReason) {
         if self.session.ended_at_ms.is_none() && self.open_one(id).is_ok() {
-            self.end_cut_short(id, EndReason::SessionEnded);
+            self.end_cut_short(id, reason);
         }
     }
 

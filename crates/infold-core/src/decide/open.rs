@@ -15,9 +15,27 @@ impl Draft<'_> {
         self.check_limits(open, depth)?;
         let brief_tokens = self.brief_tokens(open);
         let budget_tokens = self.allocate(&parent, open.budget_tokens, brief_tokens)?;
+        self.push_opening(open, parent, budget_tokens, brief_tokens);
+        Ok(())
+    }
+
+    /// Opens a branch that was opened before: with the budget it had then, under its parent if that is open.
+    pub(super) fn adopt(&mut self, open: &Open) -> Result<(), Refusal> {
+        self.begin()?;
+        if self.session.branches.contains_key(&open.id) {
+            return Ok(());
+        }
+        let parent = self.parent_of(open).unwrap_or(Thread::Main);
+        let brief_tokens = self.brief_tokens(open);
+        let budget_tokens = open.budget_tokens.unwrap_or(self.rules.limits.budget_default_tokens);
+        self.push_opening(open, parent, budget_tokens.max(brief_tokens + 1), brief_tokens);
+        Ok(())
+    }
+
+    fn push_opening(&mut self, open: &Open, parent: Thread, budget_tokens: u64, brief_tokens: u64) {
         let limits = self.rules.limits;
         let timeout_s = open.timeout_s.unwrap_or(limits.timeout_default_s).min(limits.timeout_max_s);
-
+        let depth = self.session.depth(&parent) + 1;
         self.push(Event::BranchOpened(Box::new(Opening {
             branch: open.id.clone(),
             parent,
@@ -30,10 +48,11 @@ impl Draft<'_> {
             allocation: limits.allocation,
             timeout_ms: timeout_s * 1000,
             claims: open.claims.clone(),
+            isolation: open.isolation,
+            start: open.start,
         })));
         self.push(Event::BranchActivated { branch: open.id.clone() });
         self.check_budget(&Thread::Branch(open.id.clone()));
-        Ok(())
     }
 
     fn parent_of(&self, open: &Open) -> Result<Thread, Refusal> {

@@ -22,23 +22,36 @@ impl Draft<'_> {
         later.sort();
         self.end_discarded(&later);
 
-        let path = self.session.path(&Thread::Branch(to.clone()));
-        let reopened: Vec<BranchId> = path
-            .iter()
-            .filter_map(|thread| thread.branch())
-            .filter(|id| !self.session.branches.get(id).is_some_and(Branch::is_open))
-            .cloned()
-            .collect();
+        let reopened = self.ended_on_the_way_to(to);
         let open = (self.session.open().count() + reopened.len()) as u64;
         let open_max = self.rules.limits.open_per_session_max;
         if open > open_max {
             return Err(Refusal::TooManyInSession { open, open_max });
         }
-        let discarded = later.into_iter().map(|(_, _, id)| id).collect();
+        self.open_again(to, reopened, later.into_iter().map(|(_, _, id)| id).collect())
+    }
+
+    /// Opens a branch again and discards nothing: whoever asks knows better what came later. One that a rollback
+    /// has discarded counts again, because its client has gone back to before that.
+    pub(super) fn reopen(&mut self, branch: &BranchId) -> Result<(), Refusal> {
+        self.begin()?;
+        self.known(branch)?;
+        let reopened = self.ended_on_the_way_to(branch);
+        if reopened.is_empty() { Ok(()) } else { self.open_again(branch, reopened, Vec::new()) }
+    }
+
+    fn open_again(&mut self, to: &BranchId, reopened: Vec<BranchId>, discarded: Vec<BranchId>) -> Result<(), Refusal> {
         self.push(Event::RolledBack { to: to.clone(), reopened: reopened.clone(), discarded });
         // A branch that had used all of its budget could do nothing but end again.
         let has_nothing_left = |id: &BranchId| self.session.branches.get(id).is_some_and(Branch::is_exhausted);
         if reopened.iter().any(has_nothing_left) { Err(Refusal::BudgetGone) } else { Ok(()) }
+    }
+
+    /// Ended branches from the main thread down to one, outermost first.
+    fn ended_on_the_way_to(&self, branch: &BranchId) -> Vec<BranchId> {
+        let path = self.session.path(&Thread::Branch(branch.clone()));
+        let is_open = |id: &BranchId| self.session.branches.get(id).is_some_and(Branch::is_open);
+        path.iter().filter_map(Thread::branch).filter(|id| !is_open(id)).cloned().collect()
     }
 
     fn end_discarded(&mut self, later: &[(u64, u32, BranchId)]) {

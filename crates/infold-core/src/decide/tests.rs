@@ -2,7 +2,9 @@
 
 mod cases;
 mod laws;
+mod metering;
 mod races;
+mod turns;
 
 use crate::{
     Allocation, BranchId, Claims, Command, ContextBound, Counter, Decision, Family, IdKey, Limits, Open, Operation,
@@ -85,6 +87,8 @@ pub(crate) fn open(number: u64, parent: Option<Thread>, budget_tokens: Option<u6
         budget_tokens,
         timeout_s: None,
         claims: Claims::default(),
+        isolation: crate::Isolation::Isolated,
+        start: crate::Start::AtOnce,
         rate_mark_ms: None,
     }))
 }

@@ -8,13 +8,13 @@ use super::marks::head;
 
 /// A longer line is cut.
 pub(super) const LINE_CHARS_MAX: usize = 300;
-/// So many lines on each side of a line are kept with it.
-const AROUND_LINES: usize = 5;
 /// Stands for lines or characters that were left out.
 const GAP: &str = "…";
 /// The most that a gap takes: alone, and with the number of the line after it.
 const GAP_CHARS_MAX: usize = 2;
 const GAP_NUMBERED_CHARS_MAX: usize = 24;
+/// A file's own line number has at most so many digits, or it is none.
+const NUMBER_DIGITS_MAX: usize = 8;
 
 /// The lines that are kept so far.
 pub(super) struct Kept<'a> {
@@ -40,8 +40,8 @@ pub(super) struct Share(usize);
 impl<'a> Kept<'a> {
     pub(super) fn new(lines: &'a [Line<'a>], kind: Kind, chars_max: usize) -> Self {
         let gap_chars = match kind {
-            Kind::File | Kind::Search => GAP_CHARS_MAX,
-            Kind::Text | Kind::Output => GAP_NUMBERED_CHARS_MAX,
+            Kind::Search => GAP_CHARS_MAX,
+            Kind::File | Kind::Text | Kind::Output => GAP_NUMBERED_CHARS_MAX,
         };
         Self { lines, kind, shown: BTreeMap::new(), left_chars: chars_max, gap_chars }
     }
@@ -74,10 +74,20 @@ impl<'a> Kept<'a> {
         true
     }
 
-    /// Keeps the line at `at` with its surroundings, if they fit.
-    pub(super) fn around(&mut self, at: usize) {
+    /// Keeps the line at `at` with so many lines on each side of it, if they fit.
+    pub(super) fn around(&mut self, at: usize, lines: usize) {
         let mut share = self.share(usize::MAX);
-        self.take(&mut share, at.saturating_sub(AROUND_LINES)..at + AROUND_LINES + 1);
+        self.take(&mut share, at.saturating_sub(lines)..at + lines + 1);
+    }
+
+    /// What is shown of a line. In front of each line of a file stands its number, which would be a
+    /// quarter of the tokens; the first line of a run says it for all.
+    fn text(&self, at: usize) -> &'a str {
+        let line = self.lines[at].text;
+        match self.kind {
+            Kind::File => split_number(line).map_or(line, |(_, line)| line),
+            Kind::Text | Kind::Search | Kind::Output => line,
+        }
     }
 
     /// Keeps the last lines, or the end of the last one where that is too long.
@@ -85,7 +95,7 @@ impl<'a> Kept<'a> {
         let mut share = self.share(chars_max);
         let Some(last) = self.lines.iter().rposition(|line| !line.text.trim().is_empty()) else { return };
         let room = share.0.saturating_sub(self.gap_chars + 2);
-        if self.lines[last].text.chars().nth(room).is_some() {
+        if self.text(last).chars().nth(room).is_some() {
             if room > 0 {
                 self.spend(&mut share, room + self.gap_chars + 2);
                 self.shown.insert(last, Shown::End(room));
@@ -102,7 +112,7 @@ impl<'a> Kept<'a> {
     }
 
     fn cost(&self, at: usize) -> usize {
-        head(self.lines[at].text, LINE_CHARS_MAX).chars().count() + 1
+        head(self.text(at), LINE_CHARS_MAX).chars().count() + 1
     }
 
     fn spend(&mut self, share: &mut Share, cost: usize) {
@@ -110,26 +120,45 @@ impl<'a> Kept<'a> {
         self.left_chars -= cost;
     }
 
-    /// What is kept, in order, with a mark wherever something was left out. Where lines have no numbers
-    /// of their own, the mark says which line comes next, so that its surroundings can be read.
+    /// What is kept, in order, with a mark wherever something was left out. The mark says which line
+    /// comes next, so that its surroundings can be read; only what a search found says so itself.
     pub(super) fn render(&self) -> String {
         let mut out = Vec::new();
         let mut next = 0;
         for (&at, &shown) in &self.shown {
-            if at != next {
-                out.push(match self.kind {
-                    Kind::File | Kind::Search => GAP.to_owned(),
-                    Kind::Text | Kind::Output => format!("{GAP} line {}:", self.lines[at].number),
-                });
+            // A file's first line may be its hundredth, if only a part was read.
+            let is_first = out.is_empty() && self.kind == Kind::File;
+            if at != next || is_first {
+                out.push(self.gap_before(at));
             }
             next = at + 1;
             out.push(match shown {
-                Shown::Front => front(self.lines[at].text),
-                Shown::End(chars) => end(self.lines[at].text, chars),
+                Shown::Front => front(self.text(at)),
+                Shown::End(chars) => end(self.text(at), chars),
             });
         }
         out.join("\n")
     }
+
+    fn gap_before(&self, at: usize) -> String {
+        let line = &self.lines[at];
+        match self.kind {
+            Kind::Search => GAP.to_owned(),
+            Kind::Text | Kind::Output => format!("{GAP} line {}:", line.number),
+            Kind::File => match split_number(line.text) {
+                Some((number, _)) => format!("{GAP} line {number}:"),
+                None => GAP.to_owned(),
+            },
+        }
+    }
+}
+
+/// A line of a file and the number that a tool put before it.
+fn split_number(line: &str) -> Option<(&str, &str)> {
+    let (number, text) = line.split_once(['→', '\t'])?;
+    let number = number.trim_start();
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && (1..=NUMBER_DIGITS_MAX).contains(&number.len())).then_some((number, text))
 }
 
 fn front(line: &str) -> String {

@@ -1,29 +1,84 @@
 //! What a session has said and shown so far, by name.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
+use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::atoms::each_atom;
+use crate::atoms::{Sort, each_atom, edit_line};
 
-/// More names than this are not remembered. A long session has a tenth of it.
+/// More names than this are not remembered, nor more lines. A long session has a tenth of it.
 const NAMES_MAX: usize = 500_000;
+const LINES_MAX: usize = 500_000;
 
-/// The names that a session has said and shown so far. A name that was shown need not be listed again;
-/// one that somebody said is one that the session is about.
+/// What a session has said and shown so far, as far as a model can still see it. A name or a line that
+/// was shown need not be shown again; a name that somebody said is one that the session is about; a
+/// file that a person named is one that will be worked on.
+///
+/// Names and lines are known by a hash that is the same in every run. Two of them in a hundred thousand
+/// sessions may be taken for one another; what is left out for that can be read back.
 #[derive(Debug, Clone, Default)]
 pub struct Mentions {
-    names: HashMap<String, How>,
+    /// What was known before; shared, so that a long session is not gone through again for each turn.
+    below: Option<Arc<Mentions>>,
+    /// The hash of each name, with how it came up in its last two bits: a proxy holds these of many sessions.
+    names: HashSet<u64, BuildHasherDefault<AsItIs>>,
+    lines: HashSet<u64, BuildHasherDefault<AsItIs>>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Hashes what is a hash already.
+#[derive(Debug, Clone, Copy, Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    /// Turned, because a table looks at both ends and the last bits of a name are not its own.
+    fn finish(&self) -> u64 {
+        self.0.rotate_right(16)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ u64::from(*byte));
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
+/// The closest that a session came to a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum How {
-    Shown,
-    Said,
+    Shown = 1,
+    Said = 2,
+    Asked = 3,
+}
+
+impl How {
+    const ALL: [Self; 3] = [Self::Asked, Self::Said, Self::Shown];
+
+    fn of(self, name: u64) -> u64 {
+        name & !3 | self as u64
+    }
 }
 
 impl Mentions {
-    /// Takes note of words: a person's, or the agent's own.
+    /// What was known before, to which more can be added without changing it.
+    pub fn above(below: Arc<Self>) -> Self {
+        Self { below: Some(below), ..Self::default() }
+    }
+
+    /// How many bytes it takes up, without what is shared.
+    pub fn bytes(&self) -> usize {
+        (self.names.capacity() + self.lines.capacity()) * (size_of::<u64>() + 1)
+    }
+
+    /// Takes note of words on the user's side: a person's, or what a client says for one.
+    pub fn ask(&mut self, text: &str) {
+        self.note(text, How::Asked);
+    }
+
+    /// Takes note of the agent's own words.
     pub fn say(&mut self, text: &str) {
         self.note(text, How::Said);
     }
@@ -39,26 +94,57 @@ impl Mentions {
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
-        self.names.contains_key(name)
+        self.how(hash_of(name)).is_some()
     }
 
     pub(super) fn has_said(&self, name: &str) -> bool {
-        self.names.get(name) == Some(&How::Said)
+        self.how(hash_of(name)) >= Some(How::Said)
+    }
+
+    fn how(&self, name: u64) -> Option<How> {
+        let below = self.below.as_ref().and_then(|below| below.how(name));
+        How::ALL.into_iter().find(|how| self.names.contains(&how.of(name))).max(below)
+    }
+
+    /// Whether somebody on the user's side named a file that these arguments name.
+    pub(super) fn has_asked_for(&self, arguments: &str) -> bool {
+        let mut is_asked = false;
+        each_atom(&plain_arguments(arguments), |atom| {
+            is_asked |= atom.sort == Sort::Path && self.how(hash_of(atom.name)) == Some(How::Asked);
+        });
+        is_asked
+    }
+
+    /// Whether a line can be seen already, without the number that a tool put before it.
+    pub(super) fn has_shown_line(&self, line: &str) -> bool {
+        self.has_line(hash_of(line))
+    }
+
+    fn has_line(&self, line: u64) -> bool {
+        self.lines.contains(&line) || self.below.as_ref().is_some_and(|below| below.has_line(line))
     }
 
     fn note(&mut self, text: &str, how: How) {
         each_atom(text, |atom| {
-            let has_room = self.names.len() < NAMES_MAX;
-            match self.names.get_mut(atom.name) {
-                Some(How::Said) => {}
-                Some(known) => *known = how,
-                None if has_room => {
-                    self.names.insert(atom.name.to_owned(), how);
-                }
-                None => {}
+            let name = hash_of(atom.name);
+            let known = self.how(name);
+            if known < Some(how) && self.names.len() < NAMES_MAX {
+                known.map(|known| self.names.remove(&known.of(name)));
+                self.names.insert(how.of(name));
             }
         });
+        for line in text.split('\n').filter_map(edit_line).map(hash_of) {
+            if self.lines.len() < LINES_MAX && !self.has_line(line) {
+                self.lines.insert(line);
+            }
+        }
     }
+}
+
+fn hash_of(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(text.as_bytes());
+    hasher.finish()
 }
 
 /// Arguments as plain text: the strings and numbers in them, each on a line of its own. In JSON a line

@@ -33,10 +33,10 @@ fn numbered(lines: impl IntoIterator<Item = String>) -> String {
 fn what_is_under_both_thresholds_stays() {
     let (empty, mentions) = (Mentions::default(), Mentions::default());
     let stays = |text: &str| shape(&of("shell", text), &mentions, &rules(), counter()) == Shape::Stays;
-    assert!(stays("") && stays(&"word ".repeat(819)));
-    assert!(!stays(&"a".repeat(4_097)));
+    assert!(stays("") && stays(&"word ".repeat(614)));
+    assert!(!stays(&"a".repeat(3_073)), "output has a lower threshold than files");
 
-    let by_tokens = ShapeRules { threshold_bytes: 1 << 20, ..rules() };
+    let by_tokens = ShapeRules { threshold_bytes: 1 << 20, output_bytes: 1 << 20, ..rules() };
     let dense = "7f 3a 91 ".repeat(900);
     assert_eq!(shape(&of("shell", &"word ".repeat(900)), &empty, &by_tokens, counter()), Shape::Stays);
     assert!(matches!(shape(&of("shell", &dense), &empty, &by_tokens, counter()), Shape::Offload { .. }));
@@ -89,24 +89,78 @@ fn of_a_file_the_lines_around_what_was_spoken_of_are_kept() {
     mentions.show("step_number_3 was seen in another result");
     assert_snapshot!(shaped(&text, &mentions), @r"
     Lines of it:
-    …
-       146→    step_number_7(value);
-       147→    step_number_7(value);
-       148→    step_number_7(value);
-       149→    step_number_7(value);
-       150→    step_number_7(value);
-       151→fn reconcile_ledger(entries: &[Entry]) -> Total {
-       152→    let carried = opening_balance();
-       153→    step_number_7(value);
-       154→    step_number_7(value);
-       155→    step_number_7(value);
-       156→    step_number_7(value);
-    …
-       298→    step_number_14(value);
-       299→    step_number_14(value);
-       300→    step_number_14(value);
+    … line 146:
+        step_number_7(value);
+        step_number_7(value);
+        step_number_7(value);
+        step_number_7(value);
+        step_number_7(value);
+    fn reconcile_ledger(entries: &[Entry]) -> Total {
+        let carried = opening_balance();
+        step_number_7(value);
+        step_number_7(value);
+        step_number_7(value);
+        step_number_7(value);
+    … line 298:
+        step_number_14(value);
+        step_number_14(value);
+        step_number_14(value);
     Names: step_number_1 step_number_2 step_number_4 step_number_5 step_number_6 step_number_8 step_number_9 step_number_10 step_number_11 step_number_12 step_number_13
     ");
+}
+
+/// A file with a function every ten lines, of which each line is another.
+fn source(functions: usize) -> Vec<String> {
+    let line = |at: usize| match at % 10 {
+        0 => format!("fn function_number_{}(value: u32) -> u32 {{", at / 10),
+        step => format!("    let step_{step}_of_{} = previous_value + {at};", at / 10),
+    };
+    (0..functions * 10).map(line).collect()
+}
+
+#[test]
+fn of_a_file_that_was_read_before_only_what_is_new_is_shown() {
+    let mut lines = source(30);
+    let mut mentions = Mentions::default();
+    mentions.show(&numbered(lines.clone()));
+    let read = |lines: &[String], mentions: &Mentions| {
+        let text = numbered(lines.to_vec());
+        let sight = Sight { tool: "Read", arguments: r#"{"file_path": "src/a.rs"}"#, text: &text };
+        assert!(rules().is_over_at_sight(&sight, mentions, counter()));
+        match shape(&sight, mentions, &rules(), counter()) {
+            Shape::Offload { excerpt } => excerpt,
+            Shape::Stays => panic!("it was shown before"),
+        }
+    };
+    assert_snapshot!(read(&lines, &mentions), @"All lines of it were shown before.");
+    lines[150] = "fn function_with_another_name() {".to_owned();
+    lines.drain(200..260);
+    assert_snapshot!(read(&lines, &mentions), @r"
+    Lines of it, without those that were shown before:
+    … line 150:
+        let step_9_of_14 = previous_value + 149;
+    fn function_with_another_name() {
+        let step_1_of_15 = previous_value + 151;
+    ");
+    // A part of it, too short for the threshold, is shown once.
+    assert_eq!(read(&lines[20..60], &mentions), "All lines of it were shown before.");
+    let few = numbered(lines[20..32].to_vec());
+    assert_eq!(shape(&of("Read", &few), &mentions, &rules(), counter()), Shape::Stays);
+}
+
+#[test]
+fn of_a_file_that_a_person_named_more_is_kept() {
+    let text = numbered(source(60));
+    let sight = Sight { tool: "Read", arguments: r#"{"file_path": "/home/me/src/ledger.rs"}"#, text: &text };
+    let kept = |name: fn(&mut Mentions)| {
+        let mut mentions = Mentions::default();
+        name(&mut mentions);
+        mentions.say("step_4_of_20 and step_4_of_40 are wrong");
+        excerpt(&sight, &mentions, &rules()).lines().filter(|line| line.contains("previous_value")).count()
+    };
+    let said = kept(|mentions| mentions.say("I look at src/ledger.rs"));
+    let asked = kept(|mentions| mentions.ask("mend src/ledger.rs"));
+    assert!(said < 30 && asked > 70, "{said} and {asked} lines");
 }
 
 #[test]
@@ -141,4 +195,21 @@ fn names_that_are_known_or_shown_are_not_listed() {
 #[test]
 fn every_pattern_compiles() {
     assert!(marks::compile());
+}
+
+#[test]
+fn what_is_said_above_what_is_known_leaves_it_as_it_was() {
+    let mut known = Mentions::default();
+    known.show("first_name\na line that was shown before");
+    let known = std::sync::Arc::new(known);
+    let mut more = Mentions::above(std::sync::Arc::clone(&known));
+    more.say("first_name and second_name");
+    more.show("another line that is shown now");
+    assert!(more.has("first_name") && more.has_said("first_name") && more.has("second_name"));
+    assert!(
+        more.has_shown_line("a line that was shown before") && more.has_shown_line("another line that is shown now")
+    );
+    assert!(!known.has_said("first_name") && !known.has("second_name"));
+    assert!(!known.has_shown_line("another line that is shown now"));
+    assert!(more.bytes() > 0);
 }

@@ -168,7 +168,7 @@ fn when_a_branch_folds_its_latest_open_sibling_goes_on_and_then_the_parent() {
 }
 
 #[test]
-fn a_branch_ends_when_its_time_is_over_and_a_late_return_is_refused_with_its_result() {
+fn a_branch_ends_when_its_time_is_over_and_once_that_is_told_a_return_is_refused_with_its_result() {
     let mut world = World::new(limits());
     let branch = world.open(1, None).unwrap();
     world.now_ms += 299_999;
@@ -176,8 +176,59 @@ fn a_branch_ends_when_its_time_is_over_and_a_late_return_is_refused_with_its_res
     world.now_ms += 1;
     world.run(&Command::Settle).unwrap();
     assert_eq!(world.status(&branch), "timeout");
+    world.run(&Command::TellOf { branch: branch.clone() }).unwrap();
     let refusal = world.run(&fold(Some(&branch), "late")).unwrap_err();
     assert!(matches!(refusal, Refusal::NotActive { result: Some(result), .. } if result.contains("timed out")));
+}
+
+#[test]
+fn a_late_return_is_what_the_parent_gets_if_it_has_not_been_told_yet() {
+    let mut world = World::new(limits());
+    let parent = world.open(1, None).unwrap();
+    let before = world.session.branches[&parent].used_tokens;
+    let branch = world.run(&open(2, None, Some(1_000))).map(|_| id(2)).unwrap();
+    world.run(&observe(None, 5_000)).unwrap();
+    assert_eq!(world.status(&branch), "timeout");
+
+    let message = "It was in the parser all along.";
+    let late = world.run(&fold(Some(&branch), message)).unwrap();
+    assert!(matches!(late.events[..], [Event::ResultAmended { generation: 1, .. }]), "{:?}", late.events);
+    let end = world.session.branches[&branch].end.clone().unwrap();
+    assert_eq!((end.reason, end.result.as_str()), (EndReason::BudgetExhausted, message));
+    let grown = world.session.branches[&parent].used_tokens - before;
+    assert_eq!((grown, world.session.returned_tokens), (world.count(message), world.count(message)));
+    assert!(world.session.untold.is_empty());
+    assert!(matches!(world.run(&fold(Some(&branch), "again")), Err(Refusal::NotActive { .. })));
+}
+
+#[test]
+fn an_interrupted_branch_gives_what_it_has_and_one_whose_opening_is_lost_gives_nothing() {
+    let mut world = World::new(limits());
+    let (first, below) = (world.open(1, None).unwrap(), world.open(2, None).unwrap());
+    world.run(&Command::CutShort { branch: first.clone(), reason: EndReason::Interrupted }).unwrap();
+    assert_eq!((world.status(&first), world.status(&below)), ("timeout", "completed"));
+    let end = world.session.branches[&first].end.clone().unwrap();
+    assert!(end.result.as_str().starts_with("[Partial result: interrupted."));
+    assert_eq!(world.session.main_tokens, world.count(end.result.as_str()));
+    // What has ended stays as it is.
+    let again = world.run(&Command::CutShort { branch: first, reason: EndReason::OpeningLost }).unwrap();
+    assert!(again.events.is_empty());
+
+    let lost = world.open(3, None).unwrap();
+    let before = world.session.main_tokens;
+    world.run(&Command::CutShort { branch: lost.clone(), reason: EndReason::OpeningLost }).unwrap();
+    assert_eq!((world.status(&lost), world.session.main_tokens), ("failed", before));
+}
+
+#[test]
+fn a_branch_is_adopted_whatever_limits_say_and_only_once() {
+    let mut world = World::new(Limits { open_per_session_max: 0, depth_max: 0, ..limits() });
+    let Command::Open(opening) = open(1, Some(Thread::Branch(id(9))), Some(100_000)) else { unreachable!() };
+    world.run(&Command::Adopt(opening.clone())).unwrap();
+    let branch = &world.session.branches[&id(1)];
+    // Nothing is known of its parent, so the main thread has it.
+    assert_eq!((branch.budget_tokens, &branch.parent, branch.depth), (100_000, &Thread::Main, 1));
+    assert!(world.run(&Command::Adopt(opening)).unwrap().events.is_empty());
 }
 
 #[test]

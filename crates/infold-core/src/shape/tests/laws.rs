@@ -51,7 +51,9 @@ proptest! {
 
     #[test]
     fn every_line_shown_is_a_line_of_the_text(text in text(), mentions in said()) {
-        let lines: std::collections::HashSet<&str> = text.split('\n').collect();
+        let bare = |line: &'_ str| line.split_once('→').map_or(String::new(), |(_, line)| line.to_owned());
+        let lines: std::collections::HashSet<String> =
+            text.split('\n').flat_map(|line| [line.to_owned(), bare(line)]).collect();
         for line in shown_lines(&shaped(&text, &mentions)) {
             let is_part = match (line.strip_prefix('…'), line.strip_suffix('…')) {
                 _ if lines.contains(line) => true,
@@ -99,4 +101,19 @@ fn millions_of_lines_are_bounded_and_their_numbers_are_right() {
     let shown = made.lines().filter(|line| *line == "word").count();
     assert_eq!(first, Some((900_001 - shown).to_string()).as_deref(), "{made}");
     assert!(shaped(&"\n".repeat(5_000_000), &Mentions::default()).is_empty());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn of_a_file_that_was_shown_before_no_more_is_shown_than_of_another(text in text(), shown in 0usize..300) {
+        let numbered: String = text.lines().enumerate().map(|(at, line)| format!("{:>5}→{line}\n", at + 1)).collect();
+        let mut mentions = Mentions::default();
+        mentions.show(&numbered.lines().take(shown).collect::<Vec<_>>().join("\n"));
+        let made = shaped(&numbered, &mentions);
+        let bound = rules().lines_chars_max + rules().names_chars_max + 100;
+        prop_assert!(made.chars().count() <= bound.min(numbered.chars().count() * 5 / 4 + 100), "{}", made.chars().count());
+        prop_assert_eq!(made, shaped(&numbered, &mentions));
+    }
 }

@@ -1,0 +1,77 @@
+//! What providers ask for tokens. The table is an argument: prices change, and the program has them in its
+//! settings.
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::Usage;
+
+const MICROS_PER_DOLLAR: f64 = 1_000_000.0;
+
+/// What one model's tokens cost, in dollars for each million of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    /// Which models: their name, in which `*` stands for anything.
+    pub model: String,
+    /// Prompt tokens that are neither read from nor written to a cache.
+    pub input: f64,
+    /// Tokens of the answer.
+    pub output: f64,
+    /// Prompt tokens read from the cache.
+    pub cache_read: f64,
+    /// Prompt tokens written to the cache; where a provider asks nothing extra for that, the price of input.
+    #[serde(default)]
+    pub cache_write: Option<f64>,
+}
+
+impl Price {
+    /// What these tokens cost, in dollars.
+    pub fn cost(&self, usage: &Usage) -> f64 {
+        self.micros(usage) / MICROS_PER_DOLLAR
+    }
+
+    /// What a request cost, in millionths of a dollar.
+    pub fn cost_micros(&self, usage: &Usage) -> u64 {
+        self.micros(usage).round().max(0.0) as u64
+    }
+
+    /// A dollar for a million tokens is a millionth of a dollar for one.
+    fn micros(&self, usage: &Usage) -> f64 {
+        let write = self.cache_write.unwrap_or(self.input);
+        usage.fresh_tokens as f64 * self.input
+            + usage.cache_read_tokens as f64 * self.cache_read
+            + usage.cache_write_tokens as f64 * write
+            + usage.output_tokens as f64 * self.output
+    }
+
+    /// Whether writing to the cache is asked for apart, as it is where clients mark what to cache.
+    pub fn asks_for_writes(&self) -> bool {
+        self.cache_write.is_some_and(|write| write > self.input)
+    }
+
+    /// Whether a model's name is one that this price is for.
+    fn is_for(&self, model: &str) -> bool {
+        let mut parts = self.model.split('*');
+        let first = parts.next().unwrap_or_default();
+        let Some(mut rest) = model.strip_prefix(first) else { return false };
+        let mut parts: Vec<&str> = parts.collect();
+        let Some(last) = parts.pop() else { return rest.is_empty() };
+        for part in parts {
+            let Some(at) = rest.find(part) else { return false };
+            rest = &rest[at + part.len()..];
+        }
+        rest.ends_with(last)
+    }
+}
+
+/// A table of prices. The first that is for a model counts.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Prices(pub Vec<Price>);
+
+impl Prices {
+    /// The price of a model, if the table has one.
+    pub fn of(&self, model: &str) -> Option<&Price> {
+        self.0.iter().find(|price| price.is_for(model))
+    }
+}
