@@ -6,6 +6,7 @@
 //!
 //! Memory is bounded by the longest entry, not by the file, unless a whole transcript is asked for.
 
+pub mod answer;
 mod assemble;
 mod client_words;
 mod content;
@@ -21,10 +22,12 @@ mod locate;
 mod loose;
 mod numbers;
 mod reader;
+pub mod request;
 mod sessions;
 mod source;
 #[cfg(test)]
 mod testing;
+mod whose;
 mod write;
 
 pub use error::{Problem, WireError};
@@ -34,4 +37,5 @@ pub use handed_in::{NotATranscript, read_handed_in};
 pub use reader::{Entry, EntryKind, Kept, Metered, ReadLimits, Reader};
 pub use sessions::{Read, Sessions, read_sessions, read_transcript};
 pub use source::{Source, open};
+pub use whose::{Whose, whose};
 pub use write::{Loss, Written, write_anthropic, write_markdown, write_openai, write_openai_chat, write_opencode};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use infold_wire::{ReadLimits, open};
 
 /// As in the program.
+#[allow(dead_code, reason = "not every test that shares this module reads transcripts")]
 pub const LIMITS: ReadLimits = ReadLimits { entry_bytes_max: 64 << 20, problems_max: 100 };
 
 #[allow(clippy::print_stdout, reason = "whoever runs the tests is told what was left out")]

@@ -1,0 +1,59 @@
+//! Answers of Chat Completions.
+
+use super::state::{State, count};
+use crate::request::json::{At, Document};
+
+/// Takes one piece of a stream.
+pub(super) fn event(state: &mut State, document: &Document<'_>) {
+    if !state.take_error(document, 0) {
+        take_choices(state, document, "delta");
+    }
+}
+
+/// Takes an answer that came as one value.
+pub(super) fn whole(state: &mut State, document: &Document<'_>) {
+    take_choices(state, document, "message");
+    if document.field(0, "choices").is_some() {
+        state.end();
+    }
+}
+
+fn take_choices(state: &mut State, document: &Document<'_>, inner: &str) {
+    state.model(document.text_field(0, "model").map(|model| model.into_owned()));
+    let choices = document.field(0, "choices");
+    for choice in choices.into_iter().flat_map(|choices| document.elements(choices)) {
+        let index = count(document, choice, "index").unwrap_or_default();
+        if let Some(said) = document.field(choice, inner) {
+            take_said(state, document, said, index);
+        }
+        if let Some(reason) = document.text_field(choice, "finish_reason") {
+            state.stop(Some(reason.into_owned()));
+            // Not every server sends the word that ends a stream.
+            state.end();
+        }
+    }
+    // In the last piece of a stream that asked for it.
+    let names = ["prompt_tokens", "prompt_tokens_details", "completion_tokens", "completion_tokens_details"];
+    state.take_usage(document, 0, names);
+}
+
+/// What a choice says, or more of it.
+fn take_said(state: &mut State, document: &Document<'_>, said: At, choice: u64) {
+    let words = document.text_field(said, "content").or_else(|| document.text_field(said, "refusal"));
+    state.take_text(&words.unwrap_or_default());
+    let calls = document.field(said, "tool_calls");
+    for (place, call) in (0..).zip(calls.into_iter().flat_map(|calls| document.elements(calls))) {
+        let key = (choice, count(document, call, "index").unwrap_or(place));
+        let inner = document.field(call, "function").or_else(|| document.field(call, "custom"));
+        let text = |key: &str| inner.and_then(|inner| document.text_field(inner, key));
+        let id = document.text_field(call, "id").unwrap_or_default();
+        // A piece that goes on with a call may repeat its id, or leave it out.
+        let goes_on = state.call(key).is_some_and(|call| id.is_empty() || call.id == id);
+        if !goes_on {
+            state.begin_call(key, id.into_owned(), text("name").unwrap_or_default().into_owned());
+        }
+        if let Some(call) = state.call(key) {
+            call.extend(&text("arguments").or_else(|| text("input")).unwrap_or_default());
+        }
+    }
+}

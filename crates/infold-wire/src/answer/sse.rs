@@ -1,0 +1,107 @@
+//! Events in a stream of bytes that may be cut anywhere.
+//!
+//! Lines end in CR, LF or both; a blank one ends an event. Comments and fields that are not needed are passed over.
+//! What is longer than the bound is not kept, and its event comes without data.
+
+use memchr::memchr2;
+
+/// How long a line, or the data of an event, may be, in bytes. The last event of a Responses stream repeats the
+/// whole answer.
+const EVENT_BYTES_MAX: usize = 8 << 20;
+
+/// One event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Event<'e> {
+    /// Its name; empty if it has none.
+    pub(super) name: &'e str,
+    /// Its data.
+    pub(super) data: &'e [u8],
+}
+
+/// Finds events.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    /// The line that has begun.
+    line: Vec<u8>,
+    is_line_cut: bool,
+    /// The last line ended in CR: an LF that comes next belongs to it.
+    is_after_cr: bool,
+    /// Whether anything has come: a mark for the order of bytes may stand in front of everything.
+    has_begun: bool,
+    name: String,
+    data: Option<Vec<u8>>,
+}
+
+impl Events {
+    /// Takes the next bytes and hands each event that they end to `take`.
+    pub(super) fn push(&mut self, mut bytes: &[u8], take: &mut impl FnMut(&Event<'_>)) {
+        while !bytes.is_empty() {
+            if std::mem::take(&mut self.is_after_cr)
+                && let Some(rest) = bytes.strip_prefix(b"\n")
+            {
+                bytes = rest;
+                continue;
+            }
+            let Some(end) = memchr2(b'\n', b'\r', bytes) else {
+                return self.keep(bytes);
+            };
+            self.keep(&bytes[..end]);
+            self.is_after_cr = bytes[end] == b'\r';
+            bytes = &bytes[end + 1..];
+            self.end_line(take);
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        self.is_line_cut |= self.line.len() + bytes.len() > EVENT_BYTES_MAX;
+        if !self.is_line_cut {
+            self.line.extend_from_slice(bytes);
+        }
+    }
+
+    fn end_line(&mut self, take: &mut impl FnMut(&Event<'_>)) {
+        let mut line = std::mem::take(&mut self.line);
+        let is_cut = std::mem::take(&mut self.is_line_cut);
+        if !std::mem::replace(&mut self.has_begun, true) && line.starts_with(b"\xef\xbb\xbf") {
+            line.drain(..3);
+        }
+        if line.is_empty() && !is_cut {
+            self.end_event(take);
+        } else if !is_cut {
+            self.field(&line);
+        } else {
+            self.data.get_or_insert_default();
+        }
+        // The line's room is used again.
+        line.clear();
+        if line.capacity() <= EVENT_BYTES_MAX / 64 {
+            self.line = line;
+        }
+    }
+
+    fn field(&mut self, line: &[u8]) {
+        let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
+        let value = line.get(colon + 1..).unwrap_or_default();
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match &line[..colon] {
+            b"event" => self.name = String::from_utf8_lossy(value).into_owned(),
+            b"data" => match &mut self.data {
+                Some(data) if data.len() + value.len() < EVENT_BYTES_MAX => {
+                    data.push(b'\n');
+                    data.extend_from_slice(value);
+                }
+                // What is over the bound could not be read anyhow.
+                Some(data) => data.clear(),
+                None => self.data = Some(value.to_vec()),
+            },
+            _ => {}
+        }
+    }
+
+    fn end_event(&mut self, take: &mut impl FnMut(&Event<'_>)) {
+        let name = std::mem::take(&mut self.name);
+        if let Some(data) = self.data.take() {
+            take(&Event { name: &name, data: &data });
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! One entry of the new list: the client's own bytes, or what is left of it in the client's frame.
+
+use infold_core::view::{BlockKind, Piece};
+
+use super::super::json::{At, quote};
+use super::super::keys::MARK;
+use super::super::splice::Splices;
+use super::super::{Api, Entry, Form, Request, parts};
+use super::marks::Mark;
+use super::{ListWriter, Run, block_of, text_block};
+
+/// Writes the entry that a run of pieces makes.
+pub(super) fn write(request: &Request<'_>, run: &Run<'_>, out: &mut Vec<u8>) {
+    let Some(entry) = run.entry.and_then(|entry| request.entries.get(entry)) else {
+        run.pieces.iter().zip(run.marks).for_each(|(piece, mark)| own_entry(request, piece, *mark, out));
+        return;
+    };
+    let is_kept = |(block, piece): (usize, &&Piece)| **piece == Piece::Keep(block);
+    let is_whole = !run.is_again
+        && entry.blocks.len() == run.pieces.len()
+        && entry.blocks.clone().zip(run.pieces).all(is_kept)
+        && run.marks.iter().all(|mark| *mark == Mark::AsItWas);
+    if is_whole && !request.document.is_text(entry.at) {
+        out.extend_from_slice(request.document.raw(entry.at).as_bytes());
+        return;
+    }
+    match request.document.is_text(entry.at) {
+        true => lone_words(request, entry, run, out),
+        false => framed(request, entry, run, out),
+    }
+}
+
+/// Words of ours as an entry of their own.
+fn own_entry(request: &Request<'_>, piece: &Piece, mark: Mark, out: &mut Vec<u8>) {
+    let Piece::Say { text, .. } = piece else { return };
+    match request.api {
+        Api::Chat => {
+            out.extend_from_slice(b"{\"role\":\"user\",\"content\":");
+            quote(text, out);
+            out.push(b'}');
+        }
+        Api::Messages | Api::Responses => {
+            let kind: &[u8] = if request.api == Api::Responses { b"\"type\":\"message\"," } else { b"" };
+            out.push(b'{');
+            out.extend_from_slice(kind);
+            out.extend_from_slice(b"\"role\":\"user\",\"content\":[");
+            text_block(request.api, text, set_mark(request, mark), out);
+            out.extend_from_slice(b"]}");
+        }
+    }
+}
+
+/// A conversation that was only words, with others or beside others.
+fn lone_words(request: &Request<'_>, entry: &Entry, run: &Run<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"type\":\"message\",\"role\":\"user\",\"content\":[");
+    for (index, piece) in run.pieces.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        let words = request.document.text(entry.at).unwrap_or_default();
+        match piece {
+            Piece::Say { text, .. } => text_block(request.api, text, None, out),
+            Piece::Keep(_) | Piece::Content { .. } | Piece::Text { .. } => text_block(request.api, &words, None, out),
+        }
+    }
+    out.extend_from_slice(b"]}");
+}
+
+/// What is left of an entry, in the frame that the client gave it.
+fn framed(request: &Request<'_>, entry: &Entry, run: &Run<'_>, out: &mut Vec<u8>) {
+    let document = &request.document;
+    let mut splices = Splices::default();
+    let is_there = |block: usize| run.pieces.iter().any(|piece| block_of(piece) == Some(block));
+    let dropped_fields: Vec<At> = entry
+        .blocks
+        .clone()
+        .filter(|block| !is_there(*block))
+        .filter_map(|block| match request.seats[block].form {
+            Form::Field(key, _) => Some(key),
+            Form::Whole | Form::Text(_) | Form::Element(_) | Form::Call(_) => None,
+        })
+        .collect();
+    let mut dropped_members = dropped_fields;
+    // Responses refuses two items with one id.
+    if run.is_again && request.api == Api::Responses {
+        dropped_members.extend(document.member(entry.at, "id").map(|(key, _)| key));
+    }
+    if let Some(calls) = entry.calls {
+        calls_left(request, entry, run, calls, (&mut splices, &mut dropped_members));
+    }
+    if let Some(content) = entry.content {
+        content_left(request, entry, run, content, &mut splices);
+    }
+    whole_result(request, entry, run, &mut splices);
+    splices.remove_members(document, entry.at, &dropped_members);
+    splices.write(document.body(), document.span(entry.at), out);
+}
+
+/// The calls of a message (Chat) that are left; without any, their list goes too.
+fn calls_left(
+    request: &Request<'_>,
+    entry: &Entry,
+    run: &Run<'_>,
+    calls: At,
+    (splices, dropped): (&mut Splices, &mut Vec<At>),
+) {
+    let document = &request.document;
+    let kept: Vec<At> = run
+        .pieces
+        .iter()
+        .filter_map(|piece| match request.seats[block_of(piece)?].form {
+            Form::Call(at) => Some(at),
+            Form::Whole | Form::Text(_) | Form::Element(_) | Form::Field(..) => None,
+        })
+        .collect();
+    if kept.is_empty() {
+        dropped.extend(document.members(entry.at).find(|(_, value)| *value == calls).map(|(key, _)| key));
+        return;
+    }
+    if document.elements(calls).eq(kept.iter().copied()) {
+        return;
+    }
+    let mut json = Vec::new();
+    let mut list = ListWriter::new(document, calls);
+    for call in kept {
+        list.next(Some(call), &mut json);
+        json.extend_from_slice(document.raw(call).as_bytes());
+    }
+    list.finish(&mut json);
+    splices.replace(document, calls, json);
+}
+
+/// The content of a message that is left, with words of ours in it.
+fn content_left(request: &Request<'_>, entry: &Entry, run: &Run<'_>, content: At, splices: &mut Splices) {
+    let document = &request.document;
+    let form_of = |piece: &Piece| block_of(piece).map(|block| request.seats[block].form);
+    let parts: Vec<(&Piece, Mark)> = run
+        .pieces
+        .iter()
+        .zip(run.marks)
+        .map(|(piece, mark)| (*piece, *mark))
+        .filter(|(piece, _)| matches!(form_of(piece), None | Some(Form::Text(_) | Form::Element(_))))
+        .collect();
+    let had_parts =
+        entry.blocks.clone().any(|block| matches!(request.seats[block].form, Form::Text(_) | Form::Element(_)));
+    match parts.as_slice() {
+        [] if had_parts => splices.replace(document, content, b"null".to_vec()),
+        [] => {}
+        [(piece, Mark::AsItWas)] if matches!(form_of(piece), Some(Form::Text(_))) => {}
+        // Words alone stay words alone: it is another prefix to the cache.
+        [(Piece::Say { text, .. }, Mark::AsItWas)] if document.is_text(content) => {
+            let mut json = Vec::new();
+            quote(text, &mut json);
+            splices.replace(document, content, json);
+        }
+        parts => {
+            let mut json = Vec::new();
+            content_list(request, content, parts, &mut json);
+            splices.replace(document, content, json);
+        }
+    }
+}
+
+fn content_list(request: &Request<'_>, content: At, parts: &[(&Piece, Mark)], out: &mut Vec<u8>) {
+    let document = &request.document;
+    let mut list = ListWriter::new(document, content);
+    for (piece, mark) in parts {
+        let form = block_of(piece).map(|block| request.seats[block].form);
+        let old = match form {
+            Some(Form::Element(at)) => Some(at),
+            None | Some(Form::Whole | Form::Text(_) | Form::Call(_) | Form::Field(..)) => None,
+        };
+        list.next(old, out);
+        match (piece, form) {
+            (Piece::Say { text, .. }, _) => text_block(request.api, text, set_mark(request, *mark), out),
+            (_, Some(Form::Text(at))) => {
+                text_block(request.api, &document.text(at).unwrap_or_default(), set_mark(request, *mark), out);
+            }
+            (_, Some(Form::Element(at))) => element_left(request, at, piece, *mark, out),
+            (_, None | Some(Form::Whole | Form::Call(_) | Form::Field(..))) => {}
+        }
+    }
+    list.finish(out);
+}
+
+/// One block of a message, perhaps with other content or another mark.
+fn element_left(request: &Request<'_>, at: At, piece: &Piece, mark: Mark, out: &mut Vec<u8>) {
+    let document = &request.document;
+    let mut splices = Splices::default();
+    replace_content(request, at, piece, &mut splices);
+    let old = document.member(at, MARK);
+    match (mark, old) {
+        (Mark::AsItWas, _) | (Mark::Removed, None) => {}
+        (Mark::Removed, Some((key, _))) => splices.remove_members(document, at, &[key]),
+        (Mark::Set(new), Some((_, old))) => splices.replace(document, old, document.raw(new).as_bytes().to_vec()),
+        (Mark::Set(new), None) => splices.add_member(document, at, MARK, document.raw(new).as_bytes()),
+    }
+    splices.write(document.body(), document.span(at), out);
+}
+
+/// A result that is an entry of its own, with other content.
+fn whole_result(request: &Request<'_>, entry: &Entry, run: &Run<'_>, splices: &mut Splices) {
+    let is_whole = |piece: &&&Piece| block_of(piece).is_some_and(|block| request.seats[block].form == Form::Whole);
+    if let Some(piece) = run.pieces.iter().find(is_whole) {
+        replace_content(request, entry.at, piece, splices);
+    }
+}
+
+/// Puts the content that a piece asks for into the result at `at`.
+fn replace_content(request: &Request<'_>, at: At, piece: &Piece, splices: &mut Splices) {
+    let (block, json) = match piece {
+        Piece::Keep(_) | Piece::Say { .. } => return,
+        Piece::Content { block, json } => (*block, json.to_vec()),
+        Piece::Text { block, text } => (*block, parts::content_of_text(request, *block, text)),
+    };
+    if !matches!(request.blocks[block].kind, BlockKind::Result(_)) {
+        return;
+    }
+    match request.seats[block].content {
+        Some(content) => splices.replace(&request.document, content, json),
+        None => splices.add_member(&request.document, at, content_key(request.api), &json),
+    }
+}
+
+fn content_key(api: Api) -> &'static str {
+    match api {
+        Api::Messages | Api::Chat => "content",
+        Api::Responses => "output",
+    }
+}
+
+fn set_mark<'a>(request: &Request<'a>, mark: Mark) -> Option<&'a str> {
+    match mark {
+        Mark::Set(at) => Some(request.document.raw(at)),
+        Mark::AsItWas | Mark::Removed => None,
+    }
+}

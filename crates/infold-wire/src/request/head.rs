@@ -1,0 +1,112 @@
+//! What stands beside the conversation: the tools, and what they say of the kind of request.
+
+use std::borrow::Cow;
+
+use infold_core::view::{BlockKind, RequestKind};
+
+use super::json::At;
+use super::{Api, Request};
+
+/// A tool that a request lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedTool<'a> {
+    /// Its name, as the client spells it. A namespace stands in front, with two underscores between.
+    pub name: Cow<'a, str>,
+    /// The MCP server that it is of, where the name says so.
+    pub server: Option<String>,
+    /// Whether the model has to load it before it can call it.
+    pub is_deferred: bool,
+    /// How long its description is, as JSON.
+    pub bytes: usize,
+}
+
+/// The tools of a request, in order; those in a namespace each by itself.
+pub(super) fn tools<'a>(request: &Request<'a>) -> Vec<ListedTool<'a>> {
+    let Some(list) = request.document.field(0, "tools") else { return Vec::new() };
+    listed(request, list, None)
+}
+
+/// The tools in a list of them.
+fn listed<'a>(request: &Request<'a>, list: At, namespace: Option<&str>) -> Vec<ListedTool<'a>> {
+    let document = &request.document;
+    let mut tools = Vec::new();
+    for tool in document.elements(list) {
+        // Chat keeps a tool's own fields one deeper.
+        let fields = document.field(tool, "function").unwrap_or(tool);
+        let kind = || document.text_field(tool, "type");
+        let Some(name) = document.text_field(fields, "name").or_else(kind) else { continue };
+        if let (Some(inner), None) = (document.field(tool, "tools"), namespace) {
+            tools.extend(listed(request, inner, Some(&name)));
+            continue;
+        }
+        let is_deferred = document.field(fields, "defer_loading").is_some_and(|flag| document.raw(flag) == "true");
+        let name = joined(namespace, name);
+        tools.push(ListedTool { server: server_of(&name), name, is_deferred, bytes: document.raw(tool).len() });
+    }
+    tools
+}
+
+/// A tool's name with its namespace in front.
+pub(super) fn joined<'a>(namespace: Option<&str>, name: Cow<'a, str>) -> Cow<'a, str> {
+    match namespace {
+        Some(namespace) if !namespace.is_empty() => Cow::Owned(format!("{namespace}__{name}")),
+        _ => name,
+    }
+}
+
+fn server_of(name: &str) -> Option<String> {
+    let (server, _) = name.strip_prefix("mcp__")?.split_once("__")?;
+    Some(server.to_owned())
+}
+
+/// Names of tools in a list of their descriptions.
+pub(super) fn names<'a>(document: &super::Document<'a>, list: At) -> Vec<Cow<'a, str>> {
+    let mut names = Vec::new();
+    for tool in document.elements(list) {
+        let Some(name) = document.text_field(tool, "name") else { continue };
+        match document.field(tool, "tools") {
+            Some(inner) => {
+                let inner = document.elements(inner).filter_map(|tool| document.text_field(tool, "name"));
+                names.extend(inner.map(|tool| joined(Some(&name), tool)));
+            }
+            None => names.push(name),
+        }
+    }
+    names
+}
+
+/// The kind of request by its form: one that ends by asking for a compaction, one without any tool.
+pub(super) fn kind_hint(request: &Request<'_>) -> RequestKind {
+    if request.api == Api::Responses && ends_with_trigger(request) {
+        return RequestKind::Compaction;
+    }
+    let words = request.blocks.iter().rposition(|block| matches!(block.kind, BlockKind::User { .. }));
+    let is_behind_the_model = |at: &usize| {
+        let behind = &request.blocks[*at..];
+        behind.iter().all(|block| !matches!(block.kind, BlockKind::Assistant | BlockKind::Call(_)))
+    };
+    if words.filter(is_behind_the_model).is_some_and(|at| asks_for_compaction(&request.words(at))) {
+        return RequestKind::Compaction;
+    }
+    let tools = request.document.field(0, "tools");
+    let has_tools = tools.is_some_and(|list| request.document.elements(list).next().is_some());
+    if has_tools { RequestKind::Turn } else { RequestKind::Side }
+}
+
+/// How clients begin the words that ask for a summary of the whole conversation.
+const COMPACTION_WORDS: [&str; 4] = [
+    "CRITICAL: Respond with TEXT ONLY",
+    "Your task is to create a detailed summary of the conversation so far",
+    "You are performing a CONTEXT CHECKPOINT COMPACTION",
+    "Here is the conversation so far:",
+];
+
+fn asks_for_compaction(words: &str) -> bool {
+    let start = words.trim_start();
+    COMPACTION_WORDS.iter().any(|opening| start.starts_with(opening))
+}
+
+fn ends_with_trigger(request: &Request<'_>) -> bool {
+    let last = request.entries.last();
+    last.is_some_and(|entry| request.document.text_field(entry.at, "type").as_deref() == Some("compaction_trigger"))
+}

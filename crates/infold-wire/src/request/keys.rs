@@ -1,0 +1,128 @@
+//! Digests: what tells a block from others, and a conversation from others.
+//!
+//! Marks for the cache are left out of all of them: clients move theirs from request to request. Text is the same
+//! as a list with just that text in it: Claude Code sends one message now as this, now as that.
+
+use blake3::Hasher;
+use infold_core::view::BlockKey;
+
+use super::json::{At, Document, Shape};
+use super::{Request, Speaker};
+
+/// The key that steers the provider's cache.
+pub(super) const MARK: &str = "cache_control";
+
+/// The kinds of parts that are only text.
+pub(super) const TEXT_KINDS: [&str; 3] = ["text", "input_text", "output_text"];
+
+/// The key of a block: an object, or text alone.
+pub(super) fn of_block(document: &Document<'_>, at: At) -> BlockKey {
+    match lone_text(document, at) {
+        Some(text) => of_text(document, text),
+        None => of_members(document, at, None),
+    }
+}
+
+/// The key of a result: its content counts by that content's own key.
+pub(super) fn of_result(document: &Document<'_>, at: At, content: Option<(At, BlockKey)>) -> BlockKey {
+    of_members(document, at, content)
+}
+
+/// The key of content: text, or a list of blocks.
+pub(super) fn of_content(document: &Document<'_>, at: At) -> BlockKey {
+    if document.shape(at) != Shape::List {
+        return of_block(document, at);
+    }
+    let mut elements = document.elements(at);
+    if let (Some(only), None) = (elements.next(), elements.next()) {
+        return of_block(document, only);
+    }
+    let mut hasher = Hasher::new();
+    hasher.update(b"list");
+    document.elements(at).for_each(|element| {
+        hasher.update(&of_block(document, element).0);
+    });
+    finish(&hasher)
+}
+
+fn of_text(document: &Document<'_>, at: At) -> BlockKey {
+    // The long part first: what stands in front of it would cost the digest its stride.
+    let mut hasher = Hasher::new();
+    hasher.update(document.raw(at).as_bytes());
+    hasher.update(b"text");
+    finish(&hasher)
+}
+
+fn of_members(document: &Document<'_>, at: At, content: Option<(At, BlockKey)>) -> BlockKey {
+    let mut hasher = Hasher::new();
+    if document.shape(at) != Shape::Object {
+        hasher.update(document.raw(at).as_bytes());
+        hasher.update(b"value");
+        return finish(&hasher);
+    }
+    for (key, value) in document.members(at) {
+        if document.says(key, MARK) {
+            continue;
+        }
+        match content {
+            Some((content, key)) if content == value => hasher.update(&key.0),
+            _ => hasher.update(document.raw(value).as_bytes()),
+        };
+        hasher.update(document.raw(key).as_bytes());
+        hasher.update(b"member");
+    }
+    finish(&hasher)
+}
+
+/// The text of a block that has nothing else; text alone is such a block.
+fn lone_text(document: &Document<'_>, at: At) -> Option<At> {
+    if document.is_text(at) {
+        return Some(at);
+    }
+    let mut text = None;
+    for (key, value) in document.members(at) {
+        match document.text(key)?.as_ref() {
+            "type" if TEXT_KINDS.iter().any(|kind| document.says(value, kind)) => {}
+            "text" if document.is_text(value) => text = Some(value),
+            MARK => {}
+            _ => return None,
+        }
+    }
+    text
+}
+
+fn finish(hasher: &Hasher) -> BlockKey {
+    let mut key = [0; 16];
+    key.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    BlockKey(key)
+}
+
+/// The digest of the conversation after each entry. It begins with the instructions that stand apart from the
+/// conversation, so that a title call about the same words is not taken for the work itself.
+pub(super) fn digests(request: &Request<'_>) -> Vec<[u8; 32]> {
+    let document = &request.document;
+    let mut hasher = Hasher::new();
+    for key in ["system", "instructions"] {
+        if let Some(value) = document.field(0, key) {
+            hasher.update(&of_content(document, value).0);
+        }
+    }
+    let mut digest = hasher.finalize();
+    let mut digests = Vec::with_capacity(request.entries.len());
+    for entry in &request.entries {
+        let mut hasher = Hasher::new();
+        hasher.update(digest.as_bytes());
+        hasher.update(match entry.speaker {
+            Speaker::System => b"s",
+            Speaker::User => b"u",
+            Speaker::Model => b"m",
+            Speaker::Closed => b"c",
+        });
+        request.blocks[entry.blocks.clone()].iter().for_each(|block| {
+            hasher.update(&block.key.0);
+        });
+        digest = hasher.finalize();
+        digests.push(*digest.as_bytes());
+    }
+    digests
+}

@@ -1,0 +1,163 @@
+//! From a body to blocks: what the three APIs have in common.
+
+mod chat;
+mod messages;
+mod responses;
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use infold_core::view::{Block, BlockKey, BlockKind, CallBlock, ResultBlock, Side, Verb};
+
+use super::json::{At, Document, Shape};
+use super::keys::{self, MARK};
+use super::{Api, Entry, Form, Request, RequestError, Seat, Speaker, parts};
+use crate::client_words::voice_of;
+
+/// Reads a body.
+pub(super) fn read(api: Api, body: &[u8]) -> Result<Request<'_>, RequestError> {
+    let document = Document::read(body)?;
+    let key = match api {
+        Api::Messages | Api::Chat => "messages",
+        Api::Responses => "input",
+    };
+    let [list] = document.fields(0, [key])?;
+    let mut reading = Reading::new(document);
+    match (list, api) {
+        (None, Api::Responses) => {}
+        (Some(text), Api::Responses) if reading.document.is_text(text) => reading.lone_words(text),
+        (Some(list), _) if reading.document.shape(list) == Shape::List => reading.entries(api, list)?,
+        _ => return Err(RequestError::NoList { key }),
+    }
+    let Reading { document, entries, blocks, seats, .. } = reading;
+    Ok(Request { api, document, list, entries, blocks, seats })
+}
+
+impl Speaker {
+    /// Whose entries have this role.
+    fn of_role(role: Option<&str>) -> Self {
+        match role {
+            Some("system" | "developer") => Self::System,
+            Some("user") => Self::User,
+            Some("assistant") => Self::Model,
+            _ => Self::Closed,
+        }
+    }
+}
+
+/// What has been read so far.
+struct Reading<'a> {
+    document: Document<'a>,
+    entries: Vec<Entry>,
+    blocks: Vec<Block<'a>>,
+    seats: Vec<Seat>,
+    /// Ids of calls to tools of ours: only what those gave is looked into.
+    ours: HashSet<String>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(document: Document<'a>) -> Self {
+        Self { document, entries: Vec::new(), blocks: Vec::new(), seats: Vec::new(), ours: HashSet::new() }
+    }
+
+    fn entries(&mut self, api: Api, list: At) -> Result<(), RequestError> {
+        let entries: Vec<At> = self.document.elements(list).collect();
+        for at in entries {
+            if self.document.shape(at) != Shape::Object {
+                return Err(RequestError::OddEntry { entry: self.entries.len() });
+            }
+            let first = self.blocks.len();
+            let mut entry = match api {
+                Api::Messages => self.messages_entry(at),
+                Api::Responses => self.responses_entry(at),
+                Api::Chat => self.chat_entry(at),
+            }?;
+            if self.blocks.len() == first {
+                self.push(Form::Whole, keys::of_block(&self.document, at), other(entry.speaker));
+            }
+            entry.blocks = first..self.blocks.len();
+            self.entries.push(entry);
+        }
+        Ok(())
+    }
+
+    /// A conversation that is only the user's first words.
+    fn lone_words(&mut self, text: At) {
+        let kind = self.says(Speaker::User, text);
+        self.push(Form::Whole, keys::of_block(&self.document, text), kind);
+        self.entries.push(Entry { at: text, speaker: Speaker::User, content: None, calls: None, blocks: 0..1 });
+    }
+
+    /// A block without marks and without content that could be replaced.
+    fn push(&mut self, form: Form, key: BlockKey, kind: BlockKind<'a>) {
+        self.push_seated(Seat { form, content: None, mark: None, mark_inside: None }, key, kind);
+    }
+
+    fn push_seated(&mut self, seat: Seat, key: BlockKey, kind: BlockKind<'a>) {
+        self.blocks.push(Block { entry: self.entries.len(), key, kind });
+        self.seats.push(seat);
+    }
+
+    /// The kind of a block of words.
+    fn says(&self, speaker: Speaker, text: At) -> BlockKind<'a> {
+        match speaker {
+            Speaker::System => BlockKind::Instruction,
+            Speaker::Model => BlockKind::Assistant,
+            Speaker::User => BlockKind::User { voice: voice_of(&parts::beginning(&self.document, text)) },
+            Speaker::Closed => BlockKind::Other { side: Side::User },
+        }
+    }
+
+    /// The kind of a call; its arguments are read if the tool is one of ours.
+    fn call(&mut self, id: Cow<'a, str>, tool: Cow<'a, str>, arguments: Option<At>) -> BlockKind<'a> {
+        let is_ours = Verb::of(&tool).is_some();
+        if is_ours {
+            self.ours.insert(id.clone().into_owned());
+        }
+        let arguments = arguments.filter(|_| is_ours).map(|at| parts::arguments_at(&self.document, at));
+        BlockKind::Call(CallBlock { id, tool, arguments })
+    }
+
+    /// A result: its key and its kind; its text is read if the call was to one of ours.
+    fn result(
+        &self,
+        at: At,
+        call: Cow<'a, str>,
+        content: Option<At>,
+        loads: Vec<Cow<'a, str>>,
+    ) -> Result<(BlockKey, BlockKind<'a>), RequestError> {
+        let document = &self.document;
+        // A text that stands twice could be looked at here and sent there.
+        let parts = content.into_iter().flat_map(|content| document.elements(content));
+        parts
+            .map(|part| document.fields(part, ["type", "text", "content", "source", MARK]))
+            .try_for_each(|part| part.map(drop))?;
+        let content_key = content.map_or(BlockKey([0; 16]), |content| keys::of_content(document, content));
+        let text = self.ours.contains(call.as_ref()).then(|| {
+            let texts = content.map_or_else(Vec::new, |content| parts::texts_in(document, content));
+            parts::lines(texts)
+        });
+        let key = keys::of_result(document, at, content.map(|content| (content, content_key)));
+        let content_bytes = content.map_or(0, |content| document.raw(content).len());
+        Ok((key, BlockKind::Result(ResultBlock { call, content: content_key, content_bytes, text, loads })))
+    }
+
+    /// The mark on an object.
+    fn mark(&self, at: At) -> Option<At> {
+        self.document.field(at, MARK)
+    }
+
+    /// The first mark on an element of a list.
+    fn mark_inside(&self, list: At) -> Option<At> {
+        self.document.elements(list).find_map(|element| self.mark(element))
+    }
+}
+
+/// What a block of a kind that is not known is, and what an entry without any content is.
+fn other<'a>(speaker: Speaker) -> BlockKind<'a> {
+    match speaker {
+        Speaker::System => BlockKind::Instruction,
+        Speaker::User | Speaker::Closed => BlockKind::Other { side: Side::User },
+        Speaker::Model => BlockKind::Other { side: Side::Model },
+    }
+}

@@ -1,0 +1,70 @@
+//! Entries of Anthropic's API: messages, each with blocks or with plain text.
+
+use std::borrow::Cow;
+
+use infold_core::view::BlockKind;
+
+use super::super::json::{At, Shape};
+use super::super::{Entry, Form, RequestError, Seat, Speaker, keys};
+use super::{MARK, Reading, other};
+
+impl<'a> Reading<'a> {
+    pub(super) fn messages_entry(&mut self, at: At) -> Result<Entry, RequestError> {
+        let [role, content] = self.document.fields(at, ["role", "content"])?;
+        let role = role.and_then(|role| self.document.text(role));
+        let speaker = Speaker::of_role(role.as_deref());
+        if let Some(content) = content {
+            self.content(speaker, content)?;
+        }
+        Ok(Entry { at, speaker, content, calls: None, blocks: 0..0 })
+    }
+
+    /// The blocks of a message's content.
+    pub(super) fn content(&mut self, speaker: Speaker, content: At) -> Result<(), RequestError> {
+        if self.document.is_text(content) {
+            let kind = self.says(speaker, content);
+            self.push(Form::Text(content), keys::of_block(&self.document, content), kind);
+        }
+        if self.document.shape(content) == Shape::List {
+            let elements: Vec<At> = self.document.elements(content).collect();
+            elements.into_iter().try_for_each(|element| self.element(speaker, element))?;
+        }
+        Ok(())
+    }
+
+    fn element(&mut self, speaker: Speaker, at: At) -> Result<(), RequestError> {
+        let keys = ["type", "text", "id", "name", "input", "tool_use_id", "content", MARK];
+        let [kind, text, id, name, input, call, content, mark] = self.document.fields(at, keys)?;
+        let text_of = |at: Option<At>| at.and_then(|at| self.document.text(at));
+        let mut seat = Seat { form: Form::Element(at), content: None, mark, mark_inside: None };
+        let word = text_of(kind);
+        let (key, kind) = match (word.as_deref(), text_of(call), text_of(id), text_of(name), text) {
+            (Some("tool_result"), Some(call), ..) => {
+                seat.content = content;
+                seat.mark_inside = content.and_then(|content| self.mark_inside(content));
+                self.result(at, call, content, self.references(content))?
+            }
+            // The provider runs calls with such ids itself, and nobody answers them.
+            (Some("tool_use"), _, Some(id), Some(name), _) if !id.starts_with("srvtoolu_") => {
+                (keys::of_block(&self.document, at), self.call(id, name, input))
+            }
+            (Some("thinking" | "redacted_thinking"), ..) => (keys::of_block(&self.document, at), BlockKind::Reasoning),
+            (Some(kind), .., Some(text)) if keys::TEXT_KINDS.contains(&kind) => {
+                (keys::of_block(&self.document, at), self.says(speaker, text))
+            }
+            _ => (keys::of_block(&self.document, at), other(speaker)),
+        };
+        self.push_seated(seat, key, kind);
+        Ok(())
+    }
+
+    /// Tools that a result made known to the model.
+    fn references(&self, content: Option<At>) -> Vec<Cow<'a, str>> {
+        let Some(content) = content else { return Vec::new() };
+        let elements = self.document.elements(content);
+        let references = elements.filter(|element| {
+            self.document.field(*element, "type").is_some_and(|kind| self.document.says(kind, "tool_reference"))
+        });
+        references.filter_map(|reference| self.document.text_field(reference, "tool_name")).collect()
+    }
+}

@@ -1,0 +1,66 @@
+//! Entries of the Responses API: items, each a message, a call, an output, reasoning or something else.
+
+use std::borrow::Cow;
+
+use infold_core::view::{BlockKind, Side};
+
+use super::super::json::At;
+use super::super::{Entry, Form, RequestError, Seat, Speaker, head, keys};
+use super::Reading;
+
+impl<'a> Reading<'a> {
+    pub(super) fn responses_entry(&mut self, at: At) -> Result<Entry, RequestError> {
+        let [kind, role, content] = self.document.fields(at, ["type", "role", "content"])?;
+        let text_of = |at: Option<At>| at.and_then(|at| self.document.text(at));
+        let role = text_of(role);
+        match text_of(kind).as_deref() {
+            Some("message") | None if role.is_some() => {
+                let speaker = Speaker::of_role(role.as_deref());
+                if let Some(content) = content {
+                    self.content(speaker, content)?;
+                }
+                Ok(Entry { at, speaker, content, calls: None, blocks: 0..0 })
+            }
+            kind => {
+                let speaker = self.item(at, kind.unwrap_or_default())?;
+                Ok(Entry { at, speaker, content: None, calls: None, blocks: 0..0 })
+            }
+        }
+    }
+
+    /// An item that is not a message. Its name says what it is: calls and outputs have an id in common.
+    fn item(&mut self, at: At, kind: &str) -> Result<Speaker, RequestError> {
+        let keys = ["id", "call_id", "name", "namespace", "arguments", "input", "output", "tools"];
+        let [id, call, name, namespace, arguments, input, output, tools] = self.document.fields(at, keys)?;
+        let text_of = |at: Option<At>| at.and_then(|at| self.document.text(at));
+        // The local shell's output goes by its own id.
+        let call = text_of(call).or_else(|| text_of(id).filter(|_| kind == "local_shell_call_output"));
+        let mut seat = Seat { form: Form::Whole, content: None, mark: None, mark_inside: None };
+        let (key, kind) = match call {
+            Some(call) if kind.ends_with("_output") => {
+                seat.content = output.or(tools);
+                let loads = tools.map_or_else(Vec::new, |tools| head::names(&self.document, tools));
+                self.result(at, call, seat.content, loads)?
+            }
+            Some(call) if kind.ends_with("_call") => {
+                let name = text_of(name).unwrap_or_else(|| Cow::Owned(kind.trim_end_matches("_call").to_owned()));
+                let tool = head::joined(text_of(namespace).as_deref(), name);
+                (keys::of_block(&self.document, at), self.call(call, tool, arguments.or(input)))
+            }
+            _ => (keys::of_block(&self.document, at), unpaired(kind)),
+        };
+        let speaker = if kind.side() == Side::Model { Speaker::Model } else { Speaker::Closed };
+        self.push_seated(seat, key, kind);
+        Ok(speaker)
+    }
+}
+
+/// What an item is that belongs to no call.
+fn unpaired<'a>(kind: &str) -> BlockKind<'a> {
+    let is_of_the_client = ["_output", "_response", "_trigger"].iter().any(|end| kind.ends_with(end));
+    match kind {
+        "reasoning" => BlockKind::Reasoning,
+        _ if is_of_the_client => BlockKind::Other { side: Side::User },
+        _ => BlockKind::Other { side: Side::Model },
+    }
+}
