@@ -7,7 +7,7 @@ use infold_core::{BlobId, BranchId, Decision, Event, Scrubbed};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::codec::{Payload, to_json};
-use crate::{SessionKey, StoreError, blobs};
+use crate::{Keep, SessionKey, StoreError, blobs, proxied};
 
 /// A result that is kept out of the context.
 #[derive(Debug, Clone)]
@@ -51,8 +51,10 @@ pub struct Append {
     pub at_ms: u64,
     /// What was decided.
     pub decision: Arc<Decision>,
-    /// A result to keep with it.
-    pub blob: Option<NewBlob>,
+    /// Results to keep with it.
+    pub blobs: Vec<NewBlob>,
+    /// Decisions of the proxy to keep with it.
+    pub keep: Keep,
     /// An answer to keep with it.
     pub reply: Option<Reply>,
     /// What place the session needs among its project's, if it is new.
@@ -69,9 +71,10 @@ pub(crate) fn append(transaction: &Transaction<'_>, append: &Append) -> Result<(
     write_session(transaction, &key, append)?;
     write_branches(transaction, &key, append)?;
     write_events(transaction, &key, append)?;
-    if let Some(blob) = &append.blob {
+    for blob in &append.blobs {
         blobs::insert(transaction, &key, session.owner.as_str(), blob)?;
     }
+    proxied::keep(transaction, &key, &append.keep)?;
     if let Some(reply) = &append.reply {
         write_reply(transaction, &key, reply)?;
     }

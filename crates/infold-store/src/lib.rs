@@ -13,10 +13,13 @@ mod connection;
 mod error;
 mod feed;
 mod health;
+mod key_file;
 mod list;
 mod load;
+mod proxied;
 mod readers;
 mod replay;
+mod requests;
 mod schema;
 mod snapshots;
 mod sweep;
@@ -34,9 +37,12 @@ pub use connection::{StoreSettings, Synchronous};
 pub use error::StoreError;
 pub use feed::{FeedQuery, Recorded};
 pub use health::Health;
+pub use key_file::{KEY_BYTES, KEY_FILE};
 pub use list::{SessionQuery, SessionRow};
 pub use load::{Also, Load, Loaded, Target};
+pub use proxied::{Counted, Folds, Keep, Kept, Proxied, Standing};
 pub use replay::Step;
+pub use requests::{NewRequest, RequestQuery, RequestRow, RequestSelection, StoredCalibration};
 pub use snapshots::Snapshot;
 pub use sweep::{Sweep, Swept};
 
@@ -75,7 +81,7 @@ impl Store {
         connection::create_private(path)?;
         let mut connection = connection::open_writer(path, settings)?;
         schema::migrate(&mut connection)?;
-        let secret = schema::secret(&mut connection)?;
+        let secret = key_file::secret(path, &mut connection)?;
         let inner = Inner {
             path: path.to_owned(),
             secret,

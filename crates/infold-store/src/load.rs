@@ -4,7 +4,7 @@ use infold_core::{Branch, BranchId, Owner, ProjectHash, Session};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::codec::column;
-use crate::{Reply, SessionKey, Store, StoreError};
+use crate::{Counted, Reply, SessionKey, Store, StoreError, proxied};
 
 /// What a caller knows of a session.
 #[derive(Debug, Clone)]
@@ -41,6 +41,8 @@ pub struct Load {
     pub rate_back: u64,
     /// The key whose answer is wanted, if there is one.
     pub reply_key: Option<String>,
+    /// Digests of calls, of which it is wanted whether they were counted.
+    pub counted: Vec<[u8; 16]>,
 }
 
 /// What was found.
@@ -52,6 +54,8 @@ pub struct Loaded {
     pub rate_mark_ms: Option<u64>,
     /// What was answered to the key before.
     pub reply: Option<Reply>,
+    /// Those of the calls that were counted.
+    pub counted: Vec<Counted>,
 }
 
 impl Store {
@@ -96,7 +100,7 @@ pub(crate) fn session_key((owner, name): (String, String)) -> Result<SessionKey,
     Ok(SessionKey { owner: Owner::from_stored(owner), id })
 }
 
-fn find(transaction: &Transaction<'_>, load: &Load) -> Result<Option<Loaded>, StoreError> {
+pub(crate) fn find(transaction: &Transaction<'_>, load: &Load) -> Result<Option<Loaded>, StoreError> {
     let Some(key) = resolve(transaction, &load.target)? else { return Ok(None) };
     let Some(mut session) = read_session(transaction, &key)? else { return Ok(None) };
     read_open(transaction, &key, &mut session)?;
@@ -109,7 +113,8 @@ fn find(transaction: &Transaction<'_>, load: &Load) -> Result<Option<Loaded>, St
         Some(reply_key) => read_reply(transaction, &key, reply_key)?,
         None => None,
     };
-    Ok(Some(Loaded { session, rate_mark_ms, reply }))
+    let counted = proxied::counted(transaction, &key, &load.counted)?;
+    Ok(Some(Loaded { session, rate_mark_ms, reply, counted }))
 }
 
 fn resolve(transaction: &Transaction<'_>, target: &Target) -> Result<Option<String>, StoreError> {

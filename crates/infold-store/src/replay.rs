@@ -1,7 +1,7 @@
 //! A session's ended branches, told by its log: each as it was when it ended, with all that had
 //! happened in it until then.
 
-use infold_core::{Branch, Event, Session};
+use infold_core::{Branch, BranchId, Event, Session};
 use rusqlite::Transaction;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,10 @@ pub(crate) struct Ended {
     pub(crate) steps: Vec<Step>,
 }
 
+fn steps_of(steps: &[Step], branch: &BranchId) -> Vec<Step> {
+    steps.iter().filter(|step| step.event.branch() == Some(branch)).cloned().collect()
+}
+
 /// Every end that a session's log tells of, in order.
 pub(crate) fn ends(transaction: &Transaction<'_>, key: &SessionKey) -> Result<Vec<Ended>, StoreError> {
     let sql = format!(
@@ -39,11 +43,25 @@ pub(crate) fn ends(transaction: &Transaction<'_>, key: &SessionKey) -> Result<Ve
         let recorded = recorded(row)?;
         session.apply(&recorded.event, recorded.at_ms);
         steps.push(Step { at_ms: recorded.at_ms, event: recorded.event });
-        if let Some(Step { event: Event::BranchEnded { branch, generation, .. }, at_ms }) = steps.last()
-            && let Some(ended) = session.branches.get(branch)
-        {
-            let steps = steps.iter().filter(|step| step.event.branch() == Some(branch)).cloned().collect();
-            found.push(Ended { generation: *generation, at_ms: *at_ms, branch: ended.clone(), steps });
+        let Some(Step { event, at_ms }) = steps.last() else { continue };
+        match event {
+            Event::BranchEnded { branch, generation, .. } => {
+                let Some(ended) = session.branches.get(branch) else { continue };
+                found.push(Ended {
+                    generation: *generation,
+                    at_ms: *at_ms,
+                    branch: ended.clone(),
+                    steps: steps_of(&steps, branch),
+                });
+            }
+            Event::ResultAmended { branch, generation, .. } => {
+                let is_its = |end: &&mut Ended| end.branch.id == *branch && end.generation == *generation;
+                let (Some(end), Some(ended)) = (found.iter_mut().rfind(is_its), session.branches.get(branch)) else {
+                    continue;
+                };
+                (end.branch, end.steps) = (ended.clone(), steps_of(&steps, branch));
+            }
+            _ => {}
         }
     }
     Ok(found)

@@ -5,7 +5,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::StoreError;
 
 /// One script for each schema, in order; a database at schema N has run the first N.
-const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+const MIGRATIONS: [&str; 3] = [include_str!("schema.sql"), include_str!("schema_2.sql"), include_str!("schema_3.sql")];
 
 /// The newest schema that is known.
 pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
@@ -25,18 +25,6 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
     }
     transaction.commit()?;
     Ok(())
-}
-
-/// Reads the database's secret, making it on first use.
-pub(crate) fn secret(connection: &mut Connection) -> Result<[u8; 32], StoreError> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut fresh = [0; 32];
-    getrandom::fill(&mut fresh)
-        .map_err(|error| StoreError::File { path: "random source".to_owned(), problem: error.to_string() })?;
-    transaction.execute("INSERT OR IGNORE INTO instance (id, secret) VALUES (1, ?1)", [fresh])?;
-    let secret = transaction.query_row("SELECT secret FROM instance", [], |row| row.get(0))?;
-    transaction.commit()?;
-    Ok(secret)
 }
 
 pub(crate) fn touch(transaction: &Transaction<'_>) -> Result<(), StoreError> {

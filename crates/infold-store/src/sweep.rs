@@ -16,8 +16,8 @@ use crate::{SessionKey, Store, StoreError};
 pub struct Sweep {
     /// Sessions last used before this lapse.
     pub active_before_ms: u64,
-    /// Archived branches that ended before this go, and what was rescued before it: somebody's transcript
-    /// holds handles to that.
+    /// Archived branches that ended before this go, and what was rescued or decided about a request before
+    /// it: somebody's transcript goes on from that.
     pub ended_before_ms: u64,
     /// At most so many sessions in one go, so that writers do not wait long.
     pub sessions_max: usize,
@@ -43,7 +43,8 @@ fn run(transaction: &Transaction<'_>, sweep: Sweep) -> Result<Swept, StoreError>
     let lapsed: Vec<(String, String)> = transaction
         .prepare_cached(
             "SELECT owner, name FROM sessions
-             WHERE active_at < CASE WHEN substr(name, 1, length(?3)) = ?3 THEN ?4 ELSE ?1 END
+             WHERE active_at < CASE WHEN substr(name, 1, length(?3)) = ?3
+                 OR EXISTS (SELECT 1 FROM proxied WHERE session_id = sessions.id) THEN ?4 ELSE ?1 END
              AND NOT EXISTS (SELECT 1 FROM branches WHERE session_id = sessions.id AND open = 1) LIMIT ?2",
         )?
         .query_map(

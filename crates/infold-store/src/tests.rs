@@ -9,23 +9,23 @@ use tempfile::TempDir;
 
 use super::*;
 
-fn settings() -> StoreSettings {
+pub(crate) fn settings() -> StoreSettings {
     StoreSettings { synchronous: Synchronous::Full, busy_timeout_ms: 5_000, readers_max: 2, checkpoint_pages: 1000 }
 }
 
-fn scrubbed(text: &str) -> Scrubbed {
+pub(crate) fn scrubbed(text: &str) -> Scrubbed {
     Scrubber::new([7; 32]).scrub(text).unwrap()
 }
 
-fn branch_id(number: u64) -> BranchId {
+pub(crate) fn branch_id(number: u64) -> BranchId {
     BranchId::mint(number.to_be_bytes(), &IdKey::derive(&[1; 32]))
 }
 
-fn key(name: &str) -> SessionKey {
+pub(crate) fn key(name: &str) -> SessionKey {
     SessionKey { owner: Owner::local(), id: SessionId::parse(name).unwrap() }
 }
 
-fn open_command(number: u64) -> Command {
+pub(crate) fn open_command(number: u64) -> Command {
     Command::Open(Box::new(Open {
         id: branch_id(number),
         parent: Some(Thread::Main),
@@ -34,11 +34,13 @@ fn open_command(number: u64) -> Command {
         budget_tokens: None,
         timeout_s: None,
         claims: Claims::default(),
+        isolation: infold_core::Isolation::Isolated,
+        start: infold_core::Start::AtOnce,
         rate_mark_ms: None,
     }))
 }
 
-fn fold_command(number: u64, message: &str) -> Command {
+pub(crate) fn fold_command(number: u64, message: &str) -> Command {
     Command::Fold { branch: Some(branch_id(number)), message: scrubbed(message), outcome: Outcome::Completed }
 }
 
@@ -47,31 +49,38 @@ fn decision(session: &Session, command: &Command, now_ms: u64) -> Decision {
     decide(session, std::slice::from_ref(command), Rules { limits: &limits, counter: &counter }, now_ms).unwrap()
 }
 
-fn append_of(session: &Session, command: &Command, now_ms: u64) -> Append {
+pub(crate) fn append_of(session: &Session, command: &Command, now_ms: u64) -> Append {
     Append {
         decided_on: session.version,
         at_ms: now_ms,
         decision: Arc::new(decision(session, command, now_ms)),
-        blob: None,
+        blobs: Vec::new(),
+        keep: Keep::default(),
         reply: None,
         place: Place::Any,
         open_branches_max: 100,
     }
 }
 
-fn load_of(name: &str, also: Also) -> Load {
-    Load { target: Target::Session(key(name)), also, rate_back: 5, reply_key: Some("k".to_owned()) }
+pub(crate) fn load_of(name: &str, also: Also) -> Load {
+    Load {
+        target: Target::Session(key(name)),
+        also,
+        rate_back: 5,
+        reply_key: Some("k".to_owned()),
+        counted: Vec::new(),
+    }
 }
 
-async fn loaded(store: &Store, name: &str, also: Also) -> Loaded {
+pub(crate) async fn loaded(store: &Store, name: &str, also: Also) -> Loaded {
     store.load(load_of(name, also)).await.unwrap().unwrap()
 }
 
-fn fresh(name: &str) -> Session {
+pub(crate) fn fresh(name: &str) -> Session {
     Session::new(Principal::local().owner, SessionId::parse(name).unwrap(), 0)
 }
 
-fn open_store(folder: &TempDir) -> Store {
+pub(crate) fn open_store(folder: &TempDir) -> Store {
     Store::open(&folder.path().join("infold.db"), &settings()).unwrap()
 }
 
@@ -185,7 +194,7 @@ async fn blobs_are_compressed_shared_and_kept_from_others() {
     let mut session = fresh("s");
     for number in 1..=2u8 {
         let mut append = append_of(&session, &open_command(u64::from(number)), 10);
-        append.blob = Some(NewBlob {
+        append.blobs.push(NewBlob {
             id: BlobId::mint([number; 16]),
             tool_name: scrubbed("shell"),
             content: content.clone(),
@@ -354,4 +363,42 @@ async fn a_sessions_log_reads_back_whole_unless_it_is_too_long() {
     assert_eq!(store.event(key("s"), 5).await.unwrap(), None);
     assert_eq!(store.log(key("s"), 100).await.unwrap(), None);
     assert_eq!(store.log(key("nobody"), 100).await.unwrap(), Some(Vec::new()));
+}
+
+#[tokio::test]
+async fn an_amended_result_is_the_one_that_the_archive_tells() {
+    let folder = TempDir::new().unwrap();
+    let store = open_store(&folder);
+    let mut session = fresh("s");
+    let cut_short = Command::CutShort { branch: branch_id(1), reason: infold_core::EndReason::Interrupted };
+    for (at_ms, command) in (10..).zip(&[open_command(1), cut_short, fold_command(1, "after all")]) {
+        let append = append_of(&session, command, at_ms);
+        session = append.decision.after.clone();
+        store.append(append).await.unwrap();
+    }
+    let told = async || {
+        let found = store.trajectory(Owner::local(), branch_id(1), None).await.unwrap().unwrap();
+        (
+            found.archived.branch.status.as_str(),
+            found.archived.branch.end.unwrap().result.into_string(),
+            found.steps.len(),
+        )
+    };
+    let live = told().await;
+    assert_eq!(live, ("timeout", "after all".to_owned(), 4));
+    store.sweep(Sweep { active_before_ms: 1000, ended_before_ms: 0, sessions_max: 10 }).await.unwrap();
+    assert_eq!(told().await, live);
+}
+
+#[test]
+fn a_database_of_the_first_schema_is_migrated_and_keeps_its_secret() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("infold.db");
+    let old = rusqlite::Connection::open(&path).unwrap();
+    old.execute_batch(include_str!("schema.sql")).unwrap();
+    old.execute("INSERT INTO instance (id, secret) VALUES (1, ?1)", [[3; 32]]).unwrap();
+    old.pragma_update(None, "user_version", 1).unwrap();
+    drop(old);
+    assert_eq!(*Store::open(&path, &settings()).unwrap().secret(), [3; 32]);
+    assert_eq!(std::fs::read(folder.path().join(KEY_FILE)).unwrap(), [3; 32]);
 }

@@ -1,0 +1,107 @@
+//! The file that keeps the database's secret where it survives the database: branch ids that stand in
+//! somebody's transcript, and placeholders of secrets, have to be known again when the database is gone.
+//!
+//! What must hold: the file is readable by its owner only from the first byte on, and is there whole or not
+//! at all; of several processes that start at once, all have the same secret.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+
+use crate::StoreError;
+
+/// What the file is called. It lies beside the database.
+pub const KEY_FILE: &str = "infold.key";
+
+/// How long it is.
+pub const KEY_BYTES: usize = 32;
+
+/// The secret: the file's, else the database's, else a new one. It is in both when this returns.
+pub(crate) fn secret(database: &Path, connection: &mut Connection) -> Result<[u8; KEY_BYTES], StoreError> {
+    // The lock is taken before looking, so that processes starting at once go one after the other.
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let path = database.with_file_name(KEY_FILE);
+    let kept = transaction.query_row("SELECT secret FROM instance", [], |row| row.get(0)).optional()?;
+    let secret = match (read(&path)?, kept) {
+        (Some(secret), _) => secret,
+        (None, Some(secret)) => create(&path, &secret)?,
+        (None, None) => create(&path, &fresh()?)?,
+    };
+    if kept != Some(secret) {
+        transaction.execute(
+            "INSERT INTO instance (id, secret) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET secret = ?1",
+            [secret],
+        )?;
+    }
+    transaction.commit()?;
+    Ok(secret)
+}
+
+fn fresh() -> Result<[u8; KEY_BYTES], StoreError> {
+    let mut secret = [0; KEY_BYTES];
+    getrandom::fill(&mut secret)
+        .map_err(|error| StoreError::File { path: "random source".to_owned(), problem: error.to_string() })?;
+    Ok(secret)
+}
+
+fn read(path: &Path) -> Result<Option<[u8; KEY_BYTES]>, StoreError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(told(path, &error)),
+    };
+    let mut bytes = Vec::with_capacity(KEY_BYTES + 1);
+    file.take(KEY_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| told(path, &error))?;
+    <[u8; KEY_BYTES]>::try_from(bytes).map(Some).map_err(|_| StoreError::File {
+        path: path.display().to_string(),
+        problem: format!(
+            "is not a key of {KEY_BYTES} bytes: put a copy of it back, or remove it to go on with the key that is in \
+             the database"
+        ),
+    })
+}
+
+/// Makes the file, unless another process has: then the other's secret is the one to use. It gets its name
+/// only once it is whole and on disk.
+fn create(path: &Path, secret: &[u8; KEY_BYTES]) -> Result<[u8; KEY_BYTES], StoreError> {
+    let unfinished = unfinished(path)?;
+    let linked = write(&unfinished, secret).and_then(|()| std::fs::hard_link(&unfinished, path));
+    let removed = std::fs::remove_file(&unfinished);
+    match linked {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(told(path, &error)),
+    }
+    removed.and_then(|()| sync_folder(path)).map_err(|error| told(path, &error))?;
+    read(path)?.ok_or_else(|| told(path, &ErrorKind::NotFound.into()))
+}
+
+/// A name that nobody else uses.
+fn unfinished(path: &Path) -> Result<PathBuf, StoreError> {
+    let [a, b, c, d, ..] = fresh()?;
+    Ok(path.with_file_name(format!("{KEY_FILE}.{:08x}", u32::from_be_bytes([a, b, c, d]))))
+}
+
+fn write(path: &Path, secret: &[u8; KEY_BYTES]) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(secret)?;
+    file.sync_all()
+}
+
+fn sync_folder(path: &Path) -> std::io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
+}
+
+fn told(path: &Path, error: &std::io::Error) -> StoreError {
+    StoreError::File { path: path.display().to_string(), problem: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! Reading back what the proxy has decided.
+
+use std::sync::Arc;
+
+use infold_core::view::{BlockKey, Ending, Note, Place, Restart, Rewrite};
+use infold_core::{BlobId, BranchId};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+
+use super::{Counted, Kept, Proxied, Standing};
+use crate::codec::{Payload, from_json};
+use crate::load::find;
+use crate::{Also, Load, SessionKey, Store, StoreError, Target};
+
+impl Store {
+    /// A session with all its branches and what was decided about its requests; `None` if there is none.
+    pub async fn proxied(&self, key: SessionKey) -> Result<Option<Proxied>, StoreError> {
+        let text = key.as_text();
+        let load =
+            Load { target: Target::Session(key), also: Also::All, rate_back: 0, reply_key: None, counted: Vec::new() };
+        self.read(move |transaction| {
+            let Some(loaded) = find(transaction, &load)? else { return Ok(None) };
+            Ok(Some(Proxied { session: loaded.session, kept: kept(transaction, &text)? }))
+        })
+        .await
+    }
+
+    /// How far a session is; `None` if there is none.
+    pub async fn standing(&self, key: SessionKey) -> Result<Option<Standing>, StoreError> {
+        self.read_little(move |transaction| {
+            let standing = transaction
+                .prepare_cached(
+                    "SELECT version, coalesce((SELECT decisions FROM proxied WHERE session_id = ?1), 0)
+                     FROM sessions WHERE id = ?1",
+                )?
+                .query_row([key.as_text()], |row| Ok(Standing { version: row.get(0)?, decisions: row.get(1)? }))
+                .optional()?;
+            Ok(standing)
+        })
+        .await
+    }
+}
+
+fn kept(transaction: &Transaction<'_>, key: &str) -> Result<Kept, StoreError> {
+    let proxied = transaction
+        .prepare_cached("SELECT decisions, has_folded FROM proxied WHERE session_id = ?1")?
+        .query_row([key], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((decisions, has_folded)) = proxied else { return Ok(Kept::default()) };
+    let rewrites = "SELECT call_id, content, sent, reason FROM rewrites WHERE session_id = ?1";
+    let endings = "SELECT branch, generation, after_call, before_block, result FROM endings WHERE session_id = ?1
+                   ORDER BY rowid";
+    let notes = "SELECT after_call, text FROM notes WHERE session_id = ?1 ORDER BY rowid";
+    let restarts = "SELECT upto_call FROM restarts WHERE session_id = ?1 ORDER BY rowid";
+    let answers = "SELECT call, answer FROM answers WHERE session_id = ?1";
+    Ok(Kept {
+        decisions,
+        has_folded,
+        rewrites: all(transaction, rewrites, key, rewrite)?,
+        endings: all(transaction, endings, key, ending)?,
+        notes: all(transaction, notes, key, |row| Ok(Note { after: row.get(0)?, text: row.get(1)? }))?,
+        restarts: all(transaction, restarts, key, |row| Ok(Restart { upto: row.get(0)? }))?,
+        answers: all(transaction, answers, key, answer)?,
+    })
+}
+
+fn all<T>(
+    transaction: &Transaction<'_>,
+    sql: &str,
+    key: &str,
+    read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let mut statement = transaction.prepare_cached(sql)?;
+    let mut rows = statement.query([key])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(read(row)?);
+    }
+    Ok(found)
+}
+
+fn rewrite(row: &Row<'_>) -> Result<(String, Rewrite), StoreError> {
+    let (Payload(sent), reason): (Payload, String) = (row.get(2)?, row.get(3)?);
+    let rewrite = Rewrite {
+        content: BlockKey(row.get(1)?),
+        sent: Arc::from(sent.into_bytes()),
+        reason: from_json("reason", &reason)?,
+    };
+    Ok((row.get(0)?, rewrite))
+}
+
+fn answer(row: &Row<'_>) -> Result<(BlockKey, String), StoreError> {
+    let Payload(answer) = row.get(1)?;
+    Ok((BlockKey(row.get(0)?), answer))
+}
+
+fn ending(row: &Row<'_>) -> Result<Ending, StoreError> {
+    let place = match (row.get(2)?, row.get(3)?) {
+        (Some(call), _) => Place::After { call },
+        (None, Some(block)) => Place::Before { block: BlockKey(block) },
+        (None, None) => {
+            return Err(StoreError::Unreadable { what: "ending", problem: "it has no place".to_owned() });
+        }
+    };
+    let branch = BranchId::from_stored(row.get(0)?);
+    Ok(Ending { branch, generation: row.get(1)?, place, result: row.get(4)? })
+}
+
+/// Which of these calls were counted before.
+pub(crate) fn counted(
+    transaction: &Transaction<'_>,
+    key: &str,
+    calls: &[[u8; 16]],
+) -> Result<Vec<Counted>, StoreError> {
+    let mut found = Vec::new();
+    for call in calls {
+        let counted = transaction
+            .prepare_cached("SELECT content, blob, shown FROM counted WHERE session_id = ?1 AND call = ?2")?
+            .query_row(params![key, call], |row| {
+                let (blob, shown): (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
+                let blob = blob.as_deref().and_then(BlobId::parse);
+                Ok(Counted { call: *call, content: row.get(0)?, offloaded: blob.zip(shown) })
+            })
+            .optional()?;
+        found.extend(counted);
+    }
+    Ok(found)
+}

@@ -1,0 +1,172 @@
+//! Decisions of the proxy, kept and read back, and how long they stay.
+
+use std::sync::Arc;
+
+use infold_core::view::{BlockKey, Ending, Note, Place, Reason, Restart, Rewrite};
+use infold_core::{BlobId, Owner};
+use tempfile::TempDir;
+
+use super::{Counted, Folds, Keep};
+use crate::tests::{
+    append_of, branch_id, fold_command, fresh, key, load_of, loaded, open_command, open_store, scrubbed,
+};
+use crate::{Also, Append, NewBlob, Standing, Store, Sweep};
+
+fn rewrite(content: u8, sent: &str) -> Rewrite {
+    Rewrite { content: BlockKey([content; 16]), sent: Arc::from(sent.as_bytes()), reason: Reason::Offloaded }
+}
+
+fn endings() -> Vec<Ending> {
+    let ending =
+        |number, place| Ending { branch: branch_id(number), generation: 1, place, result: "so far".to_owned() };
+    vec![ending(1, Place::After { call: "toolu_9".to_owned() }), ending(2, Place::Before { block: BlockKey([5; 16]) })]
+}
+
+/// Everything that can be kept, once.
+fn keep() -> Keep {
+    Keep {
+        rewrites: vec![("toolu_1".to_owned(), rewrite(1, r#""short""#))],
+        endings: endings(),
+        notes: vec![Note { after: "toolu_1".to_owned(), text: "a note".to_owned() }],
+        restarts: vec![Restart { upto: None }, Restart { upto: Some("toolu_1".to_owned()) }],
+        answers: vec![(BlockKey([6; 16]), "answered ".repeat(1_000)), (BlockKey([7; 16]), "ok".to_owned())],
+        counted: Vec::new(),
+        folds: Folds::Yes,
+    }
+}
+
+/// Keeps something in a session that is there already or not.
+async fn kept(store: &Store, name: &str, keep: Keep) {
+    let session = match store.load(load_of(name, Also::Nothing)).await.unwrap() {
+        Some(loaded) => loaded.session,
+        None => fresh(name),
+    };
+    let number = session.opened + 1;
+    store.append(Append { keep, ..append_of(&session, &open_command(number), 10) }).await.unwrap();
+    let session = loaded(store, name, Also::Nothing).await.session;
+    store.append(append_of(&session, &fold_command(number, "done"), 11)).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_was_decided_reads_back_in_another_process() {
+    let folder = TempDir::new().unwrap();
+    let (one, other) = (open_store(&folder), open_store(&folder));
+    assert!(other.proxied(key("s")).await.unwrap().is_none());
+    kept(&one, "s", keep()).await;
+
+    let found = other.proxied(key("s")).await.unwrap().unwrap();
+    let wanted = keep();
+    assert_eq!(found.kept.rewrites, wanted.rewrites);
+    assert_eq!((found.kept.endings, found.kept.notes), (wanted.endings, wanted.notes));
+    assert_eq!((found.kept.restarts, found.kept.answers), (wanted.restarts, wanted.answers));
+    assert_eq!((found.kept.has_folded, found.kept.decisions), (true, 1));
+    assert_eq!(found.session.branches.len(), 1, "ended branches are there too");
+    assert_eq!(other.standing(key("s")).await.unwrap(), Some(Standing { version: 4, decisions: 1 }));
+}
+
+#[tokio::test]
+async fn what_was_decided_for_a_content_stays_and_long_bytes_come_back_as_they_were() {
+    let folder = TempDir::new().unwrap();
+    let store = open_store(&folder);
+    let rewrites = |content, sent: &str| Keep {
+        rewrites: vec![("toolu_1".to_owned(), rewrite(content, sent))],
+        ..Keep::default()
+    };
+    let long = format!("{:?}", "näh\\n ".repeat(1_000));
+    kept(&store, "s", rewrites(1, &long)).await;
+    kept(&store, "s", rewrites(1, "\"another\"")).await;
+    let found = store.proxied(key("s")).await.unwrap().unwrap().kept;
+    assert_eq!(found.rewrites, [("toolu_1".to_owned(), rewrite(1, &long))]);
+    assert!(!found.has_folded);
+
+    let rescued = Rewrite { reason: Reason::Rescued, ..rewrite(1, "\"moved out\"") };
+    let rescue = Keep { rewrites: vec![("toolu_1".to_owned(), rescued.clone())], ..Keep::default() };
+    kept(&store, "s", rescue).await;
+    let found = store.proxied(key("s")).await.unwrap().unwrap().kept;
+    assert_eq!(found.rewrites, [("toolu_1".to_owned(), rescued)], "a rescue starts anew");
+
+    kept(&store, "s", rewrites(2, "\"for another content\"")).await;
+    let found = store.proxied(key("s")).await.unwrap().unwrap().kept;
+    assert_eq!(found.rewrites, [("toolu_1".to_owned(), rewrite(2, "\"for another content\""))]);
+}
+
+#[tokio::test]
+async fn an_ending_is_where_it_was_first_said_to_be() {
+    let folder = TempDir::new().unwrap();
+    let store = open_store(&folder);
+    kept(&store, "s", keep()).await;
+    let elsewhere = Ending { place: Place::After { call: "toolu_99".to_owned() }, ..endings()[0].clone() };
+    kept(&store, "s", Keep { endings: vec![elsewhere], ..Keep::default() }).await;
+    assert_eq!(store.proxied(key("s")).await.unwrap().unwrap().kept.endings, endings());
+}
+
+#[tokio::test]
+async fn a_counted_call_is_known_again() {
+    let folder = TempDir::new().unwrap();
+    let store = open_store(&folder);
+    let plain = Counted { call: [1; 16], content: [2; 16], offloaded: None };
+    let offloaded =
+        Counted { call: [3; 16], content: [4; 16], offloaded: Some((BlobId::mint([9; 16]), "a reference".to_owned())) };
+    kept(&store, "s", Keep { counted: vec![plain.clone(), offloaded.clone()], ..Keep::default() }).await;
+    let mut load = load_of("s", Also::Nothing);
+    load.counted = vec![[1; 16], [2; 16], [3; 16]];
+    assert_eq!(store.load(load).await.unwrap().unwrap().counted, [plain, offloaded]);
+}
+
+#[tokio::test]
+async fn decisions_and_the_blobs_they_name_stay_as_long_as_the_archive_and_go_together() {
+    let folder = TempDir::new().unwrap();
+    let store = open_store(&folder);
+    let blob = NewBlob {
+        id: BlobId::mint([1; 16]),
+        tool_name: scrubbed("shell"),
+        content: scrubbed("a long result"),
+        branch: None,
+    };
+    let append = Append { keep: keep(), blobs: vec![blob], ..append_of(&fresh("s"), &open_command(1), 10) };
+    store.append(append).await.unwrap();
+    let session = loaded(&store, "s", Also::Nothing).await.session;
+    store.append(append_of(&session, &fold_command(1, "done"), 20)).await.unwrap();
+    store.keep_chain(key("s"), [1; 32]).await.unwrap();
+
+    let sweep = Sweep { active_before_ms: 1000, ended_before_ms: 0, sessions_max: 10 };
+    assert_eq!(store.sweep(sweep).await.unwrap().sessions, 0);
+    assert!(store.blob(Owner::local(), BlobId::mint([1; 16])).await.unwrap().is_some());
+    assert_eq!(store.sweep(Sweep { ended_before_ms: 1000, ..sweep }).await.unwrap().sessions, 1);
+    assert!(store.blob(Owner::local(), BlobId::mint([1; 16])).await.unwrap().is_none());
+    assert!(store.proxied(key("s")).await.unwrap().is_none());
+    let connection = rusqlite::Connection::open(store.path()).unwrap();
+    for table in
+        ["proxied", "rewrites", "endings", "notes", "restarts", "answers", "counted", "chains", "blob_contents"]
+    {
+        let sql = format!("SELECT count(*) FROM {table}");
+        assert_eq!(connection.query_row(&sql, [], |row| row.get::<_, u64>(0)).unwrap(), 0, "{table}");
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_is_known_by_its_longest_beginning_and_only_to_its_owner() {
+    let folder = TempDir::new().unwrap();
+    let store = open_store(&folder);
+    assert!(!store.keep_chain(key("s"), [1; 32]).await.unwrap(), "nothing is stored of it");
+    for name in ["s", "t"] {
+        let number = u64::from(name.as_bytes()[0]);
+        store.append(append_of(&fresh(name), &open_command(number), 10)).await.unwrap();
+    }
+    assert!(store.keep_chain(key("s"), [1; 32]).await.unwrap());
+    assert!(store.keep_chain(key("t"), [2; 32]).await.unwrap());
+    let of = async |owner: Owner, digests: &[[u8; 32]]| {
+        store.chain(owner, digests.to_vec()).await.unwrap().map(|id| id.to_string())
+    };
+    assert_eq!(of(Owner::local(), &[[1; 32], [2; 32], [3; 32]]).await.as_deref(), Some("t"));
+    assert_eq!(of(Owner::local(), &[[1; 32], [3; 32]]).await.as_deref(), Some("s"));
+    assert_eq!(of(Owner::local(), &[[3; 32]]).await, None);
+    assert_eq!(of(Owner::from_subject("mallory"), &[[1; 32]]).await, None);
+
+    for number in 10..200 {
+        store.keep_chain(key("s"), [number; 32]).await.unwrap();
+    }
+    assert_eq!(of(Owner::local(), &[[1; 32]]).await, None, "old ones go");
+    assert_eq!(of(Owner::local(), &[[199; 32]]).await.as_deref(), Some("s"));
+    assert_eq!(of(Owner::local(), &[[2; 32]]).await.as_deref(), Some("t"), "those of others stay");
+}

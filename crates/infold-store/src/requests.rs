@@ -1,0 +1,241 @@
+//! What is kept of requests that went to models: rows, what they add up to, and how providers count.
+
+use std::collections::BTreeMap;
+
+use infold_core::record::{RequestRecord, RequestTotals};
+use infold_core::{Owner, SessionId};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+
+use crate::codec::{Payload, column, from_json, to_json};
+use crate::{Store, StoreError};
+
+/// A request to be kept.
+#[derive(Debug, Clone)]
+pub struct NewRequest {
+    /// Whose.
+    pub owner: Owner,
+    /// What is kept of it.
+    pub record: Box<RequestRecord>,
+}
+
+/// A request that is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestRow {
+    /// Its place among all requests. Places only grow.
+    pub id: u64,
+    /// What is kept of it.
+    pub record: RequestRecord,
+}
+
+/// Which of many requests are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestSelection {
+    /// Those that follow a place, from there on.
+    After(u64),
+    /// The newest.
+    Newest,
+}
+
+/// Which requests are wanted.
+#[derive(Debug, Clone)]
+pub struct RequestQuery {
+    /// Whose.
+    pub owner: Owner,
+    /// Of which session; all if none is named.
+    pub session: Option<SessionId>,
+    /// Which of them.
+    pub selection: RequestSelection,
+    /// At most how many.
+    pub limit: usize,
+}
+
+/// How one family's provider counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredCalibration {
+    /// The family's name.
+    pub family: String,
+    /// Their tokens for each thousand of ours.
+    pub per_mille: u64,
+    /// Requests that this was learnt from.
+    pub samples: u64,
+    /// When it was last learnt.
+    pub at_ms: u64,
+}
+
+impl Store {
+    /// Keeps requests, all in one transaction, and of each session no more than its newest rows.
+    pub async fn keep_requests(
+        &self,
+        requests: Vec<NewRequest>,
+        calibrations: Vec<StoredCalibration>,
+        rows_per_session_max: u64,
+    ) -> Result<(), StoreError> {
+        self.inner
+            .writer
+            .run(move |transaction| {
+                insert(transaction, &requests)?;
+                let mut sessions = BTreeMap::<_, Vec<&RequestRecord>>::new();
+                for request in &requests {
+                    let session = (request.owner.as_str(), &request.record.session);
+                    sessions.entry(session).or_default().push(&request.record);
+                }
+                for ((owner, session), records) in sessions {
+                    add_up(transaction, owner, session, &records)?;
+                    trim(transaction, owner, session, rows_per_session_max)?;
+                }
+                calibrations.iter().try_for_each(|calibration| write_calibration(transaction, calibration))
+            })
+            .await
+    }
+
+    /// Requests, oldest first.
+    pub async fn requests(&self, query: RequestQuery) -> Result<Vec<RequestRow>, StoreError> {
+        self.read(move |transaction| {
+            let (after, order) = match query.selection {
+                RequestSelection::After(id) => (i64::try_from(id).unwrap_or(i64::MAX), "ASC"),
+                RequestSelection::Newest => (0, "DESC"),
+            };
+            let of_session = if query.session.is_some() { "AND session = ?4" } else { "AND ?4 IS NULL" };
+            let sql = format!(
+                "SELECT id, payload FROM requests WHERE owner = ?1 {of_session} AND id > ?2 ORDER BY id {order} LIMIT ?3"
+            );
+            let session = query.session.as_ref().map(SessionId::as_str);
+            let mut statement = transaction.prepare_cached(&sql)?;
+            let mut rows = statement.query(params![query.owner.as_str(), after, query.limit, session])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                found.push(request_row(row)?);
+            }
+            if query.selection == RequestSelection::Newest {
+                found.reverse();
+            }
+            Ok(found)
+        })
+        .await
+    }
+
+    /// One request.
+    pub async fn request(&self, owner: Owner, id: u64) -> Result<Option<RequestRow>, StoreError> {
+        self.read(move |transaction| {
+            let mut statement =
+                transaction.prepare_cached("SELECT id, payload FROM requests WHERE id = ?1 AND owner = ?2")?;
+            let mut rows = statement.query(params![i64::try_from(id).unwrap_or(-1), owner.as_str()])?;
+            rows.next()?.map(request_row).transpose()
+        })
+        .await
+    }
+
+    /// What requests add up to, by session; the session that was used last comes first.
+    pub async fn request_totals(
+        &self,
+        owner: Owner,
+        session: Option<SessionId>,
+    ) -> Result<Vec<(SessionId, RequestTotals)>, StoreError> {
+        self.read(move |transaction| {
+            let mut statement = transaction.prepare_cached(
+                "SELECT session, totals FROM request_totals WHERE owner = ?1 AND (?2 IS NULL OR session = ?2)
+                 ORDER BY last_at DESC, session",
+            )?;
+            let mut rows = statement.query(params![owner.as_str(), session.as_ref().map(SessionId::as_str)])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                found.push((named(row.get(0)?)?, column(row, 1, "sum of requests")?));
+            }
+            Ok(found)
+        })
+        .await
+    }
+
+    /// Lets go of requests that came before a time.
+    pub async fn sweep_requests(&self, before_ms: u64) -> Result<usize, StoreError> {
+        self.inner
+            .writer
+            .run(move |transaction| {
+                transaction.prepare_cached("DELETE FROM request_totals WHERE last_at < ?1")?.execute([before_ms])?;
+                Ok(transaction.prepare_cached("DELETE FROM requests WHERE at < ?1")?.execute([before_ms])?)
+            })
+            .await
+    }
+
+    /// How providers count.
+    pub async fn calibrations(&self) -> Result<Vec<StoredCalibration>, StoreError> {
+        self.read(read_calibrations).await
+    }
+
+    /// The same, for those who cannot wait: a few rows, read here and now.
+    pub fn calibrations_now(&self) -> Result<Vec<StoredCalibration>, StoreError> {
+        self.inner.readers.with(read_calibrations)
+    }
+}
+
+fn insert(transaction: &Transaction<'_>, requests: &[NewRequest]) -> Result<(), StoreError> {
+    let mut statement =
+        transaction.prepare_cached("INSERT INTO requests (owner, session, at, payload) VALUES (?1, ?2, ?3, ?4)")?;
+    for request in requests {
+        let record = &request.record;
+        let payload = Payload(to_json("request", record)?);
+        statement.execute(params![request.owner.as_str(), record.session.as_str(), record.at_ms, payload])?;
+    }
+    Ok(())
+}
+
+fn add_up(
+    transaction: &Transaction<'_>,
+    owner: &str,
+    session: &SessionId,
+    records: &[&RequestRecord],
+) -> Result<(), StoreError> {
+    let before: Option<String> = transaction
+        .prepare_cached("SELECT totals FROM request_totals WHERE owner = ?1 AND session = ?2")?
+        .query_row(params![owner, session.as_str()], |row| row.get(0))
+        .optional()?;
+    let mut totals: RequestTotals =
+        before.map_or_else(|| Ok(RequestTotals::default()), |json| from_json("sum of requests", &json))?;
+    records.iter().for_each(|record| totals.add(record));
+    transaction
+        .prepare_cached(
+            "INSERT INTO request_totals (owner, session, last_at, totals) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (owner, session) DO UPDATE SET last_at = ?3, totals = ?4",
+        )?
+        .execute(params![owner, session.as_str(), totals.last_at_ms, to_json("sum of requests", &totals)?])?;
+    Ok(())
+}
+
+fn trim(transaction: &Transaction<'_>, owner: &str, session: &SessionId, rows_max: u64) -> Result<(), StoreError> {
+    // The row that lies as far back as rows may go is found by its place in the index.
+    transaction
+        .prepare_cached(
+            "DELETE FROM requests WHERE owner = ?1 AND session = ?2 AND id <=
+             (SELECT id FROM requests WHERE owner = ?1 AND session = ?2 ORDER BY id DESC LIMIT 1 OFFSET ?3)",
+        )?
+        .execute(params![owner, session.as_str(), rows_max])?;
+    Ok(())
+}
+
+fn write_calibration(transaction: &Transaction<'_>, calibration: &StoredCalibration) -> Result<(), StoreError> {
+    transaction
+        .prepare_cached("INSERT OR REPLACE INTO calibration (family, per_mille, samples, at) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![calibration.family, calibration.per_mille, calibration.samples, calibration.at_ms])?;
+    Ok(())
+}
+
+fn read_calibrations(transaction: &Transaction<'_>) -> Result<Vec<StoredCalibration>, StoreError> {
+    let mut statement =
+        transaction.prepare_cached("SELECT family, per_mille, samples, at FROM calibration ORDER BY family")?;
+    let rows = statement.query_map([], |row| {
+        Ok(StoredCalibration { family: row.get(0)?, per_mille: row.get(1)?, samples: row.get(2)?, at_ms: row.get(3)? })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn request_row(row: &Row<'_>) -> Result<RequestRow, StoreError> {
+    let payload: Payload = row.get(1)?;
+    Ok(RequestRow { id: row.get(0)?, record: from_json("request", &payload.0)? })
+}
+
+fn named(session: String) -> Result<SessionId, StoreError> {
+    SessionId::parse(&session).map_err(|error| StoreError::Unreadable { what: "session", problem: error.to_string() })
+}
+
+#[cfg(test)]
+mod tests;
