@@ -1,7 +1,9 @@
 //! What operations answer. Surfaces turn these into the shapes that their own documents ask for.
 
 use infold_core::fork::{ProcessingStats, Profile};
-use infold_core::{BlobId, Branch, BranchId, ContextHealth, ContextState, EndReason, SessionId, Status, Thread};
+use infold_core::{
+    BlobId, Branch, BranchId, ContextHealth, ContextState, EndReason, Isolation, SessionId, Status, Thread,
+};
 use serde::{Deserialize, Serialize};
 
 /// A branch that was cut short, told to its parent.
@@ -32,6 +34,9 @@ pub struct Opened {
     pub depth: u32,
     /// Tokens it may use.
     pub budget_tokens: u64,
+    /// What its thread begins with.
+    #[serde(default)]
+    pub isolation: Isolation,
     /// How long it may take.
     pub timeout_s: u64,
     /// When it opened.

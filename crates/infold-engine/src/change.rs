@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use infold_core::{Command, Decision, Owner, Principal, ProjectHash, Refusal, Session, SessionId, Thread};
-use infold_store::{Also, Append, Load, Loaded, NewBlob, Place, Reply, SessionKey, StoreError, Target};
+use infold_store::{Also, Append, Keep, Load, Loaded, NewBlob, Place, Reply, SessionKey, StoreError, Target};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::MutexGuard;
@@ -45,15 +45,24 @@ pub(crate) enum ChangeTarget {
 }
 
 /// What a change leads to.
+#[derive(Default)]
 pub(crate) struct Proposal {
     pub(crate) commands: Vec<Command>,
-    pub(crate) blob: Option<NewBlob>,
+    /// Results that are kept with it.
+    pub(crate) blobs: Vec<NewBlob>,
+    /// Decisions of the proxy that are kept with it.
+    pub(crate) keep: Keep,
 }
 
 impl Proposal {
+    /// Commands, and nothing to be kept beside what they lead to.
+    pub(crate) fn of(commands: Vec<Command>) -> Self {
+        Self { commands, ..Self::default() }
+    }
+
     /// A command whose answer also tells `asker` of its branches that were cut short meanwhile.
     pub(crate) fn telling(asker: &Thread, command: Command) -> Self {
-        Self { commands: vec![Command::Tell { to: asker.clone() }, command], blob: None }
+        Self::of(vec![Command::Tell { to: asker.clone() }, command])
     }
 }
 
@@ -72,10 +81,21 @@ impl Engine {
         propose: impl Fn(&Loaded) -> Result<Proposal, Error>,
         answer: impl Fn(&Session, &Decision) -> Result<T, Failure>,
     ) -> Result<T, Error> {
+        self.change_counting(change, &[], propose, answer).await
+    }
+
+    /// The same, and `propose` is told which of `calls` were counted before.
+    pub(crate) async fn change_counting<T: Serialize + DeserializeOwned>(
+        &self,
+        change: &Change,
+        calls: &[[u8; 16]],
+        propose: impl Fn(&Loaded) -> Result<Proposal, Error>,
+        answer: impl Fn(&Session, &Decision) -> Result<T, Failure>,
+    ) -> Result<T, Error> {
         let mut turn: Option<MutexGuard<'_, ()>> = None;
         for _ in 0..ATTEMPTS_MAX {
             let now_ms = self.now_ms();
-            let (loaded, place) = self.load_or_start(change, now_ms).await?;
+            let (loaded, place) = self.load_or_start(change, calls, now_ms).await?;
             if let Some(answer) = replay(&loaded, change)? {
                 return Ok(answer);
             }
@@ -86,7 +106,7 @@ impl Engine {
             let proposal = propose(&loaded)?;
             let decision = infold_core::decide(&loaded.session, &proposal.commands, self.rules(), now_ms)?;
             let answer = answer(&loaded.session, &decision)?;
-            if decision.events.is_empty() {
+            if decision.events.is_empty() && proposal.keep.is_empty() {
                 return Ok(answer);
             }
 
@@ -99,7 +119,8 @@ impl Engine {
                 decided_on: loaded.session.version,
                 at_ms: now_ms,
                 decision: Arc::new(decision),
-                blob: proposal.blob,
+                blobs: proposal.blobs,
+                keep: proposal.keep,
                 reply,
                 place,
                 open_branches_max: self.limits().open_per_instance_max,
@@ -121,6 +142,7 @@ impl Engine {
             also: Also::Nothing,
             rate_back: 0,
             reply_key: change.key.as_ref().map(|(key, _)| key.clone()),
+            counted: Vec::new(),
         };
         match self.inner.store.load(load).await? {
             Some(loaded) => replay(&loaded, change),
@@ -148,7 +170,8 @@ impl Engine {
             decided_on: session.version,
             at_ms: now_ms,
             decision: Arc::new(decision),
-            blob: None,
+            blobs: Vec::new(),
+            keep: Keep::default(),
             reply: None,
             place: Place::Any,
             open_branches_max: self.limits().open_per_instance_max,
@@ -168,12 +191,13 @@ impl Engine {
         self.inner.locks[at].lock().await
     }
 
-    async fn load_or_start(&self, change: &Change, now_ms: u64) -> Result<(Loaded, Place), Error> {
+    async fn load_or_start(&self, change: &Change, calls: &[[u8; 16]], now_ms: u64) -> Result<(Loaded, Place), Error> {
         let load = Load {
             target: store_target(&change.owner, &change.target),
             also: change.also.clone(),
             rate_back: self.limits().openings_per_minute_max,
             reply_key: change.key.as_ref().map(|(key, _)| key.clone()),
+            counted: calls.to_vec(),
         };
         if let Some(loaded) = self.inner.store.load(load).await? {
             if let ChangeTarget::Session(session) = &change.target {
@@ -184,12 +208,12 @@ impl Engine {
         match (&change.absent, &change.target) {
             (Absent::Start, ChangeTarget::Session(session)) => {
                 let (session, place) = new_session(&change.owner, session, now_ms)?;
-                Ok((Loaded { session, rate_mark_ms: None, reply: None }, place))
+                Ok((fresh(session), place))
             }
             (Absent::Fork(project), ChangeTarget::Session(session)) => {
                 let (session, place) = new_session(&change.owner, session, now_ms)?;
                 let session = Session { project: project.clone(), ..session };
-                Ok((Loaded { session, rate_mark_ms: None, reply: None }, place))
+                Ok((fresh(session), place))
             }
             (Absent::Refuse(refusal), _) => Err(refusal.clone().into()),
             (Absent::Start | Absent::Fork(_), ChangeTarget::Branch(branch)) => {
@@ -201,7 +225,8 @@ impl Engine {
     /// Loads a session to look at, with what is overdue in it folded first.
     pub(crate) async fn look(&self, target: Target, also: Also) -> Result<Option<Session>, Error> {
         for _ in 0..ATTEMPTS_MAX {
-            let load = Load { target: target.clone(), also: also.clone(), rate_back: 0, reply_key: None };
+            let load =
+                Load { target: target.clone(), also: also.clone(), rate_back: 0, reply_key: None, counted: Vec::new() };
             let Some(loaded) = self.inner.store.load(load).await? else { return Ok(None) };
             if !self.settle(&loaded.session, self.now_ms()).await? {
                 return Ok(Some(loaded.session));
@@ -238,6 +263,11 @@ pub(crate) fn store_target(owner: &Owner, target: &ChangeTarget) -> Target {
         }
         ChangeTarget::Branch(branch) => Target::Branch(owner.clone(), branch.clone()),
     }
+}
+
+/// A session that is about to start.
+fn fresh(session: Session) -> Loaded {
+    Loaded { session, rate_mark_ms: None, reply: None, counted: Vec::new() }
 }
 
 fn new_session(owner: &Owner, session: &SessionRef, now_ms: u64) -> Result<(Session, Place), Failure> {

@@ -63,8 +63,8 @@ impl Engine {
     async fn fold_one(&self, change: &Change, branch: &BranchId) -> Result<(), Error> {
         let change = Change { key: None, ..change.clone() };
         let propose = |_: &Loaded| {
-            let commands = vec![Command::FoldForSessionEnd { branch: branch.clone() }];
-            Ok(Proposal { commands, blob: None })
+            let commands = vec![Command::CutShort { branch: branch.clone(), reason: EndReason::SessionEnded }];
+            Ok(Proposal::of(commands))
         };
         self.change(&change, propose, |_, _| Ok(())).await
     }

@@ -29,6 +29,9 @@ pub enum Failure {
     /// A decision has not led to what it was made for. Nothing was recorded.
     #[error("The decision does not hold what was asked for ({0}), so nothing was recorded: please report this")]
     Undecided(&'static str),
+    /// Planning a request went wrong.
+    #[error("A fault in planning the request: please report this")]
+    Planning,
     /// No random numbers.
     #[error("No random numbers could be had: {0}")]
     Random(String),
@@ -43,6 +46,7 @@ impl Failure {
             Self::Store(_) => "store_failed",
             Self::Contended => "contended",
             Self::Undecided(_) => "undecided",
+            Self::Planning => "planning_failed",
             Self::Random(_) => "random_failed",
         }
     }
@@ -52,7 +56,7 @@ impl Failure {
         match self {
             Self::Store(StoreError::DiskFull) => 507,
             Self::Store(StoreError::Busy) | Self::Contended => 503,
-            Self::Scrubbing(_) | Self::Store(_) | Self::Undecided(_) | Self::Random(_) => 500,
+            Self::Scrubbing(_) | Self::Store(_) | Self::Undecided(_) | Self::Planning | Self::Random(_) => 500,
         }
     }
 }

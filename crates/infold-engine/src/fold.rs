@@ -42,6 +42,8 @@ impl Engine {
             // The answer reaches the parent: it is the parent that goes on from here.
             let parent = parent_of(&loaded.session, branch.as_ref());
             let mut proposal = Proposal::telling(&parent, command);
+            // A branch that was cut short may still return, as long as its parent has not been told.
+            proposal.commands.reverse();
             // If the message is too much for the parent, it folds too, and this answer says so.
             proposal.commands.extend(parent.branch().map(|id| Command::TellOf { branch: id.clone() }));
             Ok(proposal)
@@ -78,7 +80,11 @@ impl Engine {
         let after = &decision.after;
         let (mut returned, mut folded_with_it) = (None, Vec::new());
         for event in &decision.events {
-            let Event::BranchEnded { branch, reason, .. } = event else { continue };
+            let (branch, reason) = match event {
+                Event::BranchEnded { branch, reason, .. } => (branch, *reason),
+                Event::ResultAmended { branch, .. } => (branch, EndReason::Returned),
+                _ => continue,
+            };
             match reason {
                 EndReason::Returned | EndReason::ReportedFailure => returned = after.branches.get(branch),
                 EndReason::ParentReturning => folded_with_it.push(branch.clone()),
@@ -87,7 +93,9 @@ impl Engine {
                 | EndReason::TimedOut
                 | EndReason::SessionEnded
                 | EndReason::SessionEndTimeout
-                | EndReason::RolledBack => {}
+                | EndReason::RolledBack
+                | EndReason::Interrupted
+                | EndReason::OpeningLost => {}
             }
         }
         let ended = returned.and_then(|branch| Some((branch, branch.end.as_ref()?)));
@@ -107,7 +115,11 @@ impl Engine {
             folded_with_it,
             state: ContextState::of(after, self.limits()),
             health: ContextHealth::of(after, self.limits()),
-            notices: notices(before, &branch.parent).into_iter().chain(exhausted_by(decision)).collect(),
+            notices: notices(before, &branch.parent)
+                .into_iter()
+                .filter(|notice| notice.branch_id != branch.id)
+                .chain(exhausted_by(decision))
+                .collect(),
         })
     }
 }

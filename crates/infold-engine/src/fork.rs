@@ -256,7 +256,7 @@ impl Engine {
             branch: None,
         };
         let fork = Command::Fork { origin: Box::new(origin), prompt: beginning.prompt.clone() };
-        Proposal { commands: vec![fork], blob: Some(blob) }
+        Proposal { blobs: vec![blob], ..Proposal::of(vec![fork]) }
     }
 
     fn forked_by(&self, decision: &Decision) -> Result<Forked, Failure> {

@@ -4,14 +4,18 @@
 
 mod answers;
 mod archive;
+mod calibration;
 mod change;
 mod end;
 mod error;
 mod feed;
 mod fold;
 mod fork;
+mod meter;
 mod observe;
 mod open;
+mod proxy;
+mod record;
 mod requests;
 mod results;
 mod rollback;
@@ -27,13 +31,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use infold_core::fork::{ForkLimits, Profile};
-use infold_core::{BranchId, Counter, IdKey, Limits, Rules, Scrubber, ShapeRules};
+use infold_core::{BranchId, Counter, IdKey, Isolation, Limits, Prices, Rules, Scrubber, ShapeRules};
 use infold_store::Store;
 use tokio::sync::Mutex;
 
 pub use answers::*;
+pub use calibration::Calibration;
 pub use error::{Error, Failure};
-pub use infold_store::Snapshot;
+pub use infold_store::{RequestRow, RequestSelection, Snapshot};
+pub use proxy::{Adoption, Facts, FirstSeen, IssuedCall, Offload, Shown, TakeIn, Taken, TakenIn, arguments_hash};
+pub use record::{Front, FrontKind, MadeOf, RequestQuery, RequestSeen, Sight};
 pub use requests::*;
 pub use scrubbing::{ScrubFault, ScrubSettings};
 pub use timers::TimerSettings;
@@ -72,10 +79,14 @@ pub struct EngineSettings {
     pub scrub: ScrubSettings,
     /// Which results are kept out of the context, and what is shown of them.
     pub shape: ShapeRules,
+    /// What a branch's thread begins with, where its opening does not say.
+    pub isolation: Isolation,
     /// How forks are made.
     pub fork: ForkSettings,
     /// How long things are kept.
     pub timers: TimerSettings,
+    /// What models' tokens cost.
+    pub prices: Prices,
 }
 
 /// How forks are made, where a call does not say.
@@ -101,8 +112,14 @@ struct Inner {
     clock: Clock,
     id_key: IdKey,
     scrubbing: scrubbing::Scrubbing,
+    /// The scrubber itself, for planning, which is bounded otherwise.
+    scrubber: Scrubber,
+    issued: std::sync::Mutex<proxy::Registry>,
+    chains: std::sync::Mutex<proxy::Chains>,
     locks: Vec<Mutex<()>>,
     metrics: telemetry::Metrics,
+    recorder: record::Recorder,
+    calibrations: calibration::Calibrations,
     alarm: timers::Alarm,
     feed: feed::Bell,
     warmed: AtomicBool,
@@ -116,13 +133,18 @@ impl Engine {
             *blake3::Hasher::new_derive_key("infold 2026 placeholders").update(store.secret()).finalize().as_bytes();
         let scrubber = Scrubber::new(scrub_key).with_max_bytes(settings.scrub.bytes_max);
         let inner = Inner {
-            scrubbing: scrubbing::Scrubbing::new(scrubber, &settings.scrub),
+            scrubbing: scrubbing::Scrubbing::new(scrubber.clone(), &settings.scrub),
+            scrubber,
+            issued: std::sync::Mutex::default(),
+            chains: std::sync::Mutex::default(),
             store,
             settings,
             clock,
             id_key,
             locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
             metrics: telemetry::Metrics::new(),
+            recorder: record::Recorder::default(),
+            calibrations: calibration::Calibrations::default(),
             alarm: timers::Alarm::default(),
             feed: feed::Bell::default(),
             warmed: AtomicBool::new(false),

@@ -75,7 +75,7 @@ impl Engine {
             absent: Absent::Refuse(Refusal::SessionNotFound { session: request.session.describe() }),
             key: None,
         };
-        let propose = |_: &Loaded| Ok(Proposal { commands: vec![Command::Tell { to: Thread::Main }], blob: None });
+        let propose = |_: &Loaded| Ok(Proposal::of(vec![Command::Tell { to: Thread::Main }]));
         let answer = |before: &Session, decision: &Decision| {
             Ok(Observed {
                 verdict: Verdict::Show,

@@ -1,8 +1,8 @@
 //! Opening a branch.
 
 use infold_core::{
-    BranchId, Command, ContextHealth, ContextState, Decision, Field, Open, Principal, Refusal, Scrubbed, Session,
-    Thread,
+    BranchId, Command, ContextHealth, ContextState, Decision, Field, Isolation, Open, Principal, Refusal, Scrubbed,
+    Session, Thread,
 };
 use infold_store::Also;
 
@@ -24,6 +24,7 @@ impl Engine {
         let [description, prompt, scrubbed_name] = self.scrub(texts).await?;
         check_name(&name, &scrubbed_name)?;
         let id = BranchId::mint(random()?, self.id_key());
+        let isolation = request.isolation.unwrap_or(self.inner.settings.isolation);
 
         let change = Change {
             owner: who.owner.clone(),
@@ -41,6 +42,8 @@ impl Engine {
                 budget_tokens: request.budget_tokens,
                 timeout_s: request.timeout_s,
                 claims: who.claims.clone(),
+                isolation,
+                start: request.start,
                 rate_mark_ms: loaded.rate_mark_ms,
             };
             Ok(Proposal::telling(asker(parent.as_ref(), &loaded.session), Command::Open(Box::new(open))))
@@ -75,6 +78,7 @@ impl Engine {
             parent: branch.parent.clone(),
             depth: branch.depth,
             budget_tokens: branch.budget_tokens,
+            isolation: branch.isolation,
             timeout_s: branch.timeout_ms / 1000,
             opened_at_ms: branch.opened_at_ms,
             deadline_ms: branch.deadline_ms,
@@ -129,6 +133,8 @@ struct OpenPrint<'a> {
     prompt: &'a Option<String>,
     budget_tokens: Option<u64>,
     timeout_s: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    isolation: Option<Isolation>,
 }
 
 impl<'a> OpenPrint<'a> {
@@ -141,6 +147,7 @@ impl<'a> OpenPrint<'a> {
             prompt: &request.prompt,
             budget_tokens: request.budget_tokens,
             timeout_s: request.timeout_s,
+            isolation: request.isolation,
         }
     }
 }

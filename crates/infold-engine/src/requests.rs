@@ -2,7 +2,7 @@
 
 use infold_core::fork::Profile;
 use infold_core::transcript::Item;
-use infold_core::{Field, Outcome, Refusal, SessionId, normalise_project_path};
+use infold_core::{Field, Isolation, Outcome, Refusal, SessionId, Start, normalise_project_path};
 use serde::Serialize;
 
 use crate::shown;
@@ -78,6 +78,10 @@ pub struct OpenBranch {
     pub budget_tokens: Option<u64>,
     /// The time that is wished for.
     pub timeout_s: Option<u64>,
+    /// What its thread begins with; as settings say if it is not named.
+    pub isolation: Option<Isolation>,
+    /// When its time begins to run.
+    pub start: Start,
     /// Makes repeating the call safe.
     pub idempotency_key: Option<String>,
 }

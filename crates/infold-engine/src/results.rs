@@ -1,8 +1,8 @@
 //! Results that are handed in, and those that are read back.
 
 use infold_core::{
-    BlobId, Command, ContextState, Decision, Field, Operation, Principal, Refusal, Scrubbed, Session, ShapeRules,
-    Sight, Thread,
+    BlobId, Command, ContextState, Decision, Field, Mentions, Operation, Principal, Refusal, Scrubbed, Session,
+    ShapeRules, Sight, Thread,
 };
 use infold_store::{Also, Loaded, NewBlob, SessionKey, Target};
 
@@ -18,7 +18,7 @@ const PATTERN_BYTES_MAX: usize = 1 << 20;
 const PATTERN_CHARS_MAX: usize = 1_000;
 const CONTEXT_LINES_MAX: usize = 50;
 /// Results up to this length are shaped where they are; longer ones would hold up other calls.
-const INLINE_BYTES_MAX: usize = 65_536;
+pub(crate) const INLINE_BYTES_MAX: usize = 65_536;
 
 /// A result, scrubbed, with all ways of showing it.
 struct Incoming {
@@ -59,7 +59,7 @@ impl Engine {
                 (None, None) => None,
             },
         };
-        let propose = |loaded: &Loaded| self.take_in(&loaded.session, thread.as_ref(), &incoming);
+        let propose = |loaded: &Loaded| self.admit(&loaded.session, thread.as_ref(), &incoming);
         self.change(&change, propose, |_, decision| Ok(self.recorded(&incoming, decision))).await
     }
 
@@ -89,10 +89,12 @@ impl Engine {
     ) -> Option<Scrubbed> {
         let rules = self.shape_rules();
         if content.as_str().len() <= INLINE_BYTES_MAX {
-            return Some(infold_core::shaped_reference(tool, arguments, content, blob, &rules));
+            return Some(infold_core::shaped_reference(tool, arguments, content, blob, &Mentions::default(), &rules));
         }
         let (tool, arguments, content, blob) = (tool.clone(), arguments.clone(), content.clone(), blob.clone());
-        let work = move || infold_core::shaped_reference(&tool, &arguments, &content, &blob, &rules);
+        // This door is told of results alone, so nothing is known of what else was said.
+        let mentions = Mentions::default();
+        let work = move || infold_core::shaped_reference(&tool, &arguments, &content, &blob, &mentions, &rules);
         tokio::task::spawn_blocking(work).await.ok()
     }
 
@@ -100,7 +102,7 @@ impl Engine {
         self.inner.settings.shape
     }
 
-    fn take_in(&self, session: &Session, thread: Option<&Thread>, incoming: &Incoming) -> Result<Proposal, Error> {
+    fn admit(&self, session: &Session, thread: Option<&Thread>, incoming: &Incoming) -> Result<Proposal, Error> {
         let thread = thread.unwrap_or(&session.active).clone();
         let left_tokens =
             thread.branch().and_then(|id| session.branches.get(id)).map(|branch| branch.budget_left_tokens());
@@ -137,7 +139,7 @@ impl Engine {
             branch: thread.branch().cloned(),
         });
         let commands = vec![Command::Observe { thread: Some(thread), operation: Box::new(operation) }];
-        Ok(Proposal { commands, blob })
+        Ok(Proposal { blobs: blob.into_iter().collect(), ..Proposal::of(commands) })
     }
 
     fn recorded(&self, incoming: &Incoming, decision: &Decision) -> ResultRecorded {
@@ -202,13 +204,16 @@ impl Engine {
     }
 }
 
-/// Whether a thread may read what was seen in a branch: its own, and that of branches below it.
+/// Whether a thread may read what was seen in a branch: its own, and that of branches below it; and, where
+/// it began as its parent's, what its parent may read.
 pub(crate) fn may_read(session: &Session, reader: &Thread, seen_in: Option<&infold_core::BranchId>) -> bool {
-    match (reader, seen_in) {
-        (Thread::Main, _) => true,
-        (Thread::Branch(_), None) => false,
-        (Thread::Branch(_), Some(seen_in)) => session.path(&Thread::Branch(seen_in.clone())).contains(reader),
+    let Thread::Branch(id) = reader else { return true };
+    let lies_in = |seen_in: &infold_core::BranchId| session.path(&Thread::Branch(seen_in.clone())).contains(reader);
+    if seen_in.is_some_and(lies_in) {
+        return true;
     }
+    let began_as = session.branches.get(id).filter(|branch| !branch.isolation.is_isolated());
+    began_as.is_some_and(|branch| may_read(session, &branch.parent, seen_in))
 }
 
 /// Where the result is kept that its branch has no room for any more.

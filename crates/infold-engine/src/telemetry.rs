@@ -5,6 +5,7 @@ use infold_core::{Decision, Event, ScrubError, Scrubbed};
 use opentelemetry::metrics::{Counter, Histogram};
 use opentelemetry::{KeyValue, global};
 
+use crate::record::RequestMetrics;
 use crate::{Error, Opened};
 
 /// Token histograms reach from a brief to a full window.
@@ -26,9 +27,11 @@ pub(crate) struct Metrics {
     scrubbed_texts: Counter<u64>,
     secrets: Counter<u64>,
     scrub_failures: Counter<u64>,
+    offloaded: Counter<u64>,
     forks: Counter<u64>,
     rollbacks: Counter<u64>,
     sessions_ended: Counter<u64>,
+    pub(crate) requests: RequestMetrics,
 }
 
 impl Metrics {
@@ -57,10 +60,16 @@ impl Metrics {
             scrubbed_texts: counter("infold.scrub.texts", "Texts scrubbed."),
             secrets: counter("infold.scrub.secrets", "Secrets taken out."),
             scrub_failures: counter("infold.scrub.failures", "Scrubbing that failed, and let nothing through."),
+            offloaded: counter("infold.results.offloaded", "Results that were kept out of a context when first seen."),
             forks: counter("infold.sessions.forked", "Sessions that began as a fork."),
             rollbacks: counter("infold.sessions.rolled_back", "Rollbacks."),
             sessions_ended: counter("infold.sessions.ended", "Sessions ended."),
+            requests: RequestMetrics::new(),
         }
+    }
+
+    pub(crate) fn results_offloaded(&self, count: usize) {
+        self.offloaded.add(count as u64, &[]);
     }
 
     pub(crate) fn opening(&self, opened: &Result<Opened, Error>) {
@@ -105,9 +114,12 @@ impl Metrics {
                 Event::SessionForked { .. } => self.forks.add(1, &[]),
                 Event::RolledBack { .. } => self.rollbacks.add(1, &[]),
                 Event::SessionEnded {} => self.sessions_ended.add(1, &[]),
-                Event::SessionStarted { .. }
+                // What providers report is counted with the requests themselves.
+                Event::Answered { .. }
+                | Event::SessionStarted { .. }
                 | Event::BranchOpened(_)
                 | Event::BranchActivated { .. }
+                | Event::ResultAmended { .. }
                 | Event::ParentsTold { .. } => {}
             }
         }

@@ -3,7 +3,9 @@
 mod faults;
 mod folding;
 mod forking;
+mod proxied;
 mod races;
+mod requests;
 mod results;
 
 use std::sync::Arc;
@@ -19,30 +21,32 @@ use super::*;
 const START_MS: u64 = 1_800_000_000_000;
 
 /// An engine in a folder of its own.
-struct Bench {
-    engine: Engine,
+pub(crate) struct Bench {
+    pub(crate) engine: Engine,
     now_ms: Arc<AtomicU64>,
-    folder: TempDir,
-    who: Principal,
+    pub(crate) folder: TempDir,
+    pub(crate) who: Principal,
 }
 
-fn settings() -> EngineSettings {
+pub(crate) fn settings() -> EngineSettings {
     EngineSettings {
         limits: documented_limits(),
         counter: Counter::new(Family::Claude),
         scrub: ScrubSettings { timeout_ms: 2_000, bytes_max: 1 << 20, fault: ScrubFault::None },
         shape: ShapeRules::USUAL,
+        isolation: Isolation::Isolated,
         fork: ForkSettings {
             profile: Profile::Seed,
             limits: ForkLimits::with_char_budget(200_000),
             log_bytes_max: 64 << 20,
         },
         timers: TimerSettings { live_ms: 24 * 3_600_000, retention_ms: 90 * 24 * 3_600_000 },
+        prices: Prices::default(),
     }
 }
 
 impl Bench {
-    fn new(settings: EngineSettings) -> Self {
+    pub(crate) fn new(settings: EngineSettings) -> Self {
         let folder = TempDir::new().unwrap();
         let now_ms = Arc::new(AtomicU64::new(START_MS));
         let engine = Self::engine_in(&folder, settings, &now_ms);
@@ -62,7 +66,7 @@ impl Bench {
     }
 
     /// A second process on the same database.
-    fn another(&self, settings: EngineSettings) -> Engine {
+    pub(crate) fn another(&self, settings: EngineSettings) -> Engine {
         Self::engine_in(&self.folder, settings, &self.now_ms)
     }
 
@@ -74,7 +78,7 @@ impl Bench {
         self.engine.open_branch(&self.who, open(session)).await
     }
 
-    async fn view(&self, branch: &str) -> BranchView {
+    pub(crate) async fn view(&self, branch: &str) -> BranchView {
         let branch = BranchRef::Id { branch: branch.to_owned(), session: None };
         self.engine.branch(&self.who, &branch, None).await.unwrap().unwrap()
     }
@@ -84,7 +88,7 @@ impl Bench {
     }
 }
 
-fn open(session: &str) -> OpenBranch {
+pub(crate) fn open(session: &str) -> OpenBranch {
     OpenBranch {
         session: SessionRef::by_id(session).unwrap(),
         parent: None,
@@ -93,6 +97,8 @@ fn open(session: &str) -> OpenBranch {
         prompt: None,
         budget_tokens: None,
         timeout_s: None,
+        isolation: None,
+        start: infold_core::Start::AtOnce,
         idempotency_key: None,
     }
 }

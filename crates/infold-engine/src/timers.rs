@@ -52,7 +52,7 @@ impl Alarm {
 impl Engine {
     /// Does what happens by itself, until it is cancelled.
     pub async fn run_timers(&self, cancel: CancellationToken) {
-        tokio::join!(self.watch_others(&cancel), self.keep_time(&cancel));
+        tokio::join!(self.watch_others(&cancel), self.keep_time(&cancel), self.write_requests(&cancel));
     }
 
     async fn keep_time(&self, cancel: &CancellationToken) {
@@ -102,6 +102,7 @@ impl Engine {
     pub async fn sweep(&self) -> Result<(), Error> {
         let now_ms = self.now_ms();
         let timers = self.inner.settings.timers;
+        self.inner.store.sweep_requests(now_ms.saturating_sub(timers.retention_ms)).await?;
         let sweep = Sweep {
             active_before_ms: now_ms.saturating_sub(timers.live_ms),
             ended_before_ms: now_ms.saturating_sub(timers.retention_ms),

@@ -32,6 +32,7 @@ pub use folding::Folding;
 pub use fork::{ForkRow, ForkTable, ForkTrial, Way};
 pub use html::html;
 pub use measures::Measures;
+pub use play::{Judge, SentItem};
 pub use policy::Policy;
 pub use prices::{Price, Prices};
 pub use replay::{Options, Progress, Replay};

@@ -10,8 +10,11 @@ use crate::sights::{SightId, Sights};
 use crate::thread::{Request, Role, Thread};
 use crate::{Measures, thread::Need};
 
+mod judge;
 #[cfg(test)]
 mod tests;
+
+pub use judge::{Judge, SentItem};
 
 /// What a token costs, with a token of input for the unit.
 #[derive(Debug, Clone, Copy)]
@@ -62,29 +65,32 @@ pub(crate) fn play(thread: &Thread<'_>, sights: &mut Sights, policy: Policy) -> 
     let mut played = Played::default();
     for request in &thread.requests {
         let sent = stage.send(thread, sights, request, policy);
-        let Sent { prompt_tokens, read_tokens } = sent;
-        stage.answer(sights, request, prompt_tokens, &mut played.measures);
-
-        let measures = &mut played.measures;
-        measures.requests += 1;
-        measures.peak_tokens = measures.peak_tokens.max(prompt_tokens);
-        measures.prompt_tokens += prompt_tokens;
-        measures.cache_read_tokens += read_tokens;
-        measures.cache_write_tokens += prompt_tokens - read_tokens;
-        measures.output_tokens += request.output_tokens;
-        measures.invalid_reasoning_requests += u64::from(stage.reasoning_is_invalid);
-        let weights = stage.weights;
-        let bill = weights.read * read_tokens as f64
-            + weights.write * (prompt_tokens - read_tokens) as f64
-            + weights.output * request.output_tokens as f64;
-        measures.billed += bill;
-        measures.adjusted += bill;
+        stage.answer(sights, request, sent.prompt_tokens, &mut played.measures);
+        count(&mut played.measures, sent, request.output_tokens, stage.weights);
+        played.measures.invalid_reasoning_requests += u64::from(stage.reasoning_is_invalid);
         played.sent.push(sent);
     }
     played
 }
 
+/// Counts a request and its answer.
+fn count(measures: &mut Measures, sent: Sent, output_tokens: u64, weights: Weights) {
+    let Sent { prompt_tokens, read_tokens } = sent;
+    measures.requests += 1;
+    measures.peak_tokens = measures.peak_tokens.max(prompt_tokens);
+    measures.prompt_tokens += prompt_tokens;
+    measures.cache_read_tokens += read_tokens;
+    measures.cache_write_tokens += prompt_tokens - read_tokens;
+    measures.output_tokens += output_tokens;
+    let bill = weights.read * read_tokens as f64
+        + weights.write * (prompt_tokens - read_tokens) as f64
+        + weights.output * output_tokens as f64;
+    measures.billed += bill;
+    measures.adjusted += bill;
+}
+
 /// What the model has before it.
+#[derive(Debug)]
 struct Stage {
     weights: Weights,
     rolling: Rolling,
@@ -172,13 +178,17 @@ impl Stage {
         if before == id {
             return false;
         }
-        let sight = sights.get(before);
+        self.hide(sights, before);
+        self.show(sights, id);
+        true
+    }
+
+    fn hide(&mut self, sights: &Sights, id: SightId) {
+        let sight = sights.get(id);
         self.sent_tokens -= sight.tokens;
         for &word in sight.atoms.iter().chain(&sight.lines) {
             self.visible[word as usize] -= 1;
         }
-        self.show(sights, id);
-        true
     }
 
     fn show(&mut self, sights: &Sights, id: SightId) {

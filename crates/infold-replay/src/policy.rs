@@ -55,6 +55,10 @@ pub enum Policy {
         threshold_bytes: usize,
         /// So is one with more tokens.
         threshold_tokens: u64,
+        /// So is one with more bytes that is not a file.
+        output_bytes: usize,
+        /// So is a file of which so many bytes can be seen already.
+        again_bytes: usize,
         /// Most characters of the lines that are shown of it.
         lines_chars_max: usize,
         /// Most characters of the names that are shown of it.
@@ -82,8 +86,37 @@ impl Policy {
         Self::Shaped {
             threshold_bytes: rules.threshold_bytes,
             threshold_tokens: rules.threshold_tokens,
+            output_bytes: rules.output_bytes,
+            again_bytes: rules.again_bytes,
             lines_chars_max: rules.lines_chars_max,
             names_chars_max: rules.names_chars_max,
+        }
+    }
+
+    /// The rules by which it shapes results, if it does.
+    fn shape_rules(&self) -> Option<ShapeRules> {
+        match *self {
+            Self::Shaped {
+                threshold_bytes,
+                threshold_tokens,
+                output_bytes,
+                again_bytes,
+                lines_chars_max,
+                names_chars_max,
+            } => Some(ShapeRules {
+                threshold_bytes,
+                threshold_tokens,
+                output_bytes,
+                again_bytes,
+                lines_chars_max,
+                names_chars_max,
+            }),
+            Self::AsItWas
+            | Self::KeepLast { .. }
+            | Self::Tiers
+            | Self::ClearInBatches { .. }
+            | Self::ClearAt { .. }
+            | Self::Offload { .. } => None,
         }
     }
 
@@ -133,17 +166,7 @@ pub(crate) struct Change {
 
 impl Rolling {
     pub fn new(policy: Policy) -> Self {
-        let shaper = match policy {
-            Policy::Shaped { threshold_bytes, threshold_tokens, lines_chars_max, names_chars_max } => {
-                Some(Shaper::new(ShapeRules { threshold_bytes, threshold_tokens, lines_chars_max, names_chars_max }))
-            }
-            Policy::AsItWas
-            | Policy::KeepLast { .. }
-            | Policy::Tiers
-            | Policy::ClearInBatches { .. }
-            | Policy::ClearAt { .. }
-            | Policy::Offload { .. } => None,
-        };
+        let shaper = policy.shape_rules().map(Shaper::new);
         Self { policy, results: Vec::new(), past_tier1: 0, past_tier2: 0, cleared: Vec::new(), shaper }
     }
 

@@ -1,66 +1,22 @@
-//! What providers ask for tokens. The table is an argument: prices change, and the program has them
-//! in its settings.
+//! What providers ask for what a session, or many, come to. The table of prices is the core's.
 
-use serde::{Deserialize, Serialize};
+use infold_core::record::Usage;
 
 use crate::Measures;
 
+pub use infold_core::{Price, Prices};
+
+impl Measures {
+    /// What these requests cost at this price, in dollars.
+    pub fn cost(&self, price: &Price) -> f64 {
+        price.cost(&Usage {
+            fresh_tokens: 0,
+            cache_read_tokens: self.cache_read_tokens,
+            cache_write_tokens: self.cache_write_tokens,
+            output_tokens: self.output_tokens,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests;
-
-/// The tokens that prices are given for.
-const PER_TOKENS: f64 = 1_000_000.0;
-
-/// What one model's tokens cost, for each million of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Price {
-    /// Which models: their name, in which `*` stands for anything.
-    pub model: String,
-    /// Prompt tokens that are neither read from nor written to a cache.
-    pub input: f64,
-    /// Tokens of the answer.
-    pub output: f64,
-    /// Prompt tokens read from the cache.
-    pub cache_read: f64,
-    /// Prompt tokens written to the cache; where a provider asks nothing extra for that, the price of input.
-    #[serde(default)]
-    pub cache_write: Option<f64>,
-}
-
-impl Price {
-    /// What these tokens cost at this price.
-    pub fn cost(&self, measures: &Measures) -> f64 {
-        let write = self.cache_write.unwrap_or(self.input);
-        (measures.cache_read_tokens as f64 * self.cache_read
-            + measures.cache_write_tokens as f64 * write
-            + measures.output_tokens as f64 * self.output)
-            / PER_TOKENS
-    }
-
-    /// Whether a model's name is one that this price is for.
-    fn is_for(&self, model: &str) -> bool {
-        let mut parts = self.model.split('*');
-        let first = parts.next().unwrap_or_default();
-        let Some(mut rest) = model.strip_prefix(first) else { return false };
-        let mut parts: Vec<&str> = parts.collect();
-        let Some(last) = parts.pop() else { return rest.is_empty() };
-        for part in parts {
-            let Some(at) = rest.find(part) else { return false };
-            rest = &rest[at + part.len()..];
-        }
-        rest.ends_with(last)
-    }
-}
-
-/// A table of prices. The first that is for a model counts.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Prices(pub Vec<Price>);
-
-impl Prices {
-    /// The price of a model, if the table has one.
-    pub fn of(&self, model: &str) -> Option<&Price> {
-        self.0.iter().find(|price| price.is_for(model))
-    }
-}

@@ -153,7 +153,7 @@ impl Replay {
                 ..Measures::default()
             };
             let price = self.options.prices.of(request.model);
-            cost = cost.zip(price).map(|(cost, price)| cost + price.cost(&one));
+            cost = cost.zip(price).map(|(cost, price)| cost + one.cost(price));
         }
         Outcome { measures: played.measures, cost }
     }
@@ -166,7 +166,7 @@ impl Replay {
                 total.cost = Some(total.cost.unwrap_or(0.0) + cost);
             }
         }
-        let cost_at = self.options.prices.0.iter().map(|price| price.cost(&total.measures)).collect();
+        let cost_at = self.options.prices.0.iter().map(|price| total.measures.cost(price)).collect();
         PolicyReport { policy, label: policy.label(), total, cost_at }
     }
 

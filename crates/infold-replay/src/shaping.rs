@@ -37,13 +37,11 @@ impl Shaper {
                 self.mentions.say_arguments(entry.text);
                 None
             }
-            Role::User
-            | Role::Assistant
-            | Role::SealedReasoning
-            | Role::Reasoning
-            | Role::Summary
-            | Role::Clearing
-            | Role::Other => {
+            Role::User | Role::Summary => {
+                self.mentions.ask(entry.text);
+                None
+            }
+            Role::Assistant | Role::SealedReasoning | Role::Reasoning | Role::Clearing | Role::Other => {
                 self.mentions.say(entry.text);
                 None
             }

@@ -189,3 +189,33 @@ fn what_the_client_cleared_is_cleared_under_every_policy() {
         assert!(played.sent[2].prompt_tokens <= BASE + 2_021, "{policy:?}");
     }
 }
+
+#[test]
+fn requests_that_were_put_together_elsewhere_are_measured_alike() {
+    use crate::{Judge, SentItem};
+    let transcript = session("gpt-5", NAMES);
+    let result = "found near_name and far_name_9\nthe line that is edited";
+    let call = |arguments| SentItem::Call { tool: "a", arguments };
+    let second = r#"{"path": "src/first_one.rs", "name": "far_name_9", "new": "never_seen_before"}"#;
+    let third = r#"{"old_string": "the line that is edited\nthis line was not there", "new_string": "x"}"#;
+    let items = [
+        SentItem::Words("look at src/first_one.rs"),
+        call("{}"),
+        SentItem::Words(result),
+        call(second),
+        SentItem::Words("nothing"),
+        call(third),
+        SentItem::Words("nothing"),
+    ];
+    let play = |items: &[SentItem<'_>]| {
+        let mut judge = Judge::new(&transcript);
+        assert_eq!((judge.requests(), judge.base_tokens()), (4, BASE));
+        [1, 3, 5, 7].into_iter().for_each(|end| judge.take(&items[..end]));
+        judge.finish()
+    };
+    assert_eq!(play(&items), measures(Policy::AsItWas, NAMES));
+    let mut without = items;
+    without[2] = SentItem::Words(infold_core::transcript::CLEARED);
+    let cleared = play(&without);
+    assert_eq!((cleared.atoms_seen, cleared.lines_seen, cleared.fetches), (2, 0, 2));
+}

@@ -40,6 +40,6 @@ fn a_bill_is_reads_and_writes_and_answers() {
         ..Measures::default()
     };
     // 2 × 0.5 + 1 × 4 + 0.1 × 10, and with writes at the price of input 1 × 3 instead of 1 × 4.
-    assert_eq!(price("*", 3.0, Some(4.0)).cost(&measures), 6.0);
-    assert_eq!(price("*", 3.0, None).cost(&measures), 5.0);
+    assert_eq!(measures.cost(&price("*", 3.0, Some(4.0))), 6.0);
+    assert_eq!(measures.cost(&price("*", 3.0, None)), 5.0);
 }

@@ -1,0 +1,172 @@
+//! Our count against the provider's: how far they are apart is learnt for each family of models, and what is
+//! counted for proxied sessions is put right by it.
+
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use infold_core::view::RequestKind;
+use infold_core::{Counter, Family, Owner, SessionId};
+use infold_store::StoredCalibration;
+
+use crate::record::{Kept, RequestSeen};
+use crate::{Engine, Error};
+
+/// What a provider counts for each thousand of ours, if nothing is known.
+const UNKNOWN_PER_MILLE: u64 = 1_000;
+/// A family's figure never leaves these bounds: beyond them something else than counting is wrong.
+const PER_MILLE_MIN: u64 = 500;
+const PER_MILLE_MAX: u64 = 2_000;
+/// From so many samples on, each new one weighs the same.
+const SAMPLES_WEIGHED_MAX: u64 = 16;
+/// Prompts below this say little: frames that nobody can see weigh too much in them.
+const PROMPT_TOKENS_MIN: u64 = 2_000;
+/// A request whose counts are further apart than this, after calibration, is worth a warning.
+const DRIFT_PERCENT_MAX: u64 = 30;
+/// Samples that are needed before anything is called a drift.
+const DRIFT_SAMPLES_MIN: u64 = 4;
+/// Sessions whose family is remembered.
+const FAMILIES_MAX: usize = 4_096;
+
+/// How one family's provider counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Calibration {
+    /// The family.
+    pub family: Family,
+    /// Tokens that the provider counts for each thousand of ours.
+    pub per_mille: u64,
+    /// Requests that this was learnt from.
+    pub samples: u64,
+}
+
+/// Counts that are far apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Drift {
+    ours_tokens: u64,
+    theirs_tokens: u64,
+}
+
+impl fmt::Display for Drift {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (ours, theirs) = (infold_core::grouped(self.ours_tokens), infold_core::grouped(self.theirs_tokens));
+        write!(f, "the provider counted {theirs} tokens where infold counts {ours}")
+    }
+}
+
+/// What is known of how providers count.
+pub(crate) struct Calibrations {
+    /// None until it was read from the store.
+    known: Mutex<Option<Vec<Calibration>>>,
+    changed: Mutex<Vec<Family>>,
+    families: Mutex<Kept<(Owner, SessionId), Family>>,
+}
+
+impl Default for Calibrations {
+    fn default() -> Self {
+        Self { known: Mutex::new(None), changed: Mutex::new(Vec::new()), families: Mutex::new(Kept::new(FAMILIES_MAX)) }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Engine {
+    /// A counter for a model, with what was learnt of how its provider counts.
+    pub fn counter_for(&self, model: &str) -> Counter {
+        self.calibrated(Family::of_model(model))
+    }
+
+    /// The counter for a session's requests: that of the model it was last seen to use.
+    pub(crate) fn counter_in(&self, owner: &Owner, session: &SessionId) -> Counter {
+        let family = locked(&self.inner.calibrations.families).get(&(owner.clone(), session.clone())).copied();
+        family.map_or(self.inner.settings.counter, |family| self.calibrated(family))
+    }
+
+    pub(crate) fn remember_family(&self, owner: &Owner, session: &SessionId, model: &str) {
+        let family = Family::of_model(model);
+        locked(&self.inner.calibrations.families).insert((owner.clone(), session.clone()), family);
+    }
+
+    /// What was learnt of each family that was seen.
+    pub async fn calibrations(&self) -> Result<Vec<Calibration>, Error> {
+        Ok(self.inner.store.calibrations().await?.iter().filter_map(read).collect())
+    }
+
+    fn calibrated(&self, family: Family) -> Counter {
+        Counter::calibrated(family, self.known(family).map_or(UNKNOWN_PER_MILLE, |known| known.per_mille))
+    }
+
+    fn known(&self, family: Family) -> Option<Calibration> {
+        let mut known = locked(&self.inner.calibrations.known);
+        let known = known.get_or_insert_with(|| {
+            // Without what was learnt, counting starts from the fitted figures again.
+            let stored = self.inner.store.calibrations_now().unwrap_or_default();
+            stored.iter().filter_map(read).collect()
+        });
+        known.iter().find(|calibration| calibration.family == family).copied()
+    }
+
+    /// Learns from a request, and says whether the counts of this one are far apart.
+    pub(crate) fn calibrate(&self, seen: &RequestSeen) -> Option<Drift> {
+        let theirs_tokens = seen.usage?.prompt_tokens();
+        let is_told = seen.kind == RequestKind::Turn && !seen.made_of.has_opaque();
+        if theirs_tokens < PROMPT_TOKENS_MIN || !is_told {
+            return None;
+        }
+        let family = Family::of_model(&seen.model);
+        let before = self.known(family);
+        let plain_tokens = seen.made_of.sent_tokens(&Counter::new(family));
+        let now_per_mille = (theirs_tokens * 1_000).checked_div(plain_tokens)?;
+
+        let learnt = learn(family, before, now_per_mille);
+        self.keep_calibration(learnt);
+        let ours_tokens = seen.made_of.sent_tokens(&Counter::calibrated(family, learnt.per_mille));
+        let apart_percent = theirs_tokens.abs_diff(ours_tokens) * 100 / theirs_tokens;
+        let is_drift = learnt.samples >= DRIFT_SAMPLES_MIN && apart_percent > DRIFT_PERCENT_MAX;
+        is_drift.then_some(Drift { ours_tokens, theirs_tokens })
+    }
+
+    fn keep_calibration(&self, learnt: Calibration) {
+        let mut known = locked(&self.inner.calibrations.known);
+        let known = known.get_or_insert_default();
+        known.retain(|calibration| calibration.family != learnt.family);
+        known.push(learnt);
+        let mut changed = locked(&self.inner.calibrations.changed);
+        if !changed.contains(&learnt.family) {
+            changed.push(learnt.family);
+        }
+        self.inner.metrics.requests.calibrated(learnt.family, learnt.per_mille);
+    }
+
+    /// What was learnt since this was last asked, to be stored.
+    pub(crate) fn changed_calibrations(&self) -> Vec<StoredCalibration> {
+        let changed = std::mem::take(&mut *locked(&self.inner.calibrations.changed));
+        let known = changed.into_iter().filter_map(|family| self.known(family));
+        let at_ms = self.now_ms();
+        let stored = |known: Calibration| StoredCalibration {
+            family: known.family.as_str().to_owned(),
+            per_mille: known.per_mille,
+            samples: known.samples,
+            at_ms,
+        };
+        known.map(stored).collect()
+    }
+}
+
+/// An average in which each sample weighs less the older it is.
+fn learn(family: Family, before: Option<Calibration>, now_per_mille: u64) -> Calibration {
+    let now = now_per_mille.clamp(PER_MILLE_MIN, PER_MILLE_MAX);
+    let samples = before.map_or(0, |before| before.samples) + 1;
+    let weight = samples.min(SAMPLES_WEIGHED_MAX);
+    let before = before.map_or(now, |before| before.per_mille);
+    let per_mille = (before * (weight - 1) + now + weight / 2) / weight;
+    Calibration { family, per_mille: per_mille.clamp(PER_MILLE_MIN, PER_MILLE_MAX), samples }
+}
+
+fn read(stored: &StoredCalibration) -> Option<Calibration> {
+    let per_mille = stored.per_mille.clamp(PER_MILLE_MIN, PER_MILLE_MAX);
+    Some(Calibration { family: stored.family.parse().ok()?, per_mille, samples: stored.samples })
+}
+
+#[cfg(test)]
+mod tests;

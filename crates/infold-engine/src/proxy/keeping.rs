@@ -1,0 +1,75 @@
+//! Decisions of the proxy, kept for ever: bytes that stand for a result, notes, and new starts.
+
+use infold_core::view::{BlockKey, Note, Restart, Rewrite};
+use infold_core::{Command, Principal, Scrubbed, SessionId};
+use infold_store::{Also, Folds, Keep, Loaded};
+
+use super::Facts;
+use crate::change::{Absent, Change, ChangeTarget, Proposal};
+use crate::{Engine, Error, SessionRef};
+
+impl Engine {
+    /// Keeps what is sent in place of results, by the ids of their calls. The first that was kept for a
+    /// content stays; what is kept is on disk when this returns.
+    pub async fn keep_rewrites(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        rewrites: Vec<(String, Rewrite)>,
+    ) -> Result<(), Error> {
+        if rewrites.is_empty() {
+            return Ok(());
+        }
+        self.keep(who, session, Keep { rewrites, folds: Folds::Yes, ..Keep::default() }).await
+    }
+
+    /// Keeps words that were put behind a result.
+    pub async fn keep_note(&self, who: &Principal, session: &SessionId, note: Note) -> Result<(), Error> {
+        self.keep(who, session, Keep { notes: vec![note], folds: Folds::Yes, ..Keep::default() }).await
+    }
+
+    /// Keeps that a thread was started anew.
+    pub async fn keep_restart(&self, who: &Principal, session: &SessionId, restart: Restart) -> Result<(), Error> {
+        self.keep(who, session, Keep { restarts: vec![restart], folds: Folds::Yes, ..Keep::default() }).await
+    }
+
+    /// Keeps what our own tools answered, by what tells the calls from others, so that the tree stays what it is
+    /// when the client clears these answers. Secrets are taken out: a result can hold more than our tool gave.
+    pub async fn keep_answers(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        answers: Vec<(BlockKey, String)>,
+    ) -> Result<Facts, Error> {
+        let (calls, texts): (Vec<BlockKey>, Vec<String>) = answers.into_iter().unzip();
+        let texts = self.scrub_list(texts).await?.into_iter().map(Scrubbed::into_string);
+        let answers = calls.into_iter().zip(texts).collect();
+
+        self.keep(who, session, Keep { answers, ..Keep::default() }).await?;
+
+        self.facts(who, session).await
+    }
+
+    /// Keeps that the session's model was sent something else than its client sent. To be called once, when
+    /// a plan with edits is about to be sent and the facts do not say so yet.
+    pub async fn keep_folded(&self, who: &Principal, session: &SessionId) -> Result<(), Error> {
+        self.keep(who, session, Keep { folds: Folds::Yes, ..Keep::default() }).await
+    }
+
+    #[tracing::instrument(skip_all)]
+    async fn keep(&self, who: &Principal, session: &SessionId, keep: Keep) -> Result<(), Error> {
+        let change = Change {
+            owner: who.owner.clone(),
+            target: ChangeTarget::Session(SessionRef::Id(session.clone())),
+            also: Also::Nothing,
+            absent: Absent::Start,
+            key: None,
+        };
+        let propose = |loaded: &Loaded| {
+            // What was decided about the requests of a session that is over is kept all the same.
+            let start = (loaded.session.version == 0).then_some(Command::Start);
+            Ok(Proposal { keep: keep.clone(), ..Proposal::of(start.into_iter().collect()) })
+        };
+        self.change(&change, propose, |_, _| Ok(())).await
+    }
+}
