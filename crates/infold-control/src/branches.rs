@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::LOCATION;
-use infold_core::{Field, Outcome, Refusal};
+use infold_core::{Field, Outcome, Refusal, Start};
 use infold_engine::{BranchRef, FoldBranch, OpenBranch, SessionRef, SessionView};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -86,6 +86,8 @@ pub(crate) async fn open(
         prompt: body.prompt,
         budget_tokens: body.budget,
         timeout_s: body.timeout_seconds,
+        isolation: None,
+        start: Start::AtOnce,
         idempotency_key: key.or(body.idempotency_key)?,
     };
     let opened = control.engine.open_branch(&who, request).await?;

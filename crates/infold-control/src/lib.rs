@@ -25,6 +25,7 @@ mod moment;
 mod openapi;
 mod page;
 mod problem;
+mod requests;
 mod results;
 mod route;
 mod scrub;
@@ -36,9 +37,23 @@ mod table;
 use std::collections::BTreeMap;
 
 use axum::Router;
-use infold_engine::Engine;
+use infold_core::record::RequestTotals;
+use infold_engine::{Engine, RequestRow};
+use serde_json::Value;
+
+use shapes::request::{RequestDetail, RequestSums};
 
 pub use control::ControlSettings;
+
+/// A request to a model as the API shows it, for whoever prints the same.
+pub fn request_json(row: &RequestRow) -> Value {
+    serde_json::to_value(RequestDetail::from(row)).unwrap_or_default()
+}
+
+/// What requests add up to as the API shows it, for whoever prints the same.
+pub fn request_totals_json(totals: &RequestTotals) -> Value {
+    serde_json::to_value(RequestSums::from(totals)).unwrap_or_default()
+}
 
 /// The path that takes transcripts, which are longer than other bodies: the door needs to know.
 pub const FORKS_PATH: &str = "/api/v1/forks";

@@ -83,6 +83,7 @@ fn path_parameter(name: &str) -> Value {
     let description = match name {
         "session" => "The session's name: 1 to 128 characters, each one of A-Z a-z 0-9 . _ : -",
         "branch" => "The branch's id, br_ and a uuid.",
+        "request" => "The request's id, a number.",
         "ref_id" => "The result's handle, res_ and a uuid.",
         _ => "",
     };

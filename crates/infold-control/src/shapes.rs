@@ -8,6 +8,7 @@ pub(crate) mod branch;
 pub(crate) mod context;
 pub(crate) mod event;
 pub(crate) mod fork;
+pub(crate) mod request;
 pub(crate) mod result;
 pub(crate) mod session;
 

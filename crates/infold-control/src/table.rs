@@ -6,6 +6,7 @@ use crate::events::{self, EventsQuery, LAST_EVENT_ID};
 use crate::extract::IDEMPOTENCY_KEY;
 use crate::forks::{self, ForkRequest};
 use crate::health::{self, Health, METRICS_TYPE};
+use crate::requests::{self, RequestsQuery};
 use crate::results::{self, ReadQuery, RecordRequest};
 use crate::route::Route;
 use crate::scrub::{self, ScrubRequest};
@@ -14,6 +15,7 @@ use crate::shapes::archive::{ArchiveList, Trajectory};
 use crate::shapes::branch::{BranchDetail, BranchList, BranchOpened, BranchReturned, RolledBack};
 use crate::shapes::event::EventRecord;
 use crate::shapes::fork::SessionForked;
+use crate::shapes::request::{RequestDetail, RequestList};
 use crate::shapes::result::{ResultRead, ResultRecorded, ScrubbedText};
 use crate::shapes::session::{SessionDetail, SessionEnded, SessionList};
 use crate::snapshots::{self, SessionSnapshot, SnapshotRequest};
@@ -26,6 +28,7 @@ pub(crate) fn routes() -> Vec<Route> {
     routes.extend(branch_routes());
     routes.extend(result_routes());
     routes.extend(fork_routes());
+    routes.extend(request_routes());
     routes.extend(archive_routes());
     routes.extend(other_routes());
     routes
@@ -120,6 +123,20 @@ fn fork_routes() -> Vec<Route> {
         Route::get("/api/v1/forks/{session}", "getFork", forks::show)
             .does("Shows what a forked session began with.")
             .answers::<SessionForked>(200)
+            .refuses(&[400, 404]),
+    ]
+}
+
+fn request_routes() -> Vec<Route> {
+    vec![
+        Route::get("/api/v1/requests", "listRequests", requests::list)
+            .does("Lists the caller's requests to models, oldest first, and what they add up to.")
+            .query::<RequestsQuery>()
+            .answers::<RequestList>(200)
+            .refuses(&[400]),
+        Route::get("/api/v1/requests/{request}", "getRequest", requests::show)
+            .does("Shows what a request was made of, what was edited, what it cost, and why the cache missed.")
+            .answers::<RequestDetail>(200)
             .refuses(&[400, 404]),
     ]
 }

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use infold_core::{ContextState, Principal, Refusal};
-use infold_engine::{CallKind, Engine, Error, Observation, Observed, SessionRef};
+use infold_core::{ContextState, Principal, Refusal, SessionId, Start, Thread};
+use infold_engine::{CallKind, Engine, Error, Observation, Observed, SessionRef, Verdict, arguments_hash};
 use rmcp::RoleServer;
 use rmcp::model::{JsonObject, ProgressNotificationParam};
 use rmcp::service::RequestContext;
@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::answer;
 use crate::arguments::Arguments;
 use crate::http::HttpCall;
+use crate::settings::SessionFrom;
 
 /// Makes repeating a call safe; as good as the argument `idempotency_key`.
 const IDEMPOTENCY_KEY: &str = "infold/idempotencyKey";
@@ -20,12 +21,23 @@ const BRANCH_ID: &str = "infold/branchId";
 /// Where clients put their own id of a call, so that it can be found in a transcript.
 const CALL_IDS: [&str; 2] = ["claudecode/toolUseId", "callId"];
 
+/// Where a call is made, and of what.
+#[derive(Clone, Copy)]
+pub(crate) struct Made<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) session_from: SessionFrom,
+    pub(crate) tool: &'static str,
+}
+
 /// One call of a tool.
 pub(crate) struct Call {
     pub(crate) engine: Engine,
     pub(crate) who: Principal,
-    /// The thread the call belongs to, if `_meta` names one.
+    /// The thread the call belongs to, if `_meta` names one or the proxy saw it.
     pub(crate) thread: Option<String>,
+    /// Where the proxy saw the model make the call, if it did.
+    issued: Option<(SessionId, Thread)>,
+    session_from: SessionFrom,
     tool: &'static str,
     arguments: String,
     call_id: Option<String>,
@@ -38,9 +50,8 @@ pub(crate) struct Call {
 impl Call {
     /// A call by `who`, with its arguments as they came.
     pub(crate) fn new(
-        engine: &Engine,
+        made: Made<'_>,
         who: Principal,
-        tool: &'static str,
         arguments: Option<&JsonObject>,
         context: RequestContext<RoleServer>,
     ) -> Result<Self, Refusal> {
@@ -51,12 +62,17 @@ impl Call {
         };
         let call_id = CALL_IDS.iter().find_map(|key| context.meta.get(*key)?.as_str()).map(str::to_owned);
         let http = context.extensions.get::<http::request::Parts>();
+        let arguments = arguments.and_then(|arguments| serde_json::to_string(arguments).ok()).unwrap_or_default();
+        let issued = made.engine.issued(&who, call_id.as_deref(), made.tool, &arguments_hash(&arguments));
+        let seen_in = issued.as_ref().map(|(_, thread)| thread.to_string());
         Ok(Self {
-            engine: engine.clone(),
+            engine: made.engine.clone(),
             who,
-            thread: text(BRANCH_ID)?,
-            tool,
-            arguments: arguments.and_then(|arguments| serde_json::to_string(arguments).ok()).unwrap_or_default(),
+            thread: text(BRANCH_ID)?.or(seen_in),
+            issued,
+            session_from: made.session_from,
+            tool: made.tool,
+            arguments,
             call_id,
             idempotency_key: text(IDEMPOTENCY_KEY)?,
             session: OnceLock::new(),
@@ -77,6 +93,62 @@ impl Call {
         }
     }
 
+    /// The session that the call belongs to: where the proxy saw it made, else the one that `session_id` names.
+    pub(crate) fn session_by_id(&self, arguments: &mut Arguments) -> Result<SessionRef, Refusal> {
+        let named = arguments.optional_text("session_id")?;
+        let session = match (self.issued_session(), named) {
+            (Some(session), _) => session,
+            (None, Some(named)) => SessionRef::by_id(&named)?,
+            (None, None) => return Err(self.unnamed("session_id")),
+        };
+        Ok(self.in_session(session))
+    }
+
+    /// The same, by a project's path.
+    pub(crate) fn session_by_project(&self, arguments: &mut Arguments) -> Result<SessionRef, Refusal> {
+        let path = arguments.optional_text("project_path")?;
+        let named = arguments.optional_text("session_id")?;
+        let session = match (self.issued_session(), path) {
+            (Some(session), _) => session,
+            (None, Some(path)) => SessionRef::by_project(&path, named.as_deref())?,
+            (None, None) => return Err(self.unnamed("project_path")),
+        };
+        Ok(self.in_session(session))
+    }
+
+    /// The session in which the proxy saw the model make this call.
+    pub(crate) fn issued_session(&self) -> Option<SessionRef> {
+        self.issued.as_ref().map(|(session, _)| SessionRef::Id(session.clone()))
+    }
+
+    /// The branch in which the proxy saw the model make this call.
+    pub(crate) fn issued_branch(&self) -> Option<String> {
+        self.issued.as_ref().and_then(|(_, thread)| thread.branch()).map(ToString::to_string)
+    }
+
+    /// The thread to open a branch under: the one that the call was seen in, else the one that is named.
+    pub(crate) fn parent(&self, arguments: &mut Arguments) -> Result<Option<String>, Refusal> {
+        let named = arguments.optional_id("parent_branch_id")?;
+        Ok(self.issued.as_ref().map(|(_, thread)| thread.to_string()).or(named))
+    }
+
+    /// When the time of a branch begins to run that this call opens: behind the proxy, branches of one parent
+    /// run one after another.
+    pub(crate) fn start(&self) -> Start {
+        if self.issued.is_some() { Start::InTurn } else { Start::AtOnce }
+    }
+
+    fn unnamed(&self, field: &'static str) -> Refusal {
+        let problem = match self.session_from {
+            SessionFrom::Caller => "is required: pass a string",
+            SessionFrom::Proxy => {
+                "is required here: infold did not see a model make this call. Send the agent's model requests \
+                 through infold, as `infold run` does, or pass it"
+            }
+        };
+        Refusal::Invalid { field, problem: problem.to_owned() }
+    }
+
     /// Takes note of the session that the arguments name, for the case that the call is refused.
     pub(crate) fn in_session(&self, session: SessionRef) -> SessionRef {
         self.session.get_or_init(|| session.clone());
@@ -88,8 +160,13 @@ impl Call {
         self.session.get()
     }
 
-    /// Counts this call and what it is about to answer, in the thread it belongs to.
+    /// Counts this call and what it is about to answer, in the thread it belongs to. What passes through the
+    /// proxy is counted there.
     pub(crate) async fn observe(&self, session: SessionRef, kind: CallKind, result: String) -> Result<Observed, Error> {
+        if self.issued.is_some() {
+            let state = self.engine.session(&self.who, &session).await?.state;
+            return Ok(Observed { verdict: Verdict::Show, tokens: 0, state, notices: Vec::new() });
+        }
         let observation = Observation {
             session,
             thread: self.thread.clone(),

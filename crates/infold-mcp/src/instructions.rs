@@ -2,12 +2,38 @@
 //!
 //! It is paid for in every request of every session, so it stays under 300 tokens; a test counts.
 
+use crate::settings::SessionFrom;
+
 /// Most tokens the instructions may have, counted as o200k.
 #[cfg(test)]
 const TOKENS_MAX: usize = 300;
 
+/// What a model is told, given who says which session is meant.
+pub(crate) fn text(session_from: SessionFrom) -> &'static str {
+    match session_from {
+        SessionFrom::Caller => TEXT,
+        SessionFrom::Proxy => TEXT_BEHIND_THE_PROXY,
+    }
+}
+
+/// The same for a model behind the proxy, which need not say whose branches it means.
+const TEXT_BEHIND_THE_PROXY: &str = "\
+infold keeps your context small: do noisy sub-tasks in a branch and bring back only what they found.
+
+When to branch: searching or reading several files, logs or web pages; running builds and tests; \
+trying out fixes. Not for one short call, and not for work whose every detail you need later.
+
+How: branch_create {description, prompt}. The branch sees only these, so put paths, names and the question \
+in them. Work on that sub-task alone, then branch_return {message}: only message stays.
+
+A good message answers the question first, then gives the evidence: paths with line numbers, exact names, \
+values, commands and error texts; what was changed; what was ruled out; what is still open. No narration, no \
+file dumps, no secrets. If the sub-task failed, pass failed: true and say why.
+
+A stored long result is read in parts with read_result.";
+
 /// When and how to branch, and what a good returned message contains.
-pub(crate) const TEXT: &str = "\
+const TEXT: &str = "\
 infold keeps your context small: do noisy sub-tasks in a branch and bring back only what they found.
 
 When to branch: searching or reading several files, logs or web pages; running builds and tests; \

@@ -22,7 +22,7 @@ mod tools;
 
 pub use http::{ROUTES, http_router};
 pub use server::Server;
-pub use settings::{ErrorStyle, Fixtures, Settings, ToolFamily};
+pub use settings::{ErrorStyle, Fixtures, SessionFrom, Settings, ToolFamily};
 pub use stdio::{StdioError, serve_stdio, serve_streams};
 
 /// The log target of the protocol library. Below `error` it writes whole messages, unscrubbed, so the

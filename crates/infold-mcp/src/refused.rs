@@ -130,7 +130,12 @@ fn rpc_code(error: &Error) -> ErrorCode {
     match error {
         Error::Refused(refusal) => refusal_code(refusal),
         Error::Failed(
-            Failure::Scrubbing(_) | Failure::Store(_) | Failure::Contended | Failure::Undecided(_) | Failure::Random(_),
+            Failure::Scrubbing(_)
+            | Failure::Store(_)
+            | Failure::Contended
+            | Failure::Undecided(_)
+            | Failure::Planning
+            | Failure::Random(_),
         ) => ErrorCode::INTERNAL_ERROR,
     }
 }

@@ -16,7 +16,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 
 use crate::answer::Answer;
-use crate::call::Call;
+use crate::call::{Call, Made};
 use crate::fixtures::FixtureSet;
 use crate::metrics::Metrics;
 use crate::refused::Refused;
@@ -43,10 +43,9 @@ struct Shared {
 impl Server {
     /// A server on `engine` that takes the principal from each HTTP request.
     pub fn new(engine: Engine, settings: Settings) -> Self {
-        let defined = |tool: OurTool| tool.definition(engine.limits());
-        let mut all: Vec<Tool> = OurTool::ALL.into_iter().map(defined).collect();
+        let mut all: Vec<Tool> = OurTool::ALL.into_iter().map(|tool| tool.definition(engine.limits())).collect();
         let shown = OurTool::ALL.into_iter().filter(|tool| tool.is_listed(&settings.families));
-        let mut listed: Vec<Tool> = shown.map(defined).collect();
+        let mut listed: Vec<Tool> = shown.map(|tool| tool.listed(engine.limits(), settings.session_from)).collect();
         let fixtures = match settings.fixtures {
             Fixtures::Off => None,
             Fixtures::On => {
@@ -102,7 +101,9 @@ impl Server {
         let Some(definition) = self.shared.all.get(tool.name()) else {
             return Err(not_served(tool.name()));
         };
-        let outcome = match Call::new(&self.shared.engine, who, tool.name(), arguments.as_ref(), context) {
+        let session_from = self.shared.settings.session_from;
+        let made = Made { engine: &self.shared.engine, session_from, tool: tool.name() };
+        let outcome = match Call::new(made, who, arguments.as_ref(), context) {
             Ok(call) => {
                 let outcome = tool.run(&call, definition, arguments).await;
                 self.note(tool, outcome, &call).await

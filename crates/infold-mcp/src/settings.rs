@@ -9,10 +9,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolFamily {
-    /// `branch_create`, `branch_return`, `branch_status`: the lean set.
+    /// `branch_create`, `branch_return`, `branch_status`.
     Branch,
     /// `context_*` and `session_end`.
     Context,
+    /// `branch_create` and `branch_return`: what an agent behind the proxy needs, and no more.
+    Lean,
+}
+
+/// Who says which session a call belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionFrom {
+    /// Whoever calls, in the call.
+    Caller,
+    /// The proxy, which saw the model make the call. Tools are listed without what it knows better.
+    Proxy,
 }
 
 /// How a refusal of a `context_*` tool is answered.
@@ -39,6 +50,9 @@ pub enum Fixtures {
 pub struct Settings {
     /// Families that `tools/list` shows.
     pub families: Vec<ToolFamily>,
+    /// Who says which session a call belongs to. A call that the proxy saw belongs where it saw it in any
+    /// case; this is about what tools are said to take.
+    pub session_from: SessionFrom,
     /// How a refusal of a `context_*` tool is answered.
     pub errors: ErrorStyle,
     /// Whether the conformance fixtures are served.

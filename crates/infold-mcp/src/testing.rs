@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio_util::sync::CancellationToken;
 
-use crate::{ErrorStyle, Fixtures, Server, Settings, ToolFamily, serve_streams};
+use crate::{ErrorStyle, Fixtures, Server, SessionFrom, Settings, ToolFamily, serve_streams};
 
 /// When the clock of a test stands.
 const NOW_MS: u64 = 1_768_000_000_000;
@@ -22,6 +22,7 @@ const NOW_MS: u64 = 1_768_000_000_000;
 pub(crate) fn settings() -> Settings {
     Settings {
         families: vec![ToolFamily::Branch, ToolFamily::Context],
+        session_from: SessionFrom::Caller,
         errors: ErrorStyle::Jsonrpc,
         fixtures: Fixtures::Off,
         message_bytes_max: 4 << 20,
@@ -51,6 +52,7 @@ fn engine(folder: &std::path::Path) -> Engine {
         checkpoint_pages: 1_000,
     };
     let settings = EngineSettings {
+        isolation: infold_core::Isolation::Isolated,
         limits: documented_limits(),
         counter: Counter::new(Family::Claude),
         scrub: ScrubSettings { timeout_ms: 5_000, bytes_max: 2 << 20, fault: ScrubFault::None },
@@ -61,6 +63,7 @@ fn engine(folder: &std::path::Path) -> Engine {
             log_bytes_max: 64 << 20,
         },
         timers: TimerSettings { live_ms: 86_400_000, retention_ms: 90 * 86_400_000 },
+        prices: infold_core::Prices::default(),
     };
     let store = Store::open(&folder.join("test.db"), &store).unwrap();
     Engine::new(store, settings, Clock::Set(Arc::new(AtomicU64::new(NOW_MS))))

@@ -21,7 +21,14 @@ use crate::answer::Answer;
 use crate::arguments::Arguments;
 use crate::call::Call;
 use crate::refused::Refused;
-use crate::settings::ToolFamily;
+use crate::settings::{SessionFrom, ToolFamily};
+
+/// What need not be said where the proxy sees the call, or is better left to settings there: every word is
+/// paid for in every request. It is taken all the same.
+const LEFT_OUT_BEHIND_THE_PROXY: [&str; 6] =
+    ["session_id", "project_path", "parent_branch_id", "idempotency_key", "timeout_seconds", "isolation"];
+/// What may be left out there: a branch returns from itself.
+const OPTIONAL_BEHIND_THE_PROXY: [&str; 1] = ["branch_id"];
 
 /// A tool of infold's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +88,10 @@ impl OurTool {
     /// handle may only be shown where it can be read.
     pub(crate) fn is_listed(self, families: &[ToolFamily]) -> bool {
         match self {
-            Self::BranchCreate | Self::BranchReturn | Self::BranchStatus => families.contains(&ToolFamily::Branch),
+            Self::BranchCreate | Self::BranchReturn => {
+                families.contains(&ToolFamily::Branch) || families.contains(&ToolFamily::Lean)
+            }
+            Self::BranchStatus => families.contains(&ToolFamily::Branch),
             Self::ContextBranch
             | Self::ContextReturn
             | Self::ContextBranchStatus
@@ -112,6 +122,15 @@ impl OurTool {
             Self::ContextFork => context_fork::definition(),
             Self::SessionEnd => session_end::definition(),
             Self::ReadResult => read_result::definition(),
+        }
+    }
+
+    /// The tool as it is listed: without what the proxy knows better, where it says which session is meant.
+    pub(crate) fn listed(self, limits: &Limits, session_from: SessionFrom) -> Tool {
+        let tool = self.definition(limits);
+        match session_from {
+            SessionFrom::Caller => tool,
+            SessionFrom::Proxy => schema::without(tool, &LEFT_OUT_BEHIND_THE_PROXY, &OPTIONAL_BEHIND_THE_PROXY),
         }
     }
 

@@ -78,6 +78,18 @@ pub(crate) enum EventBody {
         /// Tokens of both.
         tokens: u64,
     },
+    /// A model has answered a request of a thread.
+    #[serde(rename = "request.completed")]
+    RequestCompleted {
+        /// The branch whose view was sent; null is the main thread.
+        branch_id: Option<String>,
+        /// Tokens of the prompt, as the provider counted them.
+        prompt_tokens: u64,
+        /// Of those, tokens that came from the provider's cache.
+        cache_read_tokens: u64,
+        /// Tokens of the answer.
+        output_tokens: u64,
+    },
     /// A branch has used 80 % of its budget.
     #[serde(rename = "budget.warning")]
     BudgetWarning {
@@ -118,6 +130,18 @@ pub(crate) enum EventBody {
         /// By how much the parent's thread grows.
         message_tokens: u64,
     },
+    /// A branch that had been cut short returned before its parent was told.
+    #[serde(rename = "branch.amended")]
+    BranchAmended {
+        /// The branch.
+        branch_id: String,
+        /// Which opening of it.
+        generation: u32,
+        /// What its parent gets instead.
+        message: String,
+        /// By how much the parent's thread grows.
+        message_tokens: u64,
+    },
     /// The session went back to a branch.
     #[serde(rename = "session.rolled_back")]
     RolledBack {
@@ -149,6 +173,12 @@ impl From<&Event> for EventBody {
             Event::BranchOpened(opening) => created(opening),
             Event::BranchActivated { branch } => Self::BranchActivated { branch_id: branch.to_string() },
             Event::OperationSeen { thread, operation } => completed(branch_of(thread), operation),
+            Event::Answered { thread, prompt_tokens, cache_read_tokens, output_tokens } => Self::RequestCompleted {
+                branch_id: branch_of(thread),
+                prompt_tokens: *prompt_tokens,
+                cache_read_tokens: *cache_read_tokens,
+                output_tokens: *output_tokens,
+            },
             Event::BudgetWarning { branch, used_tokens, budget_tokens } => Self::BudgetWarning {
                 branch_id: branch.to_string(),
                 budget_used: *used_tokens,
@@ -168,6 +198,12 @@ impl From<&Event> for EventBody {
                 generation: *generation,
                 status: reason.status().into(),
                 reason: reason.as_str(),
+                message: result.as_str().to_owned(),
+                message_tokens: *result_tokens,
+            },
+            Event::ResultAmended { branch, generation, result, result_tokens } => Self::BranchAmended {
+                branch_id: branch.to_string(),
+                generation: *generation,
                 message: result.as_str().to_owned(),
                 message_tokens: *result_tokens,
             },

@@ -32,6 +32,7 @@ pub struct Setup {
 /// A running API.
 pub struct Api {
     pub router: Router,
+    pub engine: Engine,
     pub shutdown: CancellationToken,
     pub folder: TempDir,
     now_ms: Arc<AtomicU64>,
@@ -91,6 +92,7 @@ fn setup() -> Setup {
     let limits = Limits { openings_per_minute_max: 1_000, ..documented_limits() };
     Setup {
         engine: EngineSettings {
+            isolation: infold_core::Isolation::Isolated,
             limits,
             counter: Counter::new(Family::Claude),
             scrub: ScrubSettings { timeout_ms: 60_000, bytes_max: 100_000, fault: ScrubFault::None },
@@ -101,6 +103,7 @@ fn setup() -> Setup {
                 log_bytes_max: 1 << 20,
             },
             timers: TimerSettings { live_ms: 86_400_000, retention_ms: 86_400_000 },
+            prices: infold_core::Prices::default(),
         },
         control: ControlSettings {
             streams_max: 2,
@@ -133,8 +136,8 @@ impl Api {
         let now_ms = Arc::new(AtomicU64::new(START_MS));
         let engine = Engine::new(store, setup.engine, Clock::Set(Arc::clone(&now_ms)));
         let shutdown = setup.control.shutdown.clone();
-        let router = router(engine, setup.control);
-        Self { router, shutdown, folder, now_ms }
+        let router = router(engine.clone(), setup.control);
+        Self { router, engine, shutdown, folder, now_ms }
     }
 
     /// Lets time go by.

@@ -12,6 +12,7 @@ mod forks;
 mod health;
 mod idempotency;
 mod openapi;
+mod requests;
 mod results;
 mod scrub;
 mod sessions;

@@ -52,6 +52,8 @@ GET /api/v1/branches/{branch}
 GET /api/v1/events
 GET /api/v1/forks/{session}
 GET /api/v1/openapi.json
+GET /api/v1/requests
+GET /api/v1/requests/{request}
 GET /api/v1/results/{ref_id}
 GET /api/v1/sessions
 GET /api/v1/sessions/{session}

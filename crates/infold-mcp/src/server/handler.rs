@@ -30,7 +30,7 @@ impl ServerHandler for Server {
         ServerConfig::new(self.capabilities())
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
             .with_server_info(about)
-            .with_instructions(instructions::TEXT)
+            .with_instructions(instructions::text(self.settings().session_from))
     }
 
     async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {

@@ -1,8 +1,8 @@
 //! `branch_create`: opens a branch in a session that the caller names.
 
-use infold_core::{Field, Limits};
-use infold_engine::{OpenBranch, SessionRef};
-use rmcp::model::Tool;
+use infold_core::{Field, Isolation, Limits, Refusal};
+use infold_engine::OpenBranch;
+use rmcp::model::{JsonObject, Tool};
 use serde_json::json;
 
 use super::schema::{self, Draft, Effect};
@@ -20,6 +20,7 @@ pub(super) fn definition(limits: &Limits) -> Tool {
         "prompt": schema::text("Instructions: all the branch needs to know", Field::PROMPT.chars_max),
         "budget": wish("Token budget", limits.budget_default_tokens, limits.budget_max_tokens),
         "timeout_seconds": wish("Time limit", limits.timeout_default_s, limits.timeout_max_s),
+        "isolation": schema::isolation(),
         "parent_branch_id": schema::parent_branch_id(),
         "idempotency_key": schema::idempotency_key(),
     });
@@ -30,13 +31,14 @@ pub(super) fn definition(limits: &Limits) -> Tool {
         "session_id": schema::string(),
         "parent_branch_id": schema::string_or_null(),
         "timeout_seconds": schema::count(),
+        "isolation": schema::string(),
         "notes": schema::strings(),
         "notices": schema::notices(),
     });
     let draft = Draft {
         name: "branch_create",
         title: "Open a branch",
-        description: "Opens an isolated branch for a sub-task; only what it returns reaches its parent. End it with branch_return.",
+        description: "Opens a branch for a noisy sub-task: searching, reading many files or logs, builds, tests. Only what branch_return gives back stays in your context. Not for one short call.",
         effect: Effect::Adds,
     };
     draft.takes(
@@ -46,15 +48,16 @@ pub(super) fn definition(limits: &Limits) -> Tool {
 }
 
 pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
-    let session = call.in_session(SessionRef::by_id(&arguments.text("session_id")?)?);
     let request = OpenBranch {
-        session,
-        parent: arguments.optional_id("parent_branch_id")?,
+        session: call.session_by_id(arguments)?,
+        parent: call.parent(arguments)?,
         description: arguments.text("description")?,
         description_field: Field::BRANCH_DESCRIPTION,
         prompt: arguments.optional_text("prompt")?,
         budget_tokens: arguments.optional_number("budget", 1)?,
         timeout_s: arguments.optional_number("timeout_seconds", 1)?,
+        isolation: isolation(arguments)?,
+        start: call.start(),
         idempotency_key: call.idempotency_key(arguments)?,
     };
 
@@ -68,8 +71,24 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
         "parent_branch_id": answer::parent(&opened.parent),
         "timeout_seconds": opened.timeout_s,
     }));
+    tell_isolation(&mut body, opened.isolation);
     if !opened.notes.is_empty() {
         body.insert("notes".to_owned(), json!(opened.notes));
     }
     Ok(Answer::new(body, opened.state).with_notices(&opened.notices))
+}
+
+/// What the branch is to begin with, if the caller says.
+pub(super) fn isolation(arguments: &mut Arguments) -> Result<Option<Isolation>, Refusal> {
+    let wrong = || Refusal::Invalid { field: "isolation", problem: "must be isolated or inherit".to_owned() };
+    let named = arguments.optional_text("isolation")?;
+    named.map(|named| Isolation::parse(&named).ok_or_else(wrong)).transpose()
+}
+
+/// Says that a branch begins with its parent's conversation, if it does: whoever reads the answer later has
+/// to know.
+pub(super) fn tell_isolation(body: &mut JsonObject, isolation: Isolation) {
+    if !isolation.is_isolated() {
+        body.insert("isolation".to_owned(), json!(isolation.as_str()));
+    }
 }

@@ -1,6 +1,6 @@
 //! `branch_return`: ends a branch and hands one message to its parent.
 
-use infold_core::{Field, Outcome};
+use infold_core::{Field, Outcome, Refusal};
 use infold_engine::{BranchRef, FoldBranch};
 use rmcp::model::Tool;
 use serde_json::json;
@@ -43,7 +43,7 @@ pub(super) fn definition() -> Tool {
 
 pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
     let request = FoldBranch {
-        branch: BranchRef::Id { branch: arguments.id("branch_id")?, session: None },
+        branch: BranchRef::Id { branch: branch(call, arguments)?, session: None },
         message: arguments.text("message")?,
         outcome: outcome(arguments)?,
         idempotency_key: call.idempotency_key(arguments)?,
@@ -64,6 +64,17 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
         body.insert("folded_with_it".to_owned(), json!(folded.folded_with_it));
     }
     Ok(Answer::new(body, folded.state).with_notices(&folded.notices))
+}
+
+/// The branch that returns: the one that is named, else the one in which the call was seen.
+fn branch(call: &Call, arguments: &mut Arguments) -> Result<String, Refusal> {
+    match (arguments.optional_id("branch_id")?, call.issued_branch()) {
+        (Some(branch), _) | (None, Some(branch)) => Ok(branch),
+        (None, None) => {
+            let problem = "is required: pass a string".to_owned();
+            Err(Refusal::Invalid { field: "branch_id", problem })
+        }
+    }
 }
 
 /// What a branch says of itself.

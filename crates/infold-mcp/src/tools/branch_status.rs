@@ -60,9 +60,9 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
 
 fn branch(call: &Call, arguments: &mut Arguments) -> Result<BranchRef, Refused> {
     let branch = arguments.optional_id("branch_id")?;
-    let session = arguments.optional_text("session_id")?.map(|session| SessionRef::by_id(&session)).transpose()?;
-    let session = session.map(|session| call.in_session(session));
-    match (branch, session) {
+    let named = arguments.optional_text("session_id")?.map(|session| SessionRef::by_id(&session)).transpose()?;
+    let session = call.issued_session().or(named).map(|session| call.in_session(session));
+    match (branch.or_else(|| call.issued_branch()), session) {
         (Some(branch), session) => Ok(BranchRef::Id { branch, session }),
         (None, Some(session)) => Ok(BranchRef::Active(session)),
         (None, None) => {

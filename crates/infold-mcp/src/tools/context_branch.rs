@@ -1,10 +1,11 @@
 //! `context_branch`: opens a branch in the caller's session for a project.
 
 use infold_core::Field;
-use infold_engine::{OpenBranch, SessionRef};
+use infold_engine::OpenBranch;
 use rmcp::model::Tool;
 use serde_json::json;
 
+use super::branch_create::{isolation, tell_isolation};
 use super::schema::{self, Draft, Effect};
 use crate::answer::{self, Answer};
 use crate::arguments::Arguments;
@@ -17,6 +18,7 @@ pub(super) fn definition() -> Tool {
         "prompt": schema::text("Detailed instruction for branch execution", Field::PROMPT.chars_max),
         "project_path": schema::project_path(),
         "session_id": schema::session_in_project(),
+        "isolation": schema::isolation(),
         "parent_branch_id": schema::parent_branch_id(),
         "idempotency_key": schema::idempotency_key(),
     });
@@ -28,6 +30,7 @@ pub(super) fn definition() -> Tool {
         "branch_depth": schema::count(),
         "budget_allocated": schema::count(),
         "timeout_seconds": schema::count(),
+        "isolation": schema::string(),
         "context_state": schema::context_state(),
         "context_health": schema::context_health(),
         "notices": schema::notices(),
@@ -46,19 +49,21 @@ pub(super) fn definition() -> Tool {
 
 pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
     let request = OpenBranch {
-        session: session(call, arguments)?,
-        parent: arguments.optional_id("parent_branch_id")?,
+        session: call.session_by_project(arguments)?,
+        parent: call.parent(arguments)?,
         description: arguments.text("description")?,
         description_field: Field::CONTEXT_DESCRIPTION,
         prompt: Some(arguments.text("prompt")?),
         budget_tokens: None,
         timeout_s: None,
+        isolation: isolation(arguments)?,
+        start: call.start(),
         idempotency_key: call.idempotency_key(arguments)?,
     };
 
     let opened = call.engine.open_branch(&call.who, request).await?;
 
-    let body = answer::object(json!({
+    let mut body = answer::object(json!({
         "branch_id": opened.branch_id,
         "session_id": opened.session_id,
         "parent_branch_id": answer::parent(&opened.parent),
@@ -69,12 +74,6 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
         "context_state": answer::context_state(&opened.state),
         "context_health": answer::context_health(&opened.health),
     }));
+    tell_isolation(&mut body, opened.isolation);
     Ok(Answer::new(body, opened.state).with_notices(&opened.notices))
-}
-
-/// The session that a `context_*` tool means.
-pub(super) fn session(call: &Call, arguments: &mut Arguments) -> Result<SessionRef, Refused> {
-    let path = arguments.text("project_path")?;
-    let session = arguments.optional_text("session_id")?;
-    Ok(call.in_session(SessionRef::by_project(&path, session.as_deref())?))
 }

@@ -4,7 +4,6 @@ use infold_engine::{CallKind, SessionView};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::json;
 
-use super::context_branch::session;
 use super::reading::{self, Counted};
 use super::schema::{self, Draft, Effect};
 use crate::answer::{self, Answer};
@@ -39,7 +38,7 @@ pub(super) fn definition() -> Tool {
 }
 
 pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
-    let session = session(call, arguments)?;
+    let session = call.session_by_project(arguments)?;
 
     let view = call.engine.session(&call.who, &session).await?;
     match reading::count(call, &view.session.id, CallKind::Query, body(&view)).await? {

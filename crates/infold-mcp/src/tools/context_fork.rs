@@ -8,7 +8,6 @@ use infold_wire::{Format, read_handed_in};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
 
-use super::context_branch::session;
 use super::schema::{self, Draft, Effect};
 use crate::answer::{self, Answer};
 use crate::arguments::Arguments;
@@ -78,7 +77,7 @@ fn stats_schema() -> Value {
 }
 
 pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
-    let session = session(call, arguments)?;
+    let session = call.session_by_project(arguments)?;
     let format = arguments.optional_text("format")?.as_deref().map(format).transpose()?;
     let source = match arguments.optional_list("transcript")? {
         Some(list) => ForkSource::Transcript { items: read(list, format).await?, parent: Some(session.clone()) },

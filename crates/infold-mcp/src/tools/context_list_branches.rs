@@ -5,7 +5,6 @@ use infold_engine::{CallKind, SessionView};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
 
-use super::context_branch::session;
 use super::reading::{self, Counted};
 use super::schema::{self, Draft, Effect};
 use crate::answer::{self, Answer};
@@ -57,7 +56,7 @@ pub(super) fn definition() -> Tool {
 }
 
 pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
-    let session = session(call, arguments)?;
+    let session = call.session_by_project(arguments)?;
     let offset = arguments.optional_number("offset", 0)?.unwrap_or(0);
     let limit = arguments.optional_number("limit", 1)?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
 

@@ -6,7 +6,6 @@ use rmcp::model::Tool;
 use serde_json::json;
 
 use super::branch_return::outcome;
-use super::context_branch::session;
 use super::context_list_branches::status_in_context;
 use super::schema::{self, Draft, Effect};
 use crate::answer::{self, Answer};
@@ -54,8 +53,8 @@ pub(super) fn definition() -> Tool {
 }
 
 pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
-    let session = session(call, arguments)?;
-    let branch = match arguments.optional_id("branch_id")? {
+    let session = call.session_by_project(arguments)?;
+    let branch = match arguments.optional_id("branch_id")?.or_else(|| call.issued_branch()) {
         Some(branch) => BranchRef::Id { branch, session: Some(session) },
         None => BranchRef::Active(session),
     };

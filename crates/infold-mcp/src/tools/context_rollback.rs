@@ -4,7 +4,6 @@ use infold_engine::{Restore, RollBack};
 use rmcp::model::Tool;
 use serde_json::json;
 
-use super::context_branch::session;
 use super::schema::{self, Draft, Effect};
 use crate::answer::{self, Answer};
 use crate::arguments::Arguments;
@@ -47,7 +46,7 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
         Some(true) | None => Restore::Yes,
     };
     let request = RollBack {
-        session: session(call, arguments)?,
+        session: call.session_by_project(arguments)?,
         to: arguments.id("branch_id")?,
         restore,
         idempotency_key: call.idempotency_key(arguments)?,

@@ -43,6 +43,21 @@ impl Draft {
     }
 }
 
+/// The tool without some of what it takes, and with some of it optional. It goes on taking what is left out.
+pub(super) fn without(mut tool: Tool, left_out: &[&str], optional: &[&str]) -> Tool {
+    let mut input = JsonObject::clone(&tool.input_schema);
+    if let Some(Value::Object(properties)) = input.get_mut("properties") {
+        properties.retain(|name, _| !left_out.contains(&name.as_str()));
+    }
+    if let Some(Value::Array(required)) = input.get_mut("required") {
+        let is_free =
+            |name: &Value| name.as_str().is_some_and(|name| left_out.contains(&name) || optional.contains(&name));
+        required.retain(|name| !is_free(name));
+    }
+    tool.input_schema = Arc::new(input);
+    tool
+}
+
 fn map(schema: Value) -> JsonObject {
     crate::answer::object(schema)
 }
@@ -85,6 +100,11 @@ pub(super) fn id(description: &str) -> Value {
 /// The thread that a branch is opened under.
 pub(super) fn parent_branch_id() -> Value {
     id("Open under this branch, or \"main\"; default: the active branch")
+}
+
+/// What a branch begins with: its own words, or its parent's conversation. The words say enough.
+pub(super) fn isolation() -> Value {
+    json!({ "type": "string", "enum": ["isolated", "inherit"] })
 }
 
 /// Makes repeating a call safe.

@@ -44,7 +44,7 @@ pub(super) fn definition() -> Tool {
 }
 
 pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
-    let session = call.in_session(session(arguments)?);
+    let session = call.in_session(session(call, arguments)?);
     let request = EndSession { session, idempotency_key: call.idempotency_key(arguments)? };
 
     if call.wants_progress()
@@ -65,9 +65,13 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
     Ok(Answer::new(body, ended.state).with_notices(&ended.notices))
 }
 
-fn session(arguments: &mut Arguments) -> Result<SessionRef, Refused> {
+fn session(call: &Call, arguments: &mut Arguments) -> Result<SessionRef, Refused> {
     let id = arguments.optional_text("session_id")?;
-    Ok(match (id, arguments.optional_text("project_path")?) {
+    let path = arguments.optional_text("project_path")?;
+    if let Some(session) = call.issued_session() {
+        return Ok(session);
+    }
+    Ok(match (id, path) {
         (id, Some(path)) => SessionRef::by_project(&path, id.as_deref())?,
         (Some(id), None) => SessionRef::by_id(&id)?,
         (None, None) => {

@@ -31,6 +31,8 @@ fn every_kind() -> Vec<Event> {
         budget_tokens: 100,
         allocation: Allocation::Independent,
         timeout_ms: 300_000,
+        isolation: infold_core::Isolation::Isolated,
+        start: infold_core::Start::AtOnce,
         claims: infold_core::Claims { subject: Some("somebody".to_owned()), ..Default::default() },
     };
     let ended = Event::BranchEnded {
@@ -58,6 +60,7 @@ fn every_kind() -> Vec<Event> {
         Event::ParentsTold { branches: vec![branch("br_1")] },
         Event::SessionEnded {},
         Event::SessionForked { origin: Box::new(origin()), prompt: Some(Scrubbed::fixed("go on")) },
+        Event::Answered { thread: Thread::Main, prompt_tokens: 900, cache_read_tokens: 800, output_tokens: 40 },
     ]
 }
 
@@ -127,4 +130,16 @@ fn an_end_is_told_with_status_and_reason_in_words() {
         "message_tokens": 2,
     });
     assert_eq!(told(&every_kind()[6]), expected);
+}
+
+#[test]
+fn an_answer_is_told_with_what_its_provider_counted() {
+    let expected = json!({
+        "type": "request.completed",
+        "branch_id": null,
+        "prompt_tokens": 900,
+        "cache_read_tokens": 800,
+        "output_tokens": 40,
+    });
+    assert_eq!(told(&every_kind()[11]), expected);
 }

@@ -1,0 +1,106 @@
+//! Requests to models over the API.
+
+use infold_core::record::{AnswerEnd, Timing, Usage, WarningKind};
+use infold_core::view::{Edit, Reason, RequestKind};
+use infold_core::{Price, Prices, Principal, SessionId, Thread};
+use infold_engine::{Front, FrontKind, RequestSeen, Sight};
+use serde_json::{Value, json};
+
+use crate::client::{Api, bare, somebody};
+
+fn priced() -> Api {
+    let price =
+        Price { model: "claude*".to_owned(), input: 5.0, output: 25.0, cache_read: 0.5, cache_write: Some(6.25) };
+    Api::with(|setup| setup.engine.prices = Prices(vec![price]))
+}
+
+/// A request with so many words in its system prompt.
+async fn record(api: &Api, session: &str, words: usize) {
+    let text = "word ".repeat(words);
+    let front = [
+        Front { kind: FrontKind::System, text: &text },
+        Front { kind: FrontKind::Tool { server: Some("github") }, text: "{\"name\":\"search\"}" },
+    ];
+    let made_of =
+        api.engine.made_of(&Sight { front: &front, blocks: &[], pieces: None, words: &|_| String::new().into() });
+    let seen = RequestSeen {
+        session: SessionId::parse(session).unwrap(),
+        agent: None,
+        thread: Thread::Main,
+        api: "messages",
+        model: "claude-opus-4-6".to_owned(),
+        kind: RequestKind::Turn,
+        client: Some("claude-code".to_owned()),
+        made_of,
+        edits: vec![Edit { reason: Reason::Offloaded, blocks: 2 }],
+        usage: Some(Usage { fresh_tokens: 10, cache_read_tokens: 1_000, cache_write_tokens: 200, output_tokens: 40 }),
+        timing: Timing { added_us: 700, first_byte_ms: Some(80), total_ms: 1_000 },
+        status: Some(200),
+        end: AnswerEnd::Completed,
+        warnings: vec![(WarningKind::Loop, "the same call three times".to_owned())],
+    };
+    api.engine.record_request(&Principal::local(), seen).await;
+}
+
+fn ids(list: &Value) -> Vec<u64> {
+    list["requests"].as_array().unwrap().iter().map(|one| one["request_id"].as_u64().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_request_is_shown_with_what_it_was_made_of_and_what_it_cost() {
+    let api = priced();
+    record(&api, "s", 100).await;
+    let id = ids(&api.get("/api/v1/requests").await.json())[0];
+    let shown = api.get(&format!("/api/v1/requests/{id}")).await.json();
+    assert_eq!((&shown["session_id"], &shown["branch_id"]), (&json!("s"), &json!(null)));
+    assert_eq!(
+        (&shown["model"], &shown["kind"], &shown["end"]),
+        (&json!("claude-opus-4-6"), &json!("turn"), &json!("completed"))
+    );
+    assert_eq!(shown["at"], "2025-01-17T10:29:59Z");
+    assert_eq!(shown["edits"], json!([{ "reason": "offloaded", "blocks": 2 }]));
+    assert_eq!(shown["sent"]["tools"][0]["name"], "github");
+    assert!(shown["sent"]["system"].as_u64().unwrap() >= 100);
+    assert_eq!(shown["usage"]["cache_read_tokens"], 1_000);
+    assert_eq!(shown["cost_usd"], (50.0 + 500.0 + 1_250.0 + 1_000.0) / 1_000_000.0);
+    assert_eq!(shown["warnings"], json!([{ "kind": "loop", "message": "the same call three times" }]));
+}
+
+#[tokio::test]
+async fn requests_are_listed_by_session_and_followed_from_the_last_one_seen() {
+    let api = priced();
+    for session in ["s", "s", "t", "s"] {
+        record(&api, session, 10).await;
+    }
+    let all = api.get("/api/v1/requests").await.json();
+    assert_eq!((ids(&all).len(), &all["totals"]["requests"]), (4, &json!(4)));
+    let of_s = api.get("/api/v1/requests?session_id=s").await.json();
+    assert_eq!((ids(&of_s).len(), &of_s["totals"]["requests"]), (3, &json!(3)));
+    let newest = api.get("/api/v1/requests?session_id=s&limit=1").await.json();
+    assert_eq!(ids(&newest), ids(&of_s)[2..]);
+    let after = api.get(&format!("/api/v1/requests?session_id=s&after={}", ids(&of_s)[0])).await.json();
+    assert_eq!(ids(&after), ids(&of_s)[1..]);
+
+    let last = after["next_after"].as_u64().unwrap();
+    let none = api.get(&format!("/api/v1/requests?after={last}")).await.json();
+    assert_eq!((ids(&none).len(), none["next_after"].as_u64()), (0, Some(last)));
+    record(&api, "t", 10).await;
+    assert_eq!(ids(&api.get(&format!("/api/v1/requests?after={last}")).await.json()).len(), 1);
+    assert_eq!(ids(&api.get(&format!("/api/v1/requests?after={}", u64::MAX)).await.json()).len(), 0);
+}
+
+#[tokio::test]
+async fn nobody_sees_the_requests_of_others() {
+    let api = priced();
+    record(&api, "s", 10).await;
+    let id = ids(&api.get("/api/v1/requests").await.json())[0];
+    let list = api.send(somebody("other"), bare("GET", "/api/v1/requests")).await.json();
+    assert_eq!((&list["requests"], &list["totals"]["requests"]), (&json!([]), &json!(0)));
+    let absent = api.send(somebody("other"), bare("GET", &format!("/api/v1/requests/{id}"))).await;
+    assert!(absent.error().starts_with("404 request_not_found: "), "{}", absent.text);
+    let same = api.get("/api/v1/requests/999999").await;
+    assert!(same.error().starts_with("404 request_not_found: "), "{}", same.text);
+    assert!(api.get("/api/v1/requests/x").await.error().starts_with("404 request_not_found: "));
+    assert!(api.get("/api/v1/requests?session_id=a/b").await.error().starts_with("400 invalid_input: session_id "));
+    assert!(api.get("/api/v1/requests?limit=0").await.error().starts_with("400 invalid_input: limit "));
+}
