@@ -19,7 +19,7 @@ use tokio::sync::OnceCell;
 use crate::jwt::Verifier;
 use crate::peer;
 use crate::refusal::Refusal;
-use crate::settings::{DoorError, DoorSettings, Validator};
+use crate::settings::{DoorError, DoorSettings, Validator, is_below};
 use crate::token::Token;
 use names::Names;
 
@@ -132,9 +132,7 @@ impl Guard {
     }
 
     fn is_provider_path(&self, path: &str) -> bool {
-        self.provider_paths.iter().any(|prefix| {
-            path.strip_prefix(prefix.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        })
+        self.provider_paths.iter().any(|prefix| is_below(path, prefix))
     }
 
     fn by_credential(&self, credential: &str, caller: &Caller) -> Result<Principal, Refusal> {
@@ -184,7 +182,15 @@ fn take_one(headers: &mut HeaderMap, name: HeaderName) -> Result<Option<HeaderVa
         let message = format!("{name} stands in the request more than once: send one");
         return Err(Refusal::unauthenticated("token_ambiguous", message));
     }
-    Ok(headers.remove(name))
+    let Some(value) = headers.get(&name).cloned() else { return Ok(None) };
+    // Taking one out of the map would move the last one into its place, and the proxy passes headers on in
+    // their order.
+    let mut others = HeaderMap::with_capacity(headers.len());
+    for (other, value) in headers.iter().filter(|(other, _)| **other != name) {
+        others.append(other, value.clone());
+    }
+    *headers = others;
+    Ok(Some(value))
 }
 
 fn visible(value: &HeaderValue) -> Result<String, Refusal> {

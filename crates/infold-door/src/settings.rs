@@ -52,10 +52,10 @@ pub struct DoorSettings {
     pub jwt: Option<JwtSettings>,
 }
 
-/// A path whose bodies have a bound of their own.
+/// A path whose bodies have a bound of their own, with everything below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LongBody {
-    /// The whole path.
+    /// The path, without a slash at its end.
     pub path: &'static str,
     /// Bytes of a request's body.
     pub bytes_max: u64,
@@ -145,7 +145,7 @@ impl DoorSettings {
 
     /// The bound on a body that is sent to `path`.
     pub(crate) fn body_bytes_max(&self, path: &str) -> u64 {
-        let own = self.long_bodies.iter().find(|long| long.path == path);
+        let own = self.long_bodies.iter().find(|long| is_below(path, long.path));
         own.map_or(self.body_bytes_max, |long| long.bytes_max)
     }
 
@@ -171,6 +171,11 @@ fn positive(setting: &'static str, value: u64) -> Result<(), DoorError> {
         return Err(DoorError::Setting { setting, problem: "must be at least 1".to_owned() });
     }
     Ok(())
+}
+
+/// Whether `path` is `prefix`, or lies below it.
+pub(crate) fn is_below(path: &str, prefix: &str) -> bool {
+    path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn is_prefix(path: &str) -> bool {

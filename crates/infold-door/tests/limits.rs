@@ -141,7 +141,9 @@ async fn a_path_with_a_bound_of_its_own_takes_more_and_no_other_path_does() {
     };
     assert_eq!(verdict(&exchange(door.address, post("/echo", 2000)).await), "200 2000 bytes");
     assert_eq!(verdict(&exchange(door.address, post("/echo?x=1", 2000)).await), "200 2000 bytes");
-    for (path, bytes) in [("/echo", 2001), ("/echo/", 1001), ("/Echo", 1001), ("/who", 1001), ("//echo", 1001)] {
+    for (path, bytes) in
+        [("/echo", 2001), ("/echo/below", 2001), ("/echoes", 1001), ("/Echo", 1001), ("/who", 1001), ("//echo", 1001)]
+    {
         assert_eq!(verdict(&exchange(door.address, post(path, bytes)).await), "413 body_too_large", "{path}");
     }
     door.close().await;

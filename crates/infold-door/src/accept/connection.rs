@@ -57,6 +57,8 @@ pub(super) async fn serve(house: Arc<House>, stream: TcpStream, peer: SocketAddr
             // from a head's first byte; so this one is for the time in between.
             .header_read_timeout(house.settings.idle_timeout() + house.settings.head_timeout())
             .max_headers(HEADERS_MAX)
+            // The proxy passes names on as they were written, both ways.
+            .preserve_header_case(true)
             .serve_connection(io, service)
     );
     let mut draining = false;

@@ -1,0 +1,172 @@
+//! How upstreams are reached: over TLS unless they are plain, nothing decompressed, no redirect followed.
+//! Connections are kept and used again.
+//!
+//! HTTP/1.1 is all that is offered: every provider takes it, names of headers stay as their clients wrote them,
+//! each request has a connection of its own, and giving one up closes it. With HTTP/2 all of that would be
+//! otherwise, and nothing here needs it.
+
+use std::fmt::Write as _;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::OnceLock;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response, Uri};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client as Pool;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tower::{BoxError, Service};
+
+use crate::ProxySettings;
+
+/// Connections that are kept open to one host without being used.
+const IDLE_PER_HOST_MAX: usize = 32;
+/// How long one is kept. Providers close theirs after a minute or more, and a request that meets a
+/// closing connection has to be sent again.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(50);
+
+/// Sends requests.
+pub(crate) struct Client {
+    connect_timeout: Duration,
+    /// Made when first needed: reading the machine's certificates takes a while, and an upstream on this
+    /// machine needs none.
+    plain: OnceLock<Pool<Timely<HttpConnector>, Full<Bytes>>>,
+    secure: OnceLock<Result<SecurePool, String>>,
+}
+
+type SecurePool = Pool<Timely<HttpsConnector<HttpConnector>>, Full<Bytes>>;
+
+/// Why no answer came.
+#[derive(Debug)]
+pub(crate) struct Unreached {
+    /// Whether the same request could fare better a moment later.
+    pub(crate) may_pass: bool,
+    /// What happened, for people.
+    pub(crate) reason: String,
+}
+
+impl Client {
+    pub(crate) fn new(settings: &ProxySettings) -> Self {
+        let connect_timeout = Duration::from_millis(settings.connect_timeout_ms);
+        Self { connect_timeout, plain: OnceLock::new(), secure: OnceLock::new() }
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Unreached> {
+        let answered = if request.uri().scheme_str() == Some("http") {
+            self.plain.get_or_init(|| pool(self.timely(tcp()))).request(request).await
+        } else {
+            let pool = self.secure.get_or_init(|| Ok(pool(self.timely(tls()?))));
+            let pool = pool.as_ref().map_err(|reason| Unreached { may_pass: false, reason: reason.clone() })?;
+            pool.request(request).await
+        };
+        answered.map_err(|error| Unreached::of(&error))
+    }
+
+    fn timely<C>(&self, connector: C) -> Timely<C> {
+        Timely { connector, timeout: self.connect_timeout }
+    }
+}
+
+fn pool<C>(connector: C) -> Pool<C, Full<Bytes>>
+where
+    C: hyper_util::client::legacy::connect::Connect + Clone,
+{
+    Pool::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .timer(TokioTimer::new())
+        .pool_idle_timeout(IDLE_TIMEOUT)
+        .pool_max_idle_per_host(IDLE_PER_HOST_MAX)
+        .http1_preserve_header_case(true)
+        .build(connector)
+}
+
+fn tcp() -> HttpConnector {
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    connector.set_keepalive(Some(Duration::from_secs(60)));
+    connector
+}
+
+fn tls() -> Result<HttpsConnector<HttpConnector>, String> {
+    let mut connector = tcp();
+    connector.enforce_http(false);
+    let builder = HttpsConnectorBuilder::new()
+        .with_provider_and_native_roots(rustls::crypto::aws_lc_rs::default_provider())
+        .map_err(|error| format!("this machine has no certificates to check servers by ({error})"))?;
+    Ok(builder.https_only().enable_http1().wrap_connector(connector))
+}
+
+/// A connector that gives up in time, name lookup and handshake included.
+#[derive(Clone)]
+struct Timely<C> {
+    connector: C,
+    timeout: Duration,
+}
+
+impl<C> Service<Uri> for Timely<C>
+where
+    C: Service<Uri, Error: Into<BoxError>>,
+    C::Future: Send + 'static,
+    C::Response: 'static,
+{
+    type Response = C::Response;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<C::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.connector.poll_ready(cx).map_err(Into::into)
+    }
+
+    fn call(&mut self, target: Uri) -> Self::Future {
+        let connecting = tokio::time::timeout(self.timeout, self.connector.call(target));
+        let timeout_ms = self.timeout.as_millis();
+        Box::pin(async move {
+            match connecting.await {
+                Ok(connected) => connected.map_err(Into::into),
+                Err(_) => {
+                    let what = format!("no connection within {timeout_ms} ms");
+                    Err(io::Error::new(io::ErrorKind::TimedOut, what).into())
+                }
+            }
+        })
+    }
+}
+
+/// Whether two sides could not agree on how to talk in secret. Errors of the system hide others within.
+fn is_about_tls(error: &(dyn std::error::Error + 'static)) -> bool {
+    let within = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    error.is::<rustls::Error>() || within.is_some_and(|within| is_about_tls(within))
+}
+
+impl Unreached {
+    fn of(error: &hyper_util::client::legacy::Error) -> Self {
+        let mut reason = String::new();
+        let mut may_pass = true;
+        let mut cause = std::error::Error::source(error);
+        while let Some(each) = cause {
+            if let Some(hyper) = each.downcast_ref::<hyper::Error>() {
+                // What is not HTTP now will not be HTTP a moment later.
+                may_pass &= !hyper.is_parse() && !hyper.is_user();
+            }
+            // A certificate that is not trusted now will not be trusted a moment later.
+            may_pass &= !is_about_tls(each);
+            let words = each.to_string();
+            if !reason.contains(&words) {
+                let between = if reason.is_empty() { "" } else { ": " };
+                let _ = write!(reason, "{between}{words}");
+            }
+            cause = each.source();
+        }
+        if reason.is_empty() {
+            reason = error.to_string();
+        }
+        Self { may_pass, reason }
+    }
+}

@@ -1,0 +1,105 @@
+//! Reads a copy of an answer that its provider sent compressed. The client gets the bytes as they came.
+
+use std::io::{self, Write};
+
+use brotli_decompressor::DecompressorWriter;
+use flate2::write::{MultiGzDecoder, ZlibDecoder};
+use http::HeaderMap;
+use http::header::CONTENT_ENCODING;
+
+/// Most bytes that are read of one answer. What a bomb holds behind them is not metered.
+const BYTES_MAX: usize = 256 << 20;
+const BROTLI_BUFFER_BYTES: usize = 4096;
+
+/// Takes an answer apart as it comes.
+pub(crate) enum Decoder {
+    Plain,
+    Gzip(Box<MultiGzDecoder<Out>>),
+    Deflate(Box<ZlibDecoder<Out>>),
+    Brotli(Box<DecompressorWriter<Out>>),
+    Zstd(Box<zstd::stream::write::Decoder<'static, Out>>),
+    /// In a form that is not known, or broken: nothing more is read.
+    Lost,
+}
+
+/// Where decoded bytes go, until somebody takes them.
+pub(crate) struct Out {
+    bytes: Vec<u8>,
+    left: usize,
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.len() > self.left {
+            return Err(io::Error::other("the answer is too long to be metered"));
+        }
+        self.left -= bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Decoder {
+    /// The decoder for an answer with these headers.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let mut names = headers.get_all(CONTENT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+        let name = names.next().unwrap_or("identity").trim().to_ascii_lowercase();
+        if names.next().is_some() {
+            return Self::Lost;
+        }
+        let out = Out { bytes: Vec::new(), left: BYTES_MAX };
+        match name.as_str() {
+            "" | "identity" => Self::Plain,
+            "gzip" | "x-gzip" => Self::Gzip(Box::new(MultiGzDecoder::new(out))),
+            "deflate" => Self::Deflate(Box::new(ZlibDecoder::new(out))),
+            "br" => Self::Brotli(Box::new(DecompressorWriter::new(out, BROTLI_BUFFER_BYTES))),
+            "zstd" => {
+                zstd::stream::write::Decoder::new(out).map_or(Self::Lost, |decoder| Self::Zstd(Box::new(decoder)))
+            }
+            _ => Self::Lost,
+        }
+    }
+
+    /// Whether anything can be read.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self, Self::Lost)
+    }
+
+    /// Takes the next bytes as they came, and gives what they say to `take`.
+    pub(crate) fn push(&mut self, bytes: &[u8], mut take: impl FnMut(&[u8])) {
+        let pushed = match self {
+            Self::Plain => {
+                take(bytes);
+                return;
+            }
+            Self::Lost => return,
+            Self::Gzip(decoder) => pushed(&mut **decoder, bytes).map(|()| drained(decoder.get_mut())),
+            Self::Deflate(decoder) => pushed(&mut **decoder, bytes).map(|()| drained(decoder.get_mut())),
+            Self::Brotli(decoder) => pushed(&mut **decoder, bytes).map(|()| drained(decoder.get_mut())),
+            Self::Zstd(decoder) => pushed(&mut **decoder, bytes).map(|()| drained(decoder.get_mut())),
+        };
+        match pushed {
+            Ok(decoded) => take(&decoded),
+            Err(error) => {
+                tracing::debug!(%error, "an answer could not be metered any further");
+                *self = Self::Lost;
+            }
+        }
+    }
+}
+
+fn pushed(decoder: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    decoder.write_all(bytes)?;
+    decoder.flush()
+}
+
+fn drained(out: &mut Out) -> Vec<u8> {
+    std::mem::take(&mut out.bytes)
+}
+
+#[cfg(test)]
+mod tests;

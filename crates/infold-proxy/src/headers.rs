@@ -1,0 +1,69 @@
+//! Which headers are passed on: all, in their order, but those that belong to one connection only.
+
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING,
+    UPGRADE,
+};
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::Upstream;
+
+/// Headers of one connection, whether `Connection` names them or not.
+const HOP_BY_HOP: [HeaderName; 9] = [
+    CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+];
+/// Our own credential. The door takes it off; nothing of ours goes out if it ever does not.
+const TOKEN: HeaderName = HeaderName::from_static("x-infold-token");
+
+/// The headers that an upstream gets with a body of so many bytes.
+pub(crate) fn for_upstream(from: &HeaderMap, upstream: &Upstream, body_bytes: usize) -> HeaderMap {
+    let named = named_by_connection(from);
+    let mut headers = HeaderMap::with_capacity(from.len());
+    for (name, value) in from {
+        if HOP_BY_HOP.contains(name) || named.contains(name) || *name == EXPECT || *name == TOKEN {
+            continue;
+        }
+        if *name == HOST {
+            if let Ok(host) = HeaderValue::from_str(upstream.host()) {
+                headers.insert(HOST, host);
+            }
+            continue;
+        }
+        if *name == CONTENT_LENGTH {
+            headers.insert(CONTENT_LENGTH, HeaderValue::from(body_bytes));
+            continue;
+        }
+        headers.append(name, value.clone());
+    }
+    headers
+}
+
+/// The headers that a client gets.
+pub(crate) fn for_client(from: &HeaderMap) -> HeaderMap {
+    let named = named_by_connection(from);
+    let mut headers = HeaderMap::with_capacity(from.len());
+    for (name, value) in from {
+        if !HOP_BY_HOP.contains(name) && !named.contains(name) {
+            headers.append(name, value.clone());
+        }
+    }
+    headers
+}
+
+fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
+    let values = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let names = values.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok());
+    // Somebody who names one of these could change what is asked for, not how it is carried.
+    names.filter(|name: &HeaderName| *name != HOST && *name != CONTENT_LENGTH).collect()
+}
+
+#[cfg(test)]
+mod tests;

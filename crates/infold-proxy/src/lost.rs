@@ -1,0 +1,118 @@
+//! Sessions whose decisions are not in the store although there must have been some: the database was lost, or
+//! the client goes on from a copy of another session. What was kept elsewhere goes through as the client sends it,
+//! and a new decision is never improvised; but reasoning behind it was made on other bytes.
+//!
+//! Such a session starts anew, once, and that is stored: all later requests then leave out the same reasoning,
+//! and keep what was made since.
+
+use std::collections::HashMap;
+
+use infold_core::view::{self, BlockKind, Known, Plan, Reason, Restart, ResultBlock, Verb};
+use infold_core::{Counter, Mentions, Sight};
+use infold_engine::Facts;
+
+use crate::first_sight::{call_of, calls};
+use crate::planning::{Fault, Scope, Turn};
+use crate::sessions::State;
+use crate::{Proxy, Shaping};
+
+impl Proxy {
+    /// Starts a session anew that nothing is stored of, if decisions about it are lost. One that this process has
+    /// seen before has lost none.
+    pub(crate) async fn start_over_if_lost(
+        &self,
+        turn: &Turn<'_>,
+        state: &mut State,
+        facts: &mut Facts,
+    ) -> Result<(), Fault> {
+        if !self.lacks_decisions(turn) {
+            return Ok(());
+        }
+        facts.has_folded = true;
+        let plan = self.plan_by_transcript(turn)?;
+        for upto in ends_of_threads(turn, &plan) {
+            let restart = Restart { upto: Some(upto) };
+            match turn.scope {
+                Scope::Lasting => {
+                    let identity = turn.identity;
+                    self.engine.keep_restart(&identity.who, &identity.session, restart.clone()).await?;
+                }
+                Scope::Passing => state.has_passing = true,
+            }
+            facts.known.restarts.push(restart);
+        }
+        Ok(())
+    }
+
+    /// Whether there is reasoning behind a result that would have been kept elsewhere when it was first seen, if the
+    /// session was here then. What was shaped for any other reason than its own length cannot be told.
+    pub(crate) fn lacks_decisions(&self, turn: &Turn<'_>) -> bool {
+        let blocks = turn.request.blocks();
+        let last = blocks.iter().rposition(|block| matches!(block.kind, BlockKind::Reasoning));
+        let Some(last) = last.filter(|_| self.settings.shaping == Shaping::On) else { return false };
+        let is_reader = |tool: &str| Verb::of(tool) == Some(Verb::Read);
+        let mut has_reader = turn.tools.iter().any(|tool| is_reader(tool));
+        let calls = calls(turn.request);
+        let counter = self.engine.counter_for(&turn.request.model().unwrap_or_default());
+        for (at, block) in blocks[..last].iter().enumerate() {
+            let BlockKind::Result(result) = &block.kind else { continue };
+            if has_reader && self.is_long(turn, at, result, &calls, counter) {
+                return true;
+            }
+            has_reader |= result.loads.iter().any(|tool| is_reader(tool));
+        }
+        false
+    }
+
+    /// Whether a transcript shows by itself that its model was sent something else.
+    pub(crate) fn shows_folds(&self, turn: &Turn<'_>) -> bool {
+        let of_branches = [Reason::Folded, Reason::Isolated, Reason::Brief, Reason::Waiting];
+        let has_folded = |plan: Plan| plan.edits.iter().any(|edit| of_branches.contains(&edit.reason));
+        self.plan_by_transcript(turn).is_ok_and(has_folded)
+    }
+
+    fn plan_by_transcript(&self, turn: &Turn<'_>) -> Result<Plan, Fault> {
+        let wanted = view::Request { blocks: turn.request.blocks(), kind: turn.identity.kind, tools: turn.tools };
+        Ok(self.engine.plan_view(&wanted, &Known::default())?)
+    }
+
+    fn is_long(
+        &self,
+        turn: &Turn<'_>,
+        at: usize,
+        result: &ResultBlock<'_>,
+        calls: &HashMap<&str, usize>,
+        counter: Counter,
+    ) -> bool {
+        let (tool, arguments) = call_of(turn.request, result, calls);
+        if Verb::of(&tool).is_some() || !turn.request.is_all_text(at) {
+            return false;
+        }
+        let text = turn.request.text_parts(at).join("\n");
+        let sight = Sight { tool: &tool, arguments: &arguments, text: &text };
+        self.settings.shape_rules.is_over_at_sight(&sight, &Mentions::default(), counter)
+    }
+}
+
+/// The last result of each thread that goes on, by the id of its call: what opened each open branch, and the last
+/// of all.
+fn ends_of_threads(turn: &Turn<'_>, plan: &Plan) -> Vec<String> {
+    let calls = calls(turn.request);
+    let blocks = turn.request.blocks();
+    let results = blocks.iter().filter_map(|block| match &block.kind {
+        BlockKind::Result(result) => Some(result),
+        _ => None,
+    });
+    let results: Vec<&ResultBlock<'_>> = results.collect();
+    let opened = |result: &ResultBlock<'_>| {
+        let text = result.text.as_deref().unwrap_or_default();
+        let (tool, _) = call_of(turn.request, result, &calls);
+        Verb::of(&tool) == Some(Verb::Open) && plan.open.iter().any(|branch| text.contains(branch.as_str()))
+    };
+    let (last, others) = match results.split_last() {
+        Some((last, others)) => (Some(*last), others),
+        None => (None, &results[..]),
+    };
+    let ends = others.iter().copied().filter(|result| opened(result)).chain(last);
+    ends.map(|result| result.call.clone().into_owned()).collect()
+}

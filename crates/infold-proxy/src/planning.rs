@@ -1,0 +1,179 @@
+//! The plan of one request: what is decided, done and stored before it can be sent.
+//!
+//! Planning is repeated until nothing is left to be done: each action changes what is known, and results that
+//! are seen for the first time are taken in before anything of them is sent. What goes wrong here lets the
+//! request go on as it came ([`Proxy::unplanned`]), except where secrets could get out.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use infold_core::Thread;
+use infold_core::view::{self, Action, BlockKind, Edit, Piece, Plan, Reason};
+use infold_engine::{Adoption, Error, Facts, Failure};
+use infold_wire::request::Request;
+
+use crate::Proxy;
+use crate::identity::Identity;
+use crate::sessions::State;
+
+/// How often a request is planned again before something must be wrong. Each action takes a round, and a client's
+/// compaction can end as many branches at once as may be open.
+const ROUNDS_MAX: usize = 100;
+
+/// A request that is to be planned.
+pub(crate) struct Turn<'a> {
+    pub(crate) request: &'a Request<'a>,
+    /// The client's own bytes.
+    pub(crate) body: &'a Bytes,
+    pub(crate) identity: &'a Identity,
+    /// Tools that the model can call without loading them first.
+    pub(crate) tools: &'a [String],
+    pub(crate) scope: Scope,
+}
+
+/// Whether anything comes of a plan beside the request that is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// What it asks for is done and stored.
+    Lasting,
+    /// Nothing is: it is for a count, and the request itself is still to come.
+    Passing,
+}
+
+/// Why there is no plan.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// Secrets could get out: nothing may be sent.
+    Unscrubbed(String),
+    /// Anything else, by a word for it.
+    Unplanned(&'static str),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Failed(failure) => failure.into(),
+            Error::Refused(refusal) => Self::Unplanned(refusal.code()),
+        }
+    }
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Scrubbing(error) => Self::Unscrubbed(error.to_string()),
+            other => {
+                tracing::warn!(error = %other, "a request could not be planned");
+                Self::Unplanned(other.code())
+            }
+        }
+    }
+}
+
+impl Proxy {
+    /// Brings what is known of a session up to date. Where that fails, what was held stays held.
+    pub(crate) async fn facts(&self, identity: &Identity, state: &mut State) -> Result<Facts, Error> {
+        match state.facts.take() {
+            Some(mut facts) => match self.engine.refresh(&identity.who, &identity.session, &mut facts).await {
+                Ok(()) => Ok(facts),
+                Err(error) => {
+                    state.facts = Some(facts);
+                    Err(error)
+                }
+            },
+            None => self.engine.facts(&identity.who, &identity.session).await,
+        }
+    }
+
+    /// Plans a request until nothing is left to be done for it.
+    pub(crate) async fn plan(&self, turn: &Turn<'_>, state: &mut State, facts: &mut Facts) -> Result<Plan, Fault> {
+        let mut done: Vec<Action> = Vec::new();
+        for _ in 0..ROUNDS_MAX {
+            let wanted = view::Request { blocks: turn.request.blocks(), kind: turn.identity.kind, tools: turn.tools };
+            let plan = self.engine.plan_view(&wanted, &facts.known)?;
+
+            let actions = plan.actions.iter().filter(|_| turn.scope == Scope::Lasting);
+            let new: Vec<Action> = actions.filter(|action| !done.contains(action)).cloned().collect();
+            if let Some(action) = new.into_iter().next() {
+                self.act(turn, action.clone(), facts).await?;
+                done.push(action);
+                continue;
+            }
+            if self.look_at_results(turn, &plan, state, facts).await? {
+                continue;
+            }
+            return Ok(plan);
+        }
+        Err(Fault::Unplanned("unsettled"))
+    }
+
+    async fn act(&self, turn: &Turn<'_>, action: Action, facts: &mut Facts) -> Result<(), Error> {
+        let (who, session) = (&turn.identity.who, &turn.identity.session);
+        *facts = match action {
+            Action::Interrupt { branch, place } => self.engine.interrupt(who, session, &branch, place).await?,
+            Action::End { branch, place } => self.engine.end_at(who, session, &branch, place).await?,
+            Action::Reopen { branch } => self.engine.reopen(who, session, &branch).await?,
+            Action::Adopt { branch, parent, arguments, answer } => {
+                let adoption = Adoption { branch, parent, arguments, answer };
+                self.engine.adopt(who, session, adoption).await?
+            }
+            Action::Lose { branch } => self.engine.lose(who, session, &branch).await?,
+            Action::Remember { answers } => self.engine.keep_answers(who, session, answers).await?,
+        };
+        Ok(())
+    }
+
+    /// What is sent of a request that could not be planned: all of it, results as they were decided or else
+    /// scrubbed, and no reasoning if the session has folded before, because that was made on other prefixes.
+    pub(crate) async fn unplanned(
+        &self,
+        turn: &Turn<'_>,
+        state: &mut State,
+        facts: Option<&Facts>,
+    ) -> Result<Plan, Fault> {
+        let blocks = turn.request.blocks();
+        let drops_reasoning = match facts {
+            Some(facts) if facts.has_folded => true,
+            Some(facts) if !facts.is_new => false,
+            // The store cannot say, so the transcript has to.
+            Some(_) | None => self.shows_folds(turn) || self.lacks_decisions(turn),
+        };
+        let mut pieces = Vec::with_capacity(blocks.len());
+        let mut edits: BTreeMap<Reason, usize> = BTreeMap::new();
+        for (at, block) in blocks.iter().enumerate() {
+            let piece = match &block.kind {
+                BlockKind::Reasoning if drops_reasoning => {
+                    *edits.entry(Reason::Reasoning).or_default() += 1;
+                    continue;
+                }
+                BlockKind::Result(result) => {
+                    let rewrite = facts.and_then(|facts| facts.known.rewrites.get(&*result.call));
+                    let rewrite = rewrite.filter(|rewrite| rewrite.content == result.content).cloned();
+                    let rewrite = match rewrite {
+                        Some(rewrite) => Some(rewrite),
+                        None => self.scrubbed(turn, at, result, state).await?,
+                    };
+                    rewrite.map(|rewrite| {
+                        *edits.entry(rewrite.reason).or_default() += 1;
+                        Piece::Content { block: at, json: rewrite.sent }
+                    })
+                }
+                _ => None,
+            };
+            pieces.push(piece.unwrap_or(Piece::Keep(at)));
+        }
+        Ok(Plan {
+            thread: Thread::Main,
+            pieces,
+            edits: edits.into_iter().map(|(reason, blocks)| Edit { reason, blocks }).collect(),
+            actions: Vec::new(),
+            unseen: Vec::new(),
+            unseen_in: Vec::new(),
+            reads_results: false,
+            open: Vec::new(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! What is said to a client when its request cannot be answered by its provider, in that provider's own
+//! shape, because that is the one its client reads.
+
+use axum::body::Body;
+use axum::response::Response;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
+use serde_json::json;
+
+use crate::Provider;
+
+/// A request that its provider does not answer.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) provider: Provider,
+    pub(crate) status: StatusCode,
+    /// A short name for programs.
+    pub(crate) code: &'static str,
+    /// What happened and what to do.
+    pub(crate) message: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(provider: Provider, status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { provider, status, code, message: message.into() }
+    }
+
+    fn body(&self) -> String {
+        let kind = kind(self.status);
+        match self.provider {
+            Provider::Anthropic => {
+                json!({"type": "error", "error": {"type": kind, "message": self.message}}).to_string()
+            }
+            Provider::OpenAi => {
+                let error = json!({"message": self.message, "type": kind, "param": null, "code": self.code});
+                json!({ "error": error }).to_string()
+            }
+        }
+    }
+
+    pub(crate) fn into_response(self) -> Response {
+        let mut response = Response::new(Body::from(self.body()));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        // Says whose words these are, since their shape is the provider's.
+        headers.insert("x-infold-error", HeaderValue::from_static(self.code));
+        response
+    }
+}
+
+/// What both providers call an error of this status.
+fn kind(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        404 => "not_found_error",
+        413 => "request_too_large",
+        400..500 => "invalid_request_error",
+        _ => "api_error",
+    }
+}

@@ -1,0 +1,203 @@
+//! An answer on its way to the client: each piece as it comes, at the pace at which the client takes them.
+//!
+//! Must hold: an answer that breaks off upstream breaks off here too, so that nobody takes it for whole.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::body::Body as AxumBody;
+use axum::response::Response;
+use bytes::{Bytes, BytesMut};
+use http::response::Parts;
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use infold_core::record::AnswerEnd;
+use tokio::time::{Instant, Sleep, sleep, timeout};
+use tower::BoxError;
+
+use crate::decode::Decoder;
+use crate::watch::Watch;
+use crate::{headers, trouble};
+
+/// Most bytes of a refusal that are read before it is passed on.
+const TOLD_BYTES_MAX: usize = 64 * 1024;
+
+/// An answer whose head is there.
+pub(crate) struct Answered {
+    pub(crate) head: Parts,
+    body: Incoming,
+    /// What of the body was read already, as it came.
+    read: Bytes,
+    /// How reading it ended, if it did.
+    broken: Option<BoxError>,
+    /// The whole of a refusal, decoded, if it was read.
+    pub(crate) told: Option<Vec<u8>>,
+    /// How often the request was sent again before this answer came.
+    pub(crate) repeated: u32,
+}
+
+impl Answered {
+    pub(crate) fn new(answer: http::Response<Incoming>, repeated: u32) -> Self {
+        let (head, body) = answer.into_parts();
+        Self { head, body, read: Bytes::new(), broken: None, told: None, repeated }
+    }
+
+    /// Reads a refusal, if it is one that may be about something that can be mended. What was read is passed on
+    /// all the same, if nothing can.
+    pub(crate) async fn told(mut self, silence: Duration) -> Self {
+        let length = self.body.size_hint().lower();
+        if !trouble::may_tell(self.head.status) || length > TOLD_BYTES_MAX as u64 {
+            return self;
+        }
+        let mut read = BytesMut::new();
+        let is_whole = loop {
+            if read.len() > TOLD_BYTES_MAX {
+                break false;
+            }
+            match timeout(silence, self.body.frame()).await {
+                Ok(Some(Ok(frame))) => read.extend_from_slice(frame.data_ref().unwrap_or(&Bytes::new())),
+                Ok(Some(Err(error))) => {
+                    self.broken = Some(error.into());
+                    break false;
+                }
+                Ok(None) => break true,
+                Err(_) => {
+                    self.broken = Some(said_nothing(silence).into());
+                    break false;
+                }
+            }
+        };
+        self.read = read.freeze();
+        if is_whole {
+            let mut told = Vec::new();
+            Decoder::of(&self.head.headers).push(&self.read, |decoded| told.extend_from_slice(decoded));
+            self.told = Some(told);
+        }
+        self
+    }
+
+    /// The answer for the client.
+    pub(crate) fn relayed(self, watch: Option<Watch>, silence: Duration) -> Response {
+        let Self { head, body, read, broken, told: _, repeated: _ } = self;
+        let patience = Box::pin(sleep(silence));
+        let is_ended = body.is_end_stream() && read.is_empty();
+        let relay = Relay { read, upstream: body, silence, patience, broken, rested: true, watch };
+        let mut response = Response::new(AxumBody::new(relay.begun(is_ended)));
+        *response.status_mut() = head.status;
+        *response.headers_mut() = headers::for_client(&head.headers);
+        *response.extensions_mut() = head.extensions;
+        response
+    }
+}
+
+fn said_nothing(silence: Duration) -> String {
+    format!("the upstream has said nothing for {} ms", silence.as_millis())
+}
+
+/// An answer's body.
+struct Relay {
+    read: Bytes,
+    upstream: Incoming,
+    silence: Duration,
+    patience: Pin<Box<Sleep>>,
+    /// An error that is told at the next look, when what came before it has been written.
+    broken: Option<BoxError>,
+    rested: bool,
+    watch: Option<Watch>,
+}
+
+impl Relay {
+    /// An answer without a body is never asked for one.
+    fn begun(mut self, is_ended: bool) -> Self {
+        if is_ended {
+            self.end(AnswerEnd::Completed);
+        }
+        self
+    }
+
+    fn end(&mut self, how: AnswerEnd) {
+        if let Some(mut watch) = self.watch.take() {
+            watch.ended(how);
+        }
+    }
+
+    /// Passes a frame on, once the watch has seen it; and before the last one goes, that it was the last.
+    fn passed(&mut self, frame: Frame<Bytes>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        self.rested = false;
+        if let (Some(bytes), Some(watch)) = (frame.data_ref(), &mut self.watch) {
+            watch.saw(bytes);
+        }
+        if self.upstream.is_end_stream() && self.broken.is_none() {
+            self.end(AnswerEnd::Completed);
+        }
+        Poll::Ready(Some(Ok(frame)))
+    }
+
+    /// An error closes the connection at once, with whatever lies unwritten; a moment's rest lets the server write
+    /// what came before it.
+    fn rest(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        self.rested = true;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    fn break_off(&mut self, error: BoxError) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        self.end(AnswerEnd::Cut);
+        Poll::Ready(Some(Err(error)))
+    }
+}
+
+impl Body for Relay {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = &mut *self;
+        if !this.read.is_empty() {
+            let read = std::mem::take(&mut this.read);
+            return this.passed(Frame::data(read));
+        }
+        if this.broken.is_some() && !this.rested {
+            return this.rest(cx);
+        }
+        if let Some(error) = this.broken.take() {
+            return this.break_off(error);
+        }
+        let polled = match Pin::new(&mut this.upstream).poll_frame(cx) {
+            Poll::Ready(polled) => polled,
+            Poll::Pending => {
+                this.rested = true;
+                ready!(this.patience.as_mut().poll(cx));
+                let words = said_nothing(this.silence);
+                return this.break_off(words.into());
+            }
+        };
+        match polled {
+            Some(Ok(frame)) => {
+                this.patience.as_mut().reset(Instant::now() + this.silence);
+                this.passed(frame)
+            }
+            Some(Err(error)) if this.rested => this.break_off(error.into()),
+            Some(Err(error)) => {
+                this.broken = Some(error.into());
+                this.rest(cx)
+            }
+            None => {
+                this.end(AnswerEnd::Completed);
+                Poll::Ready(None)
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.read.is_empty() && self.broken.is_none() && self.upstream.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        // What was read already came with whatever length the head says.
+        if self.read.is_empty() { self.upstream.size_hint() } else { SizeHint::new() }
+    }
+}

@@ -1,0 +1,298 @@
+//! Requests that the model cannot take: too long for its window, or with reasoning that it refuses.
+//!
+//! A rescue keeps the largest results elsewhere, in whole rounds and the newest last ([`view::overflow`]), until
+//! the rest fits with room to go on; the person's words stay. Either remedy starts the thread anew, without its
+//! reasoning, and is stored, so that every later request goes on from it. A rescue that cannot help is not
+//! made: the client then gets the provider's own words.
+
+use infold_core::record::{Part, PartKind, WarningKind};
+use infold_core::view::{
+    self, BlockKind, Edit, MovedOut, Note, Overflow, Piece, Plan, Reason, Restart, ResultBlock, Rewrite, Verb,
+};
+use infold_core::{Thread, grouped};
+use infold_engine::{Error, RecordResult, SessionRef};
+use infold_wire::request::Api;
+
+use crate::Proxy;
+use crate::first_sight::{call_of, calls};
+use crate::identity::Identity;
+use crate::planning::Turn;
+use crate::sight;
+use crate::turn::{Arrival, View};
+
+/// Results below this are not worth a reference.
+const MOVED_BYTES_MIN: usize = 4_096;
+/// What a reference takes, roughly.
+const REFERENCE_TOKENS: u64 = 700;
+/// Rescues of one session in a row, after which something else must be wrong.
+const RESCUES_MAX: u32 = 5;
+/// The largest share of a window that is left free.
+const RESERVE_SHARE: u64 = 3;
+
+impl Proxy {
+    /// The window that a request does not fit by our own count, if it is for us to say. Anthropic says so itself,
+    /// without asking for money, and only it knows which window an account has.
+    pub(crate) fn overflow(&self, arrival: &Arrival, turn: &Turn<'_>, view: &View) -> Option<u64> {
+        if arrival.api == Api::Messages || turn.request.previous_response().is_some() {
+            return None;
+        }
+        let model = turn.request.model().unwrap_or_default();
+        let window_tokens = self.settings.window_of(&model);
+        // Few texts have more than one token for two bytes, and counting is not free.
+        if (view.body.len() as u64) < window_tokens * 2 {
+            return None;
+        }
+        let made_of = sight::made_of(&self.engine, turn.request, view.pieces.as_deref());
+        (made_of.sent_tokens(&self.engine.counter_for(&model)) > window_tokens).then_some(window_tokens)
+    }
+
+    /// The request with results moved out of it until it fits, or why that cannot be.
+    pub(crate) async fn rescued(
+        &self,
+        turn: &Turn<'_>,
+        view: &View,
+        window_tokens: Option<u64>,
+    ) -> Result<View, String> {
+        if !view.reads_results {
+            return Err("it does not fit, and its model could not read back what would be moved out of it".to_owned());
+        }
+        let model = turn.request.model().unwrap_or_default();
+        let weighed = self.weighed(turn, view, &model);
+        let before_tokens = weighed.tokens;
+        // A provider that refuses it has shown that this does not fit, whatever our own count says.
+        let window_tokens = window_tokens.unwrap_or_else(|| self.settings.window_of(&model)).min(before_tokens);
+        let room_tokens = window_tokens - self.settings.reserve_tokens.min(window_tokens / RESERVE_SHARE);
+        let chosen = weighed.chosen(turn, view, room_tokens, window_tokens);
+        let fixed = weighed.fixed;
+        if chosen.is_empty() {
+            tracing::warn!(before_tokens, window_tokens, "a session cannot be made to fit");
+            return Err(format!("it does not fit, and no rescue would help; what cannot shrink is {fixed}"));
+        }
+        let rescues = self.sessions.of(&turn.identity.who.owner, &turn.identity.session).rescue();
+        if rescues > RESCUES_MAX {
+            tracing::warn!(rescues, before_tokens, window_tokens, "a session does not fit however often it is rescued");
+            return Err(format!(
+                "rescued {RESCUES_MAX} times in a row and it still does not fit; what cannot shrink is {fixed}"
+            ));
+        }
+        let done = self.rescue(turn, view, &chosen).await;
+        if !done.map_err(|error| format!("it does not fit and could not be rescued: {error}"))? {
+            return Err(format!("it does not fit, and nothing could be moved out; what cannot shrink is {fixed}"));
+        }
+        let (before, window) = (grouped(before_tokens), grouped(window_tokens));
+        let words = format!("{before} tokens did not fit {window}; results were moved out (rescue {rescues})");
+        let again = self.again(turn, (WarningKind::Rescued, words)).await;
+        again.ok_or_else(|| "it could not be planned again after a rescue".to_owned())
+    }
+
+    /// Moves results out and stores that; whether there were any.
+    async fn rescue(&self, turn: &Turn<'_>, view: &View, chosen: &[(usize, u64)]) -> Result<bool, Error> {
+        let Identity { who, session, .. } = turn.identity;
+        let moved = self.move_out(turn, &view.thread, chosen).await?;
+        let Some(last) = last_result(turn, view).filter(|_| !moved.is_empty()) else { return Ok(false) };
+        let receipt = view::receipt(&moved.iter().map(Moved::out).collect::<Vec<_>>(), &reader(turn));
+        let rewrites = moved.into_iter().map(|moved| (moved.call, moved.rewrite)).collect();
+
+        // Without its reasoning a thread is sound wherever this stops.
+        self.engine.keep_restart(who, session, Restart { upto: Some(last.clone()) }).await?;
+        self.engine.keep_rewrites(who, session, rewrites).await?;
+        self.engine.keep_note(who, session, Note { after: last, text: receipt }).await?;
+        Ok(true)
+    }
+
+    /// The request without reasoning that its provider refuses.
+    pub(crate) async fn restarted(&self, turn: &Turn<'_>, view: &View) -> Option<View> {
+        let identity = turn.identity;
+        let restart = Restart { upto: last_result(turn, view) };
+        if let Err(error) = self.engine.keep_restart(&identity.who, &identity.session, restart).await {
+            tracing::warn!(%error, "a new start could not be stored");
+            return self.without_reasoning(turn, view);
+        }
+        let words = "the provider refused the reasoning in it, so it went again without".to_owned();
+        let again = self.again(turn, (WarningKind::ReasoningRefused, words)).await;
+        again.filter(|again| again.body != view.body).or_else(|| self.without_reasoning(turn, view))
+    }
+
+    /// The same view, with its reasoning left out, where there is no plan that says so.
+    fn without_reasoning(&self, turn: &Turn<'_>, view: &View) -> Option<View> {
+        let blocks = turn.request.blocks();
+        let is_reasoning =
+            |piece: &Piece| matches!(piece, Piece::Keep(at) if matches!(blocks[*at].kind, BlockKind::Reasoning));
+        let before = view.all_pieces(turn.request);
+        let pieces: Vec<Piece> = before.iter().filter(|piece| !is_reasoning(piece)).cloned().collect();
+        let dropped = before.len() - pieces.len();
+        if dropped == 0 {
+            return None;
+        }
+        let mut edits = view.edits.clone();
+        edits.push(Edit { reason: Reason::Reasoning, blocks: dropped });
+        Some(View {
+            body: turn.request.apply(&pieces).into(),
+            thread: view.thread.clone(),
+            edits,
+            pieces: Some(pieces),
+            reads_results: view.reads_results,
+            warnings: view.warnings.clone(),
+        })
+    }
+
+    /// Plans a request once more, with what was stored meanwhile.
+    async fn again(&self, turn: &Turn<'_>, told: (WarningKind, String)) -> Option<View> {
+        let mut view = self.view(turn).await.ok()?;
+        view.warnings.push(told);
+        Some(view)
+    }
+
+    /// What a view takes in all, and what each of its pieces would free.
+    fn weighed(&self, turn: &Turn<'_>, view: &View, model: &str) -> Weighed {
+        let request = turn.request;
+        let pieces = view.all_pieces(request);
+        let made_of = sight::made_of(&self.engine, request, Some(&pieces));
+        let counter = self.engine.counter_for(model);
+        let parts = made_of.sent();
+        let front = parts.len() - pieces.len();
+        let calls = calls(request);
+        let can_move = |piece: &Piece| {
+            let Piece::Keep(at) = piece else { return false };
+            let BlockKind::Result(result) = &request.blocks()[*at].kind else { return false };
+            let bytes: usize = request.text_parts(*at).iter().map(|text| text.len()).sum();
+            let is_ours = || Verb::of(&call_of(request, result, &calls).0).is_some();
+            bytes >= MOVED_BYTES_MIN && request.is_all_text(*at) && !is_ours()
+        };
+        let weights = pieces.iter().zip(&parts[front..]);
+        let movable = weights
+            .map(|(piece, part)| if can_move(piece) { counter.scaled(part.vocabulary_tokens) } else { 0 })
+            .collect();
+        let fixed = fixed(parts, |vocabulary_tokens| counter.scaled(vocabulary_tokens));
+        Weighed { tokens: made_of.sent_tokens(&counter), fixed, pieces, movable }
+    }
+
+    /// Keeps results elsewhere, and says what stands for each.
+    async fn move_out(&self, turn: &Turn<'_>, thread: &Thread, chosen: &[(usize, u64)]) -> Result<Vec<Moved>, Error> {
+        let (request, identity) = (turn.request, turn.identity);
+        let calls = calls(request);
+        let mut moved = Vec::new();
+        for (at, tokens) in chosen {
+            let BlockKind::Result(result) = &request.blocks()[*at].kind else { continue };
+            let (tool, arguments) = call_of(request, result, &calls);
+            let texts = request.text_parts(*at);
+            let content = texts.iter().map(|text| &**text).collect::<Vec<_>>().join("\n");
+            let record = RecordResult {
+                session: SessionRef::Id(identity.session.clone()),
+                // Without a name it would be the one that is active, which need not be the one that is sent.
+                thread: Some(thread.to_string()),
+                tool_name: tool.clone(),
+                call_id: None,
+                arguments,
+                content,
+                idempotency_key: Some(format!("rescue {} {:?}", result.call, result.content)),
+            };
+            let recorded = self.engine.record_result(&identity.who, record).await?;
+            let (Some(shown), Some(handle)) = (recorded.shown, recorded.ref_id) else { continue };
+            let sent = request.content_of_text(*at, &shown).into();
+            let rewrite = Rewrite { content: result.content, sent, reason: Reason::Rescued };
+            moved.push(Moved {
+                call: result.call.clone().into_owned(),
+                tool,
+                tokens: *tokens,
+                handle: handle.to_string(),
+                rewrite,
+            });
+        }
+        Ok(moved)
+    }
+}
+
+/// What a view takes.
+struct Weighed {
+    tokens: u64,
+    /// What no rescue can make smaller, in words.
+    fixed: String,
+    pieces: Vec<Piece>,
+    /// Tokens of each piece that can be moved out; none of the others.
+    movable: Vec<u64>,
+}
+
+impl Weighed {
+    /// The results that have to go so that the rest fits with room to go on, with their tokens. None if it would not
+    /// fit even without them.
+    fn chosen(&self, turn: &Turn<'_>, view: &View, room_tokens: u64, window_tokens: u64) -> Vec<(usize, u64)> {
+        let request = view::Request { blocks: turn.request.blocks(), kind: turn.identity.kind, tools: turn.tools };
+        let plan = Plan {
+            thread: view.thread.clone(),
+            pieces: self.pieces.clone(),
+            edits: Vec::new(),
+            actions: Vec::new(),
+            unseen: Vec::new(),
+            unseen_in: Vec::new(),
+            reads_results: view.reads_results,
+            open: Vec::new(),
+        };
+        let excess_tokens = self.tokens.saturating_sub(room_tokens);
+        let (reference_tokens, tokens) = (REFERENCE_TOKENS, &self.movable[..]);
+        let relief =
+            view::overflow(&Overflow { request: &request, plan: &plan, tokens, reference_tokens, excess_tokens });
+        if self.tokens.saturating_sub(relief.freed_tokens) > window_tokens {
+            return Vec::new();
+        }
+        let tokens_of = |block: &usize| {
+            self.pieces.iter().position(|piece| *piece == Piece::Keep(*block)).map(|at| self.movable[at])
+        };
+        relief.results.iter().map(|block| (*block, tokens_of(block).unwrap_or_default())).collect()
+    }
+}
+
+/// What no rescue can make smaller, in words.
+fn fixed(parts: &[Part], scaled: impl Fn(u64) -> u64) -> String {
+    let of = |kinds: &[PartKind]| {
+        let parts = parts.iter().filter(|part| kinds.contains(&part.kind));
+        grouped(scaled(parts.map(|part| part.vocabulary_tokens).sum()))
+    };
+    format!(
+        "the system prompt ({} tokens), tools ({}), words on the user's side ({}) and the model's words and calls ({})",
+        of(&[PartKind::System]),
+        of(&[PartKind::Tool]),
+        of(&[PartKind::User]),
+        of(&[PartKind::Assistant, PartKind::Call, PartKind::Reasoning]),
+    )
+}
+
+struct Moved {
+    call: String,
+    tool: String,
+    tokens: u64,
+    handle: String,
+    rewrite: Rewrite,
+}
+
+impl Moved {
+    fn out(&self) -> MovedOut<'_> {
+        MovedOut { tool: &self.tool, handle: &self.handle, tokens: self.tokens }
+    }
+}
+
+/// The id of the call whose result stands last in a view: that is where its thread has come to.
+fn last_result(turn: &Turn<'_>, view: &View) -> Option<String> {
+    let result = |piece: &Piece| -> Option<&ResultBlock<'_>> {
+        let (Piece::Keep(at) | Piece::Content { block: at, .. } | Piece::Text { block: at, .. }) = piece else {
+            return None;
+        };
+        match &turn.request.blocks()[*at].kind {
+            BlockKind::Result(result) => Some(result),
+            _ => None,
+        }
+    };
+    let pieces = view.all_pieces(turn.request);
+    pieces.iter().rev().find_map(result).map(|result| result.call.clone().into_owned())
+}
+
+/// The tool that reads results back, as the client spells it.
+fn reader(turn: &Turn<'_>) -> String {
+    let is_reader = |tool: &&str| Verb::of(tool) == Some(Verb::Read);
+    let loaded = turn.request.blocks().iter().filter_map(|block| match &block.kind {
+        BlockKind::Result(result) => result.loads.iter().map(|tool| &**tool).find(is_reader),
+        _ => None,
+    });
+    let mut tools = turn.tools.iter().map(String::as_str).filter(is_reader).chain(loaded);
+    tools.next().unwrap_or("read_result").to_owned()
+}

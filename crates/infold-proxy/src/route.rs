@@ -1,0 +1,96 @@
+//! What a request is for, and where it goes. The host comes from the settings alone; of what the client
+//! sent only a plain path and its query are taken.
+
+use http::request::Parts;
+use http::{HeaderMap, Method, StatusCode, Uri};
+use infold_wire::request::Api;
+
+use crate::refusal::Refusal;
+use crate::{Provider, ProxySettings};
+
+/// What is done with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A turn of a conversation: planned.
+    Turn(Api),
+    /// A count of one: planned the same, and nothing of it is stored.
+    Count(Api),
+    /// Anything else: passed on.
+    Other,
+}
+
+/// Where a request goes, and what for.
+#[derive(Debug)]
+pub(crate) struct Route {
+    pub(crate) provider: Provider,
+    pub(crate) purpose: Purpose,
+    pub(crate) target: Uri,
+}
+
+impl Route {
+    /// Reads the head of a request.
+    pub(crate) fn of(parts: &Parts, settings: &ProxySettings) -> Result<Self, Refusal> {
+        let path = parts.uri.path();
+        let found = Provider::ALL.into_iter().find_map(|provider| Some((provider, below(provider, path)?)));
+        let (provider, path) = found.unwrap_or((Provider::Anthropic, ""));
+        if parts.uri.authority().is_some() || parts.method == Method::CONNECT || parts.method == Method::TRACE {
+            let message = "infold forwards to the provider in its settings only: send a plain path, such as \
+                           /anthropic/v1/messages";
+            return Err(Refusal::new(provider, StatusCode::BAD_REQUEST, "target_refused", message));
+        }
+        if is_odd(path) {
+            let message = "the path has empty or dotted segments, or characters that none should have: send it plainly";
+            return Err(Refusal::new(provider, StatusCode::BAD_REQUEST, "target_refused", message));
+        }
+        if wants_websocket(&parts.headers) {
+            let message = "infold speaks plain HTTP with model providers: use POST instead of a WebSocket";
+            return Err(Refusal::new(provider, StatusCode::UPGRADE_REQUIRED, "websocket_refused", message));
+        }
+        let target = settings.upstream(provider).at(path, parts.uri.query()).map_err(|error| {
+            let message = format!("the path cannot be sent on: {error}");
+            Refusal::new(provider, StatusCode::BAD_REQUEST, "target_refused", message)
+        })?;
+        Ok(Self { provider, purpose: purpose(provider, &parts.method, path), target })
+    }
+}
+
+/// What stands behind a provider's prefix.
+fn below(provider: Provider, path: &str) -> Option<&str> {
+    path.strip_prefix(provider.prefix()).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// By the path, never by the query: clients add parameters of their own.
+fn purpose(provider: Provider, method: &Method, path: &str) -> Purpose {
+    if method != Method::POST {
+        return Purpose::Other;
+    }
+    let path = path.strip_prefix("/v1").unwrap_or(path);
+    match (provider, path) {
+        (Provider::Anthropic, "/messages") => Purpose::Turn(Api::Messages),
+        (Provider::Anthropic, "/messages/count_tokens") => Purpose::Count(Api::Messages),
+        (Provider::OpenAi, "/responses") => Purpose::Turn(Api::Responses),
+        (Provider::OpenAi, "/chat/completions") => Purpose::Turn(Api::Chat),
+        (Provider::Anthropic | Provider::OpenAi, _) => Purpose::Other,
+    }
+}
+
+/// Whether two programs could read a path in two ways.
+fn is_odd(path: &str) -> bool {
+    let decoded = path.to_ascii_lowercase().replace("%2e", ".").replace("%5c", "\\").replace("%2f", "/");
+    let mut segments = decoded.split('/').skip(1).peekable();
+    while let Some(segment) = segments.next() {
+        let is_last = segments.peek().is_none();
+        if matches!(segment, "." | "..") || (segment.is_empty() && !is_last) {
+            return true;
+        }
+    }
+    decoded.contains('\\') || decoded.contains("%00")
+}
+
+fn wants_websocket(headers: &HeaderMap) -> bool {
+    let upgrades = headers.get_all(http::header::UPGRADE).iter().filter_map(|value| value.to_str().ok());
+    upgrades.flat_map(|value| value.split(',')).any(|name| name.trim().eq_ignore_ascii_case("websocket"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,35 @@
+//! Where requests go: below the configured upstream, and nowhere else.
+
+use super::*;
+
+fn purpose_of(provider: Provider, path: &str) -> Purpose {
+    purpose(provider, &Method::POST, path)
+}
+
+#[test]
+fn the_path_says_what_a_request_is_for() {
+    assert_eq!(purpose_of(Provider::Anthropic, "/v1/messages"), Purpose::Turn(Api::Messages));
+    assert_eq!(purpose_of(Provider::Anthropic, "/v1/messages/count_tokens"), Purpose::Count(Api::Messages));
+    assert_eq!(purpose_of(Provider::OpenAi, "/v1/responses"), Purpose::Turn(Api::Responses));
+    assert_eq!(purpose_of(Provider::OpenAi, "/responses"), Purpose::Turn(Api::Responses));
+    assert_eq!(purpose_of(Provider::OpenAi, "/v1/chat/completions"), Purpose::Turn(Api::Chat));
+    for other in ["/v1/models", "/v1/responses/compact", "/v1/messages/batches", "/v1/messages/", ""] {
+        assert_eq!(purpose_of(Provider::OpenAi, other), Purpose::Other, "{other}");
+        assert_eq!(purpose_of(Provider::Anthropic, other), Purpose::Other, "{other}");
+    }
+    assert_eq!(purpose(Provider::Anthropic, &Method::GET, "/v1/messages"), Purpose::Other);
+}
+
+#[test]
+fn odd_paths_are_told() {
+    for odd in
+        ["/v1/../x", "/v1/%2e%2E/x", "/..", "//x", "/v1//messages", "/v1/.%2e", "/a\\b", "/a%5cb", "/%00", "/%2f/x"]
+    {
+        assert!(is_odd(odd), "{odd}");
+    }
+    for plain in
+        ["", "/", "/v1/messages", "/v1/models/", "/v1/models/a%20b", "/v1/models/claude-3.5", "/v1/.well-known"]
+    {
+        assert!(!is_odd(plain), "{plain}");
+    }
+}

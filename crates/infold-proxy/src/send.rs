@@ -1,0 +1,111 @@
+//! Sends a request upstream, again if that may help, and never once a byte of an answer has gone on.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use tokio::time::{sleep, timeout};
+
+use crate::connect::Unreached;
+use crate::refusal::Refusal;
+use crate::relay::Answered;
+use crate::settings::RetryStatus;
+use crate::{Provider, Proxy, headers};
+
+/// The wait in front of the first repetition, doubled for each further one.
+const PAUSE_FIRST: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+
+/// What goes upstream, but for its body.
+pub(crate) struct Outgoing {
+    pub(crate) provider: Provider,
+    pub(crate) method: Method,
+    pub(crate) target: Uri,
+    pub(crate) headers: HeaderMap,
+    pub(crate) extensions: http::Extensions,
+}
+
+impl Proxy {
+    /// Sends `body` until an answer's head is there that may be passed on.
+    pub(crate) async fn send(&self, outgoing: &Outgoing, body: &Bytes) -> Result<Answered, Refusal> {
+        let mut repeated = 0;
+        loop {
+            let silence = Duration::from_millis(self.settings.silence_timeout_ms);
+            let answered = timeout(silence, self.client.send(self.request(outgoing, body))).await;
+            let may_repeat = repeated < self.settings.retries_max && !self.shutdown.is_cancelled();
+            let pause = match &answered {
+                Ok(Ok(response)) => self.pause_after(response),
+                Ok(Err(unreached)) => unreached.may_pass.then(|| pause(repeated)),
+                Err(_) => None,
+            };
+            if let (Some(pause), true) = (pause, may_repeat) {
+                repeated += 1;
+                let is_answered = answered.is_ok_and(|answered| answered.is_ok());
+                self.metrics.repeated(if is_answered { "status" } else { "connection" });
+                tracing::debug!(repeated, pause_ms = pause.as_millis(), "a request is sent again");
+                sleep(pause).await;
+                continue;
+            }
+            return match answered {
+                Ok(Ok(response)) => Ok(Answered::new(response, repeated)),
+                Ok(Err(unreached)) => Err(self.unreached(outgoing.provider, &unreached)),
+                Err(_) => Err(self.silent(outgoing.provider)),
+            };
+        }
+    }
+
+    fn request(&self, outgoing: &Outgoing, body: &Bytes) -> Request<Full<Bytes>> {
+        let upstream = self.settings.upstream(outgoing.provider);
+        let mut request = Request::new(Full::new(body.clone()));
+        *request.method_mut() = outgoing.method.clone();
+        *request.uri_mut() = outgoing.target.clone();
+        *request.headers_mut() = headers::for_upstream(&outgoing.headers, upstream, body.len());
+        // Among these is how the client wrote its header names.
+        *request.extensions_mut() = outgoing.extensions.clone();
+        request
+    }
+
+    /// How long to wait before asking again after this answer; none if it is to be passed on.
+    fn pause_after(&self, response: &Response<Incoming>) -> Option<Duration> {
+        let status = RetryStatus::of(response.status().as_u16())?;
+        if !self.settings.retry_statuses.contains(&status) {
+            return None;
+        }
+        let asked = match response.headers().get(http::header::RETRY_AFTER) {
+            Some(value) => Duration::from_secs(value.to_str().ok()?.trim().parse().ok()?),
+            // Somebody who is told to slow down without being told how much had better hear it.
+            None if status == RetryStatus::TooMany => return None,
+            None => PAUSE_FIRST,
+        };
+        (asked <= Duration::from_millis(self.settings.retry_after_max_ms)).then_some(asked)
+    }
+
+    fn unreached(&self, provider: Provider, unreached: &Unreached) -> Refusal {
+        let (upstream, setting) = (self.settings.upstream(provider), provider.setting());
+        let mut message = format!(
+            "infold got no answer from {upstream} ({}): see that this machine can reach it, and that {setting} in \
+             infold's settings is right (`infold settings` shows it)",
+            unreached.reason
+        );
+        if unreached.reason.contains("certificate") {
+            message.push_str("; if somebody in between signs its certificate, name theirs in SSL_CERT_FILE");
+        }
+        tracing::warn!(%upstream, reason = %unreached.reason, "an upstream gave no answer");
+        Refusal::new(provider, StatusCode::BAD_GATEWAY, "upstream_unreachable", message)
+    }
+
+    fn silent(&self, provider: Provider) -> Refusal {
+        let (upstream, silence_ms) = (self.settings.upstream(provider), self.settings.silence_timeout_ms);
+        let message = format!(
+            "{upstream} has said nothing for {silence_ms} ms: try again, or let proxy.silence_timeout_ms in infold's \
+             settings be longer"
+        );
+        Refusal::new(provider, StatusCode::GATEWAY_TIMEOUT, "upstream_silent", message)
+    }
+}
+
+fn pause(repeated: u32) -> Duration {
+    PAUSE_FIRST.saturating_mul(1 << repeated.min(8)).min(PAUSE_MAX)
+}

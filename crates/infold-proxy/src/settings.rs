@@ -1,0 +1,203 @@
+//! What the program tells the proxy. There are no defaults here: the program's settings file has them.
+
+use http::Uri;
+use http::uri::{Authority, Scheme};
+use infold_core::ShapeRules;
+use tokio_util::task::TaskTracker;
+
+use crate::Provider;
+
+/// Everything that the proxy has to be told.
+#[derive(Debug, Clone)]
+pub struct ProxySettings {
+    /// Where Anthropic's requests go.
+    pub anthropic: Upstream,
+    /// Where OpenAI's requests go.
+    pub openai: Upstream,
+    /// Whether requests are planned, or all of them passed on as they come.
+    pub planning: Planning,
+    /// Whether long results are kept elsewhere when they are first seen. They are scrubbed in any case.
+    pub shaping: Shaping,
+    /// Which results are long. The engine goes by the same rules.
+    pub shape_rules: ShapeRules,
+    /// Longest body of a request.
+    pub body_bytes_max: usize,
+    /// Time for reaching an upstream, with its name looked up and its certificate checked.
+    pub connect_timeout_ms: u64,
+    /// Time for which an upstream may say nothing, in front of its answer or within it.
+    pub silence_timeout_ms: u64,
+    /// How often a request is sent again after the first time.
+    pub retries_max: u32,
+    /// Answers after which it is sent again; connection errors always are.
+    pub retry_statuses: Vec<RetryStatus>,
+    /// The longest wait that an upstream may ask for; with a longer one its answer is passed on.
+    pub retry_after_max_ms: u64,
+    /// Tokens that a model takes which `windows` does not name.
+    pub window_tokens: u64,
+    /// Tokens that models take, by their name. The first that fits counts.
+    pub windows: Vec<Window>,
+    /// Tokens of a window that a rescue leaves free.
+    pub reserve_tokens: u64,
+    /// Sessions that are held in memory.
+    pub sessions_max: usize,
+    /// Bytes that are held in memory of all of them.
+    pub sessions_bytes_max: usize,
+    /// Where what is left to do after an answer runs.
+    pub tasks: TaskTracker,
+}
+
+/// Whether requests are planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Planning {
+    /// They are.
+    On,
+    /// They are passed on as they come.
+    Off,
+}
+
+/// Whether long results are kept elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shaping {
+    /// They are, where the model can read them back.
+    On,
+    /// They go as they are.
+    Off,
+}
+
+/// A model's window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Window {
+    /// The model's name, in which `*` stands for anything.
+    pub model: String,
+    /// Tokens that it takes in all.
+    pub tokens: u64,
+}
+
+/// An answer after which a request may be sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RetryStatus {
+    /// 429, too many requests.
+    TooMany,
+    /// 500, internal error.
+    Internal,
+    /// 504, timeout.
+    Timeout,
+    /// 529, overloaded.
+    Overloaded,
+}
+
+impl RetryStatus {
+    /// The status with this number, if requests may be sent again after it.
+    pub fn of(status: u16) -> Option<Self> {
+        match status {
+            429 => Some(Self::TooMany),
+            500 => Some(Self::Internal),
+            504 => Some(Self::Timeout),
+            529 => Some(Self::Overloaded),
+            _ => None,
+        }
+    }
+}
+
+/// Where a provider's requests go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upstream {
+    scheme: Scheme,
+    authority: Authority,
+    /// What stands in front of every path; without a slash at its end.
+    base: String,
+}
+
+/// Why an address cannot be an upstream.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UpstreamError {
+    /// It is no address.
+    #[error("is not an http or https address: write it as https://host or https://host:port/path")]
+    NotAnAddress,
+    /// It holds a name and a password.
+    #[error("holds a name or password: leave it out, keys come from the client")]
+    Credentials,
+    /// It has a query.
+    #[error("has a query or fragment: give the scheme, the host and perhaps a path")]
+    Query,
+}
+
+impl Upstream {
+    /// Reads an address.
+    pub fn parse(text: &str) -> Result<Self, UpstreamError> {
+        if text.contains(['?', '#']) {
+            return Err(UpstreamError::Query);
+        }
+        let uri: Uri = text.parse().map_err(|_| UpstreamError::NotAnAddress)?;
+        let parts = uri.into_parts();
+        let scheme = parts.scheme.filter(|scheme| *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS);
+        let (Some(scheme), Some(authority)) = (scheme, parts.authority) else {
+            return Err(UpstreamError::NotAnAddress);
+        };
+        if authority.as_str().contains('@') {
+            return Err(UpstreamError::Credentials);
+        }
+        if authority.host().is_empty() {
+            return Err(UpstreamError::NotAnAddress);
+        }
+        let base = parts.path_and_query.as_ref().map_or("", |path| path.path()).trim_end_matches('/').to_owned();
+        Ok(Self { scheme, authority, base })
+    }
+
+    /// The address of a path at this upstream. A `/v1` at the end of the base and one at the beginning of
+    /// the path are one: people write base URLs either way.
+    pub(crate) fn at(&self, path: &str, query: Option<&str>) -> Result<Uri, http::Error> {
+        let path = match self.base.strip_suffix("/v1") {
+            Some(base) if path == "/v1" || path.starts_with("/v1/") => format!("{base}{path}"),
+            Some(_) | None => format!("{}{path}", self.base),
+        };
+        let path = if path.is_empty() { "/".to_owned() } else { path };
+        let target = match query {
+            Some(query) => format!("{path}?{query}"),
+            None => path,
+        };
+        Uri::builder().scheme(self.scheme.clone()).authority(self.authority.clone()).path_and_query(target).build()
+    }
+
+    /// The host and port, as it stands in a Host header.
+    pub(crate) fn host(&self) -> &str {
+        self.authority.as_str()
+    }
+}
+
+impl std::fmt::Display for Upstream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}://{}{}", self.scheme, self.authority, self.base)
+    }
+}
+
+impl ProxySettings {
+    /// Where a provider's requests go.
+    pub(crate) fn upstream(&self, provider: Provider) -> &Upstream {
+        match provider {
+            Provider::Anthropic => &self.anthropic,
+            Provider::OpenAi => &self.openai,
+        }
+    }
+
+    /// Tokens that a model takes.
+    pub fn window_of(&self, model: &str) -> u64 {
+        self.windows.iter().find(|window| fits(&window.model, model)).map_or(self.window_tokens, |window| window.tokens)
+    }
+}
+
+/// Whether a name fits a pattern in which `*` stands for anything.
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else { return rest.is_empty() };
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests;
