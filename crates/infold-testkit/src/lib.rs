@@ -1,11 +1,12 @@
 //! What tests and chores need to drive the real program: a daemon in a folder of its own, small MCP
-//! clients of both eras over HTTP and stdio, a model that plays a script, random numbers that can be
-//! repeated, and a disk that can lose power.
+//! clients of both eras over HTTP and stdio, a model that plays a script, an agent that does what it says,
+//! random numbers that can be repeated, and a disk that can lose power.
 //!
 //! The clients here are deliberately thin: they send what a test says and show what came back,
 //! header, `_meta` and all, where a full SDK would hide it. Nothing in the program may depend on
 //! this crate.
 
+pub mod agent;
 mod answer;
 mod daemon;
 mod disk;

@@ -4,40 +4,52 @@
 //! It speaks Anthropic Messages, OpenAI Responses and OpenAI Chat Completions, streamed and whole. Each
 //! session plays the script from its start, whatever others do. Every request is checked against the
 //! providers' rules that a program can check, so that every test that runs through it is also a test of
-//! those rules. Its answers depend on nothing but the script and the request: the same session gets the
-//! same ids in every run, and reasoning that it has sealed is still good after it was started anew.
+//! those rules. It keeps a cache as the providers do and says what each request read and wrote; it calls
+//! no tool that the request does not put within its reach; and it fails on demand ([`Fault`]). Its answers
+//! depend on nothing but the script and the requests: the same session gets the same ids in every run, and
+//! reasoning that it has sealed is still good after it was started anew.
 
 mod anthropic;
+mod cache;
 mod chat;
+mod fault;
 mod http;
+mod prompt;
+mod reach;
 mod received;
 mod refusal;
 mod responses;
 mod script;
 mod seal;
+mod shown;
 mod spoken;
+pub mod work;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+pub use cache::Cached;
+pub use fault::Fault;
+pub use reach::{Tool, ToolKind};
 pub use received::{Api, Received};
-pub use script::{Aside, Call, Script, Step};
+pub use script::{Aside, Call, Decision, Script, Step};
+pub use shown::{Shown, ShownKind};
 
+use cache::{BYTES_PER_TOKEN, PrefixCache};
 use refusal::Refusal;
 use seal::Prefix;
 use spoken::{Spoken, Turn};
 
 #[cfg(test)]
 mod tests;
-
-/// Characters of a request's body that are taken for one token. Only its growth matters here.
-const CHARS_PER_TOKEN: u64 = 4;
 
 /// A running model. It stops when it is dropped.
 #[derive(Debug)]
@@ -57,7 +69,7 @@ impl Model {
     pub async fn start_on(address: SocketAddr, script: Script) -> Result<Self> {
         let listener = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
         let base_url = format!("http://{}", listener.local_addr()?);
-        let shared = Arc::new(Shared { script, kept: Mutex::default() });
+        let shared = Arc::new(Shared { script, kept: Mutex::default(), abandoned: watch::Sender::new(0) });
         let router = http::router(Arc::clone(&shared));
         let server = tokio::spawn(async move { axum::serve(listener, router).await });
         Ok(Self { base_url, shared, server })
@@ -79,9 +91,46 @@ impl Model {
         requests.filter(|request| request.api != Api::CountTokens && request.tool_count() > 0).collect()
     }
 
-    /// The rules that were broken, one line for each request that broke one.
+    /// The rules that were broken, one line for each request that broke one or left the script stuck.
     pub fn broken(&self) -> Vec<String> {
         self.requests().into_iter().filter_map(|request| request.broken).collect()
+    }
+
+    /// Requests that wrote a prefix to the cache which it still had: their number and the tokens that were
+    /// written twice.
+    pub fn repeated_writes(&self) -> Vec<(usize, u64)> {
+        let requests = self.requests().into_iter().enumerate();
+        requests
+            .filter(|(_, request)| request.cache.repeated_tokens > 0)
+            .map(|(number, request)| (number, request.cache.repeated_tokens))
+            .collect()
+    }
+
+    /// What all requests together read, wrote and had fresh.
+    pub fn totals(&self) -> Cached {
+        self.requests().iter().fold(Cached::default(), |all, request| Cached {
+            read_tokens: all.read_tokens + request.cache.read_tokens,
+            write_5m_tokens: all.write_5m_tokens + request.cache.write_5m_tokens,
+            write_1h_tokens: all.write_1h_tokens + request.cache.write_1h_tokens,
+            fresh_tokens: all.fresh_tokens + request.cache.fresh_tokens,
+            repeated_tokens: all.repeated_tokens + request.cache.repeated_tokens,
+        })
+    }
+
+    /// Lets time pass for the cache.
+    pub fn let_time_pass(&self, time: Duration) {
+        self.shared.kept().now_ms += u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    }
+
+    /// Waits until this many answers have been given up by their reader before their end.
+    pub async fn until_abandoned(&self, count: usize) {
+        // The sender lives as long as the model, so waiting cannot fail.
+        let _ = self.shared.abandoned.subscribe().wait_for(|seen| *seen >= count).await;
+    }
+
+    /// Answers that were given up by their reader before their end.
+    pub fn abandoned(&self) -> usize {
+        *self.shared.abandoned.borrow()
     }
 }
 
@@ -96,6 +145,8 @@ impl Drop for Model {
 struct Shared {
     script: Script,
     kept: Mutex<Kept>,
+    /// Answers whose reader went away before their end.
+    abandoned: watch::Sender<usize>,
 }
 
 #[derive(Debug, Default)]
@@ -103,6 +154,17 @@ struct Kept {
     requests: Vec<Received>,
     /// How many steps each session has been given.
     steps: HashMap<String, usize>,
+    cache: PrefixCache,
+    /// What time it is for the cache.
+    now_ms: u64,
+    /// The reasoning that each call was said after: its seal, by the id of the call.
+    thought: HashMap<String, String>,
+}
+
+/// How a request is answered.
+enum Answered {
+    Spoken { spoken: Spoken, fault: Option<Fault> },
+    Refused { refusal: Refusal, retry_after_s: Option<u64> },
 }
 
 impl Shared {
@@ -111,72 +173,134 @@ impl Shared {
     }
 
     /// Keeps a request, and says what it is answered with.
-    fn answer(&self, mut received: Received) -> Result<Spoken, Refusal> {
-        let checked = self.check(&received);
-        let (prefix, reasoning_dropped) = match checked {
-            Ok(found) => found,
+    fn answer(&self, mut received: Received) -> Answered {
+        let prefix = match self.check(&mut received) {
+            Ok(prefix) => prefix,
             Err(refusal) => {
                 received.broken = Some(refusal.message.clone());
-                self.kept().requests.push(received);
-                return Err(refusal);
+                return self.refuse(received, refusal, None);
             }
         };
-        received.reasoning_dropped = reasoning_dropped;
+        if received.api == Api::CountTokens {
+            let parts = received.prompt();
+            let bytes: usize = parts.iter().map(|part| part.text.len()).sum();
+            let tokens = u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_PER_TOKEN;
+            self.kept().requests.push(received);
+            let spoken = Spoken { plain: json!({"input_tokens": tokens}), events: Vec::new() };
+            return Answered::Spoken { spoken, fault: None };
+        }
 
-        let input_tokens = tokens(&received);
-        let step = self.next_step(&received);
-        let turn = Turn {
-            body: &received.body,
-            step: &step,
-            prefix: &prefix,
-            input_tokens: step.input_tokens.unwrap_or(input_tokens),
-        };
+        let step = self.next_step(&mut received);
+        if let Some(Fault::Status { status, retry_after_s }) = step.fault {
+            let refusal = fault::refusal(received.api, status);
+            return self.refuse(received, refusal, retry_after_s);
+        }
+        received.cache = self.take_in_cache(&received);
+        let tools = received.tools();
+        let turn =
+            Turn { body: &received.body, step: &step, prefix: &prefix, cache: usage(&received, &step), tools: &tools };
         let spoken = match received.api {
-            Api::Messages => anthropic::speak(&turn),
+            Api::Messages | Api::CountTokens => anthropic::speak(&turn),
             Api::Responses => responses::speak(&turn),
             Api::Chat => chat::speak(&turn),
-            Api::CountTokens => Spoken { plain: json!({"input_tokens": input_tokens}), events: Vec::new() },
         };
+        let mut kept = self.kept();
+        if received.api == Api::Responses {
+            kept.thought.extend(responses::thought(&spoken.plain));
+        }
+        kept.requests.push(received);
+        Answered::Spoken { spoken, fault: step.fault }
+    }
+
+    fn refuse(&self, mut received: Received, refusal: Refusal, retry_after_s: Option<u64>) -> Answered {
+        received.status = refusal.status;
         self.kept().requests.push(received);
-        Ok(spoken)
+        Answered::Refused { refusal, retry_after_s }
+    }
+
+    fn take_in_cache(&self, received: &Received) -> Cached {
+        let mut kept = self.kept();
+        let now_ms = kept.now_ms;
+        match received.api {
+            Api::Messages | Api::CountTokens => kept.cache.take_marked(&received.prompt(), now_ms),
+            Api::Responses | Api::Chat => kept.cache.take_unmarked(&received.prompt()),
+        }
     }
 
     /// Checks a request against its provider's rules and the script's window.
-    fn check(&self, received: &Received) -> Result<(Prefix, usize), Refusal> {
-        let found = match received.api {
+    fn check(&self, received: &mut Received) -> Result<Prefix, Refusal> {
+        let prefix = match received.api {
             // What is counted need not be a request that could be sent.
-            Api::CountTokens => return Ok((Prefix::default(), 0)),
-            Api::Messages => (anthropic::rules::check(&received.body)?, 0),
+            Api::CountTokens => return Ok(Prefix::default()),
+            Api::Messages => anthropic::rules::check(&received.body)?,
             Api::Responses => {
-                let checked = responses::rules::check(&received.body)?;
-                (checked.prefix, checked.reasoning_dropped)
+                let checked = responses::rules::check(&received.body, &self.kept().thought)?;
+                received.reasoning_dropped = checked.reasoning_dropped;
+                received.reasoning_missing = checked.reasoning_missing;
+                checked.prefix
             }
-            Api::Chat => (chat::rules::check(&received.body)?, 0),
+            Api::Chat => chat::rules::check(&received.body)?,
         };
         let (tokens, window_tokens) = (tokens(received), self.script.window_tokens.unwrap_or(u64::MAX));
         if tokens > window_tokens {
             return Err(too_long(received.api, tokens, window_tokens));
         }
-        Ok(found)
+        Ok(prefix)
     }
 
-    fn next_step(&self, received: &Received) -> Step {
-        if received.api == Api::CountTokens {
-            return Step::default();
-        }
+    /// What is said, as the script wants it; a script that cannot go on says so.
+    fn next_step(&self, received: &mut Received) -> Step {
         let last_text = last_text(&received.body);
-        if let Some(aside) = self.script.aside_for(&last_text, received.tool_count()) {
-            return aside;
+        let aside = self.script.aside_for(&last_text, received.tool_count());
+        let step = match aside.map_or(Decision::Skip, |aside| aside.decision(received)) {
+            Decision::Skip => self.own_step(received),
+            other => other,
+        };
+        let stuck = match step {
+            Decision::Say(step) => match out_of_reach(&step, received) {
+                None => return step,
+                Some(tool) => format!("the script calls {tool}, which is not within reach in this request"),
+            },
+            Decision::Skip => "every step of the script was skipped".to_owned(),
+            Decision::Stuck(reason) => reason,
+        };
+        received.broken = Some(stuck.clone());
+        Step::text(&format!("The script cannot go on: {stuck}."))
+    }
+
+    /// The session's next step that is not skipped. Past the script's end there is one that says so.
+    fn own_step(&self, received: &Received) -> Decision {
+        loop {
+            let number = {
+                let mut kept = self.kept();
+                let number = kept.steps.entry(received.session.clone()).or_default();
+                *number += 1;
+                *number - 1
+            };
+            match self.script.step(number).decision(received) {
+                Decision::Skip => {}
+                other => return other,
+            }
         }
-        let mut kept = self.kept();
-        let number = kept.steps.entry(received.session.clone()).or_default();
-        *number += 1;
-        self.script.step(*number - 1)
+    }
+}
+
+/// A tool that a step calls although the request does not show it.
+fn out_of_reach(step: &Step, received: &Received) -> Option<String> {
+    let tools: Vec<String> = received.tools().iter().map(Tool::spelled).collect();
+    step.calls.iter().map(|call| &call.tool).find(|tool| !tools.contains(tool)).cloned()
+}
+
+/// What the usage says: the truth, or what the script wants it to say.
+fn usage(received: &Received, step: &Step) -> Cached {
+    match step.input_tokens {
+        None => received.cache,
+        Some(fresh_tokens) => Cached { fresh_tokens, ..Cached::default() },
     }
 }
 
 fn tokens(received: &Received) -> u64 {
-    u64::try_from(received.bytes.len()).unwrap_or(u64::MAX) / CHARS_PER_TOKEN
+    u64::try_from(received.bytes.len()).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
 }
 
 /// The refusal of a request that is longer than the window, as clients know it.

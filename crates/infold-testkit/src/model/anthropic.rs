@@ -11,9 +11,13 @@ pub(crate) fn speak(turn: &Turn<'_>) -> Spoken {
     let blocks = blocks(turn);
     let reason = if turn.step.calls.is_empty() { "end_turn" } else { "tool_use" };
     let usage = json!({
-        "input_tokens": turn.input_tokens,
-        "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": 0,
+        "input_tokens": turn.cache.fresh_tokens,
+        "cache_creation_input_tokens": turn.cache.written_tokens(),
+        "cache_read_input_tokens": turn.cache.read_tokens,
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": turn.cache.write_5m_tokens,
+            "ephemeral_1h_input_tokens": turn.cache.write_1h_tokens,
+        },
         "output_tokens": OUTPUT_TOKENS,
     });
     let message = json!({
@@ -28,6 +32,7 @@ pub(crate) fn speak(turn: &Turn<'_>) -> Spoken {
     });
 
     let mut events = vec![Event::named(json!({"type": "message_start", "message": message}))];
+    events.push(Event::named(json!({"type": "ping"})));
     for (index, block) in blocks.iter().enumerate() {
         events.extend(block_events(index, block));
     }

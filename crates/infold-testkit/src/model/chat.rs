@@ -21,9 +21,10 @@ pub(crate) fn speak(turn: &Turn<'_>) -> Spoken {
         .collect();
     let reason = if calls.is_empty() { "stop" } else { "tool_calls" };
     let usage = json!({
-        "prompt_tokens": turn.input_tokens,
+        "prompt_tokens": turn.cache.total_tokens(),
         "completion_tokens": OUTPUT_TOKENS,
-        "total_tokens": turn.input_tokens + OUTPUT_TOKENS,
+        "total_tokens": turn.cache.total_tokens() + OUTPUT_TOKENS,
+        "prompt_tokens_details": {"cached_tokens": turn.cache.read_tokens},
     });
 
     let mut message = json!({"role": "assistant", "content": turn.step.text});

@@ -1,20 +1,26 @@
 //! The fake model's routes: which API a path belongs to, and how an answer leaves.
 
-use std::convert::Infallible;
+use std::io::Write as _;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use futures::stream::{self, BoxStream, Stream, StreamExt};
 use serde_json::{Value, json};
 
-use super::Shared;
+use super::fault::{self, Fault};
 use super::received::{Api, Received, session_of};
 use super::refusal::Refusal;
 use super::spoken::Spoken;
+use super::{Answered, Shared};
 
 /// The longest body that Anthropic takes; the same bound is kept for all.
 const BODY_BYTES_MAX: usize = 32 * 1024 * 1024;
@@ -60,49 +66,149 @@ async fn nothing_here(uri: Uri) -> Response {
 }
 
 /// Takes a request in, and sends off its answer in the form that it asks for.
-fn take(shared: &Shared, api: Api, uri: &Uri, headers: &HeaderMap, bytes: &Bytes) -> Response {
+fn take(shared: &Arc<Shared>, api: Api, uri: &Uri, headers: &HeaderMap, bytes: &Bytes) -> Response {
     if bytes.len() > BODY_BYTES_MAX {
         let message = "Request exceeds the maximum size".to_owned();
-        return refused(&Refusal::anthropic_with(413, "request_too_large", message));
+        return refused(&Refusal::anthropic_with(413, "request_too_large", message), None);
     }
     let body: Value = match serde_json::from_slice(bytes) {
         Ok(body) => body,
-        Err(error) => return refused(&Refusal::anthropic(format!("The request body is not valid JSON: {error}"))),
+        Err(error) => {
+            return refused(&Refusal::anthropic(format!("The request body is not valid JSON: {error}")), None);
+        }
     };
     let headers: Vec<(String, String)> = headers
         .iter()
         .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
         .collect();
-    let streamed = body["stream"] == true;
+    let form = if body["stream"] == true { Form::Streamed } else { Form::Whole };
     let received = Received {
-        api,
         path: uri.to_string(),
         session: session_of(&headers, &body),
         headers,
         bytes: bytes.to_vec(),
-        body,
-        broken: None,
-        reasoning_dropped: 0,
+        ..Received::of(api, body)
     };
     match shared.answer(received) {
-        Ok(spoken) if streamed => events(spoken),
-        Ok(spoken) => whole(StatusCode::OK, &spoken.plain),
-        Err(refusal) => refused(&refusal),
+        Answered::Refused { refusal, retry_after_s } => refused(&refusal, retry_after_s),
+        Answered::Spoken { spoken, fault } => said(shared, api, spoken, form, fault),
     }
 }
 
-fn refused(refusal: &Refusal) -> Response {
+fn refused(refusal: &Refusal, retry_after_s: Option<u64>) -> Response {
     let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-    whole(status, &refusal.body)
+    let mut response = whole(status, &refusal.body);
+    if let Some(seconds) = retry_after_s {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
 }
 
 fn whole(status: StatusCode, body: &Value) -> Response {
-    (status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+    let headers = [("content-type", "application/json"), ("request-id", "req_scripted"), ("x-scripted", "yes")];
+    (status, headers, body.to_string()).into_response()
 }
 
-/// A stream in which every event is a piece of its own, as providers send it.
-fn events(spoken: Spoken) -> Response {
-    let pieces = spoken.events.into_iter().map(|event| Ok::<_, Infallible>(Bytes::from(event.wire())));
-    let body = Body::from_stream(futures::stream::iter(pieces));
-    ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
+/// The form in which an answer leaves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Streamed,
+    Whole,
+}
+
+/// An answer with the fault that the script wants. A stream has one piece for every event, as providers
+/// send it.
+fn said(shared: &Arc<Shared>, api: Api, spoken: Spoken, form: Form, fault: Option<Fault>) -> Response {
+    if form == Form::Whole && fault.is_none() {
+        return whole(StatusCode::OK, &spoken.plain);
+    }
+    let (mut pieces, content_type) = match form {
+        Form::Streamed => {
+            let pieces: Vec<Bytes> = spoken.events.iter().map(|event| Bytes::from(event.wire())).collect();
+            (pieces, "text/event-stream; charset=utf-8")
+        }
+        Form::Whole => (vec![Bytes::from(spoken.plain.to_string())], "application/json"),
+    };
+    let mut content_type = content_type.to_owned();
+    let mut encoding = None;
+    let mut end = stream::empty().boxed();
+    let mut pause = None;
+    match fault {
+        None | Some(Fault::Status { .. }) => {}
+        Some(Fault::ErrorEvent) => {
+            pieces.truncate(pieces.len() / 2);
+            pieces.push(Bytes::from(fault::error_event(api).wire()));
+        }
+        Some(Fault::CutAfter { bytes }) => {
+            pieces = fault::first_bytes(pieces, bytes);
+            end = stream::once(async {
+                // The server sends what it has when there is nothing to do, and throws it away on an error.
+                tokio::task::yield_now().await;
+                Err(std::io::Error::other("cut by the script"))
+            })
+            .boxed();
+        }
+        Some(Fault::StallAfter { bytes }) => {
+            pieces = fault::first_bytes(pieces, bytes);
+            end = stream::pending().boxed();
+        }
+        Some(slow @ Fault::Slow { .. }) => pause = slow.pause(),
+        Some(Fault::ContentType { value }) => content_type = value,
+        Some(Fault::Gzip) => {
+            pieces = vec![gzip(&pieces.concat())];
+            encoding = Some("gzip");
+        }
+    }
+    let pieces = stream::iter(pieces).then(move |piece| async move {
+        if let Some(pause) = pause {
+            tokio::time::sleep(pause).await;
+        }
+        Ok(piece)
+    });
+    let body = Watched { pieces: pieces.chain(end).boxed(), shared: Arc::clone(shared), ended: false };
+    let mut response = Response::new(Body::from_stream(body));
+    let headers = response.headers_mut();
+    if let Ok(content_type) = HeaderValue::from_str(&content_type) {
+        headers.insert(header::CONTENT_TYPE, content_type);
+    }
+    if let Some(encoding) = encoding {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
+    }
+    headers.insert("request-id", HeaderValue::from_static("req_scripted"));
+    headers.insert("x-scripted", HeaderValue::from_static("yes"));
+    response
+}
+
+fn gzip(bytes: &[u8]) -> Bytes {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    // Writing into memory does not fail.
+    let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
+    Bytes::from(written.unwrap_or_default())
+}
+
+/// A body that tells when its reader went away before its end.
+struct Watched {
+    pieces: BoxStream<'static, std::io::Result<Bytes>>,
+    shared: Arc<Shared>,
+    ended: bool,
+}
+
+impl Stream for Watched {
+    type Item = std::io::Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = self.pieces.poll_next_unpin(context);
+        if matches!(next, Poll::Ready(None | Some(Err(_)))) {
+            self.ended = true;
+        }
+        next
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.shared.abandoned.send_modify(|count| *count += 1);
+        }
+    }
 }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::cache::Cached;
+
 /// The model APIs that the fake model speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Api {
@@ -30,13 +32,36 @@ pub struct Received {
     pub body: Value,
     /// The session and branch of work that it belongs to, as far as the client says.
     pub session: String,
-    /// The rule that it broke, in the provider's words.
+    /// The rule that it broke, in the provider's words, or why the script could not go on.
     pub broken: Option<String>,
     /// Reasoning in it that the provider would drop without a word.
     pub reasoning_dropped: usize,
+    /// Calls in it that were said after reasoning which is not in front of them any more.
+    pub reasoning_missing: usize,
+    /// What the provider had of it already, and what it wrote.
+    pub cache: Cached,
+    /// What it was answered with; 0 if the connection was closed instead.
+    pub status: u16,
 }
 
 impl Received {
+    /// A request with this body and nothing else.
+    pub fn of(api: Api, body: Value) -> Self {
+        Self {
+            api,
+            path: String::new(),
+            headers: Vec::new(),
+            bytes: body.to_string().into_bytes(),
+            body,
+            session: String::new(),
+            broken: None,
+            reasoning_dropped: 0,
+            reasoning_missing: 0,
+            cache: Cached::default(),
+            status: 200,
+        }
+    }
+
     /// A header's value.
     pub fn header(&self, name: &str) -> Option<&str> {
         header(&self.headers, name)

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::reach::ToolKind;
+use super::script::Call;
 use super::spoken::{Event, OUTPUT_TOKENS, Spoken, Turn};
 
 pub(crate) mod rules;
@@ -13,11 +15,11 @@ const COMPACTION_TRIGGER: &str = "compaction_trigger";
 pub(crate) fn speak(turn: &Turn<'_>) -> Spoken {
     let items = if wants_compaction(turn.body) { vec![compaction(turn)] } else { items(turn) };
     let usage = json!({
-        "input_tokens": turn.input_tokens,
-        "input_tokens_details": {"cached_tokens": 0},
+        "input_tokens": turn.cache.total_tokens(),
+        "input_tokens_details": {"cached_tokens": turn.cache.read_tokens},
         "output_tokens": OUTPUT_TOKENS,
         "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": turn.input_tokens + OUTPUT_TOKENS,
+        "total_tokens": turn.cache.total_tokens() + OUTPUT_TOKENS,
     });
     let id = format!("resp_{}", turn.prefix.id("response"));
     let begun =
@@ -36,6 +38,13 @@ pub(crate) fn speak(turn: &Turn<'_>) -> Spoken {
         event["sequence_number"] = json!(number);
     }
     Spoken { plain, events: events.into_iter().map(Event::named).collect() }
+}
+
+/// The seal of the reasoning that each call of an answer was said after, by the id of the call.
+pub(crate) fn thought(answer: &Value) -> Vec<(String, String)> {
+    let items = answer["output"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let Some(seal) = items.iter().find_map(|item| item["encrypted_content"].as_str()) else { return Vec::new() };
+    items.iter().filter_map(|item| Some((item["call_id"].as_str()?.to_owned(), seal.to_owned()))).collect()
 }
 
 fn wants_compaction(body: &Value) -> bool {
@@ -63,17 +72,35 @@ fn items(turn: &Turn<'_>) -> Vec<Value> {
         let content = json!([{"type": "output_text", "text": text, "annotations": []}]);
         json!({"type": "message", "id": id("msg", 0), "role": "assistant", "status": "completed", "content": content})
     }));
-    items.extend(turn.step.calls.iter().enumerate().map(|(index, call)| match &call.input {
-        Value::String(input) => json!({
-            "type": "custom_tool_call", "id": id("ctc", index), "call_id": id("call", index),
-            "name": call.tool, "input": input, "status": "completed",
-        }),
-        input => json!({
-            "type": "function_call", "id": id("fc", index), "call_id": id("call", index),
-            "name": call.tool, "arguments": input.to_string(), "status": "completed",
-        }),
-    }));
+    items.extend(turn.step.calls.iter().enumerate().map(|(index, call)| call_item(turn, index, call)));
     items
+}
+
+/// A call, in the form that its tool wants.
+fn call_item(turn: &Turn<'_>, index: usize, call: &Call) -> Value {
+    let id = |kind: &str| format!("{kind}_{}", turn.prefix.id(&format!("{kind} {index}")));
+    let tool = turn.tool(&call.tool);
+    let name = tool.map_or(call.tool.as_str(), |tool| &tool.name);
+    match (&call.input, tool.map(|tool| tool.kind)) {
+        (input, Some(ToolKind::Search)) => json!({
+            "type": "tool_search_call", "id": id("tsc"), "call_id": id("call"), "status": "completed",
+            "execution": "client", "arguments": input,
+        }),
+        (Value::String(input), _) => json!({
+            "type": "custom_tool_call", "id": id("ctc"), "call_id": id("call"), "name": name, "input": input,
+            "status": "completed",
+        }),
+        (input, _) => {
+            let mut item = json!({
+                "type": "function_call", "id": id("fc"), "call_id": id("call"), "name": name,
+                "arguments": input.to_string(), "status": "completed",
+            });
+            if let Some(namespace) = tool.and_then(|tool| tool.namespace.as_ref()) {
+                item["namespace"] = json!(namespace);
+            }
+            item
+        }
+    }
 }
 
 /// An item as it is streamed: added, filled if it is text, and done.

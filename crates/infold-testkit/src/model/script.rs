@@ -1,8 +1,17 @@
 //! What the fake model says: a list of steps that every session goes through from the start, and
 //! answers to requests that are no turn of the work, such as a client's own compaction.
+//!
+//! A step is said as it stands, or is made from the request that it answers: only the request shows what
+//! a client calls a tool, and which branch the model works in.
+
+use std::fmt;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
+
+use super::fault::Fault;
+use super::received::Received;
 
 /// What a side call is answered with where the script names nothing: a request without tools is one,
 /// and asks for the title of a session.
@@ -52,22 +61,61 @@ pub struct Step {
     /// What the usage says that the request held, where the script wants another figure than the true one.
     #[serde(default)]
     pub input_tokens: Option<u64>,
+    /// What goes wrong on the way.
+    #[serde(default)]
+    pub fault: Option<Fault>,
+    /// What makes the answer from the request; everything above is then taken from what it makes.
+    #[serde(skip)]
+    pub(crate) decide: Option<Decide>,
 }
 
 /// A call of a tool.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
-    /// The tool's name.
+    /// The tool's name, as the request spells it; a namespace stands in front, with two underscores between.
     pub tool: String,
     /// Its arguments. A plain string makes it a custom tool call where the provider has such.
     pub input: Value,
+}
+
+/// What a step that looks at its request comes to.
+#[derive(Debug, Clone)]
+pub enum Decision {
+    /// This is said.
+    Say(Step),
+    /// Nothing is to be said here: the next step answers the request.
+    Skip,
+    /// The script cannot go on, for this reason. It counts as a broken rule.
+    Stuck(String),
+}
+
+/// A function from a request to what is said.
+#[derive(Clone)]
+pub(crate) struct Decide(Arc<dyn Fn(&Received) -> Decision + Send + Sync>);
+
+impl Decide {
+    pub(crate) fn decide(&self, received: &Received) -> Decision {
+        (self.0)(received)
+    }
+}
+
+impl fmt::Debug for Decide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Decide")
+    }
 }
 
 impl Script {
     /// A script that says `steps` one after another.
     pub fn new(steps: impl IntoIterator<Item = Step>) -> Self {
         Self { steps: steps.into_iter().collect(), ..Self::default() }
+    }
+
+    /// Adds steps at the end.
+    pub fn then(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
+        self.steps.extend(steps);
+        self
     }
 
     /// Adds an answer to requests whose last message holds `when`.
@@ -107,6 +155,29 @@ impl Step {
         Self { calls, ..Self::text(text) }
     }
 
+    /// An answer that says `text` and calls a tool, whose name was found in the request.
+    pub fn calling_one(text: &str, tool: String, input: Value) -> Self {
+        Self { calls: vec![Call { tool, input }], ..Self::text(text) }
+    }
+
+    /// An answer that is made from the request.
+    pub fn seeing(decide: impl Fn(&Received) -> Decision + Send + Sync + 'static) -> Self {
+        Self { decide: Some(Decide(Arc::new(decide))), ..Self::default() }
+    }
+
+    /// What the step comes to for a request.
+    pub fn decision(&self, received: &Received) -> Decision {
+        match &self.decide {
+            None => Decision::Say(self.clone()),
+            Some(decide) => decide.decide(received),
+        }
+    }
+
+    /// An answer that does not come, or does not come whole.
+    pub fn failing(fault: Fault) -> Self {
+        Self { fault: Some(fault), ..Self::text("This answer has a fault.") }
+    }
+
     /// The same answer after some reasoning.
     pub fn reasoning(mut self, reasoning: &str) -> Self {
         self.reasoning = Some(reasoning.to_owned());
@@ -116,6 +187,12 @@ impl Step {
     /// The same answer with a usage that names this many tokens of input.
     pub fn input_tokens(mut self, input_tokens: u64) -> Self {
         self.input_tokens = Some(input_tokens);
+        self
+    }
+
+    /// The same answer, with something that goes wrong on its way.
+    pub fn fault(mut self, fault: Fault) -> Self {
+        self.fault = Some(fault);
         self
     }
 }

@@ -25,7 +25,9 @@ pub(crate) enum Verdict {
     Holds,
     /// Ours, but something before it is not what it was.
     OtherPrefix,
-    /// Not ours, or its words were changed.
+    /// Ours, but on other words.
+    Changed,
+    /// Not ours.
     Forged,
 }
 
@@ -53,10 +55,10 @@ impl Prefix {
     /// What `seal` on these words is worth at this point.
     pub(crate) fn verdict(&self, seal: &str, words: &str) -> Verdict {
         let mut parts = seal.split('.');
-        let ours = parts.next() == Some(MARK) && parts.next() == Some(&shown_words(words));
-        match parts.next() {
-            Some(prefix) if ours && prefix == shown(&self.hasher) => Verdict::Holds,
-            Some(_) if ours => Verdict::OtherPrefix,
+        match (parts.next(), parts.next(), parts.next()) {
+            (Some(MARK), Some(sealed), Some(_)) if sealed != shown_words(words) => Verdict::Changed,
+            (Some(MARK), Some(_), Some(prefix)) if prefix == shown(&self.hasher) => Verdict::Holds,
+            (Some(MARK), Some(_), Some(_)) => Verdict::OtherPrefix,
             _ => Verdict::Forged,
         }
     }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::cache::Cached;
+use super::reach::Tool;
 use super::script::Step;
 use super::seal::Prefix;
 
@@ -13,14 +15,24 @@ pub(crate) struct Turn<'a> {
     pub(crate) step: &'a Step,
     /// Everything that the request holds.
     pub(crate) prefix: &'a Prefix,
-    /// How many tokens the usage will name.
-    pub(crate) input_tokens: u64,
+    /// What the usage will name.
+    pub(crate) cache: Cached,
+    /// The tools that the model can call.
+    pub(crate) tools: &'a [Tool],
+}
+
+impl Turn<'_> {
+    /// The tool that a call is of. Calls of tools out of reach are never said.
+    pub(crate) fn tool(&self, spelled: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.spelled() == spelled)
+    }
 }
 
 /// Tokens that every answer is said to have taken.
 pub(crate) const OUTPUT_TOKENS: u64 = 50;
 
 /// An answer.
+#[derive(Clone)]
 pub(crate) struct Spoken {
     /// The body of an answer that is not streamed.
     pub(crate) plain: Value,
@@ -29,6 +41,7 @@ pub(crate) struct Spoken {
 }
 
 /// One server-sent event.
+#[derive(Clone)]
 pub(crate) struct Event {
     name: Option<String>,
     data: String,

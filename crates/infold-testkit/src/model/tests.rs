@@ -1,8 +1,11 @@
 //! The fake model as a client sees it, over a real connection.
 
+mod recorded;
+
 use serde_json::{Value, json};
 
-use super::{Model, Script, Step};
+use super::work::{self, Work};
+use super::{Decision, Fault, Model, Script, Step};
 
 async fn send(model: &Model, path: &str, session: &str, body: Value) -> (u16, String) {
     let request = reqwest::Client::new().post(format!("{}{path}", model.base_url()));
@@ -11,7 +14,7 @@ async fn send(model: &Model, path: &str, session: &str, body: Value) -> (u16, St
 }
 
 fn asked(text: &str) -> Value {
-    json!({"model": "m", "tools": [{"name": "t"}], "messages": [{"role": "user", "content": text}]})
+    json!({"model": "m", "tools": [{"name": "Read"}], "messages": [{"role": "user", "content": text}]})
 }
 
 #[tokio::test]
@@ -50,7 +53,7 @@ async fn a_stream_has_the_providers_events_in_order() {
         let deltas = std::iter::repeat_n("content_block_delta", deltas);
         ["content_block_start"].into_iter().chain(deltas).chain(["content_block_stop"])
     };
-    let mut wanted = vec!["message_start"];
+    let mut wanted = vec!["message_start", "ping"];
     wanted.extend(block(2).chain(block(1)).chain(block(1)));
     wanted.extend(["message_delta", "message_stop"]);
     assert_eq!(names, wanted);
@@ -81,4 +84,87 @@ async fn tokens_are_counted_without_being_a_turn() {
     assert_eq!(status, 200);
     assert!(text.contains("input_tokens"));
     assert!(model.turns().is_empty());
+}
+
+#[tokio::test]
+async fn a_tool_out_of_reach_is_not_called() {
+    let script = Script::new([Step::calling("now", [("mcp__infold__branch_return", json!({}))])]);
+    let model = Model::start(script).await.unwrap();
+    let mut body = asked("go");
+    body["tools"] = json!([{"name": "Read"}, {"name": "mcp__infold__branch_return", "defer_loading": true}]);
+    let (status, text) = send(&model, "/v1/messages", "s", body).await;
+    assert_eq!(status, 200);
+    assert!(text.contains("The script cannot go on") && !text.contains("tool_use\","));
+    assert!(model.broken()[0].contains("mcp__infold__branch_return, which is not within reach"));
+}
+
+#[tokio::test]
+async fn steps_see_their_request_and_may_let_the_next_one_answer_it() {
+    let steps = [Step::seeing(|_| Decision::Skip), work::read_file("/p/a.rs"), work::fold_branch("done")];
+    let model = Model::start(Script::new(steps)).await.unwrap();
+    let (_, read) = send(&model, "/v1/messages", "s", asked("go")).await;
+    assert!(read.contains("\"file_path\":\"/p/a.rs\""));
+    let (_, stuck) = send(&model, "/v1/messages", "s", asked("go")).await;
+    assert!(stuck.contains("nothing in the request names a branch"));
+    assert_eq!(work::branch_work(&Work::reading("d", [], "m")).len(), 3);
+}
+
+#[tokio::test]
+async fn usage_says_what_the_cache_had() {
+    let model = Model::start(Script::default()).await.unwrap();
+    let mut body = asked(&"x".repeat(8_000));
+    body["messages"][0]["content"] =
+        json!([{"type": "text", "text": "x".repeat(8_000), "cache_control": {"type": "ephemeral"}}]);
+    for _ in 0..2 {
+        send(&model, "/v1/messages", "s", body.clone()).await;
+    }
+    let [first, second] = &model.requests()[..] else { panic!() };
+    assert_eq!(first.cache.written_tokens(), second.cache.read_tokens);
+    assert!(second.cache.read_tokens > 2_000 && second.cache.written_tokens() == 0);
+    model.let_time_pass(std::time::Duration::from_secs(600));
+    let (_, text) = send(&model, "/v1/messages", "s", body).await;
+    let usage: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(usage["usage"]["cache_read_input_tokens"], 0);
+    assert_eq!(usage["usage"]["cache_creation_input_tokens"], first.cache.written_tokens());
+    assert!(model.repeated_writes().is_empty());
+}
+
+#[tokio::test]
+async fn faults_come_when_the_script_wants_them() {
+    let faults = [Fault::status_after(429, 7), Fault::status(529), Fault::ErrorEvent, Fault::CutAfter { bytes: 20 }];
+    let script = Script::new(faults.map(Step::failing)).then([Step::text("whole").fault(Fault::Gzip)]);
+    let model = Model::start(script).await.unwrap();
+    let mut body = asked("go");
+    body["stream"] = json!(true);
+    let ask = || {
+        let request = reqwest::Client::new().post(format!("{}/v1/messages", model.base_url()));
+        request.header("x-session-id", "s").json(&body).send()
+    };
+    let limited = ask().await.unwrap();
+    assert_eq!((limited.status().as_u16(), &limited.headers()["retry-after"]), (429, &"7".parse().unwrap()));
+    let overloaded = ask().await.unwrap();
+    assert_eq!(overloaded.headers().get("retry-after"), None);
+    assert!(overloaded.text().await.unwrap().contains("overloaded_error"));
+    let failed = ask().await.unwrap();
+    assert_eq!(failed.status(), 200);
+    assert!(failed.text().await.unwrap().ends_with("\"message\":\"Overloaded\"}}\n\n"));
+    assert!(ask().await.unwrap().text().await.is_err());
+    let packed = ask().await.unwrap();
+    assert_eq!(packed.headers()["content-encoding"], "gzip");
+    assert!(packed.bytes().await.unwrap().starts_with(&[0x1f, 0x8b]));
+    assert_eq!(model.requests().iter().map(|request| request.status).collect::<Vec<_>>(), [429, 529, 200, 200, 200]);
+    assert!(model.broken().is_empty());
+}
+
+#[tokio::test]
+async fn an_answer_that_its_reader_gives_up_is_noticed() {
+    let model = Model::start(Script::new([Step::failing(Fault::StallAfter { bytes: 30 })])).await.unwrap();
+    let mut body = asked("go");
+    body["stream"] = json!(true);
+    let mut answer =
+        reqwest::Client::new().post(format!("{}/v1/messages", model.base_url())).json(&body).send().await.unwrap();
+    assert!(answer.chunk().await.unwrap().is_some());
+    assert_eq!(model.abandoned(), 0);
+    drop(answer);
+    tokio::time::timeout(std::time::Duration::from_secs(5), model.until_abandoned(1)).await.unwrap();
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
+use crate::model::reach::references;
 use crate::model::refusal::Refusal;
 use crate::model::seal::{Prefix, Verdict};
 
@@ -22,7 +23,9 @@ const ATTRIBUTION: &str = "x-anthropic-billing-header";
 pub(crate) fn check(body: &Value) -> Result<Prefix, Refusal> {
     let messages: Vec<Message<'_>> = messages(body);
     check_last(&messages)?;
+    check_content(&messages)?;
     check_pairs(&messages)?;
+    check_references(body)?;
     check_cache_marks(body, &messages)?;
     check_reasoning(body, &messages)
 }
@@ -68,6 +71,30 @@ fn check_last(messages: &[Message<'_>]) -> Result<(), Refusal> {
                 .to_owned(),
         )),
         None => Err(Refusal::anthropic("messages: at least one message is required".to_owned())),
+    }
+}
+
+/// Nobody says nothing: neither a message without blocks nor a text without letters.
+fn check_content(messages: &[Message<'_>]) -> Result<(), Refusal> {
+    for message in messages.iter().filter(|message| message.role != "system") {
+        if message.blocks.is_empty() {
+            let at = message.at;
+            return Err(Refusal::anthropic(format!("messages.{at}: all messages must have non-empty content")));
+        }
+        if message.of_kind("text").any(|(_, block)| block["text"] == "") {
+            return Err(Refusal::anthropic("messages: text content blocks must be non-empty".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// What is referred to as loaded is among the tools.
+fn check_references(body: &Value) -> Result<(), Refusal> {
+    let tools = body["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let unknown = references(body).into_iter().find(|name| !tools.iter().any(|tool| tool["name"] == name.as_str()));
+    match unknown {
+        None => Ok(()),
+        Some(name) => Err(Refusal::anthropic(format!("Tool reference '{name}' not found in available tools"))),
     }
 }
 
@@ -164,16 +191,17 @@ fn check_reasoning(body: &Value, messages: &[Message<'_>]) -> Result<Prefix, Ref
         }
     }
     for block in blocks(&body["system"]) {
-        if !block["text"].as_str().is_some_and(|text| text.starts_with(ATTRIBUTION)) {
+        if !is_attribution(&block) {
             prefix.take("system", &block);
         }
     }
+    let latest = messages.iter().rfind(|message| message.role == "assistant").map(|message| message.at);
     for message in messages {
         for (at, block) in message.blocks.iter().enumerate() {
-            if block["type"] == "thinking" {
-                let seal = block["signature"].as_str().unwrap_or_default();
-                let verdict = prefix.verdict(seal, block["thinking"].as_str().unwrap_or_default());
-                refuse_reasoning(verdict, &format!("messages.{}.content.{at}", message.at))?;
+            if let Some((words, seal)) = reasoning(block) {
+                let place = format!("messages.{}.content.{at}", message.at);
+                let age = if latest == Some(message.at) { Age::Latest } else { Age::Earlier };
+                refuse_reasoning(prefix.verdict(seal, words), age, &place)?;
             }
             prefix.take(message.role, block);
         }
@@ -181,11 +209,39 @@ fn check_reasoning(body: &Value, messages: &[Message<'_>]) -> Result<Prefix, Ref
     Ok(prefix)
 }
 
-fn refuse_reasoning(verdict: Verdict, place: &str) -> Result<(), Refusal> {
-    match verdict {
-        Verdict::Holds => Ok(()),
-        Verdict::Forged => Err(Refusal::anthropic(format!("{place}: Invalid `signature` in `thinking` block"))),
-        Verdict::OtherPrefix => Err(Refusal::anthropic(format!(
+/// A block's reasoning and the seal on it, if it is reasoning.
+fn reasoning(block: &Value) -> Option<(&str, &str)> {
+    let text = |field: &str| block[field].as_str().unwrap_or_default();
+    match block["type"].as_str() {
+        Some("thinking") => Some((text("thinking"), text("signature"))),
+        Some("redacted_thinking") => Some(("", text("data"))),
+        _ => None,
+    }
+}
+
+/// Whether a block is what a client writes about itself.
+pub(crate) fn is_attribution(block: &Value) -> bool {
+    block["text"].as_str().is_some_and(|text| text.starts_with(ATTRIBUTION))
+}
+
+/// Which message of the model reasoning stands in.
+#[derive(Clone, Copy)]
+enum Age {
+    Latest,
+    Earlier,
+}
+
+fn refuse_reasoning(verdict: Verdict, age: Age, place: &str) -> Result<(), Refusal> {
+    match (verdict, age) {
+        (Verdict::Holds, _) => Ok(()),
+        (Verdict::Changed, Age::Latest) => Err(Refusal::anthropic(format!(
+            "{place}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. \
+             These blocks must remain as they were in the original response."
+        ))),
+        (Verdict::Forged, _) | (Verdict::Changed, Age::Earlier) => {
+            Err(Refusal::anthropic(format!("{place}: Invalid `signature` in `thinking` block")))
+        }
+        (Verdict::OtherPrefix, _) => Err(Refusal::anthropic(format!(
             "{place}: `thinking` block signature is bound to a different conversation. Blocks must be sent back with \
              the system prompt, tools and messages that preceded them unchanged."
         ))),

@@ -37,11 +37,27 @@ fn check_pairs(messages: &[Value]) -> Result<(), Refusal> {
             continue;
         }
         refuse_unanswered(opened_at, &open)?;
+        refuse_empty(at, message)?;
         let calls = message["tool_calls"].as_array().into_iter().flatten();
         open = calls.filter_map(|call| call["id"].as_str()).collect();
         opened_at = at;
     }
     refuse_unanswered(opened_at, &open)
+}
+
+/// A message of the model says something or calls something, and a list of calls is not empty.
+fn refuse_empty(at: usize, message: &Value) -> Result<(), Refusal> {
+    let calls = &message["tool_calls"];
+    if calls.as_array().is_some_and(Vec::is_empty) {
+        let message =
+            format!("Invalid 'messages[{at}].tool_calls': empty array. Expected an array with minimum length 1.");
+        return Err(Refusal::openai(message, &format!("messages[{at}].tool_calls"), Some("empty_array")));
+    }
+    if message["role"] == "assistant" && message["content"].is_null() && calls.is_null() {
+        let message = format!("Invalid value for 'content': expected a string, got null. (messages[{at}])");
+        return Err(Refusal::openai(message, &format!("messages.[{at}].content"), None));
+    }
+    Ok(())
 }
 
 fn refuse_unanswered(at: usize, open: &[&str]) -> Result<(), Refusal> {

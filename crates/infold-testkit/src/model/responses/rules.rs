@@ -1,6 +1,6 @@
 //! What OpenAI refuses in a Responses request, in its own words, and what it drops without one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -16,16 +16,51 @@ pub(crate) struct Checked {
     pub(crate) prefix: Prefix,
     /// Reasoning that stands after something else than it was said after. The provider ignores it.
     pub(crate) reasoning_dropped: usize,
+    /// Calls whose reasoning is not there any more.
+    pub(crate) reasoning_missing: usize,
 }
 
-/// Checks a request.
-pub(crate) fn check(body: &Value) -> Result<Checked, Refusal> {
+/// Checks a request. `thought` has the seal of the reasoning that each call was said after.
+pub(crate) fn check(body: &Value, thought: &HashMap<String, String>) -> Result<Checked, Refusal> {
     let input = body["input"].as_array().map(Vec::as_slice).unwrap_or_default();
     // With an earlier response named, calls may be answered that this request does not show.
     if body["previous_response_id"].is_null() {
         check_pairs(input)?;
+        check_ids(input)?;
     }
-    check_reasoning(body, input)
+    let reasoning_missing = check_thought(body, input, thought)?;
+    Ok(Checked { reasoning_missing, ..check_reasoning(body, input)? })
+}
+
+/// No item is there twice.
+fn check_ids(input: &[Value]) -> Result<(), Refusal> {
+    let mut seen = HashSet::new();
+    match input.iter().filter_map(|item| item["id"].as_str()).find(|id| !seen.insert(*id)) {
+        None => Ok(()),
+        Some(id) => {
+            let message =
+                format!("Duplicate item found with id {id}. Remove duplicate items from your input and try again.");
+            Err(Refusal::openai(message, "input", None))
+        }
+    }
+}
+
+/// Calls that have lost the reasoning they were said after. A provider that stores its answers refuses
+/// them; one that does not cannot know.
+fn check_thought(body: &Value, input: &[Value], thought: &HashMap<String, String>) -> Result<usize, Refusal> {
+    let present: HashSet<&str> = input.iter().filter_map(|item| item["encrypted_content"].as_str()).collect();
+    let bare = |item: &&Value| {
+        let seal = call_kind(item).and_then(|_| thought.get(item["call_id"].as_str()?));
+        seal.is_some_and(|seal| !present.contains(seal.as_str()))
+    };
+    match input.iter().find(bare) {
+        Some(call) if body["store"] != false && body["previous_response_id"].is_null() => {
+            let (id, kind) = (call["id"].as_str().unwrap_or("(no id)"), call["type"].as_str().unwrap_or_default());
+            let message = format!("Item '{id}' of type '{kind}' was provided without its required 'reasoning' item.");
+            Err(Refusal::openai(message, "input", None))
+        }
+        _ => Ok(input.iter().filter(bare).count()),
+    }
 }
 
 /// Whether an item is a call that wants an output, and of which kind.
@@ -84,12 +119,12 @@ fn check_reasoning(body: &Value, input: &[Value]) -> Result<Checked, Refusal> {
             match prefix.verdict(seal, &summary_text(item)) {
                 Verdict::Holds => {}
                 Verdict::OtherPrefix => reasoning_dropped += 1,
-                Verdict::Forged => return Err(forged(item)),
+                Verdict::Forged | Verdict::Changed => return Err(forged(item)),
             }
         }
         prefix.take("item", &as_said(item));
     }
-    Ok(Checked { prefix, reasoning_dropped })
+    Ok(Checked { prefix, reasoning_dropped, reasoning_missing: 0 })
 }
 
 /// The words of reasoning that its seal is on.
@@ -120,7 +155,8 @@ fn forged(reasoning: &Value) -> Refusal {
 
 /// An item without what clients add to it or leave out when they send it back.
 fn as_said(item: &Value) -> Value {
-    let kept = ["type", "role", "content", "call_id", "name", "arguments", "input", "output", "summary"];
+    let kept =
+        ["type", "role", "content", "call_id", "name", "arguments", "input", "output", "summary", "namespace", "tools"];
     let fields = item
         .as_object()
         .into_iter()

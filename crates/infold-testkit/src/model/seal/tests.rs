@@ -17,7 +17,7 @@ fn a_seal_holds_where_it_was_set_and_nowhere_else() {
     let seal = here.seal("words");
     assert_eq!(here.verdict(&seal, "words"), Verdict::Holds);
     assert_eq!(there.verdict(&seal, "words"), Verdict::OtherPrefix);
-    assert_eq!(here.verdict(&seal, "other words"), Verdict::Forged);
+    assert_eq!(here.verdict(&seal, "other words"), Verdict::Changed);
     assert_eq!(here.verdict("sig-of-someone-else", "words"), Verdict::Forged);
 }
 

@@ -97,5 +97,27 @@ fn reasoning_comes_back_only_after_what_it_was_said_after() {
     assert_eq!(refusal(&then("go", &thought)), "");
     assert!(refusal(&then("go on", &thought)).contains("bound to a different conversation"));
     let changed = json!({"type": "thinking", "thinking": "hum", "signature": prefix.seal("hm")});
-    assert!(refusal(&then("go", &changed)).contains("Invalid `signature`"));
+    assert!(refusal(&then("go", &changed)).contains("in the latest assistant message cannot be modified"));
+    let foreign = json!({"type": "thinking", "thinking": "hm", "signature": "somebody else's"});
+    assert!(refusal(&then("go", &foreign)).contains("Invalid `signature`"));
+}
+
+#[test]
+fn nobody_says_nothing() {
+    let body = request(json!([{"role": "user", "content": []}]));
+    assert!(refusal(&body).contains("must have non-empty content"));
+    let body = request(json!([{"role": "user", "content": [{"type": "text", "text": ""}]}]));
+    assert!(refusal(&body).contains("text content blocks must be non-empty"));
+}
+
+#[test]
+fn what_is_referred_to_as_loaded_is_among_the_tools() {
+    let body = request(json!([
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [call("a")]},
+        {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "tool_reference", "tool_name": "Gone"}]},
+        ]},
+    ]));
+    assert_eq!(refusal(&body), "Tool reference 'Gone' not found in available tools");
 }

@@ -2,7 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::check;
+use std::collections::HashMap;
+
+use super::Checked;
+use crate::model::refusal::Refusal;
+
+fn check(body: &Value) -> Result<Checked, Refusal> {
+    super::check(body, &HashMap::new())
+}
 
 fn refusal(input: Value) -> String {
     check(&json!({"input": input})).err().map(|refusal| refusal.message).unwrap_or_default()

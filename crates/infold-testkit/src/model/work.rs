@@ -1,0 +1,150 @@
+//! Steps that any client's model can play, because they look into the request for the names of the tools:
+//! load infold's tools where a client defers them, open a branch, read files, give back what was found.
+//!
+//! [`branch_work`] is the whole of a sub-task. Each client's own tool for reading is told by its name:
+//! Claude Code has `Read`, Codex `exec_command`, OpenCode `read`.
+
+use serde_json::{Value, json};
+
+use super::received::Received;
+use super::script::{Decision, Step};
+
+#[cfg(test)]
+mod tests;
+
+/// Our tools that a sub-task needs, the first of which opens it.
+const NEEDED: [&str; 3] = ["branch_create", "branch_return", "read_result"];
+
+/// What a sub-task does.
+#[derive(Debug, Clone)]
+pub struct Work {
+    /// What the branch is for, in a line.
+    pub description: String,
+    /// What it is told.
+    pub prompt: String,
+    /// The files that it reads, one after another, with the client's own tool.
+    pub files: Vec<String>,
+    /// What it gives back.
+    pub message: String,
+    /// The tokens that it asks for, if it asks.
+    pub budget_tokens: Option<u64>,
+}
+
+impl Work {
+    /// Work that reads `files` and gives back `message`.
+    pub fn reading(description: &str, files: impl IntoIterator<Item = String>, message: &str) -> Self {
+        Self {
+            description: description.to_owned(),
+            prompt: "Read every file, one after another, and say what they have in common.".to_owned(),
+            files: files.into_iter().collect(),
+            message: message.to_owned(),
+            budget_tokens: None,
+        }
+    }
+
+    /// The same work with a budget.
+    pub fn budget_tokens(mut self, budget_tokens: u64) -> Self {
+        self.budget_tokens = Some(budget_tokens);
+        self
+    }
+
+    /// What the opening says.
+    fn opening(&self) -> Value {
+        // The session that is named here is nobody's: a proxy knows better whose call it is.
+        let mut arguments = json!({
+            "session_id": "scripted",
+            "description": self.description,
+            "prompt": self.prompt,
+        });
+        if let Some(budget_tokens) = self.budget_tokens {
+            arguments["budget"] = json!(budget_tokens);
+        }
+        arguments
+    }
+}
+
+/// A whole sub-task: its tools loaded where that is needed, a branch opened, every file read, and the branch
+/// folded. The step after these is said in the parent.
+pub fn branch_work(work: &Work) -> Vec<Step> {
+    let mut steps = vec![load_tools(), open_branch(work)];
+    steps.extend(work.files.iter().map(|file| read_file(file)));
+    steps.push(fold_branch(&work.message));
+    steps
+}
+
+/// Loads infold's tools with the client's own search, or is skipped where they are in reach already.
+pub fn load_tools() -> Step {
+    Step::seeing(|received| {
+        if NEEDED[..2].iter().all(|name| received.spelled(name).is_some()) {
+            return Decision::Skip;
+        }
+        let Some(search) = received.search_tool() else {
+            return Decision::Stuck(format!("no tool named {} is listed, and none that finds it", NEEDED[0]));
+        };
+        let input = match search.as_str() {
+            "tool_search" => json!({"query": "infold branch_create branch_return read_result", "limit": 8}),
+            _ => json!({"query": claude_query(received), "max_results": 8}),
+        };
+        Decision::Say(Step::calling_one("I need the tools for branches.", search, input))
+    })
+}
+
+/// Claude Code's search takes exact names, which it has listed in its own words; else it takes keywords.
+fn claude_query(received: &Received) -> String {
+    let shown: String = received.shown().into_iter().map(|piece| piece.text + "\n").collect();
+    let words = shown.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_' && letter != '-');
+    let mut names: Vec<&str> =
+        words.filter(|word| NEEDED.iter().any(|name| word.ends_with(&format!("__{name}")))).collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() { "branch_create branch_return".to_owned() } else { format!("select:{}", names.join(",")) }
+}
+
+/// Opens a branch.
+pub fn open_branch(work: &Work) -> Step {
+    let arguments = work.opening();
+    Step::seeing(move |received| call(received, "branch_create", "I open a branch for this.", arguments.clone()))
+}
+
+/// Folds the branch that the model is told to work in.
+pub fn fold_branch(message: &str) -> Step {
+    let message = message.to_owned();
+    Step::seeing(move |received| {
+        let Some(branch) = received.own_branch() else {
+            return Decision::Stuck("nothing in the request names a branch to fold".to_owned());
+        };
+        call(received, "branch_return", "That is all.", json!({"branch_id": branch, "message": message}))
+    })
+}
+
+/// Calls one of infold's tools as this client spells it, after some reasoning.
+pub fn call(received: &Received, name: &str, text: &str, arguments: Value) -> Decision {
+    match received.spelled(name) {
+        Some(tool) => Decision::Say(Step::calling_one(text, tool, arguments).reasoning("A tool of infold is next.")),
+        None => Decision::Stuck(format!("the model cannot reach {name} in what it is shown")),
+    }
+}
+
+/// Reads a file with the client's own tool.
+pub fn read_file(path: &str) -> Step {
+    let path = path.to_owned();
+    Step::seeing(move |received| {
+        let Some((tool, input)) = reading(received, &path) else {
+            return Decision::Stuck("the client lists no tool that reads files".to_owned());
+        };
+        let said = format!("Reading {}.", path.rsplit('/').next().unwrap_or_default());
+        Decision::Say(Step::calling_one(&said, tool, input).reasoning("One file after another."))
+    })
+}
+
+/// How this client reads a file.
+fn reading(received: &Received, path: &str) -> Option<(String, Value)> {
+    let tools = received.tools();
+    let listed = |name: &str| tools.iter().any(|tool| tool.spelled() == name);
+    let known = [
+        ("Read", json!({"file_path": path})),
+        ("exec_command", json!({"cmd": format!("cat '{path}'")})),
+        ("read", json!({"filePath": path})),
+    ];
+    known.into_iter().find(|(name, _)| listed(name)).map(|(name, input)| (name.to_owned(), input))
+}
