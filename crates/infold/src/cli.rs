@@ -6,7 +6,7 @@
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::commands::{fork, man, replay, rescue, result, sessions, show};
+use crate::commands::{connect, disconnect, fork, man, replay, rescue, result, run, sessions, show, top};
 use crate::settings::{Assignment, FlagValues};
 
 const EXIT_CODES: &str = "\
@@ -20,6 +20,8 @@ Exit codes:
 const EXAMPLES: &str = "\
 Examples:
   infold serve                          start the daemon on 127.0.0.1:9090
+  infold demo                           see what folding does, in a few seconds
+  infold run claude                     Claude Code, wired through infold
   infold mcp                            the same tools over standard input and output
   infold sessions                       what there is
   infold show my-session                one session's branches, drawn as a tree
@@ -83,16 +85,35 @@ pub enum ColorWhen {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run the daemon: MCP over HTTP, the JSON API, metrics
+    /// Run the daemon: the proxy, MCP over HTTP, the JSON API, metrics
     #[command(after_help = "\
 Prints one line with its address once it is ready. SIGTERM or Ctrl-C lets requests that are under
 way finish; a second one stops at once.
+
+Base URLs for clients, while it listens on 127.0.0.1:9090:
+  http://127.0.0.1:9090/anthropic       Anthropic's API
+  http://127.0.0.1:9090/openai/v1       OpenAI's API
 
 Examples:
   infold serve
   infold serve --listen 127.0.0.1:0     take a free port
   claude mcp add --transport http infold http://127.0.0.1:9090/mcp")]
     Serve(ServeArgs),
+    /// Show what folding does: a recorded agent, a scripted model, the real daemon between them
+    #[command(after_help = "\
+No key is needed, nothing leaves this machine, and nothing is kept. The model's words are scripted;
+the requests, the folding and the counts are real. Only folding is shown: long results stay where
+they are. Prices are those of replay.prices.")]
+    Demo,
+    /// Start an agent wired through infold, with nothing written into your own files
+    Run(run::Args),
+    /// Wire an agent through infold for good, until `infold disconnect`
+    Connect(connect::Args),
+    /// Undo `infold connect`
+    Disconnect(disconnect::Args),
+    /// Answer Claude Code's question before it writes a file
+    #[command(hide = true)]
+    Hook,
     /// Serve the MCP tools over standard input and output
     #[command(after_help = "\
 Meant to be started by an MCP client. Works beside a running daemon and beside other such
@@ -103,8 +124,10 @@ Example:
     Mcp,
     /// List sessions, the latest first
     Sessions(sessions::Args),
-    /// Draw one session: its branches, their states, tokens and times
+    /// Draw one session: its branches, its requests to models, and what they cost
     Show(show::Args),
+    /// Watch sessions and their requests to models on a terminal
+    Top(top::Args),
     /// Make a session that no longer fits its window fit, in a new file that its client resumes
     Rescue(rescue::Args),
     /// Read back what was moved out of a context
@@ -149,6 +172,9 @@ pub struct ServeArgs {
     /// Address and port; port 0 takes a free one [env: INFOLD_LISTEN] [default: 127.0.0.1:9090]
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Option<String>,
+    /// Be the daemon of agents that `infold connect` has wired: limits, tools and sessions as `infold run` has them
+    #[arg(long)]
+    pub agents: bool,
 }
 
 /// Arguments of `settings`.
@@ -159,14 +185,40 @@ pub struct SettingsArgs {
     pub default: bool,
 }
 
+/// What stands in front of the command.
+#[derive(Debug, Parser)]
+#[command(disable_help_flag = true, disable_version_flag = true, allow_external_subcommands = true)]
+struct Front {
+    #[command(flatten)]
+    globals: Globals,
+}
+
 impl Cli {
+    /// What was typed; if it cannot be understood, the program ends with the reason.
+    ///
+    /// Of a flag that stands both in front of the command and behind it, clap keeps the latter alone. Settings
+    /// must not be lost that way, so those in front are read by themselves.
+    pub fn read() -> Self {
+        let mut cli = Self::parse();
+        if let Ok(front) = Front::try_parse() {
+            cli.globals.set = joined(front.globals.set, std::mem::take(&mut cli.globals.set));
+        }
+        cli
+    }
+
     /// The flags that are settings.
     pub fn flag_values(&self) -> FlagValues {
         let listen = match &self.command {
             Command::Serve(serve) => serve.listen.clone(),
             Command::Mcp
+            | Command::Demo
+            | Command::Run(_)
+            | Command::Connect(_)
+            | Command::Disconnect(_)
+            | Command::Hook
             | Command::Sessions(_)
             | Command::Show(_)
+            | Command::Top(_)
             | Command::Rescue(_)
             | Command::Result(_)
             | Command::Fork(_)
@@ -179,4 +231,10 @@ impl Cli {
         };
         FlagValues { set: self.globals.set.clone(), listen, data: self.globals.data.clone() }
     }
+}
+
+/// The assignments in front of a command and those that clap found. It finds those in front where none are
+/// behind.
+fn joined(front: Vec<Assignment>, found: Vec<Assignment>) -> Vec<Assignment> {
+    if front == found { found } else { front.into_iter().chain(found).collect() }
 }

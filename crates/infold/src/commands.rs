@@ -1,18 +1,24 @@
 //! The commands, one file each, and what all of them are given.
 
 pub mod completions;
+pub mod connect;
+mod demo;
+pub mod disconnect;
 pub mod doctor;
 pub mod fork;
+mod hook;
 pub mod man;
 mod mcp;
 pub mod replay;
 pub mod rescue;
 pub mod result;
+pub mod run;
 mod scrub;
-mod serve;
+pub(crate) mod serve;
 pub mod sessions;
 mod settings;
 pub mod show;
+pub mod top;
 
 use crate::cli::{Cli, Command, Globals};
 use crate::data_folder::{self, DataFolder};
@@ -53,7 +59,7 @@ impl Invocation {
         }
     }
 
-    fn data_folder(&self) -> anyhow::Result<DataFolder> {
+    pub(crate) fn data_folder(&self) -> anyhow::Result<DataFolder> {
         DataFolder::create(data_folder::location(&self.in_force)?)
     }
 
@@ -73,13 +79,19 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         // These two have to work whatever the settings say.
         Command::Completions { shell } => completions::run(shell, &output),
         Command::Man(args) => man::run(&args, &output),
+        Command::Hook => hook::run(&output),
         // It tells what is wrong with the settings, so it reads them itself.
         Command::Doctor => doctor::run(&surroundings, flags, &output),
-        Command::Serve(_) => serve::run(&load()?),
+        Command::Serve(args) => serve::run(&args, load()?),
+        Command::Demo => demo::run(load()?),
+        Command::Run(args) => run::run(&args, load()?),
+        Command::Connect(args) => connect::run(&args, &load()?),
+        Command::Disconnect(args) => disconnect::run(&args, &load()?),
         Command::Mcp => mcp::run(&load()?),
         Command::Settings(args) => settings::run(&args, &load()?),
         Command::Sessions(args) => sessions::run(&args, &load()?),
         Command::Show(args) => show::run(&args, &load()?),
+        Command::Top(args) => top::run(&args, &load()?),
         Command::Rescue(args) => rescue::run(&args, &load()?),
         Command::Result(args) => result::run(&args, &load()?),
         Command::Fork(args) => fork::run(&args, &load()?),

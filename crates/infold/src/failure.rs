@@ -68,6 +68,21 @@ impl fmt::Display for ChecksFailed {
 
 impl std::error::Error for ChecksFailed {}
 
+/// An agent that `infold run` started has ended with this code; it has said why itself.
+#[derive(Debug)]
+pub struct AgentEnded {
+    /// Its exit code.
+    pub code: u8,
+}
+
+impl fmt::Display for AgentEnded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the agent ended with code {}", self.code)
+    }
+}
+
+impl std::error::Error for AgentEnded {}
+
 /// Stopped by a second signal, with work left undone.
 #[derive(Debug)]
 pub struct Interrupted;
@@ -86,6 +101,9 @@ pub fn conclude(result: anyhow::Result<()>) -> ExitCode {
     if is_broken_pipe(&error) {
         // The reader has seen enough, as in `infold sessions | head -1`.
         return ExitCode::SUCCESS;
+    }
+    if let Some(ended) = error.downcast_ref::<AgentEnded>() {
+        return ExitCode::from(ended.code);
     }
     let code = if error.is::<Refused>() || error.is::<Problems>() {
         REFUSED

@@ -5,7 +5,9 @@
 
 mod cli;
 mod commands;
+mod connecting;
 mod data_folder;
+mod demo;
 mod draw;
 mod failure;
 mod output;
@@ -14,21 +16,21 @@ mod probe;
 mod reading;
 mod requests;
 mod rescuing;
+mod running;
 mod settings;
 mod signals;
 mod sources;
 mod telemetry;
+mod topping;
 mod whole_file;
 
 use std::process::ExitCode;
-
-use clap::Parser;
 
 use crate::cli::Cli;
 use crate::settings::Surroundings;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::read();
     let surroundings = Surroundings::of_this_process();
     failure::conclude(commands::run(cli, surroundings))
 }

@@ -6,16 +6,21 @@ use std::time::Duration;
 use anyhow::Context;
 use infold_control::ControlSettings;
 use infold_core::fork::ForkLimits;
-use infold_core::{ContextBound, Counter, Limits, ShapeRules};
+use infold_core::{ContextBound, Counter, Limits, Prices, ShapeRules};
 use infold_door::{DoorSettings, JwtSettings, LongBody, Token};
 use infold_engine::{Clock, Engine, EngineSettings, ForkSettings, ScrubSettings, TimerSettings};
+use infold_proxy::{Planning, ProxySettings, RetryStatus, Shaping, Upstream, Window};
 use infold_store::{Store, StoreError, StoreSettings};
 use prometheus::Registry;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::data_folder::DataFolder;
 use crate::failure::Refused;
-use crate::settings::{Allocation, ErrorForm, Family, Jwt, ScrubFault, Settings, Synchronous, ToolFamily, Validator};
+use crate::settings::{
+    Allocation, ErrorForm, Family, Isolation, Jwt, ScrubFault, SessionSource, Settings, Synchronous, ToolFamily,
+    Validator,
+};
 
 const SECOND_MS: u64 = 1_000;
 const HOUR_MS: u64 = 3_600 * SECOND_MS;
@@ -77,6 +82,10 @@ fn engine_settings(settings: &Settings) -> EngineSettings {
             },
         },
         shape: shape_rules(settings),
+        isolation: match settings.folding.isolation {
+            Isolation::Isolated => infold_core::Isolation::Isolated,
+            Isolation::Inherit => infold_core::Isolation::Inherit,
+        },
         fork: ForkSettings {
             profile: settings.fork.profile.into(),
             limits: ForkLimits::with_char_budget(settings.fork.char_budget),
@@ -86,7 +95,18 @@ fn engine_settings(settings: &Settings) -> EngineSettings {
             live_ms: u64::from(settings.store.live_hours) * HOUR_MS,
             retention_ms: u64::from(settings.store.retention_days) * DAY_MS,
         },
+        prices: prices(settings),
     }
+}
+
+/// What providers ask for tokens.
+pub fn prices(settings: &Settings) -> Prices {
+    Prices(settings.replay.prices.iter().map(price).collect())
+}
+
+fn price(price: &crate::settings::Price) -> infold_core::Price {
+    let crate::settings::Price(model, input, output, cache_read, cache_write) = price.clone();
+    infold_core::Price { model, input, output, cache_read, cache_write: Some(cache_write) }
 }
 
 /// Which results are kept out of a context, and what is shown of them.
@@ -94,6 +114,8 @@ pub fn shape_rules(settings: &Settings) -> ShapeRules {
     ShapeRules {
         threshold_bytes: settings.store.result_offload_threshold,
         threshold_tokens: settings.shape.threshold_tokens,
+        output_bytes: settings.shape.output_bytes,
+        again_bytes: settings.shape.again_bytes,
         lines_chars_max: settings.shape.lines_chars_max,
         names_chars_max: settings.shape.names_chars_max,
     }
@@ -134,13 +156,13 @@ pub fn door_settings(settings: &Settings, token: Token) -> DoorSettings {
         head_bytes_max: server.head_bytes_max,
         head_timeout_ms: server.head_timeout_ms,
         body_bytes_max: server.body_bytes_max,
-        long_bodies: vec![LongBody { path: infold_control::FORKS_PATH, bytes_max: server.transcript_bytes_max }],
+        long_bodies: long_bodies(settings),
         idle_timeout_ms: server.idle_timeout_ms,
         stall_timeout_ms: server.stall_timeout_ms,
         drain_timeout_ms: server.drain_timeout_ms,
         allowed_hosts: auth.allowed_hosts.clone(),
         allowed_origins: auth.allowed_origins.clone(),
-        provider_paths: Vec::new(),
+        provider_paths: infold_proxy::PATHS.map(str::to_owned).to_vec(),
         validator: match auth.validator {
             Validator::Strict => infold_door::Validator::Strict,
             Validator::Permissive => infold_door::Validator::Permissive,
@@ -148,6 +170,13 @@ pub fn door_settings(settings: &Settings, token: Token) -> DoorSettings {
         token: Some(token),
         jwt: auth.jwt.is_on().then(|| jwt_settings(&auth.jwt)),
     }
+}
+
+fn long_bodies(settings: &Settings) -> Vec<LongBody> {
+    let forks = LongBody { path: infold_control::FORKS_PATH, bytes_max: settings.server.transcript_bytes_max };
+    // The proxy bounds its bodies itself, and says so in the provider's shape.
+    let proxied = infold_proxy::PATHS.map(|path| LongBody { path, bytes_max: u64::MAX });
+    proxied.into_iter().chain([forks]).collect()
 }
 
 fn jwt_settings(jwt: &Jwt) -> JwtSettings {
@@ -168,9 +197,14 @@ pub fn mcp_settings(settings: &Settings) -> infold_mcp::Settings {
     let family = |family: &ToolFamily| match family {
         ToolFamily::Branch => infold_mcp::ToolFamily::Branch,
         ToolFamily::Context => infold_mcp::ToolFamily::Context,
+        ToolFamily::Lean => infold_mcp::ToolFamily::Lean,
     };
     infold_mcp::Settings {
         families: mcp.tools.iter().map(family).collect(),
+        session_from: match mcp.session {
+            SessionSource::Caller => infold_mcp::SessionFrom::Caller,
+            SessionSource::Proxy => infold_mcp::SessionFrom::Proxy,
+        },
         errors: match mcp.errors {
             ErrorForm::Jsonrpc => infold_mcp::ErrorStyle::Jsonrpc,
             ErrorForm::Result => infold_mcp::ErrorStyle::Result,
@@ -180,6 +214,30 @@ pub fn mcp_settings(settings: &Settings) -> infold_mcp::Settings {
         sessions_max: mcp.sessions_max,
         session_idle: Duration::from_secs(mcp.session_idle_seconds),
     }
+}
+
+/// What the proxy is told. What it leaves to be recorded runs on `tasks`.
+pub fn proxy_settings(settings: &Settings, tasks: TaskTracker) -> anyhow::Result<ProxySettings> {
+    let proxy = &settings.proxy;
+    Ok(ProxySettings {
+        anthropic: Upstream::parse(&proxy.anthropic.upstream).context("proxy.anthropic.upstream")?,
+        openai: Upstream::parse(&proxy.openai.upstream).context("proxy.openai.upstream")?,
+        planning: if proxy.plan { Planning::On } else { Planning::Off },
+        shaping: if proxy.shape { Shaping::On } else { Shaping::Off },
+        shape_rules: shape_rules(settings),
+        body_bytes_max: proxy.body_bytes_max,
+        connect_timeout_ms: proxy.connect_timeout_ms,
+        silence_timeout_ms: proxy.silence_timeout_ms,
+        retries_max: proxy.retries_max,
+        retry_statuses: proxy.retry_statuses.iter().filter_map(|status| RetryStatus::of(*status)).collect(),
+        retry_after_max_ms: proxy.retry_after_max_ms,
+        window_tokens: proxy.window_tokens,
+        windows: proxy.windows.iter().map(|window| Window { model: window.0.clone(), tokens: window.1 }).collect(),
+        reserve_tokens: settings.rescue.reserve_tokens,
+        sessions_max: proxy.sessions_max,
+        sessions_bytes_max: proxy.sessions_bytes_max,
+        tasks,
+    })
 }
 
 /// What the JSON API is told.

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod cli {
+    mod demo;
     pub mod home;
     mod inspect;
     mod serve;

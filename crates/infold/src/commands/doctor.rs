@@ -92,6 +92,7 @@ fn look_with(in_force: &InForce) -> anyhow::Result<Vec<Check>> {
         Check { name: "data folder", finding: checks::data_folder(&folder) },
         Check { name: "free space", finding: checks::free_space(&folder) },
         Check { name: "token", finding: checks::token(&folder) },
+        Check { name: "key", finding: checks::key(&folder) },
     ];
     checks.extend(database::look(&folder, settings)?);
     checks.extend([

@@ -57,6 +57,24 @@ pub struct Args {
     force: bool,
 }
 
+/// A window that every session fits.
+const WINDOW_TOKENS_MAX: u64 = 100_000_000;
+
+impl Args {
+    /// A session written anew as it is, but for its reasoning, which a rescue never keeps.
+    pub fn without_reasoning(source: &str) -> Self {
+        Self {
+            source: source.to_owned(),
+            window: Some(WINDOW_TOKENS_MAX),
+            reserve: None,
+            output: None,
+            from: None,
+            dry_run: false,
+            force: true,
+        }
+    }
+}
+
 /// How a rescue ended.
 enum Ending {
     /// There was nothing to do.

@@ -12,21 +12,30 @@ use prometheus::Registry;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::Invocation;
+use crate::cli::ServeArgs;
 use crate::failure::{Interrupted, Refused};
 use crate::output::{Form, Output};
 use crate::parts;
 use crate::probe::{Listener, probe};
 use crate::requests;
+use crate::running::follow_window;
 use crate::signals::Stops;
 use crate::telemetry::Telemetry;
 
 /// How long threads that are stuck in a blocking call may hold up the end.
 const THREADS_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long recording the last answers may.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Runs the daemon until it is told to stop.
-pub fn run(invocation: &Invocation) -> anyhow::Result<()> {
+pub fn run(args: &ServeArgs, mut invocation: Invocation) -> anyhow::Result<()> {
+    if args.agents {
+        follow_window(&mut invocation.in_force, None)?;
+    }
+    let invocation = &invocation;
     let settings = &invocation.in_force.settings;
     let telemetry = Telemetry::start(&invocation.logging(), &settings.telemetry.otlp_endpoint)?;
     let runtime = parts::serving_runtime(settings)?;
@@ -55,7 +64,8 @@ async fn serve(invocation: &Invocation, registry: Registry) -> anyhow::Result<()
         let (engine, cancel) = (engine.clone(), shutdown.clone());
         async move { engine.run_timers(cancel).await }
     });
-    let router = router(invocation, engine, registry, &shutdown);
+    let tasks = TaskTracker::new();
+    let router = router(invocation, engine.clone(), registry, &shutdown, &tasks)?;
 
     let address = door.address();
     announce(address, &invocation.output)?;
@@ -63,15 +73,35 @@ async fn serve(invocation: &Invocation, registry: Registry) -> anyhow::Result<()
     let serving = door.serve(router, shutdown.clone());
     until_stopped(serving, &shutdown, &mut stops).await?;
     shutdown.cancel();
+    settle(&tasks).await;
+    engine.flush_requests().await;
     timers.await.context("the timers broke down")
 }
 
-fn router(invocation: &Invocation, engine: Engine, registry: Registry, shutdown: &CancellationToken) -> Router {
+/// Waits for what is left to be recorded of the last answers.
+pub(crate) async fn settle(tasks: &TaskTracker) {
+    tasks.close();
+    if tokio::time::timeout(SETTLE_TIMEOUT, tasks.wait()).await.is_err() {
+        tracing::warn!(answers = tasks.len(), "answers were not recorded in time");
+    }
+}
+
+/// Everything that the daemon serves.
+pub(crate) fn router(
+    invocation: &Invocation,
+    engine: Engine,
+    registry: Registry,
+    shutdown: &CancellationToken,
+    tasks: &TaskTracker,
+) -> anyhow::Result<Router> {
     let settings = &invocation.in_force.settings;
     let server = infold_mcp::Server::new(engine.clone(), parts::mcp_settings(settings));
     let mcp = infold_mcp::http_router(server, shutdown.clone());
-    let control = infold_control::router(engine, parts::control_settings(settings, registry, shutdown.clone()));
-    requests::recorded(mcp.merge(control))
+    let control_settings = parts::control_settings(settings, registry, shutdown.clone());
+    let control = infold_control::router(engine.clone(), control_settings);
+    let proxy = infold_proxy::router(engine, parts::proxy_settings(settings, tasks.clone())?, shutdown.clone());
+    // The proxy's answers are others', whose headers are not ours to add to; it measures itself.
+    Ok(requests::recorded(mcp.merge(control)).merge(proxy))
 }
 
 async fn until_stopped(
@@ -140,7 +170,8 @@ fn bracketed(address: SocketAddr) -> String {
     }
 }
 
-fn told_of_door(error: DoorError) -> anyhow::Error {
+/// Why the door cannot be opened, as a command's error.
+pub(crate) fn told_of_door(error: DoorError) -> anyhow::Error {
     match error {
         DoorError::Address(error) => error.into(),
         DoorError::Key { .. } => Refused::new(format!("a key of [auth.jwt] cannot be used: {error}"))

@@ -1,14 +1,15 @@
-//! `infold show`: one session's branches, drawn as a tree.
+//! `infold show`: one session: its branches, drawn as a tree, and its requests to models.
 
-use infold_core::{Branch, EndReason, Principal, Session, Status, Warning};
-use infold_engine::{SessionRef, SessionView};
+use infold_core::record::RequestTotals;
+use infold_core::{Branch, EndReason, Family, Principal, Session, SessionId, Status, Warning};
+use infold_engine::{Calibration, Engine, RequestQuery, RequestRow, RequestSelection, SessionRef, SessionView};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::Invocation;
 use super::sessions::now_ms;
-use crate::draw::{self, Mark};
+use crate::draw::{self, CountView, Mark, RequestsView, Style};
 use crate::failure::Refused;
 use crate::output::Form;
 use crate::parts;
@@ -19,34 +20,84 @@ use crate::telemetry;
 #[command(after_help = "\
 Examples:
   infold show my-session
+  infold show my-session --requests 50
   infold show my-session --json | jq '.branches[] | {description, status}'
+  infold show my-session --json | jq '.requests[] | {at, usage, cache_miss}'
   watch --color infold show my-session --color always")]
 pub struct Args {
     /// The session, as `infold sessions` names it
     #[arg(value_name = "SESSION")]
     pub session: String,
+    /// How many of its latest requests to models to show
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    pub requests: u32,
+}
+
+/// What there is of a session.
+struct Found {
+    /// Its branches; none if its live state has lapsed and only its requests are kept.
+    view: Option<SessionView>,
+    requests: Vec<RequestRow>,
+    totals: RequestTotals,
+    calibrations: Vec<Calibration>,
 }
 
 /// Draws the session.
 pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
-    let view = load(args, invocation)?;
+    let found = load(args, invocation)?;
     let output = &invocation.output;
     match output.form {
-        Form::Text => Ok(output.text(&draw::draw(&drawn(&view), now_ms(), &output.style))?),
-        Form::Json => output.json(&as_json(&view)),
+        Form::Text => Ok(output.text(&text(&found, now_ms(), &output.style))?),
+        Form::Json => output.json(&as_json(&args.session, &found)),
     }
 }
 
-fn load(args: &Args, invocation: &Invocation) -> anyhow::Result<SessionView> {
-    let session = SessionRef::by_id(&args.session).map_err(|refusal| Refused::new(refusal.to_string()))?;
+fn load(args: &Args, invocation: &Invocation) -> anyhow::Result<Found> {
+    let session = SessionId::parse(&args.session).map_err(|problem| Refused::new(problem.to_string()))?;
     telemetry::log_only(&invocation.logging());
     let Some(folder) = invocation.data_folder_in_use()? else { return Err(absent(&args.session).into()) };
     let engine = parts::engine(&folder, &invocation.in_force.settings)?;
-    let found = parts::asking_runtime()?.block_on(engine.session_with_branches(&Principal::local(), &session));
-    found.map_err(|error| match error {
-        infold_engine::Error::Refused(infold_core::Refusal::SessionNotFound { .. }) => absent(&args.session).into(),
-        other => parts::told(other),
-    })
+    let found = parts::asking_runtime()?.block_on(find(&engine, &session, args.requests as usize));
+    let found = found.map_err(parts::told)?;
+    if found.view.is_none() && found.totals.requests == 0 {
+        return Err(absent(&args.session).into());
+    }
+    Ok(found)
+}
+
+async fn find(engine: &Engine, session: &SessionId, limit: usize) -> Result<Found, infold_engine::Error> {
+    let who = Principal::local();
+    let view = match engine.session_with_branches(&who, &SessionRef::Id(session.clone())).await {
+        Ok(view) => Some(view),
+        Err(infold_engine::Error::Refused(infold_core::Refusal::SessionNotFound { .. })) => None,
+        Err(error) => return Err(error),
+    };
+    let query = RequestQuery { session: Some(session.clone()), selection: RequestSelection::Newest, limit };
+    let requests = engine.requests(&who, query).await?;
+    let totals = engine.request_totals(&who, Some(session.clone())).await?.into_iter().next();
+    let calibrations = engine.calibrations().await?;
+    Ok(Found { view, requests, totals: totals.map_or_else(RequestTotals::default, |(_, totals)| totals), calibrations })
+}
+
+fn text(found: &Found, now_ms: u64, style: &Style) -> String {
+    let tree = found.view.as_ref().map(|view| draw::draw(&drawn(view), now_ms, style));
+    let requests = draw::requests(&drawn_requests(found), now_ms, style);
+    tree.into_iter().chain([requests]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// Of what was learnt of counting, that which these requests had to do with.
+fn drawn_requests(found: &Found) -> RequestsView {
+    let families: Vec<Family> = found.requests.iter().map(|row| Family::of_model(row.record.model.as_str())).collect();
+    let counts = found.calibrations.iter().filter(|known| families.contains(&known.family)).map(|known| CountView {
+        family: known.family.to_string(),
+        per_mille: known.per_mille,
+        samples: known.samples,
+    });
+    RequestsView {
+        rows: found.requests.iter().map(|row| row.record.clone()).collect(),
+        totals: found.totals,
+        counts: counts.collect(),
+    }
 }
 
 fn absent(session: &str) -> Refused {
@@ -122,7 +173,22 @@ fn mark(branch: &Branch) -> Mark {
 }
 
 /// The fields have the names that the JSON API gives them.
-fn as_json(view: &SessionView) -> Value {
+fn as_json(id: &str, found: &Found) -> Value {
+    let mut shown = found.view.as_ref().map_or_else(|| json!({ "session_id": id, "status": "lapsed" }), session_json);
+    shown["requests"] = found.requests.iter().map(infold_control::request_json).collect();
+    shown["request_totals"] = infold_control::request_totals_json(&found.totals);
+    shown["calibration"] = found
+        .calibrations
+        .iter()
+        .map(|known| {
+            let ratio = known.per_mille as f64 / 1_000.0;
+            json!({ "family": known.family.as_str(), "ratio": ratio, "samples": known.samples })
+        })
+        .collect();
+    shown
+}
+
+fn session_json(view: &SessionView) -> Value {
     let session = &view.session;
     json!({
         "session_id": session.id,

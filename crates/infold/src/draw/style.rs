@@ -65,6 +65,15 @@ impl Style {
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 
+    /// A line of pieces, without blanks at its end.
+    pub fn line(&self, spans: &[(Tone, String)]) -> String {
+        let is_blank = |(_, text): &&(Tone, String)| text.trim_end().is_empty();
+        let kept = spans.len() - spans.iter().rev().take_while(is_blank).count();
+        let mut line: String = spans[..kept].iter().map(|(tone, text)| self.tone(*tone, text)).collect();
+        line.truncate(line.trim_end().len());
+        line
+    }
+
     /// One of two texts, by the characters there are.
     pub fn either(&self, utf8: &'static str, ascii: &'static str) -> &'static str {
         match self.charset {

@@ -23,11 +23,14 @@ pub struct Column {
     pub align: Align,
 }
 
+/// A line in pieces, each with its tone.
+pub type Spans = Vec<(Tone, String)>;
+
 /// Rows of texts, each with its tone.
 #[derive(Debug)]
 pub struct Table {
     columns: Vec<Column>,
-    rows: Vec<Vec<(Tone, String)>>,
+    rows: Vec<Spans>,
 }
 
 impl Table {
@@ -37,9 +40,18 @@ impl Table {
     }
 
     /// Adds a row; it has a text for each column.
-    pub fn row(&mut self, cells: Vec<(Tone, String)>) {
+    pub fn row(&mut self, cells: Spans) {
         debug_assert_eq!(cells.len(), self.columns.len());
         self.rows.push(cells);
+    }
+
+    /// The table without a column.
+    pub fn without(mut self, heading: &str) -> Self {
+        if let Some(at) = self.columns.iter().position(|column| column.heading == heading) {
+            self.columns.remove(at);
+            self.rows.iter_mut().for_each(|row| drop(row.remove(at)));
+        }
+        self
     }
 
     /// The table without the columns in `may_go`, one after another, until it fits.
@@ -49,24 +61,22 @@ impl Table {
             if widths.saturating_sub(GAP.len()) <= width {
                 break;
             }
-            if let Some(at) = self.columns.iter().position(|column| column.heading == *heading) {
-                self.columns.remove(at);
-                self.rows.iter_mut().for_each(|row| drop(row.remove(at)));
-            }
+            self = self.without(heading);
         }
         self
     }
 
     /// The table as text.
     pub fn draw(&self, style: &Style) -> String {
+        let line = |line: &Spans| line.iter().map(|(tone, text)| style.tone(*tone, text)).collect::<String>() + "\n";
+        self.lines().iter().map(line).collect()
+    }
+
+    /// The table line by line, the headings first.
+    pub fn lines(&self) -> Vec<Spans> {
         let widths: Vec<usize> = (0..self.columns.len()).map(|at| self.width(at)).collect();
         let headings = self.columns.iter().map(|column| (Tone::Strong, column.heading.to_owned())).collect();
-        let mut text = String::new();
-        for row in std::iter::once(&headings).chain(&self.rows) {
-            text.push_str(&self.line(row, &widths, style));
-            text.push('\n');
-        }
-        text
+        std::iter::once(&headings).chain(&self.rows).map(|row| self.line(row, &widths)).collect()
     }
 
     fn width(&self, at: usize) -> usize {
@@ -74,18 +84,18 @@ impl Table {
         cells.max(columns(self.columns[at].heading))
     }
 
-    fn line(&self, row: &[(Tone, String)], widths: &[usize], style: &Style) -> String {
-        let mut line = String::new();
+    fn line(&self, row: &[(Tone, String)], widths: &[usize]) -> Spans {
+        let mut line = Vec::new();
         for (at, (tone, text)) in row.iter().enumerate() {
             let gap = " ".repeat(widths[at] - columns(text));
-            let shown = style.tone(*tone, text);
             let is_last = at + 1 == row.len();
-            match self.columns[at].align {
-                Align::Left if is_last => line.push_str(&shown),
-                Align::Left => line.push_str(&format!("{shown}{gap}{GAP}")),
-                Align::Right if is_last => line.push_str(&format!("{gap}{shown}")),
-                Align::Right => line.push_str(&format!("{gap}{shown}{GAP}")),
-            }
+            let (before, after) = match self.columns[at].align {
+                Align::Left if is_last => (String::new(), String::new()),
+                Align::Left => (String::new(), format!("{gap}{GAP}")),
+                Align::Right if is_last => (gap, String::new()),
+                Align::Right => (gap, GAP.to_owned()),
+            };
+            line.extend([(Tone::Plain, before), (*tone, text.clone()), (Tone::Plain, after)]);
         }
         line
     }

@@ -14,6 +14,28 @@ pub fn thousands(number: u64) -> String {
     infold_core::grouped(number)
 }
 
+/// A number in at most five characters: `942`, `18.5k`, `1.24M`.
+pub fn short(number: u64) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..99_950 => format!("{:.1}k", number as f64 / 1_000.0),
+        99_950..999_500 => format!("{:.0}k", number as f64 / 1_000.0),
+        999_500.. => format!("{:.2}M", number as f64 / 1_000_000.0),
+    }
+}
+
+/// Millionths of a dollar as people write them: `$4.12`, `$0.0313`.
+pub fn money(micros: u64) -> String {
+    const DOLLAR_MICROS: u64 = 1_000_000;
+    let dollars = micros as f64 / DOLLAR_MICROS as f64;
+    match micros {
+        0 => "$0".to_owned(),
+        1..50 => "<$0.0001".to_owned(),
+        50..DOLLAR_MICROS => format!("${dollars:.4}"),
+        DOLLAR_MICROS.. => format!("${dollars:.2}"),
+    }
+}
+
 /// A span of time in its two largest units: `2 min 5 s`.
 pub fn duration(span_ms: u64) -> String {
     let pair = |large: u64, large_name: &str, small: u64, small_name: &str| {
@@ -50,6 +72,22 @@ pub fn one_line(text: &str) -> String {
 
 fn is_steering(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A text in lines of at most so many columns, broken between words. A word that is longer than a line is
+/// cut.
+pub fn wrapped(text: &str, columns_max: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if columns(line) + 1 + columns(word) <= columns_max => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) | None => lines.push(word.chars().take(columns_max).collect()),
+        }
+    }
+    lines
 }
 
 /// A text cut to so many columns, with a sign that it was cut.

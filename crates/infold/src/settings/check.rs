@@ -1,5 +1,7 @@
 //! Whether the values make sense: each in its range, each choice a known one, and all together.
 
+mod proxy;
+
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -41,12 +43,29 @@ pub(super) const RANGES: &[(&str, RangeInclusive<i64>)] = &[
     ("scrub.max_bytes", 1_024..=1_024 * MIB),
     ("fork.char_budget", 1_000..=100_000_000),
     ("shape.threshold_tokens", 64..=100_000_000),
+    ("shape.output_bytes", 256..=100_000_000),
+    ("shape.again_bytes", 256..=100_000_000),
     ("shape.lines_chars_max", 0..=10_000_000),
     ("shape.names_chars_max", 0..=10_000_000),
     ("transcripts.entry_bytes_max", 1_024..=4_096 * MIB),
     ("transcripts.problems_max", 0..=100_000),
     ("rescue.window_tokens", 1_000..=100_000_000),
     ("rescue.reserve_tokens", 0..=100_000_000),
+    ("proxy.body_bytes_max", 1_024..=1_024 * MIB),
+    ("proxy.connect_timeout_ms", 1..=10 * MINUTE_MS),
+    ("proxy.silence_timeout_ms", 100..=1_440 * MINUTE_MS),
+    ("proxy.retries_max", 0..=10),
+    ("proxy.retry_after_max_ms", 0..=10 * MINUTE_MS),
+    ("proxy.window_tokens", 1_000..=100_000_000),
+    ("proxy.sessions_max", 1..=100_000),
+    ("proxy.sessions_bytes_max", MIB..=65_536 * MIB),
+    ("run.window_tokens", 0..=100_000_000),
+    ("run.default_budget_percent", 1..=100),
+    ("run.max_budget_percent", 1..=100),
+    ("run.default_timeout_seconds", 1..=604_800),
+    ("run.max_timeout_seconds", 1..=604_800),
+    ("run.max_branches_per_minute", 1..=10_000_000),
+    ("run.max_concurrent_per_session", 1..=1_000_000),
     ("store.retention_days", 1..=36_500),
     ("store.live_hours", 1..=87_600),
     ("store.busy_timeout_ms", 0..=10 * MINUTE_MS),
@@ -132,13 +151,16 @@ fn blamed(entries: &[Entry], error: &toml::de::Error) -> Problem {
 fn together(settings: &Settings, entries: &[Entry], problems: &mut Problems) {
     not_above(entries, "folding.default_budget", "folding.max_budget", problems);
     not_above(entries, "folding.default_timeout_seconds", "folding.max_timeout_seconds", problems);
+    not_above(entries, "run.default_budget_percent", "run.max_budget_percent", problems);
+    not_above(entries, "run.default_timeout_seconds", "run.max_timeout_seconds", problems);
     if settings.mcp.tools.is_empty() {
         problems.add(
             Problem::new(format!("`mcp.tools` in {} names no family of tools", origin(entries, "mcp.tools")))
-                .hint("list \"branch\", \"context\" or both"),
+                .hint("list \"branch\", \"context\" or both, or \"lean\""),
         );
     }
     prices(settings, entries, problems);
+    proxy::check(settings, entries, problems);
     data_folder(settings, entries, problems);
     listen(settings, entries, problems);
     jwt(settings, problems);

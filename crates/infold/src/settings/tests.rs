@@ -177,7 +177,7 @@ fn choices_name_the_ones_there_are() {
         environment:
             INFOLD_MCP__TOOLS=branch,contxt
     "), @"
-    `mcp.tools` in INFOLD_MCP__TOOLS: there is no `contxt`, expected `branch` or `context`
+    `mcp.tools` in INFOLD_MCP__TOOLS: there is no `contxt`, expected one of `branch`, `context`, `lean`
     ");
 }
 
@@ -196,7 +196,7 @@ fn settings_that_contradict_each_other_name_both() {
     `folding.default_budget` = 8192 in default is above `folding.max_budget` = 4096 in .infold.toml:2
       hint: lower the first to at most 4096, or raise the second
     `mcp.tools` in --set names no family of tools
-      hint: list "branch", "context" or both
+      hint: list "branch", "context" or both, or "lean"
     `server.listen` = "0.0.0.0:9090" in --set can be reached from other machines, and no tokens are set up
       hint: listen on 127.0.0.1, or fill in [auth.jwt]
     `telemetry.otlp_endpoint` in --set is not an HTTP address
@@ -292,6 +292,21 @@ fn credentials_in_an_address_are_not_shown() {
     "), @r#"
     telemetry.otlp_endpoint = "https://...@collector.example:4318/otlp?..." (--set)
     "#);
+}
+
+#[test]
+fn upstreams_are_addresses_and_hold_no_keys() {
+    assert_snapshot!(check("
+        flags:
+            proxy.anthropic.upstream=https://key@api.example
+            proxy.openai.upstream=api.example
+            proxy.retry_statuses=[404]
+    "), @"
+    `proxy.anthropic.upstream` in --set holds a name or password: leave it out, keys come from the client
+    `proxy.openai.upstream` in --set is not an http or https address: write it as https://host or https://host:port/path
+    `proxy.retry_statuses` in --set: a request is not sent again after 404
+      hint: list any of 429, 500, 504 and 529
+    ");
 }
 
 #[test]

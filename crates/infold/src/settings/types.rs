@@ -29,6 +29,10 @@ pub struct Settings {
     pub fork: Fork,
     /// Rescues.
     pub rescue: Rescue,
+    /// Requests to model providers.
+    pub proxy: Proxy,
+    /// Agents that are started.
+    pub run: Run,
     /// Playing recorded sessions.
     pub replay: Replay,
     /// The database.
@@ -75,6 +79,7 @@ pub struct Folding {
     pub max_concurrent_per_instance: u32,
     pub max_branches_per_minute: u32,
     pub allocation: Allocation,
+    pub isolation: Isolation,
     pub session_budget: u64,
     pub session_end_timeout_seconds: u64,
 }
@@ -87,6 +92,16 @@ pub enum Allocation {
     Independent,
     /// It is taken out of the parent's remainder.
     Pool,
+}
+
+/// What a branch's thread begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Isolation {
+    /// Its brief.
+    Isolated,
+    /// Its parent's conversation.
+    Inherit,
 }
 
 /// `[context]`
@@ -133,6 +148,8 @@ pub struct Scrub {
 #[allow(missing_docs, reason = "default.toml has a sentence for each")]
 pub struct Shape {
     pub threshold_tokens: u64,
+    pub output_bytes: usize,
+    pub again_bytes: usize,
     pub lines_chars_max: usize,
     pub names_chars_max: usize,
 }
@@ -183,6 +200,54 @@ pub struct Rescue {
     pub reserve_tokens: u64,
 }
 
+/// `[proxy]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "default.toml has a sentence for each")]
+pub struct Proxy {
+    pub plan: bool,
+    pub shape: bool,
+    pub body_bytes_max: usize,
+    pub connect_timeout_ms: u64,
+    pub silence_timeout_ms: u64,
+    pub retries_max: u32,
+    pub retry_statuses: Vec<u16>,
+    pub retry_after_max_ms: u64,
+    pub window_tokens: u64,
+    pub windows: Vec<Window>,
+    pub sessions_max: usize,
+    pub sessions_bytes_max: usize,
+    pub anthropic: Upstream,
+    pub openai: Upstream,
+}
+
+/// Tokens that a model takes: its name, in which `*` stands for anything, and how many.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Window(pub String, pub u64);
+
+/// `[proxy.anthropic]` and `[proxy.openai]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Upstream {
+    /// Where requests go.
+    pub upstream: String,
+}
+
+/// `[run]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "default.toml has a sentence for each")]
+pub struct Run {
+    pub window_tokens: u64,
+    pub default_budget_percent: u32,
+    pub max_budget_percent: u32,
+    pub default_timeout_seconds: u64,
+    pub max_timeout_seconds: u64,
+    pub max_branches_per_minute: u32,
+    pub max_concurrent_per_session: u32,
+    pub always_load: bool,
+}
+
 /// `[replay]`
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -226,6 +291,7 @@ pub enum Synchronous {
 #[allow(missing_docs, reason = "default.toml has a sentence for each")]
 pub struct Mcp {
     pub tools: Vec<ToolFamily>,
+    pub session: SessionSource,
     pub errors: ErrorForm,
     pub message_bytes_max: usize,
     pub sessions_max: usize,
@@ -240,6 +306,18 @@ pub enum ToolFamily {
     Branch,
     /// `context_branch` and its kin.
     Context,
+    /// What an agent behind the proxy needs, and no more.
+    Lean,
+}
+
+/// Who says which session a call belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionSource {
+    /// Whoever calls.
+    Caller,
+    /// The proxy, which saw the model make the call.
+    Proxy,
 }
 
 /// How the `context_*` tools tell of an error.

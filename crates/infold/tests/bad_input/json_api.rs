@@ -46,6 +46,8 @@ fn resolved(description: &Value, schema: &Value) -> Value {
 }
 
 fn filled(path: &str, things: &Things) -> String {
+    // No request was made, so any name of one will do.
+    let path = path.replace("{request}", &things.ref_id);
     path.replace("{session}", &things.session).replace("{branch}", &things.branch).replace("{ref_id}", &things.ref_id)
 }
 

@@ -78,6 +78,7 @@ impl Things {
             "messages" | "transcript" => json!([{"role": "user", "content": "Plain words"}]),
             "format" => json!("anthropic"),
             "profile" => json!("recall"),
+            "isolation" => json!("inherit"),
             "new_session_id" => json!(format!("fork-of-{}", self.session)),
             other => bail!("there is a new argument, {other}: say in bad_input/scene.rs what a good value of it is"),
         })

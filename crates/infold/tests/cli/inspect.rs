@@ -107,7 +107,8 @@ fn doctor_looks_at_a_database_that_is_there() {
     home.run_with_input(&["scrub"], b"makes the database");
     let ended = home.run(&["doctor", "--set", "server.listen=127.0.0.1:0"]);
     assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
-    for part in ["✓ database", "✓ durability", "✓ clock", "✓ scrubber", "✓ free space", "✓ data folder"] {
+    for part in ["✓ database", "✓ durability", "✓ clock", "✓ scrubber", "✓ free space", "✓ data folder", "✓ key"]
+    {
         assert!(ended.stdout.contains(part), "{part} is missing from\n{}", ended.stdout);
     }
 

@@ -88,3 +88,12 @@ fn the_printed_defaults_are_a_settings_file_that_changes_nothing() {
     let ended = home.run(&["settings"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
 }
+
+#[test]
+fn settings_in_front_of_a_command_and_behind_it_all_count() {
+    let home = Home::new();
+    let arguments = ["--set", "folding.max_depth=2", "settings", "--json", "--set", "folding.max_budget=9000"];
+    let told: Value = serde_json::from_str(&home.run(&arguments).stdout).unwrap();
+    let told = told.to_string();
+    assert_eq!(told.matches("\"--set\"").count(), 2, "{told}");
+}

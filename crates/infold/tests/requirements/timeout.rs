@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 
 use crate::support::{Program, of_type, roomy};
 
+/// How many branches may return too late before something other than a busy machine is at fault.
+const TRIES_MAX: usize = 5;
+
 async fn open_for(program: &Program, seconds: u64) -> Result<String> {
     let arguments = json!({
         "session_id": "s", "description": "Takes too long", "timeout_seconds": seconds, "parent_branch_id": "main",
@@ -69,13 +72,24 @@ async fn fr_007_time_goes_on_while_the_daemon_is_dead() -> Result<()> {
 #[tokio::test]
 async fn fr_007_a_branch_that_returned_in_time_is_left_alone() -> Result<()> {
     let program = Program::start(roomy()).await?;
-    let in_time = open_for(&program, 1).await?;
-    program.fold(&in_time, "In time.").await?;
-    let clock = open_for(&program, 1).await?;
+    // A machine that is busy may not let it return in time: that says nothing, and another is tried.
+    let mut opened = Vec::new();
+    let in_time = loop {
+        let branch = open_for(&program, 1).await?;
+        program.fold(&branch, "In time.").await?;
+        opened.push(json!(branch));
+        let status = program.look_at(&branch).await?;
+        if status["status"] == "completed" {
+            break branch;
+        }
+        assert!(opened.len() < TRIES_MAX, "none of {TRIES_MAX} returned within its second: {status}");
+    };
+    // Its deadline is later, so when it folds, the other's has passed.
+    opened.push(json!(open_for(&program, 1).await?));
 
-    let ends = folded(&program, 2).await?;
+    let ends = folded(&program, opened.len()).await?;
     let told: Vec<&Value> = ends.iter().map(|end| &end["branch_id"]).collect();
-    assert_eq!(told, [&json!(in_time), &json!(clock)], "each ends once");
+    assert_eq!(told, opened.iter().collect::<Vec<_>>(), "each ends once");
     let status = program.look_at(&in_time).await?;
     assert_eq!((&status["status"], &status["result"]), (&json!("completed"), &json!("In time.")));
     Ok(())

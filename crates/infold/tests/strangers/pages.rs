@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::routes::{methods, paths};
+use super::routes::{PROVIDERS, methods, paths};
 use crate::support::{ApiAnswer, Program, infold};
 
 /// Headers that a page's request has and ours has not.
@@ -25,7 +25,8 @@ const FOREIGN: [(&str, &str, &str); 12] = [
 #[tokio::test]
 async fn a_foreign_origin_or_host_is_refused_on_every_route_with_every_method() -> Result<()> {
     let program = Program::start(infold()).await?;
-    let paths = paths(&program).await?;
+    let mut paths = paths(&program).await?;
+    paths.extend(PROVIDERS.map(str::to_owned));
     program.open("some-session", "Not to be touched").await?;
     let before = program.database()?.contents()?;
     let mut tried = 0;

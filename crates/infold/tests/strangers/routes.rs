@@ -22,6 +22,15 @@ const OTHERS: [&str; 10] = [
     "/healthz/",
 ];
 
+/// What is forwarded to providers. `Authorization` is theirs there, so not every test can ask on these.
+pub const PROVIDERS: [&str; 5] = [
+    "/anthropic/v1/messages",
+    "/anthropic/v1/messages/count_tokens",
+    "/openai/v1/responses",
+    "/openai/v1/chat/completions",
+    "/openai/v1/models",
+];
+
 /// Every method, the unusual ones too.
 pub fn methods() -> Vec<Method> {
     let own = Method::from_bytes(b"FROB").unwrap_or(Method::TRACE);
@@ -48,6 +57,7 @@ pub async fn paths(program: &Program) -> Result<Vec<String>> {
             path.replace("{session}", "some-session")
                 .replace("{branch}", "br_01234567-89ab-8def-8123-456789abcdef")
                 .replace("{ref_id}", "res_01234567-89ab-4def-8123-456789abcdef")
+                .replace("{request}", "1")
         })
         .collect();
     ensure!(paths.len() >= 14, "the description names only {paths:?}");

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use infold_core::Scrubber;
@@ -81,6 +82,31 @@ pub fn token(folder: &Path) -> Finding {
             Finding::bad(error.to_string(), format!("rm {}", data_folder::quoted(&file)))
         }
     }
+}
+
+/// Whether the key is there, whole, and ours alone. Without it branch ids in transcripts, and placeholders of
+/// secrets, are not known again once the database is gone.
+pub fn key(folder: &Path) -> Finding {
+    let file = folder.join(infold_store::KEY_FILE);
+    let metadata = match fs::metadata(&file) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Finding::Note("not there yet: made when the database is first opened".to_owned());
+        }
+        Err(error) => return Finding::bad(format!("{}: {error}", file.display()), "give yourself access to it"),
+    };
+    let mode = metadata.mode() & 0o777;
+    if mode & 0o077 != 0 {
+        let what = format!("{} is open to other users (mode {mode:04o})", file.display());
+        return Finding::bad(what, format!("chmod 600 {}", data_folder::quoted(&file)));
+    }
+    let bytes = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
+    if bytes != infold_store::KEY_BYTES {
+        let what = format!("{} has {bytes} bytes, not {}", file.display(), infold_store::KEY_BYTES);
+        let file = data_folder::quoted(&file);
+        return Finding::bad(what, format!("put a copy of it back, or go on with the database's: rm {file}"));
+    }
+    Finding::Good("there, whole, for its owner alone".to_owned())
 }
 
 /// Whether the scrubber takes out what it should and leaves the rest. The token is made up.

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use infold_core::Principal;
-use infold_store::{Health, SessionQuery, Store, StoreError};
+use infold_store::{Health, SessionQuery, Store, StoreError, StoredCalibration};
 
 use super::{Check, Finding};
 use crate::commands::sessions::now_ms;
@@ -16,6 +16,10 @@ use crate::settings::{Settings, Synchronous};
 
 /// How far the newest event may lie in the future before the clock is not to be trusted.
 const CLOCK_SKEW_MAX_MS: u64 = 60_000;
+/// What a provider counts for a thousand tokens of ours, if it counts as we do.
+const COUNTS_AGREE_PER_MILLE: u64 = 1_000;
+/// How far that may be off without being worth a note.
+const COUNTS_APART_PER_MILLE: u64 = 300;
 /// A moment before infold existed.
 const CLOCK_MIN_MS: u64 = 1_735_689_600_000;
 
@@ -37,12 +41,14 @@ pub fn look(folder: &Path, settings: &Settings) -> anyhow::Result<Vec<Check>> {
         let health = store.health().await?;
         let query = SessionQuery { owner: Principal::local().owner, offset: 0, limit: 1 };
         let newest = store.sessions(query).await?;
-        Ok::<_, StoreError>((health, newest.first().map(|row| row.session.active_at_ms)))
+        let counts = store.calibrations().await?;
+        Ok::<_, StoreError>((health, newest.first().map(|row| row.session.active_at_ms), counts))
     });
     Ok(match looked {
-        Ok((health, newest_ms)) => vec![
+        Ok((health, newest_ms, counts)) => vec![
             Check { name: "database", finding: structure(&health, &path) },
             Check { name: "durability", finding: durability(&health, settings) },
+            Check { name: "token counts", finding: token_counts(&counts) },
             Check { name: "clock", finding: clock(newest_ms) },
         ],
         Err(error) => vec![Check { name: "database", finding: cannot_open(&error, &path) }],
@@ -53,6 +59,7 @@ fn cannot_open(error: &StoreError, path: &Path) -> Finding {
     let hint = match error {
         StoreError::TooNew { .. } => "install the infold that made it, or a newer one".to_owned(),
         StoreError::DiskFull => "free some space".to_owned(),
+        StoreError::File { .. } => "put that file right, and look again".to_owned(),
         StoreError::Busy => "see which process holds it, and try again".to_owned(),
         _ => format!("keep a copy of {}, and start with another folder (--data DIR)", quoted(path)),
     };
@@ -89,6 +96,20 @@ fn durability(health: &Health, settings: &Settings) -> Finding {
             "store.synchronous is \"normal\": the last acknowledged writes can be lost at power loss".to_owned(),
         ),
     }
+}
+
+/// Budgets are kept by our own count until the provider's is known.
+fn token_counts(counts: &[StoredCalibration]) -> Finding {
+    if counts.is_empty() {
+        return Finding::Note("no provider's count has been compared with ours yet".to_owned());
+    }
+    let told = counts.iter().map(|count| {
+        let ratio = count.per_mille as f64 / 1_000.0;
+        format!("{} counts {ratio:.2} for each of ours ({} requests)", count.family, thousands(count.samples))
+    });
+    let told = told.collect::<Vec<_>>().join(", ");
+    let is_far = |count: &StoredCalibration| count.per_mille.abs_diff(COUNTS_AGREE_PER_MILLE) > COUNTS_APART_PER_MILLE;
+    if counts.iter().any(is_far) { Finding::Note(told) } else { Finding::Good(told) }
 }
 
 /// Deadlines are moments, so a clock that jumped would end branches early or late.

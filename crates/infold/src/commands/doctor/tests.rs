@@ -14,6 +14,23 @@ fn checks() -> Vec<Check> {
 }
 
 #[test]
+fn a_key_is_good_when_it_is_whole_and_for_its_owner_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(matches!(checks::key(folder.path()), Finding::Note(_)));
+
+    let file = folder.path().join(infold_store::KEY_FILE);
+    let mode = |mode| std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    std::fs::write(&file, [7; infold_store::KEY_BYTES]).unwrap();
+    mode(0o600);
+    assert!(matches!(checks::key(folder.path()), Finding::Good(_)));
+    mode(0o640);
+    assert!(matches!(checks::key(folder.path()), Finding::Bad { hint, .. } if hint.starts_with("chmod 600 ")));
+    mode(0o600);
+    std::fs::write(&file, "short").unwrap();
+    assert!(matches!(checks::key(folder.path()), Finding::Bad { what, .. } if what.ends_with("has 5 bytes, not 32")));
+}
+
+#[test]
 fn each_check_says_what_it_saw_and_what_to_do() {
     let style = |charset| Style { paint: Paint::Plain, charset, width: 80 };
     assert_snapshot!(text(&checks(), &style(Charset::Utf8)), @"

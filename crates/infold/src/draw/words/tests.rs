@@ -33,3 +33,18 @@ fn texts_are_cut_by_columns_not_by_bytes() {
     assert_eq!(fitted("abcdefgh", 6, &style(Charset::Ascii)), "abc...");
     assert_eq!(fitted("abc", 3, &style(Charset::Utf8)), "abc");
 }
+
+#[test]
+fn large_numbers_are_short_and_money_has_as_many_places_as_it_needs() {
+    let shorts = [0, 999, 1_000, 18_540, 99_949, 99_950, 999_499, 999_500, 1_240_000].map(short);
+    assert_eq!(shorts, ["0", "999", "1.0k", "18.5k", "99.9k", "100k", "999k", "1.00M", "1.24M"]);
+    let sums = [0, 1, 49, 50, 31_250, 999_999, 4_120_000, 1_234_560_000].map(money);
+    assert_eq!(sums, ["$0", "<$0.0001", "<$0.0001", "$0.0001", "$0.0312", "$1.0000", "$4.12", "$1234.56"]);
+}
+
+#[test]
+fn a_text_is_wrapped_between_words() {
+    assert_eq!(wrapped("the cache has lapsed", 9), ["the cache", "has", "lapsed"]);
+    assert_eq!(wrapped("abcdefghijkl m", 5), ["abcde", "m"]);
+    assert!(wrapped(" ", 5).is_empty());
+}

@@ -1,0 +1,76 @@
+//! `infold demo`: a recorded agent and a scripted model, with the real daemon between them, drawn.
+
+use std::io::{self, IsTerminal};
+
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use infold_core::{Counter, Family};
+use serde_json::json;
+
+use super::Invocation;
+use crate::demo::{self, agent, drawing, model::Model};
+use crate::failure::Refused;
+use crate::output::Form;
+use crate::parts;
+use crate::running::{Daemon, follow_window};
+use crate::settings::LogLevel;
+use crate::telemetry::Telemetry;
+
+/// Plays the demonstration in a data folder of its own, which is gone afterwards.
+pub fn run(mut invocation: Invocation) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir().context("no temporary folder could be made")?;
+    let runtime = parts::serving_runtime(&invocation.in_force.settings)?;
+    let counter = Counter::new(Family::ClaudeNew);
+    let played = runtime.block_on(async {
+        let model = Model::start(counter).await?;
+        settle_settings(&mut invocation, &folder.path().join("data").display().to_string(), &model.base_url)?;
+        let telemetry = Telemetry::start(&invocation.logging(), "")?;
+        let daemon = Daemon::start(&invocation, telemetry.registry.clone()).await?;
+        let progress = progress(invocation.globals.quiet);
+        let told = |request| {
+            progress.set_message(format!("request {request} has been answered"));
+            progress.tick();
+        };
+        let played = agent::play(&daemon.url(), "demo", told).await;
+        progress.finish_and_clear();
+        daemon.stop().await?;
+        played.map(|played| (played, model.got()))
+    });
+    runtime.shutdown_background();
+    let (played, got) = played?;
+
+    let prices = parts::prices(&invocation.in_force.settings);
+    let price = prices.of(demo::MODEL).with_context(|| format!("replay.prices has no price for {}", demo::MODEL));
+    let price = price.map_err(|error| Refused::new(error.to_string()).hint("leave replay.prices as it comes"))?;
+    let story = drawing::story(&played.sent, &got, counter, price);
+    match invocation.output.form {
+        Form::Json => {
+            let got: Vec<_> = got.iter().map(|got| &got.body).collect();
+            invocation.output.json(&json!({"story": story, "sent": played.sent, "got": got}))
+        }
+        Form::Text => {
+            let drawn = drawing::draw(&story, &played.sent, &got, &invocation.output.style);
+            Ok(invocation.output.text(&drawn)?)
+        }
+    }
+}
+
+/// The daemon's settings, as `infold run` would have them, but for where things are.
+fn settle_settings(invocation: &mut Invocation, folder: &str, upstream: &str) -> anyhow::Result<()> {
+    follow_window(&mut invocation.in_force, Some(demo::MODEL))?;
+    let settings = &mut invocation.in_force.settings;
+    settings.data = folder.to_owned();
+    settings.proxy.anthropic.upstream = upstream.to_owned();
+    // The scripted model never reads anything back, so keeping results out would look better than it is.
+    settings.proxy.shape = false;
+    if invocation.globals.verbose == 0 {
+        settings.telemetry.log_level = LogLevel::Off;
+    }
+    Ok(())
+}
+
+fn progress(quiet: bool) -> ProgressBar {
+    let is_seen = !quiet && io::stderr().is_terminal();
+    let target = if is_seen { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    ProgressBar::with_draw_target(None, target).with_style(ProgressStyle::default_spinner())
+}

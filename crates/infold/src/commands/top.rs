@@ -1,0 +1,73 @@
+//! `infold top`: what goes on now, on a terminal, until somebody has seen enough.
+
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use tokio_util::task::TaskTracker;
+
+use super::Invocation;
+use super::sessions::now_ms;
+use crate::failure::{Refused, tell};
+use crate::output::Form;
+use crate::parts;
+use crate::telemetry;
+use crate::topping::{self, Room, Size};
+
+/// Lines of a frame that goes to no terminal.
+const HEIGHT_ELSEWHERE: usize = 60;
+
+/// Arguments of `top`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Keys: q quits, up and down choose a session.
+
+Examples:
+  infold top
+  infold top --once                     one frame as text, for scripts
+  infold top --json | jq '.request_totals'")]
+pub struct Args {
+    /// Print one frame as text, and end
+    #[arg(long)]
+    pub once: bool,
+    /// How often to look, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(100..=60_000))]
+    pub every_ms: u64,
+}
+
+/// Shows what goes on.
+pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
+    let output = &invocation.output;
+    let is_live = !args.once && output.form == Form::Text;
+    if is_live && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+        return Err(Refused::new("infold top draws on a terminal, and this is none")
+            .hint("`infold top --once` prints one frame as text, and `--json` prints it for programs")
+            .into());
+    }
+    let settings = &invocation.in_force.settings;
+    if !is_live {
+        // On a terminal that is drawn on there is no place for log lines.
+        telemetry::log_only(&invocation.logging());
+    }
+    let Some(folder) = invocation.data_folder_in_use()? else {
+        tell("note", "nothing is stored yet: start an agent with `infold run`, or the daemon with `infold serve`");
+        return Ok(());
+    };
+    let engine = parts::engine(&folder, settings)?;
+    let proxy = parts::proxy_settings(settings, TaskTracker::new())?;
+    let window_tokens = |model: &str| proxy.window_of(model);
+    let room = Room { limit_tokens: settings.context.context_limit, window_tokens: &window_tokens };
+
+    let runtime = parts::asking_runtime()?;
+    if is_live {
+        let every = Duration::from_millis(args.every_ms);
+        return runtime.block_on(topping::run(&engine, room, every, &output.style));
+    }
+    let view = runtime.block_on(topping::load(&engine, room, now_ms())).map_err(parts::told)?;
+    match output.form {
+        Form::Text => {
+            let size = Size { width: output.style.width, height: HEIGHT_ELSEWHERE };
+            Ok(output.text(&topping::once(&view, size, &output.style))?)
+        }
+        Form::Json => output.json(&view.as_json()),
+    }
+}

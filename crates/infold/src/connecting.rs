@@ -1,0 +1,139 @@
+//! Agents wired through infold for good: a few values in their own settings files, and the way back.
+//!
+//! Only the named values change; comments, order and everything else in a file keep their bytes. What was
+//! changed is written down in the data folder before it is done. Going back restores each file byte for
+//! byte if nobody has touched it since; otherwise only infold's values are taken out of it.
+//!
+//! Must hold: all files are understood before the first is written.
+
+mod change;
+mod file;
+mod json;
+mod patch;
+mod record;
+mod targets;
+mod toml_text;
+
+use std::path::{Path, PathBuf};
+
+use crate::commands::Invocation;
+use crate::data_folder::DataFolder;
+use crate::failure::Refused;
+use crate::running::Agent;
+
+use file::SettingsFile;
+use patch::Patch;
+use record::{ChangedFile, Record};
+use targets::targets;
+
+/// What became of one file, or would become of it.
+#[derive(Debug)]
+pub struct Step {
+    /// The file.
+    pub path: PathBuf,
+    /// What is in it now; `None` if it is not there.
+    pub before: Option<String>,
+    /// What will be in it; `None` if it will not be there.
+    pub after: Option<String>,
+    file: SettingsFile,
+}
+
+impl Step {
+    /// Whether the file changes at all.
+    pub fn changes(&self) -> bool {
+        self.before != self.after
+    }
+
+    /// The change, as a patch for people to read.
+    pub fn diff(&self) -> String {
+        let name = self.path.display().to_string();
+        let (before, after) = (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
+        similar::TextDiff::from_lines(before, after).unified_diff().header(&name, &name).to_string()
+    }
+
+    fn carry_out(&self) -> anyhow::Result<()> {
+        match &self.after {
+            Some(text) => self.file.write(text),
+            None => self.file.remove(),
+        }
+    }
+}
+
+/// A change of all of an agent's files, thought through and not yet made.
+pub struct Plan {
+    /// File by file.
+    pub steps: Vec<Step>,
+    record: Option<Record>,
+    record_path: PathBuf,
+}
+
+impl Plan {
+    /// Makes the change. What it takes to go back is on disk before anything else is.
+    pub fn carry_out(&self, folder: &DataFolder) -> anyhow::Result<()> {
+        match &self.record {
+            Some(record) => {
+                record.write(folder, &self.record_path)?;
+                self.steps.iter().filter(|step| step.changes()).try_for_each(Step::carry_out)
+            }
+            None => {
+                self.steps.iter().filter(|step| step.changes()).try_for_each(Step::carry_out)?;
+                Record::remove(&self.record_path)
+            }
+        }
+    }
+}
+
+/// Plans how an agent is wired to the daemon at `daemon_url`.
+pub fn connect(agent: Agent, daemon_url: &str, invocation: &Invocation, data: &Path) -> anyhow::Result<Plan> {
+    let record_path = Record::path(data, agent);
+    let earlier = Record::read(&record_path)?;
+    let mut steps = Vec::new();
+    let mut record = Record::new(agent);
+    for target in targets(agent, daemon_url, invocation)? {
+        let file = SettingsFile::read(&target.path)?;
+        let known = earlier.as_ref().and_then(|record| record.file(&file.path));
+        let base = match known {
+            Some(known) => undone(known, file.text.as_deref())?,
+            None => file.text.clone(),
+        };
+        let (after, done) =
+            change::apply(target.form, base.as_deref().unwrap_or_default(), &target.changes, &file.path)?;
+        record.files.push(ChangedFile {
+            path: file.path.clone(),
+            form: target.form,
+            patch: Patch::between(base.as_deref(), &after),
+            done,
+        });
+        steps.push(Step { path: target.path, before: file.text.clone(), after: Some(after), file });
+    }
+    Ok(Plan { steps, record: Some(record), record_path })
+}
+
+/// Plans how an agent goes back to what it was.
+pub fn disconnect(agent: Agent, data: &Path) -> anyhow::Result<Plan> {
+    let record_path = Record::path(data, agent);
+    let record = Record::read(&record_path)?.ok_or_else(|| {
+        Refused::new(format!("{} is not connected, as far as {} says", agent.name(), data.display()))
+            .hint("name the data folder that it was connected with, by --data DIR")
+    })?;
+    let mut steps = Vec::new();
+    for known in &record.files {
+        let file = SettingsFile::read(&known.path)?;
+        let after = undone(known, file.text.as_deref())?;
+        steps.push(Step { path: known.path.clone(), before: file.text.clone(), after, file });
+    }
+    Ok(Plan { steps, record: None, record_path })
+}
+
+/// What a file was before infold changed it, with what others have changed since.
+fn undone(known: &ChangedFile, now: Option<&str>) -> Result<Option<String>, Refused> {
+    // Somebody has removed the file; there is nothing of infold's in it any more.
+    let Some(now) = now else { return Ok(None) };
+    match known.patch.reversed(now) {
+        Some(before) => Ok(before),
+        None => change::undo(known.form, now, &known.done, &known.path).map(Some),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! Changes of single values in a settings file, and taking them back.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{json, toml_text};
+use crate::failure::Refused;
+
+/// The language of a settings file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// JSON, with or without comments.
+    Json,
+    /// TOML.
+    Toml,
+}
+
+/// One change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Change {
+    /// A value is set.
+    Set {
+        /// The names that lead to it.
+        path: Vec<String>,
+        /// The value.
+        value: Value,
+    },
+    /// A list gets one more item, unless it has it.
+    Append {
+        /// The names that lead to the list.
+        path: Vec<String>,
+        /// The item.
+        value: Value,
+    },
+}
+
+impl Change {
+    /// A value that is set.
+    pub fn set(path: &[&str], value: impl Into<Value>) -> Self {
+        Self::Set { path: path.iter().map(|name| (*name).to_owned()).collect(), value: value.into() }
+    }
+
+    /// An item of a list.
+    pub fn append(path: &[&str], value: impl Into<Value>) -> Self {
+        Self::Append { path: path.iter().map(|name| (*name).to_owned()).collect(), value: value.into() }
+    }
+
+    /// The names that lead to what is changed.
+    pub fn path(&self) -> &[String] {
+        match self {
+            Self::Set { path, .. } | Self::Append { path, .. } => path,
+        }
+    }
+}
+
+/// A change that was made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Done {
+    /// The change.
+    pub change: Change,
+    /// What stood in its place; for a list, nothing.
+    pub before: Option<Value>,
+    /// How many of the names on its way were made for it, from the last one back.
+    pub made: usize,
+}
+
+/// Makes the changes in a text. Gives the new text, and what it takes to undo them one by one.
+pub fn apply(form: Form, text: &str, changes: &[Change], place: &Path) -> Result<(String, Vec<Done>), Refused> {
+    match form {
+        Form::Json => json::apply(text, changes, place),
+        Form::Toml => toml_text::apply(text, changes, place),
+    }
+}
+
+/// Takes changes back in a text that others have changed too. What they have set stays.
+pub fn undo(form: Form, text: &str, done: &[Done], place: &Path) -> Result<String, Refused> {
+    match form {
+        Form::Json => json::undo(text, done, place),
+        Form::Toml => toml_text::undo(text, done, place),
+    }
+}
+
+/// A file that something else stands in than its agent would put there.
+pub fn unexpected(place: &Path, path: &[String]) -> Refused {
+    Refused::new(format!("{}: `{}` is not what its agent expects there", place.display(), path.join(".")))
+        .hint("put it right first; nothing was changed")
+}

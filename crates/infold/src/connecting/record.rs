@@ -1,0 +1,90 @@
+//! What was changed in whose files, kept in the data folder until it is taken back.
+
+use std::fs::{self, DirBuilder};
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+
+use super::change::{Done, Form};
+use super::patch::Patch;
+use crate::data_folder::DataFolder;
+use crate::failure::Refused;
+use crate::running::Agent;
+use crate::whole_file::{self, IfThere};
+
+/// The folder for records, in the data folder.
+const FOLDER: &str = "connections";
+/// The form of records.
+const VERSION: u32 = 1;
+
+/// What was changed for an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    version: u32,
+    agent: String,
+    /// File by file.
+    pub files: Vec<ChangedFile>,
+}
+
+/// What was changed in a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChangedFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Its language.
+    pub form: Form,
+    /// The way back as long as nobody else has changed it.
+    pub patch: Patch,
+    /// The way back after that.
+    pub done: Vec<Done>,
+}
+
+impl Record {
+    /// An empty one.
+    pub fn new(agent: Agent) -> Self {
+        Self { version: VERSION, agent: agent.program().to_owned(), files: Vec::new() }
+    }
+
+    /// Where an agent's record lies.
+    pub fn path(data: &Path, agent: Agent) -> PathBuf {
+        data.join(FOLDER).join(format!("{}.json", agent.program()))
+    }
+
+    /// Reads a record, if there is one.
+    pub fn read(path: &Path) -> anyhow::Result<Option<Self>> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error).with_context(|| format!("{} cannot be read", path.display())),
+        };
+        let record: Result<Self, _> = serde_json::from_str(&text);
+        match record {
+            Ok(record) if record.version == VERSION => Ok(Some(record)),
+            Ok(_) | Err(_) => Err(Refused::new(format!("{} was written by another infold", path.display()))
+                .hint("disconnect with that version")
+                .into()),
+        }
+    }
+
+    /// What was changed in this file.
+    pub fn file(&self, path: &Path) -> Option<&ChangedFile> {
+        self.files.iter().find(|file| file.path == path)
+    }
+
+    /// Writes the record.
+    pub fn write(&self, data: &DataFolder, path: &Path) -> anyhow::Result<()> {
+        let folder = data.path().join(FOLDER);
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        made.with_context(|| format!("{} cannot be made", folder.display()))?;
+        let text = serde_json::to_string_pretty(self)?;
+        whole_file::write(path, IfThere::Replace, |file| Ok(file.write_all(text.as_bytes())?))
+    }
+
+    /// Removes it.
+    pub fn remove(path: &Path) -> anyhow::Result<()> {
+        fs::remove_file(path).with_context(|| format!("{} cannot be removed", path.display()))
+    }
+}

@@ -1,0 +1,101 @@
+//! The agent: it holds the conversation, sends all of it with every request, and carries out calls.
+
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+
+use super::scene::TASKS;
+use super::tools::Tools;
+
+/// Requests after which something must be wrong.
+const REQUESTS_MAX: usize = 40;
+const SYSTEM: &str = "You are a coding agent. You answer questions about a project by reading its files. Work of which \
+                      only the outcome matters belongs into a branch: open one, work in it, return what you found.";
+
+/// What the agent did.
+pub struct Played {
+    /// The requests as it sent them, in order.
+    pub sent: Vec<Value>,
+}
+
+/// Plays all tasks against the daemon at `base_url`. `told` is called with each request's number.
+pub async fn play(base_url: &str, session: &str, told: impl Fn(usize)) -> anyhow::Result<Played> {
+    let http = reqwest::Client::builder().no_proxy().build()?;
+    let tools = Tools::new(http.clone(), base_url);
+    let mut agent = Agent {
+        url: format!("{base_url}/anthropic/v1/messages"),
+        session: session.to_owned(),
+        listed: tools.list().await?,
+        http,
+        tools,
+        messages: Vec::new(),
+        sent: Vec::new(),
+    };
+    for task in TASKS {
+        agent.messages.push(json!({"role": "user", "content": [{"type": "text", "text": task.prompt}]}));
+        while agent.turn().await? {
+            told(agent.sent.len());
+        }
+        told(agent.sent.len());
+    }
+    Ok(Played { sent: agent.sent })
+}
+
+struct Agent {
+    http: reqwest::Client,
+    url: String,
+    session: String,
+    tools: Tools,
+    listed: Value,
+    messages: Vec<Value>,
+    sent: Vec<Value>,
+}
+
+impl Agent {
+    /// Sends one request and carries out what the answer calls for. Whether there is more to do.
+    async fn turn(&mut self) -> anyhow::Result<bool> {
+        if self.sent.len() >= REQUESTS_MAX {
+            bail!("the demonstration does not come to an end");
+        }
+        let body = self.body();
+        self.sent.push(body.clone());
+        let request = self.http.post(&self.url).header("x-claude-code-session-id", &self.session);
+        let request = request.header("x-api-key", "none-is-needed").header("anthropic-version", "2023-06-01");
+        let response = request.json(&body).send().await.context("the daemon could not be reached")?;
+        let status = response.status();
+        let mut answer: Value = response.json().await.context("the answer is no JSON")?;
+        if !status.is_success() {
+            bail!("the model refused request {}: {answer}", self.sent.len());
+        }
+
+        let content = answer["content"].take();
+        let mut results = Vec::new();
+        for block in content.as_array().into_iter().flatten().filter(|block| block["type"] == "tool_use") {
+            let (id, tool) = (block["id"].as_str().unwrap_or_default(), block["name"].as_str().unwrap_or_default());
+            let text = self.tools.call(id, tool, &block["input"]).await?;
+            let content = json!([{"type": "text", "text": text}]);
+            results.push(json!({"type": "tool_result", "tool_use_id": id, "content": content}));
+        }
+        self.messages.push(json!({"role": "assistant", "content": content}));
+        if results.is_empty() {
+            return Ok(false);
+        }
+        self.messages.push(json!({"role": "user", "content": results}));
+        Ok(true)
+    }
+
+    /// The whole conversation, with the mark for the provider's cache on its last block.
+    fn body(&self) -> Value {
+        let mut messages = self.messages.clone();
+        let last = messages.last_mut().and_then(|message| message["content"].as_array_mut()?.last_mut());
+        if let Some(block) = last {
+            block["cache_control"] = json!({"type": "ephemeral"});
+        }
+        json!({
+            "model": super::MODEL,
+            "max_tokens": 4096,
+            "system": [{"type": "text", "text": SYSTEM, "cache_control": {"type": "ephemeral"}}],
+            "tools": self.listed,
+            "messages": messages,
+        })
+    }
+}

@@ -1,0 +1,142 @@
+//! What the agent is asked, what the scripted model does about it, and the files that it reads.
+
+/// A file that the agent can read.
+pub struct SourceFile {
+    /// Its path in infold's source.
+    pub path: &'static str,
+    /// What is in it.
+    pub text: &'static str,
+}
+
+macro_rules! source {
+    ($path:literal) => {
+        SourceFile { path: $path, text: include_str!(concat!("../../../../", $path)) }
+    };
+}
+
+/// The files, in the order in which they are read.
+pub const FILES: [SourceFile; 13] = [
+    source!("crates/infold-core/src/scrub.rs"),
+    source!("crates/infold-core/src/scrub/engine.rs"),
+    source!("crates/infold-core/src/scrub/look.rs"),
+    source!("crates/infold-core/src/scrub/placeholder.rs"),
+    source!("crates/infold-core/src/scrub/private_key.rs"),
+    source!("crates/infold-core/src/scrub/rules.rs"),
+    source!("crates/infold-core/src/scrub/text.rs"),
+    source!("crates/infold-engine/src/scrubbing.rs"),
+    source!("crates/infold-engine/src/fold.rs"),
+    source!("crates/infold-engine/src/open.rs"),
+    source!("crates/infold-core/src/decide.rs"),
+    source!("crates/infold-core/src/decide/draft.rs"),
+    source!("crates/infold-core/src/findings.rs"),
+];
+
+/// One thing that a person asks for, and how the model goes about it.
+pub struct Task {
+    /// What the person says.
+    pub prompt: &'static str,
+    /// What the model answers, request by request.
+    pub moves: &'static [Move],
+}
+
+/// One answer of the model.
+pub struct Move {
+    /// What it says.
+    pub says: &'static str,
+    /// What it calls.
+    pub calls: &'static [Call],
+}
+
+/// A call.
+pub enum Call {
+    /// Opens a branch.
+    Open {
+        /// What for.
+        description: &'static str,
+        /// What it is told.
+        prompt: &'static str,
+    },
+    /// Reads the file with this number.
+    Read(usize),
+    /// Folds the branch that it is in.
+    Return {
+        /// What the parent gets.
+        message: &'static str,
+    },
+    /// Writes a file.
+    Write {
+        /// Which.
+        path: &'static str,
+        /// What is in it.
+        content: &'static str,
+    },
+}
+
+const fn says(says: &'static str) -> Move {
+    Move { says, calls: &[] }
+}
+
+const fn calls(says: &'static str, calls: &'static [Call]) -> Move {
+    Move { says, calls }
+}
+
+/// What is played.
+pub const TASKS: [Task; 2] = [
+    Task {
+        prompt: "Where is it decided that nothing unscrubbed leaves a branch? Write the answer down in NOTES.md.",
+        moves: &[
+            calls(
+                "That takes reading a good deal of code of which only the answer matters. A branch is the place for it.",
+                &[Call::Open {
+                    description: "Find where scrubbing fails closed",
+                    prompt: "Read how secrets are taken out (infold-core, scrub) and who calls it (infold-engine). Say \
+                             which type and which function make sure that nothing unscrubbed leaves a branch.",
+                }],
+            ),
+            calls("The rules first.", &[Call::Read(0), Call::Read(1), Call::Read(2)]),
+            calls("", &[Call::Read(3), Call::Read(4), Call::Read(5)]),
+            calls("Now who calls it.", &[Call::Read(6), Call::Read(7)]),
+            calls("", &[Call::Read(8), Call::Read(9)]),
+            calls(
+                "",
+                &[Call::Return {
+                    message: "Only the type `Scrubbed` can leave a branch, and only the scrubber makes one \
+                              (infold-core/src/scrub/text.rs). `Scrubbing` in infold-engine/src/scrubbing.rs bounds it \
+                              in time; if it fails, `fold_branch` (infold-engine/src/fold.rs) returns before anything is \
+                              decided or stored.",
+                }],
+            ),
+            calls(
+                "",
+                &[Call::Write {
+                    path: "NOTES.md",
+                    content: "Only `Scrubbed` text leaves a branch, and only the scrubber makes it. If scrubbing fails, \
+                              `fold_branch` returns before anything is decided.\n",
+                }],
+            ),
+            says("NOTES.md says it: the type `Scrubbed` is the gate, and `fold_branch` stops in front of it."),
+        ],
+    },
+    Task {
+        prompt: "And what does a parent get of a branch that ran out of budget?",
+        moves: &[
+            calls(
+                "",
+                &[Call::Open {
+                    description: "Find what a parent gets of a branch without budget",
+                    prompt: "Read how commands are decided and what a branch has found (infold-core). Say what text is \
+                             made for the parent when a budget is used up, and of what.",
+                }],
+            ),
+            calls("", &[Call::Read(10), Call::Read(11), Call::Read(12)]),
+            calls(
+                "",
+                &[Call::Return {
+                    message: "`partial_result` in infold-core/src/findings.rs: tools called, files touched, the last call \
+                              and its result, and where the item is that did not fit.",
+                }],
+            ),
+            says("A partial result, put together by `partial_result`: tools, files, the last call and its result."),
+        ],
+    },
+];

@@ -1,0 +1,124 @@
+//! Agents started through infold: how each is wired to a daemon without a word written into the user's
+//! own files, and how it is run to its end.
+//!
+//! Every agent is told three things, in its own way: where the model is (the proxy), where infold's tools
+//! are, and, where it can be told, what to ask before it writes a file. What the user configured stays
+//! in force beside it. An address that the user had configured for the model becomes the upstream.
+
+mod agent;
+mod child;
+mod claude;
+mod codex;
+mod daemon;
+mod opencode;
+mod own;
+mod reading;
+mod savings;
+mod window;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::settings::{Settings, Surroundings};
+
+pub use agent::Agent;
+pub use child::run as run_child;
+pub use claude::{
+    folder as claude_folder, hook_for as claude_hook, permission as claude_permission, server_for as claude_server,
+    variables_for as claude_variables,
+};
+pub use codex::{BUILT_IN as CODEX_BUILT_IN, folder as codex_folder, provider_of as codex_provider};
+pub use daemon::Daemon;
+pub use opencode::{folder as opencode_folder, server_for as opencode_server, wired as opencode_providers};
+pub use own::{Api, OwnAddress};
+#[cfg(test)]
+pub use reading::parse_for_tests;
+pub use reading::read_text;
+pub use savings::tell as tell_savings;
+pub use window::follow as follow_window;
+
+/// What the MCP server is called in every agent.
+pub const SERVER: &str = "infold";
+
+/// What an agent is wired with.
+pub struct Wires<'a> {
+    /// Where the daemon listens, without a slash at the end.
+    pub daemon_url: &'a str,
+    /// This program, for hooks.
+    pub program: PathBuf,
+    /// The user's environment.
+    pub surroundings: &'a Surroundings,
+    /// The settings in force, upstreams among them.
+    pub settings: &'a Settings,
+    /// Whether infold's tools are shown to the model from the start, where the agent can do that.
+    pub tools: Tools,
+}
+
+/// How an agent shows infold's tools to the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tools {
+    /// In every request, from the first.
+    Loaded,
+    /// As it shows other servers' tools.
+    AsOthers,
+}
+
+/// How an agent is started so that it goes through infold.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Start {
+    /// All arguments, the user's among them.
+    pub arguments: Vec<OsString>,
+    /// Variables that are set.
+    pub environment: Vec<(String, OsString)>,
+}
+
+/// What is known of an agent before it is wired.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Addresses that the user configured for the model.
+    pub own: Vec<OwnAddress>,
+    /// The model that was asked for on the command line or in a file.
+    pub model: Option<String>,
+    /// What the user should know before the agent starts.
+    pub notes: Vec<String>,
+}
+
+impl Agent {
+    /// Looks at what the user has configured.
+    pub fn look(self, arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<Found> {
+        match self {
+            Self::Claude => claude::look(arguments, surroundings),
+            Self::Codex => codex::look(arguments, surroundings),
+            Self::Opencode => opencode::look(arguments, surroundings),
+        }
+    }
+
+    /// Wires the agent to a daemon.
+    pub fn wire(self, arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> {
+        let mut start = match self {
+            Self::Claude => claude::wire(arguments, wires)?,
+            Self::Codex => codex::wire(arguments, wires)?,
+            Self::Opencode => opencode::wire(arguments, wires)?,
+        };
+        start.environment.extend(around_proxies(wires.surroundings));
+        Ok(start)
+    }
+}
+
+/// Where the environment names a proxy for everything, loopback must be left out of it, or the agent would
+/// look for the daemon on another machine.
+fn around_proxies(surroundings: &Surroundings) -> Vec<(String, OsString)> {
+    let proxies = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+    if !proxies.iter().any(|name| surroundings.text(name).is_some()) {
+        return Vec::new();
+    }
+    let widened = |name: &str| {
+        let told = surroundings.text(name).unwrap_or_default();
+        let list = if told.is_empty() { "127.0.0.1".to_owned() } else { format!("{told},127.0.0.1") };
+        (name.to_owned(), list.into())
+    };
+    ["NO_PROXY", "no_proxy"].map(widened).into()
+}
+
+#[cfg(test)]
+mod tests;

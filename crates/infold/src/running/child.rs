@@ -1,0 +1,86 @@
+//! Runs an agent in this terminal, as if infold were not there: its input, output and signals are the
+//! user's, and the exit code is its own.
+
+use std::io::{self, IsTerminal};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::ExitStatus;
+
+use anyhow::Context;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::process::{Child, Command};
+use tokio::signal::unix::{self, SignalKind};
+
+use super::Start;
+use crate::failure::AgentEnded;
+
+/// What shells add to the number of the signal that ended a program.
+const SIGNALLED: i32 = 128;
+
+/// Runs the agent to its end.
+pub async fn run(program: &Path, start: &Start) -> anyhow::Result<Result<(), AgentEnded>> {
+    let mut signals = Signals::catch()?;
+    let mut command = Command::new(program);
+    command.args(&start.arguments).envs(start.environment.iter().map(|(name, value)| (name, value)));
+    let mut child = command.spawn().with_context(|| format!("{} cannot be started", program.display()))?;
+    let status = loop {
+        tokio::select! {
+            status = child.wait() => break status.context("the agent could not be waited for")?,
+            signal = signals.next() => pass_on(&child, signal),
+        }
+    };
+    Ok(outcome(status))
+}
+
+fn outcome(status: ExitStatus) -> Result<(), AgentEnded> {
+    let code = status.code().or_else(|| status.signal().map(|signal| SIGNALLED + signal)).unwrap_or(SIGNALLED);
+    match u8::try_from(code) {
+        Ok(0) => Ok(()),
+        Ok(code) => Err(AgentEnded { code }),
+        Err(_) => Err(AgentEnded { code: u8::MAX }),
+    }
+}
+
+fn pass_on(child: &Child, signal: Signal) {
+    let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    // The child may have ended in this moment; then there is nobody to tell.
+    let _ = pid.map(|pid| kill_process(pid, signal));
+}
+
+/// Signals that are the agent's to answer.
+struct Signals {
+    interrupt: unix::Signal,
+    quit: unix::Signal,
+    terminate: unix::Signal,
+    hang_up: unix::Signal,
+    /// At a terminal, keys reach the agent as they reach infold, and twice would be once too often.
+    keys_reach_the_agent: bool,
+}
+
+impl Signals {
+    fn catch() -> anyhow::Result<Self> {
+        let catch = |kind| unix::signal(kind).context("signals cannot be caught");
+        Ok(Self {
+            interrupt: catch(SignalKind::interrupt())?,
+            quit: catch(SignalKind::quit())?,
+            terminate: catch(SignalKind::terminate())?,
+            hang_up: catch(SignalKind::hangup())?,
+            keys_reach_the_agent: io::stdin().is_terminal(),
+        })
+    }
+
+    /// Waits for one that has to be passed on.
+    async fn next(&mut self) -> Signal {
+        loop {
+            let (signal, is_a_key) = tokio::select! {
+                _ = self.interrupt.recv() => (Signal::INT, true),
+                _ = self.quit.recv() => (Signal::QUIT, true),
+                _ = self.terminate.recv() => (Signal::TERM, false),
+                _ = self.hang_up.recv() => (Signal::HUP, false),
+            };
+            if !(is_a_key && self.keys_reach_the_agent) {
+                return signal;
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Claude Code: everything it needs can be said in its environment and on its command line.
+//!
+//! Variables in its settings win over the environment, and of two `--settings` only the last counts; so
+//! ours is merged with the user's, which comes last. MCP servers of several `--mcp-config` add up.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::own::{Api, OwnAddress};
+use super::reading::{merge, parse_jsonc, read_jsonc, read_text};
+use super::{Found, SERVER, Start, Tools, Wires};
+use crate::data_folder::quoted;
+use crate::failure::Refused;
+use crate::settings::Surroundings;
+
+/// The variable with the model's address.
+const BASE_URL: &str = "ANTHROPIC_BASE_URL";
+/// With a base address of its own Claude Code would list every MCP tool in every request.
+const TOOL_SEARCH: &str = "ENABLE_TOOL_SEARCH";
+/// Variables that make it send its requests elsewhere, whatever the base address is.
+const ELSEWHERE: [&str; 3] = ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"];
+/// The tools that write into files.
+const WRITERS: &str = "Write|Edit|MultiEdit|NotebookEdit";
+
+/// Finds the address that the user has configured.
+pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<Found> {
+    let configured = Configured::read(arguments, surroundings)?;
+    let is_set = |name: &&str| configured.variable(name).is_some_and(|(value, _)| is_on(value));
+    if let Some(name) = ELSEWHERE.into_iter().find(is_set) {
+        return Err(Refused::new(format!("{name} is set, so Claude Code would not send its requests through infold"))
+            .hint("unset it, or run claude itself")
+            .into());
+    }
+    let own = configured.variable(BASE_URL);
+    let own = own.and_then(|(url, place)| OwnAddress::new(Api::Anthropic, url, format!("{BASE_URL} in {place}")));
+    let model = value_of(arguments, "--model").or_else(|| configured.model());
+    Ok(Found { own: own.into_iter().collect(), model, notes: Vec::new() })
+}
+
+/// Wires it to the daemon.
+pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> {
+    let (rest, given) = split_settings(arguments);
+    let mut settings = given.map(|given| read_settings(&given)).transpose()?.unwrap_or_else(|| json!({}));
+    let mut variables = variables_for(wires.daemon_url).to_vec();
+    // Whoever has chosen how tools are searched for keeps it.
+    if Configured::read(arguments, wires.surroundings)?.variable(TOOL_SEARCH).is_some() {
+        variables.retain(|(name, _)| *name != TOOL_SEARCH);
+    }
+    merge(&mut settings, settings_for(&variables, &wires.program));
+
+    let servers = json!({"mcpServers": {SERVER: server_for(wires.daemon_url, wires.tools)}});
+    // With `=` an option takes this one value, and none of what follows it.
+    let mut start = Start { arguments: vec![format!("--mcp-config={servers}").into()], ..Start::default() };
+    start.arguments.push(format!("--settings={settings}").into());
+    start.arguments.extend(rest);
+    start.environment = variables.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+    Ok(start)
+}
+
+/// The variables that it needs.
+pub fn variables_for(daemon_url: &str) -> [(&'static str, String); 2] {
+    [(BASE_URL, format!("{daemon_url}{}", Api::Anthropic.route())), (TOOL_SEARCH, "true".to_owned())]
+}
+
+/// The MCP server.
+pub fn server_for(daemon_url: &str, tools: Tools) -> Value {
+    let mut server = json!({"type": "http", "url": format!("{daemon_url}/mcp")});
+    if tools == Tools::Loaded {
+        server["alwaysLoad"] = json!(true);
+    }
+    server
+}
+
+/// The hook that asks before a file is written.
+pub fn hook_for(program: &Path) -> Value {
+    let command = format!("{} hook", quoted(program));
+    json!({"matcher": WRITERS, "hooks": [{"type": "command", "command": command}]})
+}
+
+/// What is allowed without asking: infold's own tools, which touch nothing but the context.
+pub fn permission() -> String {
+    format!("mcp__{SERVER}")
+}
+
+fn settings_for(variables: &[(&str, String)], program: &Path) -> Value {
+    let variables: serde_json::Map<_, _> =
+        variables.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    json!({
+        "env": variables,
+        "permissions": {"allow": [permission()]},
+        "hooks": {"PreToolUse": [hook_for(program)]},
+    })
+}
+
+/// Where it keeps its settings.
+pub fn folder(surroundings: &Surroundings) -> Option<PathBuf> {
+    let named = surroundings.text("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+    named.or_else(|| Some(PathBuf::from(surroundings.text("HOME")?).join(".claude")))
+}
+
+/// What the user has configured, on the command line, in files and in the environment.
+struct Configured<'a> {
+    /// Settings and where they stand, the strongest first.
+    layers: Vec<(Value, String)>,
+    surroundings: &'a Surroundings,
+}
+
+impl<'a> Configured<'a> {
+    fn read(arguments: &[OsString], surroundings: &'a Surroundings) -> Result<Self, Refused> {
+        let given = split_settings(arguments).1.map(|given| read_settings(&given)).transpose()?;
+        let mut layers: Vec<(Value, String)> =
+            given.map(|given| (given, "--settings".to_owned())).into_iter().collect();
+        let project = surroundings.folder.iter().map(|folder| folder.join(".claude"));
+        let names = project.flat_map(|folder| ["settings.local.json", "settings.json"].map(|name| folder.join(name)));
+        for path in names.chain(folder(surroundings).map(|folder| folder.join("settings.json"))) {
+            layers.extend(read_jsonc(&path)?.map(|settings| (settings, path.display().to_string())));
+        }
+        Ok(Self { layers, surroundings })
+    }
+
+    /// A variable's value, and where it stands. Those in settings win over the environment.
+    fn variable(&self, name: &str) -> Option<(&str, &str)> {
+        let mut set = self.layers.iter().map(|(settings, place)| (&settings["env"][name], place.as_str()));
+        let set = set.find_map(|(value, place)| Some((value.as_str()?, place)));
+        set.or_else(|| Some((self.surroundings.text(name)?, "the environment")))
+    }
+
+    fn model(&self) -> Option<String> {
+        let in_settings = self.layers.iter().find_map(|(settings, _)| settings["model"].as_str());
+        self.variable("ANTHROPIC_MODEL").map(|(model, _)| model).or(in_settings).map(str::to_owned)
+    }
+}
+
+fn is_on(value: &str) -> bool {
+    !matches!(value.to_ascii_lowercase().as_str(), "" | "0" | "false" | "no" | "off")
+}
+
+/// Takes the user's `--settings` out. The last one counts.
+fn split_settings(arguments: &[OsString]) -> (Vec<OsString>, Option<OsString>) {
+    let mut rest = Vec::new();
+    let mut settings = None;
+    let mut left = arguments.iter();
+    while let Some(argument) = left.next() {
+        if argument == "--" {
+            rest.push(argument.clone());
+            rest.extend(left.cloned());
+            break;
+        }
+        if argument == "--settings" {
+            settings = left.next().cloned();
+        } else if let Some(value) = argument.to_str().and_then(|text| text.strip_prefix("--settings=")) {
+            settings = Some(value.into());
+        } else {
+            rest.push(argument.clone());
+        }
+    }
+    (rest, settings)
+}
+
+/// `--settings` takes JSON, or a file with it.
+fn read_settings(given: &OsStr) -> Result<Value, Refused> {
+    if let Some(text) = given.to_str().filter(|text| text.trim_start().starts_with('{')) {
+        return parse_jsonc(text, "--settings");
+    }
+    let text = read_text(Path::new(given))?;
+    let missing = || Refused::new(format!("--settings names {}, which is not there", Path::new(given).display()));
+    parse_jsonc(&text.ok_or_else(missing)?, &given.to_string_lossy())
+}
+
+/// The value of an option, however it is written.
+pub fn value_of(arguments: &[OsString], option: &str) -> Option<String> {
+    let mut left = arguments.iter().take_while(|argument| *argument != "--").filter_map(|argument| argument.to_str());
+    let mut found = None;
+    while let Some(argument) = left.next() {
+        if argument == option {
+            found = left.next().map(str::to_owned);
+        } else if let Some(value) = argument.strip_prefix(option).and_then(|rest| rest.strip_prefix('=')) {
+            found = Some(value.to_owned());
+        }
+    }
+    found
+}

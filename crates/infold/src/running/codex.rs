@@ -1,0 +1,167 @@
+//! Codex: wired with `-c` overrides of its own settings.
+//!
+//! The provider that the user chose stays, with its key, headers and name; only its address becomes the
+//! proxy's. Codex's own provider has a setting of its own for that. Codex keeps MCP tools behind its tool
+//! search, and there is no way to have only some of them listed, so ours are found there too.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+use super::claude::value_of;
+use super::own::{Api, OwnAddress};
+use super::reading::read_text;
+use super::{Found, SERVER, Start, Wires};
+use crate::failure::Refused;
+use crate::settings::Surroundings;
+
+/// The provider if none is chosen.
+pub const BUILT_IN: &str = "openai";
+/// Where requests of somebody who is logged in go, instead of to the API.
+const LOGGED_IN_URL: &str = "https://chatgpt.com/backend-api/codex";
+
+/// Finds the provider's address.
+pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<Found> {
+    if arguments.iter().any(|argument| argument == "--oss") {
+        return Err(Refused::new("--oss sends requests to a model on this machine, past infold")
+            .hint("leave it out, and name the model's address as a provider in Codex's config.toml")
+            .into());
+    }
+    let config = config(arguments, surroundings)?;
+    let mut found = Found { model: text(&config, "model"), ..Found::default() };
+    let asked = value_of(arguments, "--model").or_else(|| value_of(arguments, "-m"));
+    found.model = asked.or(found.model);
+    found.own.extend(own_address(&config, surroundings)?);
+    Ok(found)
+}
+
+/// Wires it to the daemon.
+pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> {
+    let config = config(arguments, wires.surroundings)?;
+    let version = OwnAddress::version(Api::OpenAi.upstream(wires.settings));
+    let base_url = format!("{}{}{version}", wires.daemon_url, Api::OpenAi.route());
+    let key = match provider_of(&config)? {
+        BUILT_IN => "openai_base_url".to_owned(),
+        provider => format!("model_providers.{provider}.base_url"),
+    };
+    let server =
+        format!("mcp_servers.{SERVER}={{url=\"{}/mcp\",default_tools_approval_mode=\"approve\"}}", wires.daemon_url);
+    let ours = ["-c".to_owned(), format!("{key}=\"{base_url}\""), "-c".to_owned(), server];
+    let arguments = ours.into_iter().map(OsString::from).chain(arguments.iter().cloned()).collect();
+    Ok(Start { arguments, environment: Vec::new() })
+}
+
+/// Where it keeps its settings.
+pub fn folder(surroundings: &Surroundings) -> Option<PathBuf> {
+    let named = surroundings.text("CODEX_HOME").map(PathBuf::from);
+    named.or_else(|| Some(PathBuf::from(surroundings.text("HOME")?).join(".codex")))
+}
+
+/// The provider that is chosen. Its name has to fit between dots.
+pub fn provider_of(config: &Table) -> Result<&str, Refused> {
+    let provider = config.get("model_provider").and_then(Value::as_str).unwrap_or(BUILT_IN);
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if provider.is_empty() || !provider.chars().all(plain) {
+        return Err(Refused::new(format!("Codex's provider {provider:?} cannot be named on its command line"))
+            .hint("give it a name of letters, digits, - and _ in config.toml"));
+    }
+    Ok(provider)
+}
+
+/// The address of the chosen provider, if there is any to be found.
+fn own_address(config: &Table, surroundings: &Surroundings) -> Result<Option<OwnAddress>, Refused> {
+    let provider = provider_of(config)?;
+    if provider != BUILT_IN {
+        let url = config.get("model_providers").and_then(|all| all.get(provider)?.get("base_url")?.as_str());
+        let place = format!("Codex's provider {provider}");
+        return Ok(url.and_then(|url| OwnAddress::new(Api::OpenAi, url, place)));
+    }
+    if let Some(url) = config.get("openai_base_url").and_then(Value::as_str) {
+        return Ok(OwnAddress::new(Api::OpenAi, url, "openai_base_url in Codex's settings"));
+    }
+    let logged_in = is_logged_in(surroundings)?;
+    Ok(logged_in.then(|| OwnAddress::new(Api::OpenAi, LOGGED_IN_URL, "Codex's login")).flatten())
+}
+
+/// Whether somebody is logged in, rather than using a key. Only that is looked at.
+fn is_logged_in(surroundings: &Surroundings) -> Result<bool, Refused> {
+    if surroundings.text("CODEX_API_KEY").is_some() {
+        return Ok(false);
+    }
+    let Some(folder) = folder(surroundings) else { return Ok(false) };
+    let Some(text) = read_text(&folder.join("auth.json"))? else { return Ok(false) };
+    let Ok(auth) = serde_json::from_str::<serde_json::Value>(&text) else { return Ok(false) };
+    Ok(auth["tokens"].is_object() && auth["OPENAI_API_KEY"].is_null())
+}
+
+/// The settings in force: the user's file, the profile's, and what the command line overrides.
+fn config(arguments: &[OsString], surroundings: &Surroundings) -> Result<Table, Refused> {
+    let mut config = Table::new();
+    if let Some(folder) = folder(surroundings) {
+        lay_over(&mut config, read_toml(&folder.join("config.toml"))?);
+        let profile = value_of(arguments, "--profile").or_else(|| value_of(arguments, "-p"));
+        if let Some(profile) = profile.or_else(|| text(&config, "profile")) {
+            let inside = config.get("profiles").and_then(|all| all.get(&profile)?.as_table()).cloned();
+            lay_over(&mut config, inside.unwrap_or_default());
+            lay_over(&mut config, read_toml(&folder.join(format!("{profile}.config.toml")))?);
+        }
+    }
+    for (key, value) in overrides(arguments) {
+        put(&mut config, &key, value);
+    }
+    Ok(config)
+}
+
+fn read_toml(path: &Path) -> Result<Table, Refused> {
+    let text = read_text(path)?.unwrap_or_default();
+    text.parse().map_err(|error: toml::de::Error| {
+        Refused::new(format!("{} is not TOML: {}", path.display(), error.message())).hint("put it right first")
+    })
+}
+
+fn text(config: &Table, key: &str) -> Option<String> {
+    config.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// Each `-c KEY=VALUE`.
+fn overrides(arguments: &[OsString]) -> Vec<(String, Value)> {
+    let mut found = Vec::new();
+    let mut left = arguments.iter().take_while(|argument| *argument != "--").filter_map(|argument| argument.to_str());
+    while let Some(argument) = left.next() {
+        let given = match argument {
+            "-c" | "--config" => left.next(),
+            _ => argument.strip_prefix("--config="),
+        };
+        let Some((key, value)) = given.and_then(|given| given.split_once('=')) else { continue };
+        // What is no TOML is taken as a plain text, as Codex does.
+        let parsed = format!("value = {value}").parse::<Table>().ok().and_then(|mut table| table.remove("value"));
+        found.push((key.trim().to_owned(), parsed.unwrap_or_else(|| Value::String(value.trim().to_owned()))));
+    }
+    found
+}
+
+fn put(table: &mut Table, key: &str, value: Value) {
+    match key.split_once('.') {
+        None => {
+            table.insert(key.to_owned(), value);
+        }
+        Some((first, rest)) => {
+            let inner = table.entry(first).or_insert_with(|| Value::Table(Table::new()));
+            if let Value::Table(inner) = inner {
+                put(inner, rest, value);
+            }
+        }
+    }
+}
+
+fn lay_over(table: &mut Table, over: Table) {
+    for (key, value) in over {
+        match (table.get_mut(&key), value) {
+            (Some(Value::Table(inner)), Value::Table(over)) => lay_over(inner, over),
+            (_, value) => {
+                table.insert(key, value);
+            }
+        }
+    }
+}

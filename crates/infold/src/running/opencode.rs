@@ -1,0 +1,171 @@
+//! OpenCode: wired with a variable that holds settings, which it lays over all its files.
+//!
+//! Each provider that speaks an API of the proxy's gets the proxy's address. The proxy sends an API's
+//! requests to one place, so of several providers with addresses of their own only the one of the chosen
+//! model is wired; the others are named.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::claude::value_of;
+use super::own::{Api, OwnAddress};
+use super::reading::{merge, parse_jsonc, read_jsonc};
+use super::{Found, SERVER, Start, Wires};
+use crate::failure::Refused;
+use crate::settings::{Settings, Surroundings};
+
+/// The variable with settings.
+const CONTENT: &str = "OPENCODE_CONFIG_CONTENT";
+/// What its settings files are called; later ones win.
+const FILES: [&str; 3] = ["config.json", "opencode.json", "opencode.jsonc"];
+/// How many folders upward a project's settings are looked for.
+const FOLDERS_MAX: usize = 64;
+
+/// A provider that is sent through the proxy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WiredProvider {
+    /// What it is called.
+    pub id: String,
+    /// Its API.
+    pub api: Api,
+    /// The address that the user gave it.
+    pub own_url: Option<String>,
+}
+
+impl WiredProvider {
+    /// Its address at the proxy.
+    pub fn base_url(&self, daemon_url: &str, settings: &Settings) -> String {
+        let version = OwnAddress::version(self.api.upstream(settings));
+        format!("{daemon_url}{}{version}", self.api.route())
+    }
+}
+
+/// Finds the providers' addresses.
+pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<Found> {
+    let config = config(surroundings)?;
+    let model = model(arguments, &config);
+    let (wired, past) = providers(&config, model.as_deref(), surroundings)?;
+    let own = wired.iter().filter_map(|provider| {
+        let url = provider.own_url.as_deref()?;
+        OwnAddress::new(provider.api, url, format!("OpenCode's provider {}", provider.id))
+    });
+    let notes = past.iter().map(|id| format!("requests of OpenCode's provider {id} do not go through infold"));
+    Ok(Found { own: own.collect(), notes: notes.collect(), model })
+}
+
+/// Wires it to the daemon.
+pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> {
+    let wired = wired(arguments, wires.surroundings)?;
+    let base_url = |provider: &WiredProvider| provider.base_url(wires.daemon_url, wires.settings);
+    let options = |provider: &WiredProvider| json!({"options": {"baseURL": base_url(provider)}});
+    let addresses: Map<_, _> = wired.iter().map(|provider| (provider.id.clone(), options(provider))).collect();
+
+    let mut content = given_content(wires.surroundings)?.unwrap_or_else(|| json!({}));
+    merge(&mut content, json!({"provider": addresses, "mcp": {SERVER: server_for(wires.daemon_url)}}));
+    let environment = vec![(CONTENT.to_owned(), content.to_string().into())];
+    Ok(Start { arguments: arguments.to_vec(), environment })
+}
+
+/// The providers that are sent through the proxy.
+pub fn wired(arguments: &[OsString], surroundings: &Surroundings) -> Result<Vec<WiredProvider>, Refused> {
+    let config = config(surroundings)?;
+    Ok(providers(&config, model(arguments, &config).as_deref(), surroundings)?.0)
+}
+
+/// The MCP server.
+pub fn server_for(daemon_url: &str) -> Value {
+    json!({"type": "remote", "url": format!("{daemon_url}/mcp"), "enabled": true})
+}
+
+/// Where it keeps the user's settings.
+pub fn folder(surroundings: &Surroundings) -> Option<PathBuf> {
+    let named = surroundings.text("XDG_CONFIG_HOME").map(PathBuf::from);
+    let base = named.or_else(|| Some(PathBuf::from(surroundings.text("HOME")?).join(".config")))?;
+    Some(base.join("opencode"))
+}
+
+fn model(arguments: &[OsString], config: &Value) -> Option<String> {
+    let asked = value_of(arguments, "--model").or_else(|| value_of(arguments, "-m"));
+    asked.or_else(|| config["model"].as_str().map(str::to_owned))
+}
+
+fn given_content(surroundings: &Surroundings) -> Result<Option<Value>, Refused> {
+    surroundings.text(CONTENT).map(|text| parse_jsonc(text, CONTENT)).transpose()
+}
+
+/// All its settings, merged in the order in which it reads them.
+fn config(surroundings: &Surroundings) -> Result<Value, Refused> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    files.extend(folder(surroundings).into_iter().flat_map(|folder| FILES.map(|name| folder.join(name))));
+    files.extend(surroundings.text("OPENCODE_CONFIG").map(PathBuf::from));
+    let folders: Vec<&Path> =
+        surroundings.folder.iter().flat_map(|folder| folder.ancestors()).take(FOLDERS_MAX).collect();
+    for folder in folders.into_iter().rev() {
+        files.extend(FILES[1..].iter().map(|name| folder.join(name)));
+    }
+    let mut config = json!({});
+    for file in files {
+        merge(&mut config, read_jsonc(&file)?.unwrap_or_else(|| json!({})));
+    }
+    merge(&mut config, given_content(surroundings)?.unwrap_or_else(|| json!({})));
+    Ok(config)
+}
+
+/// Providers that are sent through the proxy, and the names of those that cannot be.
+fn providers(
+    config: &Value,
+    model: Option<&str>,
+    surroundings: &Surroundings,
+) -> Result<(Vec<WiredProvider>, Vec<String>), Refused> {
+    let chosen = model.and_then(|model| model.split('/').next());
+    let mut ids: Vec<String> = chosen.map(str::to_owned).into_iter().collect();
+    ids.extend(config["provider"].as_object().into_iter().flat_map(|all| all.keys().cloned()));
+    ids.extend(logged_in(surroundings)?);
+    for (variable, id) in [("ANTHROPIC_API_KEY", "anthropic"), ("OPENAI_API_KEY", "openai")] {
+        ids.extend(surroundings.text(variable).map(|_| id.to_owned()));
+    }
+    Ok(providers_in(config, ids))
+}
+
+/// Sorts providers, the most important first, into those that are wired and those that go past.
+fn providers_in(config: &Value, ids: Vec<String>) -> (Vec<WiredProvider>, Vec<String>) {
+    let mut wired: Vec<WiredProvider> = Vec::new();
+    let mut past = Vec::new();
+    for id in ids {
+        if wired.iter().any(|known| known.id == id) || past.contains(&id) {
+            continue;
+        }
+        let settings = &config["provider"][&id];
+        let own = settings["options"]["baseURL"].as_str().map(|url| url.trim_end_matches('/').to_owned());
+        let Some(api) = api_of(&id, settings) else {
+            past.push(id);
+            continue;
+        };
+        let agrees = wired.iter().filter(|known| known.api == api).all(|known| known.own_url == own);
+        match agrees {
+            true => wired.push(WiredProvider { id, api, own_url: own }),
+            false => past.push(id),
+        }
+    }
+    (wired, past)
+}
+
+/// The API that a provider speaks, if the proxy serves it.
+fn api_of(id: &str, settings: &Value) -> Option<Api> {
+    match (settings["npm"].as_str(), id) {
+        (Some("@ai-sdk/anthropic"), _) | (None, "anthropic") => Some(Api::Anthropic),
+        (Some("@ai-sdk/openai" | "@ai-sdk/openai-compatible"), _) | (None, "openai") => Some(Api::OpenAi),
+        _ => None,
+    }
+}
+
+/// Names of the providers that the user has given OpenCode a key or a login for.
+fn logged_in(surroundings: &Surroundings) -> Result<Vec<String>, Refused> {
+    let named = surroundings.text("XDG_DATA_HOME").map(PathBuf::from);
+    let base = named.or_else(|| Some(PathBuf::from(surroundings.text("HOME")?).join(".local/share")));
+    let Some(base) = base else { return Ok(Vec::new()) };
+    let auth = read_jsonc(&base.join("opencode/auth.json"))?;
+    Ok(auth.as_ref().and_then(Value::as_object).into_iter().flat_map(|all| all.keys().cloned()).collect())
+}

@@ -1,0 +1,48 @@
+//! What is said at the end.
+
+use super::*;
+
+#[test]
+fn a_run_that_sent_nothing_says_so() {
+    assert_eq!(Savings::default().lines(Agent::Claude), ["no request came through infold"]);
+}
+
+#[test]
+fn requests_without_an_answer_are_said_first_and_nothing_is_claimed_of_them() {
+    let failed = Savings { requests: 7, unanswered: 7, ..Savings::default() };
+    assert_eq!(failed.lines(Agent::Codex), ["7 of 7 requests got no answer: `infold top --once` says why"]);
+    let some = Savings { requests: 7, unanswered: 1, fresh_tokens: 10, ..Savings::default() };
+    assert_eq!(
+        some.lines(Agent::Codex),
+        [
+            "1 of 7 requests got no answer: `infold top --once` says why",
+            "7 requests: 10 tokens sent, 0 kept out, 0 % read from the cache",
+        ]
+    );
+}
+
+#[test]
+fn what_was_folded_and_what_was_sent_is_said_in_a_few_lines() {
+    let savings = Savings {
+        requests: 14,
+        unanswered: 0,
+        edited_tokens: 81_000,
+        branches: 2,
+        folded_tokens: 38_500,
+        returned_tokens: 1_600,
+        fresh_tokens: 10_000,
+        cache_read_tokens: 90_000,
+        offloaded: 3,
+        secrets: 1,
+        failures: 0,
+    };
+    assert_eq!(
+        savings.lines(Agent::Claude),
+        [
+            "2 branches folded: 38,500 tokens of work became 1,600",
+            "14 requests: 100,000 tokens sent, 81,000 kept out, 90 % read from the cache",
+            "3 long results kept elsewhere, 1 secret taken out",
+            "go on with such a session through `infold run claude`, too",
+        ]
+    );
+}

@@ -1,0 +1,33 @@
+//! Whether what `[proxy]` says can be done.
+
+use infold_proxy::{RetryStatus, Upstream};
+
+use super::{Entry, Problem, Problems, Settings, origin};
+
+/// Where requests go is not repeated in a message: people put keys into addresses.
+pub(super) fn check(settings: &Settings, entries: &[Entry], problems: &mut Problems) {
+    let proxy = &settings.proxy;
+    let upstreams =
+        [("proxy.anthropic.upstream", &proxy.anthropic.upstream), ("proxy.openai.upstream", &proxy.openai.upstream)];
+    for (key, text) in upstreams {
+        if let Err(error) = Upstream::parse(text) {
+            problems.add(Problem::new(format!("`{key}` in {} {error}", origin(entries, key))));
+        }
+    }
+    for status in &proxy.retry_statuses {
+        if RetryStatus::of(*status).is_none() {
+            let origin = origin(entries, "proxy.retry_statuses");
+            problems.add(
+                Problem::new(format!("`proxy.retry_statuses` in {origin}: a request is not sent again after {status}"))
+                    .hint("list any of 429, 500, 504 and 529"),
+            );
+        }
+    }
+    for window in proxy.windows.iter().filter(|window| window.1 < 1_000) {
+        let origin = origin(entries, "proxy.windows");
+        problems.add(
+            Problem::new(format!("`proxy.windows` in {origin}: {:?} has a window of {} tokens", window.0, window.1))
+                .hint("give the tokens that the model takes in all, at least 1000"),
+        );
+    }
+}

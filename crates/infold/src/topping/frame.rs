@@ -1,0 +1,161 @@
+//! One frame of `infold top`, as lines of text with tones.
+
+use infold_core::SessionId;
+use infold_core::record::RequestRecord;
+
+use super::{SessionLine, TopView};
+use crate::draw::{Align, Column, Spans, Style, Table, Tone, Whose, ago, fitted, money, request_lines, short};
+
+/// Columns of a session's name that are shown.
+const SESSION_COLUMNS: usize = 36;
+const BAR_CELLS: u64 = 8;
+const NAME: &str = "infold top";
+/// What may go where there is little room, in this order.
+const MAY_GO: [&str; 6] = ["SAVED", "OUT", "IN", "LAST", "REQUESTS", "CACHE"];
+
+/// Room for a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Columns.
+    pub width: usize,
+    /// Lines.
+    pub height: usize,
+}
+
+/// A frame for a script: all of it, and nothing that only makes sense on a screen.
+pub fn once(view: &TopView, size: Size, style: &Style) -> String {
+    let lines = frame(view, None, size, style);
+    lines.iter().map(|line| style.line(line) + "\n").collect()
+}
+
+/// A frame. Requests of the chosen session only, if one is chosen.
+pub fn frame(view: &TopView, chosen: Option<&SessionId>, size: Size, style: &Style) -> Vec<Spans> {
+    let style = Style { width: size.width, ..*style };
+    let mut lines = head(view, &style);
+    lines.push(Vec::new());
+    if view.sessions.is_empty() && view.requests.is_empty() {
+        lines.push(vec![(Tone::Faint, "no sessions yet: start an agent with `infold run`".to_owned())]);
+        return lines;
+    }
+    // Sessions have at most half of the room: what happens now is below them.
+    let sessions = sessions(view, chosen, &style);
+    let room = (size.height.saturating_sub(lines.len() + 2) / 2).max(2);
+    lines.extend(within(sessions, room));
+
+    let records: Vec<&RequestRecord> = view
+        .requests
+        .iter()
+        .map(|row| &row.record)
+        .filter(|record| chosen.is_none_or(|chosen| record.session == *chosen))
+        .take(size.height)
+        .collect();
+    if !records.is_empty() {
+        lines.push(Vec::new());
+        let room = size.height.saturating_sub(lines.len());
+        lines.extend(request_lines(&records, Whose::Several, view.now_ms, &style).into_iter().take(room));
+    }
+    lines
+}
+
+/// As many lines as there is room for; the last one says how many are left out.
+fn within(mut lines: Vec<Spans>, room: usize) -> Vec<Spans> {
+    if lines.len() > room {
+        let more = lines.len() - room.saturating_sub(1);
+        lines.truncate(room.saturating_sub(1));
+        lines.push(vec![(Tone::Faint, format!("{more} more"))]);
+    }
+    lines
+}
+
+fn head(view: &TopView, style: &Style) -> Vec<Spans> {
+    let dot = style.either(" · ", ", ");
+    let count = |count: u64, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
+    let going = view.sessions.iter().filter(|line| !line.is_over).count() as u64;
+    let open = view.sessions.iter().map(|line| line.open).sum();
+    let now = [
+        count(going, "session", "sessions"),
+        count(open, "open branch", "open branches"),
+        format!("{:.1} requests a minute", view.rates.requests),
+        format!("{} tokens in, {} out", short(whole(view.rates.prompt_tokens)), short(whole(view.rates.output_tokens))),
+    ];
+    let room = style.width.saturating_sub(NAME.len() + 2);
+    let now = fitted(&now.join(dot), room, style);
+    let title = vec![(Tone::Strong, NAME.to_owned()), (Tone::Plain, format!("  {now}"))];
+    let totals = &view.totals;
+    let mut all = vec![format!("in all {}", count(totals.requests, "request", "requests"))];
+    all.extend(totals.cache_hit_percent().map(|percent| format!("{percent} % read from the cache")));
+    all.extend((totals.saved_tokens() > 0).then(|| format!("{} tokens not sent", short(totals.saved_tokens()))));
+    if totals.priced > 0 {
+        all.push(money(totals.cost_micros));
+        let saved = u64::try_from(totals.saved_micros()).unwrap_or(0);
+        all.extend((saved > 0).then(|| format!("{} saved", money(saved))));
+    }
+    all.extend((totals.warnings > 0).then(|| count(totals.warnings, "warning", "warnings")));
+    vec![title, vec![(Tone::Faint, fitted(&all.join(dot), style.width, style))]]
+}
+
+fn whole(number: f64) -> u64 {
+    number.round().max(0.0) as u64
+}
+
+fn sessions(view: &TopView, chosen: Option<&SessionId>, style: &Style) -> Vec<Spans> {
+    let left = |heading| Column { heading, align: Align::Left };
+    let right = |heading| Column { heading, align: Align::Right };
+    let mut table = Table::new(vec![
+        left("SESSION"),
+        right("OPEN"),
+        left("CONTEXT"),
+        right("REQUESTS"),
+        right("A MINUTE"),
+        right("IN"),
+        right("OUT"),
+        right("CACHE"),
+        right("COST"),
+        right("SAVED"),
+        right("LAST"),
+    ]);
+    for line in &view.sessions {
+        table.row(cells(line, chosen, view.now_ms, style));
+    }
+    table.dropped_to_fit(style.width, &MAY_GO).lines()
+}
+
+fn cells(line: &SessionLine, chosen: Option<&SessionId>, now_ms: u64, style: &Style) -> Spans {
+    let is_chosen = chosen == Some(&line.id);
+    let dash = || "-".to_owned();
+    let totals = &line.totals;
+    let has_requests = totals.requests > 0;
+    let known = |text: String| if has_requests { text } else { dash() };
+    let mark = if is_chosen { style.either("› ", "> ") } else { "" };
+    let name = format!("{mark}{}", fitted(line.id.as_str(), SESSION_COLUMNS, style));
+    let tone = match (is_chosen, line.is_over) {
+        (true, _) => Tone::Busy,
+        (false, true) => Tone::Faint,
+        (false, false) => Tone::Strong,
+    };
+    let is_priced = totals.priced > 0;
+    vec![
+        (tone, name),
+        (if line.open > 0 { Tone::Busy } else { Tone::Faint }, line.open.to_string()),
+        fill(line, style),
+        (Tone::Plain, known(short(totals.requests))),
+        (Tone::Plain, known(format!("{:.1}", line.rates.requests))),
+        (Tone::Plain, known(short(totals.usage.prompt_tokens()))),
+        (Tone::Plain, known(short(totals.usage.output_tokens))),
+        (Tone::Plain, totals.cache_hit_percent().map_or_else(dash, |percent| format!("{percent} %"))),
+        (Tone::Plain, if is_priced { money(totals.cost_micros) } else { dash() }),
+        (Tone::Good, known(short(totals.saved_tokens()))),
+        (Tone::Faint, ago(now_ms, line.active_at_ms)),
+    ]
+}
+
+fn fill(line: &SessionLine, style: &Style) -> (Tone, String) {
+    let percent = (line.context_tokens * 100).checked_div(line.window_tokens).unwrap_or(0);
+    let tone = match percent {
+        0..50 => Tone::Good,
+        50..70 => Tone::Warn,
+        70.. => Tone::Bad,
+    };
+    let bar = style.bar(line.context_tokens, line.window_tokens, BAR_CELLS);
+    (tone, format!("{bar} {:>5} {percent:>3} %", short(line.context_tokens)))
+}

@@ -1,0 +1,57 @@
+//! Keys, and where they lead.
+
+use infold_core::record::RequestTotals;
+
+use super::*;
+use crate::topping::{Rates, SessionLine};
+
+fn view(names: &[&str]) -> TopView {
+    let line = |name: &&str| SessionLine {
+        id: SessionId::parse(name).unwrap(),
+        is_over: false,
+        open: 0,
+        context_tokens: 0,
+        window_tokens: 1,
+        totals: RequestTotals::default(),
+        rates: Rates::default(),
+        active_at_ms: 0,
+    };
+    TopView {
+        now_ms: 0,
+        sessions: names.iter().map(line).collect(),
+        requests: Vec::new(),
+        totals: RequestTotals::default(),
+        rates: Rates::default(),
+    }
+}
+
+#[test]
+fn up_and_down_go_through_the_sessions_and_back_to_all() {
+    let view = view(&["a", "b"]);
+    let mut chosen = None;
+    let mut seen = Vec::new();
+    for to in [Move::Down, Move::Down, Move::Down, Move::Up, Move::Up, Move::Up] {
+        chosen = next(&view, chosen.as_ref(), to);
+        seen.push(chosen.as_ref().map_or("all".to_owned(), ToString::to_string));
+    }
+    assert_eq!(seen, ["a", "b", "b", "a", "all", "all"]);
+    assert_eq!(next(&self::view(&[]), None, Move::Down), None);
+}
+
+#[test]
+fn keys_that_end_it_are_those_that_people_try() {
+    let press = |code, modifiers| meant(KeyEvent::new(code, modifiers));
+    assert_eq!(press(KeyCode::Char('q'), KeyModifiers::NONE), Move::Quit);
+    assert_eq!(press(KeyCode::Esc, KeyModifiers::NONE), Move::Quit);
+    assert_eq!(press(KeyCode::Char('c'), KeyModifiers::CONTROL), Move::Quit);
+    assert_eq!(press(KeyCode::Char('c'), KeyModifiers::NONE), Move::None);
+    assert_eq!(press(KeyCode::Down, KeyModifiers::NONE), Move::Down);
+}
+
+#[test]
+fn without_colour_nothing_is_styled() {
+    for tone in [Tone::Plain, Tone::Strong, Tone::Faint, Tone::Good, Tone::Busy, Tone::Warn, Tone::Bad] {
+        assert_eq!(look(tone, Paint::Plain), Look::default());
+    }
+    assert_ne!(look(Tone::Bad, Paint::Colour), Look::default());
+}

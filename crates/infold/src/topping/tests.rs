@@ -1,0 +1,119 @@
+//! What is shown, as text.
+
+use infold_core::record::{AnswerEnd, Cause, Makeup, Miss, Timing, Usage};
+use infold_core::view::{Edit, Reason};
+use infold_core::{Owner, Scrubbed, Session, Thread};
+use insta::assert_snapshot;
+
+use super::*;
+use crate::draw::{Charset, Paint, Style};
+
+const NOW_MS: u64 = 100_000_000;
+
+fn named(id: &str) -> SessionId {
+    SessionId::parse(id).unwrap()
+}
+
+fn request(id: u64, session: &str, ago_ms: u64, prompt_tokens: u64) -> RequestRow {
+    let usage = Usage {
+        fresh_tokens: 0,
+        cache_read_tokens: prompt_tokens * 9 / 10,
+        cache_write_tokens: prompt_tokens / 10,
+        output_tokens: 300,
+    };
+    let record = RequestRecord {
+        session: named(session),
+        agent: None,
+        thread: Thread::Main,
+        at_ms: NOW_MS - ago_ms,
+        api: Scrubbed::fixed("messages"),
+        model: Scrubbed::fixed("claude-opus-4-6"),
+        kind: RequestKind::Turn,
+        client: None,
+        wanted: Makeup { user_tokens: prompt_tokens * 2, ..Makeup::default() },
+        sent: Makeup { user_tokens: prompt_tokens, ..Makeup::default() },
+        edits: vec![Edit { reason: Reason::Folded, blocks: 12 }],
+        usage: Some(usage),
+        miss: None,
+        cost_micros: Some(60_000),
+        wanted_cost_micros: Some(150_000),
+        timing: Timing { added_us: 2_100, first_byte_ms: Some(400), total_ms: 3_000 },
+        status: Some(200),
+        end: AnswerEnd::Completed,
+        warnings: Vec::new(),
+    };
+    RequestRow { id, record }
+}
+
+fn known(id: &str, ago_ms: u64, open: u64) -> SessionRow {
+    let mut session = Session::new(Owner::local(), named(id), 0);
+    session.active_at_ms = NOW_MS - ago_ms;
+    session.main_tokens = 20_000;
+    SessionRow { session, open, open_tokens: 0 }
+}
+
+fn view() -> TopView {
+    let mut missed = request(3, "refactor-the-parser", 4_000, 120_000);
+    missed.record.miss = Some(Miss { missed_tokens: 90_000, cause: Cause::NotCached });
+    let requests = vec![missed, request(2, "docs", 65_000, 30_000), request(1, "refactor-the-parser", 90_000, 110_000)];
+    let mut sums: BTreeMap<SessionId, RequestTotals> = BTreeMap::new();
+    requests.iter().for_each(|row| sums.entry(row.record.session.clone()).or_default().add(&row.record));
+    let sums: Vec<(SessionId, RequestTotals)> = sums.into_iter().collect();
+    let mut totals = RequestTotals::default();
+    sums.iter().for_each(|(_, of_session)| totals.merge(of_session));
+    let rows = [known("refactor-the-parser", 4_000, 2), known("only-branches", 7_200_000, 1)];
+    let room = Room { limit_tokens: 32_768, window_tokens: &|_| 200_000 };
+    let sessions = lines(&rows, &sums, &requests, room, NOW_MS);
+    let rates = rates(requests.iter().map(|row| &row.record), NOW_MS);
+    TopView { now_ms: NOW_MS, sessions, requests, totals, rates }
+}
+
+fn style(charset: Charset, width: usize) -> Style {
+    Style { paint: Paint::Plain, charset, width }
+}
+
+#[test]
+fn a_frame_shows_sessions_and_the_latest_requests() {
+    assert_snapshot!(once(&view(), Size { width: 150, height: 40 }, &style(Charset::Utf8, 150)));
+}
+
+#[test]
+fn a_narrow_frame_in_plain_characters_still_says_what_matters() {
+    assert_snapshot!(once(&view(), Size { width: 80, height: 40 }, &style(Charset::Ascii, 80)));
+}
+
+#[test]
+fn a_frame_keeps_to_its_height_and_says_what_it_leaves_out() {
+    let mut view = view();
+    let line = view.sessions[0].clone();
+    view.sessions = (0..50).map(|at| SessionLine { id: named(&format!("s{at}")), ..line.clone() }).collect();
+    for height in [6, 10, 24] {
+        let text = once(&view, Size { width: 120, height }, &style(Charset::Utf8, 120));
+        assert!(text.lines().count() <= height.max(8), "{height}:\n{text}");
+        assert!(text.contains(" more\n"), "{text}");
+    }
+}
+
+#[test]
+fn nothing_is_said_to_be_nothing() {
+    let empty = TopView {
+        now_ms: NOW_MS,
+        sessions: Vec::new(),
+        requests: Vec::new(),
+        totals: RequestTotals::default(),
+        rates: Rates::default(),
+    };
+    let text = once(&empty, Size { width: 80, height: 24 }, &style(Charset::Utf8, 80));
+    assert!(text.contains("no sessions yet"), "{text}");
+}
+
+#[test]
+fn requests_of_a_chosen_session_alone_are_shown() {
+    let view = view();
+    let chosen = named("docs");
+    let style = style(Charset::Utf8, 150);
+    let lines = frame::frame(&view, Some(&chosen), Size { width: 150, height: 40 }, &style);
+    let text: Vec<String> = lines.iter().map(|line| style.line(line)).collect();
+    assert!(text.iter().any(|line| line.starts_with("› docs")), "{text:?}");
+    assert_eq!(text.iter().filter(|line| line.contains("claude-opus-4-6")).count(), 1, "{text:?}");
+}

@@ -1,0 +1,38 @@
+//! What is refused, and that nothing is changed then.
+
+use std::fs;
+
+use crate::home::Home;
+
+#[test]
+fn a_file_that_cannot_be_understood_stops_everything() {
+    let home = Home::new();
+    home.write(".claude/settings.json", "{}\n");
+    home.write(".claude.json", "{\"mcpServers\": ");
+    let ended = home.run(&["connect", "claude"]);
+    assert_eq!(ended.code, 3);
+    assert!(
+        ended.stderr.contains("HOME/.claude.json is not JSON") && ended.stderr.contains("nothing was changed"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(fs::read_to_string(home.join(".claude/settings.json")).unwrap(), "{}\n");
+    assert!(!home.data().exists());
+}
+
+#[test]
+fn an_agent_that_was_never_connected() {
+    let ended = Home::new().run(&["disconnect", "codex"]);
+    assert_eq!(ended.code, 3);
+    assert!(ended.stderr.contains("Codex is not connected"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_key_is_not_sent_to_another_host_than_the_users() {
+    let home = Home::new();
+    home.write(".claude/settings.json", "{\"env\": {\"ANTHROPIC_BASE_URL\": \"https://gate.example\"}}");
+    let ended = home.run(&["connect", "claude"]);
+    assert_eq!(ended.code, 3);
+    assert!(ended.stderr.contains("proxy.anthropic.upstream"), "{}", ended.stderr);
+    assert_eq!(home.run(&["connect", "claude", "--set", "proxy.anthropic.upstream=https://gate.example"]).code, 0);
+}

@@ -1,0 +1,80 @@
+//! Requests that do not fit the model's window: rescued with a receipt, or told as the provider tells it.
+
+use infold_testkit::agent::{Client, Listing};
+use infold_testkit::model::work::read_file;
+use infold_testkit::model::{Script, Step};
+
+use crate::scene::{ASKED, Scene};
+
+/// What the model takes.
+const WINDOW_TOKENS: u64 = 20_000;
+
+const LOGS: usize = 12;
+
+fn log(number: usize) -> String {
+    (0..180).map(|line| format!("{line} log {number}: the harbour is quiet and nothing moves\n")).collect()
+}
+
+fn script() -> Script {
+    let mut steps: Vec<Step> = (1..=LOGS).map(|number| read_file(&format!("/p/log-{number:02}.txt"))).collect();
+    steps.push(Step::text("All logs are quiet."));
+    steps.push(Step::text("Yes, all."));
+    Script::new(steps).window_tokens(WINDOW_TOKENS)
+}
+
+async fn session(client: Client, window_tokens: u64) -> (Scene, String) {
+    let scene = Scene::with(script(), |setup| {
+        setup.set("proxy.shape", "false").set("proxy.window_tokens", window_tokens).set("proxy.windows", "[]")
+    })
+    .await;
+    let mut agent = scene.agent(client, "long").await.listing(Listing::Inline);
+    (1..=LOGS).for_each(|number| agent.file(&format!("/p/log-{number:02}.txt"), &log(number)));
+    agent.work(ASKED).await.unwrap_or_else(|error| panic!("{client:?} died: {error:#}\n{}", scene.daemon.stderr()));
+    let said = agent.work("Sure?").await.unwrap();
+    (scene, said)
+}
+
+fn check(client: Client, scene: &Scene) {
+    let requests = scene.model.requests();
+    let answered: Vec<_> = requests.iter().filter(|request| request.status == 200).collect();
+    assert_eq!(answered.len(), LOGS + 2, "{client:?}: every turn was answered");
+    let end = answered.last().unwrap();
+    assert!(end.holds(ASKED) && end.holds("Sure?"), "{client:?}: the person's words are kept:\n{}", end.shape());
+    assert!(end.holds("read_result"), "{client:?}: the receipt says how to get it back:\n{}", end.shape());
+    assert!(!end.holds(&log(1)), "{client:?}: the oldest log is kept elsewhere");
+    let broken: Vec<_> = requests.iter().filter_map(|request| request.broken.clone()).collect();
+    assert!(broken.iter().all(|rule| rule.contains("too long") || rule.contains("context window")), "{broken:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_provider_finds_too_long_is_rescued_with_a_receipt() {
+    for client in Client::ALL {
+        let (scene, said) = session(client, 1_000_000).await;
+        assert_eq!(said, "Yes, all.", "{client:?}");
+        check(client, &scene);
+        let refused = scene.model.requests().iter().filter(|request| request.status == 400).count();
+        assert!(refused >= 1, "{client:?}: the window was never full");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_would_not_fit_is_rescued_before_it_is_sent() {
+    for client in Client::ALL {
+        let (scene, said) = session(client, 22_000).await;
+        assert_eq!(said, "Yes, all.", "{client:?}");
+        check(client, &scene);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_no_rescue_can_help_is_refused_in_the_providers_words() {
+    for client in Client::ALL {
+        let scene = Scene::start(Script::default().window_tokens(WINDOW_TOKENS)).await;
+        let mut agent = scene.agent(client, "hopeless").await;
+        agent.say(&"The person has a lot to say. ".repeat(5_000));
+        let raw = agent.send(agent.request()).await.unwrap();
+        assert_eq!(raw.status, 400, "{client:?}");
+        let wanted = if client == Client::ClaudeCode { "prompt is too long" } else { "context_length_exceeded" };
+        assert!(raw.text().contains(wanted), "{client:?}: {}", raw.text());
+    }
+}

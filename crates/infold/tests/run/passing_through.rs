@@ -1,0 +1,87 @@
+//! The agent is run as if infold were not there.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::stand_in::StandIn;
+
+#[test]
+fn input_output_and_exit_code_are_the_agents() {
+    let agent = StandIn::new("claude", "read line; echo \"said $line\"; echo complained >&2; exit 7");
+    let mut child = agent.command(&[], &[]).stdin(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"hello\n").unwrap();
+    let ended = agent.home.ended(child.wait_with_output().unwrap());
+    assert_eq!(
+        (ended.code, ended.stdout.as_str(), ended.stderr.as_str()),
+        (7, "said hello\n", "complained\ninfold: no request came through infold\n")
+    );
+}
+
+#[test]
+fn what_stands_behind_the_agents_name_is_the_agents() {
+    let agent = StandIn::new("opencode", "printf '%s\\n' \"$@\"");
+    let own = ["--json", "-v", "--data", "x", "--set", "a", "--help", "--", "run", "--version"];
+    let ended = agent.run(&[], &own);
+    assert_eq!(ended.stdout, own.map(|word| format!("{word}\n")).concat());
+}
+
+#[test]
+fn an_agent_that_a_signal_ended_ends_infold_with_the_code_of_a_shell() {
+    let agent = StandIn::new("codex", "kill -KILL $$");
+    assert_eq!(agent.run(&[], &[]).code, 128 + 9);
+}
+
+#[test]
+fn a_signal_to_infold_reaches_the_agent_which_may_take_its_time() {
+    for (signal, name) in [(Signal::TERM, "TERM"), (Signal::HUP, "HUP"), (Signal::INT, "INT")] {
+        let script = format!("trap 'echo {name}; exit 42' {name}\necho ready\nwhile :; do sleep 0.05; done");
+        let agent = StandIn::new("claude", &script);
+        let mut child = agent.command(&[], &[]).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        lines.read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n", "{}", complaint(&mut child));
+
+        kill_process(Pid::from_child(&child), signal).unwrap();
+
+        let mut rest = String::new();
+        lines.read_to_string(&mut rest).unwrap();
+        assert_eq!((rest.trim(), child.wait().unwrap().code()), (name, Some(42)));
+    }
+}
+
+fn complaint(child: &mut Child) -> String {
+    let mut text = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn files_of_the_agent_have_the_modes_that_the_user_wants() {
+    let agent = StandIn::new("claude", "umask");
+    let usual = std::process::Command::new("sh").args(["-c", "umask"]).output().unwrap();
+    assert_eq!(agent.run(&[], &[]).stdout, String::from_utf8(usual.stdout).unwrap());
+}
+
+#[test]
+fn nothing_is_left_behind_but_the_data_folder() {
+    let agent = StandIn::new("claude", "true");
+    agent.run(&[], &[]);
+    let mut left: Vec<String> = std::fs::read_dir(agent.home.join(""))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    left.sort();
+    assert_eq!(left, [".local", "bin", "project"]);
+}
+
+#[test]
+fn claude_codes_hook_calls_this_very_program() {
+    let script = "for word in \"$@\"; do case \"$word\" in --settings=*) echo \"${word#--settings=}\";; esac; done";
+    let ended = StandIn::new("claude", script).run(&[], &[]);
+    let settings: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    let command = settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"].as_str().unwrap();
+    assert_eq!(command, format!("{} hook", env!("CARGO_BIN_EXE_infold")));
+}
