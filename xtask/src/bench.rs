@@ -9,6 +9,8 @@ mod fold;
 mod fork;
 mod growth;
 mod pairs;
+mod process;
+mod proxy;
 mod recording;
 mod start;
 
@@ -39,6 +41,8 @@ enum Bench {
     Fold(FoldArguments),
     /// What forking a recorded session costs as sessions grow to a gigabyte.
     Fork(fork::Arguments),
+    /// What a request through the proxy costs, beside other proxies.
+    Proxy(proxy::Arguments),
 }
 
 /// What `cargo xtask bench fold` takes.
@@ -92,6 +96,7 @@ pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     match &arguments.what {
         Bench::Start => runtime.block_on(start::run(&program)),
         Bench::Fork(arguments) => fork::run(workspace, &program, arguments),
+        Bench::Proxy(arguments) => runtime.block_on(proxy::run(workspace, &program, arguments)),
         Bench::Fold(arguments) => runtime.block_on(fold::run(workspace, &program, arguments)),
     }
 }

@@ -5,13 +5,16 @@
 
 mod agents;
 mod checks;
+mod connect;
 mod home;
 pub mod model;
 mod neutral;
 mod recipe;
 pub mod record;
 mod rescue;
+mod run;
 mod sessions;
+mod threads;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -47,6 +50,9 @@ pub struct Arguments {
     /// Only the coding agents, not the SDKs and the Inspector.
     #[arg(long)]
     agents: bool,
+    /// Of the checks with coding agents only those whose names hold this.
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    only: String,
 }
 
 /// Installs the clients, runs all of them, and fails if any check does.
@@ -56,7 +62,7 @@ pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
         let tools = Tools::install(workspace);
         report.stage("clients", || check(workspace, &tools));
     }
-    checks::stage(workspace, &mut report);
+    checks::stage(workspace, &arguments.only, &mut report);
     Ok(report.finish())
 }
 

@@ -14,6 +14,7 @@ mod suite;
 mod tidy;
 mod tools;
 mod torture;
+mod upstream;
 mod workspace;
 
 use std::process::ExitCode;
@@ -50,7 +51,7 @@ enum Chore {
     /// Look at the page of `infold replay` in a real browser.
     Page,
     /// Make the tables of docs/measurements.md from recorded sessions.
-    Measure,
+    Measure(measure::Arguments),
     /// Run the crash and power-loss tests for longer than the test command does.
     Torture(torture::Arguments),
 }
@@ -76,7 +77,7 @@ fn run(chore: Chore) -> Result<ExitCode> {
         Chore::Model(arguments) => clients::model::run(&arguments),
         Chore::Bench(arguments) => bench::run(&workspace, &arguments),
         Chore::Page => page::run(&workspace),
-        Chore::Measure => measure::run(&workspace),
+        Chore::Measure(arguments) => measure::run(&workspace, &arguments),
         Chore::Torture(arguments) => torture::run(&workspace, &arguments),
     }
 }

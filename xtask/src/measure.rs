@@ -3,27 +3,30 @@
 //! The sessions are found through `INFOLD_TEST_DATA`; without them there is nothing to measure. Only
 //! figures leave this file, never a word of a session.
 
+mod claims;
+mod proxied;
+mod quarters;
+mod tables;
 #[cfg(test)]
 mod tests;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use infold_core::fork::Profile;
 use infold_core::transcript::Transcript;
-use infold_replay::{Compactions, ForkTable, ForkTrial, Options, Policy, Prices, Replay, Report, Way};
+use infold_replay::{Compactions, ForkTrial, Options, Policy, Prices, Replay, Way};
 use infold_wire::{ReadLimits, read_sessions};
 
-use crate::workspace::{Workspace, run_release_build};
+use crate::workspace::{Profile as Build, Workspace, run_release_build};
+use proxied::Proxied;
 
 const DOCUMENT: &str = "docs/measurements.md";
 const SESSIONS: &str = "sessions/normalized.jsonl.gz";
 const ENTRY_BYTES_MAX: usize = 256 << 20;
-/// By how many points the profile `recall` beats a plain tail as large, in recall and in edit lines.
-const RECALL_GAIN_MIN: f64 = 3.0;
-const LINES_GAIN_MIN: f64 = 8.0;
 
 /// The ways to fork that are compared at every cut. Budgets of `recall` come to 30,000 and 50,000 tokens on
 /// average, though many transcripts are shorter than that.
@@ -68,6 +71,8 @@ impl Size {
 struct Group {
     name: &'static str,
     is_of: fn(&Transcript) -> bool,
+    /// The share of edit lines that shaping is claimed to leave in sight.
+    line_recall_percent_min: f64,
     forks: ForkTrial,
     full: Vec<(u64, ForkTrial)>,
     ignored: Replay,
@@ -75,7 +80,7 @@ struct Group {
 }
 
 impl Group {
-    fn new(name: &'static str, is_of: fn(&Transcript) -> bool) -> Self {
+    fn new(name: &'static str, line_recall_percent_min: f64, is_of: fn(&Transcript) -> bool) -> Self {
         let replay = |compactions| {
             Replay::new(Options {
                 policies: Policy::USUAL.to_vec(),
@@ -88,6 +93,7 @@ impl Group {
         Self {
             name,
             is_of,
+            line_recall_percent_min,
             forks: ForkTrial::new(WAYS.to_vec()),
             full: SIZES.iter().map(Size::trial).collect(),
             ignored: replay(Compactions::Ignored),
@@ -103,31 +109,78 @@ impl Group {
     }
 }
 
+/// What `cargo xtask measure` takes.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Play the first so many sessions through the proxy, with a debug build, and write no tables.
+    #[arg(long, value_name = "SESSIONS")]
+    sample: Option<usize>,
+    /// Only play the sessions through the proxy, and put no other table anew.
+    #[arg(long)]
+    proxy_only: bool,
+    /// Play through this program, instead of building it first.
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
+}
+
 /// Measures, writes the tables, and fails when a claim does not hold.
-pub fn run(workspace: &Workspace) -> Result<ExitCode> {
+pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     let data = data(workspace);
     let Ok(file) = File::open(data.join(SESSIONS)) else {
         println!("skipped: there are no recorded sessions in {} (INFOLD_TEST_DATA names the folder)", data.display());
         return Ok(ExitCode::SUCCESS);
     };
+    let limits = ReadLimits::with_entry_bytes_max(ENTRY_BYTES_MAX);
+    let named = |transcript: Transcript| Arc::new((transcript.session.clone().unwrap_or_default(), transcript));
+    let read = read_sessions(file, None, limits)?.map(|transcript| transcript.map(named));
+    if let Some(sessions) = arguments.sample {
+        return sample(workspace, arguments, read.take(sessions).collect::<Result<_, _>>()?);
+    }
     if cfg!(debug_assertions) {
         return run_release_build(workspace);
     }
+    let sessions: proxied::Sessions = read.collect::<Result<_, _>>()?;
+    let proxied = proxied::run(&program(workspace, arguments, Build::Release)?, &sessions)?;
+    if arguments.proxy_only {
+        put(&workspace.root.join(DOCUMENT), &[("proxied", &proxied.tables())])?;
+        println!("{}", proxied.tables());
+        return Ok(verdict(&proxied.missed(None)));
+    }
     let mut groups = [
-        Group::new("All sessions", |_| true),
-        Group::new("Claude Code", |transcript| !is_codex(transcript)),
-        Group::new("Codex", is_codex),
+        Group::new("All sessions", 90.0, |_| true),
+        Group::new("Claude Code", 90.0, |transcript| !is_codex(transcript)),
+        // Eleven sessions, whose patches name many lines around what they change.
+        Group::new("Codex", 70.0, is_codex),
     ];
-    let limits = ReadLimits::with_entry_bytes_max(ENTRY_BYTES_MAX);
-    for transcript in read_sessions(file, None, limits)? {
-        let transcript = transcript?;
-        let name = transcript.session.clone().unwrap_or_default();
+    for session in &sessions {
+        let (name, transcript) = &**session;
         eprintln!("{name}: {} items", transcript.items.len());
-        for group in groups.iter_mut().filter(|group| (group.is_of)(&transcript)) {
-            group.add(&name, &transcript);
+        for group in groups.iter_mut().filter(|group| (group.is_of)(transcript)) {
+            group.add(name, transcript);
         }
     }
-    finish(workspace, groups)
+    finish(workspace, groups, &proxied)
+}
+
+/// Plays a few sessions through a debug build of the daemon: whether it works, not how well.
+fn sample(workspace: &Workspace, arguments: &Arguments, sessions: proxied::Sessions) -> Result<ExitCode> {
+    let proxied = proxied::run(&program(workspace, arguments, Build::Debug)?, &sessions)?;
+    println!("{}", proxied.tables());
+    Ok(verdict(&proxied.missed_in_sample()))
+}
+
+fn program(workspace: &Workspace, arguments: &Arguments, build: Build) -> Result<PathBuf> {
+    match &arguments.program {
+        Some(program) => Ok(program.clone()),
+        None => workspace.build_program(build),
+    }
+}
+
+fn verdict(missed: &[String]) -> ExitCode {
+    for claim in missed {
+        println!("MISSED: {claim}");
+    }
+    if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn data(workspace: &Workspace) -> PathBuf {
@@ -138,104 +191,42 @@ fn is_codex(transcript: &Transcript) -> bool {
     transcript.calls.first().is_some_and(|call| call.usage.model.starts_with("gpt"))
 }
 
-fn finish(workspace: &Workspace, groups: [Group; 3]) -> Result<ExitCode> {
-    let (mut forks, mut shaping) = (String::new(), String::new());
+fn finish(workspace: &Workspace, groups: [Group; 3], proxied: &Proxied) -> Result<ExitCode> {
+    let (mut forks, mut shaping, mut quarters) = (String::new(), String::new(), String::new());
     let mut missed = Vec::new();
     for group in groups {
         let table = group.forks.finish();
         let is_first = forks.is_empty();
         if is_first {
-            missed.extend(claims_missed(&table, &[(2, 3), (4, 5)]));
+            missed.extend(claims::of_forks(&table, &[(2, 3), (4, 5)]));
         }
-        forks.push_str(&fork_table(group.name, &table));
+        forks.push_str(&tables::forks(group.name, &table));
         for (tokens, trial) in group.full {
             let table = trial.finish();
             if is_first {
-                missed.extend(claims_missed(&table, &[(1, 2)]));
+                missed.extend(claims::of_forks(&table, &[(1, 2)]));
             }
-            forks.push_str(&fork_table(
+            forks.push_str(&tables::forks(
                 &format!("{}, transcripts over {}k tokens at the cut", group.name, tokens / 1_000),
                 &table,
             ));
         }
-        for (report, how) in
-            [(group.ignored.finish(None), "never compacting"), (group.recorded.finish(None), "compacting as recorded")]
-        {
-            shaping.push_str(&policy_table(&format!("{}, {how}", group.name), &report));
+        let (ignored, recorded) = (group.ignored.finish(None), group.recorded.finish(None));
+        missed.extend(claims::of_quarters(group.name, &ignored));
+        missed.extend(claims::of_shaping(group.name, &ignored, group.line_recall_percent_min));
+        if is_first {
+            quarters = tables::quarters(&ignored);
+            missed.extend(proxied.missed(Some(&ignored)));
+        }
+        for (report, how) in [(&ignored, "never compacting"), (&recorded, "compacting as recorded")] {
+            shaping.push_str(&tables::policies(&format!("{}, {how}", group.name), report));
         }
     }
-    put(&workspace.root.join(DOCUMENT), &[("forks", &forks), ("shaping", &shaping)])?;
-    println!("{forks}\n{shaping}");
-    for claim in &missed {
-        println!("MISSED: {claim}");
-    }
-    Ok(if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// What the profile `recall` is claimed to do and does not: its row and a tail's, pair by pair. The first
-/// row is the seed's.
-fn claims_missed(table: &ForkTable, pairs: &[(usize, usize)]) -> Vec<String> {
-    let mut missed = Vec::new();
-    let seed = &table.rows[0];
-    for (recall, tail) in pairs.iter().map(|(recall, tail)| (&table.rows[*recall], &table.rows[*tail])) {
-        let gains = [
-            ("recall", recall.recall_percent - tail.recall_percent, RECALL_GAIN_MIN),
-            ("edit lines", recall.line_recall_percent - tail.line_recall_percent, LINES_GAIN_MIN),
-            ("recall over the seed's tiers", recall.recall_percent - seed.recall_percent, RECALL_GAIN_MIN),
-        ];
-        for (what, gain, gain_min) in gains {
-            if gain < gain_min {
-                missed.push(format!(
-                    "{} against {}: {what} gains {gain:.1} points, {gain_min} are claimed",
-                    recall.label, tail.label
-                ));
-            }
-        }
-    }
-    missed
-}
-
-fn fork_table(name: &str, table: &ForkTable) -> String {
-    let mut text = format!("| {name}, {} cuts | tokens | RR@10 | edit lines |\n|---|---|---|---|\n", table.cuts);
-    for row in &table.rows {
-        text.push_str(&format!(
-            "| {} | {:.1}k | {:.1} | {:.1} |\n",
-            row.label,
-            row.tokens / 1_000.0,
-            row.recall_percent,
-            row.line_recall_percent
-        ));
-    }
-    text.push('\n');
-    text
-}
-
-fn policy_table(name: &str, report: &Report) -> String {
-    let mut text = format!(
-        "| {name}, {} sessions, % of as it was | peak | billed | adjusted | RR | RRfar | edit lines | invalid reasoning |\n\
-         |---|---|---|---|---|---|---|---|\n",
-        report.sessions.len()
-    );
-    let Some(first) = report.policies.first() else { return text };
-    let was = &first.total.measures;
-    let percent = |part: f64, whole: f64| if whole > 0.0 { part * 100.0 / whole } else { 0.0 };
-    for policy in &report.policies {
-        let now = &policy.total.measures;
-        text.push_str(&format!(
-            "| {} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {} of {} |\n",
-            policy.label,
-            percent(now.peak_tokens as f64, was.peak_tokens as f64),
-            percent(now.billed, was.billed),
-            percent(now.adjusted, was.billed),
-            percent(now.atoms_seen as f64, now.atoms_needed as f64),
-            percent(now.far_atoms_seen as f64, now.far_atoms_needed as f64),
-            percent(now.lines_seen as f64, now.lines_needed as f64),
-            now.invalid_reasoning_requests,
-            now.requests,
-        ));
-    }
-    text.push('\n');
-    text
+    let proxied = proxied.tables();
+    let tables = [("forks", &*forks), ("shaping", &shaping), ("quarters", &quarters), ("proxied", &proxied)];
+    put(&workspace.root.join(DOCUMENT), &tables)?;
+    println!("{forks}\n{shaping}\n{quarters}\n{proxied}");
+    Ok(verdict(&missed))
 }
 
 /// Puts each table between its marks in the document.

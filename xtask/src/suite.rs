@@ -112,7 +112,7 @@ fn clients_stages(workspace: &Workspace, tools: &Tools, report: &mut Report) {
     if tools.python.is_ok() || tools.node.is_ok() || in_ci() {
         report.stage("clients", || clients::check(workspace, tools));
     }
-    clients::agents_stage(workspace, report);
+    clients::agents_stage(workspace, "", report);
     if tools.node.is_ok() || in_ci() {
         report.stage("conformance", || conformance::check(workspace, tools));
     }

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use infold_testkit::{Daemon, DaemonSetup};
 
 use super::figures::{Latencies, Table};
+use super::process::resident_mb;
 
 /// Starts that the median is taken of, each on a data folder that was not there before.
 const STARTS: usize = 20;
@@ -39,12 +40,4 @@ pub async fn run(program: &Path) -> Result<ExitCode> {
     table.show("ready, slowest", format!("{:.2} ms", ready.percentile_ms(100.0)));
     table.hold("idle memory (RSS)", idle_mb, IDLE_MB_MAX, " MB");
     Ok(table.finish())
-}
-
-/// The memory of a process that is in RAM, in units of 1,048,576 bytes.
-fn resident_mb(pid: u32) -> Result<f64> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib = line.and_then(|line| line.trim().split(' ').next()).context("no VmRSS in /proc")?;
-    Ok(kib.parse::<f64>()? / 1024.0)
 }

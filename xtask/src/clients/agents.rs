@@ -45,30 +45,16 @@ impl Agents {
     /// Runs Claude Code, and returns what it said.
     pub async fn claude(&self, home: &Home, model_url: &str, arguments: &[&str]) -> Result<String> {
         let mut command = home.command(&self.claude);
-        command
-            .env("CLAUDE_CONFIG_DIR", home.claude())
-            .env("ANTHROPIC_BASE_URL", model_url)
-            .env("ANTHROPIC_API_KEY", "sk-ant-scripted-0000")
-            .envs(["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER"].map(|name| (name, "1")))
-            .envs(["DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "IS_SANDBOX"].map(|name| (name, "1")))
-            .args(["--output-format", "json", "--dangerously-skip-permissions"])
-            .args(arguments);
+        prepare_claude(&mut command, home, model_url);
+        command.args(["--output-format", "json", "--dangerously-skip-permissions"]).args(arguments);
         output(command).await
     }
 
     /// Runs Codex without a screen, and returns the events that it printed.
     pub async fn codex(&self, home: &Home, model_url: &str, arguments: &[&str]) -> Result<String> {
-        let config = format!(
-            "model = \"{CODEX_MODEL}\"\nmodel_provider = \"local\"\napproval_policy = \"never\"\n\
-             sandbox_mode = \"danger-full-access\"\ncheck_for_update_on_startup = false\n\
-             [features]\nplugins = false\napps = false\n\
-             [model_providers.local]\nname = \"local\"\nbase_url = \"{model_url}/v1\"\n\
-             env_key = \"LOCAL_KEY\"\nwire_api = \"responses\"\n"
-        );
-        std::fs::create_dir_all(home.codex())?;
-        std::fs::write(home.codex().join("config.toml"), config)?;
         let mut command = home.command(&self.codex);
-        command.env("CODEX_HOME", home.codex()).env("LOCAL_KEY", "scripted").arg("exec").args(arguments);
+        prepare_codex(&mut command, home, model_url)?;
+        command.arg("exec").args(arguments);
         output(command).await
     }
 
@@ -99,15 +85,117 @@ impl Agents {
     }
 
     fn opencode_command(&self, home: &Home, model_url: &str) -> Result<Command> {
-        let folder = home.path().join(".config/opencode");
-        std::fs::create_dir_all(&folder)?;
-        std::fs::write(folder.join("opencode.json"), opencode_config(model_url).to_string())?;
         let mut command = home.command(&self.opencode);
-        // OpenCode installs the types for plugins beside them. They are not needed to run one.
-        command.env("NPM_CONFIG_OFFLINE", "true");
-        command.envs(["OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_MODELS_FETCH"].map(|name| (name, "1")));
+        prepare_opencode(&mut command, home, model_url)?;
         Ok(command)
     }
+
+    /// The agent itself, prepared.
+    pub fn alone(&self, agent: Agent, home: &Home, model_url: &str) -> Result<Command> {
+        let program = match agent {
+            Agent::Claude => &self.claude,
+            Agent::Codex => &self.codex,
+            Agent::Opencode => &self.opencode,
+        };
+        self.around(agent, program, home, model_url)
+    }
+
+    /// Another program that finds this agent on its path, with everything prepared for the agent itself.
+    pub fn around(&self, agent: Agent, program: &Path, home: &Home, model_url: &str) -> Result<Command> {
+        let mut command = home.command(program);
+        let file = match agent {
+            Agent::Claude => {
+                prepare_claude(&mut command, home, model_url);
+                &self.claude
+            }
+            Agent::Codex => {
+                prepare_codex(&mut command, home, model_url)?;
+                &self.codex
+            }
+            Agent::Opencode => {
+                prepare_opencode(&mut command, home, model_url)?;
+                &self.opencode
+            }
+        };
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = file.parent().map(Path::to_path_buf).into_iter().chain(std::env::split_paths(&path));
+        command.env("PATH", std::env::join_paths(folders)?);
+        Ok(command)
+    }
+}
+
+/// One of the agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agent {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// OpenCode.
+    Opencode,
+}
+
+impl Agent {
+    /// What its program is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Opencode => "opencode",
+        }
+    }
+
+    /// The arguments that ask it something, without a screen. No permission is asked for infold's own
+    /// tools; those that only look are allowed here.
+    pub fn asking(self, words: &str) -> Vec<&str> {
+        match self {
+            Self::Claude => vec!["-p", words, "--output-format", "json", "--allowedTools", "Read,Agent"],
+            Self::Codex => vec!["exec", "--json", "--skip-git-repo-check", words],
+            Self::Opencode => vec!["run", "--format", "json", words],
+        }
+    }
+
+    /// The arguments that go on with the session before.
+    pub fn going_on(self, words: &str) -> Vec<&str> {
+        match self {
+            Self::Claude => [self.asking(words), vec!["--continue"]].concat(),
+            Self::Codex => vec!["exec", "resume", "--last", "--json", "--skip-git-repo-check", words],
+            Self::Opencode => vec!["run", "--format", "json", "--continue", words],
+        }
+    }
+}
+
+fn prepare_claude(command: &mut Command, home: &Home, model_url: &str) {
+    command
+        .env("CLAUDE_CONFIG_DIR", home.claude())
+        .env("ANTHROPIC_BASE_URL", model_url)
+        .env("ANTHROPIC_API_KEY", "sk-ant-scripted-0000")
+        .envs(["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER"].map(|name| (name, "1")))
+        .envs(["DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "IS_SANDBOX"].map(|name| (name, "1")));
+}
+
+fn prepare_codex(command: &mut Command, home: &Home, model_url: &str) -> Result<()> {
+    let config = format!(
+        "model = \"{CODEX_MODEL}\"\nmodel_provider = \"local\"\napproval_policy = \"never\"\n\
+         sandbox_mode = \"danger-full-access\"\ncheck_for_update_on_startup = false\n\
+         [features]\nplugins = false\napps = false\n\
+         [model_providers.local]\nname = \"local\"\nbase_url = \"{model_url}/v1\"\n\
+         env_key = \"LOCAL_KEY\"\nwire_api = \"responses\"\n"
+    );
+    std::fs::create_dir_all(home.codex())?;
+    std::fs::write(home.codex().join("config.toml"), config)?;
+    command.env("CODEX_HOME", home.codex()).env("LOCAL_KEY", "scripted");
+    Ok(())
+}
+
+fn prepare_opencode(command: &mut Command, home: &Home, model_url: &str) -> Result<()> {
+    let folder = home.path().join(".config/opencode");
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join("opencode.json"), opencode_config(model_url).to_string())?;
+    // OpenCode installs the types for plugins beside them. They are not needed to run one.
+    command.env("NPM_CONFIG_OFFLINE", "true");
+    command.envs(["OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_MODELS_FETCH"].map(|name| (name, "1")));
+    Ok(())
 }
 
 fn opencode_config(model_url: &str) -> Value {
@@ -161,18 +249,31 @@ fn runs(program: &Path) -> bool {
 }
 
 /// Runs a command to its end and returns its standard output.
-async fn output(mut command: Command) -> Result<String> {
+async fn output(command: Command) -> Result<String> {
+    ended(command).await.map(|ended| ended.said)
+}
+
+/// How a command ended that ended well.
+pub struct Ended {
+    /// Its standard output.
+    pub said: String,
+    /// Its standard error.
+    pub complained: String,
+}
+
+/// Runs a command to its end.
+pub async fn ended(mut command: Command) -> Result<Ended> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     let program = command.as_std().get_program().to_string_lossy().into_owned();
     let ran = timeout(RUN_TIMEOUT, command.output()).await;
     let ran = ran.with_context(|| format!("{program} did not end within {RUN_TIMEOUT:?}"))?;
     let ran = ran.with_context(|| format!("cannot run {program}"))?;
     let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let complained = String::from_utf8_lossy(&ran.stderr).into_owned();
     if !ran.status.success() {
-        let complained = String::from_utf8_lossy(&ran.stderr).into_owned();
         bail!("{program} failed ({}):\n{}\n{}", ran.status, shortened(&said), shortened(&complained));
     }
-    Ok(said)
+    Ok(Ended { said, complained })
 }
 
 fn shortened(text: &str) -> String {

@@ -1,47 +1,86 @@
 //! The checks with real coding agents, as one stage of the test command.
 
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use infold_testkit::DaemonSetup;
+use tokio::runtime::Runtime;
 
-use super::agents::Agents;
-use super::{recipe, rescue};
+use super::agents::{Agent, Agents};
+use super::run::{self, Listing};
+use super::{connect, recipe, rescue, threads};
 use crate::report::{Report, Totals};
 use crate::workspace::{Profile, Workspace, in_ci};
 
-/// Runs the checks, or says why they are left out. In CI nothing is left out.
-pub fn stage(workspace: &Workspace, report: &mut Report) {
+/// The agents, and what people call them.
+const NAMED: [(Agent, &str); 3] =
+    [(Agent::Claude, "Claude Code"), (Agent::Codex, "Codex"), (Agent::Opencode, "OpenCode")];
+
+/// Runs the checks, or those whose names hold `only`, or says why they are left out. In CI nothing is left
+/// out.
+pub fn stage(workspace: &Workspace, only: &str, report: &mut Report) {
     match Agents::install(workspace) {
-        Ok(agents) => report.stage("agents", || check(workspace, &agents)),
+        Ok(agents) => report.stage("agents", || check(workspace, only, &agents)),
         Err(error) if in_ci() => report.stage("agents", || Err(error)),
         Err(error) => report.skip("agents", &format!("{error:#}")),
     }
 }
 
-fn check(workspace: &Workspace, agents: &Agents) -> Result<Totals> {
+fn check(workspace: &Workspace, only: &str, agents: &Agents) -> Result<Totals> {
     let binary = workspace.build_program(Profile::Debug)?;
-    let runtime = tokio::runtime::Runtime::new()?;
-    let mut totals = Totals::default();
-    totals.add(told("a rescued Claude Code session goes on", runtime.block_on(rescue::claude(agents, &binary))));
-    totals.add(told("a rescued Codex session goes on", runtime.block_on(rescue::codex(agents, &binary))));
-    let forked = runtime.block_on(async {
+    let mut checks = Checks { runtime: Runtime::new()?, only, totals: Totals::default() };
+    checks.run("a rescued Claude Code session goes on", rescue::claude(agents, &binary));
+    checks.run("a rescued Codex session goes on", rescue::codex(agents, &binary));
+    checks.run("an OpenCode session forks through infold", async {
         let daemon = DaemonSetup::new(&binary).start().await?;
         let outcome = recipe::check(agents, workspace, daemon.base_url()).await;
         outcome.with_context(|| format!("the daemon said:\n{}", daemon.stderr()))
     });
-    totals.add(told("an OpenCode session forks through infold", forked));
-    Ok(totals)
+    through_infold(agents, &binary, &mut checks);
+    Ok(checks.totals)
 }
 
-/// Prints what became of a check, and counts it.
-fn told(name: &str, outcome: Result<()>) -> Totals {
-    match outcome {
-        Ok(()) => {
-            println!("ok {name}");
-            Totals::one_passed()
+/// The agents wired by `infold run` and `infold connect`.
+fn through_infold(agents: &Agents, binary: &Path, checks: &mut Checks<'_>) {
+    let claude = |listing| run::claude(agents, binary, listing);
+    checks.run("Claude Code folds ten files through infold run", claude(Listing::Loaded));
+    checks.run("Claude Code folds ten files although it defers tools", claude(Listing::Deferred));
+    checks.run("Codex folds ten files through infold run", run::codex(agents, binary));
+    checks.run("OpenCode folds ten files through infold run", run::opencode(agents, binary));
+    for (agent, name) in NAMED {
+        let name = |what: &str| format!("{name} {what}");
+        let connected = connect::check(agents, binary, agent);
+        checks.run(&name("folds when it is connected, and is what it was afterwards"), connected);
+        checks.run(&name("opens three branches in one message"), threads::at_once(agents, binary, agent));
+        checks.run(&name("leaves a branch when the user speaks"), threads::left(agents, binary, agent));
+    }
+    checks.run("a subagent of Claude Code folds a branch of its own", threads::in_a_subagent(agents, binary));
+    let refused = run::claude_hook(agents, binary);
+    checks.run("Claude Code is not let to overwrite a secret with its placeholder", refused);
+}
+
+/// Checks that were run.
+struct Checks<'a> {
+    runtime: Runtime,
+    only: &'a str,
+    totals: Totals,
+}
+
+impl Checks<'_> {
+    /// Runs a check if it is wanted, prints what became of it, and counts it.
+    fn run(&mut self, name: &str, work: impl Future<Output = Result<()>>) {
+        if !name.contains(self.only) {
+            return;
         }
-        Err(error) => {
-            println!("not ok {name}: {error:#}");
-            Totals::one_failed()
+        match self.runtime.block_on(work) {
+            Ok(()) => {
+                println!("ok {name}");
+                self.totals.add(Totals::one_passed());
+            }
+            Err(error) => {
+                println!("not ok {name}: {error:#}");
+                self.totals.add(Totals::one_failed());
+            }
         }
     }
 }

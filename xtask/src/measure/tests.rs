@@ -1,7 +1,8 @@
 //! Claims, and tables in their places.
 
-use infold_replay::ForkRow;
+use infold_replay::{ForkRow, ForkTable};
 
+use super::claims::of_forks;
 use super::*;
 
 fn table(gain: f64) -> ForkTable {
@@ -17,9 +18,9 @@ fn table(gain: f64) -> ForkTable {
 
 #[test]
 fn a_gain_that_is_too_small_is_a_claim_missed() {
-    assert!(claims_missed(&table(5.0), &[(2, 3), (4, 5)]).is_empty());
+    assert!(of_forks(&table(5.0), &[(2, 3), (4, 5)]).is_empty());
     assert_eq!(
-        claims_missed(&table(3.5), &[(2, 3), (4, 5)]),
+        of_forks(&table(3.5), &[(2, 3), (4, 5)]),
         ["a way against a way: edit lines gains 7.0 points, 8 are claimed"; 2]
     );
 }

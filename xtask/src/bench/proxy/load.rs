@@ -1,0 +1,118 @@
+//! Requests through a proxy, and what they cost it.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use super::talk::Talk;
+use crate::bench::figures::Latencies;
+use crate::bench::process::Process;
+
+/// Something that takes requests.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Where a request to Anthropic's Messages goes.
+    pub url: String,
+    /// Whose time is counted; the provider itself has none.
+    pub process: Option<Process>,
+}
+
+/// A connection to a target.
+#[derive(Debug)]
+pub struct Way {
+    http: reqwest::Client,
+    url: String,
+}
+
+impl Way {
+    pub fn new(target: &Target) -> Result<Self> {
+        Ok(Self { http: reqwest::Client::builder().no_proxy().build()?, url: target.url.clone() })
+    }
+
+    /// Sends a request, and says how long the first byte of its answer took.
+    pub async fn send(&self, talk: &Talk) -> Result<Duration> {
+        let body = talk.body();
+        let started = Instant::now();
+        let request = self
+            .http
+            .post(&self.url)
+            .header("content-type", "application/json")
+            .header("x-api-key", "sk-measured")
+            .header("authorization", "Bearer sk-measured")
+            .header("anthropic-version", "2023-06-01")
+            .header("x-claude-code-session-id", &talk.session)
+            .body(body);
+        let mut response = request.send().await?;
+        response.chunk().await?;
+        let took = started.elapsed();
+        let status = response.status();
+        let rest = response.text().await?;
+        if !status.is_success() {
+            bail!("HTTP {status}: {rest}");
+        }
+        Ok(took)
+    }
+}
+
+/// What requests cost.
+#[derive(Debug)]
+pub struct Cost {
+    /// Processor time for each, in milliseconds; none for the provider itself.
+    pub cpu_ms: f64,
+    pub first_byte: Latencies,
+}
+
+/// Sessions that all go on, and have about this size: so many of them for so many turns.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    pub name: &'static str,
+    pub bytes: usize,
+    pub sessions: usize,
+    pub turns: usize,
+}
+
+/// Sessions of a size go on, each after its first request.
+pub async fn going_on(target: &Target, size: Size) -> Result<Cost> {
+    let way = Way::new(target)?;
+    let mut talks = Vec::new();
+    for number in 0..size.sessions {
+        talks.push(Talk::of_bytes(format!("going-on-{}-{number}", size.bytes), size.bytes));
+        way.send(&talks[number]).await?;
+    }
+    measured(target, size.turns * size.sessions, async |durations| {
+        for _ in 0..size.turns {
+            for talk in &mut talks {
+                talk.turn();
+                durations.push(way.send(talk).await?);
+            }
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// So many sessions of this size, of which only the first request is sent.
+pub async fn first_sight(target: &Target, session: &str, bytes: usize, sessions: usize) -> Result<Cost> {
+    let way = Way::new(target)?;
+    measured(target, sessions, async |durations| {
+        for number in 0..sessions {
+            let talk = Talk::of_bytes(format!("{session}-{number}"), bytes);
+            durations.push(way.send(&talk).await?);
+        }
+        Ok(())
+    })
+    .await
+}
+
+async fn measured(
+    target: &Target,
+    requests: usize,
+    work: impl AsyncFnOnce(&mut Vec<Duration>) -> Result<()>,
+) -> Result<Cost> {
+    let used_ms = || target.process.map_or(Ok(0.0), Process::cpu_ms);
+    let before_ms = used_ms()?;
+    let mut durations = Vec::with_capacity(requests);
+    work(&mut durations).await?;
+    let cpu_ms = (used_ms()? - before_ms) / requests.max(1) as f64;
+    Ok(Cost { cpu_ms, first_byte: Latencies::new(durations) })
+}

@@ -1,0 +1,273 @@
+//! `infold run` with the real agents, unchanged: a branch is opened, ten files are read in it with the
+//! agent's own tool, it is folded, and the work goes on. What the model was sent is checked.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use infold_testkit::model::work::{Work, branch_work, read_file};
+use infold_testkit::model::{Decision, Model, Received, Script, Step};
+use serde_json::json;
+
+use super::agents::{Agent, Agents, Ended, ended};
+use super::home::Home;
+
+/// What the person asks for. A branch is not told it.
+pub const ASKED: &str = "Look through the harbour files, please.";
+/// What the branch gives back.
+const FOUND: &str = "All ten files define harbour functions; none of them is called.";
+/// The model's last words.
+pub const FINISHED: &str = "Nothing calls them.";
+/// What the person says in a second run, which goes on with the session of the first.
+pub const GO_ON: &str = "And which of them is the longest?";
+/// The model's words then.
+pub const WENT_ON: &str = "They are all of one length.";
+/// Files that are read in the branch; one is read before it and one after.
+const FILES_READ: usize = 10;
+/// Lines of each file.
+pub const LINES: usize = 30;
+/// The most that a folded branch may add to its parent.
+const GROWTH_TOKENS_MAX: u64 = 500;
+
+/// Whether Claude Code shows infold's tools from the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listing {
+    /// From the start.
+    Loaded,
+    /// Behind its tool search, as it shows other servers' tools.
+    Deferred,
+}
+
+/// Folds ten files with Claude Code.
+pub async fn claude(agents: &Agents, binary: &Path, listing: Listing) -> Result<()> {
+    let scene = folding().await?;
+    let own = "{\n  // mine\n  \"env\": {\"OWN\": \"1\"}\n}\n";
+    std::fs::create_dir_all(scene.home.claude())?;
+    std::fs::write(scene.home.claude().join("settings.json"), own)?;
+    let flags: &[&str] = match listing {
+        Listing::Loaded => &[],
+        Listing::Deferred => &["--set", "run.always_load=false"],
+    };
+    let ended = scene.run(agents, Agent::Claude, binary, flags, &Agent::Claude.asking(ASKED)).await?;
+
+    let turns = scene.check(&ended)?;
+    let first = turns.first().context("Claude Code sent nothing")?;
+    let is_listed = first.body["tools"].to_string().contains("mcp__infold__branch_return");
+    ensure!(is_listed == (listing == Listing::Loaded), "listed from the start: {is_listed}");
+    let again = scene.run(agents, Agent::Claude, binary, flags, &Agent::Claude.going_on(GO_ON)).await?;
+    scene.check_going_on(&again)?;
+    ensure!(std::fs::read_to_string(scene.home.claude().join("settings.json"))? == own, "the settings were changed");
+    let servers = std::fs::read_to_string(scene.home.claude().join(".claude.json"))?;
+    ensure!(!servers.contains("infold"), "infold was written into .claude.json");
+    Ok(())
+}
+
+/// Folds ten files with Codex, which keeps MCP tools behind its tool search.
+pub async fn codex(agents: &Agents, binary: &Path) -> Result<()> {
+    let scene = folding().await?;
+    let ended = scene.run(agents, Agent::Codex, binary, &[], &Agent::Codex.asking(ASKED)).await?;
+    let turns = scene.check(&ended)?;
+    let first = turns.first().context("Codex sent nothing")?;
+    ensure!(first.spelled("branch_return").is_none(), "Codex no longer defers tools");
+    let again = scene.run(agents, Agent::Codex, binary, &[], &Agent::Codex.going_on(GO_ON)).await?;
+    scene.check_going_on(&again)?;
+    let config = std::fs::read_to_string(scene.home.codex().join("config.toml"))?;
+    ensure!(
+        !config.contains("infold") && config.contains(scene.model.base_url()),
+        "config.toml was changed:\n{config}"
+    );
+    Ok(())
+}
+
+/// Folds ten files with OpenCode.
+pub async fn opencode(agents: &Agents, binary: &Path) -> Result<()> {
+    let scene = folding().await?;
+    let ended = scene.run(agents, Agent::Opencode, binary, &[], &Agent::Opencode.asking(ASKED)).await?;
+    scene.check(&ended)?;
+    let again = scene.run(agents, Agent::Opencode, binary, &[], &Agent::Opencode.going_on(GO_ON)).await?;
+    scene.check_going_on(&again)?;
+    let config = std::fs::read_to_string(scene.home.path().join(".config/opencode/opencode.json"))?;
+    ensure!(!config.contains("infold"), "opencode.json was changed:\n{config}");
+    Ok(())
+}
+
+/// Claude Code reads a secret, of which the model sees a placeholder, and is not let to write it back.
+pub async fn claude_hook(agents: &Agents, binary: &Path) -> Result<()> {
+    // Put together here, so that no scanner takes this file for a leak.
+    let secret = format!("ghp_{}", "q7Rk2Vd9Xw4Zb8Nc3Mt6Ys1Lf5Hg0JpAeUiO".chars().take(36).collect::<String>());
+    let before = format!("GITHUB_TOKEN={secret}\nLEVEL=1\n");
+    let scene = Scene::start(|project| {
+        let path = project.join("tokens.env").to_string_lossy().into_owned();
+        let written = path.clone();
+        Script::new([
+            read_file(&path),
+            Step::seeing(move |received| write_back(received, &written)),
+            Step::text(FINISHED),
+        ])
+    })
+    .await?;
+    let file = scene.home.project().join("tokens.env");
+    std::fs::write(&file, &before)?;
+
+    let arguments = ["-p", ASKED, "--output-format", "json", "--permission-mode", "acceptEdits"];
+    let ended = scene.run(agents, Agent::Claude, binary, &[], &arguments).await?;
+
+    ensure!(ended.said.contains(FINISHED), "Claude Code ended with {}", ended.said);
+    ensure!(scene.model.broken().is_empty(), "rules were broken: {}", scene.model.broken().join("; "));
+    let turns = scene.model.turns();
+    ensure!(!turns.iter().any(|turn| turn.holds(&secret)), "the secret reached the model");
+    let last = turns.last().context("Claude Code sent nothing")?;
+    ensure!(last.holds("infold refused this write"), "the write was not refused:\n{}", last.shape());
+    ensure!(std::fs::read_to_string(&file)? == before, "the secret was overwritten by its placeholder");
+    Ok(())
+}
+
+/// Writes what was read, as a model does that changes one line of a file.
+fn write_back(received: &Received, path: &str) -> Decision {
+    match received.last_result_of("Read") {
+        Some(read) if read.contains("[SECRET:") => {
+            let at = read.find("[SECRET:").unwrap_or_default();
+            let placeholder: String = read[at..].chars().take_while(|c| *c != ']').chain([']']).collect();
+            let input = json!({"file_path": path, "content": format!("GITHUB_TOKEN={placeholder}\nLEVEL=2\n")});
+            Decision::Say(Step::calling("Raising the level.", [("Write", input)]))
+        }
+        other => Decision::Stuck(format!("the model was not shown a placeholder: {other:?}")),
+    }
+}
+
+/// A home and a model that folds ten files in it.
+pub async fn folding() -> Result<Scene> {
+    Scene::start(|project| Script::new(steps(project))).await
+}
+
+/// The model's part: something in the main thread, the branch, and something after it.
+fn steps(project: &Path) -> Vec<Step> {
+    let path = |number: usize| project.join(name(number)).to_string_lossy().into_owned();
+    let work = Work::reading("Read the ten files", (1..=FILES_READ).map(path), FOUND);
+    let mut steps = vec![read_file(&path(FILES_READ + 1))];
+    steps.extend(branch_work(&work));
+    steps.push(read_file(&path(FILES_READ + 2)));
+    steps.push(Step::text(FINISHED).reasoning("That was it."));
+    steps.push(Step::text(WENT_ON));
+    steps
+}
+
+/// What a file is called.
+pub fn name(number: usize) -> String {
+    format!("harbour-{number:02}.rs")
+}
+
+/// Words that stand in a file and nowhere else.
+pub fn marker(number: usize) -> String {
+    format!("quay_{:04}", 7_000 + number * 13)
+}
+
+/// A file that is not long enough to be kept elsewhere.
+fn content(number: usize) -> String {
+    let marker = marker(number);
+    (1..=LINES).map(|line| format!("fn {marker}_{line}() -> u32 {{ {} }} // row\n", line * number + 40)).collect()
+}
+
+/// A home with the files in it, and a model.
+pub struct Scene {
+    /// The home.
+    pub home: Home,
+    /// The model.
+    pub model: Model,
+}
+
+impl Scene {
+    /// A model that plays the script that is made for the project.
+    pub async fn start(script: impl FnOnce(&Path) -> Script) -> Result<Self> {
+        let home = Home::new()?;
+        for number in 1..=FILES_READ + 2 {
+            std::fs::write(home.project().join(name(number)), content(number))?;
+        }
+        let model = Model::start(script(&home.project())).await?;
+        Ok(Self { home, model })
+    }
+
+    /// Runs an agent through infold, as a person would.
+    pub async fn run(
+        &self,
+        agents: &Agents,
+        agent: Agent,
+        binary: &Path,
+        flags: &[&str],
+        arguments: &[&str],
+    ) -> Result<Ended> {
+        let mut command = agents.around(agent, binary, &self.home, self.model.base_url())?;
+        command.args(flags).args(["run", agent.name()]).args(arguments);
+        let outcome = ended(command).await;
+        outcome.with_context(|| format!("what the model was shown last:\n{}", self.last_shape()))
+    }
+
+    fn last_shape(&self) -> String {
+        self.model.requests().last().map(Received::shape).unwrap_or_default()
+    }
+
+    /// What must hold of a run that folded. Gives the turns.
+    fn check(&self, ended: &Ended) -> Result<Vec<Received>> {
+        ensure!(ended.said.contains(FINISHED), "the agent ended with {}", ended.said);
+        let grown = self.check_turns()?;
+        ensure!(ended.complained.contains("1 branch folded"), "nothing says what was saved:\n{}", ended.complained);
+        println!("   the main thread grew by {grown} tokens; {}", last_lines(&ended.complained));
+        Ok(self.model.turns())
+    }
+
+    /// No rule was broken, nothing was written to the cache twice, and no reasoning was out of its place.
+    pub fn nothing_broken(&self) -> Result<()> {
+        let (broken, repeated) = (self.model.broken(), self.model.repeated_writes());
+        ensure!(broken.is_empty(), "rules were broken: {}\n{}", broken.join("; "), self.last_shape());
+        ensure!(repeated.is_empty(), "cache writes were repeated: {repeated:?}");
+        let dropped = self.model.turns().iter().any(|turn| turn.reasoning_dropped > 0);
+        ensure!(!dropped, "reasoning was sent out of its place");
+        Ok(())
+    }
+
+    /// What must hold of what the model was sent. Gives the tokens that the fold added to the main thread.
+    pub fn check_turns(&self) -> Result<u64> {
+        self.nothing_broken()?;
+        let turns = self.model.turns();
+        let (main, branch): (Vec<&Received>, Vec<&Received>) = turns.iter().partition(|turn| turn.holds(ASKED));
+
+        ensure!(branch.len() == FILES_READ + 1, "the branch sent {} requests", branch.len());
+        let inside = branch.last().context("the branch sent nothing")?;
+        let unread = (1..=FILES_READ).find(|number| !inside.holds(&marker(*number)));
+        ensure!(unread.is_none(), "the branch did not see file {unread:?}:\n{}", inside.shape());
+        ensure!(branch.iter().all(|turn| !turn.holds(&marker(FILES_READ + 1))), "the branch saw its parent's work");
+
+        let folded = main.iter().position(|turn| turn.holds(FOUND)).context("the parent never got the result")?;
+        let (before, after) = (main[folded - 1], main[folded]);
+        let end = main[main.len() - 1];
+        for turn in [after, end] {
+            let left = (1..=FILES_READ).find(|number| turn.holds(&marker(*number)));
+            ensure!(left.is_none(), "file {left:?} is still there:\n{}", turn.shape());
+        }
+        let grown = after.cache.total_tokens().saturating_sub(before.cache.total_tokens());
+        ensure!(grown < GROWTH_TOKENS_MAX, "the main thread grew by {grown} tokens");
+        ensure!(after.holds(&marker(FILES_READ + 1)), "the parent lost what it had read");
+        ensure!(end.holds(&marker(FILES_READ + 2)), "the parent did not go on:\n{}", end.shape());
+        Ok(grown)
+    }
+}
+
+impl Scene {
+    /// What must hold of a second run, with another daemon on the same data: it goes on where the first
+    /// stopped, and what was folded stays folded.
+    fn check_going_on(&self, ended: &Ended) -> Result<()> {
+        ensure!(ended.said.contains(WENT_ON), "the agent went on with {}", ended.said);
+        self.nothing_broken()?;
+        let turns = self.model.turns();
+        let last = turns.last().context("nothing was sent")?;
+        ensure!(last.holds(GO_ON) && last.holds(ASKED) && last.holds(FOUND), "words are lost:\n{}", last.shape());
+        let left = (1..=FILES_READ).find(|number| last.holds(&marker(*number)));
+        ensure!(left.is_none(), "file {left:?} has come back:\n{}", last.shape());
+        Ok(())
+    }
+}
+
+/// What infold said at the end.
+fn last_lines(complained: &str) -> String {
+    let lines = complained.lines().filter_map(|line| line.strip_prefix("infold: "));
+    lines.filter(|line| line.contains("folded") || line.contains("sent")).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,278 @@
+//! Plays recorded sessions through a running daemon, and measures what really reached the provider.
+//!
+//! Three times, each with a daemon of its own: with shaping off, where nothing may change; with shaping on; and
+//! with recorded sub-tasks as branches. The figures of the first two are taken as `infold-replay` takes them.
+
+mod client;
+mod folding;
+mod received;
+mod session;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Result, bail};
+use infold_core::transcript::Transcript;
+use infold_replay::Report;
+use infold_testkit::{Daemon, DaemonSetup, Era, McpHttp};
+use tokio::task::JoinSet;
+
+use super::quarters;
+use crate::upstream::{Keep, Upstream};
+use client::Api;
+use folding::Folded;
+use session::{Seen, Way};
+
+/// With shaping off, every so many-th session is played.
+const PLAIN_STEP: usize = 4;
+/// Sessions that are played at once.
+const WORKERS: usize = 2;
+/// What folding saves at least, in percent of the bill.
+const FOLDING_SAVES_PERCENT_MIN: f64 = 35.0;
+/// By how much what reached the provider may differ from what the replay says, in points.
+const REPLAY_DIFFERS_MAX: f64 = 1.5;
+
+/// What was measured.
+#[derive(Debug)]
+pub struct Proxied {
+    plain: Group,
+    shaped: Group,
+    folded: Folded,
+}
+
+/// Sums over sessions.
+#[derive(Debug, Default)]
+struct Group {
+    all: Seen,
+    claude: Seen,
+    codex: Seen,
+    sessions: usize,
+}
+
+impl Group {
+    fn add(&mut self, seen: &Seen) {
+        self.sessions += 1;
+        self.all.add(seen);
+        match seen.api {
+            Some(Api::Messages) | None => self.claude.add(seen),
+            Some(Api::Responses) => self.codex.add(seen),
+        }
+    }
+}
+
+/// Sessions with their names.
+pub type Sessions = Vec<Arc<(String, Transcript)>>;
+
+/// Plays them through daemons of this program.
+pub fn run(program: &Path, sessions: &Sessions) -> Result<Proxied> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+        eprintln!("through the proxy, shaping off");
+        let some = sessions.iter().step_by(PLAIN_STEP).cloned().collect();
+        let plain = group(Stage::start(program, &[("proxy.shape", "false")]).await?, some).await?;
+        eprintln!("through the proxy, shaping on");
+        let shaped = group(Stage::start(program, &[("proxy.shape", "true")]).await?, sessions.clone()).await?;
+        eprintln!("through the proxy, sub-tasks as branches");
+        let stage = Stage::start(program, &[("proxy.shape", "false")]).await?;
+        let folded = each(stage, sessions.clone(), Job::Fold).await?;
+        let mut sum = Folded::default();
+        folded.into_iter().for_each(|done| match done {
+            Done::Folded(folded) => sum.add(&folded),
+            Done::Seen(_) | Done::Nothing => {}
+        });
+        Ok(Proxied { plain, shaped, folded: sum })
+    })
+}
+
+/// A daemon, the provider behind it, and what it takes to talk to it.
+struct Stage {
+    daemon: Daemon,
+    upstream: Upstream,
+    http: reqwest::Client,
+    mcp: McpHttp,
+}
+
+impl Stage {
+    async fn start(program: &Path, settings: &[(&str, &str)]) -> Result<Self> {
+        let upstream = Upstream::start(Keep::Last).await?;
+        let url = upstream.base_url();
+        // Nothing is to be rescued, folded by force or refused for its number: only the one thing is measured.
+        let always = [
+            ("proxy.anthropic.upstream", url.as_str()),
+            ("proxy.openai.upstream", url.as_str()),
+            ("proxy.windows", "[[\"*\", 1000000000]]"),
+            ("folding.default_budget", "100000000"),
+            ("folding.max_budget", "100000000"),
+            ("folding.default_timeout_seconds", "86400"),
+            ("folding.max_timeout_seconds", "86400"),
+            ("folding.max_concurrent_per_session", "100"),
+            ("folding.max_concurrent_per_instance", "1000"),
+            ("folding.max_branches_per_minute", "100000"),
+            ("store.synchronous", "normal"),
+        ];
+        let setup =
+            always.iter().chain(settings).fold(DaemonSetup::new(program), |setup, (key, value)| setup.set(key, value));
+        let daemon = setup.start().await?;
+        let http = reqwest::Client::builder().no_proxy().build()?;
+        let mcp = McpHttp::connect_with(http.clone(), daemon.base_url(), Era::Modern).await?;
+        Ok(Self { daemon, upstream, http, mcp })
+    }
+
+    async fn play(&self, name: &str, transcript: &Transcript, job: Job) -> Result<Done> {
+        let way = Way { http: &self.http, daemon_url: self.daemon.base_url(), upstream: &self.upstream };
+        Ok(match job {
+            Job::Play => Done::Seen(Box::new(session::play(name, transcript, &way, &self.mcp).await?)),
+            Job::Fold => folding::play(name, transcript, &way, &self.mcp).await?.map_or(Done::Nothing, Done::Folded),
+        })
+    }
+}
+
+/// What is done with each session.
+#[derive(Debug, Clone, Copy)]
+enum Job {
+    Play,
+    Fold,
+}
+
+enum Done {
+    Seen(Box<Seen>),
+    Folded(Folded),
+    Nothing,
+}
+
+async fn group(stage: Stage, sessions: Sessions) -> Result<Group> {
+    let mut group = Group::default();
+    for done in each(stage, sessions, Job::Play).await? {
+        match done {
+            Done::Seen(seen) => group.add(&seen),
+            Done::Folded(_) | Done::Nothing => {}
+        }
+    }
+    Ok(group)
+}
+
+/// Does a job for every session, a few at once.
+async fn each(stage: Stage, sessions: Sessions, job: Job) -> Result<Vec<Done>> {
+    let stage = Arc::new(stage);
+    let queue = Arc::new(Mutex::new(VecDeque::from(sessions)));
+    let mut workers = JoinSet::new();
+    for _ in 0..WORKERS {
+        let (stage, queue) = (Arc::clone(&stage), Arc::clone(&queue));
+        workers.spawn(async move {
+            let mut done = Vec::new();
+            loop {
+                let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+                let Some(session) = next else { return anyhow::Ok(done) };
+                let (name, transcript) = &*session;
+                done.push(stage.play(name, transcript, job).await?);
+            }
+        });
+    }
+    let mut all = Vec::new();
+    while let Some(done) = workers.join_next().await {
+        all.extend(done??);
+    }
+    if all.is_empty() {
+        bail!("no session was played");
+    }
+    Ok(all)
+}
+
+impl Proxied {
+    /// The tables of what was measured.
+    pub fn tables(&self) -> String {
+        let mut text = String::from(
+            "| through the running proxy, % of what the clients sent | sessions | peak | billed | adjusted | RR | RRfar | edit lines | invalid reasoning |\n\
+             |---|---|---|---|---|---|---|---|---|\n",
+        );
+        let rows = [("all", &self.shaped.all), ("Claude Code", &self.shaped.claude), ("Codex", &self.shaped.codex)];
+        for (name, seen) in rows.into_iter().filter(|(_, seen)| seen.requests > 0) {
+            let (was, now) = (&seen.was, &seen.now);
+            text.push_str(&format!(
+                "| shaped, {name} | {} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {} of {} |\n",
+                if name == "all" { self.shaped.sessions.to_string() } else { "–".to_owned() },
+                percent(now.peak_tokens as f64, was.peak_tokens as f64),
+                percent(now.billed, was.billed),
+                percent(now.adjusted, was.billed),
+                now.recall_percent().unwrap_or(100.0),
+                now.far_recall_percent().unwrap_or(100.0),
+                now.line_recall_percent().unwrap_or(100.0),
+                seen.invalid_reasoning,
+                seen.requests,
+            ));
+        }
+        let (plain, shaped, folded) = (&self.plain.all, &self.shaped.all, &self.folded);
+        text.push_str(&format!(
+            "\n- Shaping off, {} sessions: {} of {} requests reached the provider byte for byte (one with a secret in it would not), {:+.2} % cache writes, invalid reasoning {}.\n",
+            self.plain.sessions, plain.identical, plain.requests, more_writes(plain), plain.invalid_reasoning,
+        ));
+        text.push_str(&format!(
+            "- Shaping on: {} results kept elsewhere, {} of them read back whole with one `read_result` each (a page holds 64 KiB).\n",
+            shaped.offloaded, shaped.recalled
+        ));
+        text.push_str(&format!(
+            "- {} recorded sub-tasks of {} sessions as branches, {} requests: {:.1} % less than the same work in one thread ({:.1} % if the parent's cache were gone at every return), largest requests {:.1} % smaller, invalid reasoning {}.\n",
+            folded.branches,
+            folded.sessions,
+            folded.requests,
+            100.0 - percent(folded.folded, folded.inline),
+            100.0 - percent(folded.folded_cold, folded.inline),
+            100.0 - percent(folded.peak_folded as f64, folded.peak_inline as f64),
+            folded.invalid_reasoning,
+        ));
+        text
+    }
+
+    /// What is claimed and does not hold. `paper` is what the replay says of the same sessions.
+    pub fn missed(&self, paper: Option<&Report>) -> Vec<String> {
+        let mut missed = self.missed_in_sample();
+        let (shaped, folded) = (&self.shaped.all, &self.folded);
+        let saved = 100.0 - percent(folded.folded, folded.inline);
+        if saved < FOLDING_SAVES_PERCENT_MIN {
+            missed.push(format!("folding saves {saved:.1} %, {FOLDING_SAVES_PERCENT_MIN} are claimed"));
+        }
+        let real = percent(shaped.now.adjusted, shaped.was.billed);
+        if let Some(said) = paper.and_then(quarters::all).map(|all| all.adjusted_percent)
+            && real > said + REPLAY_DIFFERS_MAX
+        {
+            missed.push(format!("through the proxy the adjusted bill is {real:.1} %, the replay says {said:.1}"));
+        }
+        missed
+    }
+
+    /// What must hold however few sessions were played.
+    pub fn missed_in_sample(&self) -> Vec<String> {
+        let mut missed = Vec::new();
+        let (plain, shaped, folded) = (&self.plain.all, &self.shaped.all, &self.folded);
+        for (what, invalid) in [
+            ("plain", plain.invalid_reasoning),
+            ("shaped", shaped.invalid_reasoning),
+            ("folded", folded.invalid_reasoning),
+        ] {
+            if invalid > 0 {
+                missed.push(format!("through the proxy, {what}: {invalid} reasoning blocks stand behind something else than they were made on"));
+            }
+        }
+        if more_writes(plain) > 0.0 {
+            missed.push(format!("through the proxy, nothing shaped: {:+.2} % cache writes", more_writes(plain)));
+        }
+        if shaped.recalled != shaped.offloaded {
+            missed.push(format!(
+                "{} of {} results could not be read back",
+                shaped.offloaded - shaped.recalled,
+                shaped.offloaded
+            ));
+        }
+        missed
+    }
+}
+
+fn more_writes(seen: &Seen) -> f64 {
+    percent(seen.now.cache_write_tokens as f64, seen.was.cache_write_tokens as f64) - 100.0
+}
+
+fn percent(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part * 100.0 / whole } else { 0.0 }
+}

@@ -1,0 +1,24 @@
+//! What requests cost, given what the provider has of earlier ones.
+
+use super::*;
+
+fn request(reader: &mut Reader, texts: &[&str]) -> Received {
+    let messages: Vec<Value> = texts.iter().map(|text| json!({"role": "user", "content": text})).collect();
+    reader.read(json!({"messages": messages}).to_string().as_bytes()).unwrap()
+}
+
+#[test]
+fn a_thread_that_goes_on_after_another_is_read_from_the_cache_if_it_is_still_there() {
+    let mut reader = Reader::new(Api::Messages);
+    let requests: [&[&str]; 3] = [&["the"], &["the the"], &["the", "the"]];
+    let requests = requests.map(|texts| request(&mut reader, texts));
+    let sum = |cache: Cache| {
+        let mut bill = Bill::new(Counter::new(Family::Gpt), 1_000, cache);
+        requests.iter().for_each(|request| bill.take(request, 0));
+        assert_eq!(bill.peak_tokens, 1_002);
+        bill.sum
+    };
+    let first = WRITE * 1_001.0 + READ * 1_000.0 + WRITE * 2.0;
+    assert!((sum(Cache::All) - first - READ * 1_001.0 - WRITE).abs() < 1e-6);
+    assert!((sum(Cache::Last) - first - READ * 1_000.0 - WRITE * 2.0).abs() < 1e-6);
+}

@@ -1,0 +1,153 @@
+//! What the provider was sent: its items, and whether reasoning in it still stands where it was made.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hasher};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use infold_replay::SentItem;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::client::{Api, SEAL};
+
+/// An entry of a request.
+#[derive(Debug, Default)]
+pub struct Entry {
+    /// The tool of a call, and the text.
+    items: Vec<(Option<String>, String)>,
+    /// Answers whose reasoning it holds.
+    sealed_by: Vec<usize>,
+    /// Results that are kept elsewhere: the id of the call and the handle.
+    pub references: Vec<(String, String)>,
+}
+
+impl Entry {
+    pub fn items(&self) -> impl Iterator<Item = SentItem<'_>> {
+        self.items.iter().map(|(tool, text)| match tool {
+            Some(tool) => SentItem::Call { tool, arguments: text },
+            None => SentItem::Words(text),
+        })
+    }
+}
+
+/// Reads requests of one session. An entry is read once, however often it is sent.
+#[derive(Debug)]
+pub struct Reader {
+    api: Api,
+    known: HashMap<u64, Arc<Entry>>,
+    /// Of each request so far, what tells its entries from any others.
+    sent: Vec<u64>,
+}
+
+/// A request, read.
+#[derive(Debug)]
+pub struct Received {
+    pub entries: Vec<Arc<Entry>>,
+    /// What tells each entry from others.
+    pub keys: Vec<u64>,
+    /// Reasoning behind something else than it was made on.
+    pub invalid_reasoning: usize,
+}
+
+#[derive(Deserialize)]
+struct Body<'a> {
+    #[serde(borrow, alias = "input")]
+    messages: Vec<&'a RawValue>,
+}
+
+impl Reader {
+    pub fn new(api: Api) -> Self {
+        Self { api, known: HashMap::new(), sent: Vec::new() }
+    }
+
+    /// Reads the request that the next answer is to.
+    pub fn read(&mut self, body: &[u8]) -> Result<Received> {
+        let body: Body<'_> = serde_json::from_slice(body).context("what was sent is no request")?;
+        let mut received = Received { entries: Vec::new(), keys: Vec::new(), invalid_reasoning: 0 };
+        let mut prefix = 0;
+        let mut prefixes = vec![prefix];
+        for raw in body.messages {
+            let key = hash(0, raw.get());
+            let entry = match self.known.get(&key) {
+                Some(entry) => Arc::clone(entry),
+                None => {
+                    let entry = Arc::new(read_entry(self.api, &serde_json::from_str(raw.get())?));
+                    self.known.insert(key, Arc::clone(&entry));
+                    entry
+                }
+            };
+            // Reasoning is good if what it was made on stands in front of it.
+            let is_good = |answer: &usize| self.sent.get(*answer).is_some_and(|made_on| prefixes.contains(made_on));
+            received.invalid_reasoning += entry.sealed_by.iter().filter(|answer| !is_good(answer)).count();
+            prefix = hash(prefix, raw.get());
+            prefixes.push(prefix);
+            received.entries.push(entry);
+            received.keys.push(key);
+        }
+        self.sent.push(prefix);
+        Ok(received)
+    }
+}
+
+fn hash(seed: u64, text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write_u64(seed);
+    hasher.write(text.as_bytes());
+    hasher.finish()
+}
+
+fn read_entry(api: Api, entry: &Value) -> Entry {
+    let mut read = Entry::default();
+    match api {
+        Api::Messages => match &entry["content"] {
+            Value::Array(blocks) => blocks.iter().for_each(|block| read_block(block, &mut read)),
+            content => read.items.push((None, text_of(content))),
+        },
+        Api::Responses => read_block(entry, &mut read),
+    }
+    read
+}
+
+fn read_block(block: &Value, read: &mut Entry) {
+    let text = |key: &str| block[key].as_str().unwrap_or_default().to_owned();
+    match block["type"].as_str().unwrap_or_default() {
+        "tool_use" => read.items.push((Some(text("name")), block["input"].to_string())),
+        "function_call" => read.items.push((Some(text("name")), text("arguments"))),
+        "tool_result" => read_result(text("tool_use_id"), text_of(&block["content"]), read),
+        "function_call_output" => read_result(text("call_id"), text_of(&block["output"]), read),
+        "thinking" => {
+            read.sealed_by.extend(answer_of(&text("signature")));
+            read.items.push((None, text("thinking")));
+        }
+        "reasoning" => {
+            read.sealed_by.extend(answer_of(&text("encrypted_content")));
+            read.items.push((None, text_of(&block["summary"])));
+        }
+        "message" => read.items.push((None, text_of(&block["content"]))),
+        _ => read.items.push((None, text_of(block))),
+    }
+}
+
+fn read_result(call: String, text: String, read: &mut Entry) {
+    if text.starts_with("[Tool result stored") {
+        let handle = text.split_once("ref_id=\"").and_then(|(_, rest)| rest.split_once('"'));
+        read.references.extend(handle.map(|(handle, _)| (call, handle.to_owned())));
+    }
+    read.items.push((None, text));
+}
+
+fn answer_of(seal: &str) -> Option<usize> {
+    seal.strip_prefix(SEAL)?.parse().ok()
+}
+
+/// The text of some content: a string, or parts that have one each.
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().map(text_of).collect::<Vec<_>>().join("\n"),
+        Value::Object(fields) => fields.get("text").map_or_else(String::new, text_of),
+        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
+    }
+}

@@ -1,0 +1,134 @@
+//! One recorded session played through the proxy, request by request.
+
+use anyhow::{Context, Result, bail};
+use infold_core::transcript::{Item, Kind, Transcript};
+use infold_replay::{Judge, Measures, SentItem};
+use infold_testkit::McpHttp;
+
+use super::client::{Api, Conversation, requests};
+use super::received::{Reader, Received};
+use crate::upstream::Upstream;
+
+/// The most that `read_result` gives at once.
+const PAGE_BYTES_MAX: usize = 65_536;
+/// The mark that scrubbing leaves.
+const SCRUBBED: &str = "[SECRET:";
+
+/// The way from a client to the provider.
+#[derive(Debug)]
+pub struct Way<'a> {
+    pub http: &'a reqwest::Client,
+    pub daemon_url: &'a str,
+    pub upstream: &'a Upstream,
+}
+
+impl Way<'_> {
+    /// Sends a request and returns what the provider got of it.
+    pub async fn send(&self, conversation: &Conversation, body: Vec<u8>) -> Result<Vec<u8>> {
+        let api = conversation.api;
+        let request = self
+            .http
+            .post(format!("{}{}", self.daemon_url, api.path()))
+            .header("content-type", "application/json")
+            .header("x-api-key", "sk-measured")
+            .header("authorization", "Bearer sk-measured")
+            .header("anthropic-version", "2023-06-01")
+            .header(api.session_header(), &conversation.session)
+            .body(body);
+        let response = request.send().await.context("the daemon did not answer")?;
+        let status = response.status();
+        let answer = response.text().await?;
+        if !status.is_success() {
+            bail!("session {}: HTTP {status}: {answer}", conversation.session);
+        }
+        self.upstream.take(&conversation.session).context("the provider was sent nothing")
+    }
+}
+
+/// What was seen of a session.
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub api: Option<Api>,
+    pub requests: usize,
+    /// Requests that reached the provider byte for byte.
+    pub identical: usize,
+    /// As the client sent it, and as the provider got it.
+    pub was: Measures,
+    pub now: Measures,
+    pub invalid_reasoning: usize,
+    /// Results that are kept elsewhere, and those of them that one call brought back as they were.
+    pub offloaded: usize,
+    pub recalled: usize,
+}
+
+impl Seen {
+    pub fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.identical += other.identical;
+        self.was.add(&other.was);
+        self.now.add(&other.now);
+        self.invalid_reasoning += other.invalid_reasoning;
+        self.offloaded += other.offloaded;
+        self.recalled += other.recalled;
+    }
+}
+
+/// Plays a session.
+pub async fn play(name: &str, transcript: &Transcript, way: &Way<'_>, mcp: &McpHttp) -> Result<Seen> {
+    let api = Api::of(transcript);
+    let calls = requests(transcript);
+    let model = calls.first().map_or("", |call| call.usage.model.as_str());
+    let mut conversation = Conversation::new(api, name, model);
+    let (mut was, mut now) = (Judge::new(transcript), Judge::new(transcript));
+    let (mut client, mut reader) = (Reader::new(api), Reader::new(api));
+    let mut seen = Seen { api: Some(api), ..Seen::default() };
+    let mut at = 0;
+    let mut last = None;
+    for call in calls {
+        let end = call.first_item.min(transcript.items.len()).max(at);
+        conversation.add(&transcript.items[at..end].iter().collect::<Vec<&Item>>());
+        at = end;
+        let body = conversation.body();
+        let got = way.send(&conversation, body.clone()).await?;
+
+        seen.requests += 1;
+        seen.identical += usize::from(got == body);
+        take(&mut was, &client.read(&body)?);
+        let received = reader.read(&got)?;
+        take(&mut now, &received);
+        seen.invalid_reasoning += received.invalid_reasoning;
+        last = Some(received);
+    }
+    (seen.was, seen.now) = (was.finish(), now.finish());
+    if let Some(last) = last {
+        recall(transcript, &last, mcp, &mut seen).await?;
+    }
+    Ok(seen)
+}
+
+fn take(judge: &mut Judge<'_>, received: &Received) {
+    let items: Vec<SentItem<'_>> = received.entries.iter().flat_map(|entry| entry.items()).collect();
+    judge.take(&items);
+}
+
+/// Reads back, with one call each, every result that is kept elsewhere.
+async fn recall(transcript: &Transcript, last: &Received, mcp: &McpHttp, seen: &mut Seen) -> Result<()> {
+    for (call, handle) in last.entries.iter().flat_map(|entry| &entry.references) {
+        let answer = mcp.call("read_result", serde_json::json!({"ref_id": handle, "limit": PAGE_BYTES_MAX})).await?;
+        let content = answer.structured.as_ref().and_then(|body| body["content"].as_str()).unwrap_or_default();
+        seen.offloaded += 1;
+        seen.recalled += usize::from(is_whole(transcript, call, content));
+    }
+    Ok(())
+}
+
+/// Whether this is what the call gave: all of it, or as much as one page holds; but for secrets.
+fn is_whole(transcript: &Transcript, call: &str, content: &str) -> bool {
+    transcript.items.iter().any(|item| match &item.kind {
+        Kind::Result { id, text, .. } if id == call => {
+            let page = &text[..text.floor_char_boundary(PAGE_BYTES_MAX)];
+            content == page || (content.contains(SCRUBBED) && content.len() * 2 > page.len())
+        }
+        _ => false,
+    })
+}

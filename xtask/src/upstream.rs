@@ -1,0 +1,137 @@
+//! A provider on loopback that says the same to everyone, as fast as it can, and keeps the last request of
+//! each session. It knows just enough HTTP for that: the strict model is for tests, this is for measuring.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result, bail};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+const HEAD_LINE_BYTES_MAX: u64 = 64 << 10;
+const HEAD_LINES_MAX: usize = 200;
+const BODY_BYTES_MAX: usize = 64 << 20;
+const BYTES_PER_TOKEN: usize = 3;
+/// The headers in which clients name their session.
+const SESSION_HEADERS: [&str; 3] = ["x-claude-code-session-id", "session_id", "session-id"];
+
+/// A running provider. It stops when it is dropped.
+#[derive(Debug)]
+pub struct Upstream {
+    address: SocketAddr,
+    kept: Arc<Mutex<HashMap<String, Vec<u8>>>>,
+    server: JoinHandle<()>,
+}
+
+/// Whether requests are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// The last one of each session.
+    Last,
+    /// None.
+    Nothing,
+}
+
+impl Upstream {
+    /// Starts one on a free port.
+    pub async fn start(keep: Keep) -> Result<Self> {
+        let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
+        let address = listener.local_addr()?;
+        let kept = Arc::new(Mutex::new(HashMap::new()));
+        let shared = Arc::clone(&kept);
+        let server = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let shared = Arc::clone(&shared);
+                // A connection ends with its client, and with it the task.
+                tokio::spawn(async move { serve(stream, keep, &shared).await });
+            }
+        });
+        Ok(Self { address, kept, server })
+    }
+
+    /// Where it listens, without a trailing slash.
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Takes the last request of a session.
+    pub fn take(&self, session: &str) -> Option<Vec<u8>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).remove(session)
+    }
+}
+
+impl Drop for Upstream {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+async fn serve(stream: TcpStream, keep: Keep, kept: &Mutex<HashMap<String, Vec<u8>>>) -> Result<()> {
+    stream.set_nodelay(true)?;
+    let mut stream = BufReader::with_capacity(64 << 10, stream);
+    while let Some(request) = read(&mut stream).await? {
+        let answer = answer(&request, keep);
+        if keep == Keep::Last {
+            kept.lock().unwrap_or_else(PoisonError::into_inner).insert(request.session, request.body);
+        }
+        stream.get_mut().write_all(answer.as_bytes()).await?;
+    }
+    Ok(())
+}
+
+struct Request {
+    path: String,
+    session: String,
+    body: Vec<u8>,
+}
+
+async fn read(stream: &mut (impl AsyncBufReadExt + Unpin)) -> Result<Option<Request>> {
+    let first = line(stream).await?;
+    let Some(path) = first.split(' ').nth(1).map(str::to_owned) else { return Ok(None) };
+    let (mut session, mut length) = (String::new(), 0);
+    for _ in 0..HEAD_LINES_MAX {
+        let header = line(stream).await?;
+        let Some((name, value)) = header.split_once(':') else { break };
+        let name = name.to_ascii_lowercase();
+        if name == "content-length" {
+            length = value.trim().parse().context("an odd length")?;
+        } else if name == "transfer-encoding" {
+            bail!("the measuring provider reads no chunks");
+        } else if SESSION_HEADERS.contains(&name.as_str()) {
+            session = value.trim().to_owned();
+        }
+    }
+    if length > BODY_BYTES_MAX {
+        bail!("a body of {length} bytes");
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).await?;
+    Ok(Some(Request { path, session, body }))
+}
+
+async fn line(stream: &mut (impl AsyncBufReadExt + Unpin)) -> Result<String> {
+    let mut line = Vec::new();
+    stream.take(HEAD_LINE_BYTES_MAX).read_until(b'\n', &mut line).await?;
+    Ok(String::from_utf8_lossy(&line).trim_end().to_owned())
+}
+
+/// What everyone is told. Where requests are kept it counts no tokens, so that nobody recalibrates by it.
+fn answer(request: &Request, keep: Keep) -> String {
+    let usage = match keep {
+        Keep::Last => String::new(),
+        Keep::Nothing => {
+            format!(",\"usage\":{{\"input_tokens\":{},\"output_tokens\":2}}", request.body.len() / BYTES_PER_TOKEN)
+        }
+    };
+    let body = if request.path.contains("messages") {
+        format!(
+            r#"{{"id":"msg_1","type":"message","role":"assistant","model":"claude","content":[{{"type":"text","text":"ok"}}],"stop_reason":"end_turn","stop_sequence":null{usage}}}"#
+        )
+    } else {
+        let output = r#"[{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"ok","annotations":[]}]}]"#;
+        format!(r#"{{"id":"resp_1","object":"response","status":"completed","model":"gpt","output":{output}{usage}}}"#)
+    };
+    format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+}
