@@ -52,8 +52,10 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Sessions that are tried at every run. They are the same ones each time, unless `SEED` gives others: which
-/// sessions break a law is a question for long runs, not for chance.
+/// Sessions that are tried at every run: the same ones each time, unless `SEED` gives others.
+///
+/// The seed is fixed because the law is known not to hold on every session: with random seeds about one in
+/// thirteen thousand fails, and `SEED=6` shows one, with a rollback. Once those are mended, chance belongs here.
 fn config() -> ProptestConfig {
     let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     ProptestConfig {
