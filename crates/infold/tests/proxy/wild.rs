@@ -159,7 +159,7 @@ fn calls(shown: &[Shown]) -> Vec<String> {
 
 async fn wild_sessions(client: Client, part: u64) {
     // The same sessions at every run, unless SEED gives others. It is fixed because a rule is known to be broken
-    // in about one of three hundred: SEED=35644975973761 shows a cache write that is repeated.
+    // in about one of 150: SEED=35644975973761 shows a cache write that is repeated.
     let seed = std::env::var("SEED").map(|_| Seed::announce("cargo test -p infold --test proxy wild").unwrap());
     for number in 0..SESSIONS {
         let stream = part * 100 + number;
