@@ -41,6 +41,17 @@ pub enum Warning {
     High,
 }
 
+impl Warning {
+    /// How full something is that holds `tokens` of at most `limit_tokens`.
+    pub fn of(tokens: u64, limit_tokens: u64) -> Self {
+        match () {
+            () if tokens * 10 > limit_tokens * 7 => Self::High,
+            () if tokens * 2 > limit_tokens => Self::Medium,
+            () => Self::None,
+        }
+    }
+}
+
 /// How full the main thread is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContextHealth {
@@ -74,12 +85,7 @@ impl ContextHealth {
     /// The health of a session.
     pub fn of(session: &Session, limits: &Limits) -> Self {
         let (main, limit) = (session.main_tokens, limits.context_limit_tokens);
-        let warning = match () {
-            () if main * 10 > limit * 7 => Warning::High,
-            () if main * 2 > limit => Warning::Medium,
-            () => Warning::None,
-        };
-        Self { warning, main_thread_usage: share(main, limit) }
+        Self { warning: Warning::of(main, limit), main_thread_usage: share(main, limit) }
     }
 }
 

@@ -86,6 +86,13 @@ pub enum Command {
         /// The call and its result.
         operation: Box<Operation>,
     },
+    /// Take note of what the agent of a branch has said. A branch that is over has nothing more to say.
+    Hear {
+        /// The branch.
+        branch: BranchId,
+        /// What was said.
+        words: Scrubbed,
+    },
     /// Count what a model answered in a thread. A branch that is over has nothing more to be counted.
     Meter {
         /// The thread.
@@ -165,6 +172,7 @@ pub fn decide(session: &Session, commands: &[Command], rules: Rules<'_>, now_ms:
             Command::Open(open) => draft.open(open)?,
             Command::Adopt(open) => draft.adopt(open)?,
             Command::Observe { thread, operation } => draft.observe(thread.as_ref(), operation)?,
+            Command::Hear { branch, words } => draft.hear(branch, words),
             Command::Meter { thread, usage } => draft.meter(thread, usage)?,
             Command::Fold { branch, message, outcome } => draft.fold(branch.as_ref(), message, *outcome)?,
             Command::CutShort { branch, reason } => draft.cut_short(branch, *reason),

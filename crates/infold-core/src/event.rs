@@ -116,6 +116,13 @@ pub enum Event {
         /// The call and its result.
         operation: Box<Operation>,
     },
+    /// The agent of a branch has said something.
+    Said {
+        /// The branch.
+        branch: BranchId,
+        /// The end of it.
+        words: Scrubbed,
+    },
     /// A model has answered a request of a thread.
     Answered {
         /// The thread.
@@ -202,6 +209,7 @@ impl Event {
             Self::BranchOpened(_) => "branch.created",
             Self::BranchActivated { .. } => "branch.activated",
             Self::OperationSeen { .. } => "operation.completed",
+            Self::Said { .. } => "branch.said",
             Self::Answered { .. } => "request.completed",
             Self::BudgetWarning { .. } => "budget.warning",
             Self::BudgetExhausted { .. } => "budget.exhausted",
@@ -218,6 +226,7 @@ impl Event {
         match self {
             Self::BranchOpened(opening) => Some(&opening.branch),
             Self::BranchActivated { branch }
+            | Self::Said { branch, .. }
             | Self::BudgetWarning { branch, .. }
             | Self::BudgetExhausted { branch, .. }
             | Self::BranchEnded { branch, .. }

@@ -1,8 +1,8 @@
 //! What a branch has seen so far, kept small enough to stand in its record.
 //!
 //! A branch that runs out of budget or time still owes its parent an answer. It is put together
-//! mechanically from what is kept here: tools called, files touched, the last call and its result.
-//! All of it was scrubbed when it was first seen.
+//! mechanically from what is kept here: the agent's last words where a proxy has heard them, tools called,
+//! files touched, the last call and its result. All of it was scrubbed when it was first seen.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,8 @@ const FILES_MAX: usize = 24;
 const FILE_CHARS_MAX: usize = 200;
 const CALL_CHARS_MAX: usize = 300;
 const RESULT_CHARS_MAX: usize = 600;
+/// Characters of the agent's last words; the end of them counts.
+const WORDS_CHARS_MAX: usize = 1_000;
 
 /// How often a tool was called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +28,9 @@ pub struct ToolUse {
 /// What a branch has seen so far. Every list is bounded; what no longer fits is left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Findings {
+    /// The end of what the agent said last.
+    #[serde(default, skip_serializing_if = "Scrubbed::is_empty")]
+    pub last_words: Scrubbed,
     /// Tools called, in the order of their first call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolUse>,
@@ -70,6 +75,20 @@ impl Findings {
     }
 }
 
+/// The end of what an agent has said, as much of it as is kept: all, or whole lines, or at least whole words.
+pub(crate) fn last_words(said: &Scrubbed) -> Scrubbed {
+    let said = Scrubbed::composed(said.as_str().trim().to_owned());
+    if said.len_chars() <= WORDS_CHARS_MAX {
+        return said;
+    }
+    let tail = said.tail_chars(WORDS_CHARS_MAX);
+    let tail = tail.as_str();
+    // A line that is too far on would leave too little.
+    let line = tail.find('\n').filter(|line| *line < tail.len() / 4);
+    let rest = line.or_else(|| tail.find(char::is_whitespace)).map_or(tail, |start| &tail[start..]);
+    Scrubbed::composed(format!("… {}", rest.trim_start()))
+}
+
 /// The files that a call's arguments name, under the names that tools commonly use for them.
 fn files_named(arguments: &Scrubbed) -> Vec<Scrubbed> {
     const NAMES: [&str; 6] = ["path", "file_path", "file", "filename", "filePath", "notebook_path"];
@@ -94,6 +113,9 @@ pub fn partial_result(branch: &Branch, reason: EndReason) -> Scrubbed {
         usage(branch),
     ];
     let findings = &branch.findings;
+    if !findings.last_words.is_empty() {
+        lines.push(format!("Last words: {}", findings.last_words.as_str()));
+    }
     if !findings.tools.is_empty() {
         let tools: Vec<String> =
             findings.tools.iter().map(|seen| format!("{} ×{}", seen.tool.as_str(), seen.calls)).collect();

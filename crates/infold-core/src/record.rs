@@ -37,6 +37,17 @@ impl Usage {
     pub fn prompt_tokens(&self) -> u64 {
         self.fresh_tokens + self.cache_read_tokens + self.cache_write_tokens
     }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            fresh_tokens: self.fresh_tokens + other.fresh_tokens,
+            cache_read_tokens: self.cache_read_tokens + other.cache_read_tokens,
+            cache_write_tokens: self.cache_write_tokens + other.cache_write_tokens,
+            output_tokens: self.output_tokens + other.output_tokens,
+        }
+    }
 }
 
 /// How long a request took.
@@ -152,6 +163,10 @@ pub struct RequestRecord {
     /// What the provider reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// What it did not report, by our own count: an estimate. Where it reported nothing that is all; where the answer
+    /// broke off, what was said without being counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated: Option<Usage>,
     /// What the cache could have given and did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub miss: Option<Miss>,
@@ -177,6 +192,14 @@ impl RequestRecord {
     /// Tokens that did not have to be sent.
     pub fn saved_tokens(&self) -> u64 {
         self.wanted.total_tokens().saturating_sub(self.sent.total_tokens())
+    }
+
+    /// What was used, as far as it is known: what the provider reported and what infold counted instead.
+    pub fn used(&self) -> Option<Usage> {
+        match (self.usage, self.estimated) {
+            (None, None) => None,
+            (usage, estimated) => Some(usage.unwrap_or_default().plus(&estimated.unwrap_or_default())),
+        }
     }
 }
 

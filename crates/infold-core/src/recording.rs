@@ -43,6 +43,7 @@ pub fn items(events: &[Event], thread: &Thread, inherited: Option<&str>) -> Vec<
             | Event::BranchOpened(_)
             | Event::BranchActivated { .. }
             | Event::OperationSeen { .. }
+            | Event::Said { .. }
             | Event::Answered { .. }
             | Event::BudgetWarning { .. }
             | Event::BudgetExhausted { .. }
@@ -86,6 +87,7 @@ impl<'a> Ends<'a> {
                 | Event::BranchOpened(_)
                 | Event::BranchActivated { .. }
                 | Event::OperationSeen { .. }
+                | Event::Said { .. }
                 | Event::Answered { .. }
                 | Event::BudgetWarning { .. }
                 | Event::BudgetExhausted { .. }

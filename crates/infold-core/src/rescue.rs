@@ -18,7 +18,7 @@ mod shrink;
 mod tests;
 
 pub use input::shorten_input;
-pub use receipt::{LeftOut, Moved, Receipt, Tally, Words};
+pub use receipt::{LeftOut, Moved, Purpose, Receipt, Tally, Words};
 
 use crate::transcript::Place;
 

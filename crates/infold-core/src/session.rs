@@ -187,6 +187,9 @@ impl Session {
                     });
                 }
             }
+            Event::Said { branch, words } => {
+                self.change(branch, |branch| branch.findings.last_words.clone_from(words));
+            }
             Event::Answered { thread, output_tokens, .. } => self.grow(thread, *output_tokens),
             Event::BudgetWarning { branch, .. } => self.change(branch, |branch| branch.warned = true),
             Event::BudgetExhausted { branch, overrun_tokens, blob, .. } => self.change(branch, |branch| {

@@ -4,7 +4,7 @@ mod chains;
 mod read;
 
 use infold_core::view::{BlockKey, Ending, Note, Place, Reason, Restart, Rewrite};
-use infold_core::{BlobId, Session};
+use infold_core::{BlobId, Session, Thread};
 use rusqlite::{Transaction, params};
 
 use crate::StoreError;
@@ -124,9 +124,7 @@ pub(crate) fn keep(transaction: &Transaction<'_>, key: &str, keep: &Keep) -> Res
             .execute(params![key, note.after, note.text])?;
     }
     for restart in &keep.restarts {
-        transaction
-            .prepare_cached("INSERT INTO restarts (session_id, upto_call) VALUES (?1, ?2)")?
-            .execute(params![key, restart.upto])?;
+        keep_restart(transaction, key, restart)?;
     }
     for (call, answer) in &keep.answers {
         transaction
@@ -161,11 +159,27 @@ fn keep_rewrite(transaction: &Transaction<'_>, key: &str, call: &str, rewrite: &
     Ok(())
 }
 
-fn keep_ending(transaction: &Transaction<'_>, key: &str, ending: &Ending) -> Result<(), StoreError> {
-    let (after, before) = match &ending.place {
+fn keep_restart(transaction: &Transaction<'_>, key: &str, restart: &Restart) -> Result<(), StoreError> {
+    let (after, before) = columns(&restart.place);
+    transaction
+        .prepare_cached(
+            "INSERT INTO restarts (session_id, root, from_call, after_call, before_block)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![key, restart.root.as_ref().map(Thread::to_string), restart.from, after, before])?;
+    Ok(())
+}
+
+/// The two columns that a place is kept in.
+fn columns(place: &Place) -> (Option<&str>, Option<[u8; 16]>) {
+    match place {
         Place::After { call } => (Some(call), None),
         Place::Before { block } => (None, Some(block.0)),
-    };
+    }
+}
+
+fn keep_ending(transaction: &Transaction<'_>, key: &str, ending: &Ending) -> Result<(), StoreError> {
+    let (after, before) = columns(&ending.place);
     transaction
         .prepare_cached(
             "INSERT OR IGNORE INTO endings (session_id, branch, generation, after_call, before_block, result)

@@ -35,9 +35,13 @@ CREATE TABLE notes (
     UNIQUE (session_id, after_call, text)
 );
 
+-- Where threads were started anew. One of the two places is there.
 CREATE TABLE restarts (
-    session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
-    upto_call  TEXT                           -- none: all that was there
+    session_id   TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    root         TEXT,                        -- the thread that their views begin with; none: all threads
+    from_call    TEXT,                        -- the first result that is shown otherwise since; none: all is
+    after_call   TEXT,
+    before_block BLOB
 );
 CREATE INDEX restarts_by_session ON restarts (session_id);
 

@@ -2,7 +2,7 @@
 //! step sees what the ones before it did.
 
 use super::{Decision, Rules};
-use crate::findings::partial_result;
+use crate::findings::{last_words, partial_result};
 use crate::record::Usage;
 use crate::{BlobId, Branch, BranchId, EndReason, Event, Operation, Origin, Refusal, Scrubbed, Session, Thread};
 
@@ -88,6 +88,15 @@ impl<'a> Draft<'a> {
         self.push(Event::OperationSeen { thread: thread.clone(), operation: Box::new(operation.clone()) });
         self.check_budget(&thread);
         Ok(())
+    }
+
+    /// Takes note of an agent's last words. Where it said nothing, what it said before stands.
+    pub(super) fn hear(&mut self, id: &BranchId, said: &Scrubbed) {
+        let words = last_words(said);
+        let is_news = self.open_one(id).is_ok_and(|branch| branch.findings.last_words != words);
+        if is_news && !words.is_empty() && self.session.ended_at_ms.is_none() {
+            self.push(Event::Said { branch: id.clone(), words });
+        }
     }
 
     /// Counts an answer in its thread. What a model has said cannot be withheld any more, so it is counted

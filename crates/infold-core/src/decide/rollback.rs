@@ -28,23 +28,24 @@ impl Draft<'_> {
         if open > open_max {
             return Err(Refusal::TooManyInSession { open, open_max });
         }
-        self.open_again(to, reopened, later.into_iter().map(|(_, _, id)| id).collect())
-    }
-
-    /// Opens a branch again and discards nothing: whoever asks knows better what came later. One that a rollback
-    /// has discarded counts again, because its client has gone back to before that.
-    pub(super) fn reopen(&mut self, branch: &BranchId) -> Result<(), Refusal> {
-        self.begin()?;
-        self.known(branch)?;
-        let reopened = self.ended_on_the_way_to(branch);
-        if reopened.is_empty() { Ok(()) } else { self.open_again(branch, reopened, Vec::new()) }
-    }
-
-    fn open_again(&mut self, to: &BranchId, reopened: Vec<BranchId>, discarded: Vec<BranchId>) -> Result<(), Refusal> {
+        let discarded = later.into_iter().map(|(_, _, id)| id).collect();
         self.push(Event::RolledBack { to: to.clone(), reopened: reopened.clone(), discarded });
         // A branch that had used all of its budget could do nothing but end again.
         let has_nothing_left = |id: &BranchId| self.session.branches.get(id).is_some_and(Branch::is_exhausted);
         if reopened.iter().any(has_nothing_left) { Err(Refusal::BudgetGone) } else { Ok(()) }
+    }
+
+    /// Opens a branch again and discards nothing: whoever asks knows better what came later. One that a rollback
+    /// has discarded counts again, because its client has gone back to before that. One that has used all of its
+    /// budget is open too, because its client goes on in it: it ends again when it next grows.
+    pub(super) fn reopen(&mut self, branch: &BranchId) -> Result<(), Refusal> {
+        self.begin()?;
+        self.known(branch)?;
+        let reopened = self.ended_on_the_way_to(branch);
+        if !reopened.is_empty() {
+            self.push(Event::RolledBack { to: branch.clone(), reopened, discarded: Vec::new() });
+        }
+        Ok(())
     }
 
     /// Ended branches from the main thread down to one, outermost first.

@@ -5,6 +5,7 @@ mod laws;
 mod metering;
 mod races;
 mod turns;
+mod words;
 
 use crate::{
     Allocation, BranchId, Claims, Command, ContextBound, Counter, Decision, Family, IdKey, Limits, Open, Operation,

@@ -36,6 +36,7 @@ fn record() -> RequestRecord {
         sent: Makeup::of(&parts[..1], &counter, scrubbed),
         edits: vec![Edit { reason: Reason::Folded, blocks: 3 }],
         usage: Some(Usage { fresh_tokens: 1, cache_read_tokens: 60, cache_write_tokens: 39, output_tokens: 5 }),
+        estimated: None,
         miss: None,
         cost_micros: Some(10),
         wanted_cost_micros: Some(30),
@@ -159,4 +160,22 @@ fn a_request_costs_what_its_models_price_says() {
     assert_eq!(prices.of("claude-opus-4-6").unwrap().cost_micros(&usage), 500 + 500 + 1_250 + 250);
     assert_eq!(prices.of("gpt-5.5").unwrap().cost_micros(&usage), 500 + 500 + 1_000 + 250);
     assert!(prices.of("llama").is_none());
+}
+
+#[test]
+fn estimates_stay_apart_from_what_was_reported() {
+    let usage = |fresh_tokens, output_tokens| Usage { fresh_tokens, output_tokens, ..Usage::default() };
+    let unreported = RequestRecord { usage: None, estimated: Some(usage(100, 7)), ..record() };
+    let broken_off = RequestRecord { usage: Some(usage(50, 1)), estimated: Some(usage(0, 9)), ..record() };
+    assert_eq!(unreported.used(), Some(usage(100, 7)));
+    assert_eq!(broken_off.used(), Some(usage(50, 10)));
+    assert_eq!(RequestRecord { usage: None, ..record() }.used(), None);
+    let mut totals = RequestTotals::default();
+    [&unreported, &broken_off].into_iter().for_each(|record| totals.add(record));
+    let mut twice = totals;
+    twice.merge(&totals);
+    assert_eq!((totals.unreported, totals.usage, totals.estimated), (2, usage(50, 1), usage(100, 16)));
+    assert_eq!((twice.unreported, twice.usage, twice.estimated), (4, usage(100, 2), usage(200, 32)));
+    let read: RequestRecord = serde_json::from_str(&serde_json::to_string(&broken_off).unwrap()).unwrap();
+    assert_eq!(read, broken_off);
 }

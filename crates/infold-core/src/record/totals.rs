@@ -22,6 +22,10 @@ pub struct RequestTotals {
     pub sent_tokens: u64,
     /// What providers reported.
     pub usage: Usage,
+    /// Those of which they reported nothing, or not all.
+    pub unreported: u64,
+    /// What infold counted of those instead.
+    pub estimated: Usage,
     /// Those in which the cache missed.
     pub misses: u64,
     /// Tokens that the cache could have given and did not.
@@ -47,7 +51,9 @@ impl RequestTotals {
         self.warnings += record.warnings.len() as u64;
         self.wanted_tokens += record.wanted.total_tokens();
         self.sent_tokens += record.sent.total_tokens();
-        self.add_usage(record.usage.unwrap_or_default());
+        self.usage = self.usage.plus(&record.usage.unwrap_or_default());
+        self.unreported += u64::from(record.estimated.is_some());
+        self.estimated = self.estimated.plus(&record.estimated.unwrap_or_default());
         if let Some(miss) = &record.miss {
             self.misses += 1;
             self.missed_tokens += miss.missed_tokens;
@@ -69,7 +75,9 @@ impl RequestTotals {
         self.warnings += other.warnings;
         self.wanted_tokens += other.wanted_tokens;
         self.sent_tokens += other.sent_tokens;
-        self.add_usage(other.usage);
+        self.usage = self.usage.plus(&other.usage);
+        self.unreported += other.unreported;
+        self.estimated = self.estimated.plus(&other.estimated);
         self.misses += other.misses;
         self.missed_tokens += other.missed_tokens;
         self.priced += other.priced;
@@ -92,12 +100,5 @@ impl RequestTotals {
     /// Share of the prompts that came from the cache, in percent.
     pub fn cache_hit_percent(&self) -> Option<u64> {
         (self.usage.cache_read_tokens * 100).checked_div(self.usage.prompt_tokens())
-    }
-
-    fn add_usage(&mut self, usage: Usage) {
-        self.usage.fresh_tokens += usage.fresh_tokens;
-        self.usage.cache_read_tokens += usage.cache_read_tokens;
-        self.usage.cache_write_tokens += usage.cache_write_tokens;
-        self.usage.output_tokens += usage.output_tokens;
     }
 }

@@ -84,9 +84,20 @@ pub struct Receipt {
     pub unread_lines: u64,
 }
 
+/// What a session is written anew for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To fit its window.
+    Fitting,
+    /// To be without its reasoning, which is bound to requests that only infold can repeat.
+    WithoutReasoning,
+}
+
 /// What a receipt needs to say where things are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Words<'a> {
+    /// What the session is written anew for.
+    pub purpose: Purpose,
     /// How a handle is read, for example `infold result`; the handle goes after it.
     pub reader: &'a str,
     /// Where the original is.
@@ -129,13 +140,19 @@ impl Receipt {
 
     /// The receipt as the agent and its user read it, with at most so many handles listed.
     pub fn text(&self, words: Words<'_>, listed_max: usize) -> String {
-        let mut text = format!(
-            "[infold rescue: receipt]\nThis session no longer fitted its context window, so infold made this shorter \
-             copy of it: {} tokens became {}. {}\n",
-            self.before_tokens,
-            self.after_tokens,
-            self.of_the_user()
-        );
+        let why = match words.purpose {
+            Purpose::Fitting => format!(
+                "This session no longer fitted its context window, so infold made this shorter copy of it: {} tokens \
+                 became {}.",
+                self.before_tokens, self.after_tokens
+            ),
+            Purpose::WithoutReasoning => {
+                "This session was begun through infold and goes on without it, so infold made \
+                                          this copy of it without its reasoning."
+                    .to_owned()
+            }
+        };
+        let mut text = format!("[infold rescue: receipt]\n{why} {}\n", self.of_the_user());
         self.write_moved(&mut text, listed_max);
         self.write_dropped(&mut text);
         if !self.offloaded.is_empty() || !self.shortened.is_empty() {

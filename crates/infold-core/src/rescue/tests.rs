@@ -261,7 +261,7 @@ fn a_receipt_names_what_was_moved_and_where_it_is() {
     for moved in receipt.offloaded.iter_mut().chain(&mut receipt.shortened) {
         moved.handle = format!("res_{}", moved.piece);
     }
-    let words = Words { reader: "infold result", original: "old.jsonl" };
+    let words = Words { purpose: Purpose::Fitting, reader: "infold result", original: "old.jsonl" };
     insta::assert_snapshot!(receipt.text(words, 1), @r"
     [infold rescue: receipt]
     This session no longer fitted its context window, so infold made this shorter copy of it: 2150 tokens became 420. Every message of the user is here, word for word.
@@ -278,8 +278,20 @@ fn a_receipt_names_what_was_moved_and_where_it_is() {
 }
 
 #[test]
+fn a_receipt_of_a_copy_without_reasoning_says_nothing_of_windows() {
+    let words = Words { purpose: Purpose::WithoutReasoning, reader: "infold result", original: "old.jsonl" };
+    let receipt = Receipt { reasoning: Tally { count: 2, tokens: 0 }, ..Receipt::default() };
+    insta::assert_snapshot!(receipt.text(words, 1), @"
+    [infold rescue: receipt]
+    This session was begun through infold and goes on without it, so infold made this copy of it without its reasoning. Every message of the user is here, word for word.
+    - blocks of reasoning removed: 2 (0 tokens)
+    The original is unchanged: old.jsonl
+    ");
+}
+
+#[test]
 fn a_receipt_does_not_vouch_for_lines_that_could_not_be_read() {
-    let words = Words { reader: "infold result", original: "old.jsonl" };
+    let words = Words { purpose: Purpose::Fitting, reader: "infold result", original: "old.jsonl" };
     let said = |unread_lines| Receipt { unread_lines, ..Receipt::default() }.text(words, 1);
     assert!(said(0).contains(" Every message of the user is here"));
     assert!(said(1).contains(" 1 line of the original could not be read"));

@@ -18,7 +18,7 @@ use crate::{EndReason, Scrubber};
 pub(super) struct Scribe<'w, 'r> {
     walk: &'w Walk<'r>,
     scrubber: &'w Scrubber,
-    bounds: Bounds,
+    bounds: Bounds<'r>,
     notes: HashMap<&'r str, Vec<&'r Note>>,
     /// The view so far.
     pub pieces: Vec<Piece>,
@@ -42,7 +42,7 @@ enum Seen {
 
 impl<'w, 'r> Scribe<'w, 'r> {
     /// A view of nothing.
-    pub fn new(walk: &'w Walk<'r>, scrubber: &'w Scrubber) -> Self {
+    pub fn new(walk: &'w Walk<'r>, scrubber: &'w Scrubber, bounds: Bounds<'r>) -> Self {
         let mut notes: HashMap<&str, Vec<&Note>> = HashMap::new();
         for note in &walk.known.notes {
             notes.entry(&note.after).or_default().push(note);
@@ -50,7 +50,7 @@ impl<'w, 'r> Scribe<'w, 'r> {
         Self {
             walk,
             scrubber,
-            bounds: Bounds::of(walk),
+            bounds,
             notes,
             pieces: Vec::with_capacity(walk.request.blocks.len() + 1),
             edits: BTreeMap::new(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::BlockKey;
-use crate::{BranchId, EndReason};
+use crate::{BranchId, EndReason, Thread};
 
 /// What was stored of a session.
 #[derive(Debug, Clone, Default)]
@@ -23,9 +23,6 @@ pub struct Known {
     /// What our tools answered to calls that opened, folded or went back to branches, by what tells these calls
     /// from others: clients cut and clear results, and what was hidden has to stay hidden.
     pub answers: HashMap<BlockKey, String>,
-    /// Results that should have a rewrite and have none, because the store was lost: reasoning behind one
-    /// of these was made on other bytes. By the id of their call.
-    pub lost: Vec<String>,
 }
 
 /// A branch, as the engine has it.
@@ -102,9 +99,14 @@ pub struct Note {
     pub text: String,
 }
 
-/// A thread that was started anew: reasoning in front of this place is not sent any more.
+/// Threads that were started anew: reasoning in front of this place is not sent any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restart {
-    /// The last result that was there, by the id of its call; without one, the whole of what was there.
-    pub upto: Option<String>,
+    /// The thread that their views begin with; none means all threads of the session.
+    pub root: Option<Thread>,
+    /// The first result that is shown otherwise since, by the id of its call: a client that goes back to before it
+    /// finds everything as it was. None means that nothing is as it was.
+    pub from: Option<String>,
+    /// Where the transcript ended then.
+    pub place: Place,
 }

@@ -10,6 +10,29 @@ pub(super) fn before(blocks: &[Block<'_>], at: usize) -> Place {
     Place::Before { block: key(blocks, at) }
 }
 
+/// Where a transcript ends whose last turn begins at a block: behind its last result, unless the model has said
+/// something since. The place stays where it is when the transcript grows.
+pub(super) fn end(blocks: &[Block<'_>], last_turn: usize) -> Option<Place> {
+    let last = blocks.iter().rev().find_map(|block| match &block.kind {
+        BlockKind::Result(result) => Some(Place::After { call: result.call.clone().into_owned() }),
+        _ => None,
+    });
+    let has_results = blocks[last_turn..].iter().any(|block| matches!(block.kind, BlockKind::Result(_)));
+    let said = (!has_results && last_turn < blocks.len()).then(|| before(blocks, last_turn));
+    said.or(last)
+}
+
+/// The first block behind a place, if the transcript has it.
+pub(super) fn find(blocks: &[Block<'_>], place: &Place) -> Option<usize> {
+    match place {
+        Place::After { call } => {
+            let is_it = |block: &Block<'_>| matches!(&block.kind, BlockKind::Result(result) if result.call == *call);
+            blocks.iter().rposition(is_it).map(|at| at + 1)
+        }
+        Place::Before { block } => (0..blocks.len()).find(|&at| key(blocks, at) == *block),
+    }
+}
+
 /// What tells the place in front of a block from all others.
 pub(super) fn key(blocks: &[Block<'_>], at: usize) -> BlockKey {
     let mut said_before: u64 = 0;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::assemble::{self, Scribe};
+use super::reasoning::Bounds;
 use super::tree::MAIN;
 use super::walk::Walk;
-use super::{Block, BlockKey, BlockKind, Known, Place, Verb};
+use super::{Block, BlockKey, BlockKind, Known, Place, Restart, Verb, place};
 use crate::{BranchId, IdKey, Scrubber, Thread};
 
 /// A request to be planned.
@@ -38,6 +39,8 @@ pub enum RequestKind {
 pub struct Plan {
     /// The thread whose view it is.
     pub thread: Thread,
+    /// What starts this view anew from here, if that is stored: nothing if there is no place for it to stay.
+    pub anew: Option<Restart>,
     /// The view, in order. All of the request's blocks, each kept, if nothing is edited.
     pub pieces: Vec<Piece>,
     /// What was edited, and why; empty means that the client's own bytes are sent.
@@ -153,6 +156,12 @@ pub enum Action {
         /// The branch.
         branch: BranchId,
     },
+    /// The client has gone back to before where threads were started anew, and to what is shown otherwise since: they
+    /// start anew from here.
+    Restart {
+        /// That.
+        restart: Restart,
+    },
     /// Our tools said what became of branches: keep it, because the client may clear it later.
     Remember {
         /// What they answered, by what tells the calls from others.
@@ -164,12 +173,19 @@ pub enum Action {
 pub fn plan(request: &Request<'_>, known: &Known, key: &IdKey, scrubber: &Scrubber) -> Plan {
     let mut walk = Walk::through(request, known, key);
     walk.reconcile();
+    let bounds = Bounds::of(&walk);
+    let end = place::end(request.blocks, walk.last_turn);
+    if let (RequestKind::Turn | RequestKind::Compaction, Some(place)) = (request.kind, &end) {
+        let anew = bounds.left_behind.iter().map(|restart| Restart { place: place.clone(), ..(*restart).clone() });
+        walk.actions.extend(anew.map(|restart| Action::Restart { restart }));
+    }
     let node = match request.kind {
         RequestKind::Side => MAIN,
         RequestKind::Turn | RequestKind::Compaction => walk.tree.current(),
     };
 
-    let mut scribe = Scribe::new(&walk, scrubber);
+    let root = walk.tree.nodes[bounds.root(node)].thread();
+    let mut scribe = Scribe::new(&walk, scrubber, bounds);
     scribe.thread(node);
     scribe.account(node);
     let Scribe { pieces, edits, .. } = scribe;
@@ -178,6 +194,7 @@ pub fn plan(request: &Request<'_>, known: &Known, key: &IdKey, scrubber: &Scrubb
     let open = walk.tree.open_from_outermost();
     Plan {
         thread: walk.tree.nodes[node].thread(),
+        anew: end.map(|place| Restart { root: Some(root), from: None, place }),
         reads_results: reads_results(request, &pieces),
         edits: edits.into_iter().map(|(reason, blocks)| Edit { reason, blocks }).collect(),
         unseen_in: unseen.iter().map(|&at| walk.tree.nodes[walk.tree.home[at]].thread()).collect(),

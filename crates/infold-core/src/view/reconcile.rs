@@ -15,7 +15,9 @@ impl Walk<'_> {
         self.tree.open_from_outermost().into_iter().for_each(|node| self.adopt_unknown(node));
         // Deepest first: no branch ends before those below it.
         for node in self.tree.open_nodes() {
-            let Some(branch) = self.tree.nodes[node].branch().cloned() else { continue };
+            let Some(branch) = self.tree.nodes[node].branch().cloned() else {
+                continue;
+            };
             let outcome = self.interrupted(branch, place);
             self.tree.end(node, outcome);
         }
@@ -26,11 +28,11 @@ impl Walk<'_> {
         let (partial, is_over) = match self.known.branches.get(&branch).map(|known| &known.state) {
             None => (String::new(), false),
             Some(BranchState::Open { partial }) => (partial.clone(), false),
-            Some(BranchState::Ended { reason, result }) if is_by_force(*reason) => {
+            Some(BranchState::Ended { reason, result }) if is_by_force(*reason) && !self.is_recorded(&branch) => {
                 self.actions.push(Action::End { branch, place });
                 return Outcome::cut(*reason, result.clone());
             }
-            Some(BranchState::Ended { .. }) => (String::new(), true),
+            Some(BranchState::Ended { result, .. }) => (result.clone(), true),
         };
         if is_over {
             self.actions.push(Action::Reopen { branch: branch.clone() });
@@ -70,13 +72,17 @@ impl Walk<'_> {
     /// Says what has to be done about an open branch, and ends it if the engine has ended it by force.
     fn ends_now(&mut self, node: usize) -> bool {
         self.adopt_unknown(node);
-        let Some(branch) = self.tree.nodes[node].branch().cloned() else { return false };
-        let Some(known) = self.known.branches.get(&branch) else { return false };
-        let BranchState::Ended { reason, result } = &known.state else { return false };
-        // Where its end is recorded, and at another place, the client has gone back to before that.
-        let is_recorded =
-            self.known.endings.iter().any(|end| end.branch == branch && end.generation == known.generation);
-        let place = self.end_of_transcript().filter(|_| is_by_force(*reason) && !is_recorded);
+        let Some(branch) = self.tree.nodes[node].branch().cloned() else {
+            return false;
+        };
+        let Some(known) = self.known.branches.get(&branch) else {
+            return false;
+        };
+        let BranchState::Ended { reason, result } = &known.state else {
+            return false;
+        };
+        let is_new = is_by_force(*reason) && !self.is_recorded(&branch);
+        let place = place::end(self.request.blocks, self.last_turn).filter(|_| is_new);
         let Some(place) = place else {
             self.actions.push(Action::Reopen { branch });
             return false;
@@ -87,8 +93,17 @@ impl Walk<'_> {
         true
     }
 
+    /// Whether it is recorded where a branch has ended. If that is at another place, the client has gone back to
+    /// before it.
+    fn is_recorded(&self, branch: &BranchId) -> bool {
+        let generation = self.known.branches.get(branch).map(|known| known.generation);
+        self.known.endings.iter().any(|end| end.branch == *branch && Some(end.generation) == generation)
+    }
+
     fn adopt_unknown(&mut self, node: usize) {
-        let Some(opening) = &self.tree.nodes[node].opening else { return };
+        let Some(opening) = &self.tree.nodes[node].opening else {
+            return;
+        };
         let branch = &opening.opened.branch;
         if self.known.branches.contains_key(branch) {
             return;
@@ -109,17 +124,6 @@ impl Walk<'_> {
             arguments: arguments.unwrap_or_default().to_owned(),
             answer: answer.unwrap_or_default().to_owned(),
         });
-    }
-
-    /// A place that stays where it is when the transcript grows. Behind the last result, unless the model has
-    /// said something since: that was said in the branch.
-    fn end_of_transcript(&self) -> Option<Place> {
-        let blocks = self.request.blocks;
-        let last = blocks.iter().rposition(|block| matches!(block.kind, BlockKind::Result(_)))?;
-        match blocks.get(self.last_turn).filter(|_| last < self.last_turn) {
-            Some(_) => Some(place::before(blocks, self.last_turn)),
-            None => self.after_result(last),
-        }
     }
 }
 

@@ -72,9 +72,7 @@ pub(super) struct Node {
     pub cut: usize,
     /// How it stands.
     pub state: State,
-    /// The call that opened it again, if a rollback did.
-    pub reopened: Option<usize>,
-    /// How many items it had when the model last answered in it.
+    /// How many items it had when the model last answered in it, if that answer led to another thread.
     run: Option<usize>,
     /// Branches that it opened and that wait for their turn.
     waiting: VecDeque<usize>,
@@ -82,7 +80,7 @@ pub(super) struct Node {
 
 impl Node {
     fn new(opening: Option<Opening>, parent: usize, state: State) -> Self {
-        Self { opening, parent, items: Vec::new(), cut: 0, state, reopened: None, run: None, waiting: VecDeque::new() }
+        Self { opening, parent, items: Vec::new(), cut: 0, state, run: None, waiting: VecDeque::new() }
     }
 
     /// The branch, unless this is the main thread.
@@ -154,6 +152,11 @@ impl Tree {
         self.nodes[node].run = Some(self.nodes[node].items.len());
     }
 
+    /// The model's last answer in a thread led to no other: it goes on from what it was told.
+    pub fn goes_on(&mut self, node: usize) {
+        self.nodes[node].run = None;
+    }
+
     /// A thread opens a branch. It works when those that were opened before it in the same message are over.
     pub fn open(&mut self, opener: usize, opening: Opening) -> usize {
         let node = self.nodes.len();
@@ -168,7 +171,9 @@ impl Tree {
     pub fn settle(&mut self) {
         loop {
             let thread = self.current();
-            let Some(next) = self.nodes[thread].waiting.pop_front() else { return };
+            let Some(next) = self.nodes[thread].waiting.pop_front() else {
+                return;
+            };
             self.nodes[next].state = State::Open;
             self.path.push(next);
         }

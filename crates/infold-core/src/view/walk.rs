@@ -96,13 +96,15 @@ impl<'r> Walk<'r> {
         self.aside(aside..user.end, last_result, turn);
     }
 
-    /// Where words begin that are not part of the agent's own loop: behind the last result of a side call, or
-    /// of the client's own compaction.
+    /// Where words begin that are not part of the agent's own loop: in a side call, or the client's own compaction,
+    /// what stands behind the entry of the last result, or beside it if that entry is the last.
     fn aside_from(&self, last_result: Option<usize>, user: &Range<usize>, turn: Turn) -> usize {
-        match (self.request.kind, turn) {
-            (RequestKind::Turn, _) | (_, Turn::Earlier) => user.end,
-            (RequestKind::Side | RequestKind::Compaction, Turn::Last) => last_result.map_or(user.start, |at| at + 1),
+        if self.request.kind == RequestKind::Turn || turn == Turn::Earlier {
+            return user.end;
         }
+        let Some(last_result) = last_result else { return user.start };
+        let behind = self.entry_end(last_result, user.end);
+        if behind < user.end { behind } else { last_result + 1 }
     }
 
     fn entry_end(&self, at: usize, end_max: usize) -> usize {
@@ -143,7 +145,9 @@ impl<'r> Walk<'r> {
 
     /// Where the entries end that hold no result.
     fn words_end(&self, at: usize, end_max: usize) -> usize {
-        let Some(result) = (at..end_max).find(|&at| self.is_result(at)) else { return end_max };
+        let Some(result) = (at..end_max).find(|&at| self.is_result(at)) else {
+            return end_max;
+        };
         let blocks = self.request.blocks;
         let beside = blocks[at..result].iter().rev().take_while(|block| block.entry == blocks[result].entry).count();
         result - beside
@@ -295,6 +299,9 @@ impl Walk<'_> {
             heard_in = self.act(done, moved, thread, &mut opened).unwrap_or(heard_in);
         }
         self.tree.settle();
+        if self.tree.current() == thread {
+            self.tree.goes_on(thread);
+        }
         let has_opened = opened.iter().any(|&node| self.tree.is_open(node));
         for at in beside {
             let is_for_branch = has_opened && self.is_said(at);
@@ -337,11 +344,7 @@ impl Walk<'_> {
                 let to = self.tree.find(&back.to).filter(|&to| self.tree.can_roll_back(to))?;
                 let blocks = self.request.blocks;
                 let is_said = |at: usize| matches!(blocks[at].kind, BlockKind::User { voice: Voice::Person });
-                let open = self.tree.path.clone();
                 self.tree.roll_back(to, &back.discarded, is_said);
-                for node in self.tree.path.clone().into_iter().filter(|node| !open.contains(node)) {
-                    self.tree.nodes[node].reopened = Some(done.call);
-                }
                 // One that inherits from the message which went back to it has seen this already.
                 if !self.tree.told(to).contains(&done.call) {
                     self.tree.push(to, done.call);

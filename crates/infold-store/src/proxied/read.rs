@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use infold_core::view::{BlockKey, Ending, Note, Place, Restart, Rewrite};
-use infold_core::{BlobId, BranchId};
+use infold_core::{BlobId, BranchId, Thread};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::{Counted, Kept, Proxied, Standing};
@@ -50,7 +50,8 @@ fn kept(transaction: &Transaction<'_>, key: &str) -> Result<Kept, StoreError> {
     let endings = "SELECT branch, generation, after_call, before_block, result FROM endings WHERE session_id = ?1
                    ORDER BY rowid";
     let notes = "SELECT after_call, text FROM notes WHERE session_id = ?1 ORDER BY rowid";
-    let restarts = "SELECT upto_call FROM restarts WHERE session_id = ?1 ORDER BY rowid";
+    let restarts = "SELECT root, from_call, after_call, before_block FROM restarts WHERE session_id = ?1
+                    ORDER BY rowid";
     let answers = "SELECT call, answer FROM answers WHERE session_id = ?1";
     Ok(Kept {
         decisions,
@@ -58,7 +59,7 @@ fn kept(transaction: &Transaction<'_>, key: &str) -> Result<Kept, StoreError> {
         rewrites: all(transaction, rewrites, key, rewrite)?,
         endings: all(transaction, endings, key, ending)?,
         notes: all(transaction, notes, key, |row| Ok(Note { after: row.get(0)?, text: row.get(1)? }))?,
-        restarts: all(transaction, restarts, key, |row| Ok(Restart { upto: row.get(0)? }))?,
+        restarts: all(transaction, restarts, key, restart)?,
         answers: all(transaction, answers, key, answer)?,
     })
 }
@@ -94,15 +95,22 @@ fn answer(row: &Row<'_>) -> Result<(BlockKey, String), StoreError> {
 }
 
 fn ending(row: &Row<'_>) -> Result<Ending, StoreError> {
-    let place = match (row.get(2)?, row.get(3)?) {
-        (Some(call), _) => Place::After { call },
-        (None, Some(block)) => Place::Before { block: BlockKey(block) },
-        (None, None) => {
-            return Err(StoreError::Unreadable { what: "ending", problem: "it has no place".to_owned() });
-        }
-    };
     let branch = BranchId::from_stored(row.get(0)?);
-    Ok(Ending { branch, generation: row.get(1)?, place, result: row.get(4)? })
+    Ok(Ending { branch, generation: row.get(1)?, place: place(row, "ending")?, result: row.get(4)? })
+}
+
+fn restart(row: &Row<'_>) -> Result<Restart, StoreError> {
+    let root: Option<String> = row.get(0)?;
+    Ok(Restart { root: root.map(Thread::from), from: row.get(1)?, place: place(row, "restart")? })
+}
+
+/// A place, from the third and fourth columns of a row.
+fn place(row: &Row<'_>, what: &'static str) -> Result<Place, StoreError> {
+    match (row.get(2)?, row.get(3)?) {
+        (Some(call), _) => Ok(Place::After { call }),
+        (None, Some(block)) => Ok(Place::Before { block: BlockKey(block) }),
+        (None, None) => Err(StoreError::Unreadable { what, problem: "it has no place".to_owned() }),
+    }
 }
 
 /// Which of these calls were counted before.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use infold_core::view::{BlockKey, Ending, Note, Place, Reason, Restart, Rewrite};
-use infold_core::{BlobId, Owner};
+use infold_core::{BlobId, Owner, Thread};
 use tempfile::TempDir;
 
 use super::{Counted, Folds, Keep};
@@ -22,13 +22,24 @@ fn endings() -> Vec<Ending> {
     vec![ending(1, Place::After { call: "toolu_9".to_owned() }), ending(2, Place::Before { block: BlockKey([5; 16]) })]
 }
 
+fn restarts() -> Vec<Restart> {
+    let after = Place::After { call: "toolu_9".to_owned() };
+    let before = Place::Before { block: BlockKey([5; 16]) };
+    let restart = |root, from: Option<&str>, place| Restart { root, from: from.map(str::to_owned), place };
+    vec![
+        restart(None, None, before),
+        restart(Some(Thread::Main), Some("toolu_1"), after.clone()),
+        restart(Some(Thread::Branch(branch_id(1))), None, after),
+    ]
+}
+
 /// Everything that can be kept, once.
 fn keep() -> Keep {
     Keep {
         rewrites: vec![("toolu_1".to_owned(), rewrite(1, r#""short""#))],
         endings: endings(),
         notes: vec![Note { after: "toolu_1".to_owned(), text: "a note".to_owned() }],
-        restarts: vec![Restart { upto: None }, Restart { upto: Some("toolu_1".to_owned()) }],
+        restarts: restarts(),
         answers: vec![(BlockKey([6; 16]), "answered ".repeat(1_000)), (BlockKey([7; 16]), "ok".to_owned())],
         counted: Vec::new(),
         folds: Folds::Yes,

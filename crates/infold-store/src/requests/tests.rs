@@ -30,6 +30,7 @@ fn request(owner: &Owner, session: &str, at_ms: u64) -> NewRequest {
         sent: Makeup { user_tokens: 40, ..Makeup::default() },
         edits: Vec::new(),
         usage: Some(Usage { fresh_tokens: 40, output_tokens: 2, ..Usage::default() }),
+        estimated: None,
         miss: None,
         cost_micros: None,
         wanted_cost_micros: None,

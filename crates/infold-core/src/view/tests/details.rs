@@ -4,8 +4,8 @@ use insta::assert_snapshot;
 
 use super::text::*;
 use crate::EndReason;
-use crate::view::Known;
-use crate::view::RequestKind::Turn;
+use crate::view::RequestKind::{Side, Turn};
+use crate::view::{BranchState, Known};
 
 #[test]
 fn an_inheriting_branch_begins_as_its_parent() {
@@ -350,5 +350,53 @@ fn a_branch_that_a_rollback_discarded_does_not_come_back() {
       c3 -> its own answer, 156 bytes
     call branch_create (c4)
       c4 -> [branch br_3 returned] / second
+    ");
+}
+
+#[test]
+fn a_side_call_behind_words_that_ended_a_branch() {
+    let text = "
+        user: go
+        call branch_create {description: x} -> br_1
+        call read_file {path: a.rs} -> a
+        + client: a reminder
+        user: stop
+        user: what is this about?
+        ";
+    let stored =
+        known().ended(1, EndReason::Interrupted, "so far").ending(1, 1, before_person(text, "stop", 1), "so far");
+    assert_snapshot!(check_with(text, Side, &stored), @"
+    user: go
+    call branch_create (c1)
+      c1 -> [branch br_1 was cut short: interrupted] / so far
+    user: stop
+    user: what is this about?
+    ");
+}
+
+#[test]
+fn a_rollback_finds_an_interrupted_branch_as_far_as_it_had_come() {
+    let text = "
+        user: fix the bug
+        call branch_create {description: find it} -> br_1
+        think: one
+        call read_file {path: a.rs} -> a
+        user: wait
+        call context_rollback {branch: br_1} -> ok
+        ";
+    let stored = known().with(1, 2, BranchState::Open { partial: String::new() }).ending(
+        1,
+        1,
+        before_person(text, "wait", 1),
+        "so far",
+    );
+    assert_snapshot!(check_with(text, Turn, &stored), @"
+    infold in entry 0: (brief of br_1: find it)
+    think: one
+    call read_file (c2)
+      c2 -> a
+    user: wait
+    call context_rollback (c3)
+      c3 -> its own answer, 115 bytes
     ");
 }

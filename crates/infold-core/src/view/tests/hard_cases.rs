@@ -373,7 +373,8 @@ fn the_client_rewinds_resumes_or_retries() {
     call branch_create (c1)
       c1 -> [branch br_1 was cut short: interrupted] / so far
     user: halt
-    ! end br_1 before user: halt
+    ! reopen br_1
+    ! interrupt br_1 before user: halt
     ");
 }
 

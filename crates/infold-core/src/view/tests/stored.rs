@@ -1,13 +1,13 @@
-//! What comes from the store: shaped results, notes, restarts, and what is lost.
+//! What comes from the store: shaped results, notes, restarts.
 
 use std::sync::Arc;
 
 use insta::assert_snapshot;
 
 use super::text::*;
-use crate::EndReason;
 use crate::view::RequestKind::Turn;
-use crate::view::{Edit, Note, Reason, Restart, Rewrite};
+use crate::view::{Action, Edit, Note, Reason, Restart, Rewrite};
+use crate::{EndReason, Thread};
 
 const TEXT: &str = "
     user: go
@@ -100,10 +100,14 @@ fn a_note_stands_behind_all_results_of_its_round() {
     assert!(flat.contains("  c1 -> long\n  c2 -> short\ninfold: noted\nclient: a reminder"), "{flat}");
 }
 
+fn anew_after(call: &str) -> Restart {
+    Restart { root: Some(Thread::Main), from: None, place: after(call) }
+}
+
 #[test]
 fn reasoning_in_front_of_a_restart_goes() {
     let mut stored = known();
-    stored.0.restarts = vec![Restart { upto: Some("c2".into()) }];
+    stored.0.restarts = vec![anew_after("c2")];
     assert_snapshot!(check_with(TEXT, Turn, &stored), @"
     user: go
     call read_file (c1)
@@ -115,8 +119,10 @@ fn reasoning_in_front_of_a_restart_goes() {
     call read_file (c3)
       c3 -> c
     ");
+}
 
-    // What was said without a call may be older than the restart, and what comes with one cannot be.
+#[test]
+fn a_restart_behind_words_is_where_they_were_said() {
     let text = "
         user: go
         think: one
@@ -124,63 +130,43 @@ fn reasoning_in_front_of_a_restart_goes() {
         think: two
         says: done
         user: more
-        think: three
-        call read_file {path: b.rs} -> b
         ";
-    stored.0.restarts = vec![Restart { upto: Some("c1".into()) }];
-    assert_snapshot!(check_with(text, Turn, &stored), @"
+    let mut stored = known();
+    stored.0.restarts.extend(plan_of(&transcript(text), Turn, &known().0).anew);
+    let text = format!("{text}\nthink: three\nsays: yes\nuser: and now?");
+    assert_snapshot!(check_with(&text, Turn, &stored), @"
     user: go
     call read_file (c1)
       c1 -> a
     says: done
     user: more
     think: three
-    call read_file (c2)
-      c2 -> b
-    ");
-    stored.0.restarts = vec![Restart { upto: None }];
-    assert_snapshot!(check_with(text, Turn, &stored), @"
-    user: go
-    think: one
-    call read_file (c1)
-      c1 -> a
-    think: two
-    says: done
-    user: more
-    think: three
-    call read_file (c2)
-      c2 -> b
+    says: yes
+    user: and now?
     ");
 }
 
 #[test]
-fn reasoning_behind_a_lost_result_goes() {
+fn a_client_that_goes_back_to_before_a_restart_starts_anew_once_more() {
     let mut stored = known();
-    stored.0.lost = vec!["c1".into()];
-    assert_snapshot!(check_with(TEXT, Turn, &stored), @"
-    user: go
-    think: one
-    call read_file (c1)
-    call read_file (c2)
-      c1 -> long
-      c2 -> short
-    client: a reminder
-    call read_file (c3)
-      c3 -> c
-    ");
-    // A thread that was started anew behind it has seen it as it is.
-    stored.0.restarts = vec![Restart { upto: Some("c2".into()) }];
-    assert_snapshot!(check_with(TEXT, Turn, &stored), @"
-    user: go
-    call read_file (c1)
-    call read_file (c2)
-      c1 -> long
-      c2 -> short
-    client: a reminder
-    think: two
-    call read_file (c3)
-      c3 -> c
-    ");
+    let restart = Restart { from: Some("c2".into()), ..anew_after("c9") };
+    stored.0.restarts = vec![restart.clone()];
+    let said = transcript(TEXT);
+    let plan = plan_of(&said, Turn, &stored.0);
+    assert!(!view(&said, &plan).contains("think:"), "all of it was made on other bytes");
+    let place = after("c3");
+    assert_eq!(plan.actions, [Action::Restart { restart: Restart { place: place.clone(), ..restart.clone() } }]);
+
+    // Once that is stored, nothing has to be done any more, and what is made since stays.
+    stored.0.restarts.push(Restart { place, ..restart });
+    let longer = format!("{TEXT}\nthink: later\ncall read_file {{path: d.rs}} -> d");
+    let view = check_with(&longer, Turn, &stored);
+    assert!(view.contains("think: later") && !view.contains("think: two") && !view.contains('!'), "{view}");
+
+    // In front of what was changed everything is as it was.
+    stored.0.restarts = vec![Restart { from: Some("c8".into()), ..anew_after("c9") }];
+    let view = check_with(TEXT, Turn, &stored);
+    assert!(view.contains("think: one") && view.contains("think: two") && !view.contains('!'), "{view}");
 }
 
 #[test]
@@ -195,7 +181,7 @@ fn a_restart_in_an_isolated_branch_leaves_its_parent_alone() {
         call read_file {path: b.rs} -> b
         ";
     let mut stored = known();
-    stored.0.restarts = vec![Restart { upto: Some("c2".into()) }];
+    stored.0.restarts = vec![Restart { root: Some(Thread::Branch(branch(1))), ..anew_after("c2") }];
     assert_snapshot!(check_with(text, Turn, &stored), @"
     infold in entry 0: (brief of br_1: x)
     call read_file (c2)
@@ -318,7 +304,7 @@ fn the_same_words_of_a_client_are_told_apart() {
     let stored = known().ended(1, EndReason::TimedOut, "so far");
     let actions = plan_of(&transcript(text), Turn, &stored.0).actions;
     let ends = actions.into_iter().find_map(|action| match action {
-        crate::view::Action::End { place, .. } => Some(place),
+        Action::End { place, .. } => Some(place),
         _ => None,
     });
     let stored = stored.ending(1, 1, ends.expect("it ended by force"), "so far");
@@ -346,8 +332,8 @@ fn what_was_said_before_a_restart_goes_with_a_branch_that_is_opened_again() {
         ";
     let mut stored = known().with(1, 2, crate::view::BranchState::Open { partial: String::new() });
     assert!(check_with(text, Turn, &stored).contains("think: two"));
-    // When the parent was started anew, the answer to the opening was the last result that it had.
-    stored.0.restarts = vec![Restart { upto: Some("c1".into()) }];
+    // The parent was started anew when the branch was over.
+    stored.0.restarts = vec![anew_after("c3")];
     let view = check_with(text, Turn, &stored);
     assert!(!view.contains("think: one") && !view.contains("think: two") && view.contains("think: four"), "{view}");
 }

@@ -307,6 +307,7 @@ fn action_text(said: &[Said], action: &Action) -> String {
         Action::Reopen { branch } => format!("reopen {branch}"),
         Action::Adopt { branch, parent, .. } => format!("adopt {branch} below {parent}"),
         Action::Lose { branch } => format!("lose {branch}"),
+        Action::Restart { .. } => "start anew".to_owned(),
         Action::Remember { answers } => format!("remember {}", answers.len()),
     };
     without_ids(&text)

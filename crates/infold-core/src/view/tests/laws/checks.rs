@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use super::super::text::{Said, What};
 use super::world::World;
-use crate::view::{Action, Known, Piece, Plan, Reason, RequestKind, Side, Verb};
+use crate::view::{Action, Known, Piece, Plan, Reason, RequestKind, Restart, Side, Verb};
 use crate::{BranchId, Thread};
 
 /// A request that was sent.
 #[derive(Debug, Clone)]
 pub struct Sent {
     pub thread: Thread,
+    /// What would have started it anew.
+    pub anew: Option<Restart>,
     /// How much of the transcript there was.
     pub len: usize,
     /// What the model was sent, piece by piece, as it would be in bytes.
@@ -19,7 +21,12 @@ pub struct Sent {
 
 impl Sent {
     pub fn of(world: &World, plan: &Plan) -> Self {
-        Self { thread: plan.thread.clone(), len: world.said.len(), view: view(&world.said, plan) }
+        Self {
+            thread: plan.thread.clone(),
+            anew: plan.anew.clone(),
+            len: world.said.len(),
+            view: view(&world.said, plan),
+        }
     }
 }
 
@@ -54,10 +61,7 @@ pub fn check(world: &World, plan: &Plan, kind: RequestKind) {
     what_was_just_said_is_heard(world, plan, kind);
     planning_again_gives_the_same(world, plan, kind);
     assert_eq!(plan.pieces.last().map(|piece| side(&world.said, piece)), Some(Side::User), "the user's side is last");
-    // A question beside the work, put right behind words that a client has gone back to, is read as one turn with
-    // them: what stood beside the results in front is shown with it. Nothing is made on its answer.
-    let is_right_behind = world.sent.last().is_some_and(|sent| sent.len + 1 == world.said.len());
-    if kind == RequestKind::Turn || (kind == RequestKind::Side && !is_right_behind) {
+    if kind != RequestKind::Compaction {
         an_earlier_request_is_extended(world, plan);
     }
 }
@@ -69,12 +73,22 @@ fn side(said: &[Said], piece: &Piece) -> Side {
     }
 }
 
-/// Each request extends, or cuts back and extends, one of the session's earlier ones.
+/// Each request extends, or cuts back and extends, one of the session's earlier ones. It is cut back where a
+/// rollback has opened its thread again since, and nowhere else.
 fn an_earlier_request_is_extended(world: &World, plan: &Plan) {
     let now = view(&world.said, plan);
-    let Some(base) = base(world, &plan.thread).or_else(|| first_of_branch(world, plan)) else { return };
+    let Some(base) = base(world, &plan.thread).or_else(|| first_of_branch(world, plan)) else {
+        return;
+    };
+    let is_opened_again = world.rollbacks.iter().any(|(at, to, _)| plan.thread.branch() == Some(to) && base.len <= *at);
+    let shared = now.iter().zip(&base.view).take_while(|(now, then)| now == then).count();
+    if is_opened_again && shared < base.view.len() {
+        let again = now[shared..].iter().find(|piece| base.view[shared..].contains(piece));
+        assert_eq!(again, None, "edited in the middle: {}\n{:#?}\n{:#?}", plan.thread, base.view, now);
+        return;
+    }
     let is_longer = now.len() > base.view.len() || world.said.len() == base.len || plan.edits_waiting();
-    assert!(now.starts_with(&base.view), "not extended: {}\n{:#?}\n{:#?}", plan.thread, base.view, now);
+    assert_eq!(shared, base.view.len(), "not extended: {}\n{:#?}\n{:#?}", plan.thread, base.view, now);
     assert!(is_longer, "nothing was added to {:#?}", base.view);
 }
 
@@ -156,7 +170,9 @@ fn reasoning_has_its_prefix(world: &World, plan: &Plan) {
     let view = view(&world.said, plan);
     for (at, piece) in plan.pieces.iter().enumerate() {
         let Piece::Keep(block) = piece else { continue };
-        let What::Think(thought) = &world.said[*block].what else { continue };
+        let What::Think(thought) = &world.said[*block].what else {
+            continue;
+        };
         let (_, made_on) = world.thoughts.iter().find(|(made, _)| made == thought).expect("somebody thought it");
         assert_eq!(view[..at], made_on[..], "{thought} was made on something else, in {}", plan.thread);
     }
@@ -188,12 +204,14 @@ fn what_no_edit_names_is_kept(world: &World, plan: &Plan) {
 
 /// What the model said in one thread is not shown in another.
 fn what_was_made_elsewhere_is_not_shown(world: &World, plan: &Plan) {
-    if world.engine.known.branches.is_empty() || !world.engine.known.lost.is_empty() || world.has_broken {
+    if world.engine.known.branches.is_empty() || world.has_broken {
         return;
     }
     let mut above = vec![plan.thread.clone()];
     while let Some(id) = above.last().and_then(|thread| thread.branch()).filter(|id| world.inheriting.contains(id)) {
-        let Some((parent, _)) = made_in(world, id) else { return };
+        let Some((parent, _)) = made_in(world, id) else {
+            return;
+        };
         above.push(parent);
     }
     for piece in &plan.pieces {

@@ -146,6 +146,7 @@ impl Engine {
                 self.set_open(branch);
             }
             Action::Lose { branch } => self.set_ended(branch, EndReason::OpeningLost, String::new()),
+            Action::Restart { restart } => self.known.restarts.push(restart.clone()),
             Action::Remember { answers } => self.known.answers.extend(answers.iter().cloned()),
         }
     }
@@ -159,6 +160,8 @@ impl Engine {
             place: place.clone(),
             result: result.clone(),
         };
+        let is_it = |end: &&Ending| end.branch == ending.branch && end.generation == ending.generation;
+        assert_eq!(self.known.endings.iter().find(is_it), None, "each generation has one end");
         self.known.endings.push(ending);
     }
 }

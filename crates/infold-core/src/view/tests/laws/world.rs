@@ -285,12 +285,6 @@ impl World {
             }
             Behind::Person(words) => self.say(Self::person(words)),
         }
-        // Whether a branch was open when its family was started anew cannot be told after a rollback: then its
-        // reasoning goes, which is a new beginning too.
-        let goes_back = answer.calls.iter().any(|call| matches!(call, Call::RollBack { .. }));
-        if goes_back && !self.engine.known.restarts.is_empty() {
-            self.sent.clear();
-        }
     }
 
     /// Carries a call out. The thread changes as the engine has it.
@@ -360,6 +354,7 @@ impl World {
         let tells = |text: &str| text.contains("budget_allocated") || text.contains("\"success\":true");
         let told: Vec<usize> = (0..seen.min(self.said.len()))
             .filter(|&at| matches!(&self.said[at].what, What::Result { text, .. } if tells(text)))
+            .filter(|&at| !self.is_shown(at))
             .collect();
         // Where a branch was dissolved its answer is shown as the client has it.
         if told.is_empty() || self.has_broken {
@@ -372,14 +367,17 @@ impl World {
         self.has_cleared = true;
     }
 
+    /// Whether a model was shown a block as the client has it.
+    fn is_shown(&self, at: usize) -> bool {
+        let what = format!("{:?}", self.said[at].what);
+        self.sent.iter().any(|sent| sent.view.contains(&what))
+    }
+
     /// The client goes back to an earlier request and says something else.
     fn rewind(&mut self, back: usize) {
-        // A client that goes back to before a thread was started anew has reasoning that was made on other bytes,
-        // which nothing in the transcript shows: the provider refuses it, and the thread is started anew again.
-        if !self.engine.known.restarts.is_empty() {
+        let Some(at) = self.sent.len().checked_sub(back + 1) else {
             return;
-        }
-        let Some(at) = self.sent.len().checked_sub(back + 1) else { return };
+        };
         let len = self.sent[at].len;
         self.said.truncate(len);
         self.sent.retain(|sent| sent.len <= len);
@@ -416,44 +414,26 @@ impl World {
                 Piece::Text { .. } | Piece::Say { .. } => None,
             })
             .collect();
-        let Some((_, last)) = shown.last().cloned() else { return };
+        let Some((_, last)) = shown.last().cloned() else {
+            return;
+        };
         for (at, call) in &shown {
             self.rewrite(call, *at, Reason::Rescued);
         }
-        let upto = self.last_result_in(&plan).unwrap_or_else(|| last.clone());
-        self.engine.known.restarts.push(Restart { upto: Some(upto) });
+        let from = shown.iter().min().map(|(_, call)| call.clone());
+        let anew = plan.anew.clone().expect("there are results");
+        let root = anew.root.clone();
+        self.engine.known.restarts.push(Restart { from, ..anew });
         self.engine.known.notes.push(Note { after: last, text: format!("receipt {}", self.count) });
         self.has_broken = true;
-        let family = self.family(&plan.thread);
-        let kept: Vec<Sent> = self.sent.drain(..).collect();
-        self.sent = kept.into_iter().filter(|sent| self.family(&sent.thread) != family).collect();
-    }
-
-    fn last_result_in(&self, plan: &Plan) -> Option<String> {
-        plan.pieces.iter().rev().find_map(|piece| match piece {
-            Piece::Keep(at) | Piece::Content { block: at, .. } | Piece::Text { block: at, .. } => {
-                match &self.said[*at].what {
-                    What::Result { call, .. } => Some(call.clone()),
-                    _ => None,
-                }
-            }
-            Piece::Say { .. } => None,
-        })
-    }
-
-    /// The thread that the view of a thread begins with.
-    pub fn family(&self, thread: &Thread) -> Thread {
-        match thread.branch() {
-            Some(id) if self.inheriting.contains(id) => {
-                self.family(self.engine.parents.get(id).unwrap_or(&Thread::Main))
-            }
-            _ => thread.clone(),
-        }
+        let is_other = |sent: &Sent| sent.anew.as_ref().is_none_or(|then| then.root != root);
+        self.sent.retain(is_other);
     }
 
     /// Everything that was stored is gone. Where a branch ended by force there is no telling any more, and
     /// the provider would say so: such sessions are left alone here.
     fn lose_store(&mut self) {
+        let plan = self.settle(RequestKind::Turn);
         let known = &self.engine.known;
         let is_spoken = |place: &Place| match place {
             Place::Before { block } => {
@@ -464,11 +444,11 @@ impl World {
             Place::After { .. } => false,
         };
         let is_told = known.endings.iter().all(|ending| is_spoken(&ending.place)) && !self.has_cleared;
-        if !is_told || !known.restarts.is_empty() {
+        if !is_told {
             return;
         }
-        let lost = known.lost.iter().chain(known.rewrites.keys()).cloned().collect();
-        self.engine.known = Known { lost, ..Known::default() };
+        let lost = plan.anew.map(|anew| Restart { root: None, ..anew });
+        self.engine.known = Known { restarts: lost.into_iter().collect(), ..Known::default() };
         self.engine.is_needed = true;
         self.has_broken = true;
         self.sent.clear();
