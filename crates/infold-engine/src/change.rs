@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::MutexGuard;
 
+use crate::proxy::Unheard;
 use crate::{Engine, Error, Failure, Notice, SessionRef, random};
 
 /// How often a change is decided again before giving up. From the second time on, writers of one
@@ -42,6 +43,15 @@ pub(crate) struct Change {
 pub(crate) enum ChangeTarget {
     Session(SessionRef),
     Branch(infold_core::BranchId),
+}
+
+/// When a session is settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Occasion {
+    /// If anything is to be done.
+    Any,
+    /// If a branch's time is over: what was said is recorded with the change that follows.
+    Overdue,
 }
 
 /// What a change leads to.
@@ -99,14 +109,15 @@ impl Engine {
             if let Some(answer) = replay(&loaded, change)? {
                 return Ok(answer);
             }
-            if self.settle(&loaded.session, now_ms).await? {
+            let unheard = self.unheard(&loaded.session).await;
+            if self.settle_with(&loaded.session, &unheard, Occasion::Overdue, now_ms).await? {
                 continue;
             }
 
-            let proposal = propose(&loaded)?;
-            let decision = infold_core::decide(&loaded.session, &proposal.commands, self.rules(), now_ms)?;
+            let (decision, proposal) = self.decide_with(&loaded, &unheard, &propose, now_ms)?;
             let answer = answer(&loaded.session, &decision)?;
             if decision.events.is_empty() && proposal.keep.is_empty() {
+                self.heard(&unheard);
                 return Ok(answer);
             }
 
@@ -126,13 +137,35 @@ impl Engine {
                 open_branches_max: self.limits().open_per_instance_max,
             };
             match self.record(append).await {
-                Ok(()) => return Ok(answer),
+                Ok(()) => {
+                    self.heard(&unheard);
+                    return Ok(answer);
+                }
                 Err(StoreError::Moved) if turn.is_none() => turn = Some(self.turn(&loaded.session).await),
                 Err(StoreError::Moved) => {}
                 Err(error) => return Err(error.into()),
             }
         }
         Err(Failure::Contended.into())
+    }
+
+    /// What a proposal leads to, after what was said in the session and is not stored yet.
+    fn decide_with(
+        &self,
+        loaded: &Loaded,
+        unheard: &Unheard,
+        propose: impl Fn(&Loaded) -> Result<Proposal, Error>,
+        now_ms: u64,
+    ) -> Result<(Decision, Proposal), Error> {
+        let decide = |commands: &[Command]| infold_core::decide(&loaded.session, commands, self.rules(), now_ms);
+        if unheard.commands.is_empty() {
+            let proposal = propose(loaded)?;
+            return Ok((decide(&proposal.commands)?, proposal));
+        }
+        // What is proposed may depend on it.
+        let proposal = propose(&Loaded { session: decide(&unheard.commands)?.after, ..loaded.clone() })?;
+        let commands = [&unheard.commands[..], &proposal.commands].concat();
+        Ok((decide(&commands)?, proposal))
     }
 
     /// What was answered to this change before, for those whose work is too much to be done twice.
@@ -160,10 +193,31 @@ impl Engine {
         Ok(())
     }
 
-    /// Folds the branches of a session whose time is over. Tells whether there were any.
+    /// Stores what was said in a session, and folds its branches whose time is over. Tells whether there was
+    /// anything to do.
     pub(crate) async fn settle(&self, session: &Session, now_ms: u64) -> Result<bool, Error> {
-        let decision = infold_core::decide(session, &[Command::Settle], self.rules(), now_ms)?;
+        let unheard = self.unheard(session).await;
+        self.settle_with(session, &unheard, Occasion::Any, now_ms).await
+    }
+
+    async fn settle_with(
+        &self,
+        session: &Session,
+        unheard: &Unheard,
+        occasion: Occasion,
+        now_ms: u64,
+    ) -> Result<bool, Error> {
+        let decide = |commands: &[Command]| infold_core::decide(session, commands, self.rules(), now_ms);
+        let mut decision = decide(&[Command::Settle])?;
+        let is_overdue = !decision.events.is_empty();
+        if !is_overdue && occasion == Occasion::Overdue {
+            return Ok(false);
+        }
+        if !unheard.commands.is_empty() {
+            decision = decide(&[&unheard.commands[..], &[Command::Settle]].concat())?;
+        }
         if decision.events.is_empty() {
+            self.heard(unheard);
             return Ok(false);
         }
         let append = Append {
@@ -177,8 +231,18 @@ impl Engine {
             open_branches_max: self.limits().open_per_instance_max,
         };
         match self.record(append).await {
+            Ok(()) => {
+                self.heard(unheard);
+                Ok(true)
+            }
             // Whoever moved it has settled it, or the next look will.
-            Ok(()) | Err(StoreError::Moved) => Ok(true),
+            Err(StoreError::Moved) => Ok(true),
+            // Nobody has to do without a session because of its last words.
+            Err(error) if !is_overdue => {
+                tracing::warn!(%error, "an agent's last words could not be stored");
+                self.heard(unheard);
+                Ok(false)
+            }
             Err(error) => Err(error.into()),
         }
     }

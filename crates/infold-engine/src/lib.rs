@@ -39,7 +39,10 @@ pub use answers::*;
 pub use calibration::Calibration;
 pub use error::{Error, Failure};
 pub use infold_store::{RequestRow, RequestSelection, Snapshot};
-pub use proxy::{Adoption, Facts, FirstSeen, IssuedCall, Offload, Shown, TakeIn, Taken, TakenIn, arguments_hash};
+pub use meter::Heard;
+pub use proxy::{
+    Adoption, Away, Facts, FirstSeen, IssuedCall, Offload, Rescue, Shown, TakeIn, Taken, TakenIn, arguments_hash,
+};
 pub use record::{Front, FrontKind, MadeOf, RequestQuery, RequestSeen, Sight};
 pub use requests::*;
 pub use scrubbing::{ScrubFault, ScrubSettings};
@@ -115,6 +118,7 @@ struct Inner {
     /// The scrubber itself, for planning, which is bounded otherwise.
     scrubber: Scrubber,
     issued: std::sync::Mutex<proxy::Registry>,
+    said: std::sync::Mutex<proxy::Said>,
     chains: std::sync::Mutex<proxy::Chains>,
     locks: Vec<Mutex<()>>,
     metrics: telemetry::Metrics,
@@ -136,6 +140,7 @@ impl Engine {
             scrubbing: scrubbing::Scrubbing::new(scrubber.clone(), &settings.scrub),
             scrubber,
             issued: std::sync::Mutex::default(),
+            said: std::sync::Mutex::default(),
             chains: std::sync::Mutex::default(),
             store,
             settings,

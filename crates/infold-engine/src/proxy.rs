@@ -11,6 +11,7 @@ mod facts;
 mod issued;
 mod keeping;
 mod planning;
+mod said;
 mod taking;
 
 use infold_core::view::{Known, Reason};
@@ -22,6 +23,8 @@ pub(crate) use chains::Chains;
 pub use ending::Adoption;
 pub(crate) use issued::Registry;
 pub use issued::{IssuedCall, arguments_hash};
+pub(crate) use said::{Said, Unheard};
+pub use taking::{Away, Rescue};
 
 /// What is known of a session, with what tells whether it still holds.
 #[derive(Debug, Clone, Default)]

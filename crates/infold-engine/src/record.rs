@@ -64,6 +64,8 @@ pub struct RequestSeen {
     pub edits: Vec<Edit>,
     /// What the provider reported.
     pub usage: Option<Usage>,
+    /// What it did not report, by our own count; see [`Engine::estimate`].
+    pub estimated: Option<Usage>,
     /// How long it took.
     pub timing: Timing,
     /// The HTTP status of the answer; none where the provider could not be reached.
@@ -158,6 +160,7 @@ impl Engine {
             sent: makeup(seen.made_of.sent(), &counter),
             edits: seen.edits,
             usage: seen.usage,
+            estimated: seen.estimated,
             miss,
             cost_micros,
             wanted_cost_micros,

@@ -116,6 +116,7 @@ impl Metrics {
                 Event::SessionEnded {} => self.sessions_ended.add(1, &[]),
                 // What providers report is counted with the requests themselves.
                 Event::Answered { .. }
+                | Event::Said { .. }
                 | Event::SessionStarted { .. }
                 | Event::BranchOpened(_)
                 | Event::BranchActivated { .. }

@@ -7,6 +7,7 @@ mod proxied;
 mod races;
 mod requests;
 mod results;
+mod words;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -5,13 +5,16 @@
 
 mod chat;
 mod messages;
+mod opening;
 mod responses;
 mod sse;
 mod state;
+mod words;
 
 use crate::request::Api;
 use crate::request::json::Document;
 
+pub use opening::{Opening, Said};
 use sse::{Event, Events};
 use state::State;
 
@@ -42,6 +45,12 @@ pub struct Answer {
     pub is_complete: bool,
     /// The model's words, in characters.
     pub text_chars: usize,
+    /// The beginning of all that the model says and is seen to think, for whoever has to count it.
+    pub said: String,
+    /// How long all of that is, in bytes.
+    pub said_bytes: usize,
+    /// The end of those words. What may be half a word, because the answer broke off there, is left out.
+    pub words: String,
     /// The model that answered.
     pub model: Option<String>,
 }
@@ -137,6 +146,22 @@ impl AnswerReader {
         self.state.calls()
     }
 
+    /// The end of what the model has said so far, as in [`Answer::words`].
+    pub fn words(&self) -> &str {
+        self.state.words()
+    }
+
+    /// Whether a stream has said that it is over. What comes then are figures at most, and clients do not all wait
+    /// for them.
+    pub fn is_over(&self) -> bool {
+        self.state.has_ended()
+    }
+
+    /// Whether a stream is over and has counted, if it counts at all: what comes behind that changes nothing.
+    pub fn is_settled(&self) -> bool {
+        self.state.is_settled(self.api)
+    }
+
     /// What it was, when no more bytes come. An event that was not ended counts for nothing, as it does to clients.
     pub fn finish(self) -> Answer {
         let Self { api, source, mut state } = self;
@@ -151,7 +176,7 @@ impl AnswerReader {
 
 fn take_event(api: Api, state: &mut State, event: &Event<'_>) {
     if api == Api::Chat && event.data == b"[DONE]" {
-        state.end();
+        state.close();
     }
     let Ok(document) = Document::read(event.data) else {
         // Its data was too long to be kept, or is nothing that can be read; its name still says what it was.

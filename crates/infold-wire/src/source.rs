@@ -9,7 +9,7 @@ use flate2::read::MultiGzDecoder;
 use crate::error::WireError;
 
 /// What a gzip stream begins with.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+pub(crate) const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// A stream that has had its first bytes looked at and gives them again.
 type Again<R> = io::Chain<Cursor<Vec<u8>>, R>;

@@ -78,6 +78,14 @@ pub(crate) enum EventBody {
         /// Tokens of both.
         tokens: u64,
     },
+    /// The agent of a branch has said something.
+    #[serde(rename = "branch.said")]
+    BranchSaid {
+        /// The branch.
+        branch_id: String,
+        /// The end of it.
+        words: String,
+    },
     /// A model has answered a request of a thread.
     #[serde(rename = "request.completed")]
     RequestCompleted {
@@ -173,6 +181,7 @@ impl From<&Event> for EventBody {
             Event::BranchOpened(opening) => created(opening),
             Event::BranchActivated { branch } => Self::BranchActivated { branch_id: branch.to_string() },
             Event::OperationSeen { thread, operation } => completed(branch_of(thread), operation),
+            Event::Said { branch, words } => Self::BranchSaid { branch_id: branch.to_string(), words: text(words) },
             Event::Answered { thread, prompt_tokens, cache_read_tokens, output_tokens } => Self::RequestCompleted {
                 branch_id: branch_of(thread),
                 prompt_tokens: *prompt_tokens,

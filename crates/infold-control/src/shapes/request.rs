@@ -42,6 +42,10 @@ pub(crate) struct RequestSums {
     saved_tokens: u64,
     /// What providers reported.
     usage: Usage,
+    /// Those of which they reported nothing, or not all.
+    unreported: u64,
+    /// What infold counted of those itself: an estimate.
+    estimated_usage: Usage,
     /// Those in which the cache missed.
     misses: u64,
     /// Tokens that the cache could have given and did not.
@@ -62,6 +66,8 @@ impl From<&RequestTotals> for RequestSums {
             sent_tokens: totals.sent_tokens,
             saved_tokens: totals.saved_tokens(),
             usage: (&totals.usage).into(),
+            unreported: totals.unreported,
+            estimated_usage: (&totals.estimated).into(),
             misses: totals.misses,
             missed_tokens: totals.missed_tokens,
             cost_usd: dollars(totals.cost_micros),
@@ -74,7 +80,7 @@ fn dollars(micros: u64) -> f64 {
     micros as f64 / MICROS_PER_DOLLAR
 }
 
-/// Tokens of a request, as its provider reported them.
+/// Tokens of a request, as its provider reported them or infold counted them.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Usage {
     /// Of the prompt, neither read from a cache nor written to one.
@@ -209,6 +215,8 @@ pub(crate) struct RequestDetail {
     edits: Vec<Edited>,
     /// What the provider reported; null if it reported nothing.
     usage: Option<Usage>,
+    /// What it did not report, by infold's own count: an estimate; null if it reported all.
+    estimated_usage: Option<Usage>,
     /// What the cache could have given and did not; null if there was nothing of note.
     cache_miss: Option<Missed>,
     /// What it cost, in dollars; null if its model has no price or nothing was reported.
@@ -248,6 +256,7 @@ impl From<&RequestRow> for RequestDetail {
             saved_tokens: record.saved_tokens(),
             edits: edits(record),
             usage: record.usage.as_ref().map(Usage::from),
+            estimated_usage: record.estimated.as_ref().map(Usage::from),
             cache_miss: record
                 .miss
                 .as_ref()

@@ -34,6 +34,7 @@ async fn record(api: &Api, session: &str, words: usize) {
         made_of,
         edits: vec![Edit { reason: Reason::Offloaded, blocks: 2 }],
         usage: Some(Usage { fresh_tokens: 10, cache_read_tokens: 1_000, cache_write_tokens: 200, output_tokens: 40 }),
+        estimated: None,
         timing: Timing { added_us: 700, first_byte_ms: Some(80), total_ms: 1_000 },
         status: Some(200),
         end: AnswerEnd::Completed,

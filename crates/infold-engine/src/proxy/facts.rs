@@ -33,10 +33,11 @@ impl Engine {
         let key = SessionKey { owner: who.owner.clone(), id: session.clone() };
         let standing = self.inner.store.standing(key.clone()).await?;
         let is_overdue = facts.deadline_ms.is_some_and(|deadline_ms| deadline_ms <= self.now_ms());
+        let has_unheard = self.has_unheard(&who.owner, session);
         match standing {
             None if facts.is_new => return Ok(()),
             Some(standing) if standing.decisions == facts.decisions && !facts.is_new && !is_overdue => {
-                if standing.version == facts.version {
+                if standing.version == facts.version && !has_unheard {
                     return Ok(());
                 }
                 // Most of what happens in a session leaves its tree as it was.
@@ -71,7 +72,6 @@ impl Facts {
                 notes: kept.notes,
                 restarts: kept.restarts,
                 answers: kept.answers.into_iter().collect(),
-                lost: Vec::new(),
             },
         }
     }

@@ -28,9 +28,10 @@ impl Engine {
         self.keep(who, session, Keep { notes: vec![note], folds: Folds::Yes, ..Keep::default() }).await
     }
 
-    /// Keeps that a thread was started anew.
-    pub async fn keep_restart(&self, who: &Principal, session: &SessionId, restart: Restart) -> Result<(), Error> {
-        self.keep(who, session, Keep { restarts: vec![restart], folds: Folds::Yes, ..Keep::default() }).await
+    /// Keeps that threads were started anew.
+    pub async fn keep_restart(&self, who: &Principal, session: &SessionId, restart: Restart) -> Result<Facts, Error> {
+        self.keep(who, session, Keep { restarts: vec![restart], folds: Folds::Yes, ..Keep::default() }).await?;
+        self.facts(who, session).await
     }
 
     /// Keeps what our own tools answered, by what tells the calls from others, so that the tree stays what it is

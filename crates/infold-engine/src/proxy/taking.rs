@@ -1,6 +1,7 @@
 //! Taking results in when they are first seen: scrubbed, counted, and kept elsewhere where they are long.
 
 mod choice;
+mod moving;
 mod seen;
 
 use std::sync::{Mutex, PoisonError};
@@ -15,6 +16,7 @@ use crate::observe::exhausted_by;
 use crate::open::named;
 use crate::{Engine, Error, SessionRef};
 use choice::Choice;
+pub use moving::{Away, Rescue};
 use seen::Shaping;
 
 impl Engine {

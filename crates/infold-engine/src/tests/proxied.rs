@@ -1,5 +1,6 @@
 //! Branches that a transcript ends and opens, and what is known of a session.
 
+use infold_core::record::Usage;
 use infold_core::view::{BlockKey, BranchState, Note, Place, Restart};
 use infold_core::{BranchId, EndReason, SessionId, Thread};
 
@@ -96,19 +97,24 @@ async fn the_client_goes_back_into_a_branch_that_has_returned() {
 }
 
 #[tokio::test]
-async fn a_branch_that_cannot_be_opened_again_is_open_to_the_view_alone() {
+async fn the_client_goes_back_into_a_branch_that_has_used_its_budget() {
     let bench = Bench::new(settings());
-    let request = OpenBranch { budget_tokens: Some(20), ..open("s") };
-    let branch = bench.engine.open_branch(&bench.who, request).await.unwrap().branch_id;
-    let thread = Some(branch.to_string());
-    let long = RecordResult { thread, ..result("s", &"found in a sibling\n".repeat(80)) };
-    bench.engine.record_result(&bench.who, long).await.unwrap();
+    let branch = bench.engine.open_branch(&bench.who, open("s")).await.unwrap().branch_id;
+    let thread = Thread::Branch(branch.clone());
+    let answer = |output_tokens| Usage { output_tokens, ..Usage::default() };
+    bench.engine.meter(&bench.who, &name(), &thread, &answer(1_000_000)).await.unwrap();
     bench.engine.end_at(&bench.who, &name(), &branch, after("c1")).await.unwrap();
-    let facts = bench.engine.reopen(&bench.who, &name(), &branch).await.unwrap();
-    let generation = facts.known.branches[&branch].generation;
-    let stored = bench.engine.facts(&bench.who, &name()).await.unwrap();
-    assert_eq!(reason(&facts, &branch), None);
-    assert_eq!((generation, stored.known.branches[&branch].generation), (2, 2), "there was room");
+
+    bench.engine.reopen(&bench.who, &name(), &branch).await.unwrap();
+    let stored = facts(&bench).await;
+    assert_eq!((reason(&stored, &branch), stored.known.branches[&branch].generation), (None, 2));
+
+    // It has nothing to go on with, and its second end has a place of its own.
+    bench.engine.meter(&bench.who, &name(), &thread, &answer(1)).await.unwrap();
+    let facts = bench.engine.end_at(&bench.who, &name(), &branch, after("c2")).await.unwrap();
+    assert_eq!(reason(&facts, &branch), Some(EndReason::BudgetExhausted));
+    let places: Vec<Place> = facts.known.endings.into_iter().map(|ending| ending.place).collect();
+    assert_eq!(places, [after("c1"), after("c2")]);
 }
 
 #[tokio::test]
@@ -160,7 +166,7 @@ async fn the_opening_call_is_gone_from_the_transcript() {
 async fn notes_restarts_and_folds_are_kept_of_a_session_that_is_new_and_of_one_that_is_over() {
     let bench = Bench::new(settings());
     let note = |text: &str| Note { after: "c1".to_owned(), text: text.to_owned() };
-    let restart = Restart { upto: Some("c1".to_owned()) };
+    let restart = Restart { root: None, from: None, place: Place::After { call: "c1".to_owned() } };
     bench.engine.keep_note(&bench.who, &name(), note("first")).await.unwrap();
     bench.engine.keep_restart(&bench.who, &name(), restart.clone()).await.unwrap();
     let end = EndSession { session: SessionRef::Id(name()), idempotency_key: None };

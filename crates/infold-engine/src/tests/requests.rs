@@ -58,6 +58,7 @@ fn seen(engine: &Engine, lines: &[&str], usage: Usage) -> RequestSeen {
         made_of: made_of(engine, lines, None),
         edits: Vec::new(),
         usage: Some(usage),
+        estimated: None,
         timing: Timing { added_us: 800, first_byte_ms: Some(30), total_ms: 200 },
         status: Some(200),
         end: AnswerEnd::Completed,
@@ -281,4 +282,32 @@ async fn a_branch_is_metered_into_its_budget_and_folds_when_that_is_gone() {
     let folded = bench.engine.meter(&bench.who, &session, &thread, &answer(7_000)).await.unwrap().unwrap();
     assert_eq!((folded.branch_id, folded.reason.as_str()), (opened.branch_id, "budget exhausted"));
     assert_eq!(bench.engine.meter(&bench.who, &session, &thread, &answer(7_000)).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn what_is_not_reported_is_estimated_as_the_provider_counts_and_nothing_is_learnt_from_it() {
+    let bench = Bench::new(settings());
+    let engine = &bench.engine;
+    let made_of = made_of(engine, &TALK, None);
+    let words = "the harbour is quiet ".repeat(100);
+    let heard = |said: &str, said_bytes| Heard {
+        said: said.to_owned(),
+        said_bytes,
+        calls: vec![("Read".to_owned(), "{}".to_owned())],
+    };
+    let whole = engine.estimate(MODEL, &made_of, &heard(&words, words.len()), None).unwrap();
+    let counter = engine.counter_for(MODEL);
+    assert_eq!(whole.fresh_tokens, made_of.sent_tokens(&counter));
+    assert!(whole.output_tokens > counter.count(&words), "{whole:?}");
+    let cut = engine.estimate(MODEL, &made_of, &heard(&words, words.len() * 10), None).unwrap();
+    assert_eq!(cut.output_tokens - whole.output_tokens, 9 * counter.count(&words), "what was not kept is counted too");
+    let reported = |output_tokens| Usage { fresh_tokens: 9, output_tokens, ..Usage::default() };
+    let rest = engine.estimate(MODEL, &made_of, &heard(&words, words.len()), Some(&reported(1))).unwrap();
+    assert_eq!((rest.prompt_tokens(), rest.output_tokens), (0, whole.output_tokens - 1));
+    assert_eq!(engine.estimate(MODEL, &made_of, &heard("", 0), Some(&reported(500))), None);
+
+    let unreported = RequestSeen { usage: None, estimated: Some(reported(90_000)), ..seen(engine, &TALK, usage(0, 1)) };
+    let rows = told(&bench, vec![unreported]).await;
+    assert_eq!((rows[0].usage, rows[0].estimated, rows[0].cost_micros), (None, Some(reported(90_000)), None));
+    assert_eq!(bench.engine.calibrations().await.unwrap(), []);
 }

@@ -40,7 +40,12 @@ fn take_choices(state: &mut State, document: &Document<'_>, inner: &str) {
 /// What a choice says, or more of it.
 fn take_said(state: &mut State, document: &Document<'_>, said: At, choice: u64) {
     let words = document.text_field(said, "content").or_else(|| document.text_field(said, "refusal"));
-    state.take_text(&words.unwrap_or_default());
+    // A client goes on from one choice, and words of several would come mixed.
+    if choice == 0 {
+        state.take_text(&words.unwrap_or_default());
+    }
+    let thought = document.text_field(said, "reasoning_content").or_else(|| document.text_field(said, "reasoning"));
+    state.take_thought(&thought.unwrap_or_default());
     let calls = document.field(said, "tool_calls");
     for (place, call) in (0..).zip(calls.into_iter().flat_map(|calls| document.elements(calls))) {
         let key = (choice, count(document, call, "index").unwrap_or(place));

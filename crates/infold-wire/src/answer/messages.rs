@@ -55,6 +55,7 @@ pub(super) fn whole(state: &mut State, document: &Document<'_>) {
 
 /// A block, or the beginning of one.
 fn take_block(state: &mut State, document: &Document<'_>, block: At, index: u64) {
+    state.pause();
     match document.text_field(block, "type").as_deref() {
         Some("tool_use") => {
             let text = |key: &str| document.text_field(block, key).unwrap_or_default().into_owned();
@@ -66,6 +67,7 @@ fn take_block(state: &mut State, document: &Document<'_>, block: At, index: u64)
             }
         }
         Some("text") => state.take_text(&document.text_field(block, "text").unwrap_or_default()),
+        Some("thinking") => state.take_thought(&document.text_field(block, "thinking").unwrap_or_default()),
         _ => {}
     }
 }
@@ -73,6 +75,7 @@ fn take_block(state: &mut State, document: &Document<'_>, block: At, index: u64)
 fn take_delta(state: &mut State, document: &Document<'_>, delta: At, index: u64) {
     match document.text_field(delta, "type").as_deref() {
         Some("text_delta") => state.take_text(&document.text_field(delta, "text").unwrap_or_default()),
+        Some("thinking_delta") => state.take_thought(&document.text_field(delta, "thinking").unwrap_or_default()),
         Some("input_json_delta") => {
             if let Some(call) = state.call((0, index)) {
                 call.extend(&document.text_field(delta, "partial_json").unwrap_or_default());

@@ -10,8 +10,12 @@ pub(super) fn event(state: &mut State, document: &Document<'_>) {
         Some("response.output_text.delta" | "response.refusal.delta") => {
             state.take_text(&document.text_field(0, "delta").unwrap_or_default());
         }
+        Some("response.reasoning_summary_text.delta" | "response.reasoning_text.delta") => {
+            state.take_thought(&document.text_field(0, "delta").unwrap_or_default());
+        }
         Some("response.output_item.done") => {
             if let Some(item) = document.field(0, "item") {
+                pause_behind(state, document, item);
                 take_call(state, document, item);
             }
         }
@@ -33,6 +37,9 @@ pub(super) fn response(state: &mut State, document: &Document<'_>, at: At) {
     let items: Vec<At> = items.map_or_else(Vec::new, |items| document.elements(items).collect());
     if state.text_chars() == 0 {
         items.iter().for_each(|item| take_words(state, document, *item));
+    }
+    if !state.has_thought() {
+        items.iter().for_each(|item| take_thoughts(state, document, *item));
     }
     items.iter().for_each(|item| take_call(state, document, *item));
     let details = document.field(at, "incomplete_details");
@@ -57,6 +64,25 @@ fn take_words(state: &mut State, document: &Document<'_>, item: At) {
     for part in parts.into_iter().flat_map(|parts| document.elements(parts)) {
         let said = document.text_field(part, "text").or_else(|| document.text_field(part, "refusal"));
         state.take_text(&said.unwrap_or_default());
+    }
+    pause_behind(state, document, item);
+}
+
+/// An item is over, and so are the words in it, unless the model was stopped in the middle of them.
+fn pause_behind(state: &mut State, document: &Document<'_>, item: At) {
+    if document.text_field(item, "status").as_deref() != Some("incomplete") {
+        state.pause();
+    }
+}
+
+/// The thoughts in an item, if it is some, as far as they are shown.
+fn take_thoughts(state: &mut State, document: &Document<'_>, item: At) {
+    if document.text_field(item, "type").as_deref() != Some("reasoning") {
+        return;
+    }
+    let parts = ["summary", "content"].iter().filter_map(|key| document.field(item, key));
+    for part in parts.flat_map(|parts| document.elements(parts)) {
+        state.take_thought(&document.text_field(part, "text").unwrap_or_default());
     }
 }
 

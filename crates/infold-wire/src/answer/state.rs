@@ -1,7 +1,12 @@
 //! What is known of an answer so far, and what the three APIs' answers have in common.
 
+use super::words::Words;
 use super::{Answer, AnswerCall, AnswerError, Usage};
+use crate::request::Api;
 use crate::request::json::{At, Document};
+
+/// How much of what the model says is kept, in bytes.
+const SAID_BYTES_MAX: usize = 256 << 10;
 
 /// How much of a call's arguments is kept, in bytes.
 const ARGUMENTS_BYTES_MAX: usize = 1 << 20;
@@ -12,13 +17,21 @@ const CALLS_MAX: usize = 256;
 /// What is greater counts nothing in an answer: sums of it would not be worth anything either.
 const COUNT_MAX: u64 = 1_000_000_000;
 
+/// Why models stop that have said what they wanted to say; for any other reason the last word may lack its end.
+const SAID_ALL: [&str; 7] =
+    ["end_turn", "tool_use", "stop_sequence", "completed", "stop", "tool_calls", "function_call"];
+
 /// An answer that is being read.
 #[derive(Debug, Default)]
 pub(super) struct State {
     answer: Answer,
     /// What the stream calls each of the calls while it is being said.
     keys: Vec<Key>,
+    words: Words,
     has_ended: bool,
+    has_thought: bool,
+    /// Nothing more comes, not even a count.
+    is_closed: bool,
 }
 
 /// How a stream names a call: by its place in the answer, and by the choice that it is in (Chat).
@@ -27,6 +40,7 @@ pub(super) type Key = (u64, u64);
 impl State {
     /// A call begins; none if there are too many.
     pub(super) fn begin_call(&mut self, key: Key, id: String, tool: String) -> Option<&mut AnswerCall> {
+        self.words.pause();
         if self.answer.calls.len() == CALLS_MAX {
             return None;
         }
@@ -54,11 +68,41 @@ impl State {
     /// Words of the model's.
     pub(super) fn take_text(&mut self, text: &str) {
         self.answer.text_chars += text.chars().count();
+        self.words.push(text);
+        self.keep(text);
+    }
+
+    /// Thoughts of the model's that it shows.
+    pub(super) fn take_thought(&mut self, text: &str) {
+        self.has_thought |= !text.is_empty();
+        self.keep(text);
+    }
+
+    fn keep(&mut self, text: &str) {
+        let said = &mut self.answer.said;
+        let room = text.floor_char_boundary(SAID_BYTES_MAX.saturating_sub(said.len()));
+        said.push_str(&text[..room]);
+        self.answer.said_bytes += text.len();
+    }
+
+    /// The words so far are whole: something else begins.
+    pub(super) fn pause(&mut self) {
+        self.words.pause();
+    }
+
+    /// The end of the words so far.
+    pub(super) fn words(&self) -> &str {
+        self.words.whole()
     }
 
     /// How much the model has said so far, in characters.
     pub(super) fn text_chars(&self) -> usize {
         self.answer.text_chars
+    }
+
+    /// Whether it has been seen to think.
+    pub(super) fn has_thought(&self) -> bool {
+        self.has_thought
     }
 
     /// Why the model stopped.
@@ -96,6 +140,29 @@ impl State {
     /// The answer has come to its end.
     pub(super) fn end(&mut self) {
         self.has_ended = true;
+        if self.answer.stop.as_deref().is_some_and(|reason| SAID_ALL.contains(&reason)) {
+            self.words.pause();
+        }
+    }
+
+    /// Whether it has.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// The stream has said its last word.
+    pub(super) fn close(&mut self) {
+        self.end();
+        self.is_closed = true;
+    }
+
+    /// Whether a stream is over and has counted. Chat counts after it has ended, if it counts at all.
+    pub(super) fn is_settled(&self, api: Api) -> bool {
+        let has_counted = match api {
+            Api::Messages | Api::Responses => true,
+            Api::Chat => self.is_closed || self.answer.usage.is_some(),
+        };
+        self.answer.error.is_some() || (self.has_ended && has_counted)
     }
 
     /// What an event with this name means, if its data could not be read.
@@ -134,6 +201,7 @@ impl State {
     /// What it was.
     pub(super) fn into_answer(mut self) -> Answer {
         self.answer.is_complete = self.has_ended && self.answer.error.is_none();
+        self.answer.words = self.words.whole().to_owned();
         self.answer
     }
 }

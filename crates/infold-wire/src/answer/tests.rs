@@ -2,7 +2,7 @@
 
 use insta::assert_debug_snapshot;
 
-use super::{Answer, AnswerReader, Delivery};
+use super::{Answer, AnswerError, AnswerReader, Delivery, Opening, Said};
 use crate::request::Api;
 
 const MESSAGES: &str = "\
@@ -154,6 +154,9 @@ fn a_stream_of_anthropic_is_read() {
         error: None,
         is_complete: true,
         text_chars: 5,
+        said: "hmGrüße",
+        said_bytes: 9,
+        words: "Grüße",
         model: Some(
             "claude-opus-5",
         ),
@@ -195,6 +198,9 @@ fn a_stream_of_responses_is_read() {
         error: None,
         is_complete: true,
         text_chars: 5,
+        said: "Hello",
+        said_bytes: 5,
+        words: "Hello",
         model: Some(
             "gpt-5.5",
         ),
@@ -236,6 +242,9 @@ fn a_stream_of_chat_is_read() {
         error: None,
         is_complete: true,
         text_chars: 2,
+        said: "Hi",
+        said_bytes: 2,
+        words: "Hi",
         model: Some(
             "m",
         ),
@@ -347,4 +356,84 @@ fn long_arguments_and_endless_lines_are_not_kept() {
     let answer = reader.finish();
     assert!(answer.is_complete && answer.calls[0].is_cut && !answer.calls[1].is_cut);
     assert!(answer.calls[0].arguments.len() <= 1 << 20);
+}
+
+/// What a stream has said after each of its pieces.
+fn opened(api: Api, pieces: &[&str]) -> Vec<Said> {
+    let mut opening = Opening::new(api);
+    pieces.iter().map(|piece| opening.push(piece.as_bytes()).clone()).collect()
+}
+
+#[test]
+fn a_stream_opens_with_the_first_event_that_means_anything() {
+    let failed = |kind: &str, message: &str| {
+        Said::Failed(AnswerError { kind: Some(kind.to_owned()), message: message.to_owned() })
+    };
+    let created = "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"error\":null}}\n\n";
+    let going = "data: {\"type\":\"response.in_progress\",\"response\":{}}\n\n";
+    let error = "data: {\"type\":\"response.failed\",\"response\":{\"status\":\"failed\",\"error\":\
+                 {\"code\":\"context_length_exceeded\",\"message\":\"too long\"}}}\n\n";
+    let too_long = failed("context_length_exceeded", "too long");
+    let nothing = Said::Nothing;
+    assert_eq!(
+        opened(Api::Responses, &[created, going, ": still here\n\n", error, created]),
+        [nothing.clone(), nothing.clone(), nothing.clone(), too_long.clone(), too_long]
+    );
+    let added = "data: {\"type\":\"response.output_item.added\",\"item\":{}}\n\n";
+    assert_eq!(opened(Api::Responses, &[created, added, error]), [nothing.clone(), Said::Begun, Said::Begun]);
+    let (first, rest) = error.split_at(40);
+    let alone = opened(Api::Messages, &["data: {\"type\":\"ping\"}\n\n"]);
+    assert_eq!(alone, [Said::Begun], "a sign of life is passed on");
+    assert_eq!(opened(Api::Responses, &[first, rest])[0], nothing);
+    let bare = "event: error\ndata: {\"type\":\"error\",\"code\":\"context_length_exceeded\",\"message\":\"m\"}\n\n";
+    assert_eq!(opened(Api::Responses, &[bare]), [failed("context_length_exceeded", "m")]);
+    let claude =
+        "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"p\"}}\n\n";
+    assert_eq!(opened(Api::Messages, &[claude]), [failed("invalid_request_error", "p")]);
+    let chat = "data: {\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"p\"}}\n\n";
+    assert_eq!(opened(Api::Chat, &[chat]), [failed("context_length_exceeded", "p")]);
+    assert_eq!(opened(Api::Chat, &["data: not JSON\n\n"]), [Said::Begun]);
+}
+
+#[test]
+fn a_stream_is_settled_once_nothing_can_change_its_count() {
+    let settled = |api: Api, events: &[&str]| -> Vec<bool> {
+        let mut reader = AnswerReader::new(api, Delivery::Streamed);
+        let settled = |event: &&str| {
+            reader.push(format!("data: {event}\n\n").as_bytes());
+            reader.is_settled()
+        };
+        events.iter().map(settled).collect()
+    };
+    let claude = [r#"{"type":"message_delta","usage":{"output_tokens":9}}"#, r#"{"type":"message_stop"}"#];
+    assert_eq!(settled(Api::Messages, &claude), [false, true]);
+    let error = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    assert_eq!(settled(Api::Messages, &[error]), [true]);
+    let codex =
+        [r#"{"type":"response.created"}"#, r#"{"type":"response.completed","response":{"status":"completed"}}"#];
+    assert_eq!(settled(Api::Responses, &codex), [false, true]);
+    let end = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+    let counted = r#"{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}"#;
+    assert_eq!(settled(Api::Chat, &[end, counted, "[DONE]"]), [false, true, true]);
+    assert_eq!(settled(Api::Chat, &[end, "[DONE]"]), [false, true]);
+}
+
+#[test]
+fn all_that_is_said_and_thought_can_be_counted_up_to_a_bound() {
+    let said = |api: Api, events: &[&str]| {
+        let mut reader = AnswerReader::new(api, Delivery::Streamed);
+        events.iter().for_each(|event| reader.push(format!("data: {event}\n\n").as_bytes()));
+        let answer = reader.finish();
+        (answer.said, answer.said_bytes)
+    };
+    let thinking = r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm, "}}"#;
+    let text = r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"yes"}}"#;
+    assert_eq!(said(Api::Messages, &[thinking, text]), ("hm, yes".to_owned(), 7));
+    let chat = r#"{"choices":[{"index":0,"delta":{"reasoning_content":"hm, ","content":"yes"}}]}"#;
+    assert_eq!(said(Api::Chat, &[chat]).1, 7);
+    let codex = r#"{"type":"response.completed","response":{"status":"completed","output":[{"type":"reasoning","summary":[{"type":"summary_text","text":"hm, "}]},{"type":"message","content":[{"type":"output_text","text":"yes"}]}]}}"#;
+    assert_eq!(said(Api::Responses, &[codex]).1, 7);
+    let long = text.replace("yes", &"é".repeat(100_000));
+    let (kept, bytes) = said(Api::Messages, &[&long, &long]);
+    assert_eq!((kept.len(), bytes), (256 << 10, 400_000));
 }

@@ -10,6 +10,9 @@ use infold_core::view::{BlockKey, BlockKind, Piece};
 use infold_wire::request::{Api, Request};
 use serde_json::Value;
 
+/// How many marks for the cache a request may have; Anthropic refuses one with more.
+pub const MARKS_MAX: usize = 4;
+
 /// A body as different programs would write it.
 pub fn serialised(body: &Value) -> Vec<Vec<u8>> {
     let compact = serde_json::to_vec(body).unwrap();
@@ -73,7 +76,7 @@ pub fn check_apply(request: &Request<'_>, pieces: &[Piece]) -> Vec<u8> {
     }
     assert_eq!(again.blocks().len(), pieces.len(), "{}", String::from_utf8_lossy(&edited));
 
-    assert!(count_marks(&value) <= count_marks(&before).max(4), "marks were added");
+    assert!(count_marks(&value) <= count_marks(&before).max(MARKS_MAX), "marks were added");
     assert_eq!(request.apply(pieces), edited, "another time gives other bytes");
     edited
 }

@@ -61,6 +61,7 @@ fn every_kind() -> Vec<Event> {
         Event::SessionEnded {},
         Event::SessionForked { origin: Box::new(origin()), prompt: Some(Scrubbed::fixed("go on")) },
         Event::Answered { thread: Thread::Main, prompt_tokens: 900, cache_read_tokens: 800, output_tokens: 40 },
+        Event::Said { branch: branch("br_1"), words: Scrubbed::fixed("It is in the parser.") },
     ]
 }
 
@@ -142,4 +143,10 @@ fn an_answer_is_told_with_what_its_provider_counted() {
         "output_tokens": 40,
     });
     assert_eq!(told(&every_kind()[11]), expected);
+}
+
+#[test]
+fn what_an_agent_says_is_told_with_its_branch() {
+    let expected = json!({"type": "branch.said", "branch_id": "br_1", "words": "It is in the parser."});
+    assert_eq!(told(&every_kind()[12]), expected);
 }

@@ -1,11 +1,11 @@
 //! Results at first sight: what is sent of them, what is counted, what is kept.
 
-use infold_core::view::{Reason, Rewrite};
+use infold_core::view::{Note, Place, Reason, Restart, Rewrite};
 use infold_core::{BlobId, BranchId, Mentions, SessionId, Thread};
 
 use super::super::{FirstSeen, Offload, Shown, TakeIn, TakenIn};
 use crate::tests::{Bench, open, settings};
-use crate::{OpenBranch, Portion, ReadResult};
+use crate::{OpenBranch, Portion, ReadResult, Rescue};
 
 fn name() -> SessionId {
     SessionId::parse("s").unwrap()
@@ -224,4 +224,37 @@ async fn the_bytes_that_were_kept_are_there_after_a_restart() {
     let facts = bench.another(settings()).facts(&bench.who, &name()).await.unwrap();
     assert_eq!(facts.known.rewrites["c1"], rewrite);
     assert!(facts.has_folded && !facts.is_new);
+}
+
+#[tokio::test]
+async fn what_a_rescue_moves_out_can_be_read_back_and_is_not_counted() {
+    let bench = Bench::new(settings());
+    let (branch, thread) = open_branch(&bench, 20_000).await;
+    let text = format!("TOKEN={}\n{}", secret(), medium());
+    let results = vec![seen("c1", "Bash", &text), seen("c2", "Bash", "short")];
+    take(&bench, &thread, results.clone()).await;
+    let used_tokens = bench.view(branch.as_str()).await.branch.used_tokens;
+
+    let away = bench.engine.put_away(&bench.who, &name(), results).await.unwrap();
+    let [Some(away), None] = &away[..] else { panic!("{away:?}") };
+    assert!(away.text.contains(away.blob.as_str()) && away.text.len() < text.len(), "{}", away.text);
+    let rewrite = Rewrite {
+        content: infold_core::view::BlockKey([1; 16]),
+        sent: b"\"r\"".to_vec().into(),
+        reason: Reason::Rescued,
+    };
+    let rescue = Rescue {
+        thread: thread.clone(),
+        away: vec![away.clone()],
+        rewrites: vec![("c1".to_owned(), rewrite)],
+        restart: Restart { root: None, from: None, place: Place::After { call: "c2".to_owned() } },
+        note: Note { after: "c2".to_owned(), text: "a receipt".to_owned() },
+    };
+    bench.engine.keep_rescue(&bench.who, &name(), rescue).await.unwrap();
+
+    let kept = read_back(&bench, &away.blob).await;
+    assert!(kept.starts_with("TOKEN=[SECRET:") && kept.ends_with(medium().as_str()), "{kept}");
+    assert_eq!(bench.view(branch.as_str()).await.branch.used_tokens, used_tokens);
+    let known = bench.engine.facts(&bench.who, &name()).await.unwrap().known;
+    assert_eq!((known.rewrites["c1"].reason, known.notes.len(), known.restarts.len()), (Reason::Rescued, 1, 1));
 }

@@ -1,0 +1,94 @@
+//! Moving results out of a request that its model cannot take: they are kept elsewhere, and their thread starts
+//! anew with references in their places.
+//!
+//! Must hold: what they and their references took was counted when they were first seen, so nothing is counted
+//! here; and all of a rescue is stored, or nothing.
+
+use infold_core::view::{Note, Restart, Rewrite};
+use infold_core::{BlobId, Command, Mentions, Principal, Scrubbed, SessionId, Thread};
+use infold_store::{Also, Folds, Keep, Loaded, NewBlob};
+
+use super::super::{FirstSeen, Offload};
+use super::seen::{Seen, Shaping};
+use crate::change::{Absent, Change, ChangeTarget, Proposal};
+use crate::{Engine, Error, SessionRef};
+
+/// A result that is to be kept elsewhere.
+#[derive(Debug, Clone)]
+pub struct Away {
+    /// What stands in its place.
+    pub text: String,
+    /// Where it will be kept.
+    pub blob: BlobId,
+    tool: Scrubbed,
+    content: Scrubbed,
+}
+
+/// What a rescue does to a session.
+#[derive(Debug, Clone)]
+pub struct Rescue {
+    /// The thread that is rescued.
+    pub thread: Thread,
+    /// What is kept elsewhere.
+    pub away: Vec<Away>,
+    /// The bytes that are sent in their places, by the ids of their calls.
+    pub rewrites: Vec<(String, Rewrite)>,
+    /// Where the thread starts anew.
+    pub restart: Restart,
+    /// The receipt.
+    pub note: Note,
+}
+
+impl Engine {
+    /// What would stand in the places of results, in their order; none where that would be no shorter. Nothing is
+    /// stored by this.
+    #[tracing::instrument(skip_all)]
+    pub async fn put_away(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        results: Vec<FirstSeen>,
+    ) -> Result<Vec<Option<Away>>, Error> {
+        let counter = self.counter_in(&who.owner, session);
+        // As in a thread with a budget, each may have to go, whatever its length.
+        let shaping = Shaping { offload: Offload::Allowed, counter, rules: self.inner.settings.shape, bounded: true };
+        let seen = self.seen(results, Mentions::default(), shaping).await?;
+        Ok(seen.into_iter().map(away).collect())
+    }
+
+    /// Stores a rescue.
+    #[tracing::instrument(skip_all)]
+    pub async fn keep_rescue(&self, who: &Principal, session: &SessionId, rescue: Rescue) -> Result<(), Error> {
+        let Rescue { thread, away, rewrites, restart, note } = rescue;
+        let moved = away.len();
+        let change = Change {
+            owner: who.owner.clone(),
+            target: ChangeTarget::Session(SessionRef::Id(session.clone())),
+            also: Also::Nothing,
+            absent: Absent::Start,
+            key: None,
+        };
+        let keep = Keep { rewrites, restarts: vec![restart], notes: vec![note], folds: Folds::Yes, ..Keep::default() };
+        let blobs: Vec<NewBlob> = away.into_iter().map(|away| blob(away, &thread)).collect();
+        let propose = |loaded: &Loaded| {
+            let start = (loaded.session.version == 0).then_some(Command::Start);
+            let commands = start.into_iter().collect();
+            Ok(Proposal { blobs: blobs.clone(), keep: keep.clone(), ..Proposal::of(commands) })
+        };
+        self.change(&change, propose, |_, _| Ok(())).await?;
+        self.inner.metrics.results_offloaded(moved);
+        Ok(())
+    }
+}
+
+fn away(seen: Seen) -> Option<Away> {
+    let Seen { tool, content, instead, .. } = seen;
+    let instead = instead?;
+    let is_shorter = |text: &Scrubbed| text.as_str().len() < content.as_str().len();
+    let text = [instead.shaped, instead.reference].into_iter().find(is_shorter)?;
+    Some(Away { text: text.into_string(), blob: instead.blob, tool, content })
+}
+
+fn blob(away: Away, thread: &Thread) -> NewBlob {
+    NewBlob { id: away.blob, tool_name: away.tool, content: away.content, branch: thread.branch().cloned() }
+}
