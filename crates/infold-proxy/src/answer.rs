@@ -36,6 +36,7 @@ async fn answered(proxy: &Arc<Proxy>, request: Request) -> Result<Response, Refu
         provider: route.provider,
         method: parts.method,
         target: route.target,
+        meant: route.meant,
         headers: parts.headers,
         extensions: parts.extensions,
     };

@@ -1,13 +1,31 @@
-//! Requests that come to the wrong place: the base URL of their client lacks the provider's path. They are told
-//! which one is right.
+//! Requests that come to the wrong place: the base URL of their client lacks the provider's path or its version, has
+//! one of them twice, or is another provider's. They are told which one is right.
 
 use axum::extract::Request;
 use axum::response::Response;
-use http::StatusCode;
 use http::header::HOST;
+use http::{HeaderMap, StatusCode};
 
-use crate::Provider;
 use crate::refusal::Refusal;
+use crate::relay::Answered;
+use crate::send::Outgoing;
+use crate::{Provider, Proxy};
+
+impl Proxy {
+    /// An answer that is passed on; not one that only says that there is nothing at a path which comes of a wrong base
+    /// URL. Whoever serves such a path is asked, so that nothing is refused which works.
+    pub(crate) async fn unless_astray(&self, outgoing: &Outgoing, mut answered: Answered) -> Result<Answered, Refusal> {
+        let Some(meant) = outgoing.meant.filter(|_| answered.head.status == StatusCode::NOT_FOUND) else {
+            return Ok(answered);
+        };
+        let said = answered.refusal(self.silence()).await.unwrap_or_default();
+        // Providers say the same of models that they do not have.
+        if String::from_utf8_lossy(&said).to_lowercase().contains("model") {
+            return Ok(answered);
+        }
+        Err(wrong_base(meant, &outgoing.headers))
+    }
+}
 
 /// Says where a request should have gone.
 pub(crate) async fn answer(request: Request) -> Response {
@@ -17,11 +35,15 @@ pub(crate) async fn answer(request: Request) -> Response {
     } else {
         Provider::OpenAi
     };
-    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:9090");
+    wrong_base(provider, request.headers()).into_response()
+}
+
+fn wrong_base(provider: Provider, headers: &HeaderMap) -> Refusal {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:9090");
     let base = match provider {
         Provider::Anthropic => format!("http://{host}{}", provider.prefix()),
         Provider::OpenAi => format!("http://{host}{}/v1", provider.prefix()),
     };
     let message = format!("infold does not serve this path: set the base URL of your client to {base}");
-    Refusal::new(provider, StatusCode::NOT_FOUND, "wrong_base_url", message).into_response()
+    Refusal::new(provider, StatusCode::NOT_FOUND, "wrong_base_url", message)
 }

@@ -1,5 +1,5 @@
-//! How upstreams are reached: over TLS unless they are plain, nothing decompressed, no redirect followed.
-//! Connections are kept and used again.
+//! How upstreams are reached: over TLS unless they are plain, through the network's proxy where there is one, nothing
+//! decompressed, no redirect followed. Connections are kept and used again.
 //!
 //! HTTP/1.1 is all that is offered: every provider takes it, names of headers stay as their clients wrote them,
 //! each request has a connection of its own, and giving one up closes it. With HTTP/2 all of that would be
@@ -24,6 +24,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tower::{BoxError, Service};
 
 use crate::ProxySettings;
+use crate::tunnel::{Outward, Tunnels};
 
 /// Connections that are kept open to one host without being used.
 const IDLE_PER_HOST_MAX: usize = 32;
@@ -34,13 +35,14 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(50);
 /// Sends requests.
 pub(crate) struct Client {
     connect_timeout: Duration,
+    tunnels: Tunnels,
     /// Made when first needed: reading the machine's certificates takes a while, and an upstream on this
     /// machine needs none.
     plain: OnceLock<Pool<Timely<HttpConnector>, Full<Bytes>>>,
     secure: OnceLock<Result<SecurePool, String>>,
 }
 
-type SecurePool = Pool<Timely<HttpsConnector<HttpConnector>>, Full<Bytes>>;
+type SecurePool = Pool<Timely<HttpsConnector<Outward>>, Full<Bytes>>;
 
 /// Why no answer came.
 #[derive(Debug)]
@@ -54,7 +56,8 @@ pub(crate) struct Unreached {
 impl Client {
     pub(crate) fn new(settings: &ProxySettings) -> Self {
         let connect_timeout = Duration::from_millis(settings.connect_timeout_ms);
-        Self { connect_timeout, plain: OnceLock::new(), secure: OnceLock::new() }
+        let tunnels = settings.tunnels.clone();
+        Self { connect_timeout, tunnels, plain: OnceLock::new(), secure: OnceLock::new() }
     }
 
     /// Sends a request and waits for the head of its answer.
@@ -62,7 +65,7 @@ impl Client {
         let answered = if request.uri().scheme_str() == Some("http") {
             self.plain.get_or_init(|| pool(self.timely(tcp()))).request(request).await
         } else {
-            let pool = self.secure.get_or_init(|| Ok(pool(self.timely(tls()?))));
+            let pool = self.secure.get_or_init(|| Ok(pool(self.timely(tls(self.tunnels.clone())?))));
             let pool = pool.as_ref().map_err(|reason| Unreached { may_pass: false, reason: reason.clone() })?;
             pool.request(request).await
         };
@@ -94,13 +97,13 @@ fn tcp() -> HttpConnector {
     connector
 }
 
-fn tls() -> Result<HttpsConnector<HttpConnector>, String> {
+fn tls(tunnels: Tunnels) -> Result<HttpsConnector<Outward>, String> {
     let mut connector = tcp();
     connector.enforce_http(false);
     let builder = HttpsConnectorBuilder::new()
         .with_provider_and_native_roots(rustls::crypto::aws_lc_rs::default_provider())
         .map_err(|error| format!("this machine has no certificates to check servers by ({error})"))?;
-    Ok(builder.https_only().enable_http1().wrap_connector(connector))
+    Ok(builder.https_only().enable_http1().wrap_connector(Outward::new(connector, tunnels)))
 }
 
 /// A connector that gives up in time, name lookup and handshake included.

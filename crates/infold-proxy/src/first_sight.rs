@@ -222,7 +222,13 @@ pub(crate) fn call_of(
     (tool, request.arguments(at).unwrap_or_default().into_owned())
 }
 
-fn first_seen(request: &Request<'_>, at: usize, result: &ResultBlock<'_>, calls: &HashMap<&str, usize>) -> FirstSeen {
+/// A result, with the call that it is of.
+pub(crate) fn first_seen(
+    request: &Request<'_>,
+    at: usize,
+    result: &ResultBlock<'_>,
+    calls: &HashMap<&str, usize>,
+) -> FirstSeen {
     let (tool, arguments) = call_of(request, result, calls);
     let texts: Vec<String> = request.text_parts(at).into_iter().map(|text| text.into_owned()).collect();
     let is_all_text = request.is_all_text(at);

@@ -19,6 +19,7 @@ mod identity;
 mod lost;
 mod mentioned;
 mod metrics;
+mod opening;
 mod placeholders;
 mod planning;
 mod provider;
@@ -31,7 +32,9 @@ mod sessions;
 mod settings;
 mod sight;
 mod trouble;
+mod tunnel;
 mod turn;
+mod underway;
 mod watch;
 
 use std::sync::Arc;
@@ -43,6 +46,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use provider::Provider;
 pub use settings::{Planning, ProxySettings, RetryStatus, Shaping, Upstream, UpstreamError, Window};
+pub use tunnel::{NoTunnel, Tunnels};
 
 /// What every request needs.
 pub(crate) struct Proxy {

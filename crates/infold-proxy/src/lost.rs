@@ -30,17 +30,16 @@ impl Proxy {
         }
         facts.has_folded = true;
         let plan = self.plan_by_transcript(turn)?;
-        for upto in ends_of_threads(turn, &plan) {
-            let restart = Restart { upto: Some(upto) };
-            match turn.scope {
-                Scope::Lasting => {
-                    let identity = turn.identity;
-                    self.engine.keep_restart(&identity.who, &identity.session, restart.clone()).await?;
-                }
-                Scope::Passing => state.has_passing = true,
+        // Any thread may have lost some.
+        let Some(restart) = plan.anew.map(|anew| Restart { root: None, ..anew }) else { return Ok(()) };
+        match turn.scope {
+            Scope::Lasting => {
+                let identity = turn.identity;
+                self.engine.keep_restart(&identity.who, &identity.session, restart.clone()).await?;
             }
-            facts.known.restarts.push(restart);
+            Scope::Passing => state.has_passing = true,
         }
+        facts.known.restarts.push(restart);
         Ok(())
     }
 
@@ -92,27 +91,4 @@ impl Proxy {
         let sight = Sight { tool: &tool, arguments: &arguments, text: &text };
         self.settings.shape_rules.is_over_at_sight(&sight, &Mentions::default(), counter)
     }
-}
-
-/// The last result of each thread that goes on, by the id of its call: what opened each open branch, and the last
-/// of all.
-fn ends_of_threads(turn: &Turn<'_>, plan: &Plan) -> Vec<String> {
-    let calls = calls(turn.request);
-    let blocks = turn.request.blocks();
-    let results = blocks.iter().filter_map(|block| match &block.kind {
-        BlockKind::Result(result) => Some(result),
-        _ => None,
-    });
-    let results: Vec<&ResultBlock<'_>> = results.collect();
-    let opened = |result: &ResultBlock<'_>| {
-        let text = result.text.as_deref().unwrap_or_default();
-        let (tool, _) = call_of(turn.request, result, &calls);
-        Verb::of(&tool) == Some(Verb::Open) && plan.open.iter().any(|branch| text.contains(branch.as_str()))
-    };
-    let (last, others) = match results.split_last() {
-        Some((last, others)) => (Some(*last), others),
-        None => (None, &results[..]),
-    };
-    let ends = others.iter().copied().filter(|result| opened(result)).chain(last);
-    ends.map(|result| result.call.clone().into_owned()).collect()
 }

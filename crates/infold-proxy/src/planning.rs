@@ -118,6 +118,7 @@ impl Proxy {
                 self.engine.adopt(who, session, adoption).await?
             }
             Action::Lose { branch } => self.engine.lose(who, session, &branch).await?,
+            Action::Restart { restart } => self.engine.keep_restart(who, session, restart).await?,
             Action::Remember { answers } => self.engine.keep_answers(who, session, answers).await?,
         };
         Ok(())
@@ -164,6 +165,7 @@ impl Proxy {
         }
         Ok(Plan {
             thread: Thread::Main,
+            anew: None,
             pieces,
             edits: edits.into_iter().map(|(reason, blocks)| Edit { reason, blocks }).collect(),
             actions: Vec::new(),

@@ -9,32 +9,28 @@ use std::time::Duration;
 
 use axum::body::Body as AxumBody;
 use axum::response::Response;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::response::Parts;
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use infold_core::record::AnswerEnd;
-use tokio::time::{Instant, Sleep, sleep, timeout};
+use tokio::time::{Instant, Sleep, sleep};
 use tower::BoxError;
 
-use crate::decode::Decoder;
+use crate::headers;
+use crate::trouble::Trouble;
 use crate::watch::Watch;
-use crate::{headers, trouble};
-
-/// Most bytes of a refusal that are read before it is passed on.
-const TOLD_BYTES_MAX: usize = 64 * 1024;
 
 /// An answer whose head is there.
 pub(crate) struct Answered {
     pub(crate) head: Parts,
-    body: Incoming,
+    pub(crate) body: Incoming,
     /// What of the body was read already, as it came.
-    read: Bytes,
+    pub(crate) read: Bytes,
     /// How reading it ended, if it did.
-    broken: Option<BoxError>,
-    /// The whole of a refusal, decoded, if it was read.
-    pub(crate) told: Option<Vec<u8>>,
+    pub(crate) broken: Option<BoxError>,
+    /// What it says is wrong, if it was read and infold can do something about it.
+    pub(crate) trouble: Option<Trouble>,
     /// How often the request was sent again before this answer came.
     pub(crate) repeated: u32,
 }
@@ -42,46 +38,18 @@ pub(crate) struct Answered {
 impl Answered {
     pub(crate) fn new(answer: http::Response<Incoming>, repeated: u32) -> Self {
         let (head, body) = answer.into_parts();
-        Self { head, body, read: Bytes::new(), broken: None, told: None, repeated }
+        Self { head, body, read: Bytes::new(), broken: None, trouble: None, repeated }
     }
 
-    /// Reads a refusal, if it is one that may be about something that can be mended. What was read is passed on
-    /// all the same, if nothing can.
-    pub(crate) async fn told(mut self, silence: Duration) -> Self {
-        let length = self.body.size_hint().lower();
-        if !trouble::may_tell(self.head.status) || length > TOLD_BYTES_MAX as u64 {
-            return self;
-        }
-        let mut read = BytesMut::new();
-        let is_whole = loop {
-            if read.len() > TOLD_BYTES_MAX {
-                break false;
-            }
-            match timeout(silence, self.body.frame()).await {
-                Ok(Some(Ok(frame))) => read.extend_from_slice(frame.data_ref().unwrap_or(&Bytes::new())),
-                Ok(Some(Err(error))) => {
-                    self.broken = Some(error.into());
-                    break false;
-                }
-                Ok(None) => break true,
-                Err(_) => {
-                    self.broken = Some(said_nothing(silence).into());
-                    break false;
-                }
-            }
-        };
-        self.read = read.freeze();
-        if is_whole {
-            let mut told = Vec::new();
-            Decoder::of(&self.head.headers).push(&self.read, |decoded| told.extend_from_slice(decoded));
-            self.told = Some(told);
-        }
-        self
+    /// Whether it comes as a stream of events.
+    pub(crate) fn is_stream(&self) -> bool {
+        let value = self.head.headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        value.is_some_and(|value| value.trim_start().starts_with("text/event-stream"))
     }
 
     /// The answer for the client.
     pub(crate) fn relayed(self, watch: Option<Watch>, silence: Duration) -> Response {
-        let Self { head, body, read, broken, told: _, repeated: _ } = self;
+        let Self { head, body, read, broken, trouble: _, repeated: _ } = self;
         let patience = Box::pin(sleep(silence));
         let is_ended = body.is_end_stream() && read.is_empty();
         let relay = Relay { read, upstream: body, silence, patience, broken, rested: true, watch };
@@ -93,7 +61,7 @@ impl Answered {
     }
 }
 
-fn said_nothing(silence: Duration) -> String {
+pub(crate) fn said_nothing(silence: Duration) -> String {
     format!("the upstream has said nothing for {} ms", silence.as_millis())
 }
 

@@ -5,16 +5,18 @@
 //! reasoning, and is stored, so that every later request goes on from it. A rescue that cannot help is not
 //! made: the client then gets the provider's own words.
 
+use std::collections::HashMap;
+
+use infold_core::grouped;
 use infold_core::record::{Part, PartKind, WarningKind};
 use infold_core::view::{
     self, BlockKind, Edit, MovedOut, Note, Overflow, Piece, Plan, Reason, Restart, ResultBlock, Rewrite, Verb,
 };
-use infold_core::{Thread, grouped};
-use infold_engine::{Error, RecordResult, SessionRef};
+use infold_engine::{Away, Error, FirstSeen, Rescue};
 use infold_wire::request::Api;
 
 use crate::Proxy;
-use crate::first_sight::{call_of, calls};
+use crate::first_sight::{call_of, calls, first_seen};
 use crate::identity::Identity;
 use crate::planning::Turn;
 use crate::sight;
@@ -44,6 +46,12 @@ impl Proxy {
         }
         let made_of = sight::made_of(&self.engine, turn.request, view.pieces.as_deref());
         (made_of.sent_tokens(&self.engine.counter_for(&model)) > window_tokens).then_some(window_tokens)
+    }
+
+    /// Whether a rescue could move anything out of a request, as far as can be told at a glance.
+    pub(crate) fn may_be_rescued(&self, turn: &Turn<'_>, view: &View) -> bool {
+        let calls = calls(turn.request);
+        view.reads_results && view.all_pieces(turn.request).iter().any(|piece| can_move(turn, view, piece, &calls))
     }
 
     /// The request with results moved out of it until it fits, or why that cannot be.
@@ -88,22 +96,28 @@ impl Proxy {
     /// Moves results out and stores that; whether there were any.
     async fn rescue(&self, turn: &Turn<'_>, view: &View, chosen: &[(usize, u64)]) -> Result<bool, Error> {
         let Identity { who, session, .. } = turn.identity;
-        let moved = self.move_out(turn, &view.thread, chosen).await?;
-        let Some(last) = last_result(turn, view).filter(|_| !moved.is_empty()) else { return Ok(false) };
-        let receipt = view::receipt(&moved.iter().map(Moved::out).collect::<Vec<_>>(), &reader(turn));
-        let rewrites = moved.into_iter().map(|moved| (moved.call, moved.rewrite)).collect();
+        let moved = self.move_out(turn, chosen).await?;
+        let (Some(last), Some(anew)) = (last_result(turn, view), view.anew.clone()) else { return Ok(false) };
+        let results = turn.request.blocks().iter().filter_map(|block| match &block.kind {
+            BlockKind::Result(result) => Some(&*result.call),
+            _ => None,
+        });
+        let mut changed = results.filter(|call| moved.iter().any(|moved| moved.call == *call));
+        let Some(from) = changed.next().map(str::to_owned) else { return Ok(false) };
+        let text = view::receipt(&moved.iter().map(Moved::out).collect::<Vec<_>>(), &reader(turn));
+        let (away, rewrites) = moved.into_iter().map(|moved| (moved.away, (moved.call, moved.rewrite))).unzip();
+        let restart = Restart { from: Some(from), ..anew };
+        let note = Note { after: last, text };
 
-        // Without its reasoning a thread is sound wherever this stops.
-        self.engine.keep_restart(who, session, Restart { upto: Some(last.clone()) }).await?;
-        self.engine.keep_rewrites(who, session, rewrites).await?;
-        self.engine.keep_note(who, session, Note { after: last, text: receipt }).await?;
+        let rescue = Rescue { thread: view.thread.clone(), away, rewrites, restart, note };
+        self.engine.keep_rescue(who, session, rescue).await?;
         Ok(true)
     }
 
     /// The request without reasoning that its provider refuses.
     pub(crate) async fn restarted(&self, turn: &Turn<'_>, view: &View) -> Option<View> {
         let identity = turn.identity;
-        let restart = Restart { upto: last_result(turn, view) };
+        let Some(restart) = view.anew.clone() else { return self.without_reasoning(turn, view) };
         if let Err(error) = self.engine.keep_restart(&identity.who, &identity.session, restart).await {
             tracing::warn!(%error, "a new start could not be stored");
             return self.without_reasoning(turn, view);
@@ -129,9 +143,11 @@ impl Proxy {
         Some(View {
             body: turn.request.apply(&pieces).into(),
             thread: view.thread.clone(),
+            anew: view.anew.clone(),
             edits,
             pieces: Some(pieces),
             reads_results: view.reads_results,
+            scrubbed: view.scrubbed.clone(),
             warnings: view.warnings.clone(),
         })
     }
@@ -152,13 +168,7 @@ impl Proxy {
         let parts = made_of.sent();
         let front = parts.len() - pieces.len();
         let calls = calls(request);
-        let can_move = |piece: &Piece| {
-            let Piece::Keep(at) = piece else { return false };
-            let BlockKind::Result(result) = &request.blocks()[*at].kind else { return false };
-            let bytes: usize = request.text_parts(*at).iter().map(|text| text.len()).sum();
-            let is_ours = || Verb::of(&call_of(request, result, &calls).0).is_some();
-            bytes >= MOVED_BYTES_MIN && request.is_all_text(*at) && !is_ours()
-        };
+        let can_move = |piece: &Piece| can_move(turn, view, piece, &calls);
         let weights = pieces.iter().zip(&parts[front..]);
         let movable = weights
             .map(|(piece, part)| if can_move(piece) { counter.scaled(part.vocabulary_tokens) } else { 0 })
@@ -167,39 +177,53 @@ impl Proxy {
         Weighed { tokens: made_of.sent_tokens(&counter), fixed, pieces, movable }
     }
 
-    /// Keeps results elsewhere, and says what stands for each.
-    async fn move_out(&self, turn: &Turn<'_>, thread: &Thread, chosen: &[(usize, u64)]) -> Result<Vec<Moved>, Error> {
+    /// Says what stands for each of these results once it is kept elsewhere.
+    async fn move_out(&self, turn: &Turn<'_>, chosen: &[(usize, u64)]) -> Result<Vec<Moved>, Error> {
         let (request, identity) = (turn.request, turn.identity);
         let calls = calls(request);
-        let mut moved = Vec::new();
-        for (at, tokens) in chosen {
-            let BlockKind::Result(result) = &request.blocks()[*at].kind else { continue };
-            let (tool, arguments) = call_of(request, result, &calls);
-            let texts = request.text_parts(*at);
-            let content = texts.iter().map(|text| &**text).collect::<Vec<_>>().join("\n");
-            let record = RecordResult {
-                session: SessionRef::Id(identity.session.clone()),
-                // Without a name it would be the one that is active, which need not be the one that is sent.
-                thread: Some(thread.to_string()),
-                tool_name: tool.clone(),
-                call_id: None,
-                arguments,
-                content,
-                idempotency_key: Some(format!("rescue {} {:?}", result.call, result.content)),
-            };
-            let recorded = self.engine.record_result(&identity.who, record).await?;
-            let (Some(shown), Some(handle)) = (recorded.shown, recorded.ref_id) else { continue };
-            let sent = request.content_of_text(*at, &shown).into();
+        let results = chosen.iter().filter_map(|(at, tokens)| match &request.blocks()[*at].kind {
+            BlockKind::Result(result) => Some((*at, *tokens, result)),
+            _ => None,
+        });
+        let results: Vec<(usize, u64, &ResultBlock<'_>)> = results.collect();
+        let seen: Vec<FirstSeen> =
+            results.iter().map(|(at, _, result)| first_seen(request, *at, result, &calls)).collect();
+        let tools: Vec<String> = seen.iter().map(|seen| seen.tool.clone()).collect();
+
+        let away = self.engine.put_away(&identity.who, &identity.session, seen).await?;
+
+        let moved = results.into_iter().zip(tools).zip(away).filter_map(|(((at, tokens, result), tool), away)| {
+            let away = away?;
+            let sent = request.content_of_text(at, &away.text).into();
             let rewrite = Rewrite { content: result.content, sent, reason: Reason::Rescued };
-            moved.push(Moved {
-                call: result.call.clone().into_owned(),
-                tool,
-                tokens: *tokens,
-                handle: handle.to_string(),
-                rewrite,
-            });
-        }
-        Ok(moved)
+            let (call, handle) = (result.call.clone().into_owned(), away.blob.to_string());
+            Some(Moved { call, tool, tokens, handle, away, rewrite })
+        });
+        Ok(moved.collect())
+    }
+}
+
+/// Whether a piece is a result that can be moved out: a long one, of words alone, that is still there, with or
+/// without its secrets.
+fn can_move(turn: &Turn<'_>, view: &View, piece: &Piece, calls: &HashMap<&str, usize>) -> bool {
+    let request = turn.request;
+    let (at, sent_bytes) = match piece {
+        Piece::Keep(at) => (*at, usize::MAX),
+        Piece::Content { block, json } if view.scrubbed.contains(block) => (*block, json.len()),
+        Piece::Content { .. } | Piece::Text { .. } | Piece::Say { .. } => return false,
+    };
+    let BlockKind::Result(result) = &request.blocks()[at].kind else { return false };
+    let bytes = || request.text_parts(at).iter().map(|text| text.len()).sum::<usize>();
+    let is_long = result.content_bytes.min(sent_bytes) >= MOVED_BYTES_MIN && bytes() >= MOVED_BYTES_MIN;
+    let is_ours = || Verb::of(&call_of(request, result, calls).0).is_some();
+    is_long && request.is_all_text(at) && !is_ours()
+}
+
+/// The block that a piece is made of.
+fn block_of(piece: &Piece) -> Option<usize> {
+    match piece {
+        Piece::Keep(at) | Piece::Content { block: at, .. } | Piece::Text { block: at, .. } => Some(*at),
+        Piece::Say { .. } => None,
     }
 }
 
@@ -220,6 +244,7 @@ impl Weighed {
         let request = view::Request { blocks: turn.request.blocks(), kind: turn.identity.kind, tools: turn.tools };
         let plan = Plan {
             thread: view.thread.clone(),
+            anew: None,
             pieces: self.pieces.clone(),
             edits: Vec::new(),
             actions: Vec::new(),
@@ -236,7 +261,7 @@ impl Weighed {
             return Vec::new();
         }
         let tokens_of = |block: &usize| {
-            self.pieces.iter().position(|piece| *piece == Piece::Keep(*block)).map(|at| self.movable[at])
+            self.pieces.iter().position(|piece| block_of(piece) == Some(*block)).map(|at| self.movable[at])
         };
         relief.results.iter().map(|block| (*block, tokens_of(block).unwrap_or_default())).collect()
     }
@@ -262,6 +287,7 @@ struct Moved {
     tool: String,
     tokens: u64,
     handle: String,
+    away: Away,
     rewrite: Rewrite,
 }
 
@@ -274,10 +300,7 @@ impl Moved {
 /// The id of the call whose result stands last in a view: that is where its thread has come to.
 fn last_result(turn: &Turn<'_>, view: &View) -> Option<String> {
     let result = |piece: &Piece| -> Option<&ResultBlock<'_>> {
-        let (Piece::Keep(at) | Piece::Content { block: at, .. } | Piece::Text { block: at, .. }) = piece else {
-            return None;
-        };
-        match &turn.request.blocks()[*at].kind {
+        match &turn.request.blocks()[block_of(piece)?].kind {
             BlockKind::Result(result) => Some(result),
             _ => None,
         }

@@ -25,6 +25,8 @@ pub(crate) struct Route {
     pub(crate) provider: Provider,
     pub(crate) purpose: Purpose,
     pub(crate) target: Uri,
+    /// Whose base URL its client should have, if the path makes one think that it has a wrong one.
+    pub(crate) meant: Option<Provider>,
 }
 
 impl Route {
@@ -50,7 +52,7 @@ impl Route {
             let message = format!("the path cannot be sent on: {error}");
             Refusal::new(provider, StatusCode::BAD_REQUEST, "target_refused", message)
         })?;
-        Ok(Self { provider, purpose: purpose(provider, &parts.method, path), target })
+        Ok(Self { provider, purpose: purpose(provider, &parts.method, path), target, meant: meant(provider, path) })
     }
 }
 
@@ -72,6 +74,25 @@ fn purpose(provider: Provider, method: &Method, path: &str) -> Purpose {
         (Provider::OpenAi, "/chat/completions") => Purpose::Turn(Api::Chat),
         (Provider::Anthropic | Provider::OpenAi, _) => Purpose::Other,
     }
+}
+
+/// Whom a path was meant for that ends like one of a provider's, if it does not stand where that provider has it.
+fn meant(provider: Provider, path: &str) -> Option<Provider> {
+    const ENDS: [(&str, Provider); 4] = [
+        ("/messages", Provider::Anthropic),
+        ("/messages/count_tokens", Provider::Anthropic),
+        ("/responses", Provider::OpenAi),
+        ("/chat/completions", Provider::OpenAi),
+    ];
+    ENDS.into_iter().find_map(|(end, meant)| {
+        let front = path.strip_suffix(end)?;
+        let is_astray = match front {
+            "/v1" => meant != provider,
+            "" | "/v1/v1" => true,
+            _ => false,
+        };
+        is_astray.then_some(meant)
+    })
 }
 
 /// Whether two programs could read a path in two ways.

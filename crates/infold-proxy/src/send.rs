@@ -23,6 +23,8 @@ pub(crate) struct Outgoing {
     pub(crate) provider: Provider,
     pub(crate) method: Method,
     pub(crate) target: Uri,
+    /// Whose base URL its client should have, if it seems to have a wrong one.
+    pub(crate) meant: Option<Provider>,
     pub(crate) headers: HeaderMap,
     pub(crate) extensions: http::Extensions,
 }
@@ -49,7 +51,7 @@ impl Proxy {
                 continue;
             }
             return match answered {
-                Ok(Ok(response)) => Ok(Answered::new(response, repeated)),
+                Ok(Ok(response)) => self.unless_astray(outgoing, Answered::new(response, repeated)).await,
                 Ok(Err(unreached)) => Err(self.unreached(outgoing.provider, &unreached)),
                 Err(_) => Err(self.silent(outgoing.provider)),
             };

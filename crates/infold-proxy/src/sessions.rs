@@ -4,12 +4,16 @@
 //! held can be lost at any time, and is bounded in sessions and in bytes; the engine has all of it.
 
 use std::collections::{HashMap, HashSet};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 use infold_core::view::{BlockKey, BranchState};
 use infold_core::{Owner, SessionId};
 use infold_engine::Facts;
+use tokio::sync::OwnedMutexGuard;
 
 use crate::mentioned::Mentioned;
 
@@ -33,20 +37,35 @@ struct Held {
 /// A session's place.
 #[derive(Default)]
 pub(crate) struct Slot {
-    pub(crate) state: tokio::sync::Mutex<State>,
+    pub(crate) state: Arc<tokio::sync::Mutex<State>>,
     bytes: AtomicUsize,
-    /// The request whose answer was counted last.
-    counted: Mutex<Option<[u8; 32]>>,
+    /// The request whose answer was counted last, and how much of it.
+    counted: Mutex<Option<([u8; 32], u64)>>,
     /// How often it was rescued since it last fitted by itself.
     rescues: AtomicU32,
 }
 
 impl Slot {
-    /// Whether the answer to this request is to be counted: a request that is repeated word for word is answered
-    /// again, and its client goes on from one of the answers.
-    pub(crate) fn counts(&self, request: [u8; 32]) -> bool {
+    /// How much is still to be counted of an answer of so many tokens; none if nothing is. A request that is repeated
+    /// word for word is answered again, and its client goes on from one of the answers: the longest is counted.
+    pub(crate) fn uncounted(&self, request: [u8; 32], output_tokens: u64) -> Option<u64> {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        counted.replace(request) != Some(request)
+        let before = counted.filter(|(known, _)| *known == request).map(|(_, tokens)| tokens);
+        *counted = Some((request, output_tokens.max(before.unwrap_or_default())));
+        match before {
+            None => Some(output_tokens),
+            Some(before) => output_tokens.checked_sub(before).filter(|more| *more > 0),
+        }
+    }
+
+    /// Takes a place in the line for the state, before this returns: whoever asks for it later gets it later.
+    pub(crate) fn line_up(&self) -> Place {
+        // A task that has done much without a pause would not be let into the line.
+        let mut waiting = Box::pin(tokio::task::unconstrained(Arc::clone(&self.state).lock_owned()));
+        match waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(state) => Place::Reached(state),
+            Poll::Pending => Place::Waiting(waiting),
+        }
     }
 
     /// One more rescue; how many there were in a row.
@@ -57,6 +76,24 @@ impl Slot {
     /// A request fitted by itself.
     pub(crate) fn fits(&self) {
         self.rescues.store(0, Ordering::Relaxed);
+    }
+}
+
+/// A place in the line for a session's state.
+pub(crate) enum Place {
+    /// It is this one's turn.
+    Reached(OwnedMutexGuard<State>),
+    /// It will be.
+    Waiting(Pin<Box<dyn Future<Output = OwnedMutexGuard<State>> + Send>>),
+}
+
+impl Place {
+    /// Waits for the turn.
+    pub(crate) async fn reached(self) -> OwnedMutexGuard<State> {
+        match self {
+            Self::Reached(state) => state,
+            Self::Waiting(waiting) => waiting.await,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use http::uri::{Authority, Scheme};
 use infold_core::ShapeRules;
 use tokio_util::task::TaskTracker;
 
-use crate::Provider;
+use crate::{Provider, Tunnels};
 
 /// Everything that the proxy has to be told.
 #[derive(Debug, Clone)]
@@ -22,10 +22,15 @@ pub struct ProxySettings {
     pub shape_rules: ShapeRules,
     /// Longest body of a request.
     pub body_bytes_max: usize,
+    /// Which upstreams are reached through the network's own proxy.
+    pub tunnels: Tunnels,
     /// Time for reaching an upstream, with its name looked up and its certificate checked.
     pub connect_timeout_ms: u64,
     /// Time for which an upstream may say nothing, in front of its answer or within it.
     pub silence_timeout_ms: u64,
+    /// Time for which a stream that says nothing yet is held back, in case it is about to say that the request is
+    /// too long.
+    pub hold_ms: u64,
     /// How often a request is sent again after the first time.
     pub retries_max: u32,
     /// Answers after which it is sent again; connection errors always are.

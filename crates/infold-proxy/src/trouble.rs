@@ -17,6 +17,11 @@ pub(crate) enum Trouble {
 }
 
 impl Trouble {
+    /// Whether it does not fit.
+    pub(crate) fn is_too_long(&self) -> bool {
+        matches!(self, Self::TooLong { .. })
+    }
+
     /// The trouble in a word.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -37,6 +42,11 @@ pub(crate) fn read(body: &[u8]) -> Option<Trouble> {
     let error = &body["error"];
     let message = error["message"].as_str().unwrap_or_default();
     let code = error["code"].as_str().or_else(|| error["type"].as_str()).unwrap_or_default();
+    of(code, message)
+}
+
+/// Reads a provider's word for what is wrong, and what it says of it.
+pub(crate) fn of(code: &str, message: &str) -> Option<Trouble> {
     let lower = message.to_lowercase();
     if lower.contains("bound to a different conversation") || is_forged(code, &lower) {
         return Some(Trouble::Reasoning);

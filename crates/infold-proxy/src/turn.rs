@@ -8,7 +8,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::StatusCode;
 use infold_core::record::WarningKind;
-use infold_core::view::{Edit, Piece};
+use infold_core::view::{BlockKind, Edit, Piece, Reason, Restart};
 use infold_core::{Principal, Thread};
 use infold_engine::MadeOf;
 use infold_wire::request::{Api, Request};
@@ -17,12 +17,12 @@ use crate::identity::Identity;
 use crate::metrics::api_name;
 use crate::planning::{Fault, Scope, Turn};
 use crate::refusal::Refusal;
-use crate::relay::Answered;
 use crate::send::Outgoing;
 use crate::sessions::State;
 use crate::trouble::Trouble;
-use crate::watch::{Ticket, Watch};
-use crate::{Proxy, sight, trouble};
+use crate::underway::Underway;
+use crate::watch::Ticket;
+use crate::{Proxy, sight};
 
 /// A request of a conversation, as it came.
 pub(crate) struct Arrival {
@@ -37,11 +37,15 @@ pub(crate) struct Arrival {
 pub(crate) struct View {
     pub(crate) body: Bytes,
     pub(crate) thread: Thread,
+    /// What starts it anew from here, if that is stored.
+    pub(crate) anew: Option<Restart>,
     pub(crate) edits: Vec<Edit>,
     /// What is sent, piece by piece; none if it goes as it came.
     pub(crate) pieces: Option<Vec<Piece>>,
     /// Whether the model can read back what is kept elsewhere.
     pub(crate) reads_results: bool,
+    /// Results that go without their secrets and are otherwise as they came, by their blocks.
+    pub(crate) scrubbed: Vec<usize>,
     pub(crate) warnings: Vec<(WarningKind, String)>,
 }
 
@@ -120,10 +124,11 @@ impl Proxy {
         if turn.scope == Scope::Lasting {
             self.remember(turn, !plan.edits.is_empty(), &mut facts).await;
         }
+        let scrubbed = scrubbed(turn.request, &plan.pieces, &facts);
         // A plan for a count may have decided things that are not stored.
         let is_stored = !std::mem::take(&mut state.has_passing);
         state.facts = is_stored.then_some(facts);
-        let mut view = View::of(turn, plan);
+        let mut view = View { scrubbed, ..View::of(turn, plan) };
         view.warnings.extend(told.into_iter().map(|text| (WarningKind::PlaceholderWritten, text)));
         Ok(view)
     }
@@ -218,7 +223,9 @@ impl Proxy {
         // A request that goes on from what its provider holds shows only its end: no plan could be made of it.
         let is_whole = turn.request.previous_response().is_none();
         let mut mended = Vec::new();
+        let mut underway = Underway::new(Arc::clone(self));
         loop {
+            underway.begin(self.ticket(arrival, turn, &view, added));
             let sending = self.send(&arrival.outgoing, &view.body);
             // While the provider is at work there is time to look at what it was sent.
             let remembering = async {
@@ -226,33 +233,29 @@ impl Proxy {
                     self.remember_conversation(turn.identity).await;
                 }
             };
-            let looking = async { self.made_of(turn.request, &view) };
-            let (answered, (), made_of) = tokio::join!(sending, remembering, looking);
+            let looking = async {
+                underway.looked_at(self.made_of(turn.request, &view), &view.body);
+                is_whole && !mended.iter().any(Trouble::is_too_long) && self.may_be_rescued(turn, &view)
+            };
+            let (answered, (), may_be_rescued) = tokio::join!(sending, remembering, looking);
             let answered = match answered {
                 Ok(answered) => answered,
                 Err(refusal) => {
                     self.metrics.request(api_name(arrival.api), "unanswered");
-                    self.ticket(arrival, turn, view, made_of, added).refused(&refusal).record(self);
+                    underway.refused(&refusal);
                     return Err(refusal);
                 }
             };
             let answered = if is_whole && mended.len() < 2 { answered.told(self.silence()).await } else { answered };
-            if answered.head.status.is_success() && mended.is_empty() {
+            let hold = Duration::from_millis(self.settings.hold_ms);
+            let answered = if may_be_rescued { answered.opened(arrival.api, hold).await } else { answered };
+            let trouble = answered.trouble.filter(|trouble| !mended.contains(trouble));
+            if answered.head.status.is_success() && trouble.is_none() && mended.is_empty() {
                 self.sessions.of(&turn.identity.who.owner, &turn.identity.session).fits();
             }
-            let trouble = answered.error_body().and_then(trouble::read).filter(|trouble| !mended.contains(trouble));
-            let remedy = match trouble {
-                Some(Trouble::TooLong { window_tokens }) => match self.rescued(turn, &view, window_tokens).await {
-                    Ok(mended) => Some(mended),
-                    Err(reason) => {
-                        view.warnings.push((WarningKind::Loop, reason));
-                        None
-                    }
-                },
-                Some(Trouble::Reasoning) => self.restarted(turn, &view).await,
-                None => None,
-            };
-            if let (Some(trouble), Some(remedy)) = (trouble, remedy) {
+            if let Some(trouble) = trouble
+                && let Some(remedy) = self.remedy(turn, &mut view, trouble).await
+            {
                 self.metrics.repeated(trouble.name());
                 mended.push(trouble);
                 view = remedy;
@@ -263,30 +266,44 @@ impl Proxy {
                 let words = format!("it was sent {} times until an answer came", answered.repeated + 1);
                 view.warnings.push((WarningKind::Retried, words));
             }
-            let ticket = self.ticket(arrival, turn, view, made_of, added);
-            let watch = Watch::new(Arc::clone(self), ticket, arrival.api, &answered);
-            return Ok(answered.relayed(Some(watch), self.silence()));
+            let watch = underway.answered(view.warnings, arrival.api, &answered);
+            return Ok(answered.relayed(watch, self.silence()));
         }
     }
 
-    fn ticket(&self, arrival: &Arrival, turn: &Turn<'_>, view: View, made_of: MadeOf, added: Duration) -> Ticket {
+    /// What mends a view that its provider refuses, if something does. Why nothing does is told with the view.
+    async fn remedy(&self, turn: &Turn<'_>, view: &mut View, trouble: Trouble) -> Option<View> {
+        match trouble {
+            Trouble::TooLong { window_tokens } => match self.rescued(turn, view, window_tokens).await {
+                Ok(mended) => Some(mended),
+                Err(reason) => {
+                    view.warnings.push((WarningKind::Loop, reason));
+                    None
+                }
+            },
+            Trouble::Reasoning => self.restarted(turn, view).await,
+        }
+    }
+
+    /// What is known of a request before it is sent.
+    fn ticket(&self, arrival: &Arrival, turn: &Turn<'_>, view: &View, added: Duration) -> Ticket {
         let identity = turn.identity;
         Ticket {
             who: identity.who.clone(),
             session: identity.session.clone(),
             agent: identity.agent.clone(),
-            thread: view.thread,
+            thread: view.thread.clone(),
             api: api_name(arrival.api),
             model: turn.request.model().unwrap_or_default().into_owned(),
             kind: identity.kind,
             client: identity.client_name(),
-            made_of,
-            edits: view.edits,
-            warnings: view.warnings,
+            made_of: MadeOf::default(),
+            edits: view.edits.clone(),
+            warnings: view.warnings.clone(),
             arrived: arrival.at,
             added,
             slot: self.sessions.of(&identity.who.owner, &identity.session),
-            digest: *blake3::hash(&view.body).as_bytes(),
+            digest: None,
         }
     }
 
@@ -306,14 +323,32 @@ fn readable(api: Api, body: &Bytes) -> Option<Request<'_>> {
         .ok()
 }
 
+/// The results that a plan sends without their secrets and otherwise as they came.
+fn scrubbed(request: &Request<'_>, pieces: &[Piece], facts: &infold_engine::Facts) -> Vec<usize> {
+    let is_scrubbed = |at: usize| match &request.blocks()[at].kind {
+        BlockKind::Result(result) => {
+            let rewrite = facts.known.rewrites.get(&*result.call);
+            rewrite.is_some_and(|rewrite| rewrite.content == result.content && rewrite.reason == Reason::Scrubbed)
+        }
+        _ => false,
+    };
+    let rewritten = pieces.iter().filter_map(|piece| match piece {
+        Piece::Content { block, .. } => Some(*block),
+        Piece::Keep(_) | Piece::Text { .. } | Piece::Say { .. } => None,
+    });
+    rewritten.filter(|at| is_scrubbed(*at)).collect()
+}
+
 impl View {
     fn as_it_came(body: &Bytes) -> Self {
         Self {
             body: body.clone(),
             thread: Thread::Main,
+            anew: None,
             edits: Vec::new(),
             pieces: None,
             reads_results: false,
+            scrubbed: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -330,17 +365,12 @@ impl View {
         Self {
             body,
             thread: plan.thread,
+            anew: plan.anew,
             edits: plan.edits,
             pieces: is_edited.then_some(plan.pieces),
             reads_results: plan.reads_results,
+            scrubbed: Vec::new(),
             warnings: Vec::new(),
         }
-    }
-}
-
-impl Answered {
-    /// The body of a refusal that was read, decoded.
-    fn error_body(&self) -> Option<&[u8]> {
-        self.told.as_deref()
     }
 }

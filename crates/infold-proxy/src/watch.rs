@@ -1,7 +1,9 @@
 //! Reads a copy of an answer while it is relayed: which calls the model makes, what it cost, how it ended.
 //!
-//! Must hold: a call of one of our tools is known to the engine before the client can make it; nothing here
-//! holds up or changes what is relayed; what is to be recorded is recorded however the answer ends.
+//! Must hold: a call of one of our tools is known to the engine before the client can make it, and so are the
+//! model's last words before the client can go on from them; an answer is counted before the session's next request
+//! is planned; nothing here holds up or changes what is relayed; what is to be recorded is recorded however the
+//! answer ends.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +12,7 @@ use http::StatusCode;
 use infold_core::record::{AnswerEnd, Timing, Usage, WarningKind};
 use infold_core::view::{Edit, RequestKind, Verb};
 use infold_core::{Principal, SessionId, Thread};
-use infold_engine::{Engine, IssuedCall, MadeOf, RequestSeen, arguments_hash};
+use infold_engine::{Engine, Heard, IssuedCall, MadeOf, RequestSeen, arguments_hash};
 use infold_wire::answer::{Answer, AnswerCall, AnswerReader, Delivery};
 use infold_wire::request::Api;
 use serde::de::IgnoredAny;
@@ -19,7 +21,7 @@ use crate::Proxy;
 use crate::decode::Decoder;
 use crate::refusal::Refusal;
 use crate::relay::Answered;
-use crate::sessions::Slot;
+use crate::sessions::{Place, Slot};
 
 /// What is known of a request before its answer.
 pub(crate) struct Ticket {
@@ -38,13 +40,15 @@ pub(crate) struct Ticket {
     pub(crate) added: Duration,
     /// The session's place in memory, and what tells this request from others in it.
     pub(crate) slot: Arc<Slot>,
-    pub(crate) digest: [u8; 32],
+    pub(crate) digest: Option<[u8; 32]>,
 }
 
 /// A request whose answer is over.
 pub(crate) struct Finished {
     ticket: Ticket,
     usage: Option<Usage>,
+    /// What the model was heard to say, if the provider has not reported all of it.
+    heard: Option<Heard>,
     status: Option<u16>,
     end: AnswerEnd,
     first_byte: Option<Duration>,
@@ -61,6 +65,8 @@ pub(crate) struct Watch {
     reader: AnswerReader,
     /// Calls of ours that the engine has been told of.
     told: usize,
+    /// Whether the engine has been told the model's last words.
+    has_spoken: bool,
     first_byte: Option<Duration>,
 }
 
@@ -70,12 +76,18 @@ impl Watch {
         if decoder.is_lost() {
             proxy.metrics.unmetered();
         }
-        let content_type = answered.head.headers.get(http::header::CONTENT_TYPE);
-        let is_stream = content_type.and_then(|value| value.to_str().ok());
-        let is_stream = is_stream.is_some_and(|value| value.trim_start().starts_with("text/event-stream"));
-        let delivery = if is_stream { Delivery::Streamed } else { Delivery::Whole };
+        let delivery = if answered.is_stream() { Delivery::Streamed } else { Delivery::Whole };
         let reader = AnswerReader::new(api, delivery);
-        Self { proxy, ticket: Some(ticket), status: answered.head.status, decoder, reader, told: 0, first_byte: None }
+        Self {
+            proxy,
+            ticket: Some(ticket),
+            status: answered.head.status,
+            decoder,
+            reader,
+            told: 0,
+            has_spoken: false,
+            first_byte: None,
+        }
     }
 
     /// Takes bytes that are about to be relayed.
@@ -88,6 +100,16 @@ impl Watch {
         if ready.len() > self.told {
             self.told = ready.len();
             tell(&self.proxy.engine, ticket, ready);
+            tell_words(&self.proxy.engine, ticket, self.reader.words());
+        }
+        // Clients go on as soon as an answer says that it is over, whatever comes behind that.
+        if self.reader.is_over() && !self.has_spoken {
+            self.has_spoken = true;
+            tell_words(&self.proxy.engine, ticket, self.reader.words());
+        }
+        // The next request may come before the end of this answer's body does.
+        if self.reader.is_settled() {
+            self.ended(AnswerEnd::Completed);
         }
     }
 
@@ -95,15 +117,21 @@ impl Watch {
     pub(crate) fn ended(&mut self, how: AnswerEnd) {
         let Some(ticket) = self.ticket.take() else { return };
         let reader = std::mem::replace(&mut self.reader, AnswerReader::new(Api::Chat, Delivery::Whole));
-        let answer = reader.finish();
+        let mut answer = reader.finish();
+        // Some servers fill in nothing where they do not count.
+        answer.usage = answer.usage.filter(|usage| usage.prompt_tokens() > 0 || usage.output_tokens > 0);
         let ours: Vec<&AnswerCall> = answer.calls.iter().filter(|call| is_ours(call)).collect();
         if ours.len() > self.told {
             tell(&self.proxy.engine, &ticket, ours);
         }
+        if !self.has_spoken {
+            tell_words(&self.proxy.engine, &ticket, &answer.words);
+        }
         let end = end_of(how, self.status, &answer, self.decoder.is_lost());
         let (status, first_byte, total) = (Some(self.status.as_u16()), self.first_byte, ticket.arrived.elapsed());
+        let heard = unreported(self.status, &answer).filter(|_| !self.decoder.is_lost());
         let usage = answer.usage.map(usage);
-        Finished { ticket, usage, status, end, first_byte, total }.record(&self.proxy);
+        Finished { ticket, usage, heard, status, end, first_byte, total }.record(&self.proxy);
     }
 }
 
@@ -134,6 +162,13 @@ fn tell(engine: &Engine, ticket: &Ticket, calls: Vec<&AnswerCall>) {
     engine.calls_issued(&ticket.who, &ticket.session, &ticket.thread, issued.collect());
 }
 
+/// What the model has said. Asides are answered in the main thread, whatever is at work meanwhile.
+fn tell_words(engine: &Engine, ticket: &Ticket, words: &str) {
+    if ticket.kind == RequestKind::Turn {
+        engine.words_said(&ticket.who, &ticket.session, &ticket.thread, words);
+    }
+}
+
 fn end_of(how: AnswerEnd, status: StatusCode, answer: &Answer, is_unread: bool) -> AnswerEnd {
     match how {
         AnswerEnd::Completed if !status.is_success() || answer.error.is_some() => AnswerEnd::Failed,
@@ -143,6 +178,16 @@ fn end_of(how: AnswerEnd, status: StatusCode, answer: &Answer, is_unread: bool) 
         AnswerEnd::Aborted if answer.is_complete => AnswerEnd::Completed,
         other => other,
     }
+}
+
+/// What the model was heard to say in an answer that nobody, or nobody to its end, has counted. One that failed was
+/// none.
+fn unreported(status: StatusCode, answer: &Answer) -> Option<Heard> {
+    let has_come = answer.is_complete || answer.said_bytes > 0 || !answer.calls.is_empty();
+    let is_reported = answer.usage.is_some() && answer.is_complete;
+    let is_heard = status.is_success() && answer.error.is_none() && has_come && !is_reported;
+    let calls = answer.calls.iter().map(|call| (call.tool.clone(), call.arguments.clone()));
+    is_heard.then(|| Heard { said: answer.said.clone(), said_bytes: answer.said_bytes, calls: calls.collect() })
 }
 
 fn usage(usage: infold_wire::answer::Usage) -> Usage {
@@ -155,11 +200,38 @@ fn usage(usage: infold_wire::answer::Usage) -> Usage {
 }
 
 impl Ticket {
+    /// A request whose client has gone before it was answered.
+    pub(crate) fn given_up(self) -> Finished {
+        self.without_answer(AnswerEnd::Aborted)
+    }
+
     /// A request that its provider never answered.
     pub(crate) fn refused(self, refusal: &Refusal) -> Finished {
-        let total = self.arrived.elapsed();
         tracing::debug!(code = refusal.code, "a request was not answered");
-        Finished { ticket: self, usage: None, status: None, end: AnswerEnd::Failed, first_byte: None, total }
+        self.without_answer(AnswerEnd::Failed)
+    }
+
+    /// Counts an answer in its thread.
+    async fn meter(&self, engine: &Engine, usage: Option<Usage>, estimated: Option<Usage>) {
+        if self.kind != RequestKind::Turn || (usage.is_none() && estimated.is_none()) {
+            return;
+        }
+        let used = usage.unwrap_or_default().plus(&estimated.unwrap_or_default());
+        let uncounted = match self.digest {
+            Some(digest) => self.slot.uncounted(digest, used.output_tokens),
+            None => Some(used.output_tokens),
+        };
+        if let Some(output_tokens) = uncounted
+            && let Err(error) =
+                engine.meter(&self.who, &self.session, &self.thread, &Usage { output_tokens, ..used }).await
+        {
+            tracing::warn!(%error, "an answer could not be counted");
+        }
+    }
+
+    fn without_answer(self, end: AnswerEnd) -> Finished {
+        let total = self.arrived.elapsed();
+        Finished { ticket: self, usage: None, heard: None, status: None, end, first_byte: None, total }
     }
 }
 
@@ -167,19 +239,21 @@ impl Finished {
     /// Has it metered and recorded, while the client goes on.
     pub(crate) fn record(self, proxy: &Arc<Proxy>) {
         let engine = proxy.engine.clone();
+        // The session's next request is planned after this one is counted, because it may have used up a budget. So
+        // the place in line is taken now, before the client has all of the answer.
+        let place = self.ticket.slot.line_up();
         // Whoever serves waits for these tasks at the end.
-        drop(proxy.settings.tasks.spawn(async move { self.recorded(&engine).await }));
+        drop(proxy.settings.tasks.spawn(async move { self.recorded(&engine, place).await }));
     }
 
-    async fn recorded(self, engine: &Engine) {
-        let Self { ticket, usage, status, end, first_byte, total } = self;
-        // The session's next request is planned after this one is counted, because it may have used up a budget.
-        let state = ticket.slot.state.lock().await;
-        if let (Some(usage), RequestKind::Turn) = (&usage, ticket.kind)
-            && ticket.slot.counts(ticket.digest)
-            && let Err(error) = engine.meter(&ticket.who, &ticket.session, &ticket.thread, usage).await
-        {
-            tracing::warn!(%error, "an answer could not be counted");
+    async fn recorded(self, engine: &Engine, place: Place) {
+        let Self { ticket, usage, heard, status, end, first_byte, total } = self;
+        let state = place.reached().await;
+        let estimated = heard.and_then(|heard| engine.estimate(&ticket.model, &ticket.made_of, &heard, usage.as_ref()));
+        ticket.meter(engine, usage, estimated).await;
+        // Counting has stored them, where it was counted.
+        if let Err(error) = engine.keep_words(&ticket.who, &ticket.session).await {
+            tracing::warn!(%error, "an agent's last words could not be stored");
         }
         drop(state);
         let timing = Timing {
@@ -198,6 +272,7 @@ impl Finished {
             made_of: ticket.made_of,
             edits: ticket.edits,
             usage,
+            estimated,
             timing,
             status,
             end,

@@ -16,6 +16,9 @@ use tokio::sync::Notify;
 
 const CHUNKED: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 
+/// The silence after which an upstream is given up: a busy machine must be able to send a request in it.
+const SILENCE_MS: u64 = 1_000;
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_breaks_off_never_looks_whole() {
     let cases: [(&str, Vec<Act>); 9] = [
@@ -134,7 +137,7 @@ async fn silence_ends() {
     let never = Arc::new(Notify::new());
     let acts = vec![Act::Wait(Arc::clone(&never))];
     let upstream = Upstream::always(acts).await;
-    let quick = ProxySettings { silence_timeout_ms: 200, ..settings(upstream.address) };
+    let quick = ProxySettings { silence_timeout_ms: SILENCE_MS, ..settings(upstream.address) };
     let proxy = start(quick).await;
     let answer = exchange(proxy.address, &post("/anthropic/v1/messages", "{}")).await;
     assert_eq!(answer.status, "HTTP/1.1 504 Gateway Timeout");
@@ -143,14 +146,14 @@ async fn silence_ends() {
     proxy.close().await;
 
     let upstream = Upstream::always(vec![send(CHUNKED), send("2\r\nab\r\n"), Act::Wait(Arc::clone(&never))]).await;
-    let proxy = start(ProxySettings { silence_timeout_ms: 200, ..settings(upstream.address) }).await;
+    let proxy = start(ProxySettings { silence_timeout_ms: SILENCE_MS, ..settings(upstream.address) }).await;
     let answer = exchange(proxy.address, &post("/anthropic/v1/messages", "{}")).await;
     assert_eq!((answer.text().as_str(), answer.is_whole), ("ab", false));
     proxy.close().await;
 
     let refusal = vec![send("HTTP/1.1 400 Bad Request\r\nContent-Length: 10\r\n\r\nab"), Act::Wait(never)];
     let upstream = Upstream::always(refusal).await;
-    let proxy = start(ProxySettings { silence_timeout_ms: 200, ..settings(upstream.address) }).await;
+    let proxy = start(ProxySettings { silence_timeout_ms: SILENCE_MS, ..settings(upstream.address) }).await;
     let request = post("/anthropic/v1/messages", "{\"model\":\"m\",\"messages\":[]}");
     let answer = exchange(proxy.address, &request).await;
     assert_eq!((answer.text().as_str(), answer.is_whole), ("ab", false), "a refusal is not waited for either");

@@ -70,3 +70,49 @@ async fn infolds_own_token_stays_here() {
     assert_eq!(upstream.requests().len(), 0);
     proxy.close().await;
 }
+
+/// What OpenAI says to a path that it does not have.
+const NO_SUCH_PATH: &str =
+    r#"{"error":{"message":"Invalid URL (POST /x)","type":"invalid_request_error","param":null,"code":null}}"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_base_url_without_its_version_is_told_which_one_is_right() {
+    let upstream = Upstream::always(vec![whole("404 Not Found", "", NO_SUCH_PATH)]).await;
+    let proxy = start(settings(upstream.address)).await;
+    let body = r#"{"model":"m","messages":[],"input":[]}"#;
+    for (path, right) in [
+        ("/openai/responses", "to http://127.0.0.1/openai/v1"),
+        ("/openai/chat/completions", "to http://127.0.0.1/openai/v1"),
+        ("/openai/v1/v1/responses", "to http://127.0.0.1/openai/v1"),
+        ("/anthropic/v1/responses", "to http://127.0.0.1/openai/v1"),
+        ("/anthropic/messages", "to http://127.0.0.1/anthropic"),
+        ("/anthropic/messages/count_tokens", "to http://127.0.0.1/anthropic"),
+        ("/anthropic/v1/v1/messages", "to http://127.0.0.1/anthropic"),
+        ("/openai/v1/messages", "to http://127.0.0.1/anthropic"),
+    ] {
+        let answer = exchange(proxy.address, &post(path, body)).await;
+        assert_eq!(answer.status, "HTTP/1.1 404 Not Found", "{path}");
+        let told: serde_json::Value = serde_json::from_slice(&answer.body).expect("JSON");
+        let message = told["error"]["message"].as_str().unwrap_or_default();
+        assert!(message.ends_with(right), "{path}: {message}");
+        assert_eq!(told["type"] == "error", right.ends_with("anthropic"), "{path} is told in its provider's form");
+    }
+    for path in ["/openai/v1/responses", "/openai/v1/models", "/anthropic/v1/messages", "/openai/files"] {
+        let answer = exchange(proxy.address, &post(path, body)).await;
+        assert_eq!(answer.text(), NO_SUCH_PATH, "{path} is the provider's to answer");
+    }
+    proxy.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_needs_no_version_is_asked_without() {
+    let unknown = r#"{"error":{"message":"The model `m` does not exist","code":"model_not_found"}}"#;
+    for (status, said) in [("200 OK", "{}"), ("404 Not Found", unknown)] {
+        let upstream = Upstream::always(vec![whole(status, "", said)]).await;
+        let proxy = start(settings(upstream.address)).await;
+        let answer = exchange(proxy.address, &post("/openai/chat/completions", r#"{"model":"m","messages":[]}"#)).await;
+        assert_eq!((answer.status, answer.body), (format!("HTTP/1.1 {status}"), said.as_bytes().to_vec()));
+        assert!(upstream.requests()[0].head.starts_with("POST /chat/completions "));
+        proxy.close().await;
+    }
+}

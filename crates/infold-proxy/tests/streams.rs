@@ -11,6 +11,7 @@ use common::client::{connect, exchange, post, read_until};
 use common::upstream::{Act, Upstream, send};
 use common::{settings, start};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -103,24 +104,32 @@ async fn an_upstream_waits_for_a_slow_reader() {
     proxy.close().await;
 }
 
-/// Waits for the upstream's other side to close, and says how long that took.
-async fn closed_after(upstream: &mut Upstream, since: Instant) -> Duration {
+/// How soon an upstream is closed whose reader has gone.
+const ABORT_TIME_MAX: Duration = Duration::from_secs(1);
+/// How often it may take longer before something other than a busy machine is at fault.
+const TRIES_MAX: usize = 4;
+
+/// Lets the client go, and says whether the upstream's other side closes soon.
+async fn closes_soon(upstream: &mut Upstream, client: TcpStream) -> bool {
+    let since = Instant::now();
+    drop(client);
     let closing = tokio::time::timeout(Duration::from_secs(10), upstream.closed.recv());
     closing.await.expect("the upstream is closed").expect("the upstream runs");
-    since.elapsed()
+    since.elapsed() < ABORT_TIME_MAX
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_gives_up_before_the_head_closes_the_upstream() {
     let mut upstream = Upstream::always(vec![Act::UntilClosed]).await;
     let proxy = start(settings(upstream.address)).await;
-    let stream = connect(proxy.address, &post("/anthropic/v1/messages", "{}")).await;
-    upstream.came.recv().await.expect("the request");
-
-    let since = Instant::now();
-    drop(stream);
-
-    assert!(closed_after(&mut upstream, since).await < Duration::from_secs(1));
+    for attempt in 1.. {
+        let stream = connect(proxy.address, &post("/anthropic/v1/messages", "{}")).await;
+        upstream.came.recv().await.expect("the request");
+        if closes_soon(&mut upstream, stream).await {
+            break;
+        }
+        assert!(attempt < TRIES_MAX, "it is never closed soon");
+    }
     proxy.close().await;
 }
 
@@ -129,14 +138,17 @@ async fn a_client_that_gives_up_in_mid_stream_closes_the_upstream() {
     let mut upstream = Upstream::always(vec![send(HEAD), send(chunk(b"first")), Act::UntilClosed]).await;
     let proxy = start(settings(upstream.address)).await;
     for reset in [false, true] {
-        let mut stream = connect(proxy.address, &post("/anthropic/v1/messages", "{}")).await;
-        read_until(&mut stream, b"first").await;
-        if reset {
-            stream.set_zero_linger().expect("an option");
+        for attempt in 1.. {
+            let mut stream = connect(proxy.address, &post("/anthropic/v1/messages", "{}")).await;
+            read_until(&mut stream, b"first").await;
+            if reset {
+                stream.set_zero_linger().expect("an option");
+            }
+            if closes_soon(&mut upstream, stream).await {
+                break;
+            }
+            assert!(attempt < TRIES_MAX, "it is never closed soon; reset: {reset}");
         }
-        let since = Instant::now();
-        drop(stream);
-        assert!(closed_after(&mut upstream, since).await < Duration::from_secs(1), "reset: {reset}");
     }
     proxy.close().await;
 }
@@ -152,8 +164,8 @@ async fn a_client_that_gives_up_while_it_takes_nothing_closes_the_upstream() {
     let stream = connect(proxy.address, &post("/anthropic/v1/messages", "{}")).await;
     upstream.written.recv().await.expect("a flood that stops");
     drop(stream);
-    // The proxy has nothing left to do for it, so it ends at once, within its own time.
-    let closed = tokio::time::timeout(Duration::from_secs(5), proxy.close()).await.expect("an end in time");
+    // The proxy has nothing left to do for it, so it ends at once, and not when its time for draining is over.
+    let closed = tokio::time::timeout(Duration::from_secs(9), proxy.close()).await.expect("an end in time");
     assert_eq!(closed.cut, 0);
 }
 
@@ -179,7 +191,7 @@ async fn streams_under_way_are_finished_at_shutdown() {
 async fn connections_to_the_upstream_are_used_again() {
     let upstream = Upstream::always(vec![send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")]).await;
     let proxy = start(settings(upstream.address)).await;
-    let mut stream = tokio::net::TcpStream::connect(proxy.address).await.expect("the proxy listens");
+    let mut stream = TcpStream::connect(proxy.address).await.expect("the proxy listens");
     for _ in 0..20 {
         let request = "POST /anthropic/v1/messages HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n\r\n{}";
         stream.write_all(request.as_bytes()).await.expect("the proxy reads");

@@ -40,7 +40,7 @@ pub use cache::Cached;
 pub use fault::Fault;
 pub use reach::{Tool, ToolKind};
 pub use received::{Api, Received};
-pub use script::{Aside, Call, Decision, Script, Step};
+pub use script::{Aside, Call, Counting, Decision, Refusing, Script, Step};
 pub use shown::{Shown, ShownKind};
 
 use cache::{BYTES_PER_TOKEN, PrefixCache};
@@ -178,6 +178,12 @@ impl Shared {
             Ok(prefix) => prefix,
             Err(refusal) => {
                 received.broken = Some(refusal.message.clone());
+                let is_streamed = received.body["stream"] == true && self.script.refusing == Refusing::InStream;
+                if is_streamed && self.is_too_long(&received) {
+                    let spoken = Spoken { plain: Value::Null, events: fault::refusal_events(received.api, &refusal) };
+                    self.refuse(received, refusal, None);
+                    return Answered::Spoken { spoken, fault: None };
+                }
                 return self.refuse(received, refusal, None);
             }
         };
@@ -203,6 +209,10 @@ impl Shared {
             Api::Messages | Api::CountTokens => anthropic::speak(&turn),
             Api::Responses => responses::speak(&turn),
             Api::Chat => chat::speak(&turn),
+        };
+        let spoken = match self.script.counting {
+            Counting::Told => spoken,
+            Counting::Untold => spoken.without_usage(),
         };
         let mut kept = self.kept();
         if received.api == Api::Responses {
@@ -241,11 +251,14 @@ impl Shared {
             }
             Api::Chat => chat::rules::check(&received.body)?,
         };
-        let (tokens, window_tokens) = (tokens(received), self.script.window_tokens.unwrap_or(u64::MAX));
-        if tokens > window_tokens {
-            return Err(too_long(received.api, tokens, window_tokens));
+        if self.is_too_long(received) {
+            return Err(too_long(received.api, tokens(received), self.script.window_tokens.unwrap_or(u64::MAX)));
         }
         Ok(prefix)
+    }
+
+    fn is_too_long(&self, received: &Received) -> bool {
+        self.script.window_tokens.is_some_and(|window_tokens| tokens(received) > window_tokens)
     }
 
     /// What is said, as the script wants it; a script that cannot go on says so.

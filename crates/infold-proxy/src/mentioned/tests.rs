@@ -33,6 +33,7 @@ fn known(mentioned: &mut Mentioned, files: usize) -> Mentions {
     let unseen = (0..request.blocks().len()).rfind(is_result);
     let plan = Plan {
         thread: Thread::Main,
+        anew: None,
         pieces: (0..request.blocks().len()).map(Piece::Keep).collect(),
         edits: Vec::new(),
         actions: Vec::new(),

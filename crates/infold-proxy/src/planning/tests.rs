@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::*;
-use crate::{Planning, ProxySettings, Shaping, Upstream, connect, metrics, sessions};
+use crate::{Planning, ProxySettings, Shaping, Tunnels, Upstream, connect, metrics, sessions};
 
 const BODY: &str = r#"{"model":"m","messages":[{"role":"user","content":"Look."},{"role":"assistant","content":[
     {"type":"thinking","thinking":"hm","signature":"sig"},{"type":"tool_use","id":"t1","name":"Read","input":{}}]},
@@ -48,8 +48,10 @@ fn proxy(folder: &std::path::Path) -> Proxy {
         shaping: Shaping::On,
         shape_rules: ShapeRules::USUAL,
         body_bytes_max: 1 << 20,
+        tunnels: Tunnels::none(),
         connect_timeout_ms: 1,
         silence_timeout_ms: 1,
+        hold_ms: 0,
         retries_max: 0,
         retry_statuses: Vec::new(),
         retry_after_max_ms: 0,

@@ -38,3 +38,35 @@ fn one_that_is_in_use_stays() {
     use_it(&sessions, 3, 0);
     assert!(Arc::ptr_eq(&mine, &sessions.of(&Owner::local(), &session(1))));
 }
+
+#[tokio::test]
+async fn a_place_in_line_is_taken_at_once_and_kept() {
+    let slot = Slot::default();
+    let place = slot.line_up();
+    assert!(slot.state.try_lock().is_err(), "it is there before anybody waits for it");
+    drop(place.reached().await);
+
+    let other = slot.state.lock().await;
+    let place = slot.line_up();
+    drop(other);
+    assert!(slot.state.try_lock().is_err(), "whoever comes later does not get in between");
+    drop(place.reached().await);
+    assert!(slot.state.try_lock().is_ok());
+
+    let other = slot.state.lock().await;
+    drop(slot.line_up());
+    drop(other);
+    assert!(slot.state.try_lock().is_ok(), "a place that is given up keeps nobody waiting");
+}
+
+#[test]
+fn of_answers_to_the_same_request_the_longest_is_counted() {
+    let slot = Slot::default();
+    let (first, second) = ([1; 32], [2; 32]);
+    assert_eq!(slot.uncounted(first, 30), Some(30), "one that broke off");
+    assert_eq!(slot.uncounted(first, 200), Some(170), "the same again, whole");
+    assert_eq!(slot.uncounted(first, 200), None);
+    assert_eq!(slot.uncounted(first, 50), None);
+    assert_eq!(slot.uncounted(first, 201), Some(1));
+    assert_eq!(slot.uncounted(second, 0), Some(0), "another one");
+}

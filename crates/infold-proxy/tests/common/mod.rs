@@ -13,7 +13,7 @@ use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{Counter, Family};
 use infold_door::{Closed, Door, DoorSettings, LongBody, Validator};
 use infold_engine::{Clock, Engine, EngineSettings, ForkSettings, ScrubFault, ScrubSettings, TimerSettings};
-use infold_proxy::{Planning, Provider, ProxySettings, Shaping, Upstream};
+use infold_proxy::{Planning, Provider, ProxySettings, Shaping, Tunnels, Upstream};
 use infold_store::{Store, StoreSettings, Synchronous};
 use infold_testkit::documented_limits;
 use tokio::net::TcpListener;
@@ -34,8 +34,10 @@ pub fn settings(upstream: SocketAddr) -> ProxySettings {
         shaping: Shaping::On,
         shape_rules: infold_core::ShapeRules::USUAL,
         body_bytes_max: 1 << 20,
+        tunnels: Tunnels::none(),
         connect_timeout_ms: 2_000,
         silence_timeout_ms: 20_000,
+        hold_ms: 1_000,
         retries_max: 2,
         retry_statuses: Vec::new(),
         retry_after_max_ms: 2_000,

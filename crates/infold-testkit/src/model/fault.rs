@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::received::Api;
 use super::refusal::Refusal;
@@ -116,6 +116,26 @@ pub(crate) fn error_event(api: Api) -> Event {
             let error = json!({"message": "The server had an error.", "type": "server_error", "code": null});
             Event::unnamed(json!({"error": error}).to_string())
         }
+    }
+}
+
+/// A stream that says, after 200, that the request is refused, and what the stream begins with before that.
+pub(crate) fn refusal_events(api: Api, refusal: &Refusal) -> Vec<Event> {
+    let error = &refusal.body["error"];
+    match api {
+        Api::Messages | Api::CountTokens => vec![Event::named(json!({"type": "error", "error": error}))],
+        Api::Responses => {
+            let response =
+                |status: &str, error: &Value| json!({"object": "response", "status": status, "error": error});
+            let going = response("in_progress", &Value::Null);
+            let failed = response("failed", &json!({"code": error["code"], "message": error["message"]}));
+            vec![
+                Event::named(json!({"type": "response.created", "response": going})),
+                Event::named(json!({"type": "response.in_progress", "response": going})),
+                Event::named(json!({"type": "response.failed", "response": failed})),
+            ]
+        }
+        Api::Chat => vec![Event::unnamed(json!({ "error": error }).to_string())],
     }
 }
 

@@ -29,7 +29,10 @@ pub(crate) fn speak(turn: &Turn<'_>) -> Spoken {
     plain["output"] = json!(items);
     plain["usage"] = usage;
 
-    let mut events = vec![json!({"type": "response.created", "response": begun})];
+    let mut events = vec![
+        json!({"type": "response.created", "response": begun}),
+        json!({"type": "response.in_progress", "response": begun}),
+    ];
     for (index, item) in items.iter().enumerate() {
         events.extend(item_events(index, item));
     }

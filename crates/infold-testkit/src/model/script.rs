@@ -33,6 +33,34 @@ pub struct Script {
     /// How many tokens the model takes. A request that is longer is refused as the provider would.
     #[serde(default)]
     pub window_tokens: Option<u64>,
+    /// How it refuses such a request.
+    #[serde(default)]
+    pub refusing: Refusing,
+    /// Whether answers say what they took.
+    #[serde(default)]
+    pub counting: Counting,
+}
+
+/// How a model refuses a request that is too long.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refusing {
+    /// With a status.
+    #[default]
+    WithStatus,
+    /// With 200 and a stream that says so, if the request asks for a stream.
+    InStream,
+}
+
+/// Whether a model says what its answers took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counting {
+    /// It does.
+    #[default]
+    Told,
+    /// It does not, as some servers that are like a provider's.
+    Untold,
 }
 
 /// An answer to whoever asks in certain words.
@@ -127,6 +155,18 @@ impl Script {
     /// Refuses requests of more than `window_tokens`.
     pub fn window_tokens(mut self, window_tokens: u64) -> Self {
         self.window_tokens = Some(window_tokens);
+        self
+    }
+
+    /// Says inside a stream that a request is too long.
+    pub fn refusing_in_stream(mut self) -> Self {
+        self.refusing = Refusing::InStream;
+        self
+    }
+
+    /// Says of no answer what it took.
+    pub fn without_usage(mut self) -> Self {
+        self.counting = Counting::Untold;
         self
     }
 

@@ -40,6 +40,34 @@ pub(crate) struct Spoken {
     pub(crate) events: Vec<Event>,
 }
 
+impl Spoken {
+    /// The same, without a word of what it took. An event that says nothing else is left out.
+    pub(crate) fn without_usage(mut self) -> Self {
+        uncount(&mut self.plain);
+        for event in &mut self.events {
+            if let Ok(mut data) = serde_json::from_str::<Value>(&event.data) {
+                uncount(&mut data);
+                event.data = data.to_string();
+            }
+        }
+        let is_count = |event: &Event| event.name.is_none() && event.data.contains("\"choices\":[]");
+        self.events.retain(|event| !is_count(event));
+        self
+    }
+}
+
+/// Takes the usage out of a value, wherever an answer has it.
+fn uncount(value: &mut Value) {
+    for inner in ["message", "response"] {
+        if value[inner].is_object() {
+            uncount(&mut value[inner]);
+        }
+    }
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("usage");
+    }
+}
+
 /// One server-sent event.
 #[derive(Clone)]
 pub(crate) struct Event {

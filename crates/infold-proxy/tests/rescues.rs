@@ -1,0 +1,114 @@
+//! Rescues: what they can move out, and what they leave as it was.
+
+#![allow(clippy::expect_used, reason = "a test that cannot go on should stop")]
+
+mod common;
+
+use common::client::{exchange, post};
+use common::upstream::{Act, Upstream, whole};
+use common::{Running, settings, start};
+use infold_core::Principal;
+use infold_engine::{Portion, ReadResult, SessionRef};
+use infold_proxy::Shaping;
+use serde_json::{Value, json};
+
+const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+const REFUSAL: &str = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9000 tokens > 4000 maximum"}}"#;
+const ANSWER: &str = r#"{"type":"message","role":"assistant","model":"claude-x","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn","usage":{"input_tokens":5,"output_tokens":2}}"#;
+
+fn long() -> String {
+    (0..600).map(|line| format!("{line}: the harbour is quiet\n")).collect()
+}
+
+fn read(id: &str, text: &str) -> [Value; 2] {
+    let call = json!({"type": "tool_use", "id": id, "name": "Read", "input": {"file_path": "/p/a"}});
+    [
+        json!({"role": "assistant", "content": [call]}),
+        json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": text}]}),
+    ]
+}
+
+fn request(entries: &[Value]) -> Vec<u8> {
+    let tool = |name: &str| json!({"name": name, "description": "d", "input_schema": {"type": "object"}});
+    let tools = ["Read", "mcp__infold__read_result"].map(tool);
+    let mut talk = vec![json!({"role": "user", "content": "Look."})];
+    talk.extend_from_slice(entries);
+    let metadata = json!({"user_id": "{\"session_id\":\"s1\"}"});
+    let body = json!({"model": "claude-x", "max_tokens": 9, "metadata": metadata, "tools": tools, "messages": talk});
+    post("/anthropic/v1/messages", &body.to_string())
+}
+
+/// An upstream that finds the request with this number too long.
+async fn refusing(which: usize) -> Upstream {
+    let json = "Content-Type: application/json\r\n";
+    let play = move |number| -> Vec<Act> {
+        if number == which {
+            vec![whole("400 Bad Request", json, REFUSAL)]
+        } else {
+            vec![whole("200 OK", json, ANSWER)]
+        }
+    };
+    Upstream::start(play).await
+}
+
+async fn proxy(upstream: &Upstream) -> Running {
+    let mut quiet = settings(upstream.address);
+    quiet.shaping = Shaping::Off;
+    start(quiet).await
+}
+
+fn texts(upstream: &Upstream) -> Vec<String> {
+    upstream.requests().iter().map(|got| String::from_utf8_lossy(&got.body).into_owned()).collect()
+}
+
+/// The handle in a text.
+fn handle(text: &str) -> String {
+    let at = text.find("res_").expect("a handle");
+    text[at..].chars().take_while(|c| c.is_ascii_alphanumeric() || "_-".contains(*c)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_was_scrubbed_at_first_sight_can_be_moved_out() {
+    let upstream = refusing(1).await;
+    let proxy = proxy(&upstream).await;
+    let mut entries = read("toolu_1", &format!("TOKEN={TOKEN}\n{}", long())).to_vec();
+    exchange(proxy.address, &request(&entries)).await;
+    entries.extend(read("toolu_2", "short"));
+
+    assert_eq!(exchange(proxy.address, &request(&entries)).await.text(), ANSWER);
+    assert_eq!(exchange(proxy.address, &request(&entries)).await.text(), ANSWER);
+
+    let texts = texts(&upstream);
+    assert_eq!(texts.len(), 4);
+    assert!(texts[0].contains("[SECRET:github-pat:") && texts[0].contains("599: the harbour"), "{}", texts[0]);
+    assert!(texts[2].len() < texts[1].len() / 2, "{}", texts[2]);
+    assert_eq!(texts[2], texts[3], "it stays so");
+    assert!(texts.iter().all(|text| !text.contains(TOKEN)));
+    let ask = ReadResult {
+        ref_id: handle(&texts[2]),
+        thread: None,
+        portion: Portion::Bytes { offset: 0 },
+        limit_bytes: 65_536,
+    };
+    let kept = proxy.engine.read_result(&Principal::local(), &ask).await.expect("what was moved out").content;
+    assert!(kept.starts_with("TOKEN=[SECRET:github-pat:") && kept.contains("599: the harbour"), "{kept}");
+    proxy.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rescue_counts_nothing() {
+    for which in [1, usize::MAX] {
+        let upstream = refusing(which).await;
+        let proxy = proxy(&upstream).await;
+        let mut entries = read("toolu_1", &long()).to_vec();
+        exchange(proxy.address, &request(&entries)).await;
+        entries.extend(read("toolu_2", "short"));
+        exchange(proxy.address, &request(&entries)).await;
+        let engine = proxy.engine.clone();
+        proxy.close().await;
+        let session = SessionRef::by_id("s1").expect("a name");
+        let view = engine.session_with_branches(&Principal::local(), &session).await.expect("a session");
+        assert_eq!(view.session.main_tokens, 4, "two answers, and nothing else: rescued after {which}");
+        assert_eq!(texts(&upstream).len(), if which == 1 { 3 } else { 2 });
+    }
+}
