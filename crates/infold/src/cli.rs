@@ -6,35 +6,40 @@
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::commands::{connect, disconnect, fork, man, replay, rescue, result, run, sessions, show, top};
+use crate::commands::{connect, disconnect, fork, launch, man, replay, rescue, result, run, sessions, show, top};
+use crate::help;
 use crate::settings::{Assignment, FlagValues};
 
-const EXIT_CODES: &str = "\
-Exit codes:
-  0    done
-  1    failed: the fault is infold's or the machine's
-  2    the command line could not be understood
-  3    refused: something you can put right, and the message says how
-  130  stopped by a second signal, before its work was done";
+const EXIT_CODES: [(&str, &str); 5] = [
+    ("0", "done"),
+    ("1", "failed: the fault is infold's or the machine's"),
+    ("2", "the command line could not be understood"),
+    ("3", "refused: something you can put right, and the message says how"),
+    ("130", "stopped by a second signal, before its work was done"),
+];
 
-const EXAMPLES: &str = "\
-Examples:
-  infold serve                          start the daemon on 127.0.0.1:9090
-  infold demo                           see what folding does, in a few seconds
-  infold run claude                     Claude Code, wired through infold
-  infold mcp                            the same tools over standard input and output
-  infold sessions                       what there is
-  infold show my-session                one session's branches, drawn as a tree
-  infold --set folding.max_depth=2 serve
-  infold settings                       every setting, and where it came from";
+const EXAMPLES: [(&str, &str); 8] = [
+    ("infold serve", "start the daemon on 127.0.0.1:9090"),
+    ("infold demo", "see what folding does, in a few seconds"),
+    ("infold run claude", "Claude Code, wired through infold"),
+    ("infold mcp", "the same tools over standard input and output"),
+    ("infold sessions", "what there is"),
+    ("infold show my-session", "one session's branches, drawn as a tree"),
+    ("infold --set folding.max_depth=2 serve", ""),
+    ("infold settings", "every setting, and where it came from"),
+];
+
+fn after_long_help() -> String {
+    [help::text(&[], &EXAMPLES), help::list("Exit codes:", &EXIT_CODES)].join("\n\n")
+}
 
 /// Keeps an AI coding agent's context small, whole and visible.
 ///
 /// infold runs beside the agent you already use. Its MCP tools let a model open a branch for a
 /// sub-task, work in it within a budget, and fold it into one message for its parent.
 #[derive(Debug, Parser)]
-#[command(name = "infold", version, after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
-#[command(propagate_version = true, disable_help_subcommand = true, max_term_width = 100)]
+#[command(name = "infold", version, after_help = help::text(&[], &EXAMPLES), after_long_help = after_long_help())]
+#[command(propagate_version = true, disable_help_subcommand = true, max_term_width = help::COLUMNS_MAX)]
 pub struct Cli {
     /// What every command takes.
     #[command(flatten)]
@@ -86,27 +91,35 @@ pub enum ColorWhen {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run the daemon: the proxy, MCP over HTTP, the JSON API, metrics
-    #[command(after_help = "\
-Prints one line with its address once it is ready. SIGTERM or Ctrl-C lets requests that are under
-way finish; a second one stops at once.
-
-Base URLs for clients, while it listens on 127.0.0.1:9090:
-  http://127.0.0.1:9090/anthropic       Anthropic's API
-  http://127.0.0.1:9090/openai/v1       OpenAI's API
-
-Examples:
-  infold serve
-  infold serve --listen 127.0.0.1:0     take a free port
-  claude mcp add --transport http infold http://127.0.0.1:9090/mcp")]
+    #[command(after_help = [
+        help::text(
+            &["Prints one line with its address once it is ready. SIGTERM or Ctrl-C lets requests that are under way \
+               finish; a second one stops at once."],
+            &[],
+        ),
+        help::list("Base URLs for clients, while it listens on 127.0.0.1:9090:", &[
+            ("http://127.0.0.1:9090/anthropic", "Anthropic's API"),
+            ("http://127.0.0.1:9090/openai/v1", "OpenAI's API"),
+        ]),
+        help::text(&[], &[
+            ("infold serve", ""),
+            ("infold serve --listen 127.0.0.1:0", "take a free port"),
+            ("claude mcp add --transport http infold http://127.0.0.1:9090/mcp", ""),
+        ]),
+    ].join("\n\n"))]
     Serve(ServeArgs),
     /// Show what folding does: a recorded agent, a scripted model, the real daemon between them
-    #[command(after_help = "\
-No key is needed, nothing leaves this machine, and nothing is kept. The model's words are scripted;
-the requests, the folding and the counts are real. Only folding is shown: long results stay where
-they are. Prices are those of replay.prices.")]
+    #[command(
+        after_help = "No key is needed, nothing leaves this machine, and nothing is kept. The model's words are \
+        scripted; the requests, the folding and the counts are real. Only folding is shown: long results stay where \
+        they are. Prices are those of replay.prices."
+    )]
     Demo,
     /// Start an agent wired through infold, with nothing written into your own files
     Run(run::Args),
+    /// Become an agent that ends with the process that `infold run` is
+    #[command(hide = true)]
+    Launch(launch::Args),
     /// Wire an agent through infold for good, until `infold disconnect`
     Connect(connect::Args),
     /// Undo `infold connect`
@@ -115,12 +128,11 @@ they are. Prices are those of replay.prices.")]
     #[command(hide = true)]
     Hook,
     /// Serve the MCP tools over standard input and output
-    #[command(after_help = "\
-Meant to be started by an MCP client. Works beside a running daemon and beside other such
-processes, on the same data. Ends when its input ends.
-
-Example:
-  claude mcp add infold -- infold mcp")]
+    #[command(after_help = help::text(
+        &["Meant to be started by an MCP client. Works beside a running daemon and beside other such processes, on \
+           the same data. Ends when its input ends."],
+        &[("claude mcp add infold -- infold mcp", "")],
+    ))]
     Mcp,
     /// List sessions, the latest first
     Sessions(sessions::Args),
@@ -142,27 +154,26 @@ Example:
     #[command(after_help = "Exit code 1 means that a check failed.")]
     Doctor,
     /// Take secrets out of standard input, and print the rest
-    #[command(after_help = "\
-Placeholders are the same for the same secret, within one data folder.
-
-Example:
-  infold scrub < build.log > build.clean.log")]
+    #[command(after_help = help::text(
+        &["Placeholders are the same for the same secret, within one data folder."],
+        &[("infold scrub < build.log > build.clean.log", "")],
+    ))]
     Scrub,
     /// Print a script that completes commands in a shell
-    #[command(after_help = "\
-Examples:
-  infold completions bash > ~/.local/share/bash-completion/completions/infold
-  infold completions zsh > ~/.zfunc/_infold
-  infold completions fish > ~/.config/fish/completions/infold.fish")]
+    #[command(after_help = help::text(&[], &[
+        ("infold completions bash > ~/.local/share/bash-completion/completions/infold", ""),
+        ("infold completions zsh > ~/.zfunc/_infold", ""),
+        ("infold completions fish > ~/.config/fish/completions/infold.fish", ""),
+    ]))]
     Completions {
         /// The shell
         shell: Shell,
     },
     /// Print the manual page, in roff
-    #[command(after_help = "\
-Examples:
-  infold man | man -l -
-  infold man --dir ~/.local/share/man/man1     one page for each command")]
+    #[command(after_help = help::text(&[], &[
+        ("infold man | man -l -", ""),
+        ("infold man --dir ~/.local/share/man/man1", "one page for each command"),
+    ]))]
     Man(man::Args),
 }
 
@@ -213,6 +224,7 @@ impl Cli {
             Command::Mcp
             | Command::Demo
             | Command::Run(_)
+            | Command::Launch(_)
             | Command::Connect(_)
             | Command::Disconnect(_)
             | Command::Hook

@@ -7,6 +7,7 @@ pub mod disconnect;
 pub mod doctor;
 pub mod fork;
 mod hook;
+pub mod launch;
 pub mod man;
 mod mcp;
 pub mod replay;
@@ -80,6 +81,7 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         Command::Completions { shell } => completions::run(shell, &output),
         Command::Man(args) => man::run(&args, &output),
         Command::Hook => hook::run(&output),
+        Command::Launch(args) => launch::run(&args),
         // It tells what is wrong with the settings, so it reads them itself.
         Command::Doctor => doctor::run(&surroundings, flags, &output),
         Command::Serve(args) => serve::run(&args, load()?),

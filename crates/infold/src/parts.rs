@@ -9,7 +9,7 @@ use infold_core::fork::ForkLimits;
 use infold_core::{ContextBound, Counter, Limits, Prices, ShapeRules};
 use infold_door::{DoorSettings, JwtSettings, LongBody, Token};
 use infold_engine::{Clock, Engine, EngineSettings, ForkSettings, ScrubSettings, TimerSettings};
-use infold_proxy::{Planning, ProxySettings, RetryStatus, Shaping, Upstream, Window};
+use infold_proxy::{Planning, ProxySettings, RetryStatus, Shaping, Tunnels, Upstream, Window};
 use infold_store::{Store, StoreError, StoreSettings};
 use prometheus::Registry;
 use tokio_util::sync::CancellationToken;
@@ -18,8 +18,8 @@ use tokio_util::task::TaskTracker;
 use crate::data_folder::DataFolder;
 use crate::failure::Refused;
 use crate::settings::{
-    Allocation, ErrorForm, Family, Isolation, Jwt, ScrubFault, SessionSource, Settings, Synchronous, ToolFamily,
-    Validator,
+    Allocation, ErrorForm, Family, Isolation, Jwt, ScrubFault, SessionSource, Settings, Surroundings, Synchronous,
+    ToolFamily, Validator,
 };
 
 const SECOND_MS: u64 = 1_000;
@@ -226,8 +226,10 @@ pub fn proxy_settings(settings: &Settings, tasks: TaskTracker) -> anyhow::Result
         shaping: if proxy.shape { Shaping::On } else { Shaping::Off },
         shape_rules: shape_rules(settings),
         body_bytes_max: proxy.body_bytes_max,
+        tunnels: Tunnels::none(),
         connect_timeout_ms: proxy.connect_timeout_ms,
         silence_timeout_ms: proxy.silence_timeout_ms,
+        hold_ms: proxy.hold_ms,
         retries_max: proxy.retries_max,
         retry_statuses: proxy.retry_statuses.iter().filter_map(|status| RetryStatus::of(*status)).collect(),
         retry_after_max_ms: proxy.retry_after_max_ms,
@@ -238,6 +240,17 @@ pub fn proxy_settings(settings: &Settings, tasks: TaskTracker) -> anyhow::Result
         sessions_bytes_max: proxy.sessions_bytes_max,
         tasks,
     })
+}
+
+/// The way out of this network, as the environment has it for every program. What cannot be used is told by the
+/// variable's name: its value may hold a password.
+pub fn tunnels(surroundings: &Surroundings) -> Result<Tunnels, String> {
+    let first = |names: &[&'static str]| names.iter().find_map(|name| Some((*name, surroundings.text(name)?)));
+    let Some((name, proxy)) = first(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]) else {
+        return Ok(Tunnels::none());
+    };
+    let except = first(&["NO_PROXY", "no_proxy"]).map_or("", |(_, list)| list);
+    Tunnels::through(proxy, except).map_err(|error| format!("{name} {error}; upstreams are reached without it"))
 }
 
 /// What the JSON API is told.

@@ -22,7 +22,7 @@ pub use original::{Original, cannot_read};
 
 use std::collections::HashSet;
 
-use infold_core::rescue::{Piece, Plan, Receipt, Room};
+use infold_core::rescue::{Piece, Plan, Purpose, Receipt, Room};
 use infold_core::{Counter, Family, Mentions};
 use infold_wire::Problem;
 
@@ -96,6 +96,8 @@ pub struct Terms {
     pub problems_max: usize,
     /// How a handle is read back in a shell: the handle goes after it.
     pub reader: String,
+    /// What the session is written anew for.
+    pub purpose: Purpose,
 }
 
 /// A session that has been read and weighed.
@@ -110,6 +112,7 @@ pub struct Rescue {
     model: Option<String>,
     broken: Broken,
     stand_ins: StandIns,
+    purpose: Purpose,
 }
 
 /// How the lines of a client are gone over.
@@ -145,7 +148,8 @@ impl Rescue {
                 .into());
         }
         let old_id = session.unwrap_or_default();
-        Ok(Self { original, client, counter, live, pieces, old_id, model, broken, stand_ins })
+        let purpose = terms.purpose;
+        Ok(Self { original, client, counter, live, pieces, old_id, model, broken, stand_ins, purpose })
     }
 
     /// What the client would load, in tokens.

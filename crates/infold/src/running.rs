@@ -34,7 +34,7 @@ pub use own::{Api, OwnAddress};
 #[cfg(test)]
 pub use reading::parse_for_tests;
 pub use reading::read_text;
-pub use savings::tell as tell_savings;
+pub use savings::Savings;
 pub use window::follow as follow_window;
 
 /// What the MCP server is called in every agent.

@@ -7,17 +7,20 @@ mod live;
 use std::collections::BTreeMap;
 
 use infold_core::record::{RequestRecord, RequestTotals};
-use infold_core::view::RequestKind;
 use infold_core::{Principal, SessionId};
 use infold_engine::{Engine, Error, RequestQuery, RequestRow, RequestSelection};
 use infold_store::SessionRow;
 use serde_json::{Value, json};
 
+use crate::proxied::Fill;
+
 pub use frame::{Size, once};
 pub use live::run;
 
-/// Sessions that are looked at.
+/// Sessions that are shown.
 const SESSIONS_MAX: usize = 100;
+/// Sessions that are looked at. One that is passed over would seem to be known by its requests alone.
+pub const KNOWN_MAX: usize = 10_000;
 /// Requests that are looked at.
 const REQUESTS_MAX: usize = 500;
 /// Rates are those of so long.
@@ -35,13 +38,35 @@ pub struct Rates {
     pub output_tokens: f64,
 }
 
+/// Whether a session goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It does.
+    Active,
+    /// It has ended.
+    Ended,
+    /// Only its requests are known: its live state has lapsed, or no answer ever came.
+    Recorded,
+}
+
+impl State {
+    /// The state in a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Ended => "ended",
+            Self::Recorded => "recorded",
+        }
+    }
+}
+
 /// A session at a glance.
 #[derive(Debug, Clone)]
 pub struct SessionLine {
     /// Its name.
     pub id: SessionId,
-    /// Whether it is over.
-    pub is_over: bool,
+    /// Whether it goes on.
+    pub state: State,
     /// Open branches.
     pub open: u64,
     /// Tokens in the context of its main thread.
@@ -87,7 +112,7 @@ pub async fn load(engine: &Engine, room: Room<'_>, now_ms: u64) -> Result<TopVie
     let mut requests = engine.requests(&who, query).await?;
     requests.reverse();
     let sums = engine.request_totals(&who, None).await?;
-    let known = engine.sessions(&who, 0, SESSIONS_MAX).await?;
+    let known = engine.sessions(&who, 0, KNOWN_MAX).await?;
 
     let mut totals = RequestTotals::default();
     sums.iter().for_each(|(_, of_session)| totals.merge(of_session));
@@ -108,7 +133,7 @@ fn lines(
         let session = &row.session;
         let line = SessionLine {
             id: session.id.clone(),
-            is_over: session.ended_at_ms.is_some(),
+            state: if session.ended_at_ms.is_some() { State::Ended } else { State::Active },
             open: row.open,
             context_tokens: session.main_tokens,
             window_tokens: room.limit_tokens,
@@ -119,10 +144,9 @@ fn lines(
         lines.insert(&session.id, line);
     }
     for (id, totals) in sums {
-        // Requests are kept longer than a session's live state: such a session is over.
         let line = lines.entry(id).or_insert_with(|| SessionLine {
             id: id.clone(),
-            is_over: true,
+            state: State::Recorded,
             open: 0,
             context_tokens: 0,
             window_tokens: room.limit_tokens,
@@ -134,8 +158,8 @@ fn lines(
         line.active_at_ms = line.active_at_ms.max(totals.last_at_ms);
         let of_session = || requests.iter().map(|row| &row.record).filter(|record| record.session == *id);
         line.rates = rates(of_session(), now_ms);
-        if let Some((context_tokens, model)) = of_session().find_map(context) {
-            (line.context_tokens, line.window_tokens) = (context_tokens, (room.window_tokens)(model));
+        if let Some(fill) = Fill::of(of_session(), room.window_tokens) {
+            (line.context_tokens, line.window_tokens) = (fill.tokens, fill.window_tokens);
         }
     }
     let mut lines: Vec<SessionLine> = lines.into_values().collect();
@@ -144,18 +168,12 @@ fn lines(
     lines
 }
 
-/// How large the main thread was in its latest request, and for which model.
-fn context(record: &RequestRecord) -> Option<(u64, &str)> {
-    let usage = record.usage.filter(|_| record.kind == RequestKind::Turn && record.thread.branch().is_none())?;
-    Some((usage.prompt_tokens() + usage.output_tokens, record.model.as_str()))
-}
-
 fn rates<'a>(records: impl Iterator<Item = &'a RequestRecord>, now_ms: u64) -> Rates {
     let lately = records.filter(|record| record.at_ms + RATE_MS >= now_ms);
     let (mut requests, mut prompt_tokens, mut output_tokens) = (0, 0, 0);
     for record in lately {
         requests += 1;
-        let usage = record.usage.unwrap_or_default();
+        let usage = record.used().unwrap_or_default();
         prompt_tokens += usage.prompt_tokens();
         output_tokens += usage.output_tokens;
     }
@@ -167,13 +185,24 @@ fn rates<'a>(records: impl Iterator<Item = &'a RequestRecord>, now_ms: u64) -> R
     }
 }
 
+impl SessionLine {
+    /// Whether anything is going on in it, as far as that can be told.
+    fn goes_on(&self) -> bool {
+        match self.state {
+            State::Active => true,
+            State::Ended => false,
+            State::Recorded => self.rates.requests > 0.0,
+        }
+    }
+}
+
 impl TopView {
     /// The same for programs. Sessions have the names that the JSON API gives their fields.
     pub fn as_json(&self) -> Value {
         let session = |line: &SessionLine| {
             json!({
                 "session_id": line.id,
-                "status": if line.is_over { "ended" } else { "active" },
+                "status": line.state.as_str(),
                 "active_branches": line.open,
                 "context_tokens": line.context_tokens,
                 "window_tokens": line.window_tokens,

@@ -9,20 +9,20 @@ use super::Invocation;
 use crate::connecting::{self, Plan};
 use crate::data_folder;
 use crate::failure::{self, Refused};
+use crate::help;
 use crate::output::Form;
 use crate::running::Agent;
 
 /// Arguments of `connect`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Changes a few values in the agent's own settings: where its model is, and infold's tools; for Claude Code
-also a hook that refuses to write placeholders of secrets. Everything else in the files keeps its bytes.
-`infold disconnect` takes it back. From then on the agent needs a running daemon:
-  infold serve --agents
-
-Examples:
-  infold connect claude
-  infold connect codex --dry-run        only show what would change")]
+#[command(after_help = help::text(
+    &[
+        "Changes a few values in the agent's own settings: where its model is, and infold's tools; for Claude Code also \
+         a hook that refuses to write placeholders of secrets. Everything else in the files keeps its bytes. `infold \
+         disconnect` takes it back. From then on the agent needs a running daemon: `infold serve --agents`.",
+    ],
+    &[("infold connect claude", ""), ("infold connect codex --dry-run", "only show what would change")],
+))]
 pub struct Args {
     /// The agent
     agent: Agent,

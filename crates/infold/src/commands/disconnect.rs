@@ -4,20 +4,24 @@ use super::{Invocation, connect, rescue};
 use crate::connecting;
 use crate::data_folder;
 use crate::failure::{self, Refused};
+use crate::help;
 use crate::output::Form;
 use crate::running::Agent;
 
 /// Arguments of `disconnect`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Files that nobody has touched since are restored byte for byte; from others only infold's values are
-taken. A session that was begun through infold holds reasoning that was made on what infold sent, and its
-provider may refuse it now: write such a session anew without it, and resume that one.
-
-Examples:
-  infold disconnect claude
-  infold disconnect claude --clean 5b2438e4-96a7-43f7-b051-10a055bb0fbe
-  infold disconnect --clean session.jsonl        only write a session without its reasoning")]
+#[command(after_help = help::text(
+    &[
+        "Files that nobody has touched since are restored byte for byte; from others only infold's values are taken. A \
+         session that was begun through infold holds reasoning that was made on what infold sent, and its provider may \
+         refuse it now: write such a session anew without it, and resume that one.",
+    ],
+    &[
+        ("infold disconnect claude", ""),
+        ("infold disconnect claude --clean 5b2438e4-96a7-43f7-b051-10a055bb0fbe", ""),
+        ("infold disconnect --clean session.jsonl", "only write a session without its reasoning"),
+    ],
+))]
 pub struct Args {
     /// The agent
     #[arg(required_unless_present = "clean")]

@@ -15,6 +15,7 @@ use serde_json::json;
 
 use super::Invocation;
 use crate::failure::{Refused, tell};
+use crate::help;
 use crate::output::Form;
 use crate::sources::{self, Source};
 use crate::whole_file::{self, IfThere};
@@ -25,18 +26,20 @@ const BATCH_BYTES: usize = 1 << 20;
 
 /// Arguments of `fork`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-The form of a recording is found out; --from says it outright. Secrets are taken out of what is
-printed. Nothing is sent anywhere, and the recording is not changed. It is read in the order of the
-file, so turns that were undone later are still in it. A session of infold's own gets a child session
-in the store.
-
-Examples:
-  infold fork session.jsonl                            the context that a child session would get
-  infold fork session.jsonl --prompt 'write the tests' with its task at the end
-  infold fork 5b2438e4-96a7-43f7-b051-10a055bb0fbe     a session of Claude Code or Codex, by its id
-  infold fork export.json --to anthropic               as the messages of a request
-  infold fork session.jsonl --json | jq .stats")]
+#[command(after_help = help::text(
+    &[
+        "The form of a recording is found out; --from says it outright. Secrets are taken out of what is printed. \
+         Nothing is sent anywhere, and the recording is not changed. It is read in the order of the file, so turns that \
+         were undone later are still in it. A session of infold's own gets a child session in the store.",
+    ],
+    &[
+        ("infold fork session.jsonl", "what a child session would get"),
+        ("infold fork session.jsonl --prompt 'write the tests'", "with its task at the end"),
+        ("infold fork 5b2438e4-96a7-43f7-b051-10a055bb0fbe", "a session of Claude Code or Codex"),
+        ("infold fork export.json --to anthropic", "as the messages of a request"),
+        ("infold fork session.jsonl --json | jq .stats", ""),
+    ],
+))]
 pub struct Args {
     /// A transcript, a session's id, or - for standard input
     #[arg(value_name = "FILE|SESSION")]

@@ -16,6 +16,7 @@ use infold_wire::Format;
 
 use super::Invocation;
 use crate::failure::{Refused, tell};
+use crate::help;
 use crate::output::Form;
 use crate::settings::Settings;
 use crate::sources;
@@ -31,15 +32,18 @@ const UUID_CHARS: usize = 36;
 
 /// Arguments of `replay`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Without FILES, the latest sessions that Claude Code and Codex have recorded for you are played.
-Folders are searched for transcripts. Nothing is sent anywhere, and no recording is changed.
-
-Examples:
-  infold replay                                 your own latest sessions
-  infold replay session.jsonl
-  infold replay ~/.claude/projects --html replay.html
-  infold replay sessions/ --json | jq '.policies[] | {label, billed: .total.measures.billed}'")]
+#[command(after_help = help::text(
+    &[
+        "Without FILES, the latest sessions that Claude Code and Codex have recorded for you are played. Folders are \
+         searched for transcripts. Nothing is sent anywhere, and no recording is changed.",
+    ],
+    &[
+        ("infold replay", "your own latest sessions"),
+        ("infold replay session.jsonl", ""),
+        ("infold replay ~/.claude/projects --html replay.html", ""),
+        ("infold replay sessions/ --json | jq '.policies[] | {label, billed: .total.measures.billed}'", ""),
+    ],
+))]
 pub struct Args {
     /// Transcripts, or folders that hold some
     #[arg(value_name = "FILES")]

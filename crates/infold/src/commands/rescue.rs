@@ -5,13 +5,14 @@ mod report;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use infold_core::rescue::{Receipt, Room};
+use infold_core::rescue::{Purpose, Receipt, Room};
 use infold_core::{Family, SessionId};
 use infold_wire::{Format, ReadLimits, Reader};
 
 use super::Invocation;
 use crate::data_folder::quoted;
 use crate::failure::Refused;
+use crate::help;
 use crate::output::Form;
 use crate::reading;
 use crate::rescuing::{Broken, Client, Destination, Keeper, Original, Rescue, Terms, cannot_read};
@@ -21,17 +22,20 @@ use crate::telemetry;
 
 /// Arguments of `rescue`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-What stays: every message of the user, word for word, and as much of the rest as fits. What goes: all
-reasoning; then, only as far as needed, the largest tool results and inputs, which are kept in the data
-folder and read back with `infold result` or the tool read_result; then the oldest exchanges. The new
-file lists what was done. The original is not changed.
-
-Examples:
-  infold rescue 5b2438e4-96a7-43f7-b051-10a055bb0fbe   a session of Claude Code or Codex, by its id
-  infold rescue session.jsonl --window 128000
-  infold rescue session.jsonl --dry-run                only say what would be done
-  infold rescue session.jsonl.gz --output .            into this folder")]
+#[command(after_help = help::text(
+    &[
+        "What stays: every message of the user, word for word, and as much of the rest as fits. What goes: all \
+         reasoning; then, only as far as needed, the largest tool results and inputs, which are kept in the data folder \
+         and read back with `infold result` or the tool read_result; then the oldest exchanges. The new file lists what \
+         was done. The original is not changed.",
+    ],
+    &[
+        ("infold rescue 5b2438e4-96a7-43f7-b051-10a055bb0fbe", "a session of Claude Code or Codex"),
+        ("infold rescue session.jsonl --window 128000", ""),
+        ("infold rescue session.jsonl --dry-run", "only say what would be done"),
+        ("infold rescue session.jsonl.gz --output .", "into this folder"),
+    ],
+))]
 pub struct Args {
     /// A recording of Claude Code or Codex, or the id of a session
     #[arg(value_name = "FILE|SESSION")]
@@ -55,6 +59,8 @@ pub struct Args {
     /// Write a new file even if the session fits as it is
     #[arg(long)]
     force: bool,
+    #[arg(skip = Purpose::Fitting)]
+    purpose: Purpose,
 }
 
 /// A window that every session fits.
@@ -71,6 +77,7 @@ impl Args {
             from: None,
             dry_run: false,
             force: true,
+            purpose: Purpose::WithoutReasoning,
         }
     }
 }
@@ -94,6 +101,7 @@ struct Report<'a> {
 
 /// What is known of the session.
 struct Facts {
+    purpose: Purpose,
     path: PathBuf,
     session: String,
     client: Client,
@@ -156,6 +164,7 @@ fn read(args: &Args, invocation: &Invocation, path: &Path) -> anyhow::Result<Res
         line_bytes_max: line_bytes_max as u64,
         problems_max: settings.transcripts.problems_max,
         reader: reader(invocation),
+        purpose: args.purpose,
     };
     Rescue::read(Original::open(path)?, client, &terms)
 }
@@ -216,6 +225,7 @@ fn facts(args: &Args, invocation: &Invocation, rescue: &Rescue) -> anyhow::Resul
             .into());
     };
     Ok(Facts {
+        purpose: args.purpose,
         path: rescue.original().path().to_owned(),
         session: rescue.old_id().to_owned(),
         client: rescue.client(),

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::Invocation;
 use crate::failure::{Refused, tell};
+use crate::help;
 use crate::output::Form;
 use crate::parts;
 use crate::telemetry;
@@ -15,13 +16,14 @@ const LIMIT_DEFAULT_BYTES: usize = 24_000;
 
 /// Arguments of `result`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Prints the beginning unless a part is asked for, and says on standard error how to read on.
-
-Examples:
-  infold result res_5b2438e4-96a7-43f7-b051-10a055bb0fbe
-  infold result res_5b2438e4-… --lines 100-180
-  infold result res_5b2438e4-… --grep 'error|warning' --context 2")]
+#[command(after_help = help::text(
+    &["Prints the beginning unless a part is asked for, and says on standard error how to read on."],
+    &[
+        ("infold result res_5b2438e4-96a7-43f7-b051-10a055bb0fbe", ""),
+        ("infold result res_5b2438e4-… --lines 100-180", ""),
+        ("infold result res_5b2438e4-… --grep 'error|warning' --context 2", ""),
+    ],
+))]
 pub struct Args {
     /// The handle, as it stands in the transcript
     #[arg(value_name = "REF")]

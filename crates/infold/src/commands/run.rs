@@ -1,12 +1,17 @@
 //! `infold run`: an agent wired through infold, with nothing written into the user's own files.
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 use super::Invocation;
-use crate::failure;
+use crate::failure::{self, AgentEnded};
+use crate::help;
+use crate::output::Form;
 use crate::parts;
-use crate::running::{Agent, Daemon, Found, OwnAddress, Tools, Wires, follow_window, run_child, tell_savings};
+use crate::running::{Agent, Daemon, Found, OwnAddress, Savings, Tools, Wires, follow_window, run_child};
 use crate::settings::{LogLevel, Origin};
 use crate::telemetry::Telemetry;
 
@@ -15,18 +20,24 @@ const THREADS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-The agent is started as if by its own name, in this folder and terminal, with its model behind infold's
-proxy and infold's tools beside its own. What you have configured for it stays in force. An address that
-you had configured for its model (ANTHROPIC_BASE_URL, a provider of Codex or OpenCode) becomes the
-upstream, unless the settings name one. Flags for infold stand in front of `run`.
-
-Examples:
-  infold run claude
-  infold run claude -p 'Why does the build fail?' --model opus
-  infold run codex exec 'Why does the build fail?'
-  infold run opencode
-  infold --set run.window_tokens=1000000 run claude")]
+#[command(after_help = help::text(
+    &[
+        "The agent is started as if by its own name, in this folder and terminal, with its model behind infold's proxy \
+         and infold's tools beside its own. What you have configured for it stays in force. An address that you had \
+         configured for its model (ANTHROPIC_BASE_URL, a provider of Codex or OpenCode) becomes the upstream, unless \
+         the settings name one. Flags for infold stand in front of `run`.",
+        "What was saved is said at the end, on standard error; with --json as one line of JSON, the last one there. \
+         Standard output is the agent's alone. If infold is killed, the agent is told to end, too.",
+    ],
+    &[
+        ("infold run claude", ""),
+        ("infold run claude -p 'Why does the build fail?' --model opus", ""),
+        ("infold run codex exec 'Why does the build fail?'", ""),
+        ("infold run opencode", ""),
+        ("infold --set run.window_tokens=1000000 run claude", ""),
+        ("infold --json run claude -p 'Why?' 2> said", "the last line of it is the summary"),
+    ],
+))]
 pub struct Args {
     /// claude, codex or opencode, and what it takes itself
     #[arg(value_name = "AGENT", required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true)]
@@ -40,8 +51,9 @@ pub fn run(args: &Args, mut invocation: Invocation) -> anyhow::Result<()> {
     let program = agent.find(&invocation.surroundings)?;
     let found = agent.look(arguments, &invocation.surroundings)?;
     let told = settle_settings(&mut invocation, &found)?;
-    if !invocation.globals.quiet {
-        told.iter().chain(&found.notes).for_each(|line| failure::tell("infold", line));
+    let notes: Vec<String> = told.into_iter().chain(found.notes).collect();
+    if !invocation.globals.quiet && invocation.output.form == Form::Text {
+        notes.iter().for_each(|line| failure::tell("infold", line));
     }
 
     // The agent's files are to have the modes that the user wants, whatever infold's own have.
@@ -65,11 +77,32 @@ pub fn run(args: &Args, mut invocation: Invocation) -> anyhow::Result<()> {
         ended
     });
     if !invocation.globals.quiet {
-        tell_savings(&telemetry.registry, agent);
+        let savings = Savings::counted(&telemetry.registry);
+        match invocation.output.form {
+            Form::Text => savings.lines(agent).iter().for_each(|line| failure::tell("infold", line)),
+            Form::Json => tell_as_json(&savings, agent, &ended, &notes),
+        }
     }
     runtime.shutdown_timeout(THREADS_TIMEOUT);
     telemetry.stop();
     Ok(ended??)
+}
+
+/// Says what was saved in one line of JSON, on standard error as everything is that is not the agent's own.
+fn tell_as_json(savings: &Savings, agent: Agent, ended: &anyhow::Result<Result<(), AgentEnded>>, notes: &[String]) {
+    let mut summary = json!({"agent": agent.program()});
+    // Without a code the agent could not be run to its end, and why is said by itself.
+    summary["exit_code"] = match ended {
+        Ok(Ok(())) => json!(0),
+        Ok(Err(ended)) => json!(ended.code),
+        Err(_) => Value::Null,
+    };
+    if let (Value::Object(summary), Value::Object(saved)) = (&mut summary, savings.as_json()) {
+        summary.extend(saved);
+    }
+    summary["notes"] = json!(notes);
+    // If nobody reads standard error any more, nobody is left to tell.
+    let _ = writeln!(std::io::stderr().lock(), "{summary}");
 }
 
 /// Fits the settings to the agent. Says what the user should know of it.

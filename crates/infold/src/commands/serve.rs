@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 
 use super::Invocation;
 use crate::cli::ServeArgs;
-use crate::failure::{Interrupted, Refused};
+use crate::failure::{self, Interrupted, Refused};
 use crate::output::{Form, Output};
 use crate::parts;
 use crate::probe::{Listener, probe};
@@ -99,7 +99,13 @@ pub(crate) fn router(
     let mcp = infold_mcp::http_router(server, shutdown.clone());
     let control_settings = parts::control_settings(settings, registry, shutdown.clone());
     let control = infold_control::router(engine.clone(), control_settings);
-    let proxy = infold_proxy::router(engine, parts::proxy_settings(settings, tasks.clone())?, shutdown.clone());
+    let mut proxy_settings = parts::proxy_settings(settings, tasks.clone())?;
+    match parts::tunnels(&invocation.surroundings) {
+        Ok(tunnels) => proxy_settings.tunnels = tunnels,
+        Err(problem) if !invocation.globals.quiet => failure::tell("warning", problem),
+        Err(_) => {}
+    }
+    let proxy = infold_proxy::router(engine, proxy_settings, shutdown.clone());
     // The proxy's answers are others', whose headers are not ours to add to; it measures itself.
     Ok(requests::recorded(mcp.merge(control)).merge(proxy))
 }

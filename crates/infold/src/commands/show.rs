@@ -6,24 +6,35 @@ use infold_engine::{Calibration, Engine, RequestQuery, RequestRow, RequestSelect
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+use tokio_util::task::TaskTracker;
 
 use super::Invocation;
 use super::sessions::now_ms;
-use crate::draw::{self, CountView, Mark, RequestsView, Style};
+use crate::draw::{self, CountView, HeadView, MainView, Mark, RequestsView, Style};
 use crate::failure::Refused;
+use crate::help;
 use crate::output::Form;
 use crate::parts;
+use crate::proxied::Fill;
 use crate::telemetry;
+use crate::topping::State;
 
 /// Arguments of `show`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  infold show my-session
-  infold show my-session --requests 50
-  infold show my-session --json | jq '.branches[] | {description, status}'
-  infold show my-session --json | jq '.requests[] | {at, usage, cache_miss}'
-  watch --color infold show my-session --color always")]
+#[command(after_help = help::text(
+    &[
+        "Tokens are told by whose count they are: `reported` is what the provider counted, `sent` is what infold did. \
+         The main thread of a session that goes through the proxy is measured against its model's window, others \
+         against context.context_limit.",
+    ],
+    &[
+        ("infold show my-session", ""),
+        ("infold show my-session --requests 50", ""),
+        ("infold show my-session --json | jq '.branches[] | {description, status}'", ""),
+        ("infold show my-session --json | jq '.requests[] | {at, usage, cache_miss}'", ""),
+        ("watch --color infold show my-session --color always", ""),
+    ],
+))]
 pub struct Args {
     /// The session, as `infold sessions` names it
     #[arg(value_name = "SESSION")]
@@ -33,11 +44,17 @@ pub struct Args {
     pub requests: u32,
 }
 
+/// Requests that are looked through for the latest of the main thread: a long branch may lie behind it.
+const LOOKED_THROUGH: usize = 500;
+
 /// What there is of a session.
 struct Found {
-    /// Its branches; none if its live state has lapsed and only its requests are kept.
+    /// Its branches; none if its live state has lapsed, or there never was any, and only its requests are kept.
     view: Option<SessionView>,
+    /// Those to be shown.
     requests: Vec<RequestRow>,
+    /// How full its main thread is, if the proxy has seen it.
+    fill: Option<Fill>,
     totals: RequestTotals,
     calibrations: Vec<Calibration>,
 }
@@ -47,7 +64,7 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     let found = load(args, invocation)?;
     let output = &invocation.output;
     match output.form {
-        Form::Text => Ok(output.text(&text(&found, now_ms(), &output.style))?),
+        Form::Text => Ok(output.text(&text(&args.session, &found, now_ms(), &output.style))?),
         Form::Json => output.json(&as_json(&args.session, &found)),
     }
 }
@@ -57,7 +74,14 @@ fn load(args: &Args, invocation: &Invocation) -> anyhow::Result<Found> {
     telemetry::log_only(&invocation.logging());
     let Some(folder) = invocation.data_folder_in_use()? else { return Err(absent(&args.session).into()) };
     let engine = parts::engine(&folder, &invocation.in_force.settings)?;
-    let found = parts::asking_runtime()?.block_on(find(&engine, &session, args.requests as usize));
+    let proxy = parts::proxy_settings(&invocation.in_force.settings, TaskTracker::new())?;
+    let mut found = parts::asking_runtime()?.block_on(find(&engine, &session, args.requests as usize));
+    if let Ok(found) = &mut found {
+        let newest_first = found.requests.iter().rev().map(|row| &row.record);
+        found.fill = Fill::of(newest_first, &|model| proxy.window_of(model));
+        let surplus = found.requests.len().saturating_sub(args.requests as usize);
+        found.requests.drain(..surplus);
+    }
     let found = found.map_err(parts::told)?;
     if found.view.is_none() && found.totals.requests == 0 {
         return Err(absent(&args.session).into());
@@ -72,17 +96,63 @@ async fn find(engine: &Engine, session: &SessionId, limit: usize) -> Result<Foun
         Err(infold_engine::Error::Refused(infold_core::Refusal::SessionNotFound { .. })) => None,
         Err(error) => return Err(error),
     };
+    let limit = limit.max(LOOKED_THROUGH);
     let query = RequestQuery { session: Some(session.clone()), selection: RequestSelection::Newest, limit };
     let requests = engine.requests(&who, query).await?;
     let totals = engine.request_totals(&who, Some(session.clone())).await?.into_iter().next();
     let calibrations = engine.calibrations().await?;
-    Ok(Found { view, requests, totals: totals.map_or_else(RequestTotals::default, |(_, totals)| totals), calibrations })
+    let totals = totals.map_or_else(RequestTotals::default, |(_, totals)| totals);
+    Ok(Found { view, requests, fill: None, totals, calibrations })
 }
 
-fn text(found: &Found, now_ms: u64, style: &Style) -> String {
-    let tree = found.view.as_ref().map(|view| draw::draw(&drawn(view), now_ms, style));
+fn text(id: &str, found: &Found, now_ms: u64, style: &Style) -> String {
+    let session = match &found.view {
+        Some(view) => draw::draw(&drawn(view, found), now_ms, style),
+        None => draw::head(&drawn_head(id, found), now_ms, style),
+    };
     let requests = draw::requests(&drawn_requests(found), now_ms, style);
-    tree.into_iter().chain([requests]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    [session, requests].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn drawn_head(id: &str, found: &Found) -> HeadView {
+    let session = found.view.as_ref().map(|view| &view.session);
+    HeadView {
+        id: id.to_owned(),
+        project: session.and_then(|session| session.project.as_ref()).map(|project| project.as_str().to_owned()),
+        forked_from: session.and_then(Session::forked_from).map(ToString::to_string),
+        state: session.map_or(State::Recorded.as_str(), state).to_owned(),
+        active_at_ms: session.map_or(0, |session| session.active_at_ms).max(found.totals.last_at_ms),
+        main: drawn_main(found),
+    }
+}
+
+/// How full the main thread is: what its provider has reported, of the window of its model; where the proxy has
+/// not seen it, what the tools have counted, of their own limit.
+fn drawn_main(found: &Found) -> Option<MainView> {
+    if let Some(fill) = &found.fill {
+        let warning = Warning::of(fill.tokens, fill.window_tokens);
+        return Some(MainView {
+            used_tokens: fill.tokens,
+            limit_tokens: fill.window_tokens,
+            counted: "reported",
+            about: vec![fill.model.clone(), health(warning).to_owned()],
+        });
+    }
+    let view = found.view.as_ref()?;
+    Some(MainView {
+        used_tokens: view.session.main_tokens,
+        limit_tokens: view.context_limit_tokens,
+        counted: "",
+        about: vec![health(view.health.warning).to_owned()],
+    })
+}
+
+fn health(warning: Warning) -> &'static str {
+    match warning {
+        Warning::None => "healthy",
+        Warning::Medium => "filling up: fold more",
+        Warning::High => "nearly full: fold now",
+    }
 }
 
 /// Of what was learnt of counting, that which these requests had to do with.
@@ -115,23 +185,12 @@ pub fn timestamp(at_ms: u64) -> Option<String> {
     at.format(&Rfc3339).ok()
 }
 
-fn drawn(view: &SessionView) -> draw::SessionView {
+fn drawn(view: &SessionView, found: &Found) -> draw::SessionView {
     let session = &view.session;
     draw::SessionView {
-        id: session.id.to_string(),
-        project: session.project.as_ref().map(|project| project.as_str().to_owned()),
-        forked_from: session.forked_from().map(ToString::to_string),
-        state: state(session).to_owned(),
-        main_tokens: session.main_tokens,
-        limit_tokens: view.context_limit_tokens,
-        health: match view.health.warning {
-            Warning::None => "healthy".to_owned(),
-            Warning::Medium => "filling up: fold more".to_owned(),
-            Warning::High => "nearly full: fold now".to_owned(),
-        },
+        head: drawn_head(session.id.as_str(), found),
         folded_tokens: session.folded_tokens,
         saved_tokens: session.saved_tokens(),
-        active_at_ms: session.active_at_ms,
         branches: view.branches().into_iter().map(|branch| drawn_branch(branch, session)).collect(),
     }
 }
@@ -174,7 +233,14 @@ fn mark(branch: &Branch) -> Mark {
 
 /// The fields have the names that the JSON API gives them.
 fn as_json(id: &str, found: &Found) -> Value {
-    let mut shown = found.view.as_ref().map_or_else(|| json!({ "session_id": id, "status": "lapsed" }), session_json);
+    let recorded = || json!({ "session_id": id, "status": State::Recorded.as_str() });
+    let mut shown = found.view.as_ref().map_or_else(recorded, session_json);
+    let last_ms = found.view.as_ref().map_or(0, |view| view.session.active_at_ms).max(found.totals.last_at_ms);
+    shown["last_active_at"] = json!(timestamp(last_ms));
+    let fill = found.fill.as_ref();
+    shown["model"] = json!(fill.map(|fill| &fill.model));
+    shown["context_tokens"] = json!(fill.map(|fill| fill.tokens));
+    shown["window_tokens"] = json!(fill.map(|fill| fill.window_tokens));
     shown["requests"] = found.requests.iter().map(infold_control::request_json).collect();
     shown["request_totals"] = infold_control::request_totals_json(&found.totals);
     shown["calibration"] = found

@@ -8,6 +8,7 @@ use tokio_util::task::TaskTracker;
 use super::Invocation;
 use super::sessions::now_ms;
 use crate::failure::{Refused, tell};
+use crate::help;
 use crate::output::Form;
 use crate::parts;
 use crate::telemetry;
@@ -18,13 +19,17 @@ const HEIGHT_ELSEWHERE: usize = 60;
 
 /// Arguments of `top`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Keys: q quits, up and down choose a session.
-
-Examples:
-  infold top
-  infold top --once                     one frame as text, for scripts
-  infold top --json | jq '.request_totals'")]
+#[command(after_help = help::text(
+    &[
+        "Keys: q quits, up and down choose a session.",
+        "Tokens are told by whose count they are: `reported` is what providers counted, `sent` is what infold did.",
+    ],
+    &[
+        ("infold top", ""),
+        ("infold top --once", "one frame as text, for scripts"),
+        ("infold top --json | jq '.request_totals'", ""),
+    ],
+))]
 pub struct Args {
     /// Print one frame as text, and end
     #[arg(long)]

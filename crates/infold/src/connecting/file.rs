@@ -19,10 +19,34 @@ pub struct SettingsFile {
     permissions: Option<Permissions>,
 }
 
+/// Most links that lead from one to the next.
+const LINKS_MAX: usize = 40;
+
+/// Where a file lies, or would lie: a link to a file that is not there yet is a link all the same, and so is a folder
+/// on the way. The same file has the same path before and after it is written, by which it is found again.
+fn behind_links(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        if let Ok(found) = fs::canonicalize(&path) {
+            return found;
+        }
+        let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+        match fs::read_link(&path) {
+            // A relative one counts from the folder that it lies in.
+            Ok(target) => path = folder.join(target),
+            Err(_) => break,
+        }
+    }
+    match (path.parent().map(fs::canonicalize), path.file_name()) {
+        (Some(Ok(folder)), Some(name)) => folder.join(name),
+        _ => path,
+    }
+}
+
 impl SettingsFile {
     /// Reads it.
     pub fn read(path: &Path) -> Result<Self, Refused> {
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let path = behind_links(path);
         let text = read_text(&path)?;
         let permissions = fs::metadata(&path).ok().map(|metadata| metadata.permissions());
         Ok(Self { path, text, permissions })

@@ -1,12 +1,14 @@
 //! Requests to models, drawn as a table: how large each was and what of it came from the cache, what was
 //! edited, what it cost, and why the cache missed.
+//!
+//! Two counts are told apart by a word each: what the provider `reported`, and what was `sent` by our own.
 
 use infold_core::record::{AnswerEnd, RequestRecord, RequestTotals, Usage};
 use infold_core::view::{Edit, Reason, RequestKind};
 
 use super::style::{Style, Tone, columns};
 use super::table::{Align, Column, Spans, Table};
-use super::words::{ago, fitted, money, one_line, thousands, wrapped};
+use super::words::{ago, fitted, money, one_line, packed, thousands, wrapped};
 
 /// Columns of the widest bar.
 const BAR_CELLS: u64 = 16;
@@ -14,8 +16,14 @@ const BAR_CELLS: u64 = 16;
 const ID_CHARS: usize = 11;
 /// What may go where there is little room, in this order.
 const MAY_GO: [&str; 5] = ["MODEL", "ADDED", "OUT", "COST", "WHEN"];
+/// What may go besides where there is hardly any.
+const MAY_GO_TOO: [&str; 7] = ["MODEL", "ADDED", "OUT", "COST", "WHEN", BAR, "THREAD"];
+/// The heading of the bars where there is no room for what their shades mean.
+const BAR: &str = "PROMPT";
 /// Columns of a session's name that are shown where there are several.
 const SESSION_COLUMNS: usize = 20;
+/// Columns of a name below which another column goes instead.
+const NAME_COLUMNS_MIN: usize = 12;
 
 /// How a provider counts beside how we do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,12 +68,35 @@ pub fn requests(view: &RequestsView, now_ms: u64, style: &Style) -> String {
         lines.push(String::new());
     }
     lines.extend(totals(&view.totals, view.rows.len(), style));
-    lines.extend(view.counts.iter().map(|count| style.tone(Tone::Faint, &counted(count))));
+    for count in &view.counts {
+        lines.extend(told(&[counted(count)], style).iter().map(|line| style.tone(Tone::Faint, line)));
+    }
     lines.join("\n") + "\n"
 }
 
-/// One line for each request, and below it what else there is to say.
+/// One line for each request, and below it what else there is to say. Where there is little room, that is what
+/// was edited, too, and what the bars' shades mean stands above all.
 pub fn request_lines(rows: &[&RequestRecord], whose: Whose, now_ms: u64, style: &Style) -> Vec<Spans> {
+    let shades = style.either("█ read ▓ written ░ fresh", "# read + written . fresh");
+    let wide = table(rows, shades, whose, now_ms, style).dropped_to_fit(style.width, &MAY_GO);
+    if wide.columns_wide() <= style.width {
+        return with_notes(&wide, rows, |row| notes(said(row), style));
+    }
+    let name = match whose {
+        Whose::OneSession => "THREAD",
+        Whose::Several => "SESSION",
+    };
+    let narrow = table(rows, BAR, whose, now_ms, style).without("EDITED");
+    let narrow = narrow.cut_to_fit(name, NAME_COLUMNS_MIN, &MAY_GO_TOO, style);
+    let legend = narrow.has(BAR).then(|| vec![(Tone::Faint, shades.to_owned())]);
+    let below = |row: &RequestRecord| {
+        let edits = (!row.edits.is_empty()).then(|| (Tone::Busy, edited(&row.edits)));
+        notes(edits.into_iter().chain(said(row)), style)
+    };
+    legend.into_iter().chain(with_notes(&narrow, rows, below)).collect()
+}
+
+fn table(rows: &[&RequestRecord], bars: &'static str, whose: Whose, now_ms: u64, style: &Style) -> Table {
     let left = |heading| Column { heading, align: Align::Left };
     let right = |heading| Column { heading, align: Align::Right };
     let mut table = Table::new(vec![
@@ -73,26 +104,31 @@ pub fn request_lines(rows: &[&RequestRecord], whose: Whose, now_ms: u64, style: 
         left("SESSION"),
         left("THREAD"),
         left("MODEL"),
-        right("PROMPT"),
-        left(style.either("█ read ▓ written ░ fresh", "# read + written . fresh")),
+        right("REPORTED"),
+        left(bars),
         right("OUT"),
         right("COST"),
         right("ADDED"),
         left("EDITED"),
     ]);
-    let largest_tokens = rows.iter().map(|row| prompt_tokens(row)).max().unwrap_or(0);
+    let reported = rows.iter().filter_map(|row| row.usage).map(|usage| usage.prompt_tokens());
+    let largest_tokens = reported.max().unwrap_or(0);
     for row in rows {
         table.row(cells(row, largest_tokens, now_ms, style));
     }
-    let table = match whose {
+    match whose {
         Whose::OneSession => table.without("SESSION"),
         Whose::Several => table,
-    };
-    let mut drawn = table.dropped_to_fit(style.width, &MAY_GO).lines().into_iter();
+    }
+}
+
+/// The table with what else there is to say below each of its rows.
+fn with_notes(table: &Table, rows: &[&RequestRecord], below: impl Fn(&RequestRecord) -> Vec<Spans>) -> Vec<Spans> {
+    let mut drawn = table.lines().into_iter();
     let mut lines: Vec<Spans> = drawn.next().into_iter().collect();
     for (row, line) in rows.iter().zip(drawn) {
         lines.push(line);
-        lines.extend(notes(row, style));
+        lines.extend(below(row));
     }
     lines
 }
@@ -107,18 +143,19 @@ fn cells(row: &RequestRecord, largest_tokens: u64, now_ms: u64, style: &Style) -
         (Tone::Plain, fitted(row.session.as_str(), SESSION_COLUMNS, style)),
         (tone, thread(row)),
         (Tone::Faint, one_line(row.model.as_str())),
-        (Tone::Plain, thousands(prompt_tokens(row))),
+        (Tone::Plain, row.usage.map_or_else(|| "-".to_owned(), |usage| thousands(usage.prompt_tokens()))),
         (Tone::Plain, bar(row.usage.unwrap_or_default(), largest_tokens, style)),
-        (Tone::Plain, row.usage.map_or_else(|| "-".to_owned(), |usage| thousands(usage.output_tokens))),
+        (Tone::Plain, row.used().map_or_else(|| "-".to_owned(), |used| answered(row, used.output_tokens))),
         (Tone::Plain, row.cost_micros.map_or_else(|| "-".to_owned(), money)),
         (Tone::Faint, format!("{:.1} ms", row.timing.added_us as f64 / 1_000.0)),
         (Tone::Busy, edited(&row.edits)),
     ]
 }
 
-/// The provider's count, or ours where it gave none.
-fn prompt_tokens(row: &RequestRecord) -> u64 {
-    row.usage.map_or_else(|| row.sent.total_tokens(), |usage| usage.prompt_tokens())
+/// Tokens of an answer, with a mark where they are an estimate.
+fn answered(row: &RequestRecord, output_tokens: u64) -> String {
+    let mark = if row.estimated.is_some() { "~" } else { "" };
+    format!("{mark}{}", thousands(output_tokens))
 }
 
 fn thread(row: &RequestRecord) -> String {
@@ -176,6 +213,7 @@ fn said(row: &RequestRecord) -> Vec<(Tone, String)> {
         let status = row.status.map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"));
         said.push((Tone::Bad, format!("{}, {status}", row.end.as_str())));
     }
+    said.extend(unreported(row).map(|text| (Tone::Faint, text)));
     said.extend(row.miss.as_ref().map(|miss| {
         let tokens = thousands(miss.missed_tokens);
         (Tone::Warn, format!("{tokens} tokens not read from the cache: {}", miss.cause))
@@ -184,11 +222,27 @@ fn said(row: &RequestRecord) -> Vec<(Tone, String)> {
     said
 }
 
-fn notes(row: &RequestRecord, style: &Style) -> Vec<Spans> {
+/// What the provider did not report, by our own count.
+fn unreported(row: &RequestRecord) -> Option<String> {
+    match (row.usage, row.estimated) {
+        (Some(_), None) => None,
+        (None, None) => Some(format!("no usage reported, {} tokens sent", thousands(row.sent.total_tokens()))),
+        (None, Some(estimated)) => {
+            let (sent, answered) = (thousands(estimated.prompt_tokens()), thousands(estimated.output_tokens));
+            Some(format!("no usage reported: estimated at {sent} tokens sent, {answered} answered"))
+        }
+        (Some(_), Some(estimated)) => {
+            let answered = thousands(estimated.output_tokens);
+            Some(format!("not all of it reported: estimated at {answered} tokens answered besides"))
+        }
+    }
+}
+
+fn notes(said: impl IntoIterator<Item = (Tone, String)>, style: &Style) -> Vec<Spans> {
     let lead = style.either("  ↳ ", "  > ");
     let room = style.width.saturating_sub(columns(lead)).max(16);
     let mut lines = Vec::new();
-    for (tone, text) in said(row) {
+    for (tone, text) in said {
         let leads = std::iter::once(lead).chain(std::iter::repeat("    "));
         lines.extend(leads.zip(wrapped(&text, room)).map(|(lead, line)| vec![(tone, format!("{lead}{line}"))]));
     }
@@ -196,7 +250,6 @@ fn notes(row: &RequestRecord, style: &Style) -> Vec<Spans> {
 }
 
 fn totals(totals: &RequestTotals, shown: usize, style: &Style) -> Vec<String> {
-    let dot = style.either(" · ", ", ");
     let count =
         |count: u64, one: &str, many: &str| format!("{} {}", thousands(count), if count == 1 { one } else { many });
     let mut about = vec![count(totals.requests, "request", "requests")];
@@ -209,29 +262,43 @@ fn totals(totals: &RequestTotals, shown: usize, style: &Style) -> Vec<String> {
     let average_us = totals.added_us.checked_div(totals.requests).unwrap_or(0);
     about.push(format!("{:.1} ms added to each", average_us as f64 / 1_000.0));
 
-    let mut lines = vec![style.tone(Tone::Strong, &about.join(dot)), sent(totals, dot)];
-    lines.push(cached(totals, dot));
-    lines.extend(cost(totals, dot));
+    let mut lines: Vec<String> = told(&about, style).iter().map(|line| style.tone(Tone::Strong, line)).collect();
+    for parts in [reported(totals), sent(totals), cost(totals)] {
+        lines.extend(told(&parts, style));
+    }
     lines
 }
 
-fn sent(totals: &RequestTotals, dot: &str) -> String {
+/// Parts of a sentence, in as many lines as it takes; all but the first are indented.
+fn told(parts: &[String], style: &Style) -> Vec<String> {
+    let lines = packed(parts, style.either(" · ", ", "), style.width.saturating_sub(2));
+    let leads = std::iter::once("").chain(std::iter::repeat("  "));
+    leads.zip(lines).map(|(lead, line)| format!("{lead}{line}")).collect()
+}
+
+/// By our own count.
+fn sent(totals: &RequestTotals) -> Vec<String> {
     let (sent, wanted) = (thousands(totals.sent_tokens), thousands(totals.wanted_tokens));
     if totals.sent_tokens >= totals.wanted_tokens {
-        return format!("sent {sent} tokens{dot}the client wanted to send {wanted}");
+        return vec![format!("sent {sent} tokens"), format!("the client wanted to send {wanted}")];
     }
     let saved_tokens = totals.saved_tokens();
     let percent = saved_tokens * 100 / totals.wanted_tokens.max(1);
-    format!(
-        "sent {sent} of the {wanted} tokens that the client wanted to send{dot}{} saved ({percent} %)",
-        thousands(saved_tokens)
-    )
+    vec![
+        format!("sent {sent} of the {wanted} tokens that the client wanted to send"),
+        format!("{} saved ({percent} %)", thousands(saved_tokens)),
+    ]
 }
 
-fn cached(totals: &RequestTotals, dot: &str) -> String {
+/// By the provider's.
+fn reported(totals: &RequestTotals) -> Vec<String> {
     let usage = totals.usage;
-    let Some(percent) = totals.cache_hit_percent() else { return "no usage was reported".to_owned() };
+    let estimated = (totals.unreported > 0).then(|| estimated(totals));
+    let Some(percent) = totals.cache_hit_percent() else {
+        return std::iter::once("no usage was reported".to_owned()).chain(estimated).collect();
+    };
     let mut parts = vec![
+        format!("reported {} tokens", thousands(usage.prompt_tokens())),
         format!("{percent} % read from the cache"),
         format!("{} written", thousands(usage.cache_write_tokens)),
         format!("{} fresh", thousands(usage.fresh_tokens)),
@@ -241,27 +308,40 @@ fn cached(totals: &RequestTotals, dot: &str) -> String {
         let (misses, tokens) = (thousands(totals.misses), thousands(totals.missed_tokens));
         parts.push(format!("{misses} missed it, by {tokens} tokens"));
     }
-    parts.join(dot)
+    parts.extend(estimated);
+    parts
 }
 
-fn cost(totals: &RequestTotals, dot: &str) -> Option<String> {
+/// What was not reported, by our own count.
+fn estimated(totals: &RequestTotals) -> String {
+    let requests = if totals.unreported == 1 { "request" } else { "requests" };
+    let (sent, answered) = (totals.estimated.prompt_tokens(), totals.estimated.output_tokens);
+    format!(
+        "{} {requests} not wholly reported: ~{} sent, ~{} answered besides",
+        thousands(totals.unreported),
+        thousands(sent),
+        thousands(answered)
+    )
+}
+
+fn cost(totals: &RequestTotals) -> Vec<String> {
     if totals.priced == 0 {
-        return None;
+        return Vec::new();
     }
-    let cost = format!("cost {}", money(totals.cost_micros));
+    let mut parts = vec![format!("cost {}", money(totals.cost_micros))];
     let saved_micros = totals.saved_micros();
-    let amount = money(saved_micros.unsigned_abs());
-    let wanted = format!("about {} as the client wanted it", money(totals.wanted_cost_micros));
-    Some(match saved_micros {
-        0 => cost,
-        1.. => format!("{cost}{dot}{wanted}{dot}{amount} saved"),
-        ..0 => format!("{cost}{dot}{wanted}{dot}{amount} more"),
-    })
+    if saved_micros != 0 {
+        let amount = money(saved_micros.unsigned_abs());
+        parts.push(format!("about {} as the client wanted it", money(totals.wanted_cost_micros)));
+        parts.push(format!("{amount} {}", if saved_micros > 0 { "saved" } else { "more" }));
+    }
+    parts
 }
 
 fn counted(count: &CountView) -> String {
     let ratio = count.per_mille as f64 / 1_000.0;
-    format!("{} counts {ratio:.2} tokens for each of ours, by {} requests", count.family, thousands(count.samples))
+    let requests = thousands(count.samples);
+    format!("{}: {ratio:.2} tokens reported for each that infold counts as sent, by {requests} requests", count.family)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A table with aligned columns and no lines, as terminals like it.
 
 use super::style::{Style, Tone, columns};
+use super::words::fitted;
 
 /// What stands between two columns.
 const GAP: &str = "  ";
@@ -57,13 +58,43 @@ impl Table {
     /// The table without the columns in `may_go`, one after another, until it fits.
     pub fn dropped_to_fit(mut self, width: usize, may_go: &[&str]) -> Self {
         for heading in may_go {
-            let widths: usize = (0..self.columns.len()).map(|at| self.width(at) + GAP.len()).sum();
-            if widths.saturating_sub(GAP.len()) <= width {
+            if self.columns_wide() <= width {
                 break;
             }
             self = self.without(heading);
         }
         self
+    }
+
+    /// The same for a table with a column of names, which may be cut to `name_columns` before another column
+    /// goes, and further where none is left that may.
+    pub fn cut_to_fit(mut self, name: &str, name_columns: usize, may_go: &[&str], style: &Style) -> Self {
+        let mut may_go = may_go.iter();
+        loop {
+            let Some(at) = self.columns.iter().position(|column| column.heading == name) else { return self };
+            let (wide, others) = (self.width(at), self.columns_wide() - self.width(at));
+            let room = style.width.saturating_sub(others);
+            if room < wide.min(name_columns)
+                && let Some(heading) = may_go.next()
+            {
+                self = self.without(heading);
+                continue;
+            }
+            let room = room.max(columns(name));
+            self.rows.iter_mut().for_each(|row| row[at].1 = fitted(&row[at].1, room, style));
+            return self;
+        }
+    }
+
+    /// Whether it has a column.
+    pub fn has(&self, heading: &str) -> bool {
+        self.columns.iter().any(|column| column.heading == heading)
+    }
+
+    /// How many columns of a terminal it takes.
+    pub fn columns_wide(&self) -> usize {
+        let widths: usize = (0..self.columns.len()).map(|at| self.width(at) + GAP.len()).sum();
+        widths.saturating_sub(GAP.len())
     }
 
     /// The table as text.

@@ -6,39 +6,60 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::style::{Style, Tone, columns};
-use super::view::{BranchView, Mark, SessionView};
-use super::words::{ago, duration, fitted, one_line, thousands};
+use super::view::{BranchView, HeadView, MainView, Mark, SessionView};
+use super::words::{ago, duration, fitted, one_line, packed, thousands};
 
 const BAR_CELLS: u64 = 10;
 /// Columns of an id that are shown: enough to tell the branches of a session apart.
 const ID_CHARS: usize = 11;
+/// Fewest columns for what a branch is for; with fewer its id goes.
+const DESCRIPTION_COLUMNS_MIN: usize = 12;
 
 /// The session as text.
 pub fn draw(session: &SessionView, now_ms: u64, style: &Style) -> String {
-    let mut lines = head(session, now_ms, style);
+    let mut lines = head_lines(&session.head, now_ms, style);
     let pen = Pen { children: by_parent(&session.branches), now_ms, style };
     pen.children(None, "", &mut lines);
     lines.push(String::new());
-    lines.push(totals(session, style));
+    lines.extend(totals(session, style));
     lines.join("\n") + "\n"
 }
 
-fn head(session: &SessionView, now_ms: u64, style: &Style) -> Vec<String> {
+/// A session's head alone, where nothing is known of its branches.
+pub fn head(session: &HeadView, now_ms: u64, style: &Style) -> String {
+    head_lines(session, now_ms, style).join("\n") + "\n"
+}
+
+fn head_lines(session: &HeadView, now_ms: u64, style: &Style) -> Vec<String> {
     let dot = style.either(" · ", ", ");
     let mut about = vec![session.state.clone()];
     about.extend(session.project.as_ref().map(|project| format!("project {project}")));
     about.extend(session.forked_from.as_ref().map(|parent| format!("forked from {parent}")));
     about.push(format!("last activity {}", ago(now_ms, session.active_at_ms)));
-    let title = format!("{}  {}", style.tone(Tone::Strong, &session.id), style.tone(Tone::Faint, &about.join(dot)));
-    let (used, limit) = (session.main_tokens, session.limit_tokens);
-    let main = format!(
-        "main  {} {} of {} tokens{dot}{}",
-        style.tone(fullness(used, limit, 50, 70), &style.bar(used, limit, BAR_CELLS)),
-        thousands(used),
-        thousands(limit),
-        session.health,
-    );
-    vec![title, main]
+    let name = style.tone(Tone::Strong, &session.id);
+    let mut lines = if columns(&session.id) + 2 + columns(&about.join(dot)) <= style.width {
+        vec![format!("{name}  {}", style.tone(Tone::Faint, &about.join(dot)))]
+    } else {
+        // A name is there to be copied, so it has a line of its own rather than being cut.
+        let about = packed(&about, dot, style.width - 2).into_iter();
+        std::iter::once(name).chain(about.map(|line| style.tone(Tone::Faint, &format!("  {line}")))).collect()
+    };
+    lines.extend(session.main.iter().flat_map(|main| main_lines(main, dot, style)));
+    lines
+}
+
+/// How full the main thread is: the bar and the figures, and behind or below them what else there is to say.
+fn main_lines(main: &MainView, dot: &str, style: &Style) -> Vec<String> {
+    const LEAD: &str = "main  ";
+    let (used, limit) = (main.used_tokens, main.limit_tokens);
+    let bar = style.bar(used, limit, BAR_CELLS);
+    let counted = [" tokens", if main.counted.is_empty() { "" } else { " " }, main.counted].concat();
+    let mut parts = vec![format!("{bar} {} of {}{counted}", thousands(used), thousands(limit))];
+    parts.extend(main.about.iter().map(|about| one_line(about)));
+    let lines = packed(&parts, dot, style.width.saturating_sub(columns(LEAD)));
+    let leads = std::iter::once(LEAD).chain(std::iter::repeat("      "));
+    let painted = style.tone(fullness(used, limit, 50, 70), &bar);
+    leads.zip(lines).map(|(lead, line)| format!("{lead}{}", line.replacen(&bar, &painted, 1))).collect()
 }
 
 fn fullness(part: u64, whole: u64, warn_percent: u64, bad_percent: u64) -> Tone {
@@ -56,7 +77,7 @@ fn percent(part: u64, whole: u64) -> u64 {
     part.saturating_mul(100).checked_div(whole).unwrap_or(0)
 }
 
-fn totals(session: &SessionView, style: &Style) -> String {
+fn totals(session: &SessionView, style: &Style) -> Vec<String> {
     let count = |marks: &[Mark]| session.branches.iter().filter(|branch| marks.contains(&branch.mark)).count();
     let all = session.branches.len();
     let mut parts = vec![format!("{all} {}", if all == 1 { "branch" } else { "branches" })];
@@ -70,7 +91,9 @@ fn totals(session: &SessionView, style: &Style) -> String {
     parts.extend(kinds.into_iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")));
     let dot = style.either(" · ", ", ");
     let (folded, saved) = (thousands(session.folded_tokens), thousands(session.saved_tokens));
-    format!("{}\n{folded} tokens folded away{dot}{saved} saved", parts.join(dot))
+    let mut lines = packed(&parts, dot, style.width);
+    lines.extend(packed(&[format!("{folded} tokens folded away"), format!("{saved} saved")], dot, style.width));
+    lines
 }
 
 /// The branches below each branch. One whose parent is not among them is drawn below the main
@@ -109,7 +132,8 @@ impl Pen<'_> {
 
             lines.push(self.title(branch, &format!("{indent}{elbow}")));
             let lead = columns(&below) + columns(rail);
-            lines.push(format!("{}{}", self.faint_lines(&below, rail), self.facts(branch, lead)));
+            let rails = self.faint_lines(&below, rail);
+            lines.extend(self.facts(branch, lead).into_iter().map(|facts| format!("{rails}{facts}")));
             lines.extend(self.message(branch, &below, rail));
             self.children(Some(&branch.id), &below, lines);
         }
@@ -122,49 +146,52 @@ impl Pen<'_> {
     fn title(&self, branch: &BranchView, lead: &str) -> String {
         let style = self.style;
         let id: String = branch.id.chars().take(ID_CHARS).collect();
-        let room = style.width.saturating_sub(columns(lead) + 2 + 2 + columns(&id)).max(16);
-        let description = fitted(&one_line(&branch.description), room, style);
-        format!(
-            "{}{} {}  {}",
-            style.tone(Tone::Faint, lead),
-            style.tone(branch.mark.tone(), branch.mark.symbol(style)),
-            description,
-            style.tone(Tone::Faint, &id),
-        )
+        let room = style.width.saturating_sub(columns(lead) + 2);
+        let beside_id = room.saturating_sub(2 + columns(&id));
+        let lead = style.tone(Tone::Faint, lead);
+        let mark = style.tone(branch.mark.tone(), branch.mark.symbol(style));
+        let description = one_line(&branch.description);
+        if beside_id < DESCRIPTION_COLUMNS_MIN {
+            return format!("{lead}{mark} {}", fitted(&description, room.max(DESCRIPTION_COLUMNS_MIN), style));
+        }
+        format!("{lead}{mark} {}  {}", fitted(&description, beside_id, style), style.tone(Tone::Faint, &id))
     }
 
-    /// State, tokens, time and reason. Where that is too wide, the bar goes: it repeats the figures.
-    fn facts(&self, branch: &BranchView, lead: usize) -> String {
+    /// State, tokens, time and reason. Where that is too wide, the bar goes: it repeats the figures. What is still
+    /// too wide takes several lines.
+    fn facts(&self, branch: &BranchView, lead: usize) -> Vec<String> {
         let style = self.style;
         let (used, budget) = (branch.used_tokens, branch.budget_tokens);
         let figures = format!("{}/{}", thousands(used), thousands(budget));
         let bar = style.bar(used, budget, BAR_CELLS);
-        let mut rest = vec![self.time(branch)];
+        let word = branch.mark.word();
+        let mut parts = vec![word.to_owned(), format!("{bar} {figures}")];
+        parts.extend(self.time(branch));
         if branch.generation > 1 {
-            rest.push(format!("opened {} times", branch.generation));
+            parts.push(format!("opened {} times", branch.generation));
         }
-        rest.extend(branch.reason.clone());
+        parts.extend(branch.reason.clone());
 
         let dot = style.either(" · ", ", ");
-        let rest = rest.join(dot);
-        let word = branch.mark.word();
-        let width = lead + columns(&format!("{word}{dot}{bar} {figures}{dot}{rest}"));
-        let word = style.tone(branch.mark.tone(), word);
-        if width > style.width {
-            return format!("{word}{dot}{figures}{dot}{rest}");
+        let room = style.width.saturating_sub(lead).max(DESCRIPTION_COLUMNS_MIN);
+        if columns(&parts.join(dot)) > room {
+            parts[1] = figures;
         }
-        let bar = style.tone(fullness(used, budget, 80, 100), &bar);
-        format!("{word}{dot}{bar} {figures}{dot}{rest}")
+        let mut lines = packed(&parts, dot, room);
+        if let Some(first) = lines.first_mut() {
+            let painted = style.tone(fullness(used, budget, 80, 100), &bar);
+            *first = first.replacen(&bar, &painted, 1).replacen(word, &style.tone(branch.mark.tone(), word), 1);
+        }
+        lines
     }
 
-    fn time(&self, branch: &BranchView) -> String {
+    fn time(&self, branch: &BranchView) -> Vec<String> {
         match branch.ended_at_ms {
-            Some(ended_at_ms) => duration(ended_at_ms.saturating_sub(branch.opened_at_ms)),
-            None => format!(
-                "{}, {} left",
+            Some(ended_at_ms) => vec![duration(ended_at_ms.saturating_sub(branch.opened_at_ms))],
+            None => vec![
                 duration(self.now_ms.saturating_sub(branch.opened_at_ms)),
-                duration(branch.deadline_ms.saturating_sub(self.now_ms))
-            ),
+                format!("{} left", duration(branch.deadline_ms.saturating_sub(self.now_ms))),
+            ],
         }
     }
 
@@ -175,7 +202,7 @@ impl Pen<'_> {
         }
         let arrow = self.style.either("→ ", "> ");
         let lead = columns(below) + columns(rail) + columns(arrow);
-        let room = self.style.width.saturating_sub(lead).max(16);
+        let room = self.style.width.saturating_sub(lead).max(DESCRIPTION_COLUMNS_MIN);
         let text = fitted(&message, room, self.style);
         Some(format!("{}{arrow}{text}", self.faint_lines(below, rail)))
     }

@@ -85,29 +85,45 @@ pub struct BranchView {
     pub message: Option<String>,
 }
 
-/// A session, as far as it is drawn.
+/// What a session is headed with.
 #[derive(Debug, Clone)]
-pub struct SessionView {
+pub struct HeadView {
     /// Its name.
     pub id: String,
     /// Its project, if it has one.
     pub project: Option<String>,
     /// The session it was forked from, if it was.
     pub forked_from: Option<String>,
-    /// Whether it is open, ended or lapsed, in a word.
+    /// Whether it is active, ended or only recorded, in a word.
     pub state: String,
-    /// Tokens of the main thread.
-    pub main_tokens: u64,
-    /// Tokens that the main thread should stay below.
+    /// When something last happened.
+    pub active_at_ms: u64,
+    /// How full its main thread is, if that is known.
+    pub main: Option<MainView>,
+}
+
+/// How full a main thread is.
+#[derive(Debug, Clone)]
+pub struct MainView {
+    /// Its tokens.
+    pub used_tokens: u64,
+    /// Tokens that it should stay below.
     pub limit_tokens: u64,
-    /// How full the main thread is, in a word.
-    pub health: String,
+    /// By whose count: a word behind the figures, or nothing.
+    pub counted: &'static str,
+    /// What else there is to say of it, such as the model and how full that is in a word.
+    pub about: Vec<String>,
+}
+
+/// A session with its branches, as far as it is drawn.
+#[derive(Debug, Clone)]
+pub struct SessionView {
+    /// What it is headed with.
+    pub head: HeadView,
     /// Tokens that were folded away.
     pub folded_tokens: u64,
     /// Of those, what did not come back as a message.
     pub saved_tokens: u64,
-    /// When something last happened.
-    pub active_at_ms: u64,
     /// Its branches, in the order they were opened.
     pub branches: Vec<BranchView>,
 }

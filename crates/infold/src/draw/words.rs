@@ -90,6 +90,23 @@ pub fn wrapped(text: &str, columns_max: usize) -> Vec<String> {
     lines
 }
 
+/// Parts of a sentence with `between` between them, in lines of at most so many columns. A line is broken between
+/// parts; a part that is longer than a line, between its words.
+pub fn packed(parts: &[String], between: &str, columns_max: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(line) if columns(line) + columns(between) + columns(part) <= columns_max => {
+                line.push_str(between);
+                line.push_str(part);
+            }
+            Some(_) | None if columns(part) <= columns_max => lines.push(part.clone()),
+            Some(_) | None => lines.extend(wrapped(part, columns_max)),
+        }
+    }
+    lines
+}
+
 /// A text cut to so many columns, with a sign that it was cut.
 pub fn fitted(text: &str, columns_max: usize, style: &Style) -> String {
     if columns(text) <= columns_max {

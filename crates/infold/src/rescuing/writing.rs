@@ -127,7 +127,7 @@ impl Rescue {
     pub(super) fn receipt_text(&self, receipt: &Receipt, tokens_max: u64) -> String {
         let original = std::path::absolute(self.original.path()).unwrap_or_else(|_| self.original.path().to_owned());
         let original = original.display().to_string();
-        let words = Words { reader: &self.stand_ins.reader, original: &original };
+        let words = Words { purpose: self.purpose, reader: &self.stand_ins.reader, original: &original };
         let mut listed = LISTED_MAX;
         loop {
             let text = receipt.text(words, listed);

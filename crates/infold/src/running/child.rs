@@ -1,5 +1,5 @@
 //! Runs an agent in this terminal, as if infold were not there: its input, output and signals are the
-//! user's, and the exit code is its own.
+//! user's, and the exit code is its own. Only if this process is killed, the agent is told to end.
 
 use std::io::{self, IsTerminal};
 use std::os::unix::process::ExitStatusExt;
@@ -12,15 +12,21 @@ use tokio::process::{Child, Command};
 use tokio::signal::unix::{self, SignalKind};
 
 use super::Start;
+use crate::commands::launch;
 use crate::failure::AgentEnded;
 
 /// What shells add to the number of the signal that ended a program.
 const SIGNALLED: i32 = 128;
 
-/// Runs the agent to its end.
+/// This program, even if its file has been replaced since it was started.
+const THIS: &str = "/proc/self/exe";
+
+/// Runs the agent to its end. The thread that this is called on has to last as long as the process: the kernel takes
+/// its end for the parent's.
 pub async fn run(program: &Path, start: &Start) -> anyhow::Result<Result<(), AgentEnded>> {
     let mut signals = Signals::catch()?;
-    let mut command = Command::new(program);
+    let mut command = Command::new(THIS);
+    command.arg0("infold").args(launch::Args::for_program(program));
     command.args(&start.arguments).envs(start.environment.iter().map(|(name, value)| (name, value)));
     let mut child = command.spawn().with_context(|| format!("{} cannot be started", program.display()))?;
     let status = loop {

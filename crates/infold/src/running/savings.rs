@@ -2,6 +2,7 @@
 
 use infold_core::grouped;
 use prometheus::Registry;
+use serde_json::{Value, json};
 
 use super::Agent;
 
@@ -25,15 +26,9 @@ pub struct Savings {
 /// Ends of requests that gave the agent no answer.
 const UNANSWERED: [&str; 3] = ["refused", "failed", "cut off"];
 
-/// Says on standard error what was saved.
-pub fn tell(registry: &Registry, agent: Agent) {
-    for line in Savings::counted(registry).lines(agent) {
-        crate::failure::tell("infold", line);
-    }
-}
-
 impl Savings {
-    fn counted(registry: &Registry) -> Self {
+    /// What this process has counted.
+    pub fn counted(registry: &Registry) -> Self {
         let counts = Counts(registry.gather());
         let input = counts.sum("infold_request_tokens_total", Some(("kind", "input")));
         Self {
@@ -51,7 +46,30 @@ impl Savings {
         }
     }
 
-    fn lines(&self, agent: Agent) -> Vec<String> {
+    /// The same for programs.
+    pub fn as_json(&self) -> Value {
+        json!({
+            "requests": self.requests,
+            "unanswered": self.unanswered,
+            "reported_tokens": self.reported_tokens(),
+            "cache_read_tokens": self.cache_read_tokens,
+            "not_sent_tokens": self.edited_tokens,
+            "branches": self.branches,
+            "folded_tokens": self.folded_tokens,
+            "returned_tokens": self.returned_tokens,
+            "results_offloaded": self.offloaded,
+            "secrets": self.secrets,
+            "planning_failures": self.failures,
+        })
+    }
+
+    /// Tokens of all prompts, as providers reported them.
+    fn reported_tokens(&self) -> u64 {
+        self.fresh_tokens + self.cache_read_tokens
+    }
+
+    /// What was saved, for people.
+    pub fn lines(&self, agent: Agent) -> Vec<String> {
         if self.requests == 0 {
             return vec!["no request came through infold".to_owned()];
         }
@@ -68,13 +86,12 @@ impl Savings {
             let (work, result) = (grouped(self.folded_tokens), grouped(self.returned_tokens));
             lines.push(format!("{folded} folded: {work} tokens of work became {result}"));
         }
-        let prompt_tokens = self.fresh_tokens + self.cache_read_tokens;
         lines.push(format!(
-            "{}: {} tokens sent, {} kept out, {} read from the cache",
+            "{}: {} tokens reported, {} read from the cache; {} not sent",
             counted(self.requests, "request", "requests"),
-            grouped(prompt_tokens),
+            grouped(self.reported_tokens()),
+            share(self.cache_read_tokens, self.reported_tokens()),
             grouped(self.edited_tokens),
-            share(self.cache_read_tokens, prompt_tokens)
         ));
         let aside = [
             (self.offloaded, counted(self.offloaded, "long result", "long results") + " kept elsewhere"),

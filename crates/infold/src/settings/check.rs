@@ -54,6 +54,7 @@ pub(super) const RANGES: &[(&str, RangeInclusive<i64>)] = &[
     ("proxy.body_bytes_max", 1_024..=1_024 * MIB),
     ("proxy.connect_timeout_ms", 1..=10 * MINUTE_MS),
     ("proxy.silence_timeout_ms", 100..=1_440 * MINUTE_MS),
+    ("proxy.hold_ms", 0..=MINUTE_MS),
     ("proxy.retries_max", 0..=10),
     ("proxy.retry_after_max_ms", 0..=10 * MINUTE_MS),
     ("proxy.window_tokens", 1_000..=100_000_000),

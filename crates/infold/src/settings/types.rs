@@ -210,6 +210,7 @@ pub struct Proxy {
     pub body_bytes_max: usize,
     pub connect_timeout_ms: u64,
     pub silence_timeout_ms: u64,
+    pub hold_ms: u64,
     pub retries_max: u32,
     pub retry_statuses: Vec<u16>,
     pub retry_after_max_ms: u64,

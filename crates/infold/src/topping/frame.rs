@@ -11,7 +11,9 @@ const SESSION_COLUMNS: usize = 36;
 const BAR_CELLS: u64 = 8;
 const NAME: &str = "infold top";
 /// What may go where there is little room, in this order.
-const MAY_GO: [&str; 6] = ["SAVED", "OUT", "IN", "LAST", "REQUESTS", "CACHE"];
+const MAY_GO: [&str; 9] = ["SAVED", "OUT", "REPORTED", "LAST", "REQUESTS", "CACHE", "A MINUTE", "OPEN", "COST"];
+/// Columns of a session's name below which another column goes instead.
+const SESSION_COLUMNS_MIN: usize = 20;
 
 /// Room for a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +36,8 @@ pub fn frame(view: &TopView, chosen: Option<&SessionId>, size: Size, style: &Sty
     let mut lines = head(view, &style);
     lines.push(Vec::new());
     if view.sessions.is_empty() && view.requests.is_empty() {
-        lines.push(vec![(Tone::Faint, "no sessions yet: start an agent with `infold run`".to_owned())]);
+        lines
+            .push(vec![(Tone::Faint, fitted("no sessions yet: start an agent with `infold run`", size.width, &style))]);
         return lines;
     }
     // Sessions have at most half of the room: what happens now is below them.
@@ -70,13 +73,17 @@ fn within(mut lines: Vec<Spans>, room: usize) -> Vec<Spans> {
 fn head(view: &TopView, style: &Style) -> Vec<Spans> {
     let dot = style.either(" · ", ", ");
     let count = |count: u64, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
-    let going = view.sessions.iter().filter(|line| !line.is_over).count() as u64;
+    let going = view.sessions.iter().filter(|line| line.goes_on()).count() as u64;
     let open = view.sessions.iter().map(|line| line.open).sum();
     let now = [
         count(going, "session", "sessions"),
         count(open, "open branch", "open branches"),
         format!("{:.1} requests a minute", view.rates.requests),
-        format!("{} tokens in, {} out", short(whole(view.rates.prompt_tokens)), short(whole(view.rates.output_tokens))),
+        format!(
+            "{} tokens in and {} out reported",
+            short(whole(view.rates.prompt_tokens)),
+            short(whole(view.rates.output_tokens))
+        ),
     ];
     let room = style.width.saturating_sub(NAME.len() + 2);
     let now = fitted(&now.join(dot), room, style);
@@ -84,7 +91,10 @@ fn head(view: &TopView, style: &Style) -> Vec<Spans> {
     let totals = &view.totals;
     let mut all = vec![format!("in all {}", count(totals.requests, "request", "requests"))];
     all.extend(totals.cache_hit_percent().map(|percent| format!("{percent} % read from the cache")));
-    all.extend((totals.saved_tokens() > 0).then(|| format!("{} tokens not sent", short(totals.saved_tokens()))));
+    all.extend(
+        (totals.saved_tokens() > 0)
+            .then(|| format!("{} of {} tokens not sent", short(totals.saved_tokens()), short(totals.wanted_tokens))),
+    );
     if totals.priced > 0 {
         all.push(money(totals.cost_micros));
         let saved = u64::try_from(totals.saved_micros()).unwrap_or(0);
@@ -107,7 +117,7 @@ fn sessions(view: &TopView, chosen: Option<&SessionId>, style: &Style) -> Vec<Sp
         left("CONTEXT"),
         right("REQUESTS"),
         right("A MINUTE"),
-        right("IN"),
+        right("REPORTED"),
         right("OUT"),
         right("CACHE"),
         right("COST"),
@@ -117,7 +127,7 @@ fn sessions(view: &TopView, chosen: Option<&SessionId>, style: &Style) -> Vec<Sp
     for line in &view.sessions {
         table.row(cells(line, chosen, view.now_ms, style));
     }
-    table.dropped_to_fit(style.width, &MAY_GO).lines()
+    table.cut_to_fit("SESSION", SESSION_COLUMNS_MIN, &MAY_GO, style).lines()
 }
 
 fn cells(line: &SessionLine, chosen: Option<&SessionId>, now_ms: u64, style: &Style) -> Spans {
@@ -128,20 +138,23 @@ fn cells(line: &SessionLine, chosen: Option<&SessionId>, now_ms: u64, style: &St
     let known = |text: String| if has_requests { text } else { dash() };
     let mark = if is_chosen { style.either("› ", "> ") } else { "" };
     let name = format!("{mark}{}", fitted(line.id.as_str(), SESSION_COLUMNS, style));
-    let tone = match (is_chosen, line.is_over) {
+    let tone = match (is_chosen, line.goes_on()) {
         (true, _) => Tone::Busy,
-        (false, true) => Tone::Faint,
-        (false, false) => Tone::Strong,
+        (false, true) => Tone::Strong,
+        (false, false) => Tone::Faint,
     };
     let is_priced = totals.priced > 0;
+    let used = totals.usage.plus(&totals.estimated);
+    // What providers did not report is an estimate.
+    let counted = |tokens: u64| format!("{}{}", if totals.unreported > 0 { "~" } else { "" }, short(tokens));
     vec![
         (tone, name),
         (if line.open > 0 { Tone::Busy } else { Tone::Faint }, line.open.to_string()),
         fill(line, style),
         (Tone::Plain, known(short(totals.requests))),
         (Tone::Plain, known(format!("{:.1}", line.rates.requests))),
-        (Tone::Plain, known(short(totals.usage.prompt_tokens()))),
-        (Tone::Plain, known(short(totals.usage.output_tokens))),
+        (Tone::Plain, known(counted(used.prompt_tokens()))),
+        (Tone::Plain, known(counted(used.output_tokens))),
         (Tone::Plain, totals.cache_hit_percent().map_or_else(dash, |percent| format!("{percent} %"))),
         (Tone::Plain, if is_priced { money(totals.cost_micros) } else { dash() }),
         (Tone::Good, known(short(totals.saved_tokens()))),

@@ -1,7 +1,7 @@
 //! What is shown, as text.
 
 use infold_core::record::{AnswerEnd, Cause, Makeup, Miss, Timing, Usage};
-use infold_core::view::{Edit, Reason};
+use infold_core::view::{Edit, Reason, RequestKind};
 use infold_core::{Owner, Scrubbed, Session, Thread};
 use insta::assert_snapshot;
 
@@ -34,6 +34,7 @@ fn request(id: u64, session: &str, ago_ms: u64, prompt_tokens: u64) -> RequestRo
         sent: Makeup { user_tokens: prompt_tokens, ..Makeup::default() },
         edits: vec![Edit { reason: Reason::Folded, blocks: 12 }],
         usage: Some(usage),
+        estimated: None,
         miss: None,
         cost_micros: Some(60_000),
         wanted_cost_micros: Some(150_000),
@@ -80,6 +81,26 @@ fn a_frame_shows_sessions_and_the_latest_requests() {
 #[test]
 fn a_narrow_frame_in_plain_characters_still_says_what_matters() {
     assert_snapshot!(once(&view(), Size { width: 80, height: 40 }, &style(Charset::Ascii, 80)));
+}
+
+#[test]
+fn frames_keep_to_terminals_of_60_and_of_40_columns() {
+    for width in [60, 40] {
+        let mut view = view();
+        view.sessions[0].id = named("5b2438e4-96a7-43f7-b051-10a055bb0fbe");
+        let drawn = once(&view, Size { width, height: 40 }, &style(Charset::Utf8, width));
+        assert!(drawn.lines().all(|line| crate::draw::columns(line) <= width), "{width}:\n{drawn}");
+        assert_snapshot!(format!("{width}_columns"), drawn);
+    }
+}
+
+#[test]
+fn a_session_that_only_its_requests_tell_of_goes_on_while_they_come() {
+    let view = view();
+    let docs = view.sessions.iter().find(|line| line.id == named("docs")).unwrap();
+    assert_eq!((docs.state, docs.goes_on()), (State::Recorded, true));
+    let silent = SessionLine { rates: Rates::default(), ..docs.clone() };
+    assert!(!silent.goes_on());
 }
 
 #[test]

@@ -29,6 +29,48 @@ fn help_and_version_go_to_standard_output() {
 }
 
 #[test]
+fn help_is_laid_out_for_the_terminal_that_it_is_read_on() {
+    let home = Home::new();
+    for command in ["run", "connect", "show", "sessions", "top"] {
+        for columns in [60, 40] {
+            let mut program = home.command(&[command, "-h"]);
+            let text = home.ended(program.env("COLUMNS", columns.to_string()).output().unwrap()).stdout;
+            let widest = text.lines().max_by_key(|line| line.chars().count()).unwrap();
+            assert!(widest.chars().count() <= columns, "{command} at {columns}: {widest:?}");
+            // Each line of a paragraph is as full as the first word of the next one allows.
+            let paragraph: Vec<&str> = below_options(&text).lines().take_while(|line| !line.is_empty()).collect();
+            for two in paragraph.windows(2).filter(|two| !two[0].ends_with(':')) {
+                let next = two[1].split_whitespace().next().unwrap();
+                assert!(two[0].len() + 1 + next.len() > columns, "{command} at {columns}: {two:?}");
+            }
+        }
+    }
+    let mut program = home.command(&["top", "-h"]);
+    let text = home.ended(program.env("COLUMNS", "40").output().unwrap()).stdout;
+    insta::assert_snapshot!(below_options(&text), @"
+    Keys: q quits, up and down choose a
+    session.
+
+    Tokens are told by whose count they are:
+    `reported` is what providers counted,
+    `sent` is what infold did.
+
+    Examples:
+      infold top
+      infold top --once
+          one frame as text, for scripts
+      infold top --json | jq
+          '.request_totals'
+    ");
+}
+
+/// What stands below the last option.
+fn below_options(help: &str) -> &str {
+    let at = help.find("  -q, --quiet").unwrap();
+    help[at..].split_once("\n\n").unwrap().1
+}
+
+#[test]
 fn a_reader_that_has_seen_enough_is_no_failure() {
     let home = Home::new();
     let mut child = home.command(&["settings"]).stdout(Stdio::piped()).spawn().unwrap();

@@ -91,3 +91,26 @@ fn a_session_is_written_without_its_reasoning() {
     assert!(!written.contains("\"type\":\"thinking\"") && written.contains("Make the greeting polite"), "{written}");
     assert_eq!(report["offloaded"], serde_json::json!([]), "nothing else is taken out");
 }
+
+#[test]
+fn a_session_without_its_reasoning_is_told_as_that_and_not_as_one_that_did_not_fit() {
+    let home = Home::new();
+    let recording =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/claude-code/tools.jsonl")).unwrap();
+    home.write("project/inner/session.jsonl", &recording);
+    let ended = home.run(&["disconnect", "--clean", "session.jsonl"]);
+    let mut settings = insta::Settings::clone_current();
+    settings.add_filter(r"[0-9a-f]{8}-[0-9a-f-]{27}", "ID");
+    settings.bind(|| {
+        insta::assert_snapshot!(ended.stdout, @"
+         2  blocks of reasoning removed
+
+    The reasoning is gone, and a note at the end says so.
+    written: ID.jsonl
+    go on:   claude --resume ID
+    ")
+    });
+    let path = ended.stdout.lines().find_map(|line| line.strip_prefix("written: ")).unwrap();
+    let written = fs::read_to_string(home.join("project/inner").join(path)).unwrap();
+    assert!(written.contains("without its reasoning") && !written.contains("context window"), "{written}");
+}

@@ -106,3 +106,31 @@ fn links_and_modes_stay_as_they_are() {
     assert!(fs::read_to_string(home.join("dotfiles/settings.json")).unwrap().contains("ANTHROPIC_BASE_URL"));
     assert_eq!(mode(&home.join("dotfiles/settings.json")), before);
 }
+
+#[test]
+fn a_link_to_a_file_that_is_not_there_yet_stays_a_link() {
+    let home = Home::new();
+    fs::create_dir_all(home.join("dotfiles")).unwrap();
+    fs::create_dir_all(home.join(".codex")).unwrap();
+    std::os::unix::fs::symlink("../dotfiles/codex.toml", home.join(".codex/config.toml")).unwrap();
+    let ended = home.run(&["connect", "codex"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(fs::symlink_metadata(home.join(".codex/config.toml")).unwrap().is_symlink(), "the link was replaced");
+    assert!(fs::read_to_string(home.join("dotfiles/codex.toml")).unwrap().contains("openai_base_url"));
+
+    assert_eq!(home.run(&["disconnect", "codex"]).code, 0);
+    assert!(fs::symlink_metadata(home.join(".codex/config.toml")).unwrap().is_symlink());
+    assert!(!home.join("dotfiles/codex.toml").exists());
+}
+
+#[test]
+fn a_file_below_a_linked_folder_is_known_again_once_it_is_there() {
+    let home = Home::new();
+    fs::create_dir_all(home.join("dotfiles/claude")).unwrap();
+    std::os::unix::fs::symlink("dotfiles/claude", home.join(".claude")).unwrap();
+    for listen in ["server.listen=127.0.0.1:9090", "server.listen=127.0.0.1:9191"] {
+        assert_eq!(home.run(&["connect", "claude", "--set", listen]).code, 0);
+    }
+    assert_eq!(home.run(&["disconnect", "claude"]).code, 0);
+    assert!(!home.join("dotfiles/claude/settings.json").exists(), "something of infold's is left");
+}

@@ -2,5 +2,6 @@
 
 mod client;
 mod ending;
+mod last_words;
 mod making;
 mod seeing;

@@ -14,6 +14,7 @@ mod cases;
 mod faults;
 mod fidelity;
 mod folding;
+mod network;
 mod overflow;
 mod recorder;
 mod restarts;

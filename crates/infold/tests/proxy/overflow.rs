@@ -2,7 +2,7 @@
 
 use infold_testkit::agent::{Client, Listing};
 use infold_testkit::model::work::read_file;
-use infold_testkit::model::{Script, Step};
+use infold_testkit::model::{Received, Script, ShownKind, Step};
 
 use crate::scene::{ASKED, Scene};
 
@@ -23,7 +23,11 @@ fn script() -> Script {
 }
 
 async fn session(client: Client, window_tokens: u64) -> (Scene, String) {
-    let scene = Scene::with(script(), |setup| {
+    session_with(script(), client, window_tokens).await
+}
+
+async fn session_with(script: Script, client: Client, window_tokens: u64) -> (Scene, String) {
+    let scene = Scene::with(script, |setup| {
         setup.set("proxy.shape", "false").set("proxy.window_tokens", window_tokens).set("proxy.windows", "[]")
     })
     .await;
@@ -58,11 +62,61 @@ async fn what_the_provider_finds_too_long_is_rescued_with_a_receipt() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_found_too_long_only_inside_a_stream_is_rescued_as_well() {
+    for client in Client::ALL {
+        let (scene, said) = session_with(script().refusing_in_stream(), client, 1_000_000).await;
+        assert_eq!(said, "Yes, all.", "{client:?}");
+        check(client, &scene);
+        let refused = scene.model.requests().iter().filter(|request| request.status == 400).count();
+        assert!(refused >= 1, "{client:?}: the window was never full");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_would_not_fit_is_rescued_before_it_is_sent() {
     for client in Client::ALL {
         let (scene, said) = session(client, 22_000).await;
         assert_eq!(said, "Yes, all.", "{client:?}");
         check(client, &scene);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_goes_back_to_before_a_rescue_is_sent_no_reasoning_made_on_other_bytes() {
+    for client in Client::ALL {
+        let steps = (1..=LOGS).chain(5..=6).map(|number| read_file(&format!("/p/log-{number:02}.txt")));
+        let scene = Scene::with(Script::new(steps).window_tokens(WINDOW_TOKENS), |setup| {
+            setup.set("proxy.shape", "false").set("proxy.window_tokens", 1_000_000).set("proxy.windows", "[]")
+        })
+        .await;
+        let mut agent = scene.agent(client, "back").await.listing(Listing::Inline);
+        (1..=LOGS).for_each(|number| agent.file(&format!("/p/log-{number:02}.txt"), &log(number)));
+        agent.say(ASKED);
+        let mut places = Vec::new();
+        for _ in 1..=LOGS {
+            let said = agent.turn().await.unwrap();
+            agent.answer(&said).await.unwrap();
+            places.push(agent.transcript.len());
+        }
+        let requests = scene.model.requests();
+        let rescued = requests.iter().rposition(|request| request.status == 400).expect("the window was full");
+        let count = |request: &Received, kind| request.shown().iter().filter(|piece| piece.kind == kind).count();
+        assert!(count(&requests[rescued], ShownKind::Call) > 4, "{client:?}: it was full before the fourth log");
+
+        agent.transcript.truncate(places[3]);
+        for _ in 0..2 {
+            let said = agent.turn().await.unwrap();
+            agent.answer(&said).await.unwrap();
+        }
+        let since = &scene.model.requests()[requests.len()..];
+        let broken: Vec<_> = since.iter().filter_map(|request| request.broken.clone()).collect();
+        assert_eq!(broken, Vec::<String>::new(), "{client:?}");
+        assert_eq!(since.len(), 2, "{client:?}: each was answered at once");
+        assert!(!since[1].holds(&log(1)), "{client:?}: what was moved out stays so");
+        let reasoning = [0, 1].map(|at| count(&since[at], ShownKind::Reasoning));
+        // Chat completions carry none.
+        let wanted = if client == Client::OpenCode { [0, 0] } else { [0, 1] };
+        assert_eq!(reasoning, wanted, "{client:?}: what was made since stays");
     }
 }
 

@@ -68,3 +68,28 @@ async fn infold_show_tells_the_same() {
         assert!(said.contains("folded") || said.contains("isolated"), "{arguments:?} says why it edited: {said}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_provider_does_not_report_is_estimated_and_said_to_be() {
+    for client in Client::ALL {
+        let scene = Scene::start(script().without_usage()).await;
+        scene.agent(client, "uncounted").await.work(ASKED).await.unwrap();
+        let turns = scene.turns().len();
+        let list = recorded(&scene, "uncounted", turns).await;
+        for request in list["requests"].as_array().unwrap() {
+            assert!(request["usage"].is_null(), "{client:?}: {request}");
+            let estimated = |name: &str| request["estimated_usage"][name].as_u64();
+            assert!(estimated("output_tokens") > Some(0), "{client:?}: {request}");
+            let sent_tokens = request["sent"]["total"].as_u64().unwrap();
+            // A table of shares rounds each of them up.
+            let apart = estimated("fresh_tokens").unwrap().abs_diff(sent_tokens);
+            assert!(apart * 100 <= sent_tokens, "{client:?}: {request}");
+        }
+        assert_eq!(list["totals"]["unreported"].as_u64(), Some(turns as u64), "{client:?}");
+        for arguments in [&["show", "uncounted"][..], &["top", "--once"]] {
+            let output = scene.daemon.program(arguments).output().await.unwrap();
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(said.contains("no usage reported: estimated at"), "{client:?} {arguments:?}: {said}");
+        }
+    }
+}

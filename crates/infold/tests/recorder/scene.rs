@@ -62,8 +62,13 @@ impl Scene {
 
     /// What the program prints with these arguments, on the daemon's data.
     pub async fn prints(&self, arguments: &[&str]) -> String {
+        self.prints_at(150, arguments).await
+    }
+
+    /// The same on a terminal of so many columns.
+    pub async fn prints_at(&self, columns: usize, arguments: &[&str]) -> String {
         let mut program = self.daemon.program(arguments);
-        let ended = program.env("LANG", "C.UTF-8").env("COLUMNS", "150").output().await.unwrap();
+        let ended = program.env("LANG", "C.UTF-8").env("COLUMNS", columns.to_string()).output().await.unwrap();
         assert!(ended.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&ended.stderr));
         String::from_utf8(ended.stdout).unwrap()
     }

@@ -1,10 +1,11 @@
 //! `infold show` and `infold top` after real work.
 
 use infold_testkit::agent::Client;
+use infold_testkit::model::{Fault, Script, Step};
 use insta::{Settings, assert_snapshot};
 use serde_json::Value;
 
-use crate::scene::{ASKED, Scene, folded_work};
+use crate::scene::{ASKED, Scene, folded_work, plain_work};
 
 /// What differs from run to run: times, ids, what infold adds on this machine, and our own counts, which are
 /// put right by the provider's while the work goes on.
@@ -23,8 +24,8 @@ fn filtered() -> Settings {
         (r"[\d,]+ saved \(\d+ %\)", "N saved (P %)"),
         (r"about \$[\d.]+ as", "about $$D as"),
         (r"\$[\d.]+ saved", "$$D saved"),
-        (r"counts [\d.]+ tokens for each of ours, by \d+ requests", "counts R tokens for each of ours, by N requests"),
-        (r"[\d.]+k? tokens not sent", "N tokens not sent"),
+        (r": [\d.]+ tokens reported for each (.*), by \d+ requests", ": R tokens reported for each $1, by N requests"),
+        (r"[\d.]+k? of [\d.]+k? tokens not sent", "N of N tokens not sent"),
         (r" +[\d.]+k?  just now", "  N  just now"),
     ] {
         settings.add_filter(pattern, stands_for);
@@ -49,7 +50,7 @@ async fn show_draws_the_branches_and_the_requests() {
     assert_eq!(shown["request_totals"]["requests"].as_u64(), Some(scene.model.turns().len() as u64));
     assert!(shown["request_totals"]["cost_usd"].as_f64() > Some(0.0), "{}", shown["request_totals"]);
     let none = scene.prints(&["show", "shown", "--requests", "0"]).await;
-    assert!(none.contains("requests · ") && !none.contains("PROMPT"), "{none}");
+    assert!(none.contains("requests · ") && !none.contains("REPORTED"), "{none}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,4 +74,82 @@ async fn doctor_and_metrics_tell_how_the_provider_counts() {
     let ended = scene.daemon.program(&["doctor"]).env("LANG", "C.UTF-8").output().await.unwrap();
     let text = String::from_utf8(ended.stdout).unwrap();
     assert!(text.contains("token counts"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proxied_session_is_headed_with_what_its_provider_reported_of_its_models_window() {
+    let scene = worked().await;
+    let last = scene.requests("shown", scene.model.turns().len()).await.pop().unwrap();
+    let figure = |field: &str| last["usage"][field].as_u64().unwrap();
+    let fields = ["fresh_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens"];
+    let tokens: u64 = fields.into_iter().map(figure).sum();
+
+    // Even where none of the requests is to be listed, and whatever the tools' own limit is.
+    let settings = ["--set", "proxy.windows=[[\"claude-opus-*\", 123456]]", "--set", "context.context_limit=4000"];
+    let text = scene.prints(&[&["show", "shown", "--requests", "0"][..], &settings].concat()).await;
+    let head = text.lines().nth(1).unwrap();
+    let wanted =
+        format!("{},{:03} of 123,456 tokens reported · claude-opus-5-5 · healthy", tokens / 1_000, tokens % 1_000);
+    assert!(head.starts_with("main  ") && head.ends_with(&wanted), "{head} instead of {wanted}");
+    let shown = scene.prints(&[&["show", "shown", "--json"][..], &settings].concat()).await;
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!((&shown["context_tokens"], &shown["window_tokens"]), (&tokens.into(), &123_456.into()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_whose_live_state_has_lapsed_is_listed_and_shown() {
+    let mut scene = Scene::start(plain_work()).await;
+    scene.agent(Client::ClaudeCode, "plain").await.work(ASKED).await.unwrap();
+    let asked = scene.model.turns().len();
+    scene.requests("plain", asked).await;
+    scene.daemon.terminate().await.unwrap();
+    // A day after its last activity the daemon does the same.
+    let database = rusqlite::Connection::open(scene.daemon.data().join("infold.db")).unwrap();
+    assert_eq!(database.execute("DELETE FROM sessions", []).unwrap(), 1);
+
+    let text = scene.prints(&["sessions"]).await;
+    filtered().bind(|| assert_snapshot!("lapsed_in_the_list", text));
+    let listed: Value = serde_json::from_str(&scene.prints(&["sessions", "--json"]).await).unwrap();
+    let session = &listed["sessions"][0];
+    assert_eq!((&session["session_id"], &session["status"]), (&"plain".into(), &"recorded".into()), "{listed:#}");
+    assert_eq!(session["request_totals"]["requests"].as_u64(), Some(asked as u64));
+    assert!(session["last_active_at"].is_string(), "{session:#}");
+
+    let text = scene.prints(&["show", "plain", "--requests", "1"]).await;
+    filtered().bind(|| assert_snapshot!("lapsed_and_shown", text));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_got_no_answer_is_listed_and_shown() {
+    let scene = Scene::start(Script::new([Step::failing(Fault::status(401))])).await;
+    let mut agent = scene.agent(Client::ClaudeCode, "refused").await;
+    agent.say(ASKED);
+    // That it fails is what is told.
+    let _ = agent.turn().await;
+    scene.requests("refused", 1).await;
+    let text = scene.prints(&["sessions"]).await;
+    filtered().bind(|| assert_snapshot!("unanswered_in_the_list", text));
+    let text = scene.prints(&["show", "refused"]).await;
+    assert!(text.starts_with("refused  recorded · last activity ") && text.contains("failed, status 401"), "{text}");
+    let frame = scene.prints(&["top", "--once"]).await;
+    assert!(frame.starts_with("infold top  1 session · "), "{frame}");
+    let frame: Value = serde_json::from_str(&scene.prints(&["top", "--json"]).await).unwrap();
+    assert_eq!(frame["sessions"][0]["status"], "recorded");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_wider_than_a_narrow_terminal() {
+    let scene = Scene::start(folded_work()).await;
+    let name = "5b2438e4-96a7-43f7-b051-10a055bb0fbe";
+    scene.agent(Client::ClaudeCode, name).await.work(ASKED).await.unwrap();
+    scene.requests(name, scene.model.turns().len()).await;
+    for columns in [60, 40] {
+        for arguments in [&["sessions"][..], &["show", name], &["top", "--once"]] {
+            let text = scene.prints_at(columns, arguments).await;
+            let widest = text.lines().max_by_key(|line| line.chars().count()).unwrap();
+            assert!(widest.chars().count() <= columns, "{arguments:?} at {columns}: {widest:?} in\n{text}");
+        }
+        let text = scene.prints_at(columns, &["sessions"]).await;
+        assert!(text.contains(name), "a name that cannot be copied:\n{text}");
+    }
 }

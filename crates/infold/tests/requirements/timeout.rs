@@ -10,6 +10,9 @@ use crate::support::{Program, of_type, roomy};
 /// How many branches may return too late before something other than a busy machine is at fault.
 const TRIES_MAX: usize = 5;
 
+/// The time of a branch that is to end by itself: a busy machine must be able to make a few calls in it.
+const SHORT_SECONDS: u64 = 5;
+
 async fn open_for(program: &Program, seconds: u64) -> Result<String> {
     let arguments = json!({
         "session_id": "s", "description": "Takes too long", "timeout_seconds": seconds, "parent_branch_id": "main",
@@ -29,7 +32,7 @@ async fn folded(program: &Program, folds: usize) -> Result<Vec<Value>> {
 #[tokio::test]
 async fn fr_007_a_branch_whose_time_is_over_folds_though_nobody_asks() -> Result<()> {
     let program = Program::start(roomy()).await?;
-    let branch = open_for(&program, 1).await?;
+    let branch = open_for(&program, SHORT_SECONDS).await?;
     program.record("s", json!({"tool_name": "find", "content": "so far: three files"})).await?;
 
     let ends = folded(&program, 1).await?;
@@ -39,7 +42,7 @@ async fn fr_007_a_branch_whose_time_is_over_folds_though_nobody_asks() -> Result
     let lived_ms = program.database()?.number(
         "SELECT at - (SELECT opened_at FROM branches WHERE id = branch) FROM events WHERE status IS NOT NULL",
     )?;
-    assert!((1_000..3_000).contains(&lived_ms), "it had its second, and not much more: {lived_ms} ms");
+    assert!((5_000..10_000).contains(&lived_ms), "it had its time, and not much more: {lived_ms} ms");
 
     let status = program.look_at(&branch).await?;
     assert_eq!((&status["status"], &status["result"]), (&json!("timeout"), &ends[0]["message"]));
@@ -52,11 +55,11 @@ async fn fr_007_a_branch_whose_time_is_over_folds_though_nobody_asks() -> Result
 #[tokio::test]
 async fn fr_007_time_goes_on_while_the_daemon_is_dead() -> Result<()> {
     let mut program = Program::start(roomy()).await?;
-    let overdue = open_for(&program, 1).await?;
-    let due_later = open_for(&program, 3).await?;
+    let overdue = open_for(&program, SHORT_SECONDS).await?;
+    let due_later = open_for(&program, SHORT_SECONDS + 2).await?;
     program.daemon.kill9().await?;
     // The first deadline passes while nobody is there to see it.
-    tokio::time::sleep(Duration::from_millis(1_200)).await;
+    tokio::time::sleep(Duration::from_secs(SHORT_SECONDS) + Duration::from_millis(200)).await;
     assert_eq!(program.database()?.number("SELECT count(*) FROM branches WHERE open = 1")?, 2);
 
     program.restart().await?;

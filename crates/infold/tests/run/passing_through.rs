@@ -2,10 +2,16 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::home::Home;
 use crate::stand_in::StandIn;
+
+/// How long anything that must happen may take. Far longer than it does.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
 fn input_output_and_exit_code_are_the_agents() {
@@ -50,6 +56,43 @@ fn a_signal_to_infold_reaches_the_agent_which_may_take_its_time() {
         lines.read_to_string(&mut rest).unwrap();
         assert_eq!((rest.trim(), child.wait().unwrap().code()), (name, Some(42)));
     }
+}
+
+#[test]
+fn an_agent_ends_with_an_infold_that_was_killed() {
+    let agent = StandIn::new("claude", "echo $$; while :; do sleep 0.05; done");
+    let mut child = agent.command(&[], &[]).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    let running = Pid::from_raw(line.trim().parse().unwrap()).unwrap();
+
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    // What the agent writes to is closed when the last of its processes has gone.
+    let (gone, wait) = mpsc::channel();
+    std::thread::spawn(move || gone.send(lines.read_to_end(&mut Vec::new()).unwrap()));
+    let ended = wait.recv_timeout(PATIENCE);
+    if ended.is_err() {
+        kill_process(running, Signal::KILL).unwrap();
+    }
+    assert_eq!(ended, Ok(0), "the agent was still running");
+}
+
+#[test]
+fn an_agent_whose_infold_is_gone_already_is_not_started() {
+    let ended = Home::new().run(&["launch", "1", "/bin/echo", "started"]);
+    assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (128 + 15, "", ""));
+}
+
+#[test]
+fn an_agent_that_cannot_be_started_is_named() {
+    let agent = StandIn::new("claude", "true");
+    agent.home.write("bin/claude", "#!/nowhere/at/all\n");
+    let ended = agent.run(&[], &[]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (1, ""));
+    assert!(ended.stderr.contains("error: HOME/bin/claude cannot be started"), "{}", ended.stderr);
 }
 
 fn complaint(child: &mut Child) -> String {

@@ -53,6 +53,9 @@ async fn a_folded_branch_is_told_at_the_end_and_the_users_address_is_the_upstrea
     assert_eq!(said[0], upstream);
     assert!(said[1].starts_with("infold: 1 branch folded: "), "{said:?}");
     assert!(said[2].starts_with("infold: ") && said[2].contains(" requests: "), "{said:?}");
+    let reported = model.totals().total_tokens();
+    assert_eq!(figure_before(said[2], " tokens reported"), Some(reported), "{said:?}");
+    assert!(figure_before(said[2], " not sent") > Some(0), "{said:?}");
     assert_eq!(said[3..], ["infold: go on with such a session through `infold run claude`, too"]);
 }
 
@@ -74,4 +77,30 @@ async fn quiet_runs_say_nothing() {
     let (child, url) = waiting(&agent, &["--quiet"], model.base_url());
     work(&url).await;
     assert_eq!(agent.home.ended(child.wait_with_output().unwrap()).stderr, "");
+}
+
+/// The number in front of these words.
+fn figure_before(line: &str, words: &str) -> Option<u64> {
+    line.split_once(words)?.0.rsplit(' ').next()?.replace(',', "").parse().ok()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_json_the_last_line_on_standard_error_is_the_summary_and_nothing_else_of_infolds_is_there() {
+    let model = Model::start(script()).await.unwrap();
+    let agent = StandIn::new("claude", "echo \"$ANTHROPIC_BASE_URL\"; cat > /dev/null; echo mine >&2; exit 4");
+    let (mut child, url) = waiting(&agent, &["--json"], model.base_url());
+    work(&url).await;
+    drop(child.stdin.take());
+
+    let ended = agent.home.ended(child.wait_with_output().unwrap());
+    assert_eq!((ended.code, ended.stdout.as_str()), (4, ""));
+    let said: Vec<&str> = ended.stderr.lines().collect();
+    assert_eq!((said.len(), said[0]), (2, "mine"), "{said:?}");
+    let summary: serde_json::Value = serde_json::from_str(said[1]).unwrap();
+    assert_eq!((&summary["agent"], &summary["exit_code"]), (&"claude".into(), &4.into()));
+    assert_eq!((&summary["requests"], &summary["branches"]), (&model.turns().len().into(), &1.into()), "{summary}");
+    assert_eq!(summary["reported_tokens"], model.totals().total_tokens(), "{summary}");
+    assert!(summary["not_sent_tokens"].as_u64() > Some(0), "{summary}");
+    let note = summary["notes"][0].as_str().unwrap();
+    assert!(note.contains("ANTHROPIC_BASE_URL"), "{note}");
 }

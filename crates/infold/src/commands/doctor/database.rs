@@ -101,11 +101,15 @@ fn durability(health: &Health, settings: &Settings) -> Finding {
 /// Budgets are kept by our own count until the provider's is known.
 fn token_counts(counts: &[StoredCalibration]) -> Finding {
     if counts.is_empty() {
-        return Finding::Note("no provider's count has been compared with ours yet".to_owned());
+        return Finding::Note("no provider's count has been compared with infold's yet".to_owned());
     }
     let told = counts.iter().map(|count| {
         let ratio = count.per_mille as f64 / 1_000.0;
-        format!("{} counts {ratio:.2} for each of ours ({} requests)", count.family, thousands(count.samples))
+        format!(
+            "{}: {ratio:.2} reported for each that infold counts ({} requests)",
+            count.family,
+            thousands(count.samples)
+        )
     });
     let told = told.collect::<Vec<_>>().join(", ");
     let is_far = |count: &StoredCalibration| count.per_mille.abs_diff(COUNTS_AGREE_PER_MILLE) > COUNTS_APART_PER_MILLE;

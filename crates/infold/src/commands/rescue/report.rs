@@ -1,6 +1,6 @@
 //! What a rescue did, for people and for programs.
 
-use infold_core::rescue::{Moved, Receipt, Tally};
+use infold_core::rescue::{Moved, Purpose, Receipt, Tally};
 use serde_json::{Value, json};
 
 use super::{Ending, Report};
@@ -33,7 +33,9 @@ pub fn as_text(report: &Report<'_>, style: &Style) -> String {
     }
     let mut line = |count: usize, what: &str, tokens: u64| {
         if count > 0 {
-            text.push_str(&format!("{count:>6}  {what} ({} tokens)\n", thousands(tokens)));
+            // What is sealed has no text to count.
+            let tokens = if tokens > 0 { format!(" ({} tokens)", thousands(tokens)) } else { String::new() };
+            text.push_str(&format!("{count:>6}  {what}{tokens}\n"));
         }
     };
     let sum = |moved: &[Moved]| moved.iter().map(|moved| moved.tokens).sum();
@@ -65,12 +67,20 @@ fn ending_text(report: &Report<'_>) -> String {
             let after = thousands(after_tokens);
             format!("\n{before} tokens would become {after}; there is room for {room}.\n")
         }
-        Ending::Written { destination, receipt_tokens, .. } => format!(
-            "\n{before} tokens became {}; there is room for {room}.\nwritten: {}\ngo on:   {}\n",
-            thousands(after_tokens + receipt_tokens),
-            destination.path.display(),
-            destination.go_on,
-        ),
+        Ending::Written { destination, receipt_tokens, .. } => {
+            let done = match report.rescue.purpose {
+                Purpose::Fitting => {
+                    let after = thousands(after_tokens + receipt_tokens);
+                    format!("{before} tokens became {after}; there is room for {room}.")
+                }
+                Purpose::WithoutReasoning if report.receipt.reasoning.count == 0 => {
+                    "There was no reasoning in it. The new file says so at its end.".to_owned()
+                }
+                Purpose::WithoutReasoning => "The reasoning is gone, and a note at the end says so.".to_owned(),
+            };
+            let (path, go_on) = (destination.path.display(), &destination.go_on);
+            format!("\n{done}\nwritten: {path}\ngo on:   {go_on}\n")
+        }
     }
 }
 

@@ -27,6 +27,7 @@ fn row(ago_ms: u64, usage: Usage) -> RequestRecord {
         sent: Makeup { user_tokens: usage.prompt_tokens(), ..Makeup::default() },
         edits: Vec::new(),
         usage: Some(usage),
+        estimated: None,
         miss: None,
         cost_micros: Some(31_250),
         wanted_cost_micros: Some(90_000),
@@ -75,6 +76,41 @@ fn requests_are_drawn_with_what_there_is_to_say_of_each() {
 #[test]
 fn little_room_and_plain_characters_do() {
     assert_snapshot!(requests(&view(), NOW_MS, &style(Charset::Ascii, 72)));
+}
+
+#[test]
+fn requests_keep_to_terminals_of_60_and_of_40_columns() {
+    for width in [60, 40] {
+        let style = style(Charset::Utf8, width);
+        let text = requests(&view(), NOW_MS, &style);
+        let rows: Vec<RequestRecord> = view().rows;
+        let several = request_lines(&rows.iter().collect::<Vec<_>>(), Whose::Several, NOW_MS, &style);
+        let several: Vec<String> = several.iter().map(|line| style.line(line)).collect();
+        let drawn = format!("{text}\n{}\n", several.join("\n"));
+        assert!(drawn.lines().all(|line| columns(line) <= width), "{width}:\n{drawn}");
+        assert_snapshot!(format!("{width}_columns"), drawn);
+    }
+}
+
+#[test]
+fn what_was_not_reported_is_marked_as_an_estimate() {
+    let estimate = |fresh_tokens, output_tokens| Usage { fresh_tokens, output_tokens, ..Usage::default() };
+    let RequestsView { rows, counts, .. } = view();
+    let unreported = RequestRecord { usage: None, estimated: Some(estimate(1_234, 56)), miss: None, ..rows[0].clone() };
+    let broken_off = RequestRecord { estimated: Some(estimate(0, 1_000)), miss: None, ..rows[0].clone() };
+    let rows = vec![unreported, broken_off];
+    let mut totals = RequestTotals::default();
+    rows.iter().for_each(|row| totals.add(row));
+    let style = style(Charset::Ascii, 140);
+    let text = requests(&RequestsView { rows, totals, counts }, NOW_MS, &style);
+    for wanted in [
+        " ~56 ",
+        "no usage reported: estimated at 1,234 tokens sent, 56 answered",
+        "not all of it reported: estimated at 1,000 tokens answered besides",
+        "2 requests not wholly reported: ~1,234 sent, ~1,056 answered besides",
+    ] {
+        assert!(text.contains(wanted), "{wanted} is not in:\n{text}");
+    }
 }
 
 #[test]

@@ -36,3 +36,23 @@ fn columns_line_up_by_width_and_numbers_lean_right() {
     日本        12  2 d ago
     ");
 }
+
+#[test]
+fn a_name_is_cut_before_another_column_goes_and_further_where_none_is_left() {
+    let drawn = |width| {
+        let style = Style { paint: Paint::Plain, charset: Charset::Utf8, width };
+        let mut table = table();
+        table.row(vec![
+            (Tone::Plain, "a-long-name-it-is".into()),
+            (Tone::Plain, "7".into()),
+            (Tone::Plain, "x".into()),
+        ]);
+        let table = table.cut_to_fit("SESSION", 10, &["MAIN"], &style);
+        assert!(table.columns_wide() <= width, "{width}");
+        (table.has("MAIN"), table.rows[2][0].1.clone())
+    };
+    assert_eq!(drawn(40), (true, "a-long-name-it-is".to_owned()));
+    assert_eq!(drawn(32), (true, "a-long-na…".to_owned()));
+    assert_eq!(drawn(31), (false, "a-long-name-it-…".to_owned()));
+    assert_eq!(drawn(23), (false, "a-long-…".to_owned()));
+}

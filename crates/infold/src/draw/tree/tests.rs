@@ -43,17 +43,19 @@ fn session() -> SessionView {
     );
     deep.reason = Some("reported failure".to_owned());
     let gone = branch("00000005", None, Mark::Discarded, "Another idea");
+    let main =
+        MainView { used_tokens: 5_200, limit_tokens: 32_768, counted: "", about: vec!["health none".to_owned()] };
     SessionView {
-        id: "demo".to_owned(),
-        project: Some("3fa0c1d2e4b5a697".to_owned()),
-        forked_from: None,
-        state: "open".to_owned(),
-        main_tokens: 5_200,
-        limit_tokens: 32_768,
-        health: "health none".to_owned(),
+        head: HeadView {
+            id: "demo".to_owned(),
+            project: Some("3fa0c1d2e4b5a697".to_owned()),
+            forked_from: None,
+            state: "open".to_owned(),
+            active_at_ms: NOW_MS - 190_000,
+            main: Some(main),
+        },
         folded_tokens: 18_500,
         saved_tokens: 18_300,
-        active_at_ms: NOW_MS - 190_000,
         branches: vec![logs, fix, tests, deep, gone],
     }
 }
@@ -71,7 +73,7 @@ fn the_tree_shows_states_tokens_times_reasons_and_messages() {
     │     completed · ████░░░░░░ 3,500/8,192 · 2 min 5 s
     │     → Three patterns: expired tokens (412), wrong audience (31), clock skew (…
     ├─ ● Try the fix in the token validator  br_00000002
-    │  │  active · 7,000/8,192 · 3 min 20 s, 1 min 40 s left · opened 2 times
+    │  │  active · 7,000/8,192 · 3 min 20 s · 1 min 40 s left · opened 2 times
     │  └─ ⧗ Run the slow tests  br_00000003
     │     │  timeout · ██████████ 8,192/8,192 · 2 min 5 s · budget exhausted
     │     │  → Cut short. Tools called: run_tests (3).
@@ -88,29 +90,82 @@ fn the_tree_shows_states_tokens_times_reasons_and_messages() {
 #[test]
 fn ascii_and_a_narrow_terminal_still_read_well() {
     assert_snapshot!(draw(&session(), NOW_MS, &style(Charset::Ascii, 50)), @"
-    demo  open, project 3fa0c1d2e4b5a697, last activity 3 min ago
-    main  ##........ 5,200 of 32,768 tokens, health none
+    demo
+      open, project 3fa0c1d2e4b5a697
+      last activity 3 min ago
+    main  ##........ 5,200 of 32,768 tokens
+          health none
     |- + Search the logs for errors of...  br_00000001
     |     completed, ####...... 3,500/8,192, 2 min 5 s
     |     > Three patterns: expired tokens (412), w...
     |- * Try the fix in the token vali...  br_00000002
-    |  |  active, 7,000/8,192, 3 min 20 s, 1 min 40 s left, opened 2 times
+    |  |  active, 7,000/8,192, 3 min 20 s
+    |  |  1 min 40 s left, opened 2 times
     |  `- ! Run the slow tests  br_00000003
-    |     |  timeout, 8,192/8,192, 2 min 5 s, budget exhausted
+    |     |  timeout, 8,192/8,192, 2 min 5 s
+    |     |  budget exhausted
     |     |  > Cut short. Tools called: run_tests (3).
     |     `- x 日本語の説明がとても長...  br_00000004
-    |           failed, 3,500/8,192, 2 min 5 s, reported failure
+    |           failed, 3,500/8,192, 2 min 5 s
+    |           reported failure
     `- < Another idea  br_00000005
           discarded, ####...... 3,500/8,192, 2 min 5 s
 
-    5 branches, 1 open, 1 folded, 1 timed out, 1 failed, 1 discarded
+    5 branches, 1 open, 1 folded, 1 timed out
+    1 failed, 1 discarded
     18,500 tokens folded away, 18,300 saved
     ");
 }
 
 #[test]
+fn every_line_keeps_to_a_terminal_of_40_columns() {
+    assert_snapshot!(draw(&session(), NOW_MS, &style(Charset::Utf8, 40)), @"
+    demo
+      open · project 3fa0c1d2e4b5a697
+      last activity 3 min ago
+    main  ██░░░░░░░░ 5,200 of 32,768 tokens
+          health none
+    ├─ ✓ Search the logs for e…  br_00000001
+    │     completed · 3,500/8,192
+    │     2 min 5 s
+    │     → Three patterns: expired tokens…
+    ├─ ● Try the fix in the to…  br_00000002
+    │  │  active · 7,000/8,192 · 3 min 20 s
+    │  │  1 min 40 s left · opened 2 times
+    │  └─ ⧗ Run the slow tests  br_00000003
+    │     │  timeout · 8,192/8,192
+    │     │  2 min 5 s · budget exhausted
+    │     │  → Cut short. Tools called: run…
+    │     └─ ✗ 日本語の説明が…  br_00000004
+    │           failed · 3,500/8,192
+    │           2 min 5 s · reported failure
+    └─ ↶ Another idea  br_00000005
+          discarded · 3,500/8,192
+          2 min 5 s
+
+    5 branches · 1 open · 1 folded
+    1 timed out · 1 failed · 1 discarded
+    18,500 tokens folded away · 18,300 saved
+    ");
+    let mut named = session().head;
+    named.id = "5b2438e4-96a7-43f7-b051-10a055bb0fbe".to_owned();
+    if let Some(main) = &mut named.main {
+        (main.counted, main.about) = ("reported", vec!["claude-opus-4-6".to_owned(), "healthy".to_owned()]);
+    }
+    assert_snapshot!(head(&named, NOW_MS, &style(Charset::Utf8, 40)), @"
+    5b2438e4-96a7-43f7-b051-10a055bb0fbe
+      open · project 3fa0c1d2e4b5a697
+      last activity 3 min ago
+    main  ██░░░░░░░░ 5,200 of 32,768 tokens
+          reported · claude-opus-4-6
+          healthy
+    ");
+}
+
+#[test]
 fn a_session_without_branches_says_so() {
-    let session = SessionView { branches: Vec::new(), project: None, ..session() };
+    let mut session = session();
+    (session.branches, session.head.project) = (Vec::new(), None);
     assert_snapshot!(draw(&session, NOW_MS, &style(Charset::Utf8, 80)), @"
     demo  open · last activity 3 min ago
     main  ██░░░░░░░░ 5,200 of 32,768 tokens · health none

@@ -48,3 +48,10 @@ fn a_text_is_wrapped_between_words() {
     assert_eq!(wrapped("abcdefghijkl m", 5), ["abcde", "m"]);
     assert!(wrapped(" ", 5).is_empty());
 }
+
+#[test]
+fn parts_of_a_sentence_are_packed_into_lines() {
+    let parts = ["one part", "two", "a part that is longer than a line"].map(str::to_owned);
+    assert_eq!(packed(&parts, " · ", 60), ["one part · two · a part that is longer than a line"]);
+    assert_eq!(packed(&parts, " · ", 14), ["one part · two", "a part that is", "longer than a", "line"]);
+}

@@ -8,7 +8,7 @@ use crate::topping::{Rates, SessionLine};
 fn view(names: &[&str]) -> TopView {
     let line = |name: &&str| SessionLine {
         id: SessionId::parse(name).unwrap(),
-        is_over: false,
+        state: crate::topping::State::Active,
         open: 0,
         context_tokens: 0,
         window_tokens: 1,

@@ -8,10 +8,19 @@ use serde_json::{Value, json};
 use crate::scene::{ASKED, Scene, calling, end_of, marker, path, read_in_branch};
 use crate::support::of_type;
 
+/// The time of a branch that is to run out of it: a busy machine must be able to work in it first.
+const SHORT_SECONDS: u64 = 5;
+
 const FOUND: &str = "Both files are about harbours.";
 
 fn work() -> Work {
     Work::reading("Read two files", [path(1), path(2)], FOUND)
+}
+
+/// Opens a branch that runs out of time unless it returns at once.
+fn opening_for_a_short_time() -> Step {
+    let arguments = json!({"session_id": "s", "description": "Read slowly", "timeout_seconds": SHORT_SECONDS});
+    calling("branch_create", move |_| arguments.clone())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -45,10 +54,35 @@ async fn forced_fold_by_budget_cuts_back_to_the_parent_with_the_partial_result()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn forced_fold_a_client_that_goes_back_into_the_branch_and_speaks_there_finds_it_folded_for_ever() {
+    for client in Client::ALL {
+        let work = Work::reading("Read many files", [], FOUND).budget_tokens(2_000);
+        let mut steps = vec![load_tools(), open_branch(&work)];
+        steps.extend((1..=8).map(|number| read_in_branch(number, "The branch is over.")));
+        let scene = Scene::with(Script::new(steps), |setup| setup.set("proxy.shape", "false")).await;
+        let mut agent = scene.agent(client, "spent").await;
+        agent.say(ASKED);
+        let said = agent.until(|said| said.text.contains("file-01")).await.unwrap();
+        agent.answer(&said).await.unwrap();
+        let here = agent.transcript.clone();
+        assert_eq!(agent.go_on().await.unwrap(), "The branch is over.", "{client:?}");
+
+        // Nothing is left of its budget.
+        agent.transcript = here;
+        for words in ["Stop.", "And now?"] {
+            agent.say(words);
+            agent.turn().await.unwrap();
+            let now = scene.turns().pop().unwrap();
+            let is_folded = now.holds("was cut short") && !now.holds(&end_of(1));
+            assert!(is_folded && now.holds(ASKED) && now.holds(words), "{client:?}:\n{}", now.shape());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn forced_fold_by_time_cuts_back_to_the_parent() {
-    let opening =
-        calling("branch_create", |_| json!({"session_id": "s", "description": "Read slowly", "timeout_seconds": 1}));
-    let steps = [load_tools(), opening, read_in_branch(1, "Too late."), read_in_branch(2, "Too late.")];
+    let steps =
+        [load_tools(), opening_for_a_short_time(), read_in_branch(1, "Too late."), read_in_branch(2, "Too late.")];
     let scene = Scene::start(Script::new(steps)).await;
     let mut agent = scene.agent(Client::ClaudeCode, "deadline").await;
     agent.say(ASKED);
@@ -63,14 +97,12 @@ async fn forced_fold_by_time_cuts_back_to_the_parent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn forced_fold_a_late_return_is_told_that_the_branch_is_over() {
-    let opening =
-        calling("branch_create", |_| json!({"session_id": "s", "description": "Read slowly", "timeout_seconds": 1}));
     let late = Step::seeing(|received| {
         let branch = received.branch_ids().pop().unwrap_or_default();
         let arguments = json!({"branch_id": branch, "message": "late words"});
         calling("branch_return", move |_| arguments.clone()).decision(received)
     });
-    let steps = [load_tools(), opening, read_file(&path(1)), late, Step::text("So it is over.")];
+    let steps = [load_tools(), opening_for_a_short_time(), read_file(&path(1)), late, Step::text("So it is over.")];
     let scene = Scene::start(Script::new(steps)).await;
     let mut agent = scene.agent(Client::ClaudeCode, "late").await;
     agent.say(ASKED);
@@ -88,11 +120,13 @@ async fn forced_fold_a_late_return_is_told_that_the_branch_is_over() {
 #[tokio::test(flavor = "multi_thread")]
 async fn forced_fold_a_late_return_becomes_the_result_if_the_parent_has_not_been_sent_yet() {
     for client in Client::ALL {
-        let opening = calling(
-            "branch_create",
-            |_| json!({"session_id": "s", "description": "Read slowly", "timeout_seconds": 1}),
-        );
-        let steps = [load_tools(), opening, read_file(&path(1)), fold_branch(FOUND), Step::text("Just in time.")];
+        let steps = [
+            load_tools(),
+            opening_for_a_short_time(),
+            read_file(&path(1)),
+            fold_branch(FOUND),
+            Step::text("Just in time."),
+        ];
         let scene = Scene::start(Script::new(steps)).await;
         let mut agent = scene.agent(client, "just-in-time").await;
         agent.say(ASKED);
