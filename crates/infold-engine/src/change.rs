@@ -39,6 +39,19 @@ pub(crate) struct Change {
     pub(crate) key: Option<(String, [u8; 32])>,
 }
 
+impl Change {
+    /// A change of a session by its name, which starts it if there is none.
+    pub(crate) fn in_session(who: &Principal, session: &SessionId, also: Also) -> Self {
+        Self {
+            owner: who.owner.clone(),
+            target: ChangeTarget::Session(SessionRef::Id(session.clone())),
+            also,
+            absent: Absent::Start,
+            key: None,
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(crate) enum ChangeTarget {
     Session(SessionRef),

@@ -4,10 +4,10 @@ use infold_core::record::Usage;
 use infold_core::{Command, Decision, Principal, Session, SessionId, Thread};
 use infold_store::Loaded;
 
-use crate::change::{Absent, Change, ChangeTarget, Proposal};
+use crate::change::{Change, Proposal};
 use crate::observe::exhausted_by;
 use crate::open::named;
-use crate::{Engine, Error, MadeOf, Notice, SessionRef};
+use crate::{Engine, Error, MadeOf, Notice};
 
 /// What a model was heard to say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,13 +53,7 @@ impl Engine {
         thread: &Thread,
         usage: &Usage,
     ) -> Result<Option<Notice>, Error> {
-        let change = Change {
-            owner: who.owner.clone(),
-            target: ChangeTarget::Session(SessionRef::Id(session.clone())),
-            also: named(Some(thread)),
-            absent: Absent::Start,
-            key: None,
-        };
+        let change = Change::in_session(who, session, named(Some(thread)));
         let propose = |_: &Loaded| {
             let meter = Command::Meter { thread: thread.clone(), usage: *usage };
             Ok(Proposal::of(vec![meter]))

@@ -101,13 +101,9 @@ async fn patient(upstream: &Upstream) -> Running {
     start(ProxySettings { shaping: Shaping::Off, hold_ms: LONG_HOLD_MS, ..settings(upstream.address) }).await
 }
 
-fn texts(upstream: &Upstream) -> Vec<String> {
-    upstream.requests().iter().map(|got| String::from_utf8_lossy(&got.body).into_owned()).collect()
-}
-
 /// That the second of two requests is the first one, rescued.
 fn assert_rescued(upstream: &Upstream) {
-    let texts = texts(upstream);
+    let texts = upstream.texts();
     assert_eq!(texts.len(), 2);
     assert!(texts[0].contains("599: the harbour") && texts[1].len() < texts[0].len() / 2, "{}", texts[1]);
     assert!(texts[1].contains("call mcp__infold__read_result with a ref_id"), "{}", texts[1]);

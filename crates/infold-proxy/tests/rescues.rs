@@ -9,7 +9,7 @@ use common::upstream::{Act, Upstream, whole};
 use common::{Running, settings, start};
 use infold_core::Principal;
 use infold_engine::{Portion, ReadResult, SessionRef};
-use infold_proxy::Shaping;
+use infold_proxy::{ProxySettings, Shaping};
 use serde_json::{Value, json};
 
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
@@ -52,13 +52,7 @@ async fn refusing(which: usize) -> Upstream {
 }
 
 async fn proxy(upstream: &Upstream) -> Running {
-    let mut quiet = settings(upstream.address);
-    quiet.shaping = Shaping::Off;
-    start(quiet).await
-}
-
-fn texts(upstream: &Upstream) -> Vec<String> {
-    upstream.requests().iter().map(|got| String::from_utf8_lossy(&got.body).into_owned()).collect()
+    start(ProxySettings { shaping: Shaping::Off, ..settings(upstream.address) }).await
 }
 
 /// The handle in a text.
@@ -78,7 +72,7 @@ async fn a_result_that_was_scrubbed_at_first_sight_can_be_moved_out() {
     assert_eq!(exchange(proxy.address, &request(&entries)).await.text(), ANSWER);
     assert_eq!(exchange(proxy.address, &request(&entries)).await.text(), ANSWER);
 
-    let texts = texts(&upstream);
+    let texts = upstream.texts();
     assert_eq!(texts.len(), 4);
     assert!(texts[0].contains("[SECRET:github-pat:") && texts[0].contains("599: the harbour"), "{}", texts[0]);
     assert!(texts[2].len() < texts[1].len() / 2, "{}", texts[2]);
@@ -109,6 +103,6 @@ async fn a_rescue_counts_nothing() {
         let session = SessionRef::by_id("s1").expect("a name");
         let view = engine.session_with_branches(&Principal::local(), &session).await.expect("a session");
         assert_eq!(view.session.main_tokens, 4, "two answers, and nothing else: rescued after {which}");
-        assert_eq!(texts(&upstream).len(), if which == 1 { 3 } else { 2 });
+        assert_eq!(upstream.texts().len(), if which == 1 { 3 } else { 2 });
     }
 }

@@ -9,8 +9,8 @@ use infold_store::{Also, Folds, Keep, Loaded, StoreError};
 use serde_json::Value;
 
 use super::Facts;
-use crate::change::{Absent, Change, ChangeTarget, Proposal};
-use crate::{Engine, Error, Failure, SessionRef};
+use crate::change::{Absent, Change, Proposal};
+use crate::{Engine, Error, Failure};
 
 /// A branch of ours that stands in a transcript and not in the store.
 #[derive(Debug, Clone)]
@@ -150,13 +150,8 @@ impl Engine {
 
 /// A change of a session's tree at a branch that may have ended.
 fn in_tree(who: &Principal, session: &SessionId, branch: &BranchId) -> Change {
-    Change {
-        owner: who.owner.clone(),
-        target: ChangeTarget::Session(SessionRef::Id(session.clone())),
-        also: Also::Branch(branch.clone()),
-        absent: Absent::Refuse(Refusal::SessionNotFound { session: session.to_string() }),
-        key: None,
-    }
+    let absent = Absent::Refuse(Refusal::SessionNotFound { session: session.to_string() });
+    Change { absent, ..Change::in_session(who, session, Also::Branch(branch.clone())) }
 }
 
 /// Where a branch ends, if it has ended.

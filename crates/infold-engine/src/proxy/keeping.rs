@@ -2,11 +2,11 @@
 
 use infold_core::view::{BlockKey, Note, Restart, Rewrite};
 use infold_core::{Command, Principal, Scrubbed, SessionId};
-use infold_store::{Also, Folds, Keep, Loaded};
+use infold_store::{Also, Folds, Keep, Loaded, NewBlob};
 
 use super::Facts;
-use crate::change::{Absent, Change, ChangeTarget, Proposal};
-use crate::{Engine, Error, SessionRef};
+use crate::change::{Change, Proposal};
+use crate::{Engine, Error};
 
 impl Engine {
     /// Keeps what is sent in place of results, by the ids of their calls. The first that was kept for a
@@ -57,20 +57,25 @@ impl Engine {
         self.keep(who, session, Keep { folds: Folds::Yes, ..Keep::default() }).await
     }
 
-    #[tracing::instrument(skip_all)]
     async fn keep(&self, who: &Principal, session: &SessionId, keep: Keep) -> Result<(), Error> {
-        let change = Change {
-            owner: who.owner.clone(),
-            target: ChangeTarget::Session(SessionRef::Id(session.clone())),
-            also: Also::Nothing,
-            absent: Absent::Start,
-            key: None,
-        };
+        self.keep_beside(who, session, Vec::new(), keep).await
+    }
+
+    /// Keeps decisions, and what they have put elsewhere, in one go.
+    #[tracing::instrument(skip_all)]
+    pub(super) async fn keep_beside(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        blobs: Vec<NewBlob>,
+        keep: Keep,
+    ) -> Result<(), Error> {
         let propose = |loaded: &Loaded| {
             // What was decided about the requests of a session that is over is kept all the same.
             let start = (loaded.session.version == 0).then_some(Command::Start);
-            Ok(Proposal { keep: keep.clone(), ..Proposal::of(start.into_iter().collect()) })
+            let commands = start.into_iter().collect();
+            Ok(Proposal { blobs: blobs.clone(), keep: keep.clone(), ..Proposal::of(commands) })
         };
-        self.change(&change, propose, |_, _| Ok(())).await
+        self.change(&Change::in_session(who, session, Also::Nothing), propose, |_, _| Ok(())).await
     }
 }

@@ -11,10 +11,10 @@ use infold_core::{Principal, Session, SessionId, Sight, Thread};
 use infold_store::{Keep, Loaded};
 
 use super::{FirstSeen, Offload, Shown, TakeIn, Taken, TakenIn};
-use crate::change::{Absent, Change, ChangeTarget, Proposal};
+use crate::change::{Change, Proposal};
 use crate::observe::exhausted_by;
 use crate::open::named;
-use crate::{Engine, Error, SessionRef};
+use crate::{Engine, Error};
 use choice::Choice;
 pub use moving::{Away, Rescue};
 use seen::Shaping;
@@ -33,13 +33,7 @@ impl Engine {
         let shaping = Shaping { offload, counter, rules: self.inner.settings.shape, bounded: thread != Thread::Main };
         let seen = self.seen(results, mentions, shaping).await?;
         let calls: Vec<[u8; 16]> = seen.iter().map(|seen| seen.call).collect();
-        let change = Change {
-            owner: who.owner.clone(),
-            target: ChangeTarget::Session(SessionRef::Id(session.clone())),
-            also: named(Some(&thread)),
-            absent: Absent::Start,
-            key: None,
-        };
+        let change = Change::in_session(who, session, named(Some(&thread)));
         // What was chosen last is what was recorded.
         let chosen: Mutex<Option<TakenIn>> = Mutex::new(None);
 

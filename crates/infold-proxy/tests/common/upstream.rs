@@ -91,6 +91,11 @@ impl Upstream {
         Self::start(move |_| acts.clone()).await
     }
 
+    /// The bodies that came, as text.
+    pub fn texts(&self) -> Vec<String> {
+        self.requests().iter().map(|got| String::from_utf8_lossy(&got.body).into_owned()).collect()
+    }
+
     pub fn requests(&self) -> Vec<Received> {
         self.received.lock().expect("nobody panics").clone()
     }

@@ -5,13 +5,12 @@
 //! here; and all of a rescue is stored, or nothing.
 
 use infold_core::view::{Note, Restart, Rewrite};
-use infold_core::{BlobId, Command, Mentions, Principal, Scrubbed, SessionId, Thread};
-use infold_store::{Also, Folds, Keep, Loaded, NewBlob};
+use infold_core::{BlobId, Mentions, Principal, Scrubbed, SessionId, Thread};
+use infold_store::{Folds, Keep, NewBlob};
 
 use super::super::{FirstSeen, Offload};
 use super::seen::{Seen, Shaping};
-use crate::change::{Absent, Change, ChangeTarget, Proposal};
-use crate::{Engine, Error, SessionRef};
+use crate::{Engine, Error};
 
 /// A result that is to be kept elsewhere.
 #[derive(Debug, Clone)]
@@ -57,25 +56,12 @@ impl Engine {
     }
 
     /// Stores a rescue.
-    #[tracing::instrument(skip_all)]
     pub async fn keep_rescue(&self, who: &Principal, session: &SessionId, rescue: Rescue) -> Result<(), Error> {
         let Rescue { thread, away, rewrites, restart, note } = rescue;
         let moved = away.len();
-        let change = Change {
-            owner: who.owner.clone(),
-            target: ChangeTarget::Session(SessionRef::Id(session.clone())),
-            also: Also::Nothing,
-            absent: Absent::Start,
-            key: None,
-        };
         let keep = Keep { rewrites, restarts: vec![restart], notes: vec![note], folds: Folds::Yes, ..Keep::default() };
         let blobs: Vec<NewBlob> = away.into_iter().map(|away| blob(away, &thread)).collect();
-        let propose = |loaded: &Loaded| {
-            let start = (loaded.session.version == 0).then_some(Command::Start);
-            let commands = start.into_iter().collect();
-            Ok(Proposal { blobs: blobs.clone(), keep: keep.clone(), ..Proposal::of(commands) })
-        };
-        self.change(&change, propose, |_, _| Ok(())).await?;
+        self.keep_beside(who, session, blobs, keep).await?;
         self.inner.metrics.results_offloaded(moved);
         Ok(())
     }
