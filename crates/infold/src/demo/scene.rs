@@ -132,11 +132,13 @@ pub const TASKS: [Task; 2] = [
             calls(
                 "",
                 &[Call::Return {
-                    message: "`partial_result` in infold-core/src/findings.rs: tools called, files touched, the last call \
-                              and its result, and where the item is that did not fit.",
+                    message: "`partial_result` in infold-core/src/findings.rs: the agent's last words, tools called, files \
+                              touched, the last call and its result, and where the item is that did not fit.",
                 }],
             ),
-            says("A partial result, put together by `partial_result`: tools, files, the last call and its result."),
+            says(
+                "A partial result, put together by `partial_result`: last words, tools, files, the last call and its result.",
+            ),
         ],
     },
 ];

@@ -221,7 +221,8 @@ fn read(path: &Path) -> Result<Option<SettingsFile>, Problem> {
 fn settings_variables(surroundings: &Surroundings) -> Result<BTreeMap<String, String>, Problems> {
     let mut variables = BTreeMap::new();
     for (name, value) in &surroundings.variables {
-        if !name.starts_with("INFOLD_") || name == "INFOLD_CONFIG" {
+        // The last is for this project's own tests, and stands in the environment of whoever runs them.
+        if !name.starts_with("INFOLD_") || matches!(name.as_str(), "INFOLD_CONFIG" | "INFOLD_TEST_DATA") {
             continue;
         }
         let Some(text) = value.to_str() else {

@@ -46,11 +46,8 @@ impl OnTerminal {
         let side: OwnedFd = File::options().read(true).write(true).open(path).unwrap().into();
         tcsetwinsize(&side, Winsize { ws_row: 30, ws_col: 110, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
         let stdio = || Stdio::from(side.try_clone().unwrap());
-        let child = Command::new(env!("CARGO_BIN_EXE_infold"))
-            .args(["top", "--every-ms", "100", "--data"])
-            .arg(data)
-            .env_clear()
-            .envs([("HOME", data.to_str().unwrap()), ("TERM", "xterm-256color"), ("LANG", "C.UTF-8")])
+        let child = program(&["top", "--every-ms", "100"], data)
+            .env("TERM", "xterm-256color")
             .envs(environment.iter().copied())
             .stdin(stdio())
             .stdout(stdio())
@@ -103,13 +100,18 @@ impl OnTerminal {
     }
 }
 
+/// The program with a home of its own, and nothing of the person's environment.
+fn program(arguments: &[&str], data: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_infold"));
+    command.args(arguments).arg("--data").arg(data).env_clear().env("HOME", data).env("LANG", "C.UTF-8");
+    command
+}
+
 /// A data folder with a database in it, below one that goes with it.
 fn data() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let ended =
-        Command::new(env!("CARGO_BIN_EXE_infold")).args(["scrub", "--data"]).arg(&data).stdin(Stdio::null()).output();
-    let ended = ended.unwrap();
+    let ended = program(&["scrub"], &data).stdin(Stdio::null()).output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     (folder, data)
 }
@@ -156,12 +158,7 @@ fn without_colour_there_is_none() {
 #[test]
 fn elsewhere_it_says_what_to_do_instead() {
     let (_folder, data) = data();
-    let ended = Command::new(env!("CARGO_BIN_EXE_infold"))
-        .args(["top", "--data"])
-        .arg(&data)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+    let ended = program(&["top"], &data).stdin(Stdio::null()).output().unwrap();
     assert_eq!((ended.status.code(), ended.stdout.as_slice()), (Some(3), b"".as_slice()));
     let said = String::from_utf8(ended.stderr).unwrap();
     assert!(said.contains("infold top --once"), "{said}");

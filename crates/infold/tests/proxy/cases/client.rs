@@ -262,6 +262,41 @@ async fn the_client_clears_or_changes_a_result_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_client_clears_what_opened_and_what_folded_a_branch() {
+    let scene = Scene::start(script()).await;
+    let mut agent = scene.agent(Client::ClaudeCode, "cleared-opening").await;
+    agent.say(ASKED);
+    let said = agent.until(|said| said.text.contains("file-02")).await.unwrap();
+    agent.answer(&said).await.unwrap();
+    let before = scene.branch_turns().pop().unwrap();
+
+    clear(&mut agent.transcript, "budget_allocated");
+    let said = agent.turn().await.unwrap();
+    let now = scene.branch_turns().pop().unwrap();
+    assert_eq!(now.own_branch(), before.own_branch(), "the branch goes on:\n{}", now.shape());
+
+    agent.answer(&said).await.unwrap();
+    agent.go_on().await.unwrap();
+    clear(&mut agent.transcript, "\\\"success\\\":true");
+    agent.say("And now?");
+    agent.turn().await.unwrap();
+    let end = scene.main_turns().pop().unwrap();
+    assert!(end.holds(FOUND) && !end.holds(&end_of(1)), "what was hidden stays so:\n{}", end.shape());
+}
+
+/// Clears the results that hold a text, as Claude Code does with old ones.
+fn clear(transcript: &mut [Value], text: &str) {
+    let mut cleared = 0;
+    for block in transcript.iter_mut().filter_map(|entry| entry["content"].as_array_mut()).flatten() {
+        if block["type"] == "tool_result" && block["content"].to_string().contains(text) {
+            block["content"] = json!("[Old tool result content cleared]");
+            cleared += 1;
+        }
+    }
+    assert_eq!(cleared, 1, "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn subagents_have_threads_of_their_own_and_whose_branch_is_active_is_told_by_the_call() {
     for client in Client::ALL {
         let scene = Scene::start(script()).await;
