@@ -93,7 +93,6 @@ fn unknown_keys_name_their_layer_and_the_key_that_was_probably_meant() {
         environment:
             INFOLD_FOLDING__MAXDEPTH=2
             INFOLD_LISTN=127.0.0.1:0
-            INFOLD_TEST_DATA=/elsewhere
         flags:
             max_depth=3
             entirely.else=3

@@ -64,6 +64,14 @@ fn the_named_file_takes_the_place_of_the_usual_one() {
 }
 
 #[test]
+fn where_this_projects_tests_find_their_data_is_no_setting() {
+    let home = Home::new();
+    let with = |name: &str| home.ended(home.command(&["settings"]).env(name, "/elsewhere").output().unwrap());
+    assert_eq!(with("INFOLD_TEST_DATA").code, 0);
+    assert_eq!(with("INFOLD_TEST_DATE").code, 3);
+}
+
+#[test]
 fn every_problem_is_told_at_once_with_its_place() {
     let home = Home::new();
     home.write(".config/infold/settings.toml", "[folding]\nmax_dept = 5\n");
