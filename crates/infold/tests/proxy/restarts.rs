@@ -20,21 +20,6 @@ fn long() -> String {
     (0..400).map(|line| format!("entry {line}: the harbour is quiet\n")).collect()
 }
 
-/// Kills the daemon and starts it again, and lets the agent go on there.
-async fn restart(scene: &mut Scene, agent: &mut Agent) {
-    scene.daemon.kill9().await.unwrap();
-    scene.daemon.restart().await.unwrap();
-    agent.reconnect(scene.daemon.base_url()).await.unwrap();
-}
-
-/// Sends what the agent would send next, and gives what the model got.
-async fn sent_next(scene: &Scene, agent: &Agent) -> String {
-    agent.send(agent.request()).await.unwrap();
-    let last = scene.model.requests().pop().unwrap();
-    assert_eq!(last.broken, None, "{}", last.shape());
-    String::from_utf8(last.bytes).unwrap()
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_daemon_plans_the_next_request_to_the_same_bytes() {
     for client in Client::ALL {
@@ -45,9 +30,9 @@ async fn a_killed_daemon_plans_the_next_request_to_the_same_bytes() {
         for here in ["file-02", "file-05"] {
             let said = agent.until(|said| said.text.contains(here)).await.unwrap();
             agent.answer(&said).await.unwrap();
-            let before = sent_next(&scene, &agent).await;
-            restart(&mut scene, &mut agent).await;
-            let after = sent_next(&scene, &agent).await;
+            let before = scene.sent_next(&agent).await;
+            scene.restart(&mut agent).await;
+            let after = scene.sent_next(&agent).await;
             assert_eq!(before, after, "{client:?} at {here}");
             if here == "file-02" {
                 assert!(after.contains(&marker(1)) && !after.contains(ASKED), "{client:?}: it is the branch's thread");
@@ -68,9 +53,9 @@ async fn another_daemon_on_the_same_store_plans_the_same_bytes() {
         for here in ["file-02", "file-05"] {
             let said = agent.until(|said| said.text.contains(here)).await.unwrap();
             agent.answer(&said).await.unwrap();
-            let before = sent_next(&scene, &agent).await;
+            let before = scene.sent_next(&agent).await;
             agent.reconnect(daemons.nth(1).unwrap()).await.unwrap();
-            assert_eq!(sent_next(&scene, &agent).await, before, "{client:?} at {here}");
+            assert_eq!(scene.sent_next(&agent).await, before, "{client:?} at {here}");
         }
     }
 }
@@ -85,10 +70,10 @@ async fn a_killed_daemon_still_knows_a_fold_by_force() {
     let mut agent = scene.agent(Client::ClaudeCode, "killed-forced").await;
     assert_eq!(agent.work(ASKED).await.unwrap(), "The branch is over.");
     agent.say("And now?");
-    let before = sent_next(&scene, &agent).await;
+    let before = scene.sent_next(&agent).await;
     assert!(before.contains("was cut short") && !before.contains(&end_of(1)));
-    restart(&mut scene, &mut agent).await;
-    assert_eq!(sent_next(&scene, &agent).await, before);
+    scene.restart(&mut agent).await;
+    assert_eq!(scene.sent_next(&agent).await, before);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -100,11 +85,11 @@ async fn the_store_is_gone_and_folds_by_a_call_give_the_same_bytes() {
         let mut agent = scene.agent(client, "store-gone").await;
         agent.work(ASKED).await.unwrap();
         agent.say("Is that all?");
-        let before = sent_next(&scene, &agent).await;
+        let before = scene.sent_next(&agent).await;
         assert!(before.contains(FOUND) && !before.contains(&marker(1)), "{client:?}");
 
         lose_store(&mut scene, &mut agent).await;
-        assert_eq!(sent_next(&scene, &agent).await, before, "{client:?}");
+        assert_eq!(scene.sent_next(&agent).await, before, "{client:?}");
     }
 }
 
@@ -121,7 +106,7 @@ async fn the_store_is_gone_and_what_only_it_knew_goes_through_without_reasoning(
     lose_store(&mut scene, &mut agent).await;
     agent.say("Still there?");
     // The model refuses reasoning that was made on another prefix: none may be left.
-    let sent = sent_next(&scene, &agent).await;
+    let sent = scene.sent_next(&agent).await;
     assert!(sent.contains(ASKED) && sent.contains("Still there?"));
 }
 
@@ -137,7 +122,7 @@ async fn the_store_is_gone_while_a_branch_is_open_and_it_goes_on() {
         agent.say(ASKED);
         let said = agent.until(|said| said.text.contains("file-02")).await.unwrap();
         agent.answer(&said).await.unwrap();
-        let before = sent_next(&scene, &agent).await;
+        let before = scene.sent_next(&agent).await;
         lose_store(&mut scene, &mut agent).await;
         agent.go_on().await.unwrap();
         let turns = scene.turns();

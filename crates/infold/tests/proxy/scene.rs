@@ -36,6 +36,21 @@ impl Scene {
         agent
     }
 
+    /// Kills the daemon and starts it again, and lets the agent go on there.
+    pub async fn restart(&mut self, agent: &mut Agent) {
+        self.daemon.kill9().await.unwrap();
+        self.daemon.restart().await.unwrap();
+        agent.reconnect(self.daemon.base_url()).await.unwrap();
+    }
+
+    /// Sends what the agent would send next, and gives what the model got.
+    pub async fn sent_next(&self, agent: &Agent) -> String {
+        agent.send(agent.request()).await.unwrap();
+        let last = self.model.requests().pop().unwrap();
+        assert_eq!(last.broken, None, "{}", last.shape());
+        String::from_utf8(last.bytes).unwrap()
+    }
+
     /// The daemon's JSON API.
     pub fn api(&self) -> Api {
         Api::new(reqwest::Client::builder().no_proxy().build().unwrap(), self.daemon.base_url())

@@ -103,9 +103,7 @@ async fn wild_session(client: Client, seed: u64) {
                 places.retain(|known| *known <= place);
             }
             3 if round > 0 => {
-                scene.daemon.kill9().await.unwrap();
-                scene.daemon.restart().await.unwrap();
-                agent.reconnect(scene.daemon.base_url()).await.unwrap();
+                scene.restart(&mut agent).await;
                 agent.say(&format!("Go on, number {round}."));
             }
             _ => agent.say(&format!("Please do number {round}.")),

@@ -1,6 +1,6 @@
 //! What a branch that is cut short had said last: its parent gets it, without secrets, and the same for ever.
 
-use infold_testkit::agent::{Agent, Client, Listing};
+use infold_testkit::agent::{Client, Listing};
 use infold_testkit::model::work::{Work, load_tools, open_branch, read_file};
 use infold_testkit::model::{Decision, Fault, Script, Step};
 use serde_json::{Value, json};
@@ -36,21 +36,6 @@ fn words(number: usize, secret: &Secret) -> String {
     format!("The pier of file {number} was built by {}, and the crane is next.", secret.text)
 }
 
-/// Kills the daemon and starts it again, and lets the agent go on there.
-async fn restart(scene: &mut Scene, agent: &mut Agent) {
-    scene.daemon.kill9().await.unwrap();
-    scene.daemon.restart().await.unwrap();
-    agent.reconnect(scene.daemon.base_url()).await.unwrap();
-}
-
-/// Sends what the agent would send next, and gives what the model got.
-async fn sent_next(scene: &Scene, agent: &Agent) -> String {
-    agent.send(agent.request()).await.unwrap();
-    let last = scene.model.requests().pop().unwrap();
-    assert_eq!(last.broken, None, "{}", last.shape());
-    String::from_utf8(last.bytes).unwrap()
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_branch_out_of_budget_gives_its_last_words() {
     for (seed, client) in (21..).zip(Client::ALL) {
@@ -71,10 +56,10 @@ async fn a_branch_out_of_budget_gives_its_last_words() {
         assert!(!end.holds(&planted[0].text) && !end.holds(&end_of(1)), "{client:?}:\n{}", end.shape());
 
         agent.say("And now?");
-        let before = sent_next(&scene, &agent).await;
+        let before = scene.sent_next(&agent).await;
         assert!(before.contains(&wanted), "{client:?}: {before}");
-        restart(&mut scene, &mut agent).await;
-        assert_eq!(sent_next(&scene, &agent).await, before, "{client:?}");
+        scene.restart(&mut agent).await;
+        assert_eq!(scene.sent_next(&agent).await, before, "{client:?}");
         scene.daemon.terminate().await.unwrap();
         assert_eq!(whereabouts(&planted, &scene.daemon).unwrap(), Vec::<String>::new(), "{client:?}");
     }
@@ -94,7 +79,7 @@ async fn an_interrupted_branch_gives_its_last_words_also_after_a_crash() {
         let is_stored = |events: &[Value]| of_type(events, "branch.said").iter().any(|said| is_last(said));
         // Signs of life come on that stream for ever, so somebody has to lose patience.
         tokio::time::timeout(PATIENCE, scene.api().events_until("stopped-words", is_stored)).await.unwrap().unwrap();
-        restart(&mut scene, &mut agent).await;
+        scene.restart(&mut agent).await;
 
         agent.work("Stop there, what have you got?").await.unwrap();
         let end = scene.main_turns().pop().unwrap();
@@ -105,9 +90,9 @@ async fn an_interrupted_branch_gives_its_last_words_also_after_a_crash() {
         assert!(!end.holds(&planted[1].text), "{client:?}:\n{}", end.shape());
 
         agent.say("Anything else?");
-        let before = sent_next(&scene, &agent).await;
-        restart(&mut scene, &mut agent).await;
-        assert_eq!(sent_next(&scene, &agent).await, before, "{client:?}");
+        let before = scene.sent_next(&agent).await;
+        scene.restart(&mut agent).await;
+        assert_eq!(scene.sent_next(&agent).await, before, "{client:?}");
         scene.daemon.terminate().await.unwrap();
         assert_eq!(whereabouts(&planted, &scene.daemon).unwrap(), Vec::<String>::new(), "{client:?}");
     }
