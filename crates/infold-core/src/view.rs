@@ -12,12 +12,14 @@ mod acts;
 mod answers;
 mod assemble;
 mod brief;
+mod front;
 mod known;
 mod overflow;
 mod place;
 mod plan;
 mod reasoning;
 mod reconcile;
+mod spoken;
 mod tree;
 mod verb;
 mod walk;
@@ -32,7 +34,7 @@ use crate::transcript::Voice;
 
 pub use known::{BranchState, Ending, Known, KnownBranch, Note, Place, Restart, Rewrite};
 pub use overflow::{MovedOut, Overflow, Relief, overflow, receipt};
-pub use plan::{Action, Edit, Piece, Plan, Reason, Request, RequestKind, plan};
+pub use plan::{Action, Beginning, Edit, LastAnswer, Piece, Plan, Reason, Request, RequestKind, plan};
 pub use verb::Verb;
 
 /// What tells a block from every other: a digest of its bytes, without the marks that steer the cache.
@@ -74,6 +76,8 @@ pub enum BlockKind<'a> {
     Call(CallBlock<'a>),
     /// What a call gave.
     Result(ResultBlock<'a>),
+    /// What a client shows of a file on its own account: a tool's result in all but name.
+    Attachment,
     /// Anything else. It stays with the thread it stands in.
     Other {
         /// On whose side it stands.
@@ -114,13 +118,26 @@ pub struct ResultBlock<'a> {
     pub text: Option<Cow<'a, str>>,
     /// Deferred tools that it made known to the model, as the client spells them.
     pub loads: Vec<Cow<'a, str>>,
+    /// What the client put into it behind what the tool gave: reminders, words that were typed meanwhile.
+    pub remarks: Vec<Remark<'a>>,
+}
+
+/// Words inside of a result that are not the tool's.
+#[derive(Debug, Clone)]
+pub struct Remark<'a> {
+    /// What tells them from others.
+    pub key: BlockKey,
+    /// Whose they are.
+    pub voice: Voice,
+    /// The words.
+    pub text: Cow<'a, str>,
 }
 
 impl BlockKind<'_> {
     /// Who it is by.
     pub fn side(&self) -> Side {
         match self {
-            Self::Instruction | Self::User { .. } | Self::Result(_) => Side::User,
+            Self::Instruction | Self::User { .. } | Self::Attachment | Self::Result(_) => Side::User,
             Self::Assistant | Self::Reasoning | Self::Call(_) => Side::Model,
             Self::Other { side } => *side,
         }

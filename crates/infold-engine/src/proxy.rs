@@ -75,9 +75,20 @@ pub struct FirstSeen {
     pub arguments: String,
     /// The text parts of the result, decoded, in order.
     pub texts: Vec<String>,
+    /// What the client put into it behind what the tool printed. It is shown whatever becomes of the rest.
+    pub remarks: Option<Remarks>,
     /// Whether there is nothing else in it. What is no text, an image for instance, could not be read back
     /// by a handle, so such a result is never kept elsewhere.
     pub is_all_text: bool,
+}
+
+/// A result, parted: what the tool printed, and what the client put behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remarks {
+    /// What the tool printed.
+    pub printed: String,
+    /// What the client put behind it, as it stands.
+    pub said: String,
 }
 
 /// Results of one turn, to be taken in before they are sent for the first time.

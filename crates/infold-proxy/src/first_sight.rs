@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use infold_core::view::{BlockKind, Piece, Plan, Reason, ResultBlock, Rewrite};
 use infold_core::{Mentions, ScrubError, Thread};
-use infold_engine::{Facts, Failure, FirstSeen, Offload, Shown, TakeIn};
+use infold_engine::{Facts, Failure, FirstSeen, Offload, Remarks, Shown, TakeIn};
 use infold_wire::request::Request;
 
 use crate::planning::{Fault, Scope, Turn};
@@ -170,7 +170,7 @@ impl Proxy {
 }
 
 /// What stands for a text that is too long to be looked through.
-fn withheld(bytes: usize, bytes_max: usize) -> String {
+pub(crate) fn withheld(bytes: usize, bytes_max: usize) -> String {
     format!(
         "[infold withheld this text: it has {bytes} bytes, and only {bytes_max} can be searched for secrets \
          (scrub.max_bytes). Ask for a part of it.]"
@@ -195,7 +195,10 @@ fn kept_results<'r, 'a>(
 ) -> impl Iterator<Item = (usize, &'r ResultBlock<'a>)> {
     plan.pieces.iter().filter_map(move |piece| match piece {
         Piece::Keep(at) => Some((*at, result_at(request, *at)?)),
-        Piece::Content { .. } | Piece::Text { .. } | Piece::Say { .. } => None,
+        Piece::Quote { block, json: None, .. } => Some((*block, result_at(request, *block)?)),
+        Piece::Content { .. } | Piece::Text { .. } | Piece::Words { .. } | Piece::Quote { .. } | Piece::Say { .. } => {
+            None
+        }
     })
 }
 
@@ -232,5 +235,8 @@ pub(crate) fn first_seen(
     let (tool, arguments) = call_of(request, result, calls);
     let texts: Vec<String> = request.text_parts(at).into_iter().map(|text| text.into_owned()).collect();
     let is_all_text = request.is_all_text(at);
-    FirstSeen { call_id: result.call.clone().into_owned(), tool, arguments, texts, is_all_text }
+    let said: Vec<&str> = result.remarks.iter().map(|remark| &*remark.text).collect();
+    let remarks =
+        (!said.is_empty()).then(|| Remarks { printed: request.printed(at).join("\n"), said: said.join("\n\n") });
+    FirstSeen { call_id: result.call.clone().into_owned(), tool, arguments, texts, remarks, is_all_text }
 }

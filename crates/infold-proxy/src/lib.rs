@@ -36,6 +36,7 @@ mod tunnel;
 mod turn;
 mod underway;
 mod watch;
+mod words;
 
 use std::sync::Arc;
 

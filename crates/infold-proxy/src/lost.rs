@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use infold_core::view::{self, BlockKind, Known, Plan, Reason, Restart, ResultBlock, Verb};
+use infold_core::view::{BlockKind, Known, Plan, Reason, Restart, ResultBlock, Verb};
 use infold_core::{Counter, Mentions, Sight};
 use infold_engine::Facts;
 
@@ -71,7 +71,7 @@ impl Proxy {
     }
 
     fn plan_by_transcript(&self, turn: &Turn<'_>) -> Result<Plan, Fault> {
-        let wanted = view::Request { blocks: turn.request.blocks(), kind: turn.identity.kind, tools: turn.tools };
+        let wanted = turn.wanted();
         Ok(self.engine.plan_view(&wanted, &Known::default())?)
     }
 

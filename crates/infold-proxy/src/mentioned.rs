@@ -57,6 +57,8 @@ fn key(request: &Request<'_>, piece: &Piece) -> u64 {
         Piece::Keep(at) => (0, request.blocks()[*at].key).hash(&mut hasher),
         Piece::Content { block, .. } => (1, request.blocks()[*block].key).hash(&mut hasher),
         Piece::Text { block, text } => (2, request.blocks()[*block].key, text).hash(&mut hasher),
+        Piece::Words { block, .. } => (4, request.blocks()[*block].key).hash(&mut hasher),
+        Piece::Quote { block, .. } => (5, request.blocks()[*block].key).hash(&mut hasher),
         Piece::Say { text, .. } => (3, text).hash(&mut hasher),
     }
     hasher.finish()
@@ -70,13 +72,15 @@ fn note(mentions: &mut Mentions, request: &Request<'_>, piece: &Piece) {
             BlockKind::Call(call) if Verb::of(&call.tool).is_none() => {
                 mentions.say_arguments(&request.arguments(*at).unwrap_or_default());
             }
-            BlockKind::Result(_) => mentions.show(&request.words(*at)),
+            BlockKind::Result(_) | BlockKind::Attachment => mentions.show(&request.words(*at)),
             BlockKind::Call(_) | BlockKind::Instruction | BlockKind::Reasoning | BlockKind::Other { .. } => {}
         },
         // As JSON its lines would be one, with a letter for each line end.
         Piece::Content { json, .. } => mentions.show(&plain_arguments(&String::from_utf8_lossy(json))),
         Piece::Text { text, .. } => mentions.show(text),
-        Piece::Say { text, .. } => mentions.ask(text),
+        Piece::Quote { block, json: None, .. } => mentions.show(&request.words(*block)),
+        Piece::Quote { json: Some(json), .. } => mentions.show(&plain_arguments(&String::from_utf8_lossy(json))),
+        Piece::Words { text, .. } | Piece::Say { text, .. } => mentions.ask(text),
     }
 }
 

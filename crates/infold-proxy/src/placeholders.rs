@@ -72,7 +72,11 @@ fn written<'r, 'a>(request: &'r Request<'a>, plan: &Plan) -> Vec<(&'r ResultBloc
 
 fn is_of(piece: &Piece, at: usize) -> bool {
     match piece {
-        Piece::Keep(block) | Piece::Content { block, .. } | Piece::Text { block, .. } => *block == at,
+        Piece::Keep(block)
+        | Piece::Content { block, .. }
+        | Piece::Text { block, .. }
+        | Piece::Words { block, .. }
+        | Piece::Quote { block, .. } => *block == at,
         Piece::Say { .. } => false,
     }
 }

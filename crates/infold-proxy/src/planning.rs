@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use infold_core::Thread;
-use infold_core::view::{self, Action, BlockKind, Edit, Piece, Plan, Reason};
+use infold_core::view::{self, Action, BlockKind, Edit, LastAnswer, Piece, Plan, Reason};
 use infold_engine::{Adoption, Error, Facts, Failure};
 use infold_wire::request::Request;
 
@@ -28,7 +28,22 @@ pub(crate) struct Turn<'a> {
     pub(crate) identity: &'a Identity,
     /// Tools that the model can call without loading them first.
     pub(crate) tools: &'a [String],
+    /// How the model's last answer in this session ended.
+    pub(crate) last_answer: LastAnswer,
     pub(crate) scope: Scope,
+}
+
+impl Turn<'_> {
+    /// What is to be planned.
+    pub(crate) fn wanted(&self) -> view::Request<'_> {
+        view::Request {
+            blocks: self.request.blocks(),
+            kind: self.identity.kind,
+            tools: self.tools,
+            last_answer: self.last_answer,
+            beginning: self.request.beginning(),
+        }
+    }
 }
 
 /// Whether anything comes of a plan beside the request that is sent.
@@ -89,7 +104,7 @@ impl Proxy {
     pub(crate) async fn plan(&self, turn: &Turn<'_>, state: &mut State, facts: &mut Facts) -> Result<Plan, Fault> {
         let mut done: Vec<Action> = Vec::new();
         for _ in 0..ROUNDS_MAX {
-            let wanted = view::Request { blocks: turn.request.blocks(), kind: turn.identity.kind, tools: turn.tools };
+            let wanted = turn.wanted();
             let plan = self.engine.plan_view(&wanted, &facts.known)?;
 
             let actions = plan.actions.iter().filter(|_| turn.scope == Scope::Lasting);
@@ -119,6 +134,7 @@ impl Proxy {
             }
             Action::Lose { branch } => self.engine.lose(who, session, &branch).await?,
             Action::Restart { restart } => self.engine.keep_restart(who, session, restart).await?,
+            Action::Hear { place } => self.engine.keep_heard(who, session, place).await?,
             Action::Remember { answers } => self.engine.keep_answers(who, session, answers).await?,
         };
         Ok(())

@@ -210,7 +210,9 @@ fn can_move(turn: &Turn<'_>, view: &View, piece: &Piece, calls: &HashMap<&str, u
     let (at, sent_bytes) = match piece {
         Piece::Keep(at) => (*at, usize::MAX),
         Piece::Content { block, json } if view.scrubbed.contains(block) => (*block, json.len()),
-        Piece::Content { .. } | Piece::Text { .. } | Piece::Say { .. } => return false,
+        Piece::Content { .. } | Piece::Text { .. } | Piece::Words { .. } | Piece::Quote { .. } | Piece::Say { .. } => {
+            return false;
+        }
     };
     let BlockKind::Result(result) = &request.blocks()[at].kind else { return false };
     let bytes = || request.text_parts(at).iter().map(|text| text.len()).sum::<usize>();
@@ -222,7 +224,11 @@ fn can_move(turn: &Turn<'_>, view: &View, piece: &Piece, calls: &HashMap<&str, u
 /// The block that a piece is made of.
 fn block_of(piece: &Piece) -> Option<usize> {
     match piece {
-        Piece::Keep(at) | Piece::Content { block: at, .. } | Piece::Text { block: at, .. } => Some(*at),
+        Piece::Keep(at)
+        | Piece::Content { block: at, .. }
+        | Piece::Text { block: at, .. }
+        | Piece::Words { block: at, .. }
+        | Piece::Quote { block: at, .. } => Some(*at),
         Piece::Say { .. } => None,
     }
 }
@@ -241,7 +247,7 @@ impl Weighed {
     /// The results that have to go so that the rest fits with room to go on, with their tokens. None if it would not
     /// fit even without them.
     fn chosen(&self, turn: &Turn<'_>, view: &View, room_tokens: u64, window_tokens: u64) -> Vec<(usize, u64)> {
-        let request = view::Request { blocks: turn.request.blocks(), kind: turn.identity.kind, tools: turn.tools };
+        let request = turn.wanted();
         let plan = Plan {
             thread: view.thread.clone(),
             anew: None,

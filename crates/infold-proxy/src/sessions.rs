@@ -6,11 +6,11 @@
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use infold_core::view::{BlockKey, BranchState};
+use infold_core::view::{BlockKey, BranchState, LastAnswer};
 use infold_core::{Owner, SessionId};
 use infold_engine::Facts;
 use tokio::sync::OwnedMutexGuard;
@@ -43,6 +43,8 @@ pub(crate) struct Slot {
     counted: Mutex<Option<([u8; 32], u64)>>,
     /// How often it was rescued since it last fitted by itself.
     rescues: AtomicU32,
+    /// Whether the model's last answer broke off.
+    has_broken_off: AtomicBool,
 }
 
 impl Slot {
@@ -71,6 +73,16 @@ impl Slot {
     /// One more rescue; how many there were in a row.
     pub(crate) fn rescue(&self) -> u32 {
         self.rescues.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// How the model's last answer ended.
+    pub(crate) fn last_answer(&self) -> LastAnswer {
+        if self.has_broken_off.load(Ordering::Relaxed) { LastAnswer::BrokeOff } else { LastAnswer::Ended }
+    }
+
+    /// The model has answered a turn.
+    pub(crate) fn answered(&self, how: LastAnswer) {
+        self.has_broken_off.store(how == LastAnswer::BrokeOff, Ordering::Relaxed);
     }
 
     /// A request fitted by itself.
@@ -103,8 +115,10 @@ pub(crate) struct State {
     /// What the engine knows. Taken out while a request is planned, so that one that is given up halfway
     /// leaves nothing half known behind.
     pub(crate) facts: Option<Facts>,
-    /// Contents of results that hold no secrets and go as they are.
+    /// Contents of results, and words of the client's, that hold no secrets and go as they are.
     pub(crate) clean: HashSet<BlockKey>,
+    /// Words of the client's that hold secrets, as they are sent.
+    pub(crate) words: HashMap<BlockKey, Arc<str>>,
     /// Whether something was decided that is not stored, while a count is planned.
     pub(crate) has_passing: bool,
     /// Results of the last turn that were taken in and go as they are, by call and content: the same words
@@ -127,7 +141,8 @@ impl State {
             rewrites + notes + endings + branches + known.restarts.len() * ENTRY_BYTES
         });
         let taken: usize = self.taken.iter().map(|(call, _)| call.len() + ENTRY_BYTES).sum();
-        clean + facts + taken + self.mentioned.bytes()
+        let words: usize = self.words.values().map(|text| text.len() + ENTRY_BYTES).sum();
+        clean + words + facts + taken + self.mentioned.bytes()
     }
 }
 

@@ -61,7 +61,9 @@ impl Proxy {
         };
         let identity = self.identify(arrival.who.clone(), &arrival.outgoing.headers, &request).await;
         let tools = request.tools_in_reach();
-        let turn = Turn { request: &request, body: &body, identity: &identity, tools: &tools, scope: Scope::Lasting };
+        let last_answer = self.sessions.of(&identity.who.owner, &identity.session).last_answer();
+        let scope = Scope::Lasting;
+        let turn = Turn { request: &request, body: &body, identity: &identity, tools: &tools, last_answer, scope };
 
         let view = match request.previous_response() {
             // What came before is not in it, so there is nothing to plan by.
@@ -80,7 +82,9 @@ impl Proxy {
         let identity = self.identify(arrival.who.clone(), &arrival.outgoing.headers, &request).await;
         let tools = request.tools_in_reach();
         let body = &arrival.body;
-        let turn = Turn { request: &request, body, identity: &identity, tools: &tools, scope: Scope::Passing };
+        let last_answer = self.sessions.of(&identity.who.owner, &identity.session).last_answer();
+        let scope = Scope::Passing;
+        let turn = Turn { request: &request, body, identity: &identity, tools: &tools, last_answer, scope };
         let view = self.view(&turn).await.map_err(|fault| self.withheld(arrival, fault))?;
         Ok(view.body)
     }
@@ -114,13 +118,14 @@ impl Proxy {
             Ok(()) => self.plan_with_notes(turn, state, &mut facts).await,
             Err(fault) => Err(fault),
         };
-        let (plan, told) = match planned {
+        let (mut plan, told) = match planned {
             Ok(planned) => planned,
             Err(fault) => {
                 let view = self.view_unplanned(turn, state, Some(&facts), fault).await;
                 return view;
             }
         };
+        self.scrub_words(turn, &mut plan, state, Some(&facts)).await?;
         if turn.scope == Scope::Lasting {
             self.remember(turn, !plan.edits.is_empty(), &mut facts).await;
         }
@@ -185,7 +190,8 @@ impl Proxy {
             Fault::Unplanned(kind) => kind,
         };
         self.metrics.failure(kind);
-        let plan = self.unplanned(turn, state, facts).await?;
+        let mut plan = self.unplanned(turn, state, facts).await?;
+        self.scrub_words(turn, &mut plan, state, facts).await?;
         let mut view = View::of(turn, plan);
         let warning = format!("the request could not be planned ({kind}) and went as it came");
         view.warnings.push((WarningKind::PlanningFailed, warning));
@@ -334,7 +340,7 @@ fn scrubbed(request: &Request<'_>, pieces: &[Piece], facts: &infold_engine::Fact
     };
     let rewritten = pieces.iter().filter_map(|piece| match piece {
         Piece::Content { block, .. } => Some(*block),
-        Piece::Keep(_) | Piece::Text { .. } | Piece::Say { .. } => None,
+        Piece::Keep(_) | Piece::Text { .. } | Piece::Words { .. } | Piece::Quote { .. } | Piece::Say { .. } => None,
     });
     rewritten.filter(|at| is_scrubbed(*at)).collect()
 }

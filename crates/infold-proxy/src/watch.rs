@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use infold_core::record::{AnswerEnd, Timing, Usage, WarningKind};
-use infold_core::view::{Edit, RequestKind, Verb};
+use infold_core::view::{Edit, LastAnswer, RequestKind, Verb};
 use infold_core::{Principal, SessionId, Thread};
 use infold_engine::{Engine, Heard, IssuedCall, MadeOf, RequestSeen, arguments_hash};
 use infold_wire::answer::{Answer, AnswerCall, AnswerReader, Delivery};
@@ -128,6 +128,9 @@ impl Watch {
             tell_words(&self.proxy.engine, &ticket, &answer.words);
         }
         let end = end_of(how, self.status, &answer, self.decoder.is_lost());
+        if ticket.kind == RequestKind::Turn {
+            ticket.slot.answered(last_answer(end, &answer));
+        }
         let (status, first_byte, total) = (Some(self.status.as_u16()), self.first_byte, ticket.arrived.elapsed());
         let heard = unreported(self.status, &answer).filter(|_| !self.decoder.is_lost());
         let usage = answer.usage.map(usage);
@@ -179,6 +182,21 @@ fn end_of(how: AnswerEnd, status: StatusCode, answer: &Answer, is_unread: bool) 
         other => other,
     }
 }
+
+/// How an answer ended, as far as it matters to whoever speaks next: where it broke off, that may be the client, which
+/// wants the model to go on. A client that hung up did so because a person wanted it.
+fn last_answer(end: AnswerEnd, answer: &Answer) -> LastAnswer {
+    let is_cut = answer.stop.as_deref().is_some_and(|stop| STOPPED.contains(&stop));
+    match end {
+        AnswerEnd::Completed if is_cut => LastAnswer::BrokeOff,
+        AnswerEnd::Completed | AnswerEnd::Aborted | AnswerEnd::Refused => LastAnswer::Ended,
+        AnswerEnd::Cut | AnswerEnd::Failed => LastAnswer::BrokeOff,
+    }
+}
+
+/// What providers say of an answer that was stopped before the model was done.
+const STOPPED: [&str; 6] =
+    ["max_tokens", "pause_turn", "model_context_window_exceeded", "length", "max_output_tokens", "incomplete"];
 
 /// What the model was heard to say in an answer that nobody, or nobody to its end, has counted. One that failed was
 /// none.

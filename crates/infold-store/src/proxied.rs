@@ -23,6 +23,8 @@ pub struct Keep {
     pub restarts: Vec<Restart>,
     /// What our own tools answered, by what tells the calls from others.
     pub answers: Vec<(BlockKey, String)>,
+    /// Words that an open branch heard, by their places.
+    pub heard: Vec<BlockKey>,
     /// Results that were counted.
     pub counted: Vec<Counted>,
     /// Whether the session's model is sent something else than came in.
@@ -47,6 +49,7 @@ impl Keep {
             && self.notes.is_empty()
             && self.restarts.is_empty()
             && self.answers.is_empty()
+            && self.heard.is_empty()
             && self.counted.is_empty()
             && self.folds == Folds::Unsaid
     }
@@ -80,6 +83,8 @@ pub struct Kept {
     pub restarts: Vec<Restart>,
     /// What our own tools answered, by what tells the calls from others.
     pub answers: Vec<(BlockKey, String)>,
+    /// Words that an open branch heard, by their places.
+    pub heard: Vec<BlockKey>,
 }
 
 /// A session with all its branches, and what is kept of it.
@@ -130,6 +135,11 @@ pub(crate) fn keep(transaction: &Transaction<'_>, key: &str, keep: &Keep) -> Res
         transaction
             .prepare_cached("INSERT OR IGNORE INTO answers (session_id, call, answer) VALUES (?1, ?2, ?3)")?
             .execute(params![key, call.0, Payload(answer.clone())])?;
+    }
+    for place in &keep.heard {
+        transaction
+            .prepare_cached("INSERT OR IGNORE INTO heard (session_id, place) VALUES (?1, ?2)")?
+            .execute(params![key, place.0])?;
     }
     for counted in &keep.counted {
         keep_counted(transaction, key, counted)?;

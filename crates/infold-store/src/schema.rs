@@ -5,7 +5,12 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::StoreError;
 
 /// One script for each schema, in order; a database at schema N has run the first N.
-const MIGRATIONS: [&str; 3] = [include_str!("schema.sql"), include_str!("schema_2.sql"), include_str!("schema_3.sql")];
+const MIGRATIONS: [&str; 4] = [
+    include_str!("schema.sql"),
+    include_str!("schema_2.sql"),
+    include_str!("schema_3.sql"),
+    include_str!("schema_4.sql"),
+];
 
 /// The newest schema that is known.
 pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;

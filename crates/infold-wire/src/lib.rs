@@ -27,6 +27,7 @@ mod sessions;
 mod source;
 #[cfg(test)]
 mod testing;
+mod told;
 mod whose;
 mod write;
 
@@ -37,5 +38,6 @@ pub use handed_in::{NotATranscript, read_handed_in};
 pub use reader::{Entry, EntryKind, Kept, Metered, ReadLimits, Reader};
 pub use sessions::{Read, Sessions, read_sessions, read_transcript};
 pub use source::{Source, open};
+pub use told::Told;
 pub use whose::{Whose, whose};
 pub use write::{Loss, Written, write_anthropic, write_markdown, write_openai, write_openai_chat, write_opencode};

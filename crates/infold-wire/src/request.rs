@@ -13,13 +13,14 @@ pub(crate) mod json;
 mod keys;
 mod parts;
 mod read;
+mod remarks;
 mod sections;
 mod splice;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use infold_core::view::{Block, BlockKind, Piece, RequestKind};
+use infold_core::view::{Beginning, Block, BlockKey, BlockKind, Piece, RequestKind};
 
 use json::{At, Document};
 
@@ -36,6 +37,11 @@ pub enum Api {
     Responses,
     /// OpenAI Chat Completions, and everything compatible.
     Chat,
+}
+
+/// What tells words that are no block of a request from others.
+pub(crate) fn key_of_words(text: &str) -> BlockKey {
+    keys::of_words(text)
 }
 
 /// One request, as its client sent it.
@@ -198,6 +204,21 @@ impl<'a> Request<'a> {
     /// The texts in a result, in order; of other blocks, what they say.
     pub fn text_parts(&self, block: usize) -> Vec<Cow<'a, str>> {
         parts::texts(self, block)
+    }
+
+    /// What a tool printed, text by text, without what the client put behind it.
+    pub fn printed(&self, block: usize) -> Vec<Cow<'a, str>> {
+        remarks::part(parts::texts(self, block)).printed
+    }
+
+    /// How the conversation begins.
+    pub fn beginning(&self) -> Beginning {
+        head::beginning(self)
+    }
+
+    /// Whether words tell a whole conversation, to have it summarised.
+    pub fn tells_conversation(&self, block: usize) -> bool {
+        crate::client_words::asks_for_compaction(&parts::words(self, block))
     }
 
     /// Whether a result holds nothing but text, so that text can stand for all of it.

@@ -29,8 +29,12 @@ fn shape(api: Api, body: &str) -> String {
             BlockKind::Call(call) => format!("call {} {}{}", call.id, call.tool, read(call.arguments.as_deref())),
             BlockKind::Result(result) => {
                 let loads = if result.loads.is_empty() { String::new() } else { format!(" loads {:?}", result.loads) };
-                format!("result {} {} bytes{loads}{}", result.call, result.content_bytes, read(result.text.as_deref()))
+                let remarks: String =
+                    result.remarks.iter().map(|remark| format!(" and {:?}'s words", remark.voice)).collect();
+                let read = read(result.text.as_deref());
+                format!("result {} {} bytes{loads}{read}{remarks}", result.call, result.content_bytes)
             }
+            BlockKind::Attachment => "attachment".to_owned(),
             BlockKind::Other { side: Side::User } => "other, user's side".to_owned(),
             BlockKind::Other { side: Side::Model } => "other, model's side".to_owned(),
         };
@@ -398,7 +402,7 @@ fn a_request_to_chat_is_read_with_its_calls() {
     6 result c3 3 bytes: c
     7 model: done
     8 person: more
-    8 other, user's side:
+    8 person:
     "#);
     assert_eq!(Request::read(Api::Chat, CHAT.as_bytes()).unwrap().kind_hint(), RequestKind::Side);
 }
@@ -455,4 +459,64 @@ fn what_cannot_be_read_is_refused() {
     assert_eq!(Request::read(Api::Chat, b"{\"messages\":[\xff]}").map(|_| ()).unwrap_err(), RequestError::NotText);
     let deep = format!(r#"{{"messages":[],"x":{}{}}}"#, "[".repeat(200), "]".repeat(200));
     assert_eq!(read(&deep), RequestError::TooDeep { depth_max: 128 });
+}
+
+#[test]
+fn whose_words_stand_in_a_message_is_told_by_their_form() {
+    let body = r#"{"messages":[{"role":"user","content":[
+        {"type":"text","text":"<system-reminder>\nResult of calling the Read tool:\n1\tfn\n</system-reminder>\n"},
+        {"type":"text","text":"<command-name>/review</command-name>\n<command-args>the parser</command-args>"},
+        {"type":"text","text":"fix @a.rs"},
+        {"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}]},
+        {"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]},
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"went\n\n<system-reminder>\nThe user sent a new message while you were working:\nhurry\n</system-reminder>\n\n<system-reminder>\nrules\n</system-reminder>"}]}]}"#;
+    insta::assert_snapshot!(shape(Api::Messages, body), @r"
+    0 attachment: <system-reminder>
+    Result of calling the Read tool:
+    1	fn
+    </system-reminder>
+
+    0 person: <command-name>/review</command-name>
+    <command-args>the parser</command-args>
+    0 person: fix @a.rs
+    0 person: 
+    1 call t1 Bash: {}
+    2 result t1 155 bytes and Person's words and Client's words: went
+
+    <system-reminder>
+    The user sent a new message while you were working:
+    hurry
+    </system-reminder>
+
+    <system-reminder>
+    rules
+    </system-reminder>
+    ");
+}
+
+#[test]
+fn codex_says_whose_words_the_parts_of_a_message_are() {
+    let body = r#"{"input":[{"type":"message","role":"user","content":[
+        {"type":"input_text","text":"plain words of a new kind"},{"type":"input_text","text":"<b>typed</b>"}],
+        "internal_chat_message_metadata_passthrough":{"content_item_kinds":["hooks.feedback","user.text"]}}]}"#;
+    insta::assert_snapshot!(shape(Api::Responses, body), @"
+    0 client: plain words of a new kind
+    0 person: <b>typed</b>
+    ");
+}
+
+#[test]
+fn words_are_replaced_in_their_place_and_results_are_quoted_as_words() {
+    let body = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"token abc","cache_control":{"type":"ephemeral"}},{"type":"text","text":"go"}]},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"went\n\n<system-reminder>\nrules\n</system-reminder>"}]}]}"#;
+    let pieces = [
+        Piece::Words { block: 0, text: "token ***".to_owned() },
+        Piece::Keep(1),
+        Piece::Quote { block: 3, json: None, head: "[What Bash gave]".to_owned() },
+        Piece::Quote { block: 3, json: Some(Arc::from(&b"\"some of it\""[..])), head: "[Bash]".to_owned() },
+    ];
+    insta::assert_snapshot!(sent(Api::Messages, body, &pieces), @r#"
+    {"role":"user","content":[{"type":"text","text":"token ***","cache_control":{"type":"ephemeral"}},{"type":"text","text":"go"}]}
+    {"role":"user","content":[{"type":"text","text":"[What Bash gave]\nwent"}]}
+    {"role":"user","content":[{"type":"text","text":"[Bash]\nsome of it"}]}
+    "#);
 }

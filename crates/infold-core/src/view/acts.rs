@@ -61,6 +61,7 @@ impl Acts {
                 | BlockKind::User { .. }
                 | BlockKind::Assistant
                 | BlockKind::Reasoning
+                | BlockKind::Attachment
                 | BlockKind::Other { .. } => {}
             }
         }
@@ -111,6 +112,7 @@ pub(super) fn call_block<'a, 'b>(blocks: &'a [Block<'b>], at: usize) -> Option<&
         | BlockKind::Assistant
         | BlockKind::Reasoning
         | BlockKind::Result(_)
+        | BlockKind::Attachment
         | BlockKind::Other { .. } => None,
     }
 }

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::brief::{self, Outcome};
 use super::reasoning::Bounds;
-use super::tree::{Item, MAIN, State};
+use super::spoken::{self, Item};
+use super::tree::{MAIN, State};
 use super::walk::Walk;
 use super::{Block, BlockKind, BranchState, Note, Piece, Reason, RequestKind, ResultBlock, Rewrite, acts};
-use crate::transcript::Voice;
 use crate::{EndReason, Scrubber};
 
 /// A view that is being put together.
@@ -85,21 +85,15 @@ impl<'w, 'r> Scribe<'w, 'r> {
     /// followed the instructions and the exchanges that made tools known.
     fn isolated_front(&mut self, node: usize) {
         let blocks = self.walk.request.blocks;
-        let front = blocks.iter().position(|block| block.kind.side() == super::Side::Model).unwrap_or(blocks.len());
+        let front = self.walk.tree.front.blocks;
         let mut brief = Some(self.brief(node));
         for (at, block) in blocks.iter().enumerate().take(front) {
-            match &block.kind {
-                BlockKind::Instruction | BlockKind::User { voice: Voice::Client } => self.keep(at),
-                BlockKind::User { voice: Voice::Person } => {
-                    if let Some(text) = brief.take() {
-                        self.say(Some(block.entry), text, Reason::Brief);
-                    }
+            if self.walk.is_said(at) {
+                if let Some(text) = brief.take() {
+                    self.say(Some(block.entry), text, Reason::Brief);
                 }
-                BlockKind::Assistant
-                | BlockKind::Reasoning
-                | BlockKind::Call(_)
-                | BlockKind::Result(_)
-                | BlockKind::Other { .. } => {}
+            } else if self.walk.tree.front.is_taken_along(blocks, Item::Block(at)) {
+                self.keep(at);
             }
         }
         if let Some(text) = brief {
@@ -117,25 +111,41 @@ impl<'w, 'r> Scribe<'w, 'r> {
             let above = &tree.nodes[tree.nodes[below].parent];
             let mut loads = Vec::new();
             for item in &above.items[..tree.nodes[below].cut.min(above.items.len())] {
-                if let Item::Block(at) = item
-                    && *at >= front
-                {
-                    self.carry(*at, &mut loads);
+                if item.block().is_none_or(|at| at >= front) {
+                    self.carry(*item, &mut loads);
                 }
             }
             self.carry_loads(&mut loads);
         }
     }
 
-    fn carry(&mut self, at: usize, loads: &mut Vec<usize>) {
-        match &self.walk.request.blocks[at].kind {
-            BlockKind::Instruction => {
-                self.carry_loads(loads);
-                self.keep(at);
+    fn carry(&mut self, item: Item, loads: &mut Vec<usize>) {
+        let blocks = self.walk.request.blocks;
+        if let Item::Block(at) = item {
+            match &blocks[at].kind {
+                BlockKind::Result(result) if !result.loads.is_empty() => return loads.push(at),
+                BlockKind::Assistant | BlockKind::Reasoning | BlockKind::Call(_) => return self.carry_loads(loads),
+                BlockKind::Instruction
+                | BlockKind::User { .. }
+                | BlockKind::Result(_)
+                | BlockKind::Attachment
+                | BlockKind::Other { .. } => {}
             }
-            BlockKind::Result(result) if !result.loads.is_empty() => loads.push(at),
-            BlockKind::Assistant | BlockKind::Reasoning | BlockKind::Call(_) => self.carry_loads(loads),
-            BlockKind::User { .. } | BlockKind::Result(_) | BlockKind::Other { .. } => {}
+        }
+        for said in spoken::in_item(blocks, item) {
+            if self.walk.tree.front.is_taken_along(blocks, said) {
+                self.carry_loads(loads);
+                self.said(said);
+            }
+        }
+    }
+
+    /// Writes what somebody said.
+    fn said(&mut self, item: Item) {
+        match item {
+            Item::Block(at) => self.keep(at),
+            Item::Remark { .. } => self.remark(item),
+            Item::Quote(_) | Item::Words(_) => {}
         }
     }
 
@@ -157,9 +167,32 @@ impl<'w, 'r> Scribe<'w, 'r> {
         for item in &items[..len.min(items.len())] {
             match item {
                 Item::Words(words) => self.say(None, (*words).to_owned(), Reason::Folded),
+                Item::Remark { .. } => self.remark(*item),
+                Item::Quote(at) => self.quote(*at),
                 Item::Block(at) => self.block(*at, node, seen),
             }
         }
+    }
+
+    /// Words that stood inside of a result, by themselves. The result may have held secrets, and so may they.
+    fn remark(&mut self, item: Item) {
+        if let Item::Remark { block, nth } = item
+            && let Some(remark) = spoken::remark(self.walk.request.blocks, block, nth)
+        {
+            self.say(None, brief::scrubbed(&remark.text, self.scrubber), Reason::Folded);
+        }
+    }
+
+    /// What a call gave that a branch made and did not see answered.
+    fn quote(&mut self, at: usize) {
+        let call = self.walk.acts.call_of[at].and_then(|call| acts::call_block(self.walk.request.blocks, call));
+        let tool = call.map_or("a tool", |call| &*call.tool);
+        let head = format!("[What {tool} gave, which the branch called while it returned]");
+        let json = rewrite(self.walk, at).map(|rewrite| rewrite.sent.clone());
+        self.say_notes();
+        self.pieces.push(Piece::Quote { block: at, json, head });
+        self.accounted[at] = true;
+        self.count(Reason::Folded);
     }
 
     fn block(&mut self, at: usize, node: usize, seen: Seen) {
@@ -174,6 +207,7 @@ impl<'w, 'r> Scribe<'w, 'r> {
             | BlockKind::Assistant
             | BlockKind::Reasoning
             | BlockKind::Call(_)
+            | BlockKind::Attachment
             | BlockKind::Other { .. } => self.keep(at),
         }
     }
@@ -182,6 +216,7 @@ impl<'w, 'r> Scribe<'w, 'r> {
         let entry = self.walk.request.blocks[at].entry;
         let opened = self.walk.tree.opened_by.get(&at);
         if let Some((text, reason)) = opened.and_then(|&node| self.answer(node, seen)) {
+            let text = with_remarks(text, result, self.scrubber);
             self.push(Piece::Text { block: at, text }, at);
             self.count(reason);
         } else if let Some(rewrite) = rewrite(self.walk, at) {
@@ -289,6 +324,15 @@ impl<'w, 'r> Scribe<'w, 'r> {
     }
 }
 
+/// What stands in place of an answer of ours, with what the client put into that behind it.
+fn with_remarks(mut text: String, result: &ResultBlock<'_>, scrubber: &Scrubber) -> String {
+    for remark in &result.remarks {
+        text.push_str("\n\n");
+        text.push_str(&brief::scrubbed(&remark.text, scrubber));
+    }
+    text
+}
+
 fn is_result(block: &Block<'_>) -> bool {
     matches!(block.kind, BlockKind::Result(_))
 }
@@ -304,6 +348,7 @@ pub(super) fn rewrite<'r>(walk: &Walk<'r>, at: usize) -> Option<&'r Rewrite> {
         | BlockKind::Assistant
         | BlockKind::Reasoning
         | BlockKind::Call(_)
+        | BlockKind::Attachment
         | BlockKind::Other { .. } => None,
     }
 }

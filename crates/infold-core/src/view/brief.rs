@@ -80,7 +80,7 @@ pub(super) fn brief(call: &CallBlock<'_>, opened: &Opened, scrubber: &Scrubber) 
 }
 
 /// A text without its secrets, or word that it is withheld: nothing unscrubbed is said in our own name.
-fn scrubbed(text: &str, scrubber: &Scrubber) -> String {
+pub(super) fn scrubbed(text: &str, scrubber: &Scrubber) -> String {
     match scrubber.scrub(text) {
         Ok(clean) => clean.into_string(),
         Err(_) => "[withheld: this text could not be searched for secrets]".to_owned(),

@@ -1,6 +1,6 @@
 //! What is known of a session beside what its client sends: decisions that were made once and stored.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::BlockKey;
@@ -23,6 +23,9 @@ pub struct Known {
     /// What our tools answered to calls that opened, folded or went back to branches, by what tells these calls
     /// from others: clients cut and clear results, and what was hidden has to stay hidden.
     pub answers: HashMap<BlockKey, String>,
+    /// Words that an open branch heard and went on, by their places: what a client says behind an answer that broke
+    /// off may look like a person's.
+    pub heard: HashSet<BlockKey>,
 }
 
 /// A branch, as the engine has it.

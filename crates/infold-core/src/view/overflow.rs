@@ -128,6 +128,7 @@ fn called<'a>(kind: &'a BlockKind<'_>) -> Option<(&'a str, &'a str)> {
         | BlockKind::Assistant
         | BlockKind::Reasoning
         | BlockKind::Result(_)
+        | BlockKind::Attachment
         | BlockKind::Other { .. } => None,
     }
 }

@@ -20,6 +20,30 @@ pub struct Request<'a> {
     pub kind: RequestKind,
     /// Tools that the model can call without loading them first, as the client spells them.
     pub tools: &'a [String],
+    /// How the model's last answer ended.
+    pub last_answer: LastAnswer,
+    /// How the conversation begins.
+    pub beginning: Beginning,
+}
+
+/// How the answer that a request goes on from has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LastAnswer {
+    /// As the model wanted, or nobody saw it.
+    #[default]
+    Ended,
+    /// In the middle: the stream broke, or the model was stopped for its length.
+    BrokeOff,
+}
+
+/// How a conversation begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Beginning {
+    /// With what a person said first.
+    #[default]
+    Words,
+    /// With a summary of what was said before: the client has compacted, and says behind it what else it says in front.
+    Summary,
 }
 
 /// What kind of request it is, as far as its client says or its form shows.
@@ -75,6 +99,22 @@ pub enum Piece {
         block: usize,
         /// The text.
         text: String,
+    },
+    /// A block of words that says this instead.
+    Words {
+        /// The block.
+        block: usize,
+        /// The words.
+        text: String,
+    },
+    /// The text of a result of another thread, on the user's side.
+    Quote {
+        /// The block.
+        block: usize,
+        /// The JSON value that stands for its content, if that is not as it came.
+        json: Option<Arc<[u8]>>,
+        /// What it is.
+        head: String,
     },
     /// Words of ours on the user's side.
     Say {
@@ -162,6 +202,11 @@ pub enum Action {
         /// That.
         restart: Restart,
     },
+    /// Somebody spoke behind an answer that broke off: the open branch hears it and goes on.
+    Hear {
+        /// The place of the words.
+        place: BlockKey,
+    },
     /// Our tools said what became of branches: keep it, because the client may clear it later.
     Remember {
         /// What they answered, by what tells the calls from others.
@@ -225,9 +270,10 @@ fn reads_results(request: &Request<'_>, pieces: &[Piece]) -> bool {
             | BlockKind::Assistant
             | BlockKind::Reasoning
             | BlockKind::Call(_)
+            | BlockKind::Attachment
             | BlockKind::Other { .. } => false,
         },
-        Piece::Text { .. } | Piece::Say { .. } => false,
+        Piece::Text { .. } | Piece::Words { .. } | Piece::Quote { .. } | Piece::Say { .. } => false,
     };
     request.tools.iter().any(|tool| is_reader(tool)) || pieces.iter().any(shows_reader)
 }

@@ -84,7 +84,7 @@ impl<'r> Bounds<'r> {
 }
 
 /// The families of threads that a restart is about.
-fn concerned(tree: &Tree, families: &[usize], restart: &Restart) -> Vec<usize> {
+fn concerned(tree: &Tree<'_>, families: &[usize], restart: &Restart) -> Vec<usize> {
     match restart.root.as_ref().map(|root| root.branch()) {
         None => families.to_vec(),
         Some(None) => vec![MAIN],
@@ -94,7 +94,7 @@ fn concerned(tree: &Tree, families: &[usize], restart: &Restart) -> Vec<usize> {
 
 /// Threads that begin as their parent does are of one family with it: what changes in the parent's view changes
 /// in theirs.
-fn families(tree: &Tree) -> Vec<usize> {
+fn families(tree: &Tree<'_>) -> Vec<usize> {
     let mut family: Vec<usize> = Vec::with_capacity(tree.nodes.len());
     for (at, node) in tree.nodes.iter().enumerate() {
         family.push(if at != MAIN && node.inherits() { family[node.parent] } else { at });

@@ -116,6 +116,7 @@ impl Walk<'_> {
             | BlockKind::Assistant
             | BlockKind::Reasoning
             | BlockKind::Call(_)
+            | BlockKind::Attachment
             | BlockKind::Other { .. } => None,
         };
         self.actions.push(Action::Adopt {

@@ -5,5 +5,6 @@ mod details;
 mod hard_cases;
 mod laws;
 mod overflow;
+mod said;
 mod stored;
 mod text;

@@ -1,38 +1,24 @@
 //! The tree of a session's threads, as far as a transcript shows it.
 //!
-//! A thread is a list of items: blocks of the transcript, in order. Threads only grow at their end; a rollback
-//! cuts them back first. What must hold: a thread that is over has no open thread below it; of the branches
-//! that one message opened, one works and the others wait for their turn.
+//! A thread is a list of items: blocks of the transcript, in order, and what was said in threads below it that
+//! are over. Threads only grow at their end; a rollback cuts them back first. What must hold: a thread that is
+//! over has no open thread below it; of the branches that one message opened, one works and the others wait for
+//! their turn; what a person or the client said in a thread that is over or discarded stands in one that goes on.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::answers::Opened;
 use super::brief::Outcome;
+use super::front::Front;
+use super::spoken::{self, Item};
+use super::{Beginning, Block};
 use crate::{BranchId, EndReason, Isolation, Thread};
 
 /// The session's own thread.
 pub(super) const MAIN: usize = 0;
 
 /// What a parent is told in front of words that were said after the branch it has gone back to.
-const SAID_SINCE: &str = "[What the user said before the branch was opened again. It has been told.]";
-
-/// One entry of a thread.
-#[derive(Debug, Clone)]
-pub(super) enum Item {
-    /// A block of the transcript.
-    Block(usize),
-    /// Words of ours.
-    Words(&'static str),
-}
-
-impl Item {
-    fn block(&self) -> Option<usize> {
-        match self {
-            Self::Block(block) => Some(*block),
-            Self::Words(_) => None,
-        }
-    }
-}
+const SAID_SINCE: &str = "[What was said before the branch was opened again. It has been told.]";
 
 /// How a branch stands in the transcript.
 #[derive(Debug)]
@@ -108,7 +94,10 @@ impl Node {
 
 /// All threads.
 #[derive(Debug)]
-pub(super) struct Tree {
+pub(super) struct Tree<'r> {
+    blocks: &'r [Block<'r>],
+    /// What stands in front.
+    pub front: Front,
     pub nodes: Vec<Node>,
     /// Open branches, outermost first.
     pub path: Vec<usize>,
@@ -119,13 +108,15 @@ pub(super) struct Tree {
     by_id: HashMap<BranchId, usize>,
 }
 
-impl Tree {
-    /// A tree of which nothing was read yet, for so many blocks.
-    pub fn new(blocks: usize) -> Self {
+impl<'r> Tree<'r> {
+    /// A tree of which nothing was read yet.
+    pub fn new(blocks: &'r [Block<'r>], beginning: Beginning) -> Self {
         Self {
+            blocks,
+            front: Front::of(blocks, beginning),
             nodes: vec![Node::new(None, MAIN, State::Open)],
             path: Vec::new(),
-            home: vec![MAIN; blocks],
+            home: vec![MAIN; blocks.len()],
             opened_by: HashMap::new(),
             by_id: HashMap::new(),
         }
@@ -145,6 +136,26 @@ impl Tree {
     pub fn push(&mut self, node: usize, block: usize) {
         self.home[block] = node;
         self.nodes[node].items.push(Item::Block(block));
+    }
+
+    /// Lets a thread hear what was said elsewhere.
+    pub fn tell(&mut self, node: usize, items: impl IntoIterator<Item = Item>) {
+        self.nodes[node].items.extend(items);
+    }
+
+    /// Lets a thread hear what it has not heard of this.
+    pub fn tell_new(&mut self, node: usize, mut items: Vec<Item>) {
+        if !items.is_empty() {
+            let told = self.told(node);
+            items.retain(|item| !told.contains(item));
+            self.tell(node, items);
+        }
+    }
+
+    /// Moves a result to a thread that did not make its call, and quotes it there.
+    pub fn quote(&mut self, node: usize, result: usize) {
+        self.home[result] = node;
+        self.nodes[node].items.push(Item::Quote(result));
     }
 
     /// The model answers in a thread.
@@ -184,6 +195,11 @@ impl Tree {
         node != MAIN && matches!(self.nodes[node].state, State::Open | State::Waiting)
     }
 
+    /// Whether a branch has folded.
+    pub fn is_over(&self, node: usize) -> bool {
+        matches!(self.nodes[node].state, State::Over(_))
+    }
+
     /// Open branches, deepest first, then those that wait.
     pub fn open_nodes(&self) -> Vec<usize> {
         self.path.iter().rev().copied().chain(self.waiting()).collect()
@@ -198,11 +214,12 @@ impl Tree {
         [MAIN].iter().chain(&self.path).flat_map(|&node| self.nodes[node].waiting.iter().copied())
     }
 
-    /// A branch is over, and with it what is open below.
+    /// A branch is over, and with it what is open below. What was said in them is heard above.
     pub fn end(&mut self, node: usize, outcome: Outcome) {
         if let Some(depth) = self.path.iter().position(|&open| open == node) {
-            for below in self.path.split_off(depth) {
+            for below in self.path.split_off(depth).into_iter().rev() {
                 self.close(below);
+                self.carry_over(below);
             }
         } else {
             let parent = self.nodes[node].parent;
@@ -219,18 +236,40 @@ impl Tree {
         self.nodes[node].state = closed();
     }
 
+    /// Tells the parent of a branch what was said in the branch: all that people said, and what the client said and
+    /// the parent has not heard yet.
+    fn carry_over(&mut self, node: usize) {
+        let said: Vec<Item> = self.said(node).collect();
+        if said.is_empty() {
+            return;
+        }
+        let parent = self.nodes[node].parent;
+        let told = self.told(parent);
+        let mut heard: HashSet<_> = told.iter().filter_map(|item| spoken::by_client(self.blocks, *item)).collect();
+        let is_new = |item: &Item| {
+            !told.contains(item) && spoken::by_client(self.blocks, *item).is_none_or(|words| heard.insert(words))
+        };
+        let new: Vec<Item> = said.into_iter().filter(is_new).collect();
+        self.tell(parent, new);
+    }
+
+    /// What was said in a thread.
+    fn said(&self, node: usize) -> impl Iterator<Item = Item> {
+        self.nodes[node].items.iter().flat_map(|item| spoken::in_item(self.blocks, *item))
+    }
+
     /// Takes all open branches away as if they had never been: what stands in them stands in the main thread.
     /// Gives the calls that opened them.
     pub fn dissolve(&mut self) -> Vec<usize> {
         let open = self.open_nodes();
         for &node in &open {
             let parent = self.nodes[node].parent;
-            // What a person said may stand in both, after a rollback.
-            let both: HashSet<usize> = self.nodes[parent].items.iter().filter_map(Item::block).collect();
+            // What was said may stand in both, after a rollback.
+            let both: HashSet<Item> = self.nodes[parent].items.iter().copied().collect();
             let mut items = std::mem::take(&mut self.nodes[node].items);
-            items.retain(|item| item.block().is_none_or(|block| !both.contains(&block)));
+            items.retain(|item| !both.contains(item));
             items.iter().filter_map(Item::block).for_each(|block| self.home[block] = parent);
-            self.nodes[parent].items.extend(items);
+            self.tell(parent, items);
             self.nodes[node].waiting.clear();
             self.nodes[node].state = State::Dissolved;
         }
@@ -254,61 +293,67 @@ impl Tree {
         chain
     }
 
-    /// Opens a branch again as it was at its last turn. Threads above it are cut back to its opening; a
-    /// person's words behind that (`is_said`) are said to the branch, and stay in the threads that heard them.
-    pub fn roll_back(&mut self, to: usize, discarded: &[BranchId], is_said: impl Fn(usize) -> bool) {
+    /// Opens a branch again as it was at its last turn. Threads above it are cut back to its opening; what was said
+    /// behind that, and in branches that are discarded, is said to the branch, and stays in the threads that heard it.
+    pub fn roll_back(&mut self, to: usize, discarded: &[BranchId]) {
         let chain = self.chain(to);
+        let mut said = Vec::new();
         for node in self.open_nodes() {
             if !chain.contains(&node) {
                 self.nodes[node].state = State::Discarded;
+                said.extend(self.said(node));
             }
         }
-        let mut said = Vec::new();
         let mut above = MAIN;
         for &node in &chain {
             let cut = self.nodes[node].cut;
-            let heard = self.cut_back(above, cut, &is_said);
+            let heard = self.cut_back(above, cut);
             self.discard_beside(above, node, discarded);
             if !heard.is_empty() {
-                self.nodes[above].items.push(Item::Words(SAID_SINCE));
-                self.nodes[above].items.extend(heard.iter().map(|&block| Item::Block(block)));
+                self.tell(above, [Item::Words(SAID_SINCE)].into_iter().chain(heard.iter().copied()));
                 said.extend(heard);
             }
             self.nodes[node].state = State::Open;
             above = node;
         }
         if let Some(run) = self.nodes[to].run.take() {
-            said.extend(self.cut_back(to, run, &is_said));
+            said.extend(self.cut_back(to, run));
         }
         self.nodes[to].waiting.clear();
-        said.sort_unstable();
-        // An earlier rollback may have told it some of this.
-        let told = self.told(to);
-        said.retain(|block| !told.contains(block));
+        said.sort_by_key(Item::order);
         said.dedup();
-        self.nodes[to].items.extend(said.into_iter().map(Item::Block));
+        // An earlier rollback may have told it some of this.
+        self.tell_new(to, said);
         self.path = chain;
     }
 
-    /// The blocks that a thread has seen.
-    pub fn told(&self, node: usize) -> HashSet<usize> {
-        let mut told: HashSet<usize> = self.nodes[node].items.iter().filter_map(Item::block).collect();
+    /// What a thread has seen.
+    pub fn told(&self, node: usize) -> HashSet<Item> {
+        let mut told = HashSet::new();
+        let mut see = |item: &Item| {
+            told.insert(*item);
+            told.extend(spoken::in_item(self.blocks, *item));
+        };
         let mut below = &self.nodes[node];
-        while below.inherits() {
+        below.items.iter().for_each(&mut see);
+        let mut is_whole = true;
+        while below.opening.is_some() {
+            is_whole &= below.inherits();
             let above = &self.nodes[below.parent];
-            told.extend(above.items.iter().take(below.cut).filter_map(Item::block));
+            let items = above.items.iter().take(below.cut);
+            items.filter(|item| is_whole || self.front.is_taken_along(self.blocks, **item)).for_each(&mut see);
             below = above;
         }
         told
     }
 
-    /// Cuts a thread back. Gives what a person said behind that point.
-    fn cut_back(&mut self, node: usize, len: usize, is_said: &impl Fn(usize) -> bool) -> Vec<usize> {
+    /// Cuts a thread back. Gives what was said behind that point.
+    fn cut_back(&mut self, node: usize, len: usize) -> Vec<Item> {
         let items = &mut self.nodes[node].items;
         let behind = items.split_off(len.min(items.len()));
         let later = self.nodes.iter_mut().filter(|child| child.parent == node && child.cut > len);
         later.for_each(|child| child.state = State::Discarded);
-        behind.iter().filter_map(Item::block).filter(|&block| is_said(block)).collect()
+        behind.into_iter().flat_map(|item| spoken::in_item(self.blocks, item)).collect()
     }
 
     /// Branches that were opened in the same message and that the rollback discarded.

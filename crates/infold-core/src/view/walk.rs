@@ -12,8 +12,9 @@ use std::ops::Range;
 use super::acts::{Acts, Done};
 use super::answers::{Act, Message, Returned};
 use super::brief::Outcome;
+use super::spoken::{self, Item};
 use super::tree::{MAIN, Opening, Tree};
-use super::{Action, BlockKey, BlockKind, BranchState, Ending, Known, Place, Request, RequestKind, place};
+use super::{Action, BlockKey, BlockKind, BranchState, Ending, Known, LastAnswer, Place, Request, RequestKind, place};
 use crate::transcript::Voice;
 use crate::{EndReason, IdKey};
 
@@ -21,7 +22,7 @@ use crate::{EndReason, IdKey};
 pub(super) struct Walk<'r> {
     pub request: &'r Request<'r>,
     pub known: &'r Known,
-    pub tree: Tree,
+    pub tree: Tree<'r>,
     pub acts: Acts,
     pub actions: Vec<Action>,
     /// Calls whose branches were dissolved: reasoning behind them was made on something else.
@@ -45,7 +46,7 @@ impl<'r> Walk<'r> {
         let mut walk = Self {
             request,
             known,
-            tree: Tree::new(request.blocks.len()),
+            tree: Tree::new(request.blocks, request.beginning),
             acts: Acts::of(request.blocks, &known.answers, key),
             actions: Vec::new(),
             dissolved: Vec::new(),
@@ -187,15 +188,20 @@ impl<'r> Walk<'r> {
             | BlockKind::Assistant
             | BlockKind::Reasoning
             | BlockKind::Call(_)
+            | BlockKind::Attachment
             | BlockKind::Other { .. } => None,
         }
     }
 
-    /// A person spoke while a branch was open.
+    /// Somebody spoke while a branch was open. Behind an answer that broke off it may be anyone, and the branch hears it.
     fn spoken_over(&mut self, said: usize, turn: Turn) {
+        let place = place::key(self.request.blocks, said);
         match (turn, self.request.kind) {
-            _ if self.tree.path.is_empty() => {}
+            _ if self.tree.path.is_empty() || self.known.heard.contains(&place) => {}
             (Turn::Last, RequestKind::Side) => {}
+            (Turn::Last, RequestKind::Turn) if self.request.last_answer == LastAnswer::BrokeOff => {
+                self.actions.push(Action::Hear { place });
+            }
             (Turn::Last, RequestKind::Turn | RequestKind::Compaction) => {
                 self.interrupt(&place::before(self.request.blocks, said));
             }
@@ -283,7 +289,8 @@ impl Walk<'_> {
     fn answers(&mut self, range: Range<usize>, done: Vec<Done>, moved: &[usize]) {
         let thread = self.tree.current();
         let entry_of = |at: usize| self.request.blocks[at].entry;
-        let acting: Vec<usize> = done.iter().map(|done| entry_of(done.result)).collect();
+        let answered: Vec<usize> = done.iter().map(|done| done.result).collect();
+        let acting: Vec<usize> = answered.iter().map(|&at| entry_of(at)).collect();
         let mut beside = Vec::new();
         for at in range.clone() {
             match self.acts.call_of[at] {
@@ -303,14 +310,32 @@ impl Walk<'_> {
             self.tree.goes_on(thread);
         }
         let has_opened = opened.iter().any(|&node| self.tree.is_open(node));
+        if self.tree.is_over(thread) {
+            self.quote_answers(range.clone(), &answered, thread, heard_in);
+        }
         for at in beside {
             let is_for_branch = has_opened && self.is_said(at);
             self.tree.push(if is_for_branch { self.tree.current() } else { heard_in }, at);
+        }
+        if has_opened {
+            let typed = answered.iter().flat_map(|&at| spoken::typed(self.request.blocks, at)).collect();
+            self.tree.tell_new(self.tree.current(), typed);
         }
         for node in opened {
             self.tree.nodes[node].cut = self.tree.nodes[self.tree.nodes[node].parent].items.len();
         }
         self.end_after(range);
+    }
+
+    /// Calls beside the one that ended a branch: the branch is over before it has seen what they gave, so its parent
+    /// gets that.
+    fn quote_answers(&mut self, range: Range<usize>, answered: &[usize], thread: usize, parent: usize) {
+        for at in range {
+            let is_of_thread = self.acts.call_of[at].is_some_and(|call| self.tree.home[call] == thread);
+            if is_of_thread && !answered.contains(&at) {
+                self.tree.quote(parent, at);
+            }
+        }
     }
 
     /// Does what a call did. Gives the thread that hears what was said beside its result.
@@ -342,11 +367,9 @@ impl Walk<'_> {
             }
             Act::RollBack(back) => {
                 let to = self.tree.find(&back.to).filter(|&to| self.tree.can_roll_back(to))?;
-                let blocks = self.request.blocks;
-                let is_said = |at: usize| matches!(blocks[at].kind, BlockKind::User { voice: Voice::Person });
-                self.tree.roll_back(to, &back.discarded, is_said);
+                self.tree.roll_back(to, &back.discarded);
                 // One that inherits from the message which went back to it has seen this already.
-                if !self.tree.told(to).contains(&done.call) {
+                if !self.tree.told(to).contains(&Item::Block(done.call)) {
                     self.tree.push(to, done.call);
                     self.tree.push(to, done.result);
                 }

@@ -72,6 +72,7 @@ impl Facts {
                 notes: kept.notes,
                 restarts: kept.restarts,
                 answers: kept.answers.into_iter().collect(),
+                heard: kept.heard.into_iter().collect(),
             },
         }
     }

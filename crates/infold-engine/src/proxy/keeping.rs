@@ -51,6 +51,12 @@ impl Engine {
         self.facts(who, session).await
     }
 
+    /// Keeps that an open branch heard words and went on, by their place.
+    pub async fn keep_heard(&self, who: &Principal, session: &SessionId, place: BlockKey) -> Result<Facts, Error> {
+        self.keep(who, session, Keep { heard: vec![place], ..Keep::default() }).await?;
+        self.facts(who, session).await
+    }
+
     /// Keeps that the session's model was sent something else than its client sent. To be called once, when
     /// a plan with edits is about to be sent and the facts do not say so yet.
     pub async fn keep_folded(&self, who: &Principal, session: &SessionId) -> Result<(), Error> {

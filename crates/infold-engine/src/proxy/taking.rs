@@ -57,7 +57,8 @@ impl Engine {
     /// said and shown before.
     pub fn wants_mentions(&self, results: &[FirstSeen]) -> bool {
         results.iter().filter(|result| may_go(result, Offload::Allowed)).any(|result| {
-            let text = result.texts.join("\n");
+            let parted = result.remarks.as_ref().map(|remarks| remarks.printed.clone());
+            let text = parted.unwrap_or_else(|| result.texts.join("\n"));
             let sight = Sight { tool: &result.tool, arguments: &result.arguments, text: &text };
             self.inner.settings.shape.may_be_over(&sight)
         })

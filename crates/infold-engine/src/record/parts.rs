@@ -162,7 +162,7 @@ impl Look<'_, '_> {
     fn kind(&self, block: &Block<'_>) -> (PartKind, Option<Arc<str>>) {
         match &block.kind {
             BlockKind::Instruction => (PartKind::System, None),
-            BlockKind::User { .. } => (PartKind::User, None),
+            BlockKind::User { .. } | BlockKind::Attachment => (PartKind::User, None),
             BlockKind::Assistant => (PartKind::Assistant, None),
             BlockKind::Reasoning => (PartKind::Reasoning, None),
             BlockKind::Call(call) => (PartKind::Call, self.tools.get(&*call.id).cloned()),
@@ -175,7 +175,9 @@ impl Look<'_, '_> {
         match piece {
             Piece::Keep(block) => self.kept(*block),
             Piece::Content { block, json } => self.replaced(*block, json),
-            Piece::Text { block, text } => self.replaced(*block, text.as_bytes()),
+            Piece::Text { block, text } | Piece::Words { block, text } => self.replaced(*block, text.as_bytes()),
+            Piece::Quote { block, json: Some(json), .. } => self.replaced(*block, json),
+            Piece::Quote { block, json: None, .. } => self.kept(*block),
             Piece::Say { text, .. } => {
                 let key = key_of(text.as_bytes());
                 let vocabulary_tokens = self.counts.of(key, || Cow::Borrowed(text));
@@ -196,13 +198,13 @@ impl Look<'_, '_> {
 /// Whether something in the conversation is no text. Only results say how many bytes they have.
 fn has_opaque(blocks: &[Block<'_>], parts: &[Part]) -> bool {
     blocks.iter().zip(parts).any(|(block, part)| match &block.kind {
-        BlockKind::Other { side: Side::User } => part.vocabulary_tokens == 0,
+        BlockKind::User { .. } | BlockKind::Other { side: Side::User } => part.vocabulary_tokens == 0,
         BlockKind::Result(result) => {
             let tokens = usize::try_from(part.vocabulary_tokens).unwrap_or(usize::MAX);
             result.content_bytes > tokens.saturating_mul(BYTES_PER_TOKEN_MAX).saturating_add(FRAME_BYTES)
         }
         BlockKind::Instruction
-        | BlockKind::User { .. }
+        | BlockKind::Attachment
         | BlockKind::Assistant
         | BlockKind::Reasoning
         | BlockKind::Call(_)

@@ -29,6 +29,7 @@ fn block<'a>(at: usize, line: &'a str) -> Block<'a> {
             content_bytes: line.len(),
             text: None,
             loads: Vec::new(),
+            remarks: Vec::new(),
         }),
         None => BlockKind::Reasoning,
     };

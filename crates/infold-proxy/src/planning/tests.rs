@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 use infold_core::fork::{ForkLimits, Profile};
-use infold_core::view::RequestKind;
+use infold_core::view::{LastAnswer, RequestKind};
 use infold_core::{Counter, Family, Field, Isolation, Prices, Principal, SessionId, ShapeRules, Start};
 use infold_engine::{
     Clock, Engine, EngineSettings, ForkSettings, OpenBranch, ScrubFault, ScrubSettings, SessionRef, TimerSettings,
@@ -84,7 +84,8 @@ async fn unplanned_by(proxy: &Proxy, body: &str, facts: Option<&Facts>) -> Strin
         digest: None,
     };
     let tools = request.tools_in_reach();
-    let turn = Turn { request: &request, body: &body, identity: &identity, tools: &tools, scope: Scope::Lasting };
+    let (last_answer, scope) = (LastAnswer::Ended, Scope::Lasting);
+    let turn = Turn { request: &request, body: &body, identity: &identity, tools: &tools, last_answer, scope };
     let plan = proxy.unplanned(&turn, &mut State::default(), facts).await.expect("a plan");
     String::from_utf8(request.apply(&plan.pieces)).expect("text")
 }

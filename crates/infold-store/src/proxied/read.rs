@@ -53,6 +53,7 @@ fn kept(transaction: &Transaction<'_>, key: &str) -> Result<Kept, StoreError> {
     let restarts = "SELECT root, from_call, after_call, before_block FROM restarts WHERE session_id = ?1
                     ORDER BY rowid";
     let answers = "SELECT call, answer FROM answers WHERE session_id = ?1";
+    let heard = "SELECT place FROM heard WHERE session_id = ?1";
     Ok(Kept {
         decisions,
         has_folded,
@@ -61,6 +62,7 @@ fn kept(transaction: &Transaction<'_>, key: &str) -> Result<Kept, StoreError> {
         notes: all(transaction, notes, key, |row| Ok(Note { after: row.get(0)?, text: row.get(1)? }))?,
         restarts: all(transaction, restarts, key, restart)?,
         answers: all(transaction, answers, key, answer)?,
+        heard: all(transaction, heard, key, |row| Ok(BlockKey(row.get(0)?)))?,
     })
 }
 

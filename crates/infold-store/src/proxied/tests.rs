@@ -41,6 +41,7 @@ fn keep() -> Keep {
         notes: vec![Note { after: "toolu_1".to_owned(), text: "a note".to_owned() }],
         restarts: restarts(),
         answers: vec![(BlockKey([6; 16]), "answered ".repeat(1_000)), (BlockKey([7; 16]), "ok".to_owned())],
+        heard: vec![BlockKey([8; 16])],
         counted: Vec::new(),
         folds: Folds::Yes,
     }
@@ -70,6 +71,7 @@ async fn what_was_decided_reads_back_in_another_process() {
     assert_eq!(found.kept.rewrites, wanted.rewrites);
     assert_eq!((found.kept.endings, found.kept.notes), (wanted.endings, wanted.notes));
     assert_eq!((found.kept.restarts, found.kept.answers), (wanted.restarts, wanted.answers));
+    assert_eq!(found.kept.heard, wanted.heard);
     assert_eq!((found.kept.has_folded, found.kept.decisions), (true, 1));
     assert_eq!(found.session.branches.len(), 1, "ended branches are there too");
     assert_eq!(other.standing(key("s")).await.unwrap(), Some(Standing { version: 4, decisions: 1 }));
@@ -147,9 +149,18 @@ async fn decisions_and_the_blobs_they_name_stay_as_long_as_the_archive_and_go_to
     assert!(store.blob(Owner::local(), BlobId::mint([1; 16])).await.unwrap().is_none());
     assert!(store.proxied(key("s")).await.unwrap().is_none());
     let connection = rusqlite::Connection::open(store.path()).unwrap();
-    for table in
-        ["proxied", "rewrites", "endings", "notes", "restarts", "answers", "counted", "chains", "blob_contents"]
-    {
+    for table in [
+        "proxied",
+        "rewrites",
+        "endings",
+        "notes",
+        "restarts",
+        "answers",
+        "heard",
+        "counted",
+        "chains",
+        "blob_contents",
+    ] {
         let sql = format!("SELECT count(*) FROM {table}");
         assert_eq!(connection.query_row(&sql, [], |row| row.get::<_, u64>(0)).unwrap(), 0, "{table}");
     }

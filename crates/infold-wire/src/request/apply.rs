@@ -13,7 +13,7 @@ use std::ops::Range;
 use infold_core::view::{BlockKind, Piece};
 
 use super::json::{At, Document, quote};
-use super::{Api, Request, Speaker};
+use super::{Api, Request, Speaker, parts};
 
 use marks::Mark;
 
@@ -24,7 +24,8 @@ pub(super) fn apply(request: &Request<'_>, pieces: &[Piece]) -> Vec<u8> {
         && pieces.iter().enumerate().all(|(index, piece)| *piece == Piece::Keep(index));
     let (false, Some(list)) = (is_whole, request.list) else { return body.to_vec() };
 
-    let placed = results_first(request, pieces);
+    let pieces: Vec<Piece> = pieces.iter().map(|piece| said_out(request, piece)).collect();
+    let placed = results_first(request, &pieces);
     let marks = marks::decide(request, &placed);
     let runs = runs(request, &placed);
 
@@ -46,19 +47,37 @@ pub(super) fn apply(request: &Request<'_>, pieces: &[Piece]) -> Vec<u8> {
     out
 }
 
+/// A piece as it is written: what a quote quotes is said.
+fn said_out(request: &Request<'_>, piece: &Piece) -> Piece {
+    match piece {
+        Piece::Quote { block, json, head } => {
+            let text = format!("{head}\n{}", parts::quoted(request, *block, json.as_deref()));
+            Piece::Say { entry: None, text }
+        }
+        Piece::Keep(_) | Piece::Content { .. } | Piece::Text { .. } | Piece::Words { .. } | Piece::Say { .. } => {
+            piece.clone()
+        }
+    }
+}
+
 fn said_bytes(piece: &Piece) -> usize {
     match piece {
         Piece::Keep(_) => 0,
         Piece::Content { json, .. } => json.len(),
-        Piece::Text { text, .. } | Piece::Say { text, .. } => text.len() + text.len() / 8 + 128,
+        Piece::Text { text, .. } | Piece::Words { text, .. } | Piece::Say { text, .. } => {
+            text.len() + text.len() / 8 + 128
+        }
+        Piece::Quote { head, .. } => head.len(),
     }
 }
 
 /// The block that a piece is of; none for words of ours.
 fn block_of(piece: &Piece) -> Option<usize> {
     match piece {
-        Piece::Keep(block) | Piece::Content { block, .. } | Piece::Text { block, .. } => Some(*block),
-        Piece::Say { .. } => None,
+        Piece::Keep(block) | Piece::Content { block, .. } | Piece::Text { block, .. } | Piece::Words { block, .. } => {
+            Some(*block)
+        }
+        Piece::Quote { .. } | Piece::Say { .. } => None,
     }
 }
 
@@ -119,9 +138,10 @@ fn runs(request: &Request<'_>, pieces: &[&Piece]) -> Vec<Span> {
 /// The client's entry that a piece belongs into.
 fn entry_of(request: &Request<'_>, piece: &Piece) -> Option<usize> {
     match piece {
-        Piece::Keep(block) | Piece::Content { block, .. } | Piece::Text { block, .. } => {
+        Piece::Keep(block) | Piece::Content { block, .. } | Piece::Text { block, .. } | Piece::Words { block, .. } => {
             Some(request.blocks[*block].entry)
         }
+        Piece::Quote { .. } => None,
         Piece::Say { entry, .. } => {
             entry.filter(|entry| request.entries.get(*entry).is_some_and(|entry| entry.speaker == Speaker::User))
         }

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use infold_core::view::{BlockKind, RequestKind};
+use infold_core::view::{Beginning, BlockKind, RequestKind};
 
 use super::json::At;
 use super::{Api, Request};
+use crate::client_words::{asks_for_compaction, is_summary};
 
 /// A tool that a request lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,17 +94,14 @@ pub(super) fn kind_hint(request: &Request<'_>) -> RequestKind {
     if has_tools { RequestKind::Turn } else { RequestKind::Side }
 }
 
-/// How clients begin the words that ask for a summary of the whole conversation.
-const COMPACTION_WORDS: [&str; 4] = [
-    "CRITICAL: Respond with TEXT ONLY",
-    "Your task is to create a detailed summary of the conversation so far",
-    "You are performing a CONTEXT CHECKPOINT COMPACTION",
-    "Here is the conversation so far:",
-];
-
-fn asks_for_compaction(words: &str) -> bool {
-    let start = words.trim_start();
-    COMPACTION_WORDS.iter().any(|opening| start.starts_with(opening))
+/// How a conversation begins: with a summary, if that is what the first words are.
+pub(super) fn beginning(request: &Request<'_>) -> Beginning {
+    let first = request.blocks.iter().position(|block| !matches!(block.kind, BlockKind::Instruction));
+    let is_words = |at: &usize| matches!(request.blocks[*at].kind, BlockKind::User { .. });
+    match first.filter(is_words).is_some_and(|at| is_summary(&request.words(at))) {
+        true => Beginning::Summary,
+        false => Beginning::Words,
+    }
 }
 
 fn ends_with_trigger(request: &Request<'_>) -> bool {

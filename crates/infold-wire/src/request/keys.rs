@@ -23,6 +23,14 @@ pub(super) fn of_block(document: &Document<'_>, at: At) -> BlockKey {
     }
 }
 
+/// The key of words that are no block.
+pub(super) fn of_words(text: &str) -> BlockKey {
+    let mut hasher = Hasher::new();
+    hasher.update(text.as_bytes());
+    hasher.update(b"words");
+    finish(&hasher)
+}
+
 /// The key of a result: its content counts by that content's own key.
 pub(super) fn of_result(document: &Document<'_>, at: At, content: Option<(At, BlockKey)>) -> BlockKey {
     of_members(document, at, content)
@@ -48,7 +56,7 @@ pub(super) fn of_content(document: &Document<'_>, at: At) -> BlockKey {
 fn of_text(document: &Document<'_>, at: At) -> BlockKey {
     // The long part first: what stands in front of it would cost the digest its stride.
     let mut hasher = Hasher::new();
-    hasher.update(document.raw(at).as_bytes());
+    hasher.update(without_line_ends(document.raw(at)).as_bytes());
     hasher.update(b"text");
     finish(&hasher)
 }
@@ -125,4 +133,17 @@ pub(super) fn digests(request: &Request<'_>) -> Vec<[u8; 32]> {
         digests.push(*digest.as_bytes());
     }
     digests
+}
+
+/// A text's JSON without the line ends at its end: Claude Code puts one behind words when others follow them.
+fn without_line_ends(raw: &str) -> &str {
+    let mut inside = raw.strip_suffix('"').unwrap_or(raw);
+    while let Some(rest) = inside.strip_suffix("\\n") {
+        // An even number of backslashes in front of it makes it one of the text's own.
+        if rest.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1 {
+            break;
+        }
+        inside = rest;
+    }
+    inside
 }

@@ -7,7 +7,7 @@ use infold_core::view::BlockKind;
 use super::json::{At, Document, Shape, decode, quote};
 use super::keys::{MARK, TEXT_KINDS};
 use super::splice::Splices;
-use super::{Form, Request};
+use super::{Form, Request, remarks};
 
 /// How much of a text is looked at to tell whose words it is, in bytes.
 const BEGINNING_BYTES: usize = 256;
@@ -172,6 +172,16 @@ pub(super) fn content_of_text(request: &Request<'_>, block: usize, text: &str) -
         ContentForm::Fixed => json.extend_from_slice(document.raw(content).as_bytes()),
     }
     json
+}
+
+/// What a quote of a result says: what the tool printed, or the texts of the JSON that stands for it.
+pub(super) fn quoted(request: &Request<'_>, block: usize, json: Option<&[u8]>) -> String {
+    let Some(json) = json else {
+        return remarks::part(texts(request, block)).printed.join("\n");
+    };
+    let read = std::str::from_utf8(json).ok().and_then(|json| Document::read(json.as_bytes()).ok());
+    let texts = read.map(|document| lines(remarks::part(texts_in(&document, 0)).printed).into_owned());
+    texts.unwrap_or_else(|| String::from_utf8_lossy(json).into_owned())
 }
 
 /// Whether a result holds nothing but text.

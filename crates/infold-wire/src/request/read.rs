@@ -7,12 +7,13 @@ mod responses;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use infold_core::transcript::Voice;
 use infold_core::view::{Block, BlockKey, BlockKind, CallBlock, ResultBlock, Side, Verb};
 
 use super::json::{At, Document, Shape};
 use super::keys::{self, MARK};
-use super::{Api, Entry, Form, Request, RequestError, Seat, Speaker, parts};
-use crate::client_words::voice_of;
+use super::{Api, Entry, Form, Request, RequestError, Seat, Speaker, parts, remarks};
+use crate::client_words::{Words, is_command, words_of};
 
 /// Reads a body.
 pub(super) fn read(api: Api, body: &[u8]) -> Result<Request<'_>, RequestError> {
@@ -103,8 +104,21 @@ impl<'a> Reading<'a> {
         match speaker {
             Speaker::System => BlockKind::Instruction,
             Speaker::Model => BlockKind::Assistant,
-            Speaker::User => BlockKind::User { voice: voice_of(&parts::beginning(&self.document, text)) },
+            Speaker::User => self.user_says(text),
             Speaker::Closed => BlockKind::Other { side: Side::User },
+        }
+    }
+
+    fn user_says(&self, text: At) -> BlockKind<'a> {
+        let mut words = parts::beginning(&self.document, text);
+        if is_command(&words) {
+            words = self.document.text(text).unwrap_or_default();
+        }
+        match words_of(&words) {
+            Words::Person => BlockKind::User { voice: Voice::Person },
+            Words::Client => BlockKind::User { voice: Voice::Client },
+            Words::Attached => BlockKind::Attachment,
+            Words::Media => BlockKind::Other { side: Side::User },
         }
     }
 
@@ -135,11 +149,12 @@ impl<'a> Reading<'a> {
         let content_key = content.map_or(BlockKey([0; 16]), |content| keys::of_content(document, content));
         let text = self.ours.contains(call.as_ref()).then(|| {
             let texts = content.map_or_else(Vec::new, |content| parts::texts_in(document, content));
-            parts::lines(texts)
+            parts::lines(remarks::part(texts).printed)
         });
+        let remarks = remarks::in_content(document, content);
         let key = keys::of_result(document, at, content.map(|content| (content, content_key)));
         let content_bytes = content.map_or(0, |content| document.raw(content).len());
-        Ok((key, BlockKind::Result(ResultBlock { call, content: content_key, content_bytes, text, loads })))
+        Ok((key, BlockKind::Result(ResultBlock { call, content: content_key, content_bytes, text, loads, remarks })))
     }
 
     /// The mark on an object.

@@ -40,7 +40,7 @@ pub(super) fn sections(request: &Request<'_>) -> Sections {
     for (index, block) in request.blocks.iter().enumerate() {
         *match &block.kind {
             BlockKind::Instruction => &mut sections.instruction_bytes,
-            BlockKind::User { .. } => &mut sections.user_bytes,
+            BlockKind::User { .. } | BlockKind::Attachment => &mut sections.user_bytes,
             BlockKind::Assistant => &mut sections.assistant_bytes,
             BlockKind::Reasoning => &mut sections.reasoning_bytes,
             BlockKind::Call(_) => &mut sections.call_bytes,

@@ -67,7 +67,11 @@ pub fn check_apply(request: &Request<'_>, pieces: &[Piece]) -> Vec<u8> {
         .iter()
         .filter_map(|piece| match piece {
             Piece::Keep(block) => Some(request.blocks()[*block].key),
-            Piece::Content { .. } | Piece::Text { .. } | Piece::Say { .. } => None,
+            Piece::Content { .. }
+            | Piece::Text { .. }
+            | Piece::Words { .. }
+            | Piece::Quote { .. }
+            | Piece::Say { .. } => None,
         })
         .collect();
     let mut found = again.blocks().iter().map(|block| block.key);

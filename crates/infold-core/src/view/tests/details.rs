@@ -183,6 +183,7 @@ fn a_persons_words_beside_an_opening_are_for_the_branch() {
     call branch_create (c1)
       c1 -> [branch br_1 returned] / one
     client: a reminder
+    user: and look at b.rs
     ");
 }
 
@@ -324,7 +325,7 @@ fn a_rollback_to_one_of_several_opened_together() {
     call branch_create (c2)
       c1 -> [branch br_1 returned] / better
       c2 -> [branch br_2 was cut short: discarded by a rollback]
-    infold: [What the user said before the branch was opened again. It has been told.]
+    infold: [What was said before the branch was opened again. It has been told.]
     user: again
     ");
 }
@@ -369,6 +370,7 @@ fn a_side_call_behind_words_that_ended_a_branch() {
     user: go
     call branch_create (c1)
       c1 -> [branch br_1 was cut short: interrupted] / so far
+    client: a reminder
     user: stop
     user: what is this about?
     ");

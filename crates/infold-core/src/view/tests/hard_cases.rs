@@ -132,7 +132,7 @@ fn blocks_in_one_message_other_calls_beside_an_opening_stay_in_the_parent() {
 }
 
 #[test]
-fn blocks_in_one_message_other_calls_beside_a_return_belong_to_the_branch() {
+fn blocks_in_one_message_what_calls_beside_a_return_gave_reaches_the_parent() {
     assert_snapshot!(check("
         user: fix the bug
         call branch_create {description: find it} -> br_1
@@ -145,6 +145,8 @@ fn blocks_in_one_message_other_calls_beside_a_return_belong_to_the_branch() {
     user: fix the bug
     call branch_create (c1)
       c1 -> [branch br_1 returned] / done
+    infold: [What read_file gave, which the branch called while it returned] a
+    infold: [What read_file gave, which the branch called while it returned] b
     client: a reminder
     user: and hurry
     ");
@@ -221,6 +223,7 @@ fn a_forced_fold_cuts_back_to_the_parent() {
     think: one
     call branch_create (c1)
       c1 -> [branch br_1 was cut short: budget exhausted] / so far
+    client: beside
     think: three
     call read_file (c3)
       c3 -> b
@@ -422,7 +425,7 @@ fn a_rollback_opens_the_branch_again() {
     think: one
     call branch_create (c1)
       c1 -> [branch br_1 returned] / right
-    infold: [What the user said before the branch was opened again. It has been told.]
+    infold: [What was said before the branch was opened again. It has been told.]
     user: look again
     ");
 }

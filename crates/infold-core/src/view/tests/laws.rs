@@ -10,6 +10,7 @@ use std::hash::{BuildHasher, RandomState};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
+use crate::transcript::Voice;
 use world::{Answer, Behind, Beside, Call, Step, World};
 
 fn call() -> impl Strategy<Value = Call> {
@@ -24,7 +25,14 @@ fn call() -> impl Strategy<Value = Call> {
 }
 
 fn answer() -> impl Strategy<Value = Answer> {
-    let beside = prop_oneof![6 => Just(Beside::Nothing), 2 => Just(Beside::Client), 1 => Just(Beside::Person)];
+    let beside = prop_oneof![
+        6 => Just(Beside::Nothing),
+        2 => Just(Beside::Client),
+        1 => Just(Beside::Person),
+        1 => Just(Beside::File),
+        1 => Just(Beside::Inside(Voice::Client)),
+        1 => Just(Beside::Inside(Voice::Person)),
+    ];
     let behind = prop_oneof![
         8 => Just(Behind::Nothing),
         1 => Just(Behind::Client),
@@ -45,6 +53,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         14 => answer().prop_map(Step::Answer),
         1 => (0..3usize).prop_map(|words| Step::TurnEnds { words }),
+        1 => (0..3usize).prop_map(|words| Step::BreaksOff { words }),
         1 => Just(Step::Aside),
         1 => (0..8usize).prop_map(|back| Step::Rewind { back }),
         1 => (0..3usize).prop_map(|which| Step::Force { which }),

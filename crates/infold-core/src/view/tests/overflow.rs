@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use super::text::*;
 use crate::view::RequestKind::Turn;
-use crate::view::{MovedOut, Overflow, Piece, Relief, Request, overflow, plan, receipt};
+use crate::view::{MovedOut, Overflow, Piece, Relief, overflow, plan, receipt};
 
 const TEXT: &str = "
     user: fix the bug, and here is everything I know about it
@@ -22,7 +22,7 @@ const TEXT: &str = "
 fn leaving(excess_tokens: u64) -> (Vec<String>, Relief) {
     let said = transcript(TEXT);
     let blocks = blocks(&said);
-    let request = Request { blocks: &blocks, kind: Turn, tools: &[] };
+    let request = request(&blocks, Turn, &[]);
     let plan = plan(&request, &known().0, &key(), &scrubber());
     let text = |at: usize| match &said[at].what {
         What::Result { text, .. } => text.clone(),

@@ -268,7 +268,7 @@ fn each_generation_has_its_own_end() {
     user: go
     call branch_create (c1)
       c1 -> [branch br_1 was cut short: interrupted] / second
-    infold: [What the user said before the branch was opened again. It has been told.]
+    infold: [What was said before the branch was opened again. It has been told.]
     user: stop
     user: stop
     ! interrupt br_1 before user: stop
@@ -312,6 +312,7 @@ fn the_same_words_of_a_client_are_told_apart() {
     user: go
     call branch_create (c1)
       c1 -> [branch br_1 was cut short: timed out] / so far
+    client: go on
     client: go on
     ");
 }

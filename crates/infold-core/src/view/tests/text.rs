@@ -8,6 +8,8 @@
 //!     call tool {key: value} -> answer   a call and its result, in two entries
 //!     + call tool {…} -> answer          one more call in the same message
 //!     + user: words                      words in the entry in front of this
+//!     file: words                        what the client shows of a file
+//!     ... -> answer ~user: words         words inside of the result, behind what the tool printed
 //!
 //! Calls have the ids c1, c2 and so on; `br_1` stands for the first branch's real id, in and out. `-> br_1`
 //! answers an opening, `-> ok` a return or a rollback, `-> refused` is a refusal.
@@ -19,8 +21,8 @@ use serde_json::{Value, json};
 
 use crate::transcript::Voice;
 use crate::view::{
-    Action, Block, BlockKey, BlockKind, BranchState, CallBlock, Ending, Known, KnownBranch, Piece, Place, Plan,
-    Request, RequestKind, ResultBlock, Side, place, plan,
+    Action, Beginning, Block, BlockKey, BlockKind, BranchState, CallBlock, Ending, Known, KnownBranch, LastAnswer,
+    Piece, Place, Plan, Remark, Request, RequestKind, ResultBlock, Side, place, plan,
 };
 use crate::{BranchId, EndReason, IdKey, Scrubber};
 
@@ -39,7 +41,8 @@ pub enum What {
     Think(String),
     Says(String),
     Call { id: String, tool: String, arguments: String },
-    Result { call: String, text: String, loads: Vec<String> },
+    Result { call: String, text: String, loads: Vec<String>, remarks: Vec<(Voice, String)> },
+    Attachment(String),
     Other(String),
 }
 
@@ -75,17 +78,23 @@ impl Said {
                 tool: Cow::Borrowed(tool),
                 arguments: Some(Cow::Borrowed(arguments)),
             }),
-            What::Result { call, text, loads } => BlockKind::Result(ResultBlock {
+            What::Result { call, text, loads, remarks } => BlockKind::Result(ResultBlock {
                 call: Cow::Borrowed(call),
                 content: block_key(text),
                 content_bytes: text.len(),
                 text: Some(Cow::Borrowed(text)),
                 loads: loads.iter().map(|tool| Cow::Borrowed(tool.as_str())).collect(),
+                remarks: remarks.iter().map(|(voice, text)| remark(*voice, text)).collect(),
             }),
+            What::Attachment(_) => BlockKind::Attachment,
             What::Other(_) => BlockKind::Other { side: Side::User },
         };
         Block { entry: self.entry, key: block_key(&format!("{:?}", self.what)), kind }
     }
+}
+
+fn remark(voice: Voice, text: &str) -> Remark<'_> {
+    Remark { key: block_key(text), voice, text: Cow::Borrowed(text) }
 }
 
 pub fn blocks(said: &[Said]) -> Vec<Block<'_>> {
@@ -120,6 +129,7 @@ impl Reader {
             "think" => What::Think(words),
             "says" => What::Says(words),
             "other" => What::Other(words),
+            "file" => What::Attachment(words),
             _ => panic!("nobody is called {who}"),
         };
         let is_model = matches!(what, What::Think(_) | What::Says(_));
@@ -145,9 +155,16 @@ impl Reader {
         let (call, answer) = line.split_once(" -> ").expect("a call has an answer");
         let (tool, arguments) = call.split_once(' ').unwrap_or((call, "{}"));
         let arguments = arguments_of(arguments);
-        let (text, loads) = answer_of(tool, &arguments, answer);
+        let mut parts = answer.split(" ~");
+        let (text, loads) = answer_of(tool, &arguments, parts.next().unwrap_or_default());
+        let remarks = parts.map(|part| match part.split_once(": ") {
+            Some(("user", words)) => (Voice::Person, words.to_owned()),
+            Some(("client", words)) => (Voice::Client, words.to_owned()),
+            _ => panic!("nobody says {part}"),
+        });
+        let remarks: Vec<(Voice, String)> = remarks.collect();
         let call = What::Call { id: id.clone(), tool: tool.to_owned(), arguments: arguments.to_string() };
-        let result = What::Result { call: id, text, loads };
+        let result = What::Result { call: id, text, loads, remarks };
         if joins {
             let results =
                 self.said.iter().rposition(|said| matches!(said.what, What::Result { .. })).expect("a result");
@@ -287,9 +304,14 @@ pub fn check_flat(text: &str) -> String {
     view(&said, &planned)
 }
 
+/// A request as most are.
+pub fn request<'a>(blocks: &'a [Block<'a>], kind: RequestKind, tools: &'a [String]) -> Request<'a> {
+    Request { blocks, kind, tools, last_answer: LastAnswer::Ended, beginning: Beginning::Words }
+}
+
 pub fn plan_of(said: &[Said], kind: RequestKind, known: &Known) -> Plan {
     let blocks = blocks(said);
-    plan(&Request { blocks: &blocks, kind, tools: &[] }, known, &key(), &scrubber())
+    plan(&request(&blocks, kind, &[]), known, &key(), &scrubber())
 }
 
 fn action_text(said: &[Said], action: &Action) -> String {
@@ -308,6 +330,9 @@ fn action_text(said: &[Said], action: &Action) -> String {
         Action::Adopt { branch, parent, .. } => format!("adopt {branch} below {parent}"),
         Action::Lose { branch } => format!("lose {branch}"),
         Action::Restart { .. } => "start anew".to_owned(),
+        Action::Hear { place: at } => {
+            format!("hear {}", place(&Place::Before { block: *at }).trim_start_matches("before "))
+        }
         Action::Remember { answers } => format!("remember {}", answers.len()),
     };
     without_ids(&text)
@@ -335,14 +360,21 @@ fn piece_text(said: &[Said], tools: &HashMap<&str, &str>, piece: &Piece) -> Stri
             What::Think(words) => format!("think: {words}"),
             What::Says(words) => format!("says: {words}"),
             What::Other(words) => format!("other: {words}"),
+            What::Attachment(words) => format!("file: {words}"),
             What::Call { id, tool, .. } => format!("call {tool} ({id})"),
             What::Result { call, text, .. } if crate::view::Verb::of(tools[call.as_str()]).is_some() => {
                 format!("  {call} -> its own answer, {} bytes", text.len())
             }
-            What::Result { call, text, .. } => format!("  {call} -> {text}"),
+            What::Result { call, text, remarks, .. } => {
+                let remarks = remarks.iter().map(|(_, words)| format!(" ~{words}"));
+                format!("  {call} -> {text}{}", remarks.collect::<String>())
+            }
         },
         Piece::Content { block, json } => format!("  {} => {}", call_of(said, *block), String::from_utf8_lossy(json)),
         Piece::Text { block, text } => format!("  {} -> {}", call_of(said, *block), short(text)),
+        Piece::Words { block, text } => format!("block {block} says {text}"),
+        Piece::Quote { block, json: None, head } => format!("infold: {head} {}", text_of(said, *block)),
+        Piece::Quote { json: Some(json), head, .. } => format!("infold: {head} {}", String::from_utf8_lossy(json)),
         Piece::Say { entry: Some(entry), text } => format!("infold in entry {entry}: {}", short(text)),
         Piece::Say { entry: None, text } => format!("infold: {}", short(text)),
     }
@@ -352,6 +384,13 @@ fn call_of(said: &[Said], at: usize) -> &str {
     match &said[at].what {
         What::Result { call, .. } => call,
         other => panic!("{other:?} has no content to change"),
+    }
+}
+
+fn text_of(said: &[Said], at: usize) -> &str {
+    match &said[at].what {
+        What::Result { text, .. } => text,
+        other => panic!("{other:?} is no result"),
     }
 }
 

@@ -82,7 +82,8 @@ impl Choice {
     /// Takes in a result that was not counted before.
     fn take(&mut self, seen: &Seen, thread: &Thread, room: &mut Room, counter: Counter) -> Shown {
         // The call itself is part of the model's answer, and is counted with that.
-        let tokens = |text: &Scrubbed| counter.count(text.as_str());
+        let remarks_tokens = counter.count(seen.remarks.as_str());
+        let tokens = |text: &Scrubbed| counter.count(text.as_str()) + remarks_tokens;
         let fits = |text: &Scrubbed| room.has(|| tokens(text));
         let goes = seen.instead.as_ref().filter(|instead| instead.is_long || !fits(&seen.content));
         let text = goes.map_or(&seen.content, |instead| text_instead(instead, seen, fits));
@@ -93,7 +94,7 @@ impl Choice {
         let (tokens, fits) = (tokens(text), fits(text));
         let shown = match goes {
             Some(instead) if fits && text != &seen.content => {
-                Shown::Reference { text: text.as_str().to_owned(), blob: instead.blob.clone() }
+                Shown::Reference { text: seen.with_remarks(text), blob: instead.blob.clone() }
             }
             Some(_) | None => seen.stays.clone(),
         };

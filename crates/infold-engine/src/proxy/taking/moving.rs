@@ -68,11 +68,15 @@ impl Engine {
 }
 
 fn away(seen: Seen) -> Option<Away> {
-    let Seen { tool, content, instead, .. } = seen;
-    let instead = instead?;
-    let is_shorter = |text: &Scrubbed| text.as_str().len() < content.as_str().len();
-    let text = [instead.shaped, instead.reference].into_iter().find(is_shorter)?;
-    Some(Away { text: text.into_string(), blob: instead.blob, tool, content })
+    let instead = seen.instead.as_ref()?;
+    let is_shorter = |text: &&Scrubbed| text.as_str().len() < seen.content.as_str().len();
+    let text = [&instead.shaped, &instead.reference].into_iter().find(is_shorter)?;
+    Some(Away {
+        text: seen.with_remarks(text),
+        blob: instead.blob.clone(),
+        tool: seen.tool.clone(),
+        content: seen.content.clone(),
+    })
 }
 
 fn blob(away: Away, thread: &Thread) -> NewBlob {

@@ -26,8 +26,10 @@ pub(super) struct Seen {
     pub(super) tool: Scrubbed,
     pub(super) arguments: Scrubbed,
     pub(super) scrubbed_call_id: Option<Scrubbed>,
-    /// All its text.
+    /// All that the tool printed.
     pub(super) content: Scrubbed,
+    /// What the client put behind that.
+    pub(super) remarks: Scrubbed,
     /// What is shown of it if it stays.
     pub(super) stays: Shown,
     /// What may stand in its place.
@@ -75,19 +77,23 @@ impl Engine {
         let within = |text: String| if text.len() > bytes_max { withheld(text.len(), bytes_max) } else { text };
         let (call, digest) = (digest(&[&result.call_id]), digest(&result.texts));
         let before: Vec<String> = result.texts.into_iter().collect();
+        let parted = result.remarks.map(|remarks| [remarks.printed, remarks.said]);
         let tool = Field::TOOL_NAME.clean(&result.tool).unwrap_or_else(|_| "tool".to_owned());
         // What a client sends along is its own affair: an id that is none is left out, not refused.
         let call_id = Field::CALL_ID.clean(&result.call_id).ok();
         let mut texts = vec![tool, within(result.arguments), call_id.clone().unwrap_or_default()];
         texts.extend(before.iter().cloned().map(within));
+        let is_parted = parted.is_some();
+        texts.extend(parted.into_iter().flatten().map(within));
 
         let mut scrubbed = self.scrub_list(texts).await?.into_iter();
         let [tool, arguments, scrubbed_call_id] = [(); 3].map(|()| scrubbed.next().unwrap_or_default());
-        let parts: Vec<Scrubbed> = scrubbed.collect();
+        let parts: Vec<Scrubbed> = scrubbed.by_ref().take(before.len()).collect();
         let stays = stays(&before, &parts);
-        let content = match parts.len() {
-            1 => parts.into_iter().next().unwrap_or_default(),
-            _ => Scrubbed::join(&parts.iter().collect::<Vec<_>>(), "\n"),
+        let (content, remarks) = match (is_parted, parts.len()) {
+            (true, _) => (scrubbed.next().unwrap_or_default(), scrubbed.next().unwrap_or_default()),
+            (false, 1) => (parts.into_iter().next().unwrap_or_default(), Scrubbed::default()),
+            (false, _) => (Scrubbed::join(&parts.iter().collect::<Vec<_>>(), "\n"), Scrubbed::default()),
         };
         Ok(Seen {
             call_id: result.call_id,
@@ -95,11 +101,22 @@ impl Engine {
             arguments,
             scrubbed_call_id: call_id.map(|_| scrubbed_call_id),
             content,
+            remarks,
             stays,
             instead: None,
             call,
             digest,
         })
+    }
+}
+
+impl Seen {
+    /// What stands in place of a result, with what the client put behind that.
+    pub(super) fn with_remarks(&self, text: &Scrubbed) -> String {
+        match self.remarks.as_str() {
+            "" => text.as_str().to_owned(),
+            remarks => format!("{}\n\n{remarks}", text.as_str()),
+        }
     }
 }
 

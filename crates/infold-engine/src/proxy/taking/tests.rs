@@ -17,6 +17,7 @@ fn seen(call_id: &str, tool: &str, text: &str) -> FirstSeen {
         tool: tool.to_owned(),
         arguments: r#"{"command":"make"}"#.to_owned(),
         texts: vec![text.to_owned()],
+        remarks: None,
         is_all_text: true,
     }
 }

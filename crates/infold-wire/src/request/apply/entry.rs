@@ -59,8 +59,10 @@ fn lone_words(request: &Request<'_>, entry: &Entry, run: &Run<'_>, out: &mut Vec
         }
         let words = request.document.text(entry.at).unwrap_or_default();
         match piece {
-            Piece::Say { text, .. } => text_block(request.api, text, None, out),
-            Piece::Keep(_) | Piece::Content { .. } | Piece::Text { .. } => text_block(request.api, &words, None, out),
+            Piece::Say { text, .. } | Piece::Words { text, .. } => text_block(request.api, text, None, out),
+            Piece::Keep(_) | Piece::Content { .. } | Piece::Text { .. } | Piece::Quote { .. } => {
+                text_block(request.api, &words, None, out);
+            }
         }
     }
     out.extend_from_slice(b"]}");
@@ -146,8 +148,13 @@ fn content_left(request: &Request<'_>, entry: &Entry, run: &Run<'_>, content: At
     match parts.as_slice() {
         [] if had_parts => splices.replace(document, content, b"null".to_vec()),
         [] => {}
-        [(piece, Mark::AsItWas)] if matches!(form_of(piece), Some(Form::Text(_))) => {}
         // Words alone stay words alone: it is another prefix to the cache.
+        [(Piece::Words { text, .. }, Mark::AsItWas)] if document.is_text(content) => {
+            let mut json = Vec::new();
+            quote(text, &mut json);
+            splices.replace(document, content, json);
+        }
+        [(piece, Mark::AsItWas)] if matches!(form_of(piece), Some(Form::Text(_))) => {}
         [(Piece::Say { text, .. }, Mark::AsItWas)] if document.is_text(content) => {
             let mut json = Vec::new();
             quote(text, &mut json);
@@ -173,6 +180,9 @@ fn content_list(request: &Request<'_>, content: At, parts: &[(&Piece, Mark)], ou
         list.next(old, out);
         match (piece, form) {
             (Piece::Say { text, .. }, _) => text_block(request.api, text, set_mark(request, *mark), out),
+            (Piece::Words { text, .. }, Some(Form::Text(_))) => {
+                text_block(request.api, text, set_mark(request, *mark), out);
+            }
             (_, Some(Form::Text(at))) => {
                 text_block(request.api, &document.text(at).unwrap_or_default(), set_mark(request, *mark), out);
             }
@@ -209,7 +219,8 @@ fn whole_result(request: &Request<'_>, entry: &Entry, run: &Run<'_>, splices: &m
 /// Puts the content that a piece asks for into the result at `at`.
 fn replace_content(request: &Request<'_>, at: At, piece: &Piece, splices: &mut Splices) {
     let (block, json) = match piece {
-        Piece::Keep(_) | Piece::Say { .. } => return,
+        Piece::Keep(_) | Piece::Quote { .. } | Piece::Say { .. } => return,
+        Piece::Words { text, .. } => return replace_words(request, at, text, splices),
         Piece::Content { block, json } => (*block, json.to_vec()),
         Piece::Text { block, text } => (*block, parts::content_of_text(request, *block, text)),
     };
@@ -219,6 +230,15 @@ fn replace_content(request: &Request<'_>, at: At, piece: &Piece, splices: &mut S
     match request.seats[block].content {
         Some(content) => splices.replace(&request.document, content, json),
         None => splices.add_member(&request.document, at, content_key(request.api), &json),
+    }
+}
+
+/// Puts other words into the block at `at`.
+fn replace_words(request: &Request<'_>, at: At, text: &str, splices: &mut Splices) {
+    if let Some(old) = request.document.field(at, "text") {
+        let mut json = Vec::new();
+        quote(text, &mut json);
+        splices.replace(&request.document, old, json);
     }
 }
 

@@ -58,14 +58,16 @@ pub(super) fn decide(request: &Request<'_>, pieces: &[&Piece]) -> Vec<Mark> {
 /// Whether a mark may stand on a piece. Text alone cannot carry one, and what is not known is not touched.
 fn may_carry(request: &Request<'_>, piece: &Piece) -> bool {
     let block = match piece {
-        Piece::Say { .. } => return true,
-        Piece::Keep(block) | Piece::Content { block, .. } | Piece::Text { block, .. } => *block,
+        Piece::Quote { .. } | Piece::Say { .. } => return true,
+        Piece::Keep(block) | Piece::Content { block, .. } | Piece::Text { block, .. } | Piece::Words { block, .. } => {
+            *block
+        }
     };
     let Form::Element(at) = request.seats[block].form else { return false };
     match request.blocks[block].kind {
         BlockKind::Reasoning | BlockKind::Other { .. } => false,
         BlockKind::Call(_) | BlockKind::Result(_) => true,
-        BlockKind::Instruction | BlockKind::User { .. } | BlockKind::Assistant => {
+        BlockKind::Instruction | BlockKind::User { .. } | BlockKind::Attachment | BlockKind::Assistant => {
             request.document.text_field(at, "text").is_some_and(|text| !text.is_empty())
         }
     }

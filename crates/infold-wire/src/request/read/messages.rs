@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
-use infold_core::view::BlockKind;
+use infold_core::transcript::Voice;
+use infold_core::view::{Block, BlockKind, Side};
 
 use super::super::json::{At, Shape};
 use super::super::{Entry, Form, RequestError, Seat, Speaker, keys};
 use super::{MARK, Reading, other};
+use crate::client_words::is_media;
 
 impl<'a> Reading<'a> {
     pub(super) fn messages_entry(&mut self, at: At) -> Result<Entry, RequestError> {
@@ -26,10 +28,28 @@ impl<'a> Reading<'a> {
             self.push(Form::Text(content), keys::of_block(&self.document, content), kind);
         }
         if self.document.shape(content) == Shape::List {
+            let first = self.blocks.len();
             let elements: Vec<At> = self.document.elements(content).collect();
             elements.into_iter().try_for_each(|element| self.element(speaker, element))?;
+            if speaker == Speaker::User {
+                self.pictures(first);
+            }
         }
         Ok(())
+    }
+
+    /// What is no text in a message of the user's is a person's, unless the client says that it is a tool's.
+    fn pictures(&mut self, first: usize) {
+        let is_picture = |block: &Block<'_>| matches!(block.kind, BlockKind::Other { side: Side::User });
+        let text_of = |seat: &Seat| match seat.form {
+            Form::Element(at) => self.document.text_field(at, "text"),
+            Form::Whole | Form::Text(_) | Form::Call(_) | Form::Field(..) => None,
+        };
+        let is_a_tools = self.seats[first..].iter().any(|seat| text_of(seat).is_some_and(|text| is_media(&text)));
+        if !is_a_tools {
+            let pictures = self.blocks[first..].iter_mut().filter(|block| is_picture(block));
+            pictures.for_each(|block| block.kind = BlockKind::User { voice: Voice::Person });
+        }
     }
 
     fn element(&mut self, speaker: Speaker, at: At) -> Result<(), RequestError> {

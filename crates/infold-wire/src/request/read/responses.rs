@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use infold_core::transcript::Voice;
 use infold_core::view::{BlockKind, Side};
 
 use super::super::json::At;
@@ -16,14 +17,32 @@ impl<'a> Reading<'a> {
         match text_of(kind).as_deref() {
             Some("message") | None if role.is_some() => {
                 let speaker = Speaker::of_role(role.as_deref());
+                let first = self.blocks.len();
                 if let Some(content) = content {
                     self.content(speaker, content)?;
+                }
+                if speaker == Speaker::User {
+                    self.said_by(first, at);
                 }
                 Ok(Entry { at, speaker, content, calls: None, blocks: 0..0 })
             }
             kind => {
                 let speaker = self.item(at, kind.unwrap_or_default())?;
                 Ok(Entry { at, speaker, content: None, calls: None, blocks: 0..0 })
+            }
+        }
+    }
+
+    /// Codex says of each part of a message what it is; where it knows, its word counts and not how the part begins.
+    fn said_by(&mut self, first: usize, at: At) {
+        let kinds = self.document.field(at, "internal_chat_message_metadata_passthrough");
+        let Some(kinds) = kinds.and_then(|passed| self.document.field(passed, "content_item_kinds")) else { return };
+        let words: Vec<_> = self.document.elements(kinds).map(|kind| self.document.text(kind)).collect();
+        for (block, word) in self.blocks[first..].iter_mut().zip(words) {
+            match word.as_deref() {
+                None | Some("unknown") => {}
+                Some(word) if word.starts_with("user.") => block.kind = BlockKind::User { voice: Voice::Person },
+                Some(_) => block.kind = BlockKind::User { voice: Voice::Client },
             }
         }
     }

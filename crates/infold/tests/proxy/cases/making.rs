@@ -73,22 +73,6 @@ async fn blocks_in_one_message_other_calls_beside_an_opening_stay_in_the_parent(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn blocks_in_one_message_other_calls_beside_a_return_belong_to_the_branch() {
-    let both = Step::seeing(|received| {
-        let branch = received.own_branch().unwrap();
-        let arguments = json!({"branch_id": branch, "message": FOUND});
-        at_once(vec![("Read", json!({"file_path": path(6)})), ("branch_return", arguments)]).decision(received)
-    });
-    let steps = [open_branch(&work()), read_file(&path(1)), both, Step::text("Done.")];
-    let scene = Scene::start(Script::new(steps)).await;
-    let mut agent = scene.agent(Client::ClaudeCode, "beside-return").await.listing(Listing::Inline);
-    agent.work(ASKED).await.unwrap();
-
-    let end = scene.main_turns().pop().unwrap();
-    assert!(end.holds(FOUND) && !end.holds(&marker(6)) && !end.holds(&marker(1)), "{}", end.shape());
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn blocks_in_one_message_several_openings_run_one_after_another() {
     for client in Client::ALL {
         let opening = |what: &str| json!({"session_id": "s", "description": what});

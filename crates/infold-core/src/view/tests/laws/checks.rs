@@ -38,6 +38,12 @@ fn view(said: &[Said], plan: &Plan) -> Vec<String> {
             Piece::Keep(at) => format!("{:?}", said[*at].what),
             Piece::Content { block, json } => format!("{} is {}", call_of(said, *block), String::from_utf8_lossy(json)),
             Piece::Text { block, text } => format!("{} says {text}", call_of(said, *block)),
+            Piece::Words { block, text } => format!("{block} says {text}"),
+            Piece::Quote { block, json, head } => {
+                let json = json.as_ref().map(|json| String::from_utf8_lossy(json).into_owned());
+                let text = json.unwrap_or_else(|| format!("{:?}", said[*block].what));
+                format!("infold quotes {head} {text}")
+            }
             Piece::Say { text, .. } => format!("infold says {text}"),
         })
         .collect()
@@ -59,6 +65,7 @@ pub fn check(world: &World, plan: &Plan, kind: RequestKind) {
     what_was_made_elsewhere_is_not_shown(world, plan);
     what_was_made_here_is_shown(world, plan);
     what_was_just_said_is_heard(world, plan, kind);
+    what_anybody_said_is_in_the_main_thread(world, plan, kind);
     planning_again_gives_the_same(world, plan, kind);
     assert_eq!(plan.pieces.last().map(|piece| side(&world.said, piece)), Some(Side::User), "the user's side is last");
     if kind != RequestKind::Compaction {
@@ -69,7 +76,9 @@ pub fn check(world: &World, plan: &Plan, kind: RequestKind) {
 fn side(said: &[Said], piece: &Piece) -> Side {
     match piece {
         Piece::Keep(at) => said[*at].block().kind.side(),
-        Piece::Content { .. } | Piece::Text { .. } | Piece::Say { .. } => Side::User,
+        Piece::Content { .. } | Piece::Text { .. } | Piece::Words { .. } | Piece::Quote { .. } | Piece::Say { .. } => {
+            Side::User
+        }
     }
 }
 
@@ -139,10 +148,11 @@ fn calls_and_results_are_not_parted(world: &World, plan: &Plan) {
     let mut words_since = false;
     for piece in &plan.pieces {
         let what = match piece {
-            Piece::Keep(at) | Piece::Content { block: at, .. } | Piece::Text { block: at, .. } => {
-                Some(&world.said[*at].what)
-            }
-            Piece::Say { .. } => None,
+            Piece::Keep(at)
+            | Piece::Content { block: at, .. }
+            | Piece::Text { block: at, .. }
+            | Piece::Words { block: at, .. } => Some(&world.said[*at].what),
+            Piece::Quote { .. } | Piece::Say { .. } => None,
         };
         match what {
             Some(What::Call { id, .. }) => {
@@ -156,7 +166,7 @@ fn calls_and_results_are_not_parted(world: &World, plan: &Plan) {
             Some(What::Think(_) | What::Says(_)) => {
                 words_since = false;
             }
-            Some(What::System(_) | What::Client(_) | What::Person(_) | What::Other(_)) | None => {
+            Some(What::System(_) | What::Client(_) | What::Person(_) | What::Attachment(_) | What::Other(_)) | None => {
                 words_since = true;
                 assert!(called.is_empty(), "{called:?} are not answered before words: {:#?}", view(&world.said, plan));
             }
@@ -187,7 +197,10 @@ fn what_no_edit_names_is_kept(world: &World, plan: &Plan) {
     for piece in &plan.pieces {
         match piece {
             Piece::Keep(at) => assert!(shown.insert(*at), "{at} is there twice"),
-            Piece::Content { block, .. } | Piece::Text { block, .. } => {
+            Piece::Content { block, .. }
+            | Piece::Text { block, .. }
+            | Piece::Words { block, .. }
+            | Piece::Quote { block, .. } => {
                 assert!(shown.insert(*block), "{block} is there twice");
                 changed += 1;
             }
@@ -249,6 +262,28 @@ fn what_was_just_said_is_heard(world: &World, plan: &Plan, kind: RequestKind) {
     for (at, said) in world.said.iter().enumerate().skip(last_turn) {
         if last_turn > 0 && kind == RequestKind::Turn && !has_results(said.entry) {
             assert!(plan.pieces.contains(&Piece::Keep(at)), "{:?} is not heard in {}", said.what, plan.thread);
+        }
+    }
+}
+
+/// All that people and clients ever said, wherever it stood, is in the main thread when that goes on.
+fn what_anybody_said_is_in_the_main_thread(world: &World, plan: &Plan, kind: RequestKind) {
+    if kind != RequestKind::Turn || plan.thread != Thread::Main {
+        return;
+    }
+    let view = view(&world.said, plan);
+    let is_there = |words: &str| view.iter().any(|piece| piece.contains(words));
+    for (at, said) in world.said.iter().enumerate() {
+        match &said.what {
+            // People say the same again and again, and each time counts.
+            What::Person(words) => assert!(plan.pieces.contains(&Piece::Keep(at)), "{words:?} is gone: {view:#?}"),
+            What::Client(words) | What::System(words) | What::Attachment(words) => {
+                assert!(is_there(words), "{words:?} is gone: {view:#?}");
+            }
+            What::Result { remarks, .. } => {
+                remarks.iter().for_each(|(_, words)| assert!(is_there(words), "{words:?} is gone: {view:#?}"));
+            }
+            What::Think(_) | What::Says(_) | What::Call { .. } | What::Other(_) => {}
         }
     }
 }

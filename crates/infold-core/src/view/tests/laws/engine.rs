@@ -147,6 +147,10 @@ impl Engine {
             }
             Action::Lose { branch } => self.set_ended(branch, EndReason::OpeningLost, String::new()),
             Action::Restart { restart } => self.known.restarts.push(restart.clone()),
+            Action::Hear { place } => {
+                self.is_needed = true;
+                self.known.heard.insert(*place);
+            }
             Action::Remember { answers } => self.known.answers.extend(answers.iter().cloned()),
         }
     }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::text::{Said, What, blocks, key, scrubber};
+use super::super::text::{Said, What, blocks, key, request, scrubber};
 use super::checks::{Sent, check};
 use super::engine::Engine;
-use crate::transcript::CLEARED;
+use crate::transcript::{CLEARED, Voice};
 use crate::view::{
-    BlockKind, Known, Note, Piece, Place, Plan, Reason, Request, RequestKind, Restart, Rewrite, place, plan,
+    BlockKind, Known, LastAnswer, Note, Piece, Place, Plan, Reason, Request, RequestKind, Restart, Rewrite, place, plan,
 };
 use crate::{BranchId, Thread};
 
@@ -26,12 +26,14 @@ pub enum Call {
     RollBack { which: usize },
 }
 
-/// What stands beside a round's results, in the same entry.
+/// What stands beside a round's results, in the same entry, or inside of the last one.
 #[derive(Debug, Clone)]
 pub enum Beside {
     Nothing,
     Client,
     Person,
+    File,
+    Inside(Voice),
 }
 
 /// What stands behind a round's results, in an entry of its own.
@@ -56,6 +58,7 @@ pub struct Answer {
 pub enum Step {
     Answer(Answer),
     TurnEnds { words: usize },
+    BreaksOff { words: usize },
     Aside,
     Rewind { back: usize },
     Force { which: usize },
@@ -83,6 +86,8 @@ pub struct World {
     pub has_broken: bool,
     /// Whether only the store knows of some branches.
     has_cleared: bool,
+    /// How the model's last answer ended.
+    last_answer: LastAnswer,
     is_flat: bool,
     shapes: u64,
     count: usize,
@@ -101,6 +106,7 @@ impl World {
             openings: Vec::new(),
             has_broken: false,
             has_cleared: false,
+            last_answer: LastAnswer::Ended,
             is_flat,
             shapes,
             count: 0,
@@ -143,7 +149,8 @@ impl World {
     pub fn plan(&self, kind: RequestKind, known: &Known) -> Plan {
         let blocks = blocks(&self.said);
         let tools = ["mcp__infold__branch_return".to_owned()];
-        plan(&Request { blocks: &blocks, kind, tools: &tools }, known, &key(), &scrubber())
+        let request = Request { last_answer: self.last_answer, ..request(&blocks, kind, &tools) };
+        plan(&request, known, &key(), &scrubber())
     }
 
     pub fn step(&mut self, step: &Step) {
@@ -154,6 +161,15 @@ impl World {
                 let done = format!("done {}", self.next());
                 self.model_says(What::Says(done));
                 self.say(Self::person(*words));
+            }
+            Step::BreaksOff { words } => {
+                self.request();
+                let part = format!("part {}", self.next());
+                self.model_says(What::Says(part));
+                self.say(Self::person(*words));
+                self.last_answer = LastAnswer::BrokeOff;
+                self.request();
+                self.last_answer = LastAnswer::Ended;
             }
             Step::Aside => {
                 let len = self.said.len();
@@ -222,8 +238,11 @@ impl World {
     fn rewrite(&mut self, call: &str, at: usize, reason: Reason) {
         let block = self.said[at].block();
         let BlockKind::Result(result) = &block.kind else { panic!("only results are shaped") };
-        let sent: Arc<[u8]> =
-            Arc::from(format!("\"{} of {call}\"", if reason == Reason::Rescued { "less" } else { "some" }).as_bytes());
+        let remarks: Vec<String> = result.remarks.iter().map(|remark| format!(" ~{}", remark.text)).collect();
+        let sent: Arc<[u8]> = Arc::from(
+            format!("\"{} of {call}{}\"", if reason == Reason::Rescued { "less" } else { "some" }, remarks.concat())
+                .as_bytes(),
+        );
         let rewrite = Rewrite { content: result.content, sent, reason };
         self.engine.is_needed = true;
         self.engine.known.rewrites.insert(call.to_owned(), rewrite);
@@ -260,7 +279,7 @@ impl World {
             let (tool, arguments, text, loads) = self.carry_out(call, &mut thread, self.said.len());
             self.openings.extend(self.engine.opened[opened..].iter().map(|branch| (branch.clone(), id.clone())));
             self.model_says(What::Call { id: id.clone(), tool: tool.to_owned(), arguments });
-            results.push(What::Result { call: id, text, loads });
+            results.push(What::Result { call: id, text, loads, remarks: Vec::new() });
         }
         for (at, result) in results.into_iter().enumerate() {
             if at == 0 { self.say(result) } else { self.beside(result) }
@@ -274,6 +293,16 @@ impl World {
             Beside::Person => {
                 let words = What::Person(format!("queued {}", self.next()));
                 self.beside(words);
+            }
+            Beside::File => {
+                let words = What::Attachment(format!("file {}", self.next()));
+                self.beside(words);
+            }
+            Beside::Inside(voice) => {
+                let words = format!("inside {}", self.next());
+                if let Some(What::Result { remarks, .. }) = self.said.last_mut().map(|said| &mut said.what) {
+                    remarks.push((voice, words));
+                }
             }
         }
         match answer.behind {
@@ -403,7 +432,9 @@ impl World {
     fn rescue(&mut self) {
         let plan = self.settle(RequestKind::Turn);
         let result = |at: usize| match &self.said[at].what {
-            What::Result { call, text, loads } if loads.is_empty() && text.starts_with("content") => Some(call.clone()),
+            What::Result { call, text, loads, .. } if loads.is_empty() && text.starts_with("content") => {
+                Some(call.clone())
+            }
             _ => None,
         };
         let shown: Vec<(usize, String)> = plan
@@ -411,7 +442,7 @@ impl World {
             .iter()
             .filter_map(|piece| match piece {
                 Piece::Keep(at) | Piece::Content { block: at, .. } => Some((*at, result(*at)?)),
-                Piece::Text { .. } | Piece::Say { .. } => None,
+                Piece::Text { .. } | Piece::Words { .. } | Piece::Quote { .. } | Piece::Say { .. } => None,
             })
             .collect();
         let Some((_, last)) = shown.last().cloned() else {
@@ -443,7 +474,8 @@ impl World {
             }
             Place::After { .. } => false,
         };
-        let is_told = known.endings.iter().all(|ending| is_spoken(&ending.place)) && !self.has_cleared;
+        let is_ending_told = known.endings.iter().all(|ending| is_spoken(&ending.place));
+        let is_told = is_ending_told && known.heard.is_empty() && !self.has_cleared;
         if !is_told {
             return;
         }

@@ -1,0 +1,44 @@
+//! Whose words a text is.
+
+use super::*;
+
+#[test]
+fn every_line_of_the_data_is_read() {
+    let lines = include_str!("../client_words.txt").lines();
+    let entries = lines.filter(|line| !line.is_empty() && !line.starts_with('#')).count();
+    assert_eq!(OPENINGS.0.len(), entries);
+}
+
+#[test]
+fn what_clients_say_on_their_own_account_is_told_from_what_people_say() {
+    for (text, words) in [
+        ("fix the bug", Words::Person),
+        ("<b>fix</b> the bug", Words::Person),
+        ("  <system-reminder>\nrules\n</system-reminder>", Words::Client),
+        ("<system-reminder>\nCalled the Read tool with the following input: {}\n</system-reminder>", Words::Attached),
+        ("<system-reminder>\nResult of calling the Read tool:\n1\tfn\n</system-reminder>", Words::Attached),
+        ("Your response above was cut off mid-stream. Go on.", Words::Client),
+        ("Output token limit hit. Resume.", Words::Client),
+        ("Attached media from tool result:", Words::Media),
+        ("The user sent a new message while you were working:\nstop", Words::Person),
+    ] {
+        assert_eq!(words_of(text), words, "{text}");
+    }
+}
+
+#[test]
+fn the_arguments_of_a_slash_command_are_a_persons_words() {
+    let command =
+        |arguments: &str| format!("<command-name>/review</command-name>\n<command-args>{arguments}</command-args>");
+    assert_eq!(words_of(&command("the parser")), Words::Person);
+    assert_eq!(words_of(&command(" ")), Words::Client);
+    assert_eq!(words_of("<command-name>/cost</command-name>"), Words::Client);
+}
+
+#[test]
+fn reminders_say_whose_words_they_hold() {
+    assert_eq!(reminder_voice("\nThe user sent a new message while you were working:\nstop"), Voice::Person);
+    assert_eq!(reminder_voice("\nContents of CLAUDE.md"), Voice::Client);
+    assert!(figure("\n<total_tokens>5 tokens left</total_tokens>").is_some());
+    assert!(figure("\nContents of CLAUDE.md").is_none());
+}
