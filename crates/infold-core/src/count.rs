@@ -8,6 +8,7 @@
 //! length of a text and never faster, whatever the text is made of.
 
 mod family;
+mod opaque;
 mod pieces;
 
 #[cfg(test)]
@@ -15,6 +16,10 @@ mod tests;
 
 pub use family::Family;
 
+use std::borrow::Cow;
+
+use crate::transcript::{Item, Kind};
+use opaque::Opaque;
 use pieces::Pieces;
 
 const VOCABULARY: &str = "o200k_base";
@@ -51,6 +56,28 @@ impl Counter {
         self.scaled(Self::vocabulary_tokens(text))
     }
 
+    /// How many tokens an item takes, without what a provider puts around a call.
+    pub fn count_item(&self, item: &Item) -> u64 {
+        match &item.kind {
+            Kind::Other { json, .. } => self.count_other(json),
+            _ => self.count(item.text()),
+        }
+    }
+
+    /// How many tokens content of another kind takes, given as JSON: images and documents as providers bill them,
+    /// or a flat figure where their size cannot be read; what is only text, as text.
+    pub fn count_other(&self, json: &str) -> u64 {
+        match Opaque::of(json) {
+            Some(opaque) => opaque.tokens(self.family) + self.count(&opaque.text()),
+            None => self.count(json),
+        }
+    }
+
+    /// How many tokens reasoning takes, of which so much can be read and so much is sealed.
+    pub fn count_reasoning(&self, text: &str, sealed_bytes: usize) -> u64 {
+        self.count(text).max(opaque::sealed_tokens(sealed_bytes))
+    }
+
     /// How many tokens of the vocabulary `text` has, whatever the family: what can be kept of a text that
     /// is counted again and again.
     pub fn vocabulary_tokens(text: &str) -> u64 {
@@ -67,6 +94,11 @@ impl Counter {
     pub fn per_call_tokens(&self) -> u64 {
         (self.family.per_call_tokens() * self.per_mille).div_ceil(PER_MILLE)
     }
+}
+
+/// What can be read in content of another kind than text: all of it, or what is not in base64.
+pub fn readable_of_other(json: &str) -> Cow<'_, str> {
+    Opaque::of(json).map_or(Cow::Borrowed(json), |opaque| Cow::Owned(opaque.text()))
 }
 
 /// How many tokens of the vocabulary a piece holds.

@@ -29,7 +29,7 @@ pub mod view;
 
 pub use branch::{Branch, End, EndReason, Isolation, Start, Status};
 pub use context::{ContextHealth, ContextState, Warning};
-pub use count::{Counter, Family};
+pub use count::{Counter, Family, readable_of_other};
 pub use decide::{Command, Decision, Open, Outcome, Rules, decide};
 pub use event::{Event, Opening, Operation, Origin};
 pub use findings::{Findings, ToolUse, partial_result};
