@@ -1,7 +1,7 @@
 //! Rescue: the largest transcript that fits a window, out of one that does not.
 //!
 //! [`plan`] looks at what each piece of a context costs and says what becomes of it. The person's
-//! words always stay. Reasoning always goes, because it was made on what stood before it and that
+//! words always stay, also where they answer a tool. Reasoning always goes, because it was made on what stood before it and that
 //! changes. Then, only as far as needed: the largest results are offloaded, long inputs of calls are
 //! shortened, the oldest exchanges are left out, and last what the client said on its own account.
 //! What turns out to fit after all is put back.
@@ -27,6 +27,8 @@ use crate::transcript::Place;
 pub struct Piece {
     /// Where it was read.
     pub place: Place,
+    /// Which message it is in: pieces in a row with the same number are one.
+    pub message: u64,
     /// What it takes as it is.
     pub tokens: u64,
     /// What it is.
@@ -63,7 +65,18 @@ pub enum Part {
         tool: String,
         /// What the reference takes that would stand for it, if that helps.
         short_tokens: Option<u64>,
+        /// Who speaks in it: a person who answers a tool's question or says why a call was refused.
+        speaks: Speaks,
     },
+}
+
+/// Who speaks in a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speaks {
+    /// The tool.
+    Tool,
+    /// A person: the result stays as it is, and so does the exchange that it is in.
+    Person,
 }
 
 impl Piece {
@@ -194,6 +207,9 @@ fn check_floor(pieces: &[Piece], exchanges: &exchanges::Exchanges, room: Room) -
             Part::Reasoning | Part::Client => {}
             Part::Model | Part::Call { .. } | Part::Result { .. } if exchanges.is_last(at) => {
                 floor.last_exchange_tokens += piece.least_tokens();
+            }
+            Part::Model | Part::Call { .. } | Part::Result { .. } if exchanges.is_answered_by_person(at) => {
+                floor.person_tokens += piece.least_tokens();
             }
             Part::Model | Part::Call { .. } | Part::Result { .. } => {}
         }

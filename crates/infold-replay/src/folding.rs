@@ -61,7 +61,7 @@ pub(crate) fn folding(
     let counter = Counter::new(main.family);
     for subtask in &subtasks {
         let items: Vec<&Item> = subtask.items.iter().collect();
-        out.work_tokens += items.iter().map(|item| counter.count(item.text())).sum::<u64>();
+        out.work_tokens += items.iter().map(|item| counter.count_item(item)).sum::<u64>();
         let asked = answers(&items, counter);
         let (thread, mut sights) = beside(main, &items, asked, compactions);
         add_apart(&mut out.folded, play(&thread, &mut sights, Policy::AsItWas).measures);

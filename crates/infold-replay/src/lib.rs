@@ -38,4 +38,4 @@ pub use prices::{Price, Prices};
 pub use replay::{Options, Progress, Replay};
 pub use report::{Outcome, PolicyReport, PortionReport, Recorded, Report, SessionReport, Skipped};
 pub use shares::{Portion, Share};
-pub use thread::Compactions;
+pub use thread::{AnswerStarts, Compactions};

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use infold_core::Counter;
 
 use crate::forms::{Form, sent};
-use crate::thread::Entry;
+use crate::thread::{Entry, Role};
 use crate::words::{WordId, Words};
 
 /// Which sight. The sight of an entry as it is has the entry's own number.
@@ -103,7 +103,10 @@ impl Sights {
 
     /// What is seen of an entry when `sent` is sent of it.
     fn see(&mut self, entry: &Entry<'_>, sent: &str) -> Sight {
-        let tokens = self.counter.count(sent) + self.counter.count(entry.name());
+        let tokens = match entry.role {
+            Role::Other => self.counter.count_other(sent),
+            _ => self.counter.count(sent) + self.counter.count(entry.name()),
+        };
         match self.look {
             Look::ForSizes => Sight { tokens, ..Sight::default() },
             Look::Closely => {

@@ -21,6 +21,7 @@ mod needs;
 mod requests;
 
 pub(crate) use needs::Need;
+pub use requests::AnswerStarts;
 pub(crate) use requests::{Asked, answers, usual_model};
 
 #[cfg(test)]
@@ -90,8 +91,8 @@ impl Entry<'_> {
             | Role::Reasoning
             | Role::Result
             | Role::Summary
-            | Role::Clearing
-            | Role::Other => Cow::Borrowed(sent),
+            | Role::Clearing => Cow::Borrowed(sent),
+            Role::Other => infold_core::readable_of_other(sent),
         }
     }
 }

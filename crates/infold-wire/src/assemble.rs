@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use infold_core::transcript::{Item, Kind, ModelCall, Subtask, Transcript};
 
 use crate::form::Format;
+use crate::live::Outlines;
 use crate::numbers::{Group, Numbers};
 use crate::reader::{Back, Entry, Kept, Metered};
 
@@ -53,15 +54,16 @@ impl Assembly {
         if is_agents_file {
             main = groups.pop().map(|(_, entries)| entries).unwrap_or_default();
         }
+        let (mut main, given_up) = without_given_up(main, self.format);
+        let gone = given_up_calls(&main, &given_up);
+        let prompts = prompts(main.iter().chain(&given_up));
         match self.format {
-            Format::ClaudeCode => main = together(alive(main)),
+            Format::ClaudeCode => main = together(main),
             // Instructions stand above the conversation, wherever they stand in the document.
             Format::Anthropic | Format::OpenAi => main.sort_by_key(|entry| entry.number != 0),
-            Format::Codex | Format::OpenCode => main = taken_back(main),
-            Format::Infold | Format::Normalized => {}
+            Format::Codex | Format::OpenCode | Format::Infold | Format::Normalized => {}
         }
         keep(&mut main, KEPT_BYTES_MAX);
-        let prompts = prompts(&main);
         let mut known: HashMap<String, usize> =
             (0..).zip(&self.subtasks).map(|(at, subtask)| (subtask.call.clone(), at)).collect();
         for (name, entries) in groups {
@@ -69,6 +71,7 @@ impl Assembly {
             let items = numbered(together(entries)).0;
             add_subtask(&mut self.subtasks, &mut known, Subtask { call, items });
         }
+        self.subtasks.retain(|subtask| !gone.contains(&subtask.call));
         let (items, calls) = numbered(main);
         Transcript { client: self.format.client(), session: self.session, items, calls, subtasks: self.subtasks }
     }
@@ -89,72 +92,19 @@ fn by_subtask(entries: Vec<Entry>) -> Vec<(String, Vec<Entry>)> {
     groups
 }
 
-/// Leaves out what came after a point to which the person went back.
-///
-/// The session is what leads to its last entry. Calls made at once make branches too, and those belong to it; only
-/// a branch that begins with a person's turn was left behind.
-fn alive(entries: Vec<Entry>) -> Vec<Entry> {
-    let mut index: HashMap<String, usize> = HashMap::with_capacity(entries.len());
-    let mut parents: Vec<Option<usize>> = Vec::with_capacity(entries.len());
-    let mut repeated = HashSet::new();
-    for (at, entry) in entries.iter().enumerate() {
-        // An entry whose parent is not in the file follows the one before it.
-        let parent = entry.parent.as_ref().map(|id| index.get(id).copied().unwrap_or(at.saturating_sub(1)));
-        parents.push(parent.filter(|parent| *parent < at));
-        if let Some(id) = &entry.id {
-            if index.contains_key(id) {
-                repeated.insert(at);
-            } else {
-                index.insert(id.clone(), at);
-            }
-        }
-    }
-    let has_place = |at: &usize| entries[*at].id.is_some() && !entries[*at].items.is_empty();
-    let mut next = (0..entries.len()).rev().find(has_place);
-    let mut leads = vec![false; entries.len()];
-    while let Some(at) = next {
-        leads[at] = true;
-        next = parents[at];
-    }
-    let mut left_behind = vec![false; entries.len()];
-    for at in 0..entries.len() {
-        let begins = entries[at].is_prompt && entries[at].id.is_some();
-        let follows = parents[at].is_some_and(|parent| left_behind[parent]);
-        left_behind[at] = !leads[at] && (begins || follows);
-    }
-    let mut at = 0;
-    entries
-        .into_iter()
-        .filter(|_| {
-            at += 1;
-            !left_behind[at - 1] && !repeated.contains(&(at - 1))
-        })
-        .collect()
+/// Takes the entries that the session no longer has from those that it has: what a person gave up by going back.
+fn without_given_up(entries: Vec<Entry>, format: Format) -> (Vec<Entry>, Vec<Entry>) {
+    let mut live = Outlines::of(&entries).live(format).into_iter();
+    entries.into_iter().partition(|_| live.next().unwrap_or(true))
 }
 
-/// Leaves out what clients without branches say was taken back.
-fn taken_back(entries: Vec<Entry>) -> Vec<Entry> {
-    let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
-    let mut prompts: Vec<usize> = Vec::new();
-    let mut until: Option<String> = None;
-    for entry in entries {
-        match &entry.back {
-            Back::Nowhere => {}
-            Back::Turns(turns) => {
-                let from = prompts.len().saturating_sub(*turns);
-                kept.truncate(prompts.get(from).copied().unwrap_or(kept.len()));
-                prompts.truncate(from);
-            }
-            Back::To(id) => until = Some(id.clone()),
-        }
-        if entry.is_prompt {
-            prompts.push(kept.len());
-        }
-        kept.push(entry);
-    }
-    let end = until.and_then(|id| kept.iter().position(|entry| entry.id.as_ref() == Some(&id)));
-    kept.truncate(end.unwrap_or(kept.len()));
-    kept
+/// The calls that only entries have which were given up: what other agents did for them is given up, too.
+fn given_up_calls(live: &[Entry], given_up: &[Entry]) -> HashSet<String> {
+    let calls = |entries: &[Entry]| -> HashSet<String> {
+        let items = entries.iter().flat_map(|entry| &entry.items);
+        items.filter_map(|item| if let Kind::Call { id, .. } = &item.kind { Some(id.clone()) } else { None }).collect()
+    };
+    calls(given_up).difference(&calls(live)).cloned().collect()
 }
 
 /// Brings the pieces of each answer together, where its first piece stands, with results behind their calls: of
@@ -335,13 +285,13 @@ fn calls(reports: Vec<Metered>, first_items: &HashMap<u64, usize>, end: usize) -
 }
 
 /// The prompts that calls gave to other agents.
-fn prompts(entries: &[Entry]) -> HashMap<String, String> {
+fn prompts<'e>(entries: impl Iterator<Item = &'e Entry>) -> HashMap<String, String> {
     #[derive(serde::Deserialize)]
     struct Input {
         prompt: String,
     }
     let mut prompts = HashMap::new();
-    for item in entries.iter().flat_map(|entry| &entry.items) {
+    for item in entries.flat_map(|entry| &entry.items) {
         if let Kind::Call { id, tool, input } = &item.kind
             && matches!(tool.as_str(), "Task" | "Agent" | "task")
             && let Ok(Input { prompt }) = serde_json::from_str(input)

@@ -135,7 +135,8 @@ impl Rescue {
             lines::flat(&entry.items).into_iter().for_each(|item| stand_ins.note(item));
             Ok(())
         })?;
-        let mut scales = Scales { client, counter, stand_ins: &stand_ins, inputs: Inputs::default() };
+        let mut scales =
+            Scales { client, counter, stand_ins: &stand_ins, inputs: Inputs::default(), last_message: None };
         let mut pieces = Vec::new();
         lines::each_entry(&original, client, &live, |line, entry| {
             pieces.extend(scales.weigh(line.number, entry));

@@ -1,8 +1,9 @@
 //! The first stage: a client that compacted its context has said what came before in a summary, so
 //! the fork starts there.
 //!
-//! What is kept is exactly the summary and everything after it. Items from before that the client
-//! repeats beside the summary (`kept`) are left out, as the requirement's list has no place for them.
+//! What is kept is the summary and everything after it. Of the items from before that the client
+//! repeats beside the summary (`kept`) the person's words come behind it, as a message of their own: a
+//! fork must not lose what the client did not. The rest of them is what the summary tells of.
 //! A compaction whose summary cannot be read is no boundary: cutting there would lose what it stands
 //! for.
 

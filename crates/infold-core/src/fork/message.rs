@@ -1,6 +1,6 @@
 //! Messages: the items that a client sent together. They are what is counted and removed.
 
-use crate::transcript::{Item, Kind};
+use crate::transcript::{Item, Kind, Voice};
 
 /// A message of the transcript.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -13,7 +13,7 @@ pub struct Message {
 /// carries, because the transcript may be cut there.
 pub fn group_messages(items: impl IntoIterator<Item = Item>) -> Vec<Message> {
     let mut messages: Vec<Message> = Vec::new();
-    for item in items {
+    for item in items.into_iter().flat_map(with_kept_words) {
         match messages.last_mut() {
             Some(message) if message.items.last().is_some_and(|last| belong_together(last, &item)) => {
                 message.items.push(item);
@@ -22,6 +22,20 @@ pub fn group_messages(items: impl IntoIterator<Item = Item>) -> Vec<Message> {
         }
     }
     messages
+}
+
+/// A compaction and, if it can be started from, the person's words that the client repeats beside it. One that
+/// cannot be read stands behind everything that it was made of.
+pub(super) fn with_kept_words(mut item: Item) -> Vec<Item> {
+    let message = item.message;
+    let is_start = readable_summary(&item.kind).is_some();
+    let kept = match &mut item.kind {
+        Kind::Compaction { kept, .. } => std::mem::take(kept),
+        _ => Vec::new(),
+    };
+    let is_said = |item: &Item| is_start && matches!(item.kind, Kind::User { voice: Voice::Person, .. });
+    let words = kept.into_iter().filter(is_said).map(|words| Item { message, ..words });
+    std::iter::once(item).chain(words).collect()
 }
 
 fn belong_together(before: &Item, item: &Item) -> bool {

@@ -16,7 +16,7 @@ use self::slot::{Slot, Sort};
 use super::budget::{Oldest, Room, remove_oldest, summary_chars_max};
 use super::constants::{FORK_TIER1_COUNT, FORK_TIER2_COUNT, ForkLimits};
 use super::format::{context_chars, format_messages_as_context, room_for};
-use super::message::{Message, readable_summary};
+use super::message::{Message, readable_summary, with_kept_words};
 use super::pairs::{At, Waiting};
 use super::stats::ProcessingStats;
 use super::tiers::{Tier, distribution};
@@ -76,6 +76,14 @@ impl SeedFork {
     /// The next item.
     pub fn push(&mut self, item: Item) {
         if matches!(item.kind, Kind::Compaction { .. }) {
+            with_kept_words(item).into_iter().for_each(|item| self.push_alone(item));
+        } else {
+            self.push_alone(item);
+        }
+    }
+
+    fn push_alone(&mut self, item: Item) {
+        if matches!(item.kind, Kind::Compaction { .. }) {
             self.begin_message(None);
             if readable_summary(&item.kind).is_some() {
                 self.start_from(item);
@@ -103,10 +111,7 @@ impl SeedFork {
     }
 
     /// Everything before a summary is gone.
-    fn start_from(&mut self, mut item: Item) {
-        if let Kind::Compaction { kept, .. } = &mut item.kind {
-            *kept = Vec::new();
-        }
+    fn start_from(&mut self, item: Item) {
         self.slice_index = Some(self.original_count - 1);
         self.since_summary = SinceSummary::default();
         self.summary = Slot::new(item, Sort::Plain, &self.limits);

@@ -3,9 +3,9 @@
 //! An exchange begins when the model speaks and nothing is unanswered, and lasts until the person or
 //! the model speaks again with every call answered. So leaving one out parts no call from its result.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::{Part, Piece};
+use super::{Part, Piece, Speaks};
 
 /// How pieces belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,12 +16,19 @@ pub(super) struct Exchanges {
     pub count: usize,
     /// Calls without a result, and results without a call.
     pub unpaired: Vec<usize>,
+    /// Exchanges in which a person answers a tool. They stay.
+    pub with_person: HashSet<usize>,
 }
 
 impl Exchanges {
     /// Whether a piece belongs to the last exchange.
     pub fn is_last(&self, piece: usize) -> bool {
         self.of_piece[piece].is_some_and(|exchange| exchange + 1 == self.count)
+    }
+
+    /// Whether a piece belongs to an exchange in which a person answers a tool.
+    pub fn is_answered_by_person(&self, piece: usize) -> bool {
+        self.of_piece[piece].is_some_and(|exchange| self.with_person.contains(&exchange))
     }
 
     /// The pieces of each exchange.
@@ -77,7 +84,9 @@ pub(super) fn find(pieces: &[Piece]) -> Exchanges {
             }
         }
     }
-    Exchanges { of_piece, count, unpaired }
+    let speaks = |at: &usize| matches!(pieces[*at].part, Part::Result { speaks: Speaks::Person, .. });
+    let with_person = (0..pieces.len()).filter(speaks).filter_map(|at| of_piece[at]).collect();
+    Exchanges { of_piece, count, unpaired, with_person }
 }
 
 /// Calls that nothing answers and results that answer nothing, in their order. Ids can come again

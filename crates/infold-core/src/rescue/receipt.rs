@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::{Fate, Part, Piece, Plan, Why};
+use super::{Fate, Part, Piece, Plan, Speaks, Why};
 use crate::transcript::Place;
 
 /// Most tools that are named of what was left out.
@@ -82,6 +82,10 @@ pub struct Receipt {
     pub client_words: Tally,
     /// Lines of the original that could not be read, and of which nobody knows what they said.
     pub unread_lines: u64,
+    /// Messages of the user that are here: what was typed, and answers to tools.
+    pub user_messages: u64,
+    /// Answers of the user that went, because the calls that they answer are not there.
+    pub user_answers_lost: u64,
 }
 
 /// What a session is written anew for.
@@ -110,6 +114,7 @@ impl Receipt {
         let mut receipt =
             Self { before_tokens: plan.before_tokens, after_tokens: plan.after_tokens, ..Self::default() };
         for (at, (piece, fate)) in pieces.iter().zip(&plan.fates).enumerate() {
+            receipt.count_user(pieces, at, *fate);
             match fate {
                 Fate::Kept => {}
                 Fate::Offloaded => receipt.offloaded.extend(moved(at, piece)),
@@ -127,6 +132,17 @@ impl Receipt {
             }
         }
         receipt
+    }
+
+    /// Counts a message of the user once, however many pieces it is in.
+    fn count_user(&mut self, pieces: &[Piece], at: usize, fate: Fate) {
+        let goes_on = || at > 0 && pieces[at - 1].part == Part::Person && pieces[at - 1].message == pieces[at].message;
+        match (&pieces[at].part, fate) {
+            (Part::Person, _) if !goes_on() => self.user_messages += 1,
+            (Part::Result { speaks: Speaks::Person, .. }, Fate::Dropped(_)) => self.user_answers_lost += 1,
+            (Part::Result { speaks: Speaks::Person, .. }, _) => self.user_messages += 1,
+            _ => {}
+        }
     }
 
     fn leave_out(&mut self, piece: &Piece) {
@@ -167,17 +183,22 @@ impl Receipt {
         text
     }
 
-    /// What is there of the user's messages. What could not be read may have been one of them.
+    /// What is there of the user's messages, and what is not. What could not be read may have been one of them.
     fn of_the_user(&self) -> String {
-        let lines = match self.unread_lines {
-            0 => return "Every message of the user is here, word for word.".to_owned(),
-            1 => "1 line".to_owned(),
-            count => format!("{count} lines"),
+        let mut text = match self.user_messages {
+            0 => "It held no message of the user.".to_owned(),
+            1 => "The one message of the user that it still held is here, word for word.".to_owned(),
+            count => format!("All {count} messages of the user that it still held are here, word for word."),
         };
-        format!(
-            "{lines} of the original could not be read and may have held messages of the user; every other message of \
-             the user is here, word for word."
-        )
+        if self.user_answers_lost > 0 {
+            let answers = counted(self.user_answers_lost, "answer");
+            let _ = write!(text, " {answers} of the user to tools went with calls that are not in the original.");
+        }
+        if self.unread_lines > 0 {
+            let lines = counted(self.unread_lines, "line");
+            let _ = write!(text, " {lines} of the original could not be read and may have held more of them.");
+        }
+        text
     }
 
     fn write_moved(&self, text: &mut String, listed_max: usize) {
@@ -222,6 +243,10 @@ impl Receipt {
             let _ = writeln!(text, "- {what}: {} ({} tokens)", tally.count, tally.tokens);
         }
     }
+}
+
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 fn moved(at: usize, piece: &Piece) -> Option<Moved> {

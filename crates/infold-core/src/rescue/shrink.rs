@@ -70,11 +70,14 @@ impl<'a> Draft<'a> {
         self.shrink(&calls, Fate::Shortened);
     }
 
-    /// Leaves out exchanges, the oldest first; the last one stays.
+    /// Leaves out exchanges, the oldest first; the last one stays, and those in which a person answers a tool.
     pub fn drop_exchanges(&mut self) {
         for members in self.exchanges.members().split_last().map_or(&[][..], |(_last, older)| older) {
             if self.fits() {
                 return;
+            }
+            if members.first().is_some_and(|at| self.exchanges.is_answered_by_person(*at)) {
+                continue;
             }
             for at in members {
                 if !matches!(self.fates[*at], Fate::Dropped(_)) {

@@ -28,10 +28,11 @@ fn piece(line: &str, entry: u64) -> Piece {
         "model" => Part::Model,
         "thought" => Part::Reasoning,
         "call" => Part::Call { id, tool: "Read".to_owned(), short_tokens },
-        "result" => Part::Result { id, tool: "Read".to_owned(), short_tokens },
+        "result" => Part::Result { id, tool: "Read".to_owned(), short_tokens, speaks: Speaks::Tool },
+        "answer" => Part::Result { id, tool: "AskUserQuestion".to_owned(), short_tokens, speaks: Speaks::Person },
         other => panic!("what is a {other}?"),
     };
-    Piece { place: Place { entry, part: 0 }, tokens, part }
+    Piece { place: Place { entry, part: 0 }, message: entry, tokens, part }
 }
 
 /// The context with what becomes of each piece, and what is left.
@@ -264,7 +265,7 @@ fn a_receipt_names_what_was_moved_and_where_it_is() {
     let words = Words { purpose: Purpose::Fitting, reader: "infold result", original: "old.jsonl" };
     insta::assert_snapshot!(receipt.text(words, 1), @r"
     [infold rescue: receipt]
-    This session no longer fitted its context window, so infold made this shorter copy of it: 2150 tokens became 420. Every message of the user is here, word for word.
+    This session no longer fitted its context window, so infold made this shorter copy of it: 2150 tokens became 420. All 2 messages of the user that it still held are here, word for word.
     - tool results moved out of the context, with a reference in place of each: 2 (1100 tokens)
       - Read b: 900 tokens, res_5
       - and 1 more
@@ -283,7 +284,7 @@ fn a_receipt_of_a_copy_without_reasoning_says_nothing_of_windows() {
     let receipt = Receipt { reasoning: Tally { count: 2, tokens: 0 }, ..Receipt::default() };
     insta::assert_snapshot!(receipt.text(words, 1), @"
     [infold rescue: receipt]
-    This session was begun through infold and goes on without it, so infold made this copy of it without its reasoning. Every message of the user is here, word for word.
+    This session was begun through infold and goes on without it, so infold made this copy of it without its reasoning. It held no message of the user.
     - blocks of reasoning removed: 2 (0 tokens)
     The original is unchanged: old.jsonl
     ");
@@ -293,7 +294,53 @@ fn a_receipt_of_a_copy_without_reasoning_says_nothing_of_windows() {
 fn a_receipt_does_not_vouch_for_lines_that_could_not_be_read() {
     let words = Words { purpose: Purpose::Fitting, reader: "infold result", original: "old.jsonl" };
     let said = |unread_lines| Receipt { unread_lines, ..Receipt::default() }.text(words, 1);
-    assert!(said(0).contains(" Every message of the user is here"));
-    assert!(said(1).contains(" 1 line of the original could not be read"));
-    assert!(said(2).contains(" 2 lines of the original could not be read") && !said(2).contains("Every message"));
+    assert!(!said(0).contains("could not be read"));
+    assert!(said(1).contains(" 1 line of the original could not be read and may have held more of them."));
+    assert!(said(2).contains(" 2 lines of the original could not be read"));
+}
+
+#[test]
+fn a_person_who_answers_a_tool_is_heard_however_little_room_there_is() {
+    insta::assert_snapshot!(check(330, "
+        user 100
+        call a 20
+        answer a 80
+        call b 20
+        result b 400/40
+        call c 20
+        result c 300/40
+        model 50
+    "), @"
+    user 100
+    call a 20
+    answer a 80
+    call b 20 -> gone (Exchange)
+    result b 400/40 -> gone (Exchange)
+    call c 20
+    result c 300/40 -> reference
+    model 50
+    310 of 990
+    ");
+    let text = "
+        user 100
+        answer a 80
+        call b 20
+        answer b 10
+        model 5
+    ";
+    let pieces = pieces(text);
+    let receipt = Receipt::of(&pieces, &plan(&pieces, Room { tokens: 500, receipt_tokens: 0 }).unwrap());
+    assert_eq!((receipt.user_messages, receipt.user_answers_lost), (2, 1));
+    let words = Words { purpose: Purpose::Fitting, reader: "infold result", original: "old.jsonl" };
+    assert!(
+        receipt.text(words, 1).contains(" 1 answer of the user to tools went with calls that are not in the original.")
+    );
+}
+
+#[test]
+fn a_message_of_the_user_in_several_pieces_counts_once() {
+    let mut pieces = pieces("user 1\nuser 2\nuser 3\nmodel 1");
+    pieces[1].message = pieces[0].message;
+    let plan = plan(&pieces, Room { tokens: 500, receipt_tokens: 0 }).unwrap();
+    assert_eq!(Receipt::of(&pieces, &plan).user_messages, 2);
 }

@@ -105,7 +105,7 @@ fn readable(item: &Item) -> Cow<'_, str> {
         | Kind::Reasoning { .. }
         | Kind::Result { .. }
         | Kind::Compaction { .. }
-        | Kind::Clearing { .. }
-        | Kind::Other { .. } => Cow::Borrowed(item.text()),
+        | Kind::Clearing { .. } => Cow::Borrowed(item.text()),
+        Kind::Other { json, .. } => infold_core::readable_of_other(json),
     }
 }

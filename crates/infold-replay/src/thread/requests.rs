@@ -1,6 +1,6 @@
 //! Where a thread's requests lie.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use infold_core::Counter;
 use infold_core::transcript::{Item, Kind, ModelCall};
@@ -39,21 +39,50 @@ pub(super) fn recorded(calls: &[ModelCall]) -> Vec<Asked<'_>> {
         .collect()
 }
 
-/// Where no request is recorded: one for each run of items that a model wrote.
+/// Where no request is recorded: one for each answer that a model wrote.
 pub(crate) fn answers<'a>(items: &[&Item], counter: Counter) -> Vec<Asked<'a>> {
     let mut asked: Vec<Asked<'a>> = Vec::new();
-    let mut in_answer = false;
+    let mut answer = AnswerStarts::default();
     for (at, item) in items.iter().enumerate() {
-        let written = is_of_the_model(&item.kind);
-        if written && !in_answer {
+        if answer.begins_with(item) {
             asked.push(Asked { first_item: at, model: "", output_tokens: 0 });
         }
-        if written && let Some(asked) = asked.last_mut() {
+        if is_of_the_model(&item.kind)
+            && let Some(asked) = asked.last_mut()
+        {
             asked.output_tokens += counter.count(item.text());
         }
-        in_answer = written;
     }
     asked
+}
+
+/// Tells where answers begin. Calls made at once may stand apart, each written when it was ready, with results of
+/// others between them: an answer lasts until all its calls have theirs, or somebody else has spoken.
+#[derive(Debug, Default)]
+pub struct AnswerStarts<'i> {
+    goes_on: bool,
+    open: HashSet<&'i str>,
+}
+
+impl<'i> AnswerStarts<'i> {
+    /// Whether a new answer begins with the next item.
+    pub fn begins_with(&mut self, item: &'i Item) -> bool {
+        let begins = is_of_the_model(&item.kind) && !self.goes_on && self.open.is_empty();
+        match &item.kind {
+            Kind::Call { id, .. } => {
+                self.open.insert(id);
+                self.goes_on = true;
+            }
+            Kind::Assistant { .. } | Kind::Reasoning { .. } => self.goes_on = true,
+            Kind::Result { id, .. } => {
+                self.open.remove(id.as_str());
+                self.goes_on = false;
+            }
+            Kind::User { .. } | Kind::Compaction { .. } => *self = Self::default(),
+            Kind::System { .. } | Kind::Clearing { .. } | Kind::Other { .. } => self.goes_on = false,
+        }
+        begins
+    }
 }
 
 /// The size of what stands above the conversation.

@@ -2,7 +2,8 @@
 
 use infold_core::transcript::{Held, Item, Kind, Outcome, Place, Voice};
 
-use super::{KEPT_BYTES_MAX, alive, keep, taken_back, together};
+use super::{KEPT_BYTES_MAX, keep, together, without_given_up};
+use crate::form::Format;
 use crate::numbers::Group;
 use crate::reader::{Back, Entry, Kept};
 
@@ -54,6 +55,28 @@ fn words(entries: &[Entry]) -> String {
         _ => item.text().to_owned(),
     };
     entries.iter().flat_map(|entry| &entry.items).map(tell).collect::<Vec<_>>().join(", ")
+}
+
+fn alive(entries: Vec<Entry>) -> Vec<Entry> {
+    without_given_up(entries, Format::ClaudeCode).0
+}
+
+fn taken_back(entries: Vec<Entry>) -> Vec<Entry> {
+    without_given_up(entries, Format::Codex).0
+}
+
+#[test]
+fn a_compaction_that_the_person_went_back_to_before_is_left_out_and_one_that_kept_the_way_is_not() {
+    let compacted = |kept| Entry { kept, ..linked(compaction("s1", Kept::Nothing), "s1", "a2") };
+    let entries = |kept: Kept, parent: &str| {
+        let before = vec![prompt("p1", ""), answer("a1", "p1"), prompt("p2", "a1"), answer("a2", "p2")];
+        let after = vec![compacted(kept), prompt("p3", "s1"), prompt("p4", parent)];
+        [before, after].concat()
+    };
+    assert_eq!(words(&alive(entries(Kept::Nothing, "a1"))), "p1, a1, p4");
+    assert_eq!(words(&alive(entries(Kept::Nothing, "s1"))), "p1, a1, p2, a2, s1[], p4");
+    let kept = Kept::These(vec!["a2".to_owned()]);
+    assert_eq!(words(&alive(entries(kept, "a2"))), "p1, a1, p2, a2, s1[], p4");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! A `response_item` is what the model saw; events repeat it for people and are passed over, but for the one that
 //! reports tokens. Older rollouts have no envelope: their lines are the items themselves.
 
+use std::collections::VecDeque;
+
 use infold_core::transcript::{Item, Kind, Place, Usage, Voice};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -23,6 +25,45 @@ pub(crate) struct Codex {
     answer: Option<u64>,
     /// What had been used in all at the last report: reports are repeated.
     total: Option<Tokens>,
+    said: PersonsWords,
+}
+
+/// How much of the person's words is remembered: a client repeats far less after a compaction.
+const SAID_BYTES_MAX: usize = 1 << 20;
+/// How a summary begins in the list that a compaction leaves.
+const SUMMARY_OPENING: &str = "Another language model started to solve this problem";
+
+/// The person's latest words, which the client repeats after a compaction that lists nothing.
+#[derive(Default)]
+struct PersonsWords {
+    items: VecDeque<Item>,
+    bytes: usize,
+}
+
+impl PersonsWords {
+    fn take_note(&mut self, items: &[Item]) {
+        for item in items.iter().filter(|item| matches!(item.kind, Kind::User { voice: Voice::Person, .. })) {
+            self.bytes += item.text().len();
+            self.items.push_back(item.clone());
+        }
+        while self.bytes > SAID_BYTES_MAX {
+            let Some(oldest) = self.items.pop_front() else { break };
+            self.bytes -= oldest.text().len();
+        }
+    }
+
+    /// Forgets the latest of them, with which turns began that were taken back.
+    fn take_back(&mut self, turns: usize) {
+        for _ in 0..turns.min(self.items.len()) {
+            let latest = self.items.pop_back();
+            self.bytes -= latest.map_or(0, |item| item.text().len());
+        }
+    }
+
+    /// All of them, as a compaction in this message repeats them.
+    fn repeated(&self, message: u64) -> Vec<Item> {
+        self.items.iter().map(|item| Item { message, ..item.clone() }).collect()
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -67,7 +108,9 @@ impl Codex {
             "compacted" => self.compacted(payload, unit, &mut entry)?,
             "event_msg" if payload.kind.as_str() == "token_count" => self.tokens(&payload, &mut entry),
             "event_msg" if payload.kind.as_str() == "thread_rolled_back" => {
-                entry.back = Back::Turns(usize::try_from(payload.num_turns.or_zero()).unwrap_or(usize::MAX));
+                let turns = usize::try_from(payload.num_turns.or_zero()).unwrap_or(usize::MAX);
+                self.said.take_back(turns);
+                entry.back = Back::Turns(turns);
             }
             "turn_context" => {
                 if let Some(model) = payload.model.given() {
@@ -94,9 +137,11 @@ impl Codex {
         let is_said = |(_, kind): &(u32, Kind)| matches!(kind, Kind::User { voice: Voice::Person, .. });
         entry.is_prompt = kinds.iter().any(is_said);
         entry.items = items(unit.number, message, kinds, &mut self.tools);
+        self.said.take_note(&entry.items);
     }
 
-    /// A compaction: everything before it is replaced by what it lists.
+    /// A compaction: everything before it is replaced by what it lists. Where it lists nothing, the client puts the
+    /// person's words in front of the summary.
     fn compacted(
         &mut self,
         payload: OpenAiItem<'_>,
@@ -108,7 +153,8 @@ impl Codex {
         for json in payload.replacement_history.0 {
             listed.push((json.get(), serde_json::from_str(json.get())?));
         }
-        let summary = payload.message.0.filter(|text| !text.is_empty());
+        let mut summary = payload.message.0.filter(|text| !text.is_empty());
+        let is_list = !listed.is_empty();
         let message = self.numbers.number(Group::Alone);
         let mut kept = Vec::new();
         for (part, (text, item)) in (0..).zip(listed) {
@@ -119,11 +165,22 @@ impl Codex {
             let kinds = item.kinds(From { text, pointer: "", number: unit.number });
             for (_, mut kind) in kinds {
                 self.tools.pass(&mut kind);
+                if let (None, Kind::User { text, .. }) = (&summary, &kind)
+                    && text.starts_with(SUMMARY_OPENING)
+                {
+                    summary = Some(text.clone());
+                }
                 let is_summary = matches!(&kind, Kind::User { text, .. } if Some(text) == summary.as_ref());
                 if !is_summary {
                     kept.push(Item { place: Place { entry: unit.number, part }, message, kind });
                 }
             }
+        }
+        if is_list {
+            self.said = PersonsWords::default();
+            self.said.take_note(&kept);
+        } else {
+            kept = self.said.repeated(message);
         }
         self.answer = None;
         let place = Place { entry: unit.number, part: 0 };

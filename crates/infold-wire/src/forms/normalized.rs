@@ -1,6 +1,8 @@
 //! Sessions of several clients in one plain form, a session a line: `{session, agent, events, calls, compactions,
 //! subagents}`, where calls and compactions point into the events.
 
+use std::collections::VecDeque;
+
 use infold_core::transcript::{Held, Item, Kind, Outcome, Place, Subtask, Usage, Voice};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -166,10 +168,10 @@ impl Call<'_> {
 }
 
 impl Subagent<'_> {
-    /// What a subagent did. The form has no ids for its calls, so results follow their calls.
+    /// What a subagent did. The form has no ids for its calls: results come in the order of the calls.
     fn subtask(self, entry: u64) -> Subtask {
         let mut items = Vec::with_capacity(self.msgs.0.len());
-        let mut last = (String::new(), String::new());
+        let mut open: VecDeque<(String, String)> = VecDeque::new();
         for (part, message) in (0_u32..).zip(self.msgs.0) {
             let (who, tool, text): (String, String, String) = match serde_json::from_str(message.get()) {
                 Ok(said) => said,
@@ -177,11 +179,12 @@ impl Subagent<'_> {
             };
             let kind = match who.as_str() {
                 "call" => {
-                    last = (format!("{}.{part}", self.id.as_str()), tool.clone());
-                    Kind::Call { id: last.0.clone(), tool, input: text }
+                    let id = format!("{}.{part}", self.id.as_str());
+                    open.push_back((id.clone(), tool.clone()));
+                    Kind::Call { id, tool, input: text }
                 }
                 "result" => {
-                    let (id, tool) = last.clone();
+                    let (id, tool) = open.pop_front().unwrap_or_default();
                     Kind::Result { id, tool, text, outcome: Outcome::Unsaid, held: Held::Whole }
                 }
                 "asst" => Kind::Assistant { text },

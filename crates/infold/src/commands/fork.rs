@@ -1,6 +1,7 @@
 //! `infold fork`: what a new session would be given of an old one.
 //!
-//! A recording is read once, item by item, and only as much of it is held as the child may get. A
+//! A recording is read twice, to learn what was given up and then item by item, and only as much of it is held as the
+//! child may get, and a few bytes for each entry. A
 //! session of infold's own is forked in the store, so that the child is there to go on with.
 
 use std::path::PathBuf;
@@ -10,13 +11,14 @@ use infold_core::fork::{Fork, ForkLimits, Forked, ProcessingStats, Profile};
 use infold_core::transcript::{Item, Kind, Place, Transcript, Voice};
 use infold_core::{Principal, Refusal, SessionId};
 use infold_engine::{Engine, ForkSession, ForkSource, SessionRef};
-use infold_wire::Format;
+use infold_wire::{Format, GivenUp};
 use serde_json::json;
 
 use super::Invocation;
 use crate::failure::{Refused, tell};
 use crate::help;
 use crate::output::Form;
+use crate::settings::Settings;
 use crate::sources::{self, Source};
 use crate::whole_file::{self, IfThere};
 use crate::{parts, reading, telemetry};
@@ -29,8 +31,8 @@ const BATCH_BYTES: usize = 1 << 20;
 #[command(after_help = help::text(
     &[
         "The form of a recording is found out; --from says it outright. Secrets are taken out of what is printed. \
-         Nothing is sent anywhere, and the recording is not changed. It is read in the order of the file, so turns that \
-         were undone later are still in it. A session of infold's own gets a child session in the store.",
+         Nothing is sent anywhere, and the recording is not changed. Turns that were undone later are left out, except \
+         where the recording comes through standard input, which can be read only once. A session of infold's own gets a child session in the store.",
     ],
     &[
         ("infold fork session.jsonl", "what a child session would get"),
@@ -128,8 +130,9 @@ fn of_recording(source: &Source, args: &Args, invocation: &Invocation) -> anyhow
             forking.push(read.transcript.items)?;
         }
         Format::ClaudeCode | Format::Codex | Format::OpenCode => {
+            let given_up = given_up(source, args, settings)?;
             while let Some(entry) = reader.next_entry().map_err(broken)? {
-                if entry.subtask.is_none() {
+                if entry.subtask.is_none() && !given_up.has(&entry) {
                     forking.push(entry.items)?;
                 }
             }
@@ -137,6 +140,18 @@ fn of_recording(source: &Source, args: &Args, invocation: &Invocation) -> anyhow
         }
     }
     forking.finish(&name, args)
+}
+
+/// What a person gave up by going back, found by reading the recording once before; nothing of a stream, which
+/// can be read only once.
+fn given_up(source: &Source, args: &Args, settings: &Settings) -> anyhow::Result<GivenUp> {
+    match source {
+        Source::Stdin => Ok(GivenUp::default()),
+        Source::File(_) | Source::Session(_) => {
+            let reader = reading::open(source, args.from, settings)?;
+            GivenUp::of(reader).map_err(|error| reading::named(&reading::shown(source), error))
+        }
+    }
 }
 
 /// A fork in the making whose texts are scrubbed before anything of them is cut: half a secret would no

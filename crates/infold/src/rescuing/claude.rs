@@ -9,7 +9,7 @@ mod line;
 #[cfg(test)]
 mod tests;
 
-pub use line::{Told, editable, has_blocks, is_answer, is_typed, rewrite, told, uuid};
+pub use line::{Told, editable, has_blocks, is_answer, is_clients, is_typed, rewrite, told, uuid};
 
 use std::collections::{HashMap, HashSet};
 

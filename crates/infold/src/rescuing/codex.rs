@@ -20,8 +20,8 @@ use super::{Edit, Live, NewSession};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Meta,
-    /// Holds what is left of everything before it.
-    Compacted,
+    /// Holds what is left of what was before it.
+    Compacted(Holds),
     Item,
     Settings,
     Note,
@@ -105,7 +105,8 @@ impl Survey {
     }
 
     /// A compaction: what it holds stands for everything before. An old one holds only a summary, and
-    /// the client adds the user's own messages again.
+    /// the client adds the user's own messages again: those that stand in lines of their own, and
+    /// those that an earlier compaction holds.
     fn compacted(&mut self, live: Live, holds: Holds) {
         let turns: HashSet<usize> = std::mem::take(&mut self.turns).into_iter().collect();
         for (at, line) in std::mem::take(&mut self.lines).into_iter().enumerate() {
@@ -113,12 +114,13 @@ impl Survey {
                 // The next compaction adds it again, too.
                 self.turns.push(self.lines.len());
                 self.lines.push(line);
-            } else if line.1 == Kind::Meta {
+            } else if line.1 == Kind::Meta || (holds == Holds::Summary && line.1 == Kind::Compacted(Holds::Everything))
+            {
                 self.lines.push(line);
             }
         }
         self.user_item = None;
-        self.lines.push((live, Kind::Compacted));
+        self.lines.push((live, Kind::Compacted(holds)));
     }
 
     fn roll_back(&mut self, turns: usize) {

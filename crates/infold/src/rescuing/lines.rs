@@ -54,13 +54,14 @@ pub fn each_entry(
     Ok(())
 }
 
-/// Items with those that a compaction repeats in its place.
+/// Items with those that a compaction's own line holds. Others that the client repeats after it stand in lines of
+/// their own.
 pub fn flat(items: &[Item]) -> Vec<&Item> {
     let mut all = Vec::new();
     for item in items {
         all.push(item);
         if let Kind::Compaction { kept, .. } = &item.kind {
-            all.extend(kept);
+            all.extend(kept.iter().filter(|kept| kept.place.entry == item.place.entry));
         }
     }
     all

@@ -1,6 +1,6 @@
 //! What each piece of a session costs, and what it would cost made smaller.
 
-use infold_core::rescue::{Part, Piece, shorten_input};
+use infold_core::rescue::{Part, Piece, Speaks, shorten_input};
 use infold_core::transcript::{Item, Kind, Voice};
 use infold_core::{Counter, Sight};
 use infold_wire::Entry;
@@ -10,11 +10,6 @@ use super::{Client, claude, codex, lines};
 
 /// Results and inputs shorter than this stay: a reference would take as much.
 const SHRINK_TOKENS_MIN: u64 = 200;
-/// What an image takes, about: providers scale larger ones down.
-const IMAGE_TOKENS: u64 = 1_600;
-/// Sealed reasoning is base64 with a frame around it, of about four bytes a token.
-const SEALED_FRAME_BYTES: usize = 650;
-const SEALED_BYTES_PER_TOKEN: usize = 4;
 
 /// Weighs pieces.
 #[derive(Debug)]
@@ -27,6 +22,8 @@ pub struct Scales<'a> {
     pub stand_ins: &'a StandIns,
     /// What calls were made with.
     pub inputs: Inputs,
+    /// The message that was weighed last: its number, and where it stands.
+    pub last_message: Option<(u64, (u64, u32))>,
 }
 
 impl Scales<'_> {
@@ -39,6 +36,7 @@ impl Scales<'_> {
             let arguments = self.inputs.of(item);
             let mut piece = self.piece(item, &seen, &arguments);
             piece.place.entry = number;
+            piece.message = self.message(&seen, &piece);
             if seen.stands_whole && is_said(&piece) {
                 piece.place.part = 0;
             }
@@ -48,6 +46,15 @@ impl Scales<'_> {
             }
         }
         pieces
+    }
+
+    /// A line is a message; in one of a compaction each part is.
+    fn message(&mut self, seen: &Seen, piece: &Piece) -> u64 {
+        let place = if seen.holds_messages { (piece.place.entry, piece.place.part) } else { (piece.place.entry, 0) };
+        if self.last_message.is_none_or(|(_, last)| last != place) {
+            self.last_message = Some((self.last_message.map_or(0, |(number, _)| number + 1), place));
+        }
+        self.last_message.map_or(0, |(number, _)| number)
     }
 
     fn piece(&self, item: &Item, seen: &Seen, arguments: &str) -> Piece {
@@ -73,31 +80,33 @@ impl Scales<'_> {
             Kind::Result { id, tool, text: result, .. } => {
                 let sight = Sight { tool, arguments, text: result };
                 let short = || Some(self.counter.count(&self.stand_ins.reference(&sight, EXAMPLE_HANDLE)));
-                Part::Result { id: id.clone(), tool: tool.clone(), short_tokens: shrink(&short) }
+                let (speaks, short_tokens) = match infold_wire::is_answered_by_person(tool, result) {
+                    true => (Speaks::Person, None),
+                    false => (Speaks::Tool, shrink(&short)),
+                };
+                Part::Result { id: id.clone(), tool: tool.clone(), short_tokens, speaks }
             }
             Kind::Compaction { .. } => Part::Summary,
             Kind::Other { .. } if seen.is_models => Part::Model,
+            // What a tool showed beside its text comes as a message that the client says is its own.
+            Kind::Other { .. } if seen.is_clients => Part::Client,
             Kind::Other { .. } => Part::Person,
         };
-        Piece { place: item.place, tokens, part }
+        Piece { place: item.place, message: 0, tokens, part }
     }
 
     /// What an item takes.
     fn tokens(&self, item: &Item) -> u64 {
         match &item.kind {
             Kind::Call { .. } => self.frame_tokens() + self.counter.count(item.text()),
-            Kind::Reasoning { text, sealed_bytes } => {
-                let sealed = (sealed_bytes * 3 / 4).saturating_sub(SEALED_FRAME_BYTES) / SEALED_BYTES_PER_TOKEN;
-                self.counter.count(text).max(sealed as u64)
-            }
-            Kind::Other { name, .. } if name.contains("image") => IMAGE_TOKENS,
+            Kind::Reasoning { text, sealed_bytes } => self.counter.count_reasoning(text, *sealed_bytes),
             Kind::System { .. }
             | Kind::User { .. }
             | Kind::Assistant { .. }
             | Kind::Result { .. }
             | Kind::Compaction { .. }
             | Kind::Clearing { .. }
-            | Kind::Other { .. } => self.counter.count(item.text()),
+            | Kind::Other { .. } => self.counter.count_item(item),
         }
     }
 
@@ -116,6 +125,10 @@ struct Seen {
     is_typed: bool,
     /// Whether what is not text in it is the model's.
     is_models: bool,
+    /// Whether it says that it is the client's own.
+    is_clients: bool,
+    /// Whether its parts are messages.
+    holds_messages: bool,
     /// Which of its parts could have another text in their place.
     editable: Vec<bool>,
 }
@@ -128,12 +141,16 @@ impl Seen {
                 stands_whole: !claude::has_blocks(text),
                 is_typed: claude::is_typed(text),
                 is_models,
+                is_clients: claude::is_clients(text),
+                holds_messages: false,
                 editable: claude::editable(text),
             },
             Client::Codex => Self {
                 stands_whole: !codex::is_compaction(text),
                 is_typed: false,
                 is_models,
+                is_clients: false,
+                holds_messages: codex::is_compaction(text),
                 editable: codex::editable(text),
             },
         }

@@ -6,6 +6,7 @@
 #[allow(dead_code, reason = "what the tests of the command line need is more than what these do")]
 mod home;
 
+mod figures;
 mod fork;
 mod mistakes;
 mod replay;

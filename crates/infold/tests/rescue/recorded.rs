@@ -9,6 +9,7 @@ use infold_core::{Counter, Family};
 use infold_wire::ReadLimits;
 use serde_json::{Value, json};
 
+use super::counted::user_messages;
 use super::home::Home;
 use super::sessions::lines;
 
@@ -123,12 +124,69 @@ fn check_written(report: &Value, original: &Transcript, path: &Path, home: &Home
         .iter()
         .map(|item| match &item.kind {
             Kind::Call { .. } => counter.count(item.text()) + counter.per_call_tokens(),
-            Kind::Other { name, .. } if name.contains("image") => 1_600,
-            _ => counter.count(item.text()),
+            _ => counter.count_item(item),
         })
         .sum();
     assert!(tokens <= report["room_tokens"].as_u64().unwrap(), "{tokens} tokens: {}", report["room_tokens"]);
     check_lines(report, path, home, new);
+    check_receipt(report, path, home, new);
+    check_handles(report, original, home);
+}
+
+/// What the receipt says of the user's messages is what is in the original and in the new file, counted apart.
+fn check_receipt(report: &Value, path: &Path, home: &Home, new: &str) {
+    let source = std::io::read_to_string(infold_wire::open(path).unwrap()).unwrap();
+    let before: Vec<Value> = source.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (after, session) = (lines(new, home), &report["session"]);
+    let said = report["user_messages"].as_u64().unwrap() as usize;
+    assert_eq!(said, user_messages(&before), "in the original of {session}");
+    assert_eq!(said, user_messages(&after), "in the new file of {session}");
+    let receipt = format!("All {said} messages of the user that it still held are here, word for word.");
+    assert!(said < 2 || after.iter().any(|line| line.to_string().contains(&receipt)), "{session}");
+}
+
+/// Every handle gives back what was moved, whole, but for secrets.
+fn check_handles(report: &Value, original: &Transcript, home: &Home) {
+    let moved =
+        ["offloaded", "shortened"].map(|list| report[list].as_array().unwrap().iter().map(move |one| (list, one)));
+    for (list, moved) in moved.into_iter().flatten() {
+        let content = read_back(moved["handle"].as_str().unwrap(), home);
+        let is_original = |item: &&Item| match (&item.kind, list) {
+            (Kind::Result { id, text, .. }, "offloaded") => moved["call"] == *id && is_same(&content, text),
+            (Kind::Call { id, input, .. }, "shortened") => moved["call"] == *id && is_same(&content, input),
+            _ => false,
+        };
+        assert!(loaded(original).iter().any(|item| is_original(item)), "{} of {}", moved["handle"], report["session"]);
+    }
+}
+
+/// All of what a handle stands for, page by page.
+fn read_back(handle: &str, home: &Home) -> String {
+    let mut content = String::new();
+    let mut offset = Some(0);
+    while let Some(from) = offset {
+        let ended = home.run(&["result", handle, "--offset", &from.to_string(), "--limit", "65536", "--json"]);
+        let page = super::sessions::printed(&ended);
+        content.push_str(page["content"].as_str().unwrap());
+        offset = page["next_offset"].as_u64();
+    }
+    content
+}
+
+/// Whether a text is another, with masks in the place of its secrets.
+fn is_same(masked: &str, text: &str) -> bool {
+    let mut parts = masked.split("[SECRET:");
+    let mut rest = text;
+    let first = parts.next().unwrap_or_default();
+    let is_only = first.len() == masked.len();
+    let Some(behind) = rest.strip_prefix(first) else { return false };
+    rest = behind;
+    for part in parts {
+        let behind_mask = part.split_once(']').map_or("", |(_, behind)| behind);
+        let Some(at) = rest.find(behind_mask) else { return false };
+        rest = &rest[at + behind_mask.len()..];
+    }
+    !is_only || rest.is_empty()
 }
 
 /// Lines that nothing was moved out of are what they were, but for their links and figures.

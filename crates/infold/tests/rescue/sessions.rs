@@ -61,6 +61,11 @@ impl Session {
         self.line("user", json!({"message": {"role": "user", "content": content}, "toolUseResult": copy}));
     }
 
+    /// A note of the client's.
+    pub fn note(&mut self, more: Value) {
+        self.line("attachment", more);
+    }
+
     fn line(&mut self, kind: &str, more: Value) {
         let uuid = format!("00000000-0000-4000-8000-{:012}", self.lines.len());
         let mut line = json!({

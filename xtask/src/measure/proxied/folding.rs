@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use anyhow::{Context, Result};
 use infold_core::transcript::{Held, Item, Kind, Outcome, Subtask, Transcript};
 use infold_core::{Counter, Family};
-use infold_replay::{Judge, SentItem};
+use infold_replay::{AnswerStarts, Judge, SentItem};
 use infold_testkit::McpHttp;
 use serde_json::{Value, json};
 
@@ -168,16 +168,10 @@ impl Folding<'_> {
         while let [rest @ .., Item { kind: Kind::Assistant { .. } | Kind::Reasoning { .. }, .. }] = items {
             items = rest;
         }
-        let mut at = 0;
-        while at < items.len() {
-            let told =
-                items[at..].iter().position(|item| !is_of_the_model(&item.kind)).map_or(items.len(), |told| at + told);
-            let end =
-                items[told..].iter().position(|item| is_of_the_model(&item.kind)).map_or(items.len(), |end| told + end);
-            let answer: Vec<&Item> = items[at..end].iter().filter(|item| is_work(&item.kind)).collect();
-            self.send(answer.iter().map(|item| counter.count(item.text())).sum()).await?;
+        for answer in answers(items) {
+            let answer: Vec<&Item> = answer.iter().filter(|item| is_work(&item.kind)).collect();
+            self.send(answer.iter().map(|item| counter.count_item(item)).sum()).await?;
             self.conversation.add(&answer);
-            at = end;
         }
         let arguments = json!({"branch_id": branch, "message": if message.is_empty() { "done" } else { message }});
         self.send(counter.count(message)).await?;
@@ -280,6 +274,19 @@ impl Bill {
 fn work(subtask: &Subtask) -> &[Item] {
     let first = subtask.items.iter().position(|item| is_of_the_model(&item.kind));
     first.map_or(&[], |first| &subtask.items[first..])
+}
+
+/// The answers that items are, each with what came after it: calls and their results are in one.
+fn answers(items: &[Item]) -> Vec<&[Item]> {
+    let mut answer = AnswerStarts::default();
+    let mut begins: Vec<usize> = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        if answer.begins_with(item) {
+            begins.push(at);
+        }
+    }
+    let ends = begins.iter().copied().skip(1).chain([items.len()]);
+    begins.iter().zip(ends).map(|(begin, end)| &items[*begin..end]).collect()
 }
 
 /// Whether an item of a sub-task is its work. Words on the user's side would be the user speaking.

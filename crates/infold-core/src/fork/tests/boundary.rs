@@ -67,13 +67,16 @@ fn a_compaction_that_cannot_be_read_is_no_boundary() {
 }
 
 #[test]
-fn what_the_client_repeats_beside_its_summary_is_left_out() {
-    let kept = vec![user(0, "long ago")];
+fn of_what_the_client_repeats_beside_its_summary_the_persons_words_stay() {
+    let kept = vec![user(0, "long ago"), assistant(0, "yes")];
     let summary = item(1, Kind::Compaction { summary: Some("readable".to_owned()), kept });
     insta::assert_snapshot!(check(vec![user(0, "long ago"), summary, user(2, "now")]), @"
     Some(1)
     [Summary of the conversation before]
     readable
+
+    [User]
+    long ago
 
     [User]
     now

@@ -21,11 +21,12 @@ fn sessions() -> impl Strategy<Value = Vec<Piece>> {
         let mut pieces = Vec::new();
         let mut put = |part, tokens| {
             let place = Place { entry: pieces.len() as u64 + 1, part: 0 };
-            pieces.push(Piece { place, tokens, part });
+            pieces.push(Piece { place, message: place.entry, tokens, part });
         };
         for (at, (kind, tokens, short_tokens)) in steps.into_iter().enumerate() {
             let call = |n: usize| Part::Call { id: format!("{at}.{n}"), tool: "Read".into(), short_tokens };
-            let result = |n: usize| Part::Result { id: format!("{at}.{n}"), tool: "Read".into(), short_tokens };
+            let speaks = Speaks::Tool;
+            let result = |n: usize| Part::Result { id: format!("{at}.{n}"), tool: "Read".into(), short_tokens, speaks };
             match kind {
                 0 => put(Part::Person, tokens / 10),
                 1 => put(Part::Client, tokens / 4),
@@ -90,6 +91,25 @@ proptest! {
             }
         }
         prop_assert_eq!(calls, results);
+    }
+
+    #[test]
+    fn what_a_person_answers_stays_as_it_is(mut pieces in sessions(), tokens in 500_u64..20_000, every in 1_usize..5) {
+        let mut results = 0;
+        for piece in &mut pieces {
+            if let Part::Result { speaks, short_tokens, .. } = &mut piece.part {
+                results += 1;
+                (*speaks, *short_tokens) =
+                    if results % every == 0 { (Speaks::Person, None) } else { (Speaks::Tool, *short_tokens) };
+            }
+        }
+        let Ok(plan) = plan(&pieces, Room { tokens, receipt_tokens: 0 }) else { return Ok(()) };
+        prop_assert!(plan.after_tokens <= tokens);
+        for (piece, fate) in pieces.iter().zip(&plan.fates) {
+            if matches!(piece.part, Part::Result { speaks: Speaks::Person, .. }) {
+                prop_assert!(matches!(fate, Fate::Kept | Fate::Dropped(Why::Unpaired)));
+            }
+        }
     }
 
     #[test]

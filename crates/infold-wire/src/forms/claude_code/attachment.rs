@@ -29,19 +29,23 @@ pub(crate) fn words(line: &Line<'_>) -> Option<(String, Voice)> {
             }
         })
         .collect();
+    let fields: Value =
+        line.attachment.map(RawValue::get).and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+    let kind = fields["type"].as_str().unwrap_or_default();
+    let text = TEXT_FIELDS.iter().find_map(|field| text_in(&fields[*field]));
+    // A command that waited its turn is what the person typed while the agent was at work. The model gets to see it
+    // with the client's words around it; the person's alone are what is theirs.
+    let is_typed = kind == "queued_command" && fields["commandMode"].as_str().is_none_or(|mode| mode == "prompt");
+    if let (true, Some(text)) = (is_typed, &text) {
+        return Some((text.clone(), voice_of(text)));
+    }
     if !rendered.is_empty() {
         return Some((rendered.join("\n"), Voice::Client));
     }
-    let fields: Value = serde_json::from_str(line.attachment.map(RawValue::get)?).ok()?;
-    let kind = fields["type"].as_str().unwrap_or_default();
     if UNSEEN.contains(&kind) {
         return None;
     }
-    let text = TEXT_FIELDS.iter().find_map(|field| text_in(&fields[*field]))?;
-    // A command that waited its turn is what the person typed while the agent was at work.
-    let is_typed = kind == "queued_command" && fields["commandMode"].as_str().is_none_or(|mode| mode == "prompt");
-    let voice = if is_typed { voice_of(&text) } else { Voice::Client };
-    Some((text, voice))
+    Some((text?, Voice::Client))
 }
 
 /// The text in a field: itself, its elements, or what it wraps.

@@ -1,5 +1,7 @@
 //! Lines as Codex writes them, and what the model saw.
 
+use infold_core::transcript::{Item, Kind};
+
 use crate::form::Format;
 use crate::testing::{told, transcript};
 
@@ -136,4 +138,42 @@ fn turns_that_were_rolled_back_are_left_out() {
     let all = [said("one"), said("m1"), said("two"), said("m2"), said("three"), back(2), said("four")].concat();
     assert_eq!(read(&all), "1.0 m0 person \"one\"\n2.0 m1 model \"m1\"\n7.0 m2 person \"four\"");
     assert_eq!(read(&[said("one"), back(9), said("two")].concat()), "3.0 m0 person \"two\"");
+}
+
+#[test]
+fn a_summary_is_found_in_what_a_compaction_lists_and_the_persons_words_outlast_one_that_lists_nothing() {
+    let said = |text: &str| {
+        format!(r#"{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{text}"}}]}}"#)
+    };
+    let item = |text: &str| format!(r#"{{"type":"response_item","payload":{}}}"#, said(text));
+    let summary = "Another language model started to solve this problem and so on";
+    let text = [
+        r#"{"type":"session_meta","payload":{"id":"s"}}"#.to_owned(),
+        item("first"),
+        item("undone"),
+        r#"{"type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":1}}"#.to_owned(),
+        format!(
+            r#"{{"type":"compacted","payload":{{"message":"","replacement_history":[{},{}]}}}}"#,
+            said("first"),
+            said(summary)
+        ),
+        item("second"),
+        r#"{"type":"compacted","payload":{"message":"all in all"}}"#.to_owned(),
+    ]
+    .join("\n");
+    let compactions: Vec<String> = transcript(&text, Format::Codex)
+        .items
+        .iter()
+        .filter_map(|item| match &item.kind {
+            Kind::Compaction { summary, kept } => {
+                let kept: Vec<&str> = kept.iter().map(Item::text).collect();
+                Some(format!("{summary:?} {kept:?}"))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        compactions,
+        [format!(r#"Some("{summary}") ["first"]"#), r#"Some("all in all") ["first", "second"]"#.to_owned()]
+    );
 }

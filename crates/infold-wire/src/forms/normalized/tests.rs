@@ -35,3 +35,24 @@ subtask c1
   1.2 m2 result c1.1 Read "seen""#
     );
 }
+
+#[test]
+fn calls_that_a_subagent_made_at_once_each_have_their_own_result() {
+    let text = concat!(
+        r#"{"session":"s","agent":"claude-code","events":[{"k":"user","t":"go","meta":""}],"calls":[],"compactions":[],"#,
+        r#""subagents":[{"id":"c1","prompt":"p","msgs":[["call","Glob","a"],["call","Grep","b"],["result","","A"],"#,
+        r#"["call","Read","c"],["result","","B"],["result","","C"]]}]}"#,
+        "\n"
+    );
+    assert_eq!(
+        told(&transcript(text, Format::Normalized)),
+        r#"1.0 m0 person "go"
+subtask c1
+  1.0 m0 call c1.0 Glob a
+  1.1 m1 call c1.1 Grep b
+  1.2 m2 result c1.0 Glob "A"
+  1.3 m3 call c1.3 Read c
+  1.4 m4 result c1.1 Grep "B"
+  1.5 m5 result c1.3 Read "C""#
+    );
+}

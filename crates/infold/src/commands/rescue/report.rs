@@ -154,6 +154,8 @@ pub fn as_json(report: &Report<'_>) -> Value {
         "reasoning": tally(receipt.reasoning),
         "unpaired": tally(receipt.unpaired),
         "client_words": tally(receipt.client_words),
+        "user_messages": receipt.user_messages,
+        "user_answers_lost": receipt.user_answers_lost,
         "broken_lines": broken.collect::<Vec<_>>(),
         "broken_lines_total": facts.broken.total,
     })

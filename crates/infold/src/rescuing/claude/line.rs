@@ -82,6 +82,11 @@ pub fn is_typed(text: &str) -> bool {
     field("type") == Some("\"queued_command\"") && field("commandMode").is_none_or(|mode| mode == "\"prompt\"")
 }
 
+/// Whether a line says that the client put it in on its own account.
+pub fn is_clients(text: &str) -> bool {
+    Splice::new(text).get(&["isMeta"]) == Some("true")
+}
+
 /// Whether a line is of an answer.
 pub fn is_answer(text: &str) -> bool {
     Splice::new(text).get(&["type"]) == Some("\"assistant\"")

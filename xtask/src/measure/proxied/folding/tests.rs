@@ -22,3 +22,17 @@ fn a_thread_that_goes_on_after_another_is_read_from_the_cache_if_it_is_still_the
     assert!((sum(Cache::All) - first - READ * 1_001.0 - WRITE).abs() < 1e-6);
     assert!((sum(Cache::Last) - first - READ * 1_000.0 - WRITE * 2.0).abs() < 1e-6);
 }
+
+#[test]
+fn an_answer_lasts_until_all_its_calls_have_their_results() {
+    let item = |kind| Item { place: Default::default(), message: 0, kind };
+    let call = |id: &str| item(Kind::Call { id: id.to_owned(), tool: String::new(), input: String::new() });
+    let result = |id: &str| {
+        let (tool, text) = (String::new(), String::new());
+        item(Kind::Result { id: id.to_owned(), tool, text, outcome: Outcome::Unsaid, held: Held::Whole })
+    };
+    let items =
+        [call("1"), call("2"), result("1"), call("3"), result("2"), result("3"), call("4"), result("4"), call("5")];
+    let lengths: Vec<usize> = answers(&items).into_iter().map(<[Item]>::len).collect();
+    assert_eq!(lengths, [6, 2, 1]);
+}
