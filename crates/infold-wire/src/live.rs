@@ -9,7 +9,7 @@ mod tests;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
-use std::num::NonZeroU64;
+use std::num::NonZeroU32;
 
 use infold_core::transcript::Kind;
 
@@ -19,25 +19,30 @@ use crate::reader::{Back, Entry, Kept, Reader};
 
 /// An id, by a hash: of a million in one recording, the chance that two are taken for one another is below one in
 /// ten million.
-type IdHash = NonZeroU64;
+type IdHash = u64;
 
-/// What is looked at of an entry.
-#[derive(Debug)]
-struct Outline {
-    id: Option<IdHash>,
-    parent: Option<IdHash>,
-    is_prompt: bool,
-    has_items: bool,
-}
-
-/// Outlines of a session's own entries, without those of other agents.
+/// What is kept of a session's own entries, a few bytes for each, without those of other agents.
 #[derive(Debug, Default)]
 pub(crate) struct Outlines {
-    entries: Vec<Outline>,
-    /// Which of them hold a compaction, and what it keeps by name.
+    /// Where the entry with each id stands first.
+    places: HashMap<IdHash, u32>,
+    /// Where each entry's parent stands, always before it.
+    parents: Vec<Option<NonZeroU32>>,
+    marks: Vec<Marks>,
+    /// Which entries hold a compaction, and what it keeps by name.
     compactions: Vec<(usize, Vec<IdHash>)>,
-    /// Which of them take something back.
+    /// Which entries take something back.
     backs: HashMap<usize, Back>,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy)]
+struct Marks {
+    is_prompt: bool,
+    has_id: bool,
+    has_items: bool,
+    /// Whether an entry with its id stands before it.
+    is_repeated: bool,
 }
 
 impl Outlines {
@@ -48,7 +53,7 @@ impl Outlines {
     }
 
     fn push(&mut self, entry: &Entry) {
-        let at = self.entries.len();
+        let at = self.marks.len();
         if entry.items.iter().any(|item| matches!(item.kind, Kind::Compaction { .. })) {
             let kept = match &entry.kept {
                 Kept::Nothing => Vec::new(),
@@ -60,12 +65,23 @@ impl Outlines {
         if entry.back != Back::Nowhere {
             self.backs.insert(at, entry.back.clone());
         }
-        self.entries.push(Outline {
-            id: entry.id.as_deref().map(hash),
-            parent: entry.parent.as_deref().map(hash),
-            is_prompt: entry.is_prompt,
-            has_items: !entry.items.is_empty(),
-        });
+        // An entry whose parent is not in the file follows the one before it.
+        let parent = entry.parent.as_deref().map(|id| self.place(hash(id)).unwrap_or(at.saturating_sub(1)));
+        self.parents.push(parent.filter(|parent| *parent < at).and_then(numbered));
+        let is_repeated = entry.id.as_deref().is_some_and(|id| self.place(hash(id)).is_some());
+        if let Some(id) = entry.id.as_deref().filter(|_| !is_repeated) {
+            self.places.insert(hash(id), u32::try_from(at).unwrap_or(u32::MAX));
+        }
+        let (has_id, has_items) = (entry.id.is_some(), !entry.items.is_empty());
+        self.marks.push(Marks { is_prompt: entry.is_prompt, has_id, has_items, is_repeated });
+    }
+
+    fn place(&self, id: IdHash) -> Option<usize> {
+        self.places.get(&id).map(|place| *place as usize)
+    }
+
+    fn parent(&self, at: usize) -> Option<usize> {
+        self.parents[at].map(|number| number.get() as usize - 1)
     }
 
     /// For each entry whether the session still has it.
@@ -73,7 +89,7 @@ impl Outlines {
         match format {
             Format::ClaudeCode => self.on_the_way(),
             Format::Codex | Format::OpenCode => self.not_taken_back(),
-            Format::Anthropic | Format::OpenAi | Format::Infold | Format::Normalized => vec![true; self.entries.len()],
+            Format::Anthropic | Format::OpenAi | Format::Infold | Format::Normalized => vec![true; self.marks.len()],
         }
     }
 
@@ -81,60 +97,50 @@ impl Outlines {
     /// and those belong to it; only a branch that begins with a person's turn was left behind, or one that begins
     /// with a compaction if the person went back to before it. An entry that stands twice counts once.
     fn on_the_way(&self) -> Vec<bool> {
-        let (parents, is_repeated) = self.parents();
-        let has_place = |at: &usize| self.entries[*at].id.is_some() && self.entries[*at].has_items;
-        let mut next = (0..self.entries.len()).rev().find(has_place);
-        let mut leads = vec![false; self.entries.len()];
+        let mut next = self.marks.iter().rposition(|marks| marks.has_id && marks.has_items);
+        let mut leads = vec![false; self.marks.len()];
         while let Some(at) = next {
             leads[at] = true;
-            next = parents[at];
+            next = self.parent(at);
         }
-        let undone = self.undone_compactions(&parents, &leads);
-        let mut left_behind = vec![false; self.entries.len()];
-        for (at, entry) in self.entries.iter().enumerate() {
-            let begins = (entry.is_prompt && entry.id.is_some()) || undone.contains(&at);
-            let follows = parents[at].is_some_and(|parent| left_behind[parent]);
+        let undone = self.undone_compactions(&leads);
+        let mut left_behind = vec![false; self.marks.len()];
+        for (at, marks) in self.marks.iter().enumerate() {
+            let begins = (marks.is_prompt && marks.has_id) || undone.contains(&at);
+            let follows = self.parent(at).is_some_and(|parent| left_behind[parent]);
             left_behind[at] = !leads[at] && (begins || follows);
         }
-        left_behind.iter().zip(is_repeated).map(|(left_behind, repeated)| !left_behind && !repeated).collect()
-    }
-
-    /// Where each entry's parent stands, always before it, and which entries stand there for the second time.
-    fn parents(&self) -> (Vec<Option<usize>>, Vec<bool>) {
-        let mut places: HashMap<IdHash, usize> = HashMap::with_capacity(self.entries.len());
-        let mut parents = Vec::with_capacity(self.entries.len());
-        let mut is_repeated = vec![false; self.entries.len()];
-        for (at, entry) in self.entries.iter().enumerate() {
-            // An entry whose parent is not in the file follows the one before it.
-            let parent = entry.parent.map(|id| places.get(&id).copied().unwrap_or(at.saturating_sub(1)));
-            parents.push(parent.filter(|parent| *parent < at));
-            if let Some(id) = entry.id {
-                is_repeated[at] = places.contains_key(&id);
-                places.entry(id).or_insert(at);
-            }
-        }
-        (parents, is_repeated)
+        left_behind.iter().zip(&self.marks).map(|(left_behind, marks)| !left_behind && !marks.is_repeated).collect()
     }
 
     /// The compactions that a person went back to before: the session goes on, behind each, with a turn that follows
     /// something in front of it which it did not keep.
-    fn undone_compactions(&self, parents: &[Option<usize>], leads: &[bool]) -> HashSet<usize> {
-        let is_undone = |(at, kept): &&(usize, Vec<IdHash>)| {
-            let Some(goes_on) = (*at + 1..leads.len()).find(|next| leads[*next]) else { return false };
-            let follows = parents[goes_on].filter(|parent| parent < at);
-            !leads[*at]
-                && self.entries[goes_on].is_prompt
-                && follows.is_some_and(|parent| self.entries[parent].id.is_none_or(|id| !kept.contains(&id)))
-        };
-        self.compactions.iter().filter(is_undone).map(|(at, _)| *at).collect()
+    fn undone_compactions(&self, leads: &[bool]) -> HashSet<usize> {
+        let mut undone = HashSet::new();
+        let (mut goes_on, mut seen_from) = (None, leads.len());
+        for (at, kept) in self.compactions.iter().rev() {
+            goes_on = (at + 1..seen_from).find(|next| leads[*next]).or(goes_on);
+            seen_from = at + 1;
+            let turn = goes_on.filter(|next| self.marks[*next].is_prompt && !leads[*at]);
+            let follows = turn.and_then(|next| self.parent(next)).filter(|parent| parent < at);
+            let is_kept = |parent: usize| kept.iter().any(|id| self.place(*id) == Some(parent));
+            if follows.is_some_and(|parent| !is_kept(parent)) {
+                undone.insert(*at);
+            }
+        }
+        undone
     }
 
     /// Where entries stand in a row: less what others say was taken back.
     fn not_taken_back(&self) -> Vec<bool> {
-        let mut kept: Vec<usize> = Vec::with_capacity(self.entries.len());
+        let mut live = vec![true; self.marks.len()];
+        if self.backs.is_empty() {
+            return live;
+        }
+        let mut kept: Vec<usize> = Vec::with_capacity(self.marks.len());
         let mut prompts: Vec<usize> = Vec::new();
         let mut until: Option<IdHash> = None;
-        for (at, entry) in self.entries.iter().enumerate() {
+        for (at, marks) in self.marks.iter().enumerate() {
             match self.backs.get(&at) {
                 None | Some(Back::Nowhere) => {}
                 Some(Back::Turns(turns)) => {
@@ -144,17 +150,22 @@ impl Outlines {
                 }
                 Some(Back::To(id)) => until = Some(hash(id)),
             }
-            if entry.is_prompt {
+            if marks.is_prompt {
                 prompts.push(kept.len());
             }
             kept.push(at);
         }
-        let end = until.and_then(|id| kept.iter().position(|at| self.entries[*at].id == Some(id)));
+        let end = until.and_then(|id| self.place(id)).and_then(|place| kept.iter().position(|at| *at == place));
         kept.truncate(end.unwrap_or(kept.len()));
-        let mut live = vec![false; self.entries.len()];
+        live.fill(false);
         kept.into_iter().for_each(|at| live[at] = true);
         live
     }
+}
+
+/// A place as a number that is never nothing.
+fn numbered(place: usize) -> Option<NonZeroU32> {
+    NonZeroU32::new(u32::try_from(place).ok()?.checked_add(1)?)
 }
 
 /// The entries of a recording that its session no longer has.
@@ -167,16 +178,17 @@ impl GivenUp {
     /// Goes over a whole recording.
     pub fn of<R: Read>(mut reader: Reader<R>) -> Result<Self, WireError> {
         let mut outlines = Outlines::default();
-        let mut numbers = Vec::new();
+        let mut numbers: Vec<u32> = Vec::new();
         while let Some(entry) = reader.next_entry()? {
             let tells = !entry.items.is_empty() || entry.id.is_some() || entry.back != Back::Nowhere;
             if tells && entry.subtask.is_none() {
                 outlines.push(&entry);
-                numbers.push(entry.number);
+                numbers.push(u32::try_from(entry.number).unwrap_or(u32::MAX));
             }
         }
         let live = outlines.live(reader.format());
-        let numbers = numbers.into_iter().zip(live).filter(|(_, live)| !live).map(|(number, _)| number).collect();
+        let gone = numbers.into_iter().zip(live).filter(|(_, live)| !live);
+        let numbers = gone.map(|(number, _)| u64::from(number)).collect();
         Ok(Self { numbers })
     }
 
@@ -189,5 +201,5 @@ impl GivenUp {
 fn hash(id: &str) -> IdHash {
     let mut hasher = DefaultHasher::new();
     id.hash(&mut hasher);
-    NonZeroU64::new(hasher.finish()).unwrap_or(NonZeroU64::MIN)
+    hasher.finish()
 }
