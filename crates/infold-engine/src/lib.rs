@@ -134,9 +134,7 @@ impl Engine {
     /// An engine on a store.
     pub fn new(store: Store, settings: EngineSettings, clock: Clock) -> Self {
         let id_key = IdKey::derive(store.secret());
-        let scrub_key =
-            *blake3::Hasher::new_derive_key("infold 2026 placeholders").update(store.secret()).finalize().as_bytes();
-        let scrubber = Scrubber::new(scrub_key).with_max_bytes(settings.scrub.bytes_max);
+        let scrubber = Scrubber::derive(store.secret()).with_max_bytes(settings.scrub.bytes_max);
         let inner = Inner {
             scrubbing: scrubbing::Scrubbing::new(scrubber.clone(), &settings.scrub),
             scrubber,
