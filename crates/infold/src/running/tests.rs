@@ -46,7 +46,7 @@ impl Home {
         }
         let wires = Wires {
             daemon_url: "http://127.0.0.1:7",
-            program: "/opt/in fold".into(),
+            guard: Guard { program: "/opt/in fold".into(), data: self.folder.path().to_owned() },
             surroundings: &self.surroundings,
             settings: &settings,
             tools: Tools::Loaded,
@@ -83,7 +83,8 @@ fn claude_code_is_told_where_its_model_and_tools_are_and_what_to_ask_before_writ
     assert_eq!(servers, json!({"mcpServers": {"infold": server}}));
     let settings = argument(&start, "--settings");
     assert_eq!(settings["env"]["ANTHROPIC_BASE_URL"], "http://127.0.0.1:7/anthropic");
-    assert_eq!(settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"], "'/opt/in fold' hook");
+    let command = settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"].as_str().unwrap();
+    assert!(command.starts_with("'/opt/in fold' hook --data /"), "{command}");
     assert_eq!(&start.arguments[2..], words(&["-p", "hello"]));
 }
 
