@@ -5,6 +5,7 @@
 //! What must hold: what is decided once is on disk before it is acted upon, and gives the same bytes for
 //! ever; a session in which nothing was scrubbed, shaped or folded costs the disk nothing.
 
+mod budget;
 mod chains;
 mod ending;
 mod facts;
@@ -20,6 +21,7 @@ use infold_core::{BlobId, BranchId, Mentions, Thread};
 use crate::Notice;
 
 pub(crate) use chains::Chains;
+pub use budget::BudgetUse;
 pub use ending::Adoption;
 pub(crate) use issued::Registry;
 pub use issued::{IssuedCall, arguments_hash};

@@ -10,6 +10,7 @@
 #![cfg_attr(test, allow(clippy::expect_used, reason = "a test that cannot go on should stop"))]
 
 mod answer;
+mod budget_note;
 mod astray;
 mod connect;
 mod decode;

@@ -84,7 +84,8 @@ impl Written {
     }
 }
 
-fn is_of(piece: &Piece, at: usize) -> bool {
+/// Whether a piece is of this block.
+pub(crate) fn is_of(piece: &Piece, at: usize) -> bool {
     match piece {
         Piece::Keep(block)
         | Piece::Content { block, .. }
@@ -96,7 +97,7 @@ fn is_of(piece: &Piece, at: usize) -> bool {
 }
 
 /// Results behind the model's last words.
-fn last_results(request: &Request<'_>) -> impl Iterator<Item = usize> {
+pub(crate) fn last_results(request: &Request<'_>) -> impl Iterator<Item = usize> {
     let blocks = request.blocks();
     let behind = blocks.iter().rposition(|block| matches!(block.kind, BlockKind::Call(_) | BlockKind::Assistant));
     (behind.map_or(blocks.len(), |at| at + 1)..blocks.len())

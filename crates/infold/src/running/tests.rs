@@ -182,7 +182,18 @@ fn codexs_provider_stays_and_only_its_address_changes() {
     let start = home.wire(Agent::Codex, &["exec", "x"]).unwrap();
     let server = "mcp_servers.infold={url=\"http://127.0.0.1:7/mcp\",default_tools_approval_mode=\"approve\"}";
     let address = "model_providers.local.base_url=\"http://127.0.0.1:7/openai/v1\"";
-    assert_eq!(start.arguments, words(&["-c", address, "-c", server, "exec", "x"]));
+    assert_eq!(&start.arguments[..4], words(&["-c", address, "-c", server]));
+    let hook = start.arguments[5].to_str().unwrap();
+    assert!(hook.starts_with("hooks.PreToolUse=[{matcher='") && hook.contains("'/opt/in fold' hook"), "{hook}");
+    assert!(start.arguments[7].to_str().unwrap().starts_with("hooks.state={"), "{:?}", start.arguments);
+    assert_eq!(&start.arguments[8..], words(&["exec", "x"]));
+}
+
+#[test]
+fn hooks_that_the_user_gives_codex_on_the_command_line_stay_theirs() {
+    let start = Home::new(&[]).wire(Agent::Codex, &["-c", "hooks.PreToolUse=[]", "exec", "x"]).unwrap();
+    let hooks = start.arguments.iter().filter(|word| word.to_string_lossy().starts_with("hooks."));
+    assert_eq!(hooks.collect::<Vec<_>>(), ["hooks.PreToolUse=[]"]);
 }
 
 #[test]
