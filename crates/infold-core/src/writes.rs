@@ -128,7 +128,8 @@ fn command(value: &Value) -> Option<String> {
     match value {
         Value::String(command) => Some(command.clone()),
         Value::Array(words) => {
-            let quoted = words.iter().filter_map(Value::as_str).map(|word| format!("'{}'", word.replace('\'', r"'\''")));
+            let quoted =
+                words.iter().filter_map(Value::as_str).map(|word| format!("'{}'", word.replace('\'', r"'\''")));
             Some(quoted.collect::<Vec<_>>().join(" "))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,

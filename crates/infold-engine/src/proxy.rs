@@ -20,8 +20,8 @@ use infold_core::{BlobId, BranchId, Mentions, Thread};
 
 use crate::Notice;
 
-pub(crate) use chains::Chains;
 pub use budget::BudgetUse;
+pub(crate) use chains::Chains;
 pub use ending::Adoption;
 pub(crate) use issued::Registry;
 pub use issued::{IssuedCall, arguments_hash};

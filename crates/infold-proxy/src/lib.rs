@@ -10,8 +10,8 @@
 #![cfg_attr(test, allow(clippy::expect_used, reason = "a test that cannot go on should stop"))]
 
 mod answer;
-mod budget_note;
 mod astray;
+mod budget_note;
 mod connect;
 mod decode;
 mod first_sight;

@@ -6,7 +6,9 @@
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::commands::{connect, disconnect, fork, launch, man, replay, rescue, result, run, secret, sessions, show, top};
+use crate::commands::{
+    connect, disconnect, fork, launch, man, replay, rescue, result, run, secret, sessions, show, top,
+};
 use crate::help;
 use crate::settings::{Assignment, FlagValues};
 

@@ -259,7 +259,8 @@ fn secrets_are_found_with_the_placeholders_that_scrubbing_gives_them() {
     let found = scrubber().secrets_in(&text).unwrap();
     let scrubbed = scrub(&text);
     assert!(!found.is_empty() && found.iter().all(|found| scrubbed.as_str().contains(&found.placeholder)));
-    let restored = found.iter().fold(scrubbed.into_string(), |text, found| text.replace(&found.placeholder, &found.value));
+    let restored =
+        found.iter().fold(scrubbed.into_string(), |text, found| text.replace(&found.placeholder, &found.value));
     assert_eq!(restored, text);
     assert!(!format!("{found:?}").contains(&secret), "it is not printed by mistake");
 }

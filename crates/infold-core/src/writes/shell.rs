@@ -114,7 +114,8 @@ impl Part {
 
 /// The command in `sh -c COMMAND`.
 fn inner(arguments: &[String]) -> Option<&String> {
-    let at = arguments.iter().position(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'))?;
+    let at =
+        arguments.iter().position(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'))?;
     arguments.get(at + 1)
 }
 

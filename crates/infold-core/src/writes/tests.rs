@@ -120,7 +120,9 @@ fn of_a_patch_only_what_it_adds_is_written() {
 fn scripts_are_searched_for_the_commands_and_patches_in_them() {
     let exec = |script: String| writing("exec", &script);
     let found = |script: String| exec(script).is_some_and(|writing| writing.texts.concat().contains(MASK));
-    assert!(found(format!("const r = await tools.exec_command({{cmd: \"cat > a <<'EOF'\\nT={MASK}\\nEOF\"}});\ntext(r)")));
+    assert!(found(format!(
+        "const r = await tools.exec_command({{cmd: \"cat > a <<'EOF'\\nT={MASK}\\nEOF\"}});\ntext(r)"
+    )));
     assert!(found(format!("await tools.apply_patch(`*** Begin Patch\n*** Add File: a\n+T={MASK}\n*** End Patch`)")));
     assert!(found(format!("const t = '{MASK}'; await tools.exec_command({{cmd: \"echo \" + t + \" > a\"}})")));
     assert!(!found(format!("text(await tools.exec_command({{cmd: \"grep -F '{MASK}' a\"}}))")));

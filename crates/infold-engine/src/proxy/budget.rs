@@ -25,9 +25,8 @@ impl Engine {
         let key = SessionKey { owner: who.owner.clone(), id: session.clone() };
         let session = self.look(Target::Session(key), Also::Nothing).await?;
         let branch = session.as_ref().and_then(|session| session.branches.get(branch));
-        Ok(branch.filter(|branch| branch.warned && branch.is_open()).map(|branch| BudgetUse {
-            used_tokens: branch.budget_used_tokens(),
-            budget_tokens: branch.budget_tokens,
-        }))
+        Ok(branch
+            .filter(|branch| branch.warned && branch.is_open())
+            .map(|branch| BudgetUse { used_tokens: branch.budget_used_tokens(), budget_tokens: branch.budget_tokens }))
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn definition() -> Tool {
     let draft = Draft {
         name: "branch_return",
         title: "Return from a branch",
-        description: "Ends a branch: its parent gets message, without secrets, and nothing else. A branch that ends without it is cut short.",
+        description: "Ends a branch: its parent gets message, without secrets, and nothing else. Without it a branch is cut short.",
         effect: Effect::Ends,
     };
     draft.takes(

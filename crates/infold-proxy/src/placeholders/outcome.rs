@@ -35,13 +35,7 @@ const NOT_DONE: [&str; 9] = [
 const EXIT_CODES: [&str; 3] = ["Process exited with code ", "Exit code: ", "\"exit_code\":"];
 
 /// Whether a call was carried out.
-pub(super) fn was_done(
-    request: &Request<'_>,
-    at: usize,
-    result: &ResultBlock<'_>,
-    tool: &str,
-    means: Means,
-) -> bool {
+pub(super) fn was_done(request: &Request<'_>, at: usize, result: &ResultBlock<'_>, tool: &str, means: Means) -> bool {
     if request.api() == Api::Messages {
         return !is_error(request, result);
     }

@@ -83,7 +83,9 @@ impl Guard {
 
     fn opencode_source(&self) -> String {
         let (program, data) = (json!(self.program), json!(self.data));
-        include_str!("guard/opencode-plugin.js").replace("PROGRAM", &program.to_string()).replace("DATA", &data.to_string())
+        include_str!("guard/opencode-plugin.js")
+            .replace("PROGRAM", &program.to_string())
+            .replace("DATA", &data.to_string())
     }
 }
 

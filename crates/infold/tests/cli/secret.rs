@@ -91,7 +91,12 @@ fn a_secret_is_put_back_from_the_agents_own_recording_and_never_printed() {
 
     let ended = home.run(&["secret", "restore", file.to_str().unwrap()]);
 
-    assert_eq!((ended.code, ended.stdout.as_str()), (0, "HOME/project/config.env: 2 secrets put back\n"), "{}", ended.stderr);
+    assert_eq!(
+        (ended.code, ended.stdout.as_str()),
+        (0, "HOME/project/config.env: 2 secrets put back\n"),
+        "{}",
+        ended.stderr
+    );
     assert!(!ended.stdout.contains(&secret) && !ended.stderr.contains(&secret));
     assert_eq!(fs::read_to_string(&file).unwrap(), format!("GITHUB_TOKEN={secret}\nOTHER={secret}\nLEVEL=2\n"));
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);

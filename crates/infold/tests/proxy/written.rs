@@ -83,7 +83,8 @@ fn writes_back(tool: &'static str, input: fn(&str) -> Value) -> Step {
 
 /// The client answers the call that writes with these words.
 async fn answered(agent: &mut Agent, writing: &Writing) {
-    let said = agent.until(|said| said.calls.iter().any(|call| call.arguments.to_string().contains("SECRET"))).await.unwrap();
+    let said =
+        agent.until(|said| said.calls.iter().any(|call| call.arguments.to_string().contains("SECRET"))).await.unwrap();
     let call = said.calls[0].clone();
     if writing.tool == "apply_patch" {
         let output = json!({"type": "custom_tool_call_output", "call_id": call.id, "output": writing.answer});
@@ -96,12 +97,8 @@ async fn answered(agent: &mut Agent, writing: &Writing) {
 /// How often the model is told, turn by turn, and whether the recorder says so.
 async fn told(seed: u64, writing: &Writing) -> (Vec<usize>, bool) {
     let planted = secrets(seed);
-    let steps = [
-        read_file("/p/env.txt"),
-        writes_back(writing.tool, writing.input),
-        Step::text("Done."),
-        Step::text("I see."),
-    ];
+    let steps =
+        [read_file("/p/env.txt"), writes_back(writing.tool, writing.input), Step::text("Done."), Step::text("I see.")];
     let scene = Scene::start(Script::new(steps)).await;
     let mut agent = scene.agent(writing.client, "written").await;
     agent.file("/p/env.txt", &format!("TOKEN={}\nLEVEL=1\n", planted[0].text));
