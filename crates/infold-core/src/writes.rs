@@ -98,7 +98,7 @@ pub fn writing_of(tool: &str, arguments: &Value) -> Option<Writing> {
 
 fn is_editor(name: &str) -> bool {
     let has = |part: &&str| name.contains(part);
-    EDITORS.iter().any(|part| has(part)) || (name.contains("file") && FILE_VERBS.iter().any(|part| has(part)))
+    EDITORS.iter().any(has) || (name.contains("file") && FILE_VERBS.iter().any(has))
 }
 
 /// All texts in a value but those that say what was there before.

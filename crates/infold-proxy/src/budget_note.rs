@@ -53,6 +53,7 @@ fn last_result(turn: &Turn<'_>, plan: &Plan) -> Option<String> {
         | BlockKind::User { .. }
         | BlockKind::Assistant
         | BlockKind::Reasoning
+        | BlockKind::Attachment
         | BlockKind::Call(_)
         | BlockKind::Other { .. } => None,
     })
