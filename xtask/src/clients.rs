@@ -6,6 +6,7 @@
 mod agents;
 mod checks;
 mod connect;
+mod guarded;
 mod home;
 pub mod model;
 mod neutral;

@@ -26,6 +26,7 @@ mod session;
 mod shape;
 pub mod transcript;
 pub mod view;
+pub mod writes;
 
 pub use branch::{Branch, End, EndReason, Isolation, Start, Status};
 pub use context::{ContextHealth, ContextState, Warning};
@@ -40,6 +41,6 @@ pub use offload::{Page, grouped, lines, matches, page, reference, reference_text
 pub use prices::{Price, Prices};
 pub use principal::{Claims, Owner, Principal};
 pub use refusal::Refusal;
-pub use scrub::{ScrubError, Scrubbed, Scrubber, placeholders};
+pub use scrub::{FoundSecret, ScrubError, Scrubbed, Scrubber, placeholders};
 pub use session::Session;
 pub use shape::{Mentions, Shape, ShapeRules, Sight, excerpt, plain_arguments, shape};

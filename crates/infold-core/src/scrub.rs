@@ -85,6 +85,12 @@ impl Scrubber {
         Self { key, bytes_max: BYTES_MAX_UNTOLD }
     }
 
+    /// The scrubber of whoever has this secret: the same one everywhere and for ever.
+    pub fn derive(secret: &[u8; 32]) -> Self {
+        let key = blake3::Hasher::new_derive_key("infold 2026 placeholders").update(secret).finalize();
+        Self::new(*key.as_bytes())
+    }
+
     /// The same scrubber with another bound on the length of a text.
     #[must_use]
     pub fn with_max_bytes(self, bytes_max: usize) -> Self {
@@ -114,6 +120,48 @@ impl Scrubber {
         Err(ScrubError::Unsettled { rounds_max: ROUNDS_MAX })
     }
 
+    /// The placeholders in a text that were made with this scrubber's key, in order. Others only look like one.
+    pub fn own_placeholders<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        placeholders(text).filter(|placeholder| placeholder::is_made_with(&self.key, placeholder))
+    }
+
+    /// The secrets of a text, each with the placeholder that stands for it. Meant for putting one back where its
+    /// placeholder was written; for nothing that is shown, stored or sent.
+    ///
+    /// # Errors
+    ///
+    /// Where any of the text could not be scrubbed.
+    pub fn secrets_in(&self, text: &str) -> Result<Vec<FoundSecret>, ScrubError> {
+        if text.len() > self.bytes_max {
+            return Err(ScrubError::TooLarge { bytes: text.len(), bytes_max: self.bytes_max });
+        }
+        let mut found = Vec::new();
+        let mut text = text.to_owned();
+        for _ in 0..ROUNDS_MAX {
+            let mut done = 0;
+            for standing in placeholder::find_all(&text) {
+                self.hidden_in(&text[done..standing.start], &mut found)?;
+                done = standing.end;
+            }
+            self.hidden_in(&text[done..], &mut found)?;
+            match self.round(&text)? {
+                Round::Clean => return Ok(found),
+                Round::Replaced { text: next, .. } => text = next,
+            }
+        }
+        Err(ScrubError::Unsettled { rounds_max: ROUNDS_MAX })
+    }
+
+    fn hidden_in(&self, text: &str, found: &mut Vec<FoundSecret>) -> Result<(), ScrubError> {
+        for secret in engine::find(text)? {
+            let value = text[secret.span].to_owned();
+            let mut placeholder = String::new();
+            placeholder::write(&self.key, secret.rule, &value, &mut placeholder);
+            found.push(FoundSecret { placeholder, value });
+        }
+        Ok(())
+    }
+
     /// Goes over a text once. What stands between placeholders is looked at piece by piece, so
     /// that nothing can match into or across one.
     fn round(&self, text: &str) -> Result<Round, ScrubError> {
@@ -141,6 +189,22 @@ impl Scrubber {
         }
         scrubbed.push_str(&text[done..]);
         Ok(secrets)
+    }
+}
+
+/// A secret, and what stands for it. It cannot be printed by mistake.
+#[derive(Clone, PartialEq, Eq)]
+pub struct FoundSecret {
+    /// What stands for it.
+    pub placeholder: String,
+    /// The secret.
+    pub value: String,
+}
+
+impl fmt::Debug for FoundSecret {
+    /// Leaves the secret out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FoundSecret").field("placeholder", &self.placeholder).finish_non_exhaustive()
     }
 }
 

@@ -312,6 +312,13 @@ impl Engine {
         Err(Failure::Contended.into())
     }
 
+    /// The session that a branch of this caller's belongs to.
+    pub async fn session_of_branch(&self, who: &Principal, branch: &str) -> Result<Option<SessionId>, Error> {
+        let Ok(id) = self.branch_id(branch) else { return Ok(None) };
+        let found = self.look(Target::Branch(who.owner.clone(), id), Also::Nothing).await?;
+        Ok(found.map(|session| session.id))
+    }
+
     /// A session that must exist for this caller.
     pub(crate) async fn look_up(&self, who: &Principal, session: &SessionRef, also: Also) -> Result<Session, Error> {
         let target = store_target(&who.owner, &ChangeTarget::Session(session.clone()));

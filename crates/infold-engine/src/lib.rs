@@ -41,7 +41,7 @@ pub use error::{Error, Failure};
 pub use infold_store::{RequestRow, RequestSelection, Snapshot};
 pub use meter::Heard;
 pub use proxy::{
-    Adoption, Away, Facts, FirstSeen, IssuedCall, Offload, Remarks, Rescue, Shown, TakeIn, Taken, TakenIn,
+    Adoption, Away, BudgetUse, Facts, FirstSeen, IssuedCall, Offload, Remarks, Rescue, Shown, TakeIn, Taken, TakenIn,
     arguments_hash,
 };
 pub use record::{Front, FrontKind, MadeOf, RequestQuery, RequestSeen, Sight};
@@ -134,9 +134,7 @@ impl Engine {
     /// An engine on a store.
     pub fn new(store: Store, settings: EngineSettings, clock: Clock) -> Self {
         let id_key = IdKey::derive(store.secret());
-        let scrub_key =
-            *blake3::Hasher::new_derive_key("infold 2026 placeholders").update(store.secret()).finalize().as_bytes();
-        let scrubber = Scrubber::new(scrub_key).with_max_bytes(settings.scrub.bytes_max);
+        let scrubber = Scrubber::derive(store.secret()).with_max_bytes(settings.scrub.bytes_max);
         let inner = Inner {
             scrubbing: scrubbing::Scrubbing::new(scrubber.clone(), &settings.scrub),
             scrubber,

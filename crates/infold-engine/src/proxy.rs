@@ -5,6 +5,7 @@
 //! What must hold: what is decided once is on disk before it is acted upon, and gives the same bytes for
 //! ever; a session in which nothing was scrubbed, shaped or folded costs the disk nothing.
 
+mod budget;
 mod chains;
 mod ending;
 mod facts;
@@ -19,6 +20,7 @@ use infold_core::{BlobId, BranchId, Mentions, Thread};
 
 use crate::Notice;
 
+pub use budget::BudgetUse;
 pub(crate) use chains::Chains;
 pub use ending::Adoption;
 pub(crate) use issued::Registry;

@@ -94,4 +94,9 @@ impl Engine {
         self.inner.metrics.scrubbed(&scrubbed);
         scrubbed
     }
+
+    /// The first placeholder in a text that this engine's key has made.
+    pub fn own_placeholder(&self, text: &str) -> Option<String> {
+        self.inner.scrubber.own_placeholders(text).next().map(str::to_owned)
+    }
 }

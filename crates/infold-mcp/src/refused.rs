@@ -2,6 +2,8 @@
 //!
 //! This is the one place where the engine's errors become the protocol's.
 
+use std::fmt::Write;
+
 use infold_core::{ContextState, Refusal, Status};
 use infold_engine::{Error, Failure, Notice, Observed};
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
@@ -77,6 +79,22 @@ impl Refused {
     /// Adds the context of the session that the call named.
     pub(crate) fn in_context(&mut self, state: ContextState) {
         self.0.state = Some(state);
+    }
+
+    /// Says which branch is open, where the call named a wrong one or none: a model that has lost the id can go on
+    /// from that. The context has to be known.
+    pub(crate) fn name_open_branch(&mut self) {
+        let details = &mut *self.0;
+        let is_about_a_branch = matches!(details.code, "branch_not_found" | "branch_not_active")
+            || (details.code == "invalid_input" && details.message.starts_with("branch_id "));
+        let Some(state) = details.state.as_ref().filter(|_| is_about_a_branch) else { return };
+        match &state.active_branch_id {
+            Some(open) => {
+                let _ = write!(details.message, ". The open branch is {open}");
+                details.data["open_branch_id"] = json!(open);
+            }
+            None => details.message.push_str(". No branch is open"),
+        }
     }
 
     /// Whether it is ours to put right, and should be looked at.

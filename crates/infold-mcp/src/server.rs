@@ -128,6 +128,10 @@ impl Server {
             && let Ok(view) = call.engine.session(&call.who, session).await
         {
             refused.in_context(view.state);
+            // The documents of the `context_*` tools have their own words for it.
+            if !tool.speaks_context() {
+                refused.name_open_branch();
+            }
         }
         if let Err(refused) = &outcome
             && refused.is_failure()

@@ -11,6 +11,7 @@
 
 mod answer;
 mod astray;
+mod budget_note;
 mod connect;
 mod decode;
 mod first_sight;

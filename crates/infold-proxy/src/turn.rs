@@ -149,7 +149,8 @@ impl Proxy {
             return Ok((plan, Vec::new()));
         }
         let told = self.note_placeholders(turn, &plan, facts).await?;
-        if told.is_empty() {
+        let is_warned = self.note_budget(turn, &plan, facts).await?;
+        if told.is_empty() && !is_warned {
             return Ok((plan, told));
         }
         Ok((self.plan(turn, state, facts).await?, told))

@@ -218,7 +218,9 @@ async fn reasoning_that_is_refused_goes_without_and_anything_else_is_the_clients
 async fn a_placeholder_that_was_written_is_told_and_a_refused_one_is_not() {
     let upstream = upstream().await;
     let proxy = start(settings(upstream.address)).await;
-    let input = json!({"file_path": "/p/.env", "content": "TOKEN=[SECRET:github-pat:7f3a2c]"});
+    let [mask] = proxy.engine.scrub([TOKEN.to_owned()]).await.expect("a placeholder");
+    let mask = mask.as_str();
+    let input = json!({"file_path": "/p/.env", "content": format!("TOKEN={mask}")});
     let written = call("toolu_1", "Write", input, json!("written"));
     say(&proxy, "s1", &body(talk(written.clone()))).await;
     say(&proxy, "s1", &body(talk(written.clone()))).await;
@@ -228,7 +230,7 @@ async fn a_placeholder_that_was_written_is_told_and_a_refused_one_is_not() {
 
     let texts: Vec<String> =
         upstream.requests().iter().map(|got| String::from_utf8_lossy(&got.body).into_owned()).collect();
-    assert!(texts[0].contains("[infold: your last call to Write contained [SECRET:github-pat:7f3a2c]"), "{}", texts[0]);
+    assert!(texts[0].contains(&format!("[infold: your last call to Write contained {mask}")), "{}", texts[0]);
     assert_eq!(texts[0], texts[1], "it is told once, in the same place");
     assert!(!texts[2].contains("[infold: your last call"), "{}", texts[2]);
     proxy.close().await;

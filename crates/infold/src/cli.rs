@@ -6,7 +6,9 @@
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::commands::{connect, disconnect, fork, launch, man, replay, rescue, result, run, sessions, show, top};
+use crate::commands::{
+    connect, disconnect, fork, launch, man, replay, rescue, result, run, secret, sessions, show, top,
+};
 use crate::help;
 use crate::settings::{Assignment, FlagValues};
 
@@ -124,7 +126,7 @@ pub enum Command {
     Connect(connect::Args),
     /// Undo `infold connect`
     Disconnect(disconnect::Args),
-    /// Answer Claude Code's question before it writes a file
+    /// Answer an agent's question before a tool runs that can write a file
     #[command(hide = true)]
     Hook,
     /// Serve the MCP tools over standard input and output
@@ -159,6 +161,8 @@ pub enum Command {
         &[("infold scrub < build.log > build.clean.log", "")],
     ))]
     Scrub,
+    /// Put secrets back where their placeholders were written
+    Secret(secret::Args),
     /// Print a script that completes commands in a shell
     #[command(after_help = help::text(&[], &[
         ("infold completions bash > ~/.local/share/bash-completion/completions/infold", ""),
@@ -238,6 +242,7 @@ impl Cli {
             | Command::Settings(_)
             | Command::Doctor
             | Command::Scrub
+            | Command::Secret(_)
             | Command::Completions { .. }
             | Command::Man(_) => None,
         };

@@ -15,6 +15,7 @@ pub mod rescue;
 pub mod result;
 pub mod run;
 mod scrub;
+pub mod secret;
 pub(crate) mod serve;
 pub mod sessions;
 mod settings;
@@ -77,10 +78,10 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
     let flags = cli.flag_values();
     let load = || Invocation::new(flags.clone(), cli.globals.clone(), surroundings.clone(), output);
     match cli.command {
-        // These two have to work whatever the settings say.
+        // These have to work whatever the settings say.
         Command::Completions { shell } => completions::run(shell, &output),
         Command::Man(args) => man::run(&args, &output),
-        Command::Hook => hook::run(&output),
+        Command::Hook => hook::run(&surroundings, flags, &output),
         Command::Launch(args) => launch::run(&args),
         // It tells what is wrong with the settings, so it reads them itself.
         Command::Doctor => doctor::run(&surroundings, flags, &output),
@@ -99,5 +100,6 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         Command::Fork(args) => fork::run(&args, &load()?),
         Command::Replay(args) => replay::run(&args, &load()?),
         Command::Scrub => scrub::run(&load()?),
+        Command::Secret(args) => secret::run(&args, &load()?),
     }
 }

@@ -2,7 +2,7 @@
 //! own files, and how it is run to its end.
 //!
 //! Every agent is told three things, in its own way: where the model is (the proxy), where infold's tools
-//! are, and, where it can be told, what to ask before it writes a file. What the user configured stays
+//! are, and what to ask before it writes a file. What the user configured stays
 //! in force beside it. An address that the user had configured for the model becomes the upstream.
 
 mod agent;
@@ -10,6 +10,7 @@ mod child;
 mod claude;
 mod codex;
 mod daemon;
+mod guard;
 mod opencode;
 mod own;
 mod reading;
@@ -17,18 +18,18 @@ mod savings;
 mod window;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use crate::settings::{Settings, Surroundings};
 
 pub use agent::Agent;
 pub use child::run as run_child;
 pub use claude::{
-    folder as claude_folder, hook_for as claude_hook, permission as claude_permission, server_for as claude_server,
+    folder as claude_folder, permission as claude_permission, server_for as claude_server,
     variables_for as claude_variables,
 };
 pub use codex::{BUILT_IN as CODEX_BUILT_IN, folder as codex_folder, provider_of as codex_provider};
 pub use daemon::Daemon;
+pub use guard::Guard;
 pub use opencode::{folder as opencode_folder, server_for as opencode_server, wired as opencode_providers};
 pub use own::{Api, OwnAddress};
 #[cfg(test)]
@@ -44,8 +45,8 @@ pub const SERVER: &str = "infold";
 pub struct Wires<'a> {
     /// Where the daemon listens, without a slash at the end.
     pub daemon_url: &'a str,
-    /// This program, for hooks.
-    pub program: PathBuf,
+    /// What it asks before it writes.
+    pub guard: Guard,
     /// The user's environment.
     pub surroundings: &'a Surroundings,
     /// The settings in force, upstreams among them.

@@ -7,6 +7,7 @@ mod cli {
     mod demo;
     pub mod home;
     mod inspect;
+    mod secret;
     mod serve;
     mod settings;
     mod shell;

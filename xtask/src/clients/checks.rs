@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 
 use super::agents::{Agent, Agents};
 use super::run::{self, Listing};
-use super::{connect, recipe, rescue, threads};
+use super::{connect, guarded, recipe, rescue, threads};
 use crate::report::{Report, Totals};
 use crate::workspace::{Profile, Workspace, in_ci};
 
@@ -53,10 +53,10 @@ fn through_infold(agents: &Agents, binary: &Path, checks: &mut Checks<'_>) {
         checks.run(&name("folds when it is connected, and is what it was afterwards"), connected);
         checks.run(&name("opens three branches in one message"), threads::at_once(agents, binary, agent));
         checks.run(&name("leaves a branch when the user speaks"), threads::left(agents, binary, agent));
+        let refused = guarded::check(agents, binary, agent);
+        checks.run(&name("is not let to overwrite a secret with its placeholder"), refused);
     }
     checks.run("a subagent of Claude Code folds a branch of its own", threads::in_a_subagent(agents, binary));
-    let refused = run::claude_hook(agents, binary);
-    checks.run("Claude Code is not let to overwrite a secret with its placeholder", refused);
 }
 
 /// Checks that were run.

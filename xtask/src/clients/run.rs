@@ -5,8 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use infold_testkit::model::work::{Work, branch_work, read_file};
-use infold_testkit::model::{Decision, Model, Received, Script, Step};
-use serde_json::json;
+use infold_testkit::model::{Model, Received, Script, Step};
 
 use super::agents::{Agent, Agents, Ended, ended};
 use super::home::Home;
@@ -88,50 +87,6 @@ pub async fn opencode(agents: &Agents, binary: &Path) -> Result<()> {
     let config = std::fs::read_to_string(scene.home.path().join(".config/opencode/opencode.json"))?;
     ensure!(!config.contains("infold"), "opencode.json was changed:\n{config}");
     Ok(())
-}
-
-/// Claude Code reads a secret, of which the model sees a placeholder, and is not let to write it back.
-pub async fn claude_hook(agents: &Agents, binary: &Path) -> Result<()> {
-    // Put together here, so that no scanner takes this file for a leak.
-    let secret = format!("ghp_{}", "q7Rk2Vd9Xw4Zb8Nc3Mt6Ys1Lf5Hg0JpAeUiO".chars().take(36).collect::<String>());
-    let before = format!("GITHUB_TOKEN={secret}\nLEVEL=1\n");
-    let scene = Scene::start(|project| {
-        let path = project.join("tokens.env").to_string_lossy().into_owned();
-        let written = path.clone();
-        Script::new([
-            read_file(&path),
-            Step::seeing(move |received| write_back(received, &written)),
-            Step::text(FINISHED),
-        ])
-    })
-    .await?;
-    let file = scene.home.project().join("tokens.env");
-    std::fs::write(&file, &before)?;
-
-    let arguments = ["-p", ASKED, "--output-format", "json", "--permission-mode", "acceptEdits"];
-    let ended = scene.run(agents, Agent::Claude, binary, &[], &arguments).await?;
-
-    ensure!(ended.said.contains(FINISHED), "Claude Code ended with {}", ended.said);
-    ensure!(scene.model.broken().is_empty(), "rules were broken: {}", scene.model.broken().join("; "));
-    let turns = scene.model.turns();
-    ensure!(!turns.iter().any(|turn| turn.holds(&secret)), "the secret reached the model");
-    let last = turns.last().context("Claude Code sent nothing")?;
-    ensure!(last.holds("infold refused this write"), "the write was not refused:\n{}", last.shape());
-    ensure!(std::fs::read_to_string(&file)? == before, "the secret was overwritten by its placeholder");
-    Ok(())
-}
-
-/// Writes what was read, as a model does that changes one line of a file.
-fn write_back(received: &Received, path: &str) -> Decision {
-    match received.last_result_of("Read") {
-        Some(read) if read.contains("[SECRET:") => {
-            let at = read.find("[SECRET:").unwrap_or_default();
-            let placeholder: String = read[at..].chars().take_while(|c| *c != ']').chain([']']).collect();
-            let input = json!({"file_path": path, "content": format!("GITHUB_TOKEN={placeholder}\nLEVEL=2\n")});
-            Decision::Say(Step::calling("Raising the level.", [("Write", input)]))
-        }
-        other => Decision::Stuck(format!("the model was not shown a placeholder: {other:?}")),
-    }
 }
 
 /// A home and a model that folds ten files in it.

@@ -2,6 +2,10 @@
 //!
 //! A placeholder is recognised only with the id of a rule that exists and exactly six hex digits, so
 //! that nothing else can pass as one and hide from scrubbing.
+//!
+//! Of the six digits four tell the secret and two prove, to whoever has the key, that the placeholder was made
+//! with it. So text that only looks like one, in a document for instance, is known from one that stands for a
+//! secret (but for one in 256), without a list of all that were ever made.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -10,13 +14,31 @@ use super::rules;
 
 const OPENING: &str = "[SECRET:";
 const HASH_DIGITS: usize = 6;
+/// How many of them tell the secret; the others prove the placeholder.
+const TELLING_DIGITS: usize = 4;
+/// What a proof is made of, beside the placeholder: no secret begins so.
+const PROOF_OF: &str = "infold placeholder\0";
 
 /// Appends the placeholder of `secret`. The hash is keyed: without the key it tells nothing of the
 /// secret, with it the same secret is the same placeholder everywhere.
 pub(super) fn write(key: &[u8; 32], rule: &str, secret: &str, text: &mut String) {
     let hash = blake3::keyed_hash(key, secret.as_bytes()).to_hex();
+    let telling = &hash[..TELLING_DIGITS];
     // Writing to a string cannot fail.
-    let _ = write!(text, "{OPENING}{rule}:{}]", &hash[..HASH_DIGITS]);
+    let _ = write!(text, "{OPENING}{rule}:{telling}{}]", proof(key, rule, telling));
+}
+
+/// Whether this placeholder was made with this key.
+pub(super) fn is_made_with(key: &[u8; 32], placeholder: &str) -> bool {
+    let inner = placeholder.strip_prefix(OPENING).and_then(|rest| rest.strip_suffix(']'));
+    inner.and_then(|inner| inner.split_once(':')).is_some_and(|(rule, hash)| {
+        hash.split_at_checked(TELLING_DIGITS).is_some_and(|(telling, proven)| proven == proof(key, rule, telling))
+    })
+}
+
+fn proof(key: &[u8; 32], rule: &str, telling: &str) -> String {
+    let hash = blake3::keyed_hash(key, format!("{PROOF_OF}{rule}:{telling}").as_bytes()).to_hex();
+    hash[..HASH_DIGITS - TELLING_DIGITS].to_owned()
 }
 
 /// Where placeholders stand in a text, in order.

@@ -235,3 +235,32 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_placeholder_proves_itself_to_whoever_has_the_key() {
+    let made = scrub(&token()).into_string();
+    let text = format!("{made} and [SECRET:github-pat:xyz]");
+    assert_eq!(scrubber().own_placeholders(&text).collect::<Vec<_>>(), [made.as_str()]);
+    let others = (0..100_u8).filter(|key| Scrubber::new([*key; 32]).own_placeholders(&made).next().is_some());
+    assert!(others.filter(|key| *key != 7).count() < 5, "nobody else's key proves it, but by chance");
+    // Of all that look like one, about one in 256 is taken for one.
+    let taken = (0..4_096_u32).filter(|hash| {
+        let other = format!("[SECRET:github-pat:{:06x}]", hash * 4_093);
+        scrubber().own_placeholders(&other).next().is_some()
+    });
+    let taken = taken.count();
+    assert!((1..64).contains(&taken), "{taken}");
+}
+
+#[test]
+fn secrets_are_found_with_the_placeholders_that_scrubbing_gives_them() {
+    let secret = token();
+    let text = format!("A={secret}\nB=[SECRET:jwt:0a1b2c]\nC='https://me:{secret}@example.org/'\n");
+    let found = scrubber().secrets_in(&text).unwrap();
+    let scrubbed = scrub(&text);
+    assert!(!found.is_empty() && found.iter().all(|found| scrubbed.as_str().contains(&found.placeholder)));
+    let restored =
+        found.iter().fold(scrubbed.into_string(), |text, found| text.replace(&found.placeholder, &found.value));
+    assert_eq!(restored, text);
+    assert!(!format!("{found:?}").contains(&secret), "it is not printed by mistake");
+}

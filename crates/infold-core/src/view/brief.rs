@@ -75,7 +75,9 @@ pub(super) fn brief(call: &CallBlock<'_>, opened: &Opened, scrubber: &Scrubber) 
     if let Some(path) = &arguments.project_path {
         say(format_args!(", project_path \"{}\"", scrubbed(path, scrubber)));
     }
-    say(format_args!(" and, as message, what you found, the evidence for it and what is still open."));
+    say(format_args!(
+        " and, as message, what you found, the evidence for it and what is still open. Without that call it is cut short."
+    ));
     text
 }
 

@@ -38,7 +38,7 @@ pub(super) fn definition(limits: &Limits) -> Tool {
     let draft = Draft {
         name: "branch_create",
         title: "Open a branch",
-        description: "Opens a branch for a noisy sub-task: searching, reading many files or logs, builds, tests. Only what branch_return gives back stays in your context. Not for one short call.",
+        description: "Opens a branch for a noisy sub-task: searching, many files or logs, builds, tests. Not for one short call. It sees only description and prompt; only what branch_return gives back stays.",
         effect: Effect::Adds,
     };
     draft.takes(

@@ -1,7 +1,7 @@
 //! `branch_return`: ends a branch and hands one message to its parent.
 
 use infold_core::{Field, Outcome, Refusal};
-use infold_engine::{BranchRef, FoldBranch};
+use infold_engine::{BranchRef, FoldBranch, SessionRef};
 use rmcp::model::Tool;
 use serde_json::json;
 
@@ -32,7 +32,7 @@ pub(super) fn definition() -> Tool {
     let draft = Draft {
         name: "branch_return",
         title: "Return from a branch",
-        description: "Folds a branch: its parent gets message, with secrets taken out, and nothing else. Branches below it fold first.",
+        description: "Ends a branch: its parent gets message, without secrets, and nothing else. Without it a branch is cut short.",
         effect: Effect::Ends,
     };
     draft.takes(
@@ -42,8 +42,17 @@ pub(super) fn definition() -> Tool {
 }
 
 pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
+    if let Some(session) = call.issued_session() {
+        call.in_session(session);
+    }
+    let branch = branch(call, arguments)?;
+    if call.session().is_none()
+        && let Some(session) = call.engine.session_of_branch(&call.who, &branch).await?
+    {
+        call.in_session(SessionRef::Id(session));
+    }
     let request = FoldBranch {
-        branch: BranchRef::Id { branch: branch(call, arguments)?, session: None },
+        branch: BranchRef::Id { branch, session: None },
         message: arguments.text("message")?,
         outcome: outcome(arguments)?,
         idempotency_key: call.idempotency_key(arguments)?,

@@ -50,7 +50,12 @@ fn what_is_paid_for_in_every_request_stays_small() {
     assert!(lean <= 710 && all <= 1_800, "the branch family has {lean} tokens, all have {all}");
     let listed = OurTool::ALL.into_iter().filter(|tool| tool.is_listed(&[ToolFamily::Lean]));
     let behind = tokens(listed.map(|tool| tool.listed(&documented_limits(), SessionFrom::Proxy)));
-    assert!(behind <= 470, "behind the proxy {behind} tokens are listed");
+    let words = crate::instructions::text(SessionFrom::Proxy);
+    let taught = tiktoken::get_encoding("o200k_base").unwrap().encode(words).len();
+    assert!(
+        behind <= 470 && behind + taught <= 725,
+        "behind the proxy {behind} tokens are listed, {taught} are taught"
+    );
 }
 
 #[tokio::test]

@@ -45,7 +45,7 @@ fn tools(agent: &Agent) -> Vec<Value> {
         let function = json!({"name": name, "description": description, "parameters": parameters});
         json!({"type": "function", "function": function})
     };
-    let own = [("bash", "command"), ("read", "filePath"), ("write", "filePath")];
+    let own = [("bash", "command"), ("read", "filePath"), ("write", "filePath"), ("edit", "filePath")];
     let mut tools: Vec<Value> = own
         .into_iter()
         .map(|(name, argument)| {

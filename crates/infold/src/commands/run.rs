@@ -7,11 +7,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::Invocation;
+use crate::data_folder;
 use crate::failure::{self, AgentEnded};
 use crate::help;
 use crate::output::Form;
 use crate::parts;
-use crate::running::{Agent, Daemon, Found, OwnAddress, Savings, Tools, Wires, follow_window, run_child};
+use crate::running::{Agent, Daemon, Found, Guard, OwnAddress, Savings, Tools, Wires, follow_window, run_child};
 use crate::settings::{LogLevel, Origin};
 use crate::telemetry::Telemetry;
 
@@ -66,7 +67,7 @@ pub fn run(args: &Args, mut invocation: Invocation) -> anyhow::Result<()> {
         rustix::process::umask(umask);
         let wires = Wires {
             daemon_url: &daemon.url(),
-            program: std::env::current_exe()?,
+            guard: Guard::here(&data_folder::location(&invocation.in_force)?)?,
             surroundings: &invocation.surroundings,
             settings: &invocation.in_force.settings,
             tools: if invocation.in_force.settings.run.always_load { Tools::Loaded } else { Tools::AsOthers },

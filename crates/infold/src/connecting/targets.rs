@@ -7,6 +7,7 @@ use toml::Table;
 
 use super::change::{Change, Form};
 use crate::commands::Invocation;
+use crate::data_folder;
 use crate::failure::Refused;
 use crate::running::{self, Agent, Api, OwnAddress, SERVER, Tools};
 use crate::settings::Settings;
@@ -66,8 +67,8 @@ fn claude(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Targe
         .map(|(name, value)| Change::set(&["env", name], value))
         .collect();
     changes.push(Change::append(&["permissions", "allow"], running::claude_permission()));
-    let hook = running::claude_hook(&std::env::current_exe()?);
-    changes.push(Change::append(&["hooks", "PreToolUse"], hook));
+    let guard = running::Guard::here(&data_folder::location(&invocation.in_force)?)?;
+    changes.push(Change::append(&["hooks", "PreToolUse"], guard.claude_hook()));
     // Servers stand in a file of their own, which lies beside the folder unless that was chosen.
     let servers = match surroundings.text("CLAUDE_CONFIG_DIR") {
         Some(_) => folder.join(".claude.json"),

@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 
 use super::own::{Api, OwnAddress};
 use super::reading::{merge, parse_jsonc, read_jsonc, read_text};
-use super::{Found, SERVER, Start, Tools, Wires};
-use crate::data_folder::quoted;
+use super::{Found, Guard, SERVER, Start, Tools, Wires};
 use crate::failure::Refused;
 use crate::settings::Surroundings;
 
@@ -21,8 +20,6 @@ const BASE_URL: &str = "ANTHROPIC_BASE_URL";
 const TOOL_SEARCH: &str = "ENABLE_TOOL_SEARCH";
 /// Variables that make it send its requests elsewhere, whatever the base address is.
 const ELSEWHERE: [&str; 3] = ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"];
-/// The tools that write into files.
-const WRITERS: &str = "Write|Edit|MultiEdit|NotebookEdit";
 
 /// Finds the address that the user has configured.
 pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<Found> {
@@ -48,7 +45,7 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
     if Configured::read(arguments, wires.surroundings)?.variable(TOOL_SEARCH).is_some() {
         variables.retain(|(name, _)| *name != TOOL_SEARCH);
     }
-    merge(&mut settings, settings_for(&variables, &wires.program));
+    merge(&mut settings, settings_for(&variables, &wires.guard));
 
     let servers = json!({"mcpServers": {SERVER: server_for(wires.daemon_url, wires.tools)}});
     // With `=` an option takes this one value, and none of what follows it.
@@ -73,24 +70,18 @@ pub fn server_for(daemon_url: &str, tools: Tools) -> Value {
     server
 }
 
-/// The hook that asks before a file is written.
-pub fn hook_for(program: &Path) -> Value {
-    let command = format!("{} hook", quoted(program));
-    json!({"matcher": WRITERS, "hooks": [{"type": "command", "command": command}]})
-}
-
 /// What is allowed without asking: infold's own tools, which touch nothing but the context.
 pub fn permission() -> String {
     format!("mcp__{SERVER}")
 }
 
-fn settings_for(variables: &[(&str, String)], program: &Path) -> Value {
+fn settings_for(variables: &[(&str, String)], guard: &Guard) -> Value {
     let variables: serde_json::Map<_, _> =
         variables.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
     json!({
         "env": variables,
         "permissions": {"allow": [permission()]},
-        "hooks": {"PreToolUse": [hook_for(program)]},
+        "hooks": {"PreToolUse": [guard.claude_hook()]},
     })
 }
 

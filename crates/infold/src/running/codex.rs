@@ -47,8 +47,13 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
     };
     let server =
         format!("mcp_servers.{SERVER}={{url=\"{}/mcp\",default_tools_approval_mode=\"approve\"}}", wires.daemon_url);
-    let ours = ["-c".to_owned(), format!("{key}=\"{base_url}\""), "-c".to_owned(), server];
-    let arguments = ours.into_iter().map(OsString::from).chain(arguments.iter().cloned()).collect();
+    let mut ours = vec![format!("{key}=\"{base_url}\""), server];
+    // Of two lists of hooks on one command line only the last counts, and that is the user's.
+    if !overrides(arguments).iter().any(|(key, _)| key.split('.').next() == Some("hooks")) {
+        ours.extend(wires.guard.codex_settings());
+    }
+    let ours = ours.into_iter().flat_map(|setting| ["-c".to_owned(), setting]);
+    let arguments = ours.map(OsString::from).chain(arguments.iter().cloned()).collect();
     Ok(Start { arguments, environment: Vec::new() })
 }
 

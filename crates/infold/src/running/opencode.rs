@@ -63,7 +63,9 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
     let addresses: Map<_, _> = wired.iter().map(|provider| (provider.id.clone(), options(provider))).collect();
 
     let mut content = given_content(wires.surroundings)?.unwrap_or_else(|| json!({}));
-    merge(&mut content, json!({"provider": addresses, "mcp": {SERVER: server_for(wires.daemon_url)}}));
+    let plugin = wires.guard.opencode_plugin()?;
+    let ours = json!({"provider": addresses, "mcp": {SERVER: server_for(wires.daemon_url)}, "plugin": [plugin]});
+    merge(&mut content, ours);
     let environment = vec![(CONTENT.to_owned(), content.to_string().into())];
     Ok(Start { arguments: arguments.to_vec(), environment })
 }

@@ -46,7 +46,7 @@ impl Home {
         }
         let wires = Wires {
             daemon_url: "http://127.0.0.1:7",
-            program: "/opt/in fold".into(),
+            guard: Guard { program: "/opt/in fold".into(), data: self.folder.path().to_owned() },
             surroundings: &self.surroundings,
             settings: &settings,
             tools: Tools::Loaded,
@@ -83,7 +83,8 @@ fn claude_code_is_told_where_its_model_and_tools_are_and_what_to_ask_before_writ
     assert_eq!(servers, json!({"mcpServers": {"infold": server}}));
     let settings = argument(&start, "--settings");
     assert_eq!(settings["env"]["ANTHROPIC_BASE_URL"], "http://127.0.0.1:7/anthropic");
-    assert_eq!(settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"], "'/opt/in fold' hook");
+    let command = settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"].as_str().unwrap();
+    assert!(command.starts_with("'/opt/in fold' hook --data /"), "{command}");
     assert_eq!(&start.arguments[2..], words(&["-p", "hello"]));
 }
 
@@ -181,7 +182,18 @@ fn codexs_provider_stays_and_only_its_address_changes() {
     let start = home.wire(Agent::Codex, &["exec", "x"]).unwrap();
     let server = "mcp_servers.infold={url=\"http://127.0.0.1:7/mcp\",default_tools_approval_mode=\"approve\"}";
     let address = "model_providers.local.base_url=\"http://127.0.0.1:7/openai/v1\"";
-    assert_eq!(start.arguments, words(&["-c", address, "-c", server, "exec", "x"]));
+    assert_eq!(&start.arguments[..4], words(&["-c", address, "-c", server]));
+    let hook = start.arguments[5].to_str().unwrap();
+    assert!(hook.starts_with("hooks.PreToolUse=[{matcher='") && hook.contains("'/opt/in fold' hook"), "{hook}");
+    assert!(start.arguments[7].to_str().unwrap().starts_with("hooks.state={"), "{:?}", start.arguments);
+    assert_eq!(&start.arguments[8..], words(&["exec", "x"]));
+}
+
+#[test]
+fn hooks_that_the_user_gives_codex_on_the_command_line_stay_theirs() {
+    let start = Home::new(&[]).wire(Agent::Codex, &["-c", "hooks.PreToolUse=[]", "exec", "x"]).unwrap();
+    let hooks = start.arguments.iter().filter(|word| word.to_string_lossy().starts_with("hooks."));
+    assert_eq!(hooks.collect::<Vec<_>>(), ["hooks.PreToolUse=[]"]);
 }
 
 #[test]

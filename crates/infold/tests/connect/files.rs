@@ -27,7 +27,7 @@ fn claude_code_gets_an_address_tools_and_a_hook() {
         json!({"A": "1", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9090/anthropic", "ENABLE_TOOL_SEARCH": "true"});
     assert_eq!(settings["env"], variables);
     assert_eq!(settings["permissions"]["allow"], json!(["mcp__infold"]));
-    let command = format!("{} hook", env!("CARGO_BIN_EXE_infold"));
+    let command = format!("{} hook --data {}", env!("CARGO_BIN_EXE_infold"), home.data().display());
     assert_eq!(settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"], command);
     let server = json!({"type": "http", "url": "http://127.0.0.1:9090/mcp", "alwaysLoad": true});
     assert_eq!(read_json(&home, ".claude.json"), json!({"numStartups": 3, "mcpServers": {"infold": server}}));

@@ -21,5 +21,7 @@ mod restarts;
 mod scene;
 mod secrets;
 mod sessions;
+mod told;
 mod upstream;
 mod wild;
+mod written;

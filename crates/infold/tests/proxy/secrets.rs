@@ -2,8 +2,7 @@
 
 use infold_testkit::agent::Client;
 use infold_testkit::model::work::{Work, fold_branch, load_tools, open_branch, read_file};
-use infold_testkit::model::{Decision, Script, Step};
-use serde_json::json;
+use infold_testkit::model::{Script, Step};
 
 use crate::scene::{ASKED, Scene};
 use crate::support::{lines_about, secrets, whereabouts};
@@ -65,29 +64,4 @@ async fn the_same_secret_gets_the_same_placeholder_for_ever() {
     agent.work("Go on.").await.unwrap();
     let later = scene.turns().pop().unwrap();
     assert_eq!(placeholders(&String::from_utf8_lossy(&later.bytes)), found);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_placeholder_that_was_written_is_told_once_and_stays_told() {
-    let planted = secrets(11);
-    for client in [Client::ClaudeCode, Client::OpenCode] {
-        let writing = Step::seeing(|received| {
-            let text = String::from_utf8_lossy(&received.bytes).into_owned();
-            let placeholder = text.split("[SECRET:").nth(1).and_then(|rest| rest.split(']').next()).unwrap_or_default();
-            let tool = received.spelled("Write").or_else(|| received.spelled("write")).unwrap_or_default();
-            let input = json!({"file_path": "/p/env.txt", "content": format!("TOKEN=[SECRET:{placeholder}]")});
-            Decision::Say(Step::calling_one("I write it back.", tool, input))
-        });
-        let script = Script::new([read_file("/p/env.txt"), writing, Step::text("Done."), Step::text("I see.")]);
-        let scene = Scene::start(script).await;
-        let mut agent = scene.agent(client, "written").await;
-        agent.file("/p/env.txt", &format!("TOKEN={}\n", planted[0].text));
-        agent.work(ASKED).await.unwrap();
-        agent.work("Is it still there?").await.unwrap();
-        let turns = scene.turns();
-        let told: Vec<usize> = turns.iter().map(|turn| turn.shows_times("stands for a secret")).collect();
-        assert_eq!(told, [0, 0, 1, 1], "{client:?}:\n{}", turns.last().unwrap().shape());
-        let list = scene.api().get("/api/v1/requests?session_id=written").await.unwrap().with_status(200).unwrap();
-        assert!(list.to_string().contains("where a secret was"), "{client:?}: the recorder says so: {list}");
-    }
 }

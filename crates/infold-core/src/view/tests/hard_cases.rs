@@ -99,10 +99,10 @@ fn the_opening_message() {
 
     Task: find it
 
-    read a.rs with [SECRET:aws-access-key-id:b0c95b]
+    read a.rs with [SECRET:aws-access-key-id:b0c9b8]
 
     Budget: 8,192 tokens.
-    When you are done, call mcp__infold__context_return with branch_id \"br_1\", project_path \"p\" and, as message, what you found, the evidence for it and what is still open." }
+    When you are done, call mcp__infold__context_return with branch_id \"br_1\", project_path \"p\" and, as message, what you found, the evidence for it and what is still open. Without that call it is cut short." }
     "#);
 }
 

@@ -1,0 +1,142 @@
+//! What a call of a tool would write into files, as far as its arguments say it.
+//!
+//! A placeholder in it would take the place of the secret that it stands for. Agents write in three ways: with
+//! tools that take a file's new text, with patches, and with a shell. Of a patch only what it adds is written;
+//! of a shell's command, what stands in a part that can write. Where that cannot be told, a part counts as one
+//! that can: a refusal can be worked around, a lost secret cannot.
+
+mod script;
+mod shell;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+/// How a tool writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Means {
+    /// It takes the new text, or a patch: either all of it is done or nothing.
+    Editor,
+    /// It runs commands.
+    Shell,
+}
+
+/// What a call would write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Writing {
+    /// How.
+    pub means: Means,
+    /// The texts.
+    pub texts: Vec<String>,
+}
+
+/// Tools that run commands, by the last part of their names.
+const SHELLS: [&str; 12] = [
+    "bash",
+    "shell",
+    "shell_command",
+    "local_shell",
+    "exec_command",
+    "exec",
+    "write_stdin",
+    "powershell",
+    "terminal",
+    "run_shell_command",
+    "run_terminal_cmd",
+    "execute_command",
+];
+/// Parts of the names of tools that write files.
+const EDITORS: [&str; 7] = ["write", "edit", "patch", "str_replace", "insert", "append", "save"];
+/// Parts of names that mean a write if the name speaks of files, too.
+const FILE_VERBS: [&str; 5] = ["create", "update", "push", "upload", "put"];
+/// How the names of infold's own tools end, which write no files.
+const OWN: [&str; 5] = ["branch_create", "branch_return", "context_branch", "context_return", "read_result"];
+/// Fields that say what is in a file already, or where it is.
+const BEFORE: [&str; 10] = [
+    "old_string",
+    "old_source",
+    "oldString",
+    "old_str",
+    "old_text",
+    "oldText",
+    "file_path",
+    "filePath",
+    "path",
+    "notebook_path",
+];
+/// Fields with a command.
+const COMMANDS: [&str; 5] = ["command", "cmd", "chars", "script", "input"];
+/// How a patch begins that is in Codex's form.
+const PATCH: &str = "*** Begin Patch";
+
+/// What a call would write; none if it writes nothing. Arguments that are no JSON are a text, as some tools take it.
+pub fn writing(tool: &str, arguments: &str) -> Option<Writing> {
+    let arguments = serde_json::from_str(arguments).unwrap_or_else(|_| Value::String(arguments.to_owned()));
+    writing_of(tool, &arguments)
+}
+
+/// The same, of arguments that were read already.
+pub fn writing_of(tool: &str, arguments: &Value) -> Option<Writing> {
+    let name = tool.to_ascii_lowercase();
+    let last = name.rsplit("__").next().unwrap_or_default().rsplit('.').next().unwrap_or_default();
+    let (means, texts) = if OWN.iter().any(|own| last.ends_with(own)) {
+        return None;
+    } else if last == "exec" && arguments.is_string() {
+        (Means::Shell, script::written(arguments.as_str().unwrap_or_default()))
+    } else if SHELLS.contains(&last) {
+        (Means::Shell, commands(arguments).iter().flat_map(|command| shell::written(command)).collect())
+    } else if last.contains("patch") {
+        (Means::Editor, strings(arguments).iter().map(|patch| added(patch)).collect())
+    } else if is_editor(last) {
+        (Means::Editor, strings(arguments).into_iter().map(str::to_owned).collect())
+    } else {
+        return None;
+    };
+    Some(Writing { means, texts }).filter(|writing| !writing.texts.is_empty())
+}
+
+fn is_editor(name: &str) -> bool {
+    let has = |part: &&str| name.contains(part);
+    EDITORS.iter().any(has) || (name.contains("file") && FILE_VERBS.iter().any(has))
+}
+
+/// All texts in a value but those that say what was there before.
+fn strings(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(values) => values.iter().flat_map(strings).collect(),
+        Value::Object(fields) => {
+            let new = fields.iter().filter(|(name, _)| !BEFORE.contains(&name.as_str()));
+            new.flat_map(|(_, value)| strings(value)).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
+}
+
+/// The commands that a shell is given.
+fn commands(arguments: &Value) -> Vec<String> {
+    match arguments {
+        Value::String(command) => vec![command.clone()],
+        Value::Object(fields) => COMMANDS.iter().filter_map(|name| fields.get(*name)).filter_map(command).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => Vec::new(),
+    }
+}
+
+/// A command that is a text, or a list of words.
+fn command(value: &Value) -> Option<String> {
+    match value {
+        Value::String(command) => Some(command.clone()),
+        Value::Array(words) => {
+            let quoted =
+                words.iter().filter_map(Value::as_str).map(|word| format!("'{}'", word.replace('\'', r"'\''")));
+            Some(quoted.collect::<Vec<_>>().join(" "))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
+}
+
+/// What a patch adds.
+fn added(patch: &str) -> String {
+    patch.lines().filter_map(|line| line.strip_prefix('+')).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,196 @@
+//! The words of a shell's command: quotes, redirections, here-documents and what stands between commands.
+
+use std::collections::VecDeque;
+
+/// One piece of a command.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Token {
+    /// A word, without its quotes.
+    Word(String),
+    /// Text that a program is given as its input.
+    Given(String),
+    /// Where output goes.
+    Into(String),
+    /// A command inside another: `$(…)`, backquotes, `<(…)`.
+    Inside,
+    /// Commands in brackets.
+    Group,
+    /// Between programs of one pipeline.
+    Pipe,
+    /// Between pipelines.
+    End,
+}
+
+/// The tokens of a command, in order.
+pub(super) fn tokens(command: &str) -> Vec<Token> {
+    let mut reader = Reader { left: command.chars().collect(), ..Reader::default() };
+    while reader.step() {}
+    reader.end_word();
+    reader.tokens
+}
+
+#[derive(Default)]
+struct Reader {
+    left: VecDeque<char>,
+    tokens: Vec<Token>,
+    /// The word that is being read; an empty one may have been quoted.
+    word: Option<String>,
+    /// Where here-documents end whose texts come after this line.
+    documents: VecDeque<String>,
+}
+
+impl Reader {
+    /// Reads on. Whether there was anything.
+    fn step(&mut self) -> bool {
+        let Some(c) = self.left.pop_front() else { return false };
+        match c {
+            '\'' => self.quoted_plainly(),
+            '"' => self.quoted(),
+            '\\' => match self.left.pop_front() {
+                Some('\n') | None => {}
+                Some(escaped) => self.push(escaped),
+            },
+            '#' if self.word.is_none() => {
+                while self.left.front().is_some_and(|c| *c != '\n') {
+                    self.left.pop_front();
+                }
+            }
+            '\n' => self.line_end(),
+            c if c.is_whitespace() => self.end_word(),
+            '`' => self.token(Token::Inside),
+            '$' if self.left.front() == Some(&'(') => self.token(Token::Inside),
+            '(' | ')' => self.token(Token::Group),
+            '>' => self.output(),
+            '<' => self.input(),
+            ';' => self.token(Token::End),
+            '|' if self.takes('|') => self.token(Token::End),
+            '|' => {
+                self.takes('&');
+                self.token(Token::Pipe);
+            }
+            '&' if self.takes('>') => self.output(),
+            '&' => {
+                self.takes('&');
+                self.token(Token::End);
+            }
+            c => self.push(c),
+        }
+        true
+    }
+
+    fn push(&mut self, c: char) {
+        self.word.get_or_insert_default().push(c);
+    }
+
+    fn takes(&mut self, wanted: char) -> bool {
+        let is_next = self.left.front() == Some(&wanted);
+        if is_next {
+            self.left.pop_front();
+        }
+        is_next
+    }
+
+    fn end_word(&mut self) {
+        self.tokens.extend(self.word.take().map(Token::Word));
+    }
+
+    fn token(&mut self, token: Token) {
+        self.end_word();
+        self.tokens.push(token);
+    }
+
+    fn quoted_plainly(&mut self) {
+        self.word.get_or_insert_default();
+        while let Some(c) = self.left.pop_front().filter(|c| *c != '\'') {
+            self.push(c);
+        }
+    }
+
+    fn quoted(&mut self) {
+        self.word.get_or_insert_default();
+        while let Some(c) = self.left.pop_front().filter(|c| *c != '"') {
+            match c {
+                '\\' => self.left.pop_front().into_iter().for_each(|escaped| self.push(escaped)),
+                '`' => self.tokens.push(Token::Inside),
+                '$' if self.left.front() == Some(&'(') => self.tokens.push(Token::Inside),
+                c => self.push(c),
+            }
+        }
+    }
+
+    /// Behind a `>`: where it goes.
+    fn output(&mut self) {
+        if self.word.as_ref().is_some_and(|word| word.chars().all(|c| c.is_ascii_digit())) {
+            self.word = None;
+        }
+        self.end_word();
+        if self.left.front() == Some(&'(') {
+            self.tokens.push(Token::Inside);
+            return;
+        }
+        let _ = self.takes('>') || self.takes('|');
+        let sign = if self.takes('&') { "&" } else { "" };
+        let target = self.next_word();
+        self.tokens.push(Token::Into(format!("{sign}{target}")));
+    }
+
+    /// Behind a `<`: what comes in.
+    fn input(&mut self) {
+        self.end_word();
+        if self.left.front() == Some(&'(') {
+            self.tokens.push(Token::Inside);
+        } else if !self.takes('<') {
+            self.next_word();
+        } else if self.takes('<') {
+            let text = self.next_word();
+            self.tokens.push(Token::Given(text));
+        } else {
+            self.takes('-');
+            let end = self.next_word();
+            self.documents.push_back(end);
+        }
+    }
+
+    /// The next word, quoted or not.
+    fn next_word(&mut self) -> String {
+        while self.left.front().is_some_and(|c| matches!(c, ' ' | '\t')) {
+            self.left.pop_front();
+        }
+        let is_end = |c: &char| c.is_whitespace() || ";|&<>()".contains(*c);
+        while let Some(c) = self.left.front().copied().filter(|c| !is_end(c)) {
+            self.left.pop_front();
+            match c {
+                '\'' => self.quoted_plainly(),
+                '"' => self.quoted(),
+                '\\' => self.left.pop_front().into_iter().for_each(|escaped| self.push(escaped)),
+                c => self.push(c),
+            }
+        }
+        self.word.take().unwrap_or_default()
+    }
+
+    /// The end of a line, and the here-documents that follow it.
+    fn line_end(&mut self) {
+        self.end_word();
+        while let Some(end) = self.documents.pop_front() {
+            let mut text = String::new();
+            while let Some(line) = self.line().filter(|line| line.trim_matches('\t') != end) {
+                text.push_str(&line);
+                text.push('\n');
+            }
+            self.tokens.push(Token::Given(text));
+        }
+        self.tokens.push(Token::End);
+    }
+
+    fn line(&mut self) -> Option<String> {
+        if self.left.is_empty() {
+            return None;
+        }
+        let mut line = String::new();
+        while let Some(c) = self.left.pop_front().filter(|c| *c != '\n') {
+            line.push(c);
+        }
+        Some(line)
+    }
+}

@@ -1,0 +1,217 @@
+//! `infold secret restore`: puts secrets back where their placeholders were written.
+//!
+//! infold keeps no secret, not on disk and not in memory, so it has none to give away. The agent that read it has it
+//! still: its own recording of the session holds the result as its tool gave it, because only what goes to the
+//! model is scrubbed. So the recordings of this user are searched for what each placeholder stands for, which its
+//! key proves. A daemon that kept secrets, or a route that gave them out, would be one more place to steal them from.
+//!
+//! An agent may run this, too. It learns nothing by it: what it could read before is in the file again, and
+//! reading that is scrubbed as before; no secret is ever printed.
+
+mod search;
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use infold_core::Scrubber;
+use infold_store::KEY_FILE;
+use serde_json::json;
+
+use super::Invocation;
+use crate::failure::{Refused, tell};
+use crate::help;
+use crate::output::Form;
+use crate::whole_file::{self, IfThere};
+use search::{Found, Search};
+
+/// The largest file that is mended.
+const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Arguments of `secret`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What to do
+    #[command(subcommand)]
+    pub action: Action,
+}
+
+/// What can be done.
+#[derive(Debug, clap::Subcommand)]
+pub enum Action {
+    /// Put secrets back into files in which placeholders such as [SECRET:github-pat:7f3a2c] were written over them
+    #[command(after_help = help::text(
+        &["The secrets are looked for in your latest sessions of Claude Code and Codex, whose recordings hold what \
+           the agent's tools gave, or in the files that --from names. infold itself keeps none. A file is written \
+           whole or not at all, keeps its mode, and no secret is printed."],
+        &[
+            ("infold secret restore config.env", ""),
+            ("infold secret restore config.env --from config.env.backup", ""),
+        ],
+    ))]
+    Restore(RestoreArgs),
+}
+
+/// Arguments of `secret restore`.
+#[derive(Debug, clap::Args)]
+pub struct RestoreArgs {
+    /// The files that hold placeholders
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Look for the secrets here instead: a recording, or any file that has them; can be given several times
+    #[arg(long, value_name = "FILE")]
+    pub from: Vec<PathBuf>,
+}
+
+/// Does it.
+pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
+    match &args.action {
+        Action::Restore(args) => restore(args, invocation),
+    }
+}
+
+fn restore(args: &RestoreArgs, invocation: &Invocation) -> anyhow::Result<()> {
+    let scrubber = scrubber(invocation)?;
+    let masked: Vec<Masked> = args.files.iter().map(|file| Masked::read(file, &scrubber)).collect::<Result<_, _>>()?;
+
+    let mut search = Search::new(&scrubber, masked.iter().flat_map(|file| file.placeholders.iter().cloned()));
+    match args.from.as_slice() {
+        [] => search.recordings(invocation),
+        named => named.iter().try_for_each(|file| search.named(file, invocation))?,
+    }
+
+    let mut mended = Vec::new();
+    for file in &masked {
+        mended.push(file.mend(&search.found)?);
+    }
+    tell_all(&mended, invocation)?;
+    let left = mended.iter().flat_map(|file| &file.left).next();
+    left.map_or(Ok(()), |(placeholder, why)| Err(not_put_back(placeholder, *why).into()))
+}
+
+/// The scrubber whose key proves placeholders.
+fn scrubber(invocation: &Invocation) -> anyhow::Result<Scrubber> {
+    let folder = invocation.data_folder_in_use()?;
+    let key = folder.and_then(|folder| fs::read(folder.path().join(KEY_FILE)).ok());
+    let key = key.and_then(|key| <[u8; 32]>::try_from(key).ok());
+    let settings = &invocation.in_force.settings;
+    key.map(|key| Scrubber::derive(&key).with_max_bytes(settings.scrub.max_bytes)).ok_or_else(|| {
+        Refused::new("there is no key here, so no placeholder can be known")
+            .hint("placeholders belong to a data folder: pass the --data that they were made with")
+            .into()
+    })
+}
+
+/// Why a placeholder was left where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    NotFound,
+    Several,
+    Lines,
+}
+
+fn not_put_back(placeholder: &str, why: Left) -> Refused {
+    let (problem, hint) = match why {
+        Left::NotFound => ("was not found", "name a file that has it, such as a backup, with --from FILE"),
+        Left::Several => ("may be any of several secrets", "name the one file that has the right one with --from FILE"),
+        Left::Lines => (
+            "goes over several lines, and what a tool showed of those may not be what was in the file",
+            "put the file back from a backup",
+        ),
+    };
+    Refused::new(format!("the secret that {placeholder} stands for {problem}")).hint(hint)
+}
+
+/// A file with placeholders in it.
+struct Masked {
+    shown: String,
+    path: PathBuf,
+    text: String,
+    metadata: Metadata,
+    placeholders: Vec<String>,
+}
+
+/// What became of a file.
+struct Mended {
+    shown: String,
+    put_back: usize,
+    left: Vec<(String, Left)>,
+}
+
+impl Masked {
+    fn read(file: &Path, scrubber: &Scrubber) -> anyhow::Result<Self> {
+        let shown = file.display().to_string();
+        let cannot = || format!("{shown} cannot be read");
+        // What a link names is mended, not the link.
+        let path = file.canonicalize().map_err(|error| {
+            Refused::new(format!("{shown} cannot be read: {error}")).hint("name a file that is there")
+        })?;
+        let metadata = fs::metadata(&path).with_context(cannot)?;
+        if !metadata.is_file() || metadata.len() > FILE_BYTES_MAX {
+            let problem = format!("{shown} is no file of at most {FILE_BYTES_MAX} bytes");
+            return Err(Refused::new(problem).hint("name the file that holds the placeholder").into());
+        }
+        let mut bytes = Vec::new();
+        fs::File::open(&path)?.take(FILE_BYTES_MAX).read_to_end(&mut bytes).with_context(cannot)?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| Refused::new(format!("{shown} is not UTF-8")).hint("put it back from a backup"))?;
+        let mut placeholders: Vec<String> = scrubber.own_placeholders(&text).map(str::to_owned).collect();
+        placeholders.sort();
+        placeholders.dedup();
+        Ok(Self { shown, path, text, metadata, placeholders })
+    }
+
+    /// Puts back what was found. A file without any of it is not touched.
+    fn mend(&self, found: &BTreeMap<String, Found>) -> anyhow::Result<Mended> {
+        let mut text = self.text.clone();
+        let mut put_back = 0;
+        let mut left = Vec::new();
+        for placeholder in &self.placeholders {
+            match found.get(placeholder) {
+                Some(Found::One(secret)) if secret.contains('\n') => left.push((placeholder.clone(), Left::Lines)),
+                Some(Found::One(secret)) => {
+                    put_back += text.matches(placeholder.as_str()).count();
+                    text = text.replace(placeholder, secret);
+                }
+                Some(Found::Several) => left.push((placeholder.clone(), Left::Several)),
+                None => left.push((placeholder.clone(), Left::NotFound)),
+            }
+        }
+        if put_back > 0 {
+            self.write(&text)?;
+        }
+        Ok(Mended { shown: self.shown.clone(), put_back, left })
+    }
+
+    fn write(&self, text: &str) -> anyhow::Result<()> {
+        whole_file::write(&self.path, IfThere::Replace, |writer| Ok(writer.write_all(text.as_bytes())?))?;
+        // It begins as its writer's alone, and becomes what it was.
+        let made = fs::metadata(&self.path)?;
+        if (made.uid(), made.gid()) != (self.metadata.uid(), self.metadata.gid()) {
+            chown(&self.path, Some(self.metadata.uid()), Some(self.metadata.gid()))
+                .with_context(|| format!("{} cannot be given back to its owner", self.shown))?;
+        }
+        Ok(fs::set_permissions(&self.path, self.metadata.permissions())?)
+    }
+}
+
+fn tell_all(mended: &[Mended], invocation: &Invocation) -> anyhow::Result<()> {
+    if invocation.output.form == Form::Json {
+        let file = |file: &Mended| {
+            let left: Vec<&String> = file.left.iter().map(|(placeholder, _)| placeholder).collect();
+            json!({"file": file.shown, "put_back": file.put_back, "left": left})
+        };
+        return invocation.output.json(&json!({"files": mended.iter().map(file).collect::<Vec<_>>()}));
+    }
+    for file in mended {
+        let secrets = if file.put_back == 1 { "secret" } else { "secrets" };
+        invocation.output.text(&format!("{}: {} {secrets} put back\n", file.shown, file.put_back))?;
+        if file.put_back == 0 && file.left.is_empty() {
+            tell("note", format_args!("{} holds no placeholder that was made with this data folder", file.shown));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! Looks for what placeholders stand for, in recordings of sessions and in files that the user names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use infold_core::Scrubber;
+use infold_core::transcript::Kind;
+
+use super::super::Invocation;
+use crate::failure::Refused;
+use crate::reading;
+use crate::sources::{self, Source};
+
+/// How many recordings are looked through, the latest first.
+const RECORDINGS_MAX: usize = 50;
+
+/// What a placeholder stands for.
+pub(super) enum Found {
+    /// This secret.
+    One(String),
+    /// Secrets that have the same placeholder by chance: nobody can tell which it was.
+    Several,
+}
+
+/// A search for secrets by their placeholders.
+pub(super) struct Search<'a> {
+    scrubber: &'a Scrubber,
+    wanted: BTreeSet<String>,
+    /// What was found so far.
+    pub found: BTreeMap<String, Found>,
+}
+
+impl<'a> Search<'a> {
+    /// A search for these.
+    pub fn new(scrubber: &'a Scrubber, wanted: impl Iterator<Item = String>) -> Self {
+        Self { scrubber, wanted: wanted.collect(), found: BTreeMap::new() }
+    }
+
+    /// Looks through the latest recordings of the user's agents, until all is found. What cannot be read is passed
+    /// over: nobody named it.
+    pub fn recordings(&mut self, invocation: &Invocation) {
+        for file in sources::recorded(&invocation.surroundings, RECORDINGS_MAX) {
+            if self.is_done() {
+                return;
+            }
+            let _ = self.recording(file, invocation);
+        }
+    }
+
+    /// Looks through a file that the user named: as a recording if it is one, else as it stands.
+    pub fn named(&mut self, file: &Path, invocation: &Invocation) -> anyhow::Result<()> {
+        if self.recording(file.to_owned(), invocation).is_ok() && self.is_done() {
+            return Ok(());
+        }
+        let bytes = std::fs::read(file).map_err(|error| {
+            Refused::new(format!("{} cannot be read: {error}", file.display())).hint("name a file that is there")
+        })?;
+        self.text(&String::from_utf8_lossy(&bytes));
+        Ok(())
+    }
+
+    fn recording(&mut self, file: PathBuf, invocation: &Invocation) -> anyhow::Result<()> {
+        let source = Source::File(file);
+        let mut reader = reading::open(&source, None, &invocation.in_force.settings)?;
+        while let Some(entry) = reader.next_entry().map_err(|error| reading::named(&reading::shown(&source), error))? {
+            for item in &entry.items {
+                if let Kind::Result { text, .. } | Kind::User { text, .. } = &item.kind {
+                    self.text(text);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.wanted.iter().all(|placeholder| self.found.contains_key(placeholder))
+    }
+
+    fn text(&mut self, text: &str) {
+        // A text that cannot be searched holds nothing that was ever shown as a placeholder.
+        for secret in self.scrubber.secrets_in(text).unwrap_or_default() {
+            if !self.wanted.contains(&secret.placeholder) {
+                continue;
+            }
+            let other = match self.found.get(&secret.placeholder) {
+                Some(Found::One(known)) => *known != secret.value,
+                Some(Found::Several) => true,
+                None => false,
+            };
+            let found = if other { Found::Several } else { Found::One(secret.value) };
+            self.found.insert(secret.placeholder, found);
+        }
+    }
+}
