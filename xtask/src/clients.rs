@@ -13,6 +13,7 @@ mod recipe;
 pub mod record;
 mod rescue;
 mod run;
+mod scripts;
 mod sessions;
 mod threads;
 

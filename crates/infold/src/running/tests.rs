@@ -181,7 +181,29 @@ fn codexs_provider_stays_and_only_its_address_changes() {
     let start = home.wire(Agent::Codex, &["exec", "x"]).unwrap();
     let server = "mcp_servers.infold={url=\"http://127.0.0.1:7/mcp\",default_tools_approval_mode=\"approve\"}";
     let address = "model_providers.local.base_url=\"http://127.0.0.1:7/openai/v1\"";
-    assert_eq!(start.arguments, words(&["-c", address, "-c", server, "exec", "x"]));
+    let listed = "features.code_mode.direct_only_tool_namespaces=[\"mcp__infold\"]";
+    assert_eq!(start.arguments, words(&["-c", address, "-c", server, "-c", listed, "exec", "x"]));
+}
+
+#[test]
+fn codex_lists_our_tools_beside_those_that_the_user_wants_listed() {
+    let listed = |config: &str| {
+        let start = Home::new(&[(".codex/config.toml", config)]).wire(Agent::Codex, &[]).unwrap();
+        start.arguments[5].to_str().unwrap().to_owned()
+    };
+    let key = "features.code_mode.direct_only_tool_namespaces";
+    let own = "[features.code_mode]\ndirect_only_tool_namespaces = [\"mcp__wiki\", \"mcp__infold\"]\n";
+    assert_eq!(listed(own), format!("{key}=[\"mcp__wiki\", \"mcp__infold\"]"));
+    assert_eq!(listed("[features.code_mode]\nenabled = true\n"), format!("{key}=[\"mcp__infold\"]"));
+    let flag = "features.code_mode={enabled=false,direct_only_tool_namespaces=[\"mcp__infold\"]}";
+    assert_eq!(listed("[features]\ncode_mode = false\n"), flag);
+}
+
+#[test]
+fn a_version_of_codex_that_would_not_start_with_the_setting_is_not_given_it() {
+    let lists = ["codex-cli 0.142.0", "codex-cli 0.166.0", "codex-cli 0.143.0-alpha.2", "codex-cli 1.0.0"];
+    assert!(lists.iter().all(|version| codex::lists(version)));
+    assert!(!["codex-cli 0.141.2", "codex-cli 0.9.0", "codex", ""].iter().any(|version| codex::lists(version)));
 }
 
 #[test]
