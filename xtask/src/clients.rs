@@ -14,6 +14,7 @@ mod recipe;
 pub mod record;
 mod rescue;
 mod run;
+mod scripts;
 mod sessions;
 mod threads;
 

@@ -37,6 +37,20 @@ impl SessionId {
         Self(format!("sess_{}", uuid_text(random, 4)))
     }
 
+    /// A name for what a client calls so: its session, and the agent in it, if that is not the main one.
+    pub fn of_client(session: &str, agent: Option<&str>) -> Self {
+        let name = match agent {
+            Some(agent) => format!("{session}:{agent}"),
+            None => session.to_owned(),
+        };
+        Self::parse(&name).unwrap_or_else(|_| Self::hashed(name.as_bytes()))
+    }
+
+    /// A name for what these bytes are like no other.
+    pub fn hashed(bytes: &[u8]) -> Self {
+        Self(format!("x-{}", &blake3::hash(bytes).to_hex()[..32]))
+    }
+
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -19,6 +19,7 @@ mod place;
 mod plan;
 mod reasoning;
 mod reconcile;
+mod script;
 mod spoken;
 mod tree;
 mod verb;
@@ -35,6 +36,7 @@ use crate::transcript::Voice;
 pub use known::{BranchState, Ending, Known, KnownBranch, Note, Place, Restart, Rewrite};
 pub use overflow::{MovedOut, Overflow, Relief, overflow, receipt};
 pub use plan::{Action, Beginning, Edit, LastAnswer, Piece, Plan, Reason, Request, RequestKind, plan};
+pub use script::{ScriptedCall, changes_tree, reads_back, runs_scripts};
 pub use verb::Verb;
 
 /// What tells a block from every other: a digest of its bytes, without the marks that steer the cache.
@@ -101,7 +103,8 @@ pub struct CallBlock<'a> {
     pub id: Cow<'a, str>,
     /// The tool, as the client spells it. A namespace stands in front, with two underscores between.
     pub tool: Cow<'a, str>,
-    /// What it was called with, as JSON; read only where the tool is one of ours ([`Verb::of`]).
+    /// What it was called with, as JSON, or the source of a script; read only where the tool is one of ours
+    /// ([`Verb::of`]) or runs scripts ([`runs_scripts`]).
     pub arguments: Option<Cow<'a, str>>,
 }
 
@@ -114,7 +117,7 @@ pub struct ResultBlock<'a> {
     pub content: BlockKey,
     /// Bytes of the content, as JSON.
     pub content_bytes: usize,
-    /// Its text; read only where the call was to one of our tools.
+    /// Its text; read only where the call was to one of our tools or ran a script.
     pub text: Option<Cow<'a, str>>,
     /// Deferred tools that it made known to the model, as the client spells them.
     pub loads: Vec<Cow<'a, str>>,

@@ -41,8 +41,8 @@ pub use error::{Error, Failure};
 pub use infold_store::{RequestRow, RequestSelection, Snapshot};
 pub use meter::Heard;
 pub use proxy::{
-    Adoption, Away, BudgetUse, Facts, FirstSeen, IssuedCall, Offload, Remarks, Rescue, Shown, TakeIn, Taken, TakenIn,
-    arguments_hash,
+    Adoption, Away, BudgetUse, Facts, FirstSeen, IssuedCall, Offload, Remarks, Rescue, RunningScript, Shown, TakeIn,
+    Taken, TakenIn, arguments_hash,
 };
 pub use record::{Front, FrontKind, MadeOf, RequestQuery, RequestSeen, Sight};
 pub use requests::*;

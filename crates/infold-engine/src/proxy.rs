@@ -24,7 +24,7 @@ pub use budget::BudgetUse;
 pub(crate) use chains::Chains;
 pub use ending::Adoption;
 pub(crate) use issued::Registry;
-pub use issued::{IssuedCall, arguments_hash};
+pub use issued::{IssuedCall, RunningScript, arguments_hash};
 pub(crate) use said::{Said, Unheard};
 pub use taking::{Away, Rescue};
 

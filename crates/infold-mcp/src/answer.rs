@@ -39,6 +39,11 @@ impl Answer {
         self
     }
 
+    /// What it says, as JSON.
+    pub(crate) fn text(&self) -> String {
+        serde_json::to_string(&self.body).unwrap_or_default()
+    }
+
     /// The result that is sent.
     pub(crate) fn into_result(self) -> CallToolResult {
         CallToolResult::structured(Value::Object(self.body)).with_meta(self.state.as_ref().map(meta))

@@ -2,8 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
+use infold_core::view::{ScriptedCall, Verb};
 use infold_core::{ContextState, Principal, Refusal, SessionId, Start, Thread};
-use infold_engine::{CallKind, Engine, Error, Observation, Observed, SessionRef, Verdict, arguments_hash};
+use infold_engine::{
+    CallKind, Engine, Error, Observation, Observed, RunningScript, SessionRef, Verdict, arguments_hash,
+};
 use rmcp::RoleServer;
 use rmcp::model::{JsonObject, ProgressNotificationParam};
 use rmcp::service::RequestContext;
@@ -21,6 +24,9 @@ const BRANCH_ID: &str = "infold/branchId";
 /// Where clients put their own id of a call, so that it can be found in a transcript.
 const CALL_IDS: [&str; 2] = ["claudecode/toolUseId", "callId"];
 
+/// Where Codex says of which session and turn a call is.
+const TURN: &str = "x-codex-turn-metadata";
+
 /// Where a call is made, and of what.
 #[derive(Clone, Copy)]
 pub(crate) struct Made<'a> {
@@ -37,6 +43,7 @@ pub(crate) struct Call {
     pub(crate) thread: Option<String>,
     /// Where the proxy saw the model make the call, if it did.
     issued: Option<(SessionId, Thread)>,
+    script: Script,
     session_from: SessionFrom,
     tool: &'static str,
     arguments: String,
@@ -45,6 +52,48 @@ pub(crate) struct Call {
     session: OnceLock<SessionRef>,
     http: Option<Arc<HttpCall>>,
     context: RequestContext<RoleServer>,
+}
+
+/// The script that a call came from.
+enum Script {
+    /// None.
+    None,
+    /// One that was run by the call with this id.
+    RunBy(String),
+}
+
+/// Where a call belongs that no model was seen to make: into the script that the model waits for in the session that
+/// the client names. What changes the tree is refused where the model would not notice.
+fn scripted(
+    made: Made<'_>,
+    who: &Principal,
+    meta: &JsonObject,
+) -> Result<(Option<(SessionId, Thread)>, Script), Refusal> {
+    let Some(session) = session_in(meta) else { return Ok((None, Script::None)) };
+    match made.engine.running_script(who, &session) {
+        RunningScript::Awaited { run_by, thread } => Ok((Some((session, thread)), Script::RunBy(run_by))),
+        RunningScript::LeftAlone if changes_tree(made.tool) => {
+            let problem = "names no session here: the script that made this call is not waited for. \
+                           Call wait for its cell, and make this call in a script of its own";
+            Err(Refusal::Invalid { field: "session_id", problem: problem.to_owned() })
+        }
+        RunningScript::LeftAlone | RunningScript::Unseen => Ok((None, Script::None)),
+    }
+}
+
+/// The session and the agent that Codex names beside a call, as one of ours.
+fn session_in(meta: &JsonObject) -> Option<SessionId> {
+    let turn = meta.get(TURN)?;
+    let text = |key: &str| turn.get(key)?.as_str();
+    let session = text("session_id")?;
+    Some(SessionId::of_client(session, text("thread_id").filter(|thread| *thread != session)))
+}
+
+fn changes_tree(tool: &str) -> bool {
+    match Verb::of(tool) {
+        Some(Verb::Open | Verb::Return | Verb::RollBack) => true,
+        Some(Verb::Read | Verb::Ask) | None => false,
+    }
 }
 
 impl Call {
@@ -64,12 +113,17 @@ impl Call {
         let http = context.extensions.get::<http::request::Parts>();
         let arguments = arguments.and_then(|arguments| serde_json::to_string(arguments).ok()).unwrap_or_default();
         let issued = made.engine.issued(&who, call_id.as_deref(), made.tool, &arguments_hash(&arguments));
+        let (issued, script) = match issued {
+            Some(issued) => (Some(issued), Script::None),
+            None => scripted(made, &who, &context.meta)?,
+        };
         let seen_in = issued.as_ref().map(|(_, thread)| thread.to_string());
         Ok(Self {
             engine: made.engine.clone(),
             who,
             thread: text(BRANCH_ID)?.or(seen_in),
             issued,
+            script,
             session_from: made.session_from,
             tool: made.tool,
             arguments,
@@ -114,6 +168,11 @@ impl Call {
             (None, None) => return Err(self.unnamed("project_path")),
         };
         Ok(self.in_session(session))
+    }
+
+    /// Whether it would change a tree behind the proxy, and nobody saw it made.
+    pub(crate) fn is_unplaced(&self) -> bool {
+        self.session_from == SessionFrom::Proxy && self.issued.is_none() && changes_tree(self.tool)
     }
 
     /// The session in which the proxy saw the model make this call.
@@ -177,6 +236,16 @@ impl Call {
             result,
         };
         self.engine.observe(&self.who, observation).await
+    }
+
+    /// Keeps what this call is answered with, if a script made it and it changes the tree: no transcript will show it.
+    pub(crate) async fn keep_scripted(&self, answer: String) -> Result<(), Error> {
+        let (Script::RunBy(run_by), Some((session, _))) = (&self.script, &self.issued) else { return Ok(()) };
+        if !changes_tree(self.tool) {
+            return Ok(());
+        }
+        let call = ScriptedCall { tool: self.tool.to_owned(), arguments: self.arguments.clone(), answer };
+        self.engine.keep_scripted(&self.who, session, run_by, call).await
     }
 
     /// Waits until the client takes the call back or goes away.

@@ -12,6 +12,7 @@ const SECOND_BOUNDS: [f64; 10] = [0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 1.
 pub(crate) struct Metrics {
     calls: Counter<u64>,
     duration: Histogram<f64>,
+    unplaced: Counter<u64>,
 }
 
 impl Metrics {
@@ -28,7 +29,16 @@ impl Metrics {
                 .with_description("Time to answer a call, by tool.")
                 .with_boundaries(SECOND_BOUNDS.to_vec())
                 .build(),
+            unplaced: meter
+                .u64_counter("infold.tool.unplaced")
+                .with_description("Calls that belong behind the proxy and that no model was seen to make.")
+                .build(),
         }
+    }
+
+    /// Counts a call of which nobody knows where it belongs.
+    pub(crate) fn unplaced(&self) {
+        self.unplaced.add(1, &[]);
     }
 
     /// Counts a call that ended in `outcome`: `ok`, or the code of a refusal.

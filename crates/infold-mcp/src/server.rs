@@ -105,10 +105,19 @@ impl Server {
         let made = Made { engine: &self.shared.engine, session_from, tool: tool.name() };
         let outcome = match Call::new(made, who, arguments.as_ref(), context) {
             Ok(call) => {
-                let outcome = tool.run(&call, definition, arguments).await;
+                if call.is_unplaced() {
+                    self.shared.metrics.unplaced();
+                }
+                let outcome = match tool.run(&call, definition, arguments).await {
+                    Ok(answer) => call.keep_scripted(answer.text()).await.map(|()| answer).map_err(Refused::from),
+                    Err(refused) => Err(refused),
+                };
                 self.note(tool, outcome, &call).await
             }
-            Err(refusal) => Err(refusal.into()),
+            Err(refusal) => {
+                self.shared.metrics.unplaced();
+                Err(refusal.into())
+            }
         };
         let word = outcome.as_ref().map_or_else(Refused::code, |_| "ok");
         self.shared.metrics.called(tool.name(), word, began.elapsed());

@@ -46,7 +46,7 @@ impl Proxy {
             headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect();
         let Whose { session, agent, kind, client } = whose(request.api(), &lines, request);
         if let Some(session) = session {
-            let session = named(&session, agent.as_deref());
+            let session = SessionId::of_client(&session, agent.as_deref());
             return Identity { who, session, agent, kind, client, digest: None };
         }
         let digests = request.digests();
@@ -77,15 +77,6 @@ fn spoken_from(request: &Request<'_>) -> Option<usize> {
     request.blocks().iter().find(|block| block.kind.side() == Side::Model).map(|block| block.entry)
 }
 
-/// A client's session and agent as a name of ours.
-fn named(session: &str, agent: Option<&str>) -> SessionId {
-    let name = match agent {
-        Some(agent) => format!("{session}:{agent}"),
-        None => session.to_owned(),
-    };
-    SessionId::parse(&name).unwrap_or_else(|_| hashed(name.as_bytes()))
-}
-
 /// A name for a conversation that nobody named and that was not seen before. It need not be found again by
 /// what it is made of, only be like no other.
 fn nameless(digests: &[[u8; 32]]) -> SessionId {
@@ -96,12 +87,7 @@ fn nameless(digests: &[[u8; 32]]) -> SessionId {
     seed.extend_from_slice(&since.as_nanos().to_le_bytes());
     seed.extend_from_slice(&NEXT.fetch_add(1, Ordering::Relaxed).to_le_bytes());
     seed.extend_from_slice(&std::process::id().to_le_bytes());
-    hashed(&seed)
-}
-
-fn hashed(bytes: &[u8]) -> SessionId {
-    let name = format!("x-{}", &blake3::hash(bytes).to_hex()[..32]);
-    SessionId::parse(&name).unwrap_or_else(|_| SessionId::mint([0; 16]))
+    SessionId::hashed(&seed)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use infold_core::view::{BlockKind, Known, Plan, Reason, Restart, ResultBlock, Verb};
+use infold_core::view::{Block, BlockKind, Known, Plan, Reason, Restart, ResultBlock, Verb, changes_tree, reads_back};
 use infold_core::{Counter, Mentions, Sight};
 use infold_engine::Facts;
 
@@ -44,10 +44,15 @@ impl Proxy {
     }
 
     /// Whether there is reasoning behind a result that would have been kept elsewhere when it was first seen, if the
-    /// session was here then. What was shaped for any other reason than its own length cannot be told.
+    /// session was here then, or behind a script that changed the tree: what it was answered is in no transcript. What
+    /// was shaped for any other reason than its own length cannot be told.
     pub(crate) fn lacks_decisions(&self, turn: &Turn<'_>) -> bool {
         let blocks = turn.request.blocks();
         let last = blocks.iter().rposition(|block| matches!(block.kind, BlockKind::Reasoning));
+        let changes = |block: &Block<'_>| matches!(&block.kind, BlockKind::Call(call) if changes_tree(call));
+        if blocks[..last.unwrap_or_default()].iter().any(changes) {
+            return true;
+        }
         let Some(last) = last.filter(|_| self.settings.shaping == Shaping::On) else { return false };
         let is_reader = |tool: &str| Verb::of(tool) == Some(Verb::Read);
         let mut has_reader = turn.tools.iter().any(|tool| is_reader(tool));
@@ -84,7 +89,7 @@ impl Proxy {
         counter: Counter,
     ) -> bool {
         let (tool, arguments) = call_of(turn.request, result, calls);
-        if Verb::of(&tool).is_some() || !turn.request.is_all_text(at) {
+        if Verb::of(&tool).is_some() || reads_back(&tool, &arguments) || !turn.request.is_all_text(at) {
             return false;
         }
         let text = turn.request.text_parts(at).join("\n");

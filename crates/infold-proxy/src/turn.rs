@@ -8,7 +8,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::StatusCode;
 use infold_core::record::WarningKind;
-use infold_core::view::{BlockKind, Edit, Piece, Reason, Restart};
+use infold_core::view::{BlockKind, Edit, Piece, Reason, Restart, Side};
 use infold_core::{Principal, Thread};
 use infold_engine::MadeOf;
 use infold_wire::request::{Api, Request};
@@ -65,6 +65,7 @@ impl Proxy {
         let scope = Scope::Lasting;
         let turn = Turn { request: &request, body: &body, identity: &identity, tools: &tools, last_answer, scope };
 
+        self.hear_results(&turn);
         let view = match request.previous_response() {
             // What came before is not in it, so there is nothing to plan by.
             Some(_) => View::as_it_came(&body),
@@ -74,6 +75,20 @@ impl Proxy {
         self.metrics.planned(added, body.len(), view.body.len());
 
         self.forward(&arrival, &turn, view, added).await
+    }
+
+    /// Tells the engine which calls are answered: a script that the model does not wait for any more opens nothing.
+    fn hear_results(&self, turn: &Turn<'_>) {
+        let results = turn.request.blocks().iter().rev().take_while(|block| block.kind.side() == Side::User);
+        let calls: Vec<&str> = results
+            .filter_map(|block| match &block.kind {
+                BlockKind::Result(result) => Some(&*result.call),
+                _ => None,
+            })
+            .collect();
+        if !calls.is_empty() {
+            self.engine.calls_answered(&turn.identity.who, &turn.identity.session, &calls);
+        }
     }
 
     /// The body that stands for a request when it is only counted.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use infold_core::record::{AnswerEnd, Timing, Usage, WarningKind};
-use infold_core::view::{Edit, LastAnswer, RequestKind, Verb};
+use infold_core::view::{Edit, LastAnswer, RequestKind, Verb, runs_scripts};
 use infold_core::{Principal, SessionId, Thread};
 use infold_engine::{Engine, Heard, IssuedCall, MadeOf, RequestSeen, arguments_hash};
 use infold_wire::answer::{Answer, AnswerCall, AnswerReader, Delivery};
@@ -145,13 +145,16 @@ impl Drop for Watch {
     }
 }
 
+/// Whether it is a call of one of our tools, or of a script that may make one.
 fn is_ours(call: &AnswerCall) -> bool {
-    Verb::of(&call.tool).is_some()
+    Verb::of(&call.tool).is_some() || runs_scripts(&call.tool)
 }
 
 /// Calls of our tools that have all their arguments.
 fn complete(calls: &[AnswerCall]) -> Vec<&AnswerCall> {
-    let whole = |call: &&AnswerCall| serde_json::from_str::<IgnoredAny>(&call.arguments).is_ok();
+    // Of a script only the id counts.
+    let whole =
+        |call: &&AnswerCall| runs_scripts(&call.tool) || serde_json::from_str::<IgnoredAny>(&call.arguments).is_ok();
     calls.iter().filter(|call| is_ours(call)).take_while(whole).collect()
 }
 

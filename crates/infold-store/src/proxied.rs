@@ -3,7 +3,7 @@
 mod chains;
 mod read;
 
-use infold_core::view::{BlockKey, Ending, Note, Place, Reason, Restart, Rewrite};
+use infold_core::view::{BlockKey, Ending, Note, Place, Reason, Restart, Rewrite, ScriptedCall};
 use infold_core::{BlobId, Session, Thread};
 use rusqlite::{Transaction, params};
 
@@ -25,6 +25,8 @@ pub struct Keep {
     pub answers: Vec<(BlockKey, String)>,
     /// Words that an open branch heard, by their places.
     pub heard: Vec<BlockKey>,
+    /// Calls of our tools that scripts made, in their order, each with the id of the call that ran its script.
+    pub scripted: Vec<(String, ScriptedCall)>,
     /// Results that were counted.
     pub counted: Vec<Counted>,
     /// Whether the session's model is sent something else than came in.
@@ -50,6 +52,7 @@ impl Keep {
             && self.restarts.is_empty()
             && self.answers.is_empty()
             && self.heard.is_empty()
+            && self.scripted.is_empty()
             && self.counted.is_empty()
             && self.folds == Folds::Unsaid
     }
@@ -85,6 +88,8 @@ pub struct Kept {
     pub answers: Vec<(BlockKey, String)>,
     /// Words that an open branch heard, by their places.
     pub heard: Vec<BlockKey>,
+    /// Calls of our tools that scripts made, in their order, each with the id of the call that ran its script.
+    pub scripted: Vec<(String, ScriptedCall)>,
 }
 
 /// A session with all its branches, and what is kept of it.
@@ -141,6 +146,9 @@ pub(crate) fn keep(transaction: &Transaction<'_>, key: &str, keep: &Keep) -> Res
             .prepare_cached("INSERT OR IGNORE INTO heard (session_id, place) VALUES (?1, ?2)")?
             .execute(params![key, place.0])?;
     }
+    for (run_by, call) in &keep.scripted {
+        keep_scripted(transaction, key, run_by, call)?;
+    }
     for counted in &keep.counted {
         keep_counted(transaction, key, counted)?;
     }
@@ -196,6 +204,20 @@ fn keep_ending(transaction: &Transaction<'_>, key: &str, ending: &Ending) -> Res
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
         .execute(params![key, ending.branch.as_str(), ending.generation, after, before, ending.result])?;
+    Ok(())
+}
+
+fn keep_scripted(
+    transaction: &Transaction<'_>,
+    key: &str,
+    run_by: &str,
+    call: &ScriptedCall,
+) -> Result<(), StoreError> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO scripted (session_id, run_by, tool, arguments, answer) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![key, run_by, call.tool, Payload(call.arguments.clone()), Payload(call.answer.clone())])?;
     Ok(())
 }
 

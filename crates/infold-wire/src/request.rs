@@ -26,6 +26,7 @@ use json::{At, Document};
 
 pub use error::RequestError;
 pub use head::ListedTool;
+pub(crate) use head::joined;
 pub use sections::Sections;
 
 /// A way to talk to a model.

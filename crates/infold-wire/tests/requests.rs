@@ -302,6 +302,37 @@ fn a_request_to_responses_is_read_item_by_item() {
     assert_eq!(request.tools_in_reach(), ["exec", "mcp__srv__now", "web_search"]);
 }
 
+/// A model that writes scripts, as Codex asks it.
+const SCRIPTS: &str = r#"{"model":"m","input":[
+{"type":"additional_tools","id":"at_1","role":"developer","tools":[
+{"type":"namespace","name":"functions","tools":[{"type":"custom","name":"exec"},{"type":"function","name":"wait"}]},
+{"type":"namespace","name":"mcp__infold","tools":[{"type":"function","name":"branch_create"}]}]},
+{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]},
+{"type":"custom_tool_call","call_id":"x1","name":"exec","input":"text(1)"},
+{"type":"custom_tool_call_output","call_id":"x1","output":[{"type":"input_text","text":"Script completed"},{"type":"input_text","text":"1"}]},
+{"type":"function_call","call_id":"x2","namespace":"functions","name":"wait","arguments":"{\"cell_id\":\"3\"}"},
+{"type":"function_call_output","call_id":"x2","output":"Script completed"}]}"#;
+
+#[test]
+fn tools_may_be_listed_among_the_items_and_scripts_are_read() {
+    let request = Request::read(Api::Responses, SCRIPTS.as_bytes()).unwrap();
+    assert_eq!(request.tools_in_reach(), ["exec", "wait", "mcp__infold__branch_create"]);
+    assert_eq!(request.kind_hint(), RequestKind::Turn);
+    assert!(matches!(request.blocks()[0].kind, BlockKind::Instruction), "a branch keeps it");
+    let listed = request.block_bytes(0).len();
+    assert_eq!((request.sections().tools_bytes, request.sections().instruction_bytes), (listed, 0));
+    let read = |at: usize| match &request.blocks()[at].kind {
+        BlockKind::Call(call) => (call.tool.clone(), call.arguments.clone().unwrap_or_default()),
+        BlockKind::Result(result) => (result.call.clone(), result.text.clone().unwrap_or_default()),
+        other => panic!("{other:?}"),
+    };
+    let seen: Vec<_> = (2..6).map(read).collect();
+    assert_eq!(seen[0], ("exec".into(), "text(1)".into()));
+    assert_eq!(seen[1], ("x1".into(), "Script completed\n1".into()));
+    assert_eq!(seen[2], ("wait".into(), r#"{"cell_id":"3"}"#.into()));
+    assert_eq!(seen[3], ("x2".into(), "Script completed".into()));
+}
+
 #[test]
 fn items_of_responses_go_and_their_outputs_are_replaced() {
     let pieces = [

@@ -18,6 +18,8 @@ mod savings;
 mod window;
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use crate::settings::{Settings, Surroundings};
 
@@ -94,6 +96,15 @@ impl Agent {
         }
     }
 
+    /// How this program can show infold's tools, if it is asked to show them from the start.
+    pub fn shows(self, program: &Path) -> Tools {
+        match self {
+            Self::Claude | Self::Opencode => Tools::Loaded,
+            Self::Codex if version(program).is_some_and(|version| codex::lists(&version)) => Tools::Loaded,
+            Self::Codex => Tools::AsOthers,
+        }
+    }
+
     /// Wires the agent to a daemon.
     pub fn wire(self, arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> {
         let mut start = match self {
@@ -104,6 +115,13 @@ impl Agent {
         start.environment.extend(around_proxies(wires.surroundings));
         Ok(start)
     }
+}
+
+/// What a program calls its version, if it says so and ends at once.
+fn version(program: &Path) -> Option<String> {
+    let mut command = Command::new(program);
+    let ended = command.arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    ended.status.success().then(|| String::from_utf8_lossy(&ended.stdout).trim().to_owned())
 }
 
 /// Where the environment names a proxy for everything, loopback must be left out of it, or the agent would

@@ -20,8 +20,8 @@ const RUN_TIMEOUT: Duration = Duration::from_secs(180);
 /// How much of what an agent said a failure shows.
 const SHOWN_CHARS_MAX: usize = 2_000;
 
-/// The model that Codex is told to use; it knows the window of this one.
-const CODEX_MODEL: &str = "gpt-5.5";
+/// The model that Codex is told to use; it knows the window of this one, which calls tools without scripts.
+const CODEX_MODEL: &str = "model = \"gpt-5.5\"\n";
 
 /// The agents, as programs of this machine's kind.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl Agents {
     /// Runs Codex without a screen, and returns the events that it printed.
     pub async fn codex(&self, home: &Home, model_url: &str, arguments: &[&str]) -> Result<String> {
         let mut command = home.command(&self.codex);
-        prepare_codex(&mut command, home, model_url)?;
+        prepare_codex(&mut command, home, model_url, CODEX_MODEL)?;
         command.arg("exec").args(arguments);
         output(command).await
     }
@@ -94,7 +94,7 @@ impl Agents {
     pub fn alone(&self, agent: Agent, home: &Home, model_url: &str) -> Result<Command> {
         let program = match agent {
             Agent::Claude => &self.claude,
-            Agent::Codex => &self.codex,
+            Agent::Codex | Agent::CodexScripts => &self.codex,
             Agent::Opencode => &self.opencode,
         };
         self.around(agent, program, home, model_url)
@@ -109,7 +109,11 @@ impl Agents {
                 &self.claude
             }
             Agent::Codex => {
-                prepare_codex(&mut command, home, model_url)?;
+                prepare_codex(&mut command, home, model_url, CODEX_MODEL)?;
+                &self.codex
+            }
+            Agent::CodexScripts => {
+                prepare_codex(&mut command, home, model_url, "")?;
                 &self.codex
             }
             Agent::Opencode => {
@@ -131,6 +135,8 @@ pub enum Agent {
     Claude,
     /// Codex.
     Codex,
+    /// Codex with the model that it chooses by itself, which writes scripts.
+    CodexScripts,
     /// OpenCode.
     Opencode,
 }
@@ -140,7 +146,7 @@ impl Agent {
     pub fn name(self) -> &'static str {
         match self {
             Self::Claude => "claude",
-            Self::Codex => "codex",
+            Self::Codex | Self::CodexScripts => "codex",
             Self::Opencode => "opencode",
         }
     }
@@ -150,7 +156,7 @@ impl Agent {
     pub fn asking(self, words: &str) -> Vec<&str> {
         match self {
             Self::Claude => vec!["-p", words, "--output-format", "json", "--allowedTools", "Read,Agent"],
-            Self::Codex => vec!["exec", "--json", "--skip-git-repo-check", words],
+            Self::Codex | Self::CodexScripts => vec!["exec", "--json", "--skip-git-repo-check", words],
             Self::Opencode => vec!["run", "--format", "json", words],
         }
     }
@@ -159,7 +165,9 @@ impl Agent {
     pub fn going_on(self, words: &str) -> Vec<&str> {
         match self {
             Self::Claude => [self.asking(words), vec!["--continue"]].concat(),
-            Self::Codex => vec!["exec", "resume", "--last", "--json", "--skip-git-repo-check", words],
+            Self::Codex | Self::CodexScripts => {
+                vec!["exec", "resume", "--last", "--json", "--skip-git-repo-check", words]
+            }
             Self::Opencode => vec!["run", "--format", "json", "--continue", words],
         }
     }
@@ -174,9 +182,9 @@ fn prepare_claude(command: &mut Command, home: &Home, model_url: &str) {
         .envs(["DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "IS_SANDBOX"].map(|name| (name, "1")));
 }
 
-fn prepare_codex(command: &mut Command, home: &Home, model_url: &str) -> Result<()> {
+fn prepare_codex(command: &mut Command, home: &Home, model_url: &str, model: &str) -> Result<()> {
     let config = format!(
-        "model = \"{CODEX_MODEL}\"\nmodel_provider = \"local\"\napproval_policy = \"never\"\n\
+        "{model}model_provider = \"local\"\napproval_policy = \"never\"\n\
          sandbox_mode = \"danger-full-access\"\ncheck_for_update_on_startup = false\n\
          [features]\nplugins = false\napps = false\n\
          [model_providers.local]\nname = \"local\"\nbase_url = \"{model_url}/v1\"\n\

@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 
 use super::agents::{Agent, Agents};
 use super::run::{self, Listing};
-use super::{connect, guarded, recipe, rescue, threads};
+use super::{connect, guarded, recipe, rescue, scripts, threads};
 use crate::report::{Report, Totals};
 use crate::workspace::{Profile, Workspace, in_ci};
 
@@ -45,7 +45,15 @@ fn through_infold(agents: &Agents, binary: &Path, checks: &mut Checks<'_>) {
     let claude = |listing| run::claude(agents, binary, listing);
     checks.run("Claude Code folds ten files through infold run", claude(Listing::Loaded));
     checks.run("Claude Code folds ten files although it defers tools", claude(Listing::Deferred));
-    checks.run("Codex folds ten files through infold run", run::codex(agents, binary));
+    let codex = |agent, listing| run::codex(agents, binary, agent, listing);
+    checks.run("Codex folds ten files through infold run", codex(Agent::Codex, Listing::Loaded));
+    checks.run("Codex folds ten files although it defers tools", codex(Agent::Codex, Listing::Deferred));
+    checks.run("Codex folds ten files with its own model", codex(Agent::CodexScripts, Listing::Loaded));
+    checks.run("Codex folds ten files from scripts", codex(Agent::CodexScripts, Listing::Deferred));
+    checks.run("Codex opens and reads in one script", scripts::opens_and_reads(agents, binary));
+    checks.run("Codex opens in a script that prints nothing", scripts::prints_nothing(agents, binary));
+    checks.run("Codex opens and returns in one script", scripts::opens_and_returns(agents, binary));
+    checks.run("Codex opens in a script that it waits for", scripts::waits(agents, binary));
     checks.run("OpenCode folds ten files through infold run", run::opencode(agents, binary));
     for (agent, name) in NAMED {
         let name = |what: &str| format!("{name} {what}");

@@ -21,7 +21,9 @@ pub async fn check(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
     // With an own provider in place, infold is told to send its requests to where they went before.
     let (key, upstream) = match agent {
         Agent::Claude => ("proxy.anthropic.upstream", scene.model.base_url().to_owned()),
-        Agent::Codex | Agent::Opencode => ("proxy.openai.upstream", format!("{}/v1", scene.model.base_url())),
+        Agent::Codex | Agent::CodexScripts | Agent::Opencode => {
+            ("proxy.openai.upstream", format!("{}/v1", scene.model.base_url()))
+        }
     };
     let daemon = DaemonSetup::new(binary).set(key, &upstream).start().await?;
     let listen = format!("server.listen={}", daemon.base_url().trim_start_matches("http://"));
@@ -32,7 +34,7 @@ pub async fn check(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
         if agent == Agent::Claude {
             command.env("CLAUDE_CONFIG_DIR", scene.home.claude());
         }
-        if agent == Agent::Codex {
+        if agent.name() == Agent::Codex.name() {
             command.env("CODEX_HOME", scene.home.codex());
         }
         ended(command)
@@ -56,7 +58,7 @@ pub async fn check(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
     match (agent, servers) {
         (Agent::Claude, Ok(text)) => ensure!(!text.contains("infold"), "infold is still in .claude.json:\n{text}"),
         (Agent::Claude, Err(error)) => bail!("Claude Code's file is gone: {error}"),
-        (Agent::Codex | Agent::Opencode, _) => {}
+        (Agent::Codex | Agent::CodexScripts | Agent::Opencode, _) => {}
     }
     Ok(())
 }
@@ -73,7 +75,7 @@ fn says_the_same(before: &[u8], after: &[u8]) -> Result<bool> {
 fn settings(agent: Agent, home: &Home) -> Vec<PathBuf> {
     match agent {
         Agent::Claude => vec![home.claude().join("settings.json")],
-        Agent::Codex => vec![home.codex().join("config.toml")],
+        Agent::Codex | Agent::CodexScripts => vec![home.codex().join("config.toml")],
         Agent::Opencode => vec![home.path().join(".config/opencode/opencode.json")],
     }
 }

@@ -27,13 +27,23 @@ pub const LINES: usize = 30;
 /// The most that a folded branch may add to its parent.
 const GROWTH_TOKENS_MAX: u64 = 500;
 
-/// Whether Claude Code shows infold's tools from the start.
+/// Whether an agent shows infold's tools from the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listing {
     /// From the start.
     Loaded,
-    /// Behind its tool search, as it shows other servers' tools.
+    /// As it shows other servers' tools: behind its tool search, or inside of scripts.
     Deferred,
+}
+
+impl Listing {
+    /// What infold is told for it.
+    pub fn flags(self) -> &'static [&'static str] {
+        match self {
+            Self::Loaded => &[],
+            Self::Deferred => &["--set", "run.always_load=false"],
+        }
+    }
 }
 
 /// Folds ten files with Claude Code.
@@ -42,10 +52,7 @@ pub async fn claude(agents: &Agents, binary: &Path, listing: Listing) -> Result<
     let own = "{\n  // mine\n  \"env\": {\"OWN\": \"1\"}\n}\n";
     std::fs::create_dir_all(scene.home.claude())?;
     std::fs::write(scene.home.claude().join("settings.json"), own)?;
-    let flags: &[&str] = match listing {
-        Listing::Loaded => &[],
-        Listing::Deferred => &["--set", "run.always_load=false"],
-    };
+    let flags = listing.flags();
     let ended = scene.run(agents, Agent::Claude, binary, flags, &Agent::Claude.asking(ASKED)).await?;
 
     let turns = scene.check(&ended)?;
@@ -60,14 +67,16 @@ pub async fn claude(agents: &Agents, binary: &Path, listing: Listing) -> Result<
     Ok(())
 }
 
-/// Folds ten files with Codex, which keeps MCP tools behind its tool search.
-pub async fn codex(agents: &Agents, binary: &Path) -> Result<()> {
+/// Folds ten files with Codex, with the model that is set for it or with the one that it chooses, which writes scripts.
+pub async fn codex(agents: &Agents, binary: &Path, agent: Agent, listing: Listing) -> Result<()> {
     let scene = folding().await?;
-    let ended = scene.run(agents, Agent::Codex, binary, &[], &Agent::Codex.asking(ASKED)).await?;
+    let ended = scene.run(agents, agent, binary, listing.flags(), &agent.asking(ASKED)).await?;
     let turns = scene.check(&ended)?;
     let first = turns.first().context("Codex sent nothing")?;
-    ensure!(first.spelled("branch_return").is_none(), "Codex no longer defers tools");
-    let again = scene.run(agents, Agent::Codex, binary, &[], &Agent::Codex.going_on(GO_ON)).await?;
+    let is_listed = first.spelled("branch_return").is_some();
+    ensure!(is_listed == (listing == Listing::Loaded), "listed from the start: {is_listed}");
+    ensure!(first.runs_scripts() == (agent == Agent::CodexScripts), "the model is {}", first.body["model"]);
+    let again = scene.run(agents, agent, binary, listing.flags(), &agent.going_on(GO_ON)).await?;
     scene.check_going_on(&again)?;
     let config = std::fs::read_to_string(scene.home.codex().join("config.toml"))?;
     ensure!(

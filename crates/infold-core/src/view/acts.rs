@@ -4,7 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use super::answers::{self, Act};
-use super::{Block, BlockKey, BlockKind, CallBlock, Verb};
+use super::script::Scripts;
+use super::{Block, BlockKey, BlockKind, CallBlock, Known, Verb};
 use crate::IdKey;
 
 /// The longest answer that is kept. Ours are shorter; a client may have put something around one.
@@ -32,8 +33,9 @@ pub(super) struct Done {
 impl Acts {
     /// Reads a transcript, with the answers that are kept for where the client has cut or cleared them. A client
     /// may use an id again: a result answers the last call in front of it.
-    pub fn of(blocks: &[Block<'_>], kept: &HashMap<BlockKey, String>, key: &IdKey) -> Self {
+    pub fn of(blocks: &[Block<'_>], known: &Known, key: &IdKey) -> Self {
         let mut last: HashMap<&str, usize> = HashMap::new();
+        let mut scripts = Scripts::default();
         let mut call_of = vec![None; blocks.len()];
         let mut acts = Vec::new();
         let mut new = Vec::new();
@@ -46,12 +48,15 @@ impl Acts {
                     let call = last.get(&*result.call).copied();
                     call_of[at] = call;
                     let answer = result.text.as_deref().unwrap_or_default();
-                    let Some(call) = call else { continue };
-                    let kept = kept.get(&blocks[call].key);
-                    let Some((act, source)) = call_block(blocks, call).and_then(|own| act(own, answer, kept, key))
-                    else {
-                        continue;
-                    };
+                    let Some((call, own)) = call.and_then(|at| Some((at, call_block(blocks, at)?))) else { continue };
+                    for mut act in scripts.acts(own, result, known, key) {
+                        if let Act::Return(returned) = &mut act {
+                            returned.script = Some(at);
+                        }
+                        acts.push(Done { call, result: at, act });
+                    }
+                    let kept = known.answers.get(&blocks[call].key);
+                    let Some((act, source)) = act(own, answer, kept, key) else { continue };
                     if source == Source::Answer && kept.is_none() && answer.len() <= ANSWER_BYTES_MAX {
                         new.push((blocks[call].key, answer.to_owned()));
                     }

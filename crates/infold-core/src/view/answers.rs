@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::script::ByScript;
 use super::{CallBlock, Verb};
 use crate::{BranchId, IdKey, Isolation};
 
@@ -24,6 +25,22 @@ pub(super) enum Act {
     RollBack(RolledBack),
 }
 
+impl Act {
+    /// The branch that it is about.
+    pub fn branch(&self) -> &BranchId {
+        match self {
+            Self::Open(opened) => &opened.branch,
+            Self::Return(returned) => &returned.branch,
+            Self::RollBack(back) => &back.to,
+        }
+    }
+
+    /// Whether another says the same of the same branch.
+    pub fn is_same(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other) && self.branch() == other.branch()
+    }
+}
+
 /// A branch as its opening was answered.
 #[derive(Debug)]
 pub(super) struct Opened {
@@ -31,6 +48,8 @@ pub(super) struct Opened {
     pub isolation: Isolation,
     pub budget_tokens: Option<u64>,
     pub memories: Vec<String>,
+    /// The call that opened it, if a script made it.
+    pub script: Option<ByScript>,
 }
 
 /// A fold as it was answered.
@@ -39,6 +58,8 @@ pub(super) struct Returned {
     pub branch: BranchId,
     pub message: Message,
     pub is_failure: bool,
+    /// The block of the result of the script that made the call, if one did.
+    pub script: Option<usize>,
 }
 
 /// What a branch handed over, as far as the answer says.
@@ -76,6 +97,10 @@ struct Fields {
     branches_discarded: Vec<String>,
     restored: Option<bool>,
     text: Option<String>,
+    #[serde(default, rename = "structuredContent")]
+    structured: Option<Box<Fields>>,
+    #[serde(default)]
+    content: Option<Value>,
 }
 
 /// What a call led to, by its answer; nothing if it was refused or is not about the tree.
@@ -112,11 +137,13 @@ fn find<T>(text: &str, wanted: &dyn Fn(Fields) -> Option<T>) -> Option<T> {
         .find_map(|fields| look(fields, wanted))
 }
 
-/// Some clients hand an answer on inside a list of parts, as text.
+/// Some clients hand an answer on inside a list of parts, as text; scripts print it as the protocol wraps it.
 fn look<T>(mut fields: Fields, wanted: &dyn Fn(Fields) -> Option<T>) -> Option<T> {
-    match fields.text.take() {
-        Some(inner) => serde_json::from_str::<Fields>(&inner).ok().and_then(wanted),
-        None => wanted(fields),
+    let wrapped = fields.content.take().and_then(|parts| Some(parts.get(0)?.get("text")?.as_str()?.to_owned()));
+    match (fields.structured.take(), fields.text.take().or(wrapped)) {
+        (Some(inner), _) => wanted(*inner),
+        (None, Some(inner)) => serde_json::from_str::<Fields>(&inner).ok().and_then(wanted),
+        (None, None) => wanted(fields),
     }
 }
 
@@ -130,6 +157,7 @@ fn opened(fields: Fields, key: &IdKey) -> Option<Opened> {
         isolation: fields.isolation.as_deref().and_then(Isolation::parse).unwrap_or_default(),
         budget_tokens: fields.budget_allocated,
         memories: fields.memories.iter().map(memory).collect(),
+        script: None,
     })
 }
 
@@ -146,17 +174,19 @@ fn returned(fields: Fields, key: &IdKey) -> Option<Returned> {
         branch: BranchId::verify(&fields.branch_id?, key)?,
         message: Message::Whole(fields.message?),
         is_failure: fields.status.as_deref() == Some("failed"),
+        script: None,
     })
 }
 
 /// The answer to a return of which the client has cut a part out.
 fn cut(answer: &str, key: &IdKey) -> Option<Returned> {
     let says_so = ["\"success\":true", "\"folded_at\":"].iter().any(|sign| answer.contains(sign));
-    let branch = says_so.then(|| ids(answer).find_map(|id| BranchId::verify(id, key)))??;
+    let branch = says_so.then(|| ids(answer).find_map(|(_, id)| BranchId::verify(id, key)))??;
     Some(Returned {
         branch,
         message: Message::Cut(answer.to_owned()),
         is_failure: answer.contains("\"status\":\"failed\""),
+        script: None,
     })
 }
 
@@ -165,8 +195,8 @@ fn named(call: &CallBlock<'_>, answer: &str, key: &IdKey) -> Option<Returned> {
     if is_whole(answer) {
         return None;
     }
-    let branch = ids(call.arguments.as_deref()?).find_map(|id| BranchId::verify(id, key))?;
-    Some(Returned { branch, message: Message::Gone, is_failure: false })
+    let branch = ids(call.arguments.as_deref()?).find_map(|(_, id)| BranchId::verify(id, key))?;
+    Some(Returned { branch, message: Message::Gone, is_failure: false, script: None })
 }
 
 fn rolled_back(fields: Fields, key: &IdKey) -> Option<RolledBack> {
@@ -179,10 +209,10 @@ fn rolled_back(fields: Fields, key: &IdKey) -> Option<RolledBack> {
     })
 }
 
-/// Whatever in a text has the length and the beginning of a branch's id.
-fn ids(text: &str) -> impl Iterator<Item = &str> {
+/// Whatever in a text has the length and the beginning of a branch's id, and where it stands.
+pub(super) fn ids(text: &str) -> impl Iterator<Item = (usize, &str)> {
     const ID_BYTES: usize = 39;
-    memchr::memmem::find_iter(text.as_bytes(), "br_").filter_map(|at| text.get(at..at + ID_BYTES))
+    memchr::memmem::find_iter(text.as_bytes(), "br_").filter_map(|at| Some((at, text.get(at..at + ID_BYTES)?)))
 }
 
 #[cfg(test)]

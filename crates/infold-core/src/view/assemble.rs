@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, HashMap};
 use super::brief::{self, Outcome};
 use super::reasoning::Bounds;
 use super::spoken::{self, Item};
-use super::tree::{MAIN, State};
+use super::tree::{MAIN, Opening, State};
 use super::walk::Walk;
-use super::{Block, BlockKind, BranchState, Note, Piece, Reason, RequestKind, ResultBlock, Rewrite, acts};
-use crate::{EndReason, Scrubber};
+use super::{Block, BlockKind, BranchState, Note, Piece, Reason, RequestKind, ResultBlock, Rewrite, acts, script};
+use crate::{BranchId, EndReason, Scrubber};
 
 /// A view that is being put together.
 pub(super) struct Scribe<'w, 'r> {
@@ -29,6 +29,8 @@ pub(super) struct Scribe<'w, 'r> {
     /// Notes that wait for the end of the results they follow, and the entry of the last of those.
     noted: Vec<&'r str>,
     noted_entry: usize,
+    /// Words of ours that wait for the same.
+    told: Vec<String>,
 }
 
 /// What the answer to an opening is in a view.
@@ -57,6 +59,7 @@ impl<'w, 'r> Scribe<'w, 'r> {
             accounted: vec![false; walk.request.blocks.len()],
             noted: Vec::new(),
             noted_entry: 0,
+            told: Vec::new(),
         }
     }
 
@@ -214,8 +217,8 @@ impl<'w, 'r> Scribe<'w, 'r> {
 
     fn result(&mut self, at: usize, result: &'r ResultBlock<'r>, seen: Seen) {
         let entry = self.walk.request.blocks[at].entry;
-        let opened = self.walk.tree.opened_by.get(&at);
-        if let Some((text, reason)) = opened.and_then(|&node| self.answer(node, seen)) {
+        let opened = self.walk.tree.opened_by.get(&at).map(Vec::as_slice).unwrap_or_default();
+        if let Some((text, reason)) = self.answers(opened, seen) {
             let text = with_remarks(text, result, self.scrubber);
             self.push(Piece::Text { block: at, text }, at);
             self.count(reason);
@@ -228,14 +231,54 @@ impl<'w, 'r> Scribe<'w, 'r> {
         if !self.notes.is_empty() && self.notes.contains_key(&*result.call) {
             self.noted.push(&result.call);
         }
+        self.told.extend(self.untold(opened, result));
         self.noted_entry = entry;
+    }
+
+    /// What stands as the answer to the openings of one result; nothing if it is what the client has. A script that
+    /// has returned all that it opened printed what it wanted to print.
+    fn answers(&self, opened: &[usize], seen: Seen) -> Option<(String, Reason)> {
+        let nodes = &self.walk.tree.nodes;
+        if opened.iter().all(|&node| nodes[node].is_within_script()) {
+            return None;
+        }
+        let answers: Vec<(String, Reason)> = opened.iter().filter_map(|&node| self.answer(node, seen)).collect();
+        let reason = answers.first()?.1;
+        let texts: Vec<String> = answers.into_iter().map(|(text, _)| text).collect();
+        Some((texts.join("\n\n"), reason))
+    }
+
+    /// What branches returned to the script that had opened them, and that it did not print.
+    fn untold(&self, opened: &[usize], result: &ResultBlock<'_>) -> Vec<String> {
+        let nodes = &self.walk.tree.nodes;
+        if opened.is_empty() || !opened.iter().all(|&node| nodes[node].is_within_script()) {
+            return Vec::new();
+        }
+        let printed = result.text.as_deref().unwrap_or_default();
+        let untold = opened.iter().filter_map(|&node| match &nodes[node].state {
+            State::Over(outcome @ Outcome::Returned { message, .. }) if !script::holds(printed, message) => {
+                Some(brief::answer(nodes[node].branch()?, outcome))
+            }
+            State::Over(_) | State::Waiting | State::Open | State::Dissolved | State::Discarded => None,
+        });
+        untold.collect()
+    }
+
+    /// What a script printed beside our answers about these branches, named as what it is.
+    fn printed(&self, result: usize, branches: &[&BranchId], head: &str) -> Option<String> {
+        let text = match (rewrite(self.walk, result), &self.walk.request.blocks[result].kind) {
+            (Some(rewrite), _) => script::text_of(&rewrite.sent),
+            (None, BlockKind::Result(result)) => brief::scrubbed(result.text.as_deref()?, self.scrubber),
+            (None, _) => return None,
+        };
+        script::beside(&text, branches).map(|rest| format!("\n\n[{head}]\n{rest}"))
     }
 
     /// What stands as the answer to an opening; nothing if it is what the client has.
     fn answer(&self, node: usize, seen: Seen) -> Option<(String, Reason)> {
         let line = &self.walk.tree.nodes[node];
         let branch = line.branch()?;
-        let told = |outcome: &Outcome, reason| Some((brief::answer(branch, outcome), reason));
+        let told = |outcome: &Outcome, reason| Some((brief::answer(branch, outcome) + &self.printed_by(node), reason));
         match (&line.state, seen) {
             (State::Dissolved, _) => None,
             (_, Seen::ByBranch(own)) if own == node => Some((self.brief(node), Reason::Brief)),
@@ -260,10 +303,34 @@ impl<'w, 'r> Scribe<'w, 'r> {
         self.walk.tree.nodes[own].is_beside(&self.walk.tree.nodes[other])
     }
 
+    /// What a script printed beside the return of a branch.
+    fn printed_by(&self, node: usize) -> String {
+        let line = &self.walk.tree.nodes[node];
+        match (&line.state, line.branch()) {
+            (State::Over(Outcome::Returned { script: Some(script), .. }), Some(branch)) if !line.is_within_script() => {
+                self.printed(*script, &[branch], "What the script printed that returned it").unwrap_or_default()
+            }
+            _ => String::new(),
+        }
+    }
+
     fn brief(&self, node: usize) -> String {
         let opening = self.walk.tree.nodes[node].opening.as_ref();
         let call = opening.and_then(|opening| acts::call_block(self.walk.request.blocks, opening.call));
-        call.zip(opening).map_or_else(String::new, |(call, opening)| brief::brief(call, &opening.opened, self.scrubber))
+        let Some((call, opening)) = call.zip(opening) else { return String::new() };
+        brief::brief(call, &opening.opened, self.scrubber) + &self.printed_at(node, opening)
+    }
+
+    /// What a script printed that opened a branch, if the branch is the first that goes on from there.
+    fn printed_at(&self, node: usize, opening: &Opening) -> String {
+        let tree = &self.walk.tree;
+        let beside = tree.opened_by.get(&opening.result).map(Vec::as_slice).unwrap_or_default();
+        let first = beside.iter().find(|&&beside| !tree.nodes[beside].is_within_script());
+        if opening.opened.script.is_none() || first != Some(&node) {
+            return String::new();
+        }
+        let branches: Vec<&BranchId> = beside.iter().filter_map(|&beside| tree.nodes[beside].branch()).collect();
+        self.printed(opening.result, &branches, "What the script printed that opened it").unwrap_or_default()
     }
 
     fn keep(&mut self, at: usize) {
@@ -273,14 +340,21 @@ impl<'w, 'r> Scribe<'w, 'r> {
     fn push(&mut self, piece: Piece, at: usize) {
         let block = &self.walk.request.blocks[at];
         // Words stand behind all results of a round: providers want those first, and at once.
-        if !self.noted.is_empty() && block.entry != self.noted_entry && !is_result(block) {
+        if self.has_waiting_words() && block.entry != self.noted_entry && !is_result(block) {
             self.say_notes();
         }
         self.accounted[at] = true;
         self.pieces.push(piece);
     }
 
+    fn has_waiting_words(&self) -> bool {
+        !self.noted.is_empty() || !self.told.is_empty()
+    }
+
     fn say_notes(&mut self) {
+        for text in std::mem::take(&mut self.told) {
+            self.say(None, text, Reason::Folded);
+        }
         for call in std::mem::take(&mut self.noted) {
             let texts: Vec<String> = self.notes[call].iter().map(|note| note.text.clone()).collect();
             texts.into_iter().for_each(|text| self.say(None, text, Reason::Note));
@@ -288,7 +362,7 @@ impl<'w, 'r> Scribe<'w, 'r> {
     }
 
     fn say(&mut self, entry: Option<usize>, text: String, reason: Reason) {
-        if !self.noted.is_empty() {
+        if self.has_waiting_words() {
             self.say_notes();
         }
         self.pieces.push(Piece::Say { entry, text });

@@ -9,14 +9,15 @@ use std::fmt::Write;
 use serde::Deserialize;
 
 use super::answers::Opened;
+use super::script::ByScript;
 use super::{CallBlock, Verb};
 use crate::{BranchId, EndReason, Scrubber, grouped};
 
 /// What a parent gets for a branch.
 #[derive(Debug, Clone)]
 pub(super) enum Outcome {
-    /// It returned.
-    Returned { message: String, is_failure: bool },
+    /// It returned; `script` is the block of the result of the script that made the call, if one did.
+    Returned { message: String, is_failure: bool, script: Option<usize> },
     /// It was cut short.
     Cut { reason: Option<Cow<'static, str>>, result: String },
     /// It is still open, and something else is answered on its parent.
@@ -49,8 +50,11 @@ struct Arguments {
 
 /// The words that a branch begins with.
 pub(super) fn brief(call: &CallBlock<'_>, opened: &Opened, scrubber: &Scrubber) -> String {
-    let arguments: Arguments =
-        call.arguments.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+    let json = match &opened.script {
+        Some(script) => script.arguments.as_deref(),
+        None => call.arguments.as_deref(),
+    };
+    let arguments: Arguments = json.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
     let id = &opened.branch;
     let mut text =
         format!("[branch {id}]\nYou are working on one sub-task. Its parent gets what you return, and nothing else.\n");
@@ -60,6 +64,10 @@ pub(super) fn brief(call: &CallBlock<'_>, opened: &Opened, scrubber: &Scrubber) 
     };
     if let Some(description) = &arguments.description {
         say(format_args!("\nTask: {}\n", scrubbed(description, scrubber)));
+    }
+    if let (Some(_), None, Some(source)) = (&opened.script, json, &call.arguments) {
+        // The source says what the branch is for, because the call itself is nowhere.
+        say(format_args!("\nIt was opened by this script:\n{}\n", scrubbed(source, scrubber)));
     }
     if let Some(prompt) = &arguments.prompt {
         say(format_args!("\n{}\n", scrubbed(prompt, scrubber)));
@@ -71,7 +79,7 @@ pub(super) fn brief(call: &CallBlock<'_>, opened: &Opened, scrubber: &Scrubber) 
     if let Some(budget_tokens) = opened.budget_tokens {
         say(format_args!("\nBudget: {} tokens.", grouped(budget_tokens)));
     }
-    say(format_args!("\nWhen you are done, call {} with branch_id \"{id}\"", Verb::return_tool(&call.tool)));
+    say(format_args!("\nWhen you are done, call {} with branch_id \"{id}\"", return_tool(call, opened)));
     if let Some(path) = &arguments.project_path {
         say(format_args!(", project_path \"{}\"", scrubbed(path, scrubber)));
     }
@@ -79,6 +87,15 @@ pub(super) fn brief(call: &CallBlock<'_>, opened: &Opened, scrubber: &Scrubber) 
         " and, as message, what you found, the evidence for it and what is still open. Without that call it is cut short."
     ));
     text
+}
+
+/// The tool that folds a branch, as this client spells it, and how it is called.
+fn return_tool(call: &CallBlock<'_>, opened: &Opened) -> String {
+    match &opened.script {
+        None => Verb::return_tool(&call.tool),
+        Some(ByScript { tool: Some(tool), .. }) => format!("tools.{} in a script,", Verb::return_tool(tool)),
+        Some(ByScript { tool: None, .. }) => "the tool whose name ends with branch_return in a script,".to_owned(),
+    }
 }
 
 /// A text without its secrets, or word that it is withheld: nothing unscrubbed is said in our own name.
@@ -92,8 +109,8 @@ pub(super) fn scrubbed(text: &str, scrubber: &Scrubber) -> String {
 /// What stands in the parent as the answer to the call that opened a branch.
 pub(super) fn answer(branch: &BranchId, outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Returned { message, is_failure: false } => format!("[branch {branch} returned]\n{message}"),
-        Outcome::Returned { message, is_failure: true } => format!("[branch {branch} failed]\n{message}"),
+        Outcome::Returned { message, is_failure: false, .. } => format!("[branch {branch} returned]\n{message}"),
+        Outcome::Returned { message, is_failure: true, .. } => format!("[branch {branch} failed]\n{message}"),
         Outcome::Cut { reason, result } => {
             let why = reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
             with_text(format!("[branch {branch} was cut short{why}]"), result)

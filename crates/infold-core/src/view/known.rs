@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::BlockKey;
+use super::{BlockKey, ScriptedCall};
 use crate::{BranchId, EndReason, Thread};
 
 /// What was stored of a session.
@@ -26,6 +26,9 @@ pub struct Known {
     /// Words that an open branch heard and went on, by their places: what a client says behind an answer that broke
     /// off may look like a person's.
     pub heard: HashSet<BlockKey>,
+    /// Calls of our tools that scripts made, in their order, by the id of the call that ran the script: no transcript
+    /// shows them.
+    pub scripted: HashMap<String, Vec<ScriptedCall>>,
 }
 
 /// A branch, as the engine has it.

@@ -8,7 +8,7 @@ use super::assemble::{self, Scribe};
 use super::reasoning::Bounds;
 use super::tree::MAIN;
 use super::walk::Walk;
-use super::{Block, BlockKey, BlockKind, Known, Place, Restart, Verb, place};
+use super::{Block, BlockKey, BlockKind, Known, Place, Restart, Verb, place, runs_scripts};
 use crate::{BranchId, IdKey, Scrubber, Thread};
 
 /// A request to be planned.
@@ -240,9 +240,9 @@ pub fn plan(request: &Request<'_>, known: &Known, key: &IdKey, scrubber: &Scrubb
     Plan {
         thread: walk.tree.nodes[node].thread(),
         anew: end.map(|place| Restart { root: Some(root), from: None, place }),
-        reads_results: reads_results(request, &pieces),
+        reads_results: reads_results(request, known, &pieces),
         edits: edits.into_iter().map(|(reason, blocks)| Edit { reason, blocks }).collect(),
-        unseen_in: unseen.iter().map(|&at| walk.tree.nodes[walk.tree.home[at]].thread()).collect(),
+        unseen_in: unseen.iter().map(|&at| walk.tree.nodes[walk.tree.shown_in(at)].thread()).collect(),
         unseen,
         open: open.into_iter().filter_map(|at| walk.tree.nodes[at].branch().cloned()).collect(),
         actions: walk.actions,
@@ -259,8 +259,9 @@ fn unseen(walk: &Walk<'_>) -> Vec<usize> {
         .collect()
 }
 
-/// Whether the model can call `read_result`: the client lists it, or this view shows how it was made known.
-fn reads_results(request: &Request<'_>, pieces: &[Piece]) -> bool {
+/// Whether the model can call `read_result`: the client lists it, this view shows how it was made known, or the model's
+/// scripts have called tools of ours before, which are all in one place.
+fn reads_results(request: &Request<'_>, known: &Known, pieces: &[Piece]) -> bool {
     let is_reader = |tool: &str| Verb::of(tool) == Some(Verb::Read);
     let shows_reader = |piece: &Piece| match piece {
         Piece::Keep(at) | Piece::Content { block: at, .. } => match &request.blocks[*at].kind {
@@ -275,5 +276,6 @@ fn reads_results(request: &Request<'_>, pieces: &[Piece]) -> bool {
         },
         Piece::Text { .. } | Piece::Words { .. } | Piece::Quote { .. } | Piece::Say { .. } => false,
     };
-    request.tools.iter().any(|tool| is_reader(tool)) || pieces.iter().any(shows_reader)
+    let scripts_read = || !known.scripted.is_empty() && request.tools.iter().any(|tool| runs_scripts(tool));
+    request.tools.iter().any(|tool| is_reader(tool)) || pieces.iter().any(shows_reader) || scripts_read()
 }

@@ -108,9 +108,12 @@ impl Walk<'_> {
         if self.known.branches.contains_key(branch) {
             return;
         }
-        let arguments = acts::call_block(self.request.blocks, opening.call).and_then(|call| call.arguments.as_deref());
+        let script = opening.opened.script.as_ref();
+        let call = acts::call_block(self.request.blocks, opening.call).filter(|_| script.is_none());
+        let arguments = call.and_then(|call| call.arguments.as_deref());
+        let arguments = arguments.or_else(|| script?.arguments.as_deref());
         let answer = match &self.request.blocks[opening.result].kind {
-            BlockKind::Result(result) => result.text.as_deref(),
+            BlockKind::Result(result) => script.map(|script| &*script.answer).or(result.text.as_deref()),
             BlockKind::Instruction
             | BlockKind::User { .. }
             | BlockKind::Assistant

@@ -7,4 +7,4 @@ mod laws;
 mod overflow;
 mod said;
 mod stored;
-mod text;
+pub(super) mod text;

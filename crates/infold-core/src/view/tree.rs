@@ -85,6 +85,12 @@ impl Node {
         self.parent == other.parent && round(self).is_some() && round(self) == round(other)
     }
 
+    /// Whether the script that opened it has returned it, too.
+    pub fn is_within_script(&self) -> bool {
+        let result = self.opening.as_ref().map(|opening| opening.result);
+        matches!(&self.state, State::Over(Outcome::Returned { script: Some(script), .. }) if Some(*script) == result)
+    }
+
     /// Whether it begins as its parent does.
     pub fn inherits(&self) -> bool {
         let isolation = self.opening.as_ref().map(|opening| opening.opened.isolation);
@@ -103,8 +109,8 @@ pub(super) struct Tree<'r> {
     pub path: Vec<usize>,
     /// The thread that each block stands in.
     pub home: Vec<usize>,
-    /// The branch that each block answered the opening of.
-    pub opened_by: HashMap<usize, usize>,
+    /// The branches that each block answered the openings of: a script may open several.
+    pub opened_by: HashMap<usize, Vec<usize>>,
     by_id: HashMap<BranchId, usize>,
 }
 
@@ -130,6 +136,14 @@ impl<'r> Tree<'r> {
     /// The thread of a branch, if its opening was read.
     pub fn find(&self, branch: &BranchId) -> Option<usize> {
         self.by_id.get(branch).copied()
+    }
+
+    /// The thread that sees a block first: what a script printed that opened a branch is the branch's.
+    pub fn shown_in(&self, block: usize) -> usize {
+        let opened = self.opened_by.get(&block).into_iter().flatten().copied();
+        let by_script =
+            |node: &usize| self.nodes[*node].opening.as_ref().is_some_and(|own| own.opened.script.is_some());
+        opened.filter(by_script).find(|&node| self.is_open(node)).unwrap_or(self.home[block])
     }
 
     /// Puts a block at the end of a thread.
@@ -172,7 +186,7 @@ impl<'r> Tree<'r> {
     pub fn open(&mut self, opener: usize, opening: Opening) -> usize {
         let node = self.nodes.len();
         self.by_id.insert(opening.opened.branch.clone(), node);
-        self.opened_by.insert(opening.result, node);
+        self.opened_by.entry(opening.result).or_default().push(node);
         self.nodes.push(Node::new(Some(opening), opener, State::Waiting));
         self.nodes[opener].waiting.push_back(node);
         node

@@ -37,6 +37,25 @@ impl Verb {
         TOOLS.iter().find(|(name, _)| is_named(tool, name)).map(|(_, verb)| *verb)
     }
 
+    /// Our tools that change the tree, each with what it does.
+    pub(super) fn acting() -> impl Iterator<Item = (Self, &'static str)> {
+        let acts = |verb: Self| match verb {
+            Self::Open | Self::Return | Self::RollBack => true,
+            Self::Read | Self::Ask => false,
+        };
+        TOOLS.into_iter().filter(move |(_, verb)| acts(*verb)).map(|(name, verb)| (verb, name))
+    }
+
+    /// Our tools that read kept results.
+    pub(super) fn reading() -> impl Iterator<Item = &'static str> {
+        TOOLS.into_iter().filter(|(_, verb)| *verb == Self::Read).map(|(name, _)| name)
+    }
+
+    /// Whether a tool is the one of ours that is called `name`, with or without a client's prefix.
+    pub(super) fn is_named(tool: &str, name: &str) -> bool {
+        is_named(tool, name)
+    }
+
     /// The name of the tool that folds what `opening` opened, spelled as this client spells ours.
     pub fn return_tool(opening: &str) -> String {
         let spelled = |name: &str, other: &str| opening.strip_suffix(name).map(|prefix| format!("{prefix}{other}"));

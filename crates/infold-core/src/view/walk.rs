@@ -47,7 +47,7 @@ impl<'r> Walk<'r> {
             request,
             known,
             tree: Tree::new(request.blocks, request.beginning),
-            acts: Acts::of(request.blocks, &known.answers, key),
+            acts: Acts::of(request.blocks, known, key),
             actions: Vec::new(),
             dissolved: Vec::new(),
             last_turn: 0,
@@ -344,7 +344,8 @@ impl Walk<'_> {
             Act::Open(opening) => {
                 let is_moved = moved.contains(&done.call);
                 let opener = if is_moved { self.tree.current() } else { thread };
-                if is_moved {
+                // A script that went back, or opened another there, stands there already.
+                if is_moved && !self.tree.told(opener).contains(&Item::Block(done.call)) {
                     self.tree.push(opener, done.call);
                     self.tree.push(opener, done.result);
                 }
@@ -390,6 +391,6 @@ impl Walk<'_> {
             Message::Cut(raw) => stored.unwrap_or((raw, returned.is_failure)),
             Message::Gone => stored?,
         };
-        Some(Outcome::Returned { message: message.clone(), is_failure })
+        Some(Outcome::Returned { message: message.clone(), is_failure, script: returned.script })
     }
 }

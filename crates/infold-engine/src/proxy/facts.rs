@@ -1,6 +1,8 @@
 //! What is known of a session beside what its client sends.
 
-use infold_core::view::{BranchState, Known, KnownBranch};
+use std::collections::HashMap;
+
+use infold_core::view::{BranchState, Known, KnownBranch, ScriptedCall};
 use infold_core::{Branch, BranchId, EndReason, Principal, Session, SessionId, partial_result};
 use infold_store::{Also, Kept, SessionKey, Target};
 
@@ -73,6 +75,7 @@ impl Facts {
                 restarts: kept.restarts,
                 answers: kept.answers.into_iter().collect(),
                 heard: kept.heard.into_iter().collect(),
+                scripted: by_script(kept.scripted),
             },
         }
     }
@@ -116,6 +119,15 @@ impl TreeFigures {
             untold: session.untold.clone(),
         }
     }
+}
+
+/// The calls of each script.
+fn by_script(calls: Vec<(String, ScriptedCall)>) -> HashMap<String, Vec<ScriptedCall>> {
+    let mut scripts: HashMap<String, Vec<ScriptedCall>> = HashMap::new();
+    for (run_by, call) in calls {
+        scripts.entry(run_by).or_default().push(call);
+    }
+    scripts
 }
 
 fn next_deadline_ms(session: &Session) -> Option<u64> {

@@ -1,10 +1,10 @@
 //! Calls of our own tools that models were seen to make, so that the call itself, which comes by another
-//! door, is known to belong to a session and a thread.
+//! door, is known to belong to a session and a thread. Scripts that models run count as well: they may call our tools.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::PoisonError;
 
-use infold_core::view::Verb;
+use infold_core::view::{Verb, runs_scripts};
 use infold_core::{Owner, Principal, SessionId, Thread};
 use serde_json::Value;
 
@@ -80,6 +80,43 @@ impl Registry {
         found.awaited = false;
         Some((found.session.clone(), found.thread.clone()))
     }
+
+    /// The script that the model of a session waits for; of several, the last.
+    fn script(&self, owner: &Owner, session: &SessionId) -> RunningScript {
+        let scripts = self.owners.get(owner).into_iter().flatten().rev();
+        let mut scripts = scripts.filter(|held| held.session == *session && runs_scripts(&held.call.tool)).peekable();
+        if scripts.peek().is_none() {
+            return RunningScript::Unseen;
+        }
+        match scripts.find(|held| held.awaited) {
+            Some(held) => RunningScript::Awaited { run_by: held.call.id.clone(), thread: held.thread.clone() },
+            None => RunningScript::LeftAlone,
+        }
+    }
+
+    /// A client has these results: it runs nothing for their calls any more that its model waits for.
+    fn answered(&mut self, owner: &Owner, session: &SessionId, calls: &[&str]) {
+        let held = self.owners.get_mut(owner).into_iter().flatten();
+        for held in held.filter(|held| held.session == *session && calls.contains(&&*held.call.id)) {
+            held.awaited = false;
+        }
+    }
+}
+
+/// The script in a session that a call of ours may come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunningScript {
+    /// No model of the session was seen to run one.
+    Unseen,
+    /// Scripts were run, and none is waited for now.
+    LeftAlone,
+    /// One is waited for.
+    Awaited {
+        /// The id of the call that ran it, or that goes on with it.
+        run_by: String,
+        /// The thread in which the model made that call.
+        thread: Thread,
+    },
 }
 
 /// A hash of a call's arguments that does not depend on how a client writes them down: the order of fields,
@@ -135,13 +172,27 @@ fn feed_text(hasher: &mut blake3::Hasher, text: &str) {
 }
 
 impl Engine {
-    /// Takes note of the calls in one answer of a model. Those of other tools than ours are left out.
+    /// Takes note of the calls in one answer of a model. Those of other tools than ours are left out, but for those that
+    /// run scripts, which may call ours.
     pub fn calls_issued(&self, who: &Principal, session: &SessionId, thread: &Thread, calls: Vec<IssuedCall>) {
-        let ours: Vec<IssuedCall> = calls.into_iter().filter(|call| Verb::of(&call.tool).is_some()).collect();
+        let is_ours = |call: &IssuedCall| Verb::of(&call.tool).is_some() || runs_scripts(&call.tool);
+        let ours: Vec<IssuedCall> = calls.into_iter().filter(is_ours).collect();
         if !ours.is_empty() {
             let mut registry = self.inner.issued.lock().unwrap_or_else(PoisonError::into_inner);
             registry.note(&who.owner, session, thread, ours);
         }
+    }
+
+    /// Takes note that a client has the results of these calls.
+    pub fn calls_answered(&self, who: &Principal, session: &SessionId, calls: &[&str]) {
+        let mut registry = self.inner.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        registry.answered(&who.owner, session, calls);
+    }
+
+    /// The script that a call of ours comes from which no model was seen to make, if its client says which session it
+    /// is of.
+    pub fn running_script(&self, who: &Principal, session: &SessionId) -> RunningScript {
+        self.inner.issued.lock().unwrap_or_else(PoisonError::into_inner).script(&who.owner, session)
     }
 
     /// The session and the thread of a call that was seen, by its id, else by tool and arguments. By the

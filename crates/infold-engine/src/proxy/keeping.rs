@@ -1,6 +1,6 @@
 //! Decisions of the proxy, kept for ever: bytes that stand for a result, notes, and new starts.
 
-use infold_core::view::{BlockKey, Note, Restart, Rewrite};
+use infold_core::view::{BlockKey, Note, Restart, Rewrite, ScriptedCall};
 use infold_core::{Command, Principal, Scrubbed, SessionId};
 use infold_store::{Also, Folds, Keep, Loaded, NewBlob};
 
@@ -55,6 +55,23 @@ impl Engine {
     pub async fn keep_heard(&self, who: &Principal, session: &SessionId, place: BlockKey) -> Result<Facts, Error> {
         self.keep(who, session, Keep { heard: vec![place], ..Keep::default() }).await?;
         self.facts(who, session).await
+    }
+
+    /// Keeps a call of one of our tools that a script made, by the id of the call that ran the script, without secrets.
+    /// To be called before the script gets its answer.
+    pub async fn keep_scripted(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        run_by: &str,
+        call: ScriptedCall,
+    ) -> Result<(), Error> {
+        let texts = self.scrub_list(vec![call.arguments, call.answer]).await?;
+        let mut texts = texts.into_iter().map(Scrubbed::into_string);
+        let [arguments, answer] = [(); 2].map(|()| texts.next().unwrap_or_default());
+        let call = ScriptedCall { tool: call.tool, arguments, answer };
+
+        self.keep(who, session, Keep { scripted: vec![(run_by.to_owned(), call)], ..Keep::default() }).await
     }
 
     /// Keeps that the session's model was sent something else than its client sent. To be called once, when

@@ -6,7 +6,7 @@ mod seen;
 
 use std::sync::{Mutex, PoisonError};
 
-use infold_core::view::Verb;
+use infold_core::view::{Verb, reads_back};
 use infold_core::{Principal, Session, SessionId, Sight, Thread};
 use infold_store::{Keep, Loaded};
 
@@ -67,7 +67,8 @@ impl Engine {
 
 /// Whether a result may be kept elsewhere at all.
 fn may_go(result: &FirstSeen, offload: Offload) -> bool {
-    offload == Offload::Allowed && result.is_all_text && Verb::of(&result.tool).is_none()
+    let is_ours = || Verb::of(&result.tool).is_some() || reads_back(&result.tool, &result.arguments);
+    offload == Offload::Allowed && result.is_all_text && !is_ours()
 }
 
 #[cfg(test)]

@@ -4,13 +4,13 @@ use super::*;
 
 #[test]
 fn a_clients_own_name_is_kept_where_it_can_be() {
-    assert_eq!(named("0f3a-11", None).as_str(), "0f3a-11");
-    assert_eq!(named("0f3a-11", Some("agent.1")).as_str(), "0f3a-11:agent.1");
-    let hashed = named("a name with spaces", None);
+    assert_eq!(SessionId::of_client("0f3a-11", None).as_str(), "0f3a-11");
+    assert_eq!(SessionId::of_client("0f3a-11", Some("agent.1")).as_str(), "0f3a-11:agent.1");
+    let hashed = SessionId::of_client("a name with spaces", None);
     assert!(hashed.as_str().starts_with("x-") && hashed.as_str().len() == 34, "{hashed}");
-    assert_eq!(hashed, named("a name with spaces", None));
-    assert_ne!(hashed, named("a name with spaces", Some("b")));
-    assert_eq!(named(&"s".repeat(200), None).as_str().len(), 34);
+    assert_eq!(hashed, SessionId::of_client("a name with spaces", None));
+    assert_ne!(hashed, SessionId::of_client("a name with spaces", Some("b")));
+    assert_eq!(SessionId::of_client(&"s".repeat(200), None).as_str().len(), 34);
 }
 
 #[test]

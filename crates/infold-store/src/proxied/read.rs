@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use infold_core::view::{BlockKey, Ending, Note, Place, Restart, Rewrite};
+use infold_core::view::{BlockKey, Ending, Note, Place, Restart, Rewrite, ScriptedCall};
 use infold_core::{BlobId, BranchId, Thread};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
@@ -54,6 +54,7 @@ fn kept(transaction: &Transaction<'_>, key: &str) -> Result<Kept, StoreError> {
                     ORDER BY rowid";
     let answers = "SELECT call, answer FROM answers WHERE session_id = ?1";
     let heard = "SELECT place FROM heard WHERE session_id = ?1";
+    let scripts = "SELECT run_by, tool, arguments, answer FROM scripted WHERE session_id = ?1 ORDER BY rowid";
     Ok(Kept {
         decisions,
         has_folded,
@@ -63,6 +64,7 @@ fn kept(transaction: &Transaction<'_>, key: &str) -> Result<Kept, StoreError> {
         restarts: all(transaction, restarts, key, restart)?,
         answers: all(transaction, answers, key, answer)?,
         heard: all(transaction, heard, key, |row| Ok(BlockKey(row.get(0)?)))?,
+        scripted: all(transaction, scripts, key, scripted)?,
     })
 }
 
@@ -94,6 +96,11 @@ fn rewrite(row: &Row<'_>) -> Result<(String, Rewrite), StoreError> {
 fn answer(row: &Row<'_>) -> Result<(BlockKey, String), StoreError> {
     let Payload(answer) = row.get(1)?;
     Ok((BlockKey(row.get(0)?), answer))
+}
+
+fn scripted(row: &Row<'_>) -> Result<(String, ScriptedCall), StoreError> {
+    let (Payload(arguments), Payload(answer)) = (row.get(2)?, row.get(3)?);
+    Ok((row.get(0)?, ScriptedCall { tool: row.get(1)?, arguments, answer }))
 }
 
 fn ending(row: &Row<'_>) -> Result<Ending, StoreError> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use infold_core::view::{BlockKey, Ending, Note, Place, Reason, Restart, Rewrite};
+use infold_core::view::{BlockKey, Ending, Note, Place, Reason, Restart, Rewrite, ScriptedCall};
 use infold_core::{BlobId, Owner, Thread};
 use tempfile::TempDir;
 
@@ -42,9 +42,23 @@ fn keep() -> Keep {
         restarts: restarts(),
         answers: vec![(BlockKey([6; 16]), "answered ".repeat(1_000)), (BlockKey([7; 16]), "ok".to_owned())],
         heard: vec![BlockKey([8; 16])],
+        scripted: scripted(),
         counted: Vec::new(),
         folds: Folds::Yes,
     }
+}
+
+/// The calls of two scripts.
+fn scripted() -> Vec<(String, ScriptedCall)> {
+    let call = |run_by: &str, tool: &str, answer: &str| {
+        let call = ScriptedCall { tool: tool.to_owned(), arguments: "{}".to_owned(), answer: answer.to_owned() };
+        (run_by.to_owned(), call)
+    };
+    vec![
+        call("call_2", "branch_create", &"opened ".repeat(1_000)),
+        call("call_1", "branch_create", "opened"),
+        call("call_2", "branch_return", "returned"),
+    ]
 }
 
 /// Keeps something in a session that is there already or not.
@@ -72,6 +86,7 @@ async fn what_was_decided_reads_back_in_another_process() {
     assert_eq!((found.kept.endings, found.kept.notes), (wanted.endings, wanted.notes));
     assert_eq!((found.kept.restarts, found.kept.answers), (wanted.restarts, wanted.answers));
     assert_eq!(found.kept.heard, wanted.heard);
+    assert_eq!(found.kept.scripted, wanted.scripted, "in their order");
     assert_eq!((found.kept.has_folded, found.kept.decisions), (true, 1));
     assert_eq!(found.session.branches.len(), 1, "ended branches are there too");
     assert_eq!(other.standing(key("s")).await.unwrap(), Some(Standing { version: 4, decisions: 1 }));
@@ -157,6 +172,7 @@ async fn decisions_and_the_blobs_they_name_stay_as_long_as_the_archive_and_go_to
         "restarts",
         "answers",
         "heard",
+        "scripted",
         "counted",
         "chains",
         "blob_contents",

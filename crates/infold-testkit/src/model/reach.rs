@@ -8,6 +8,9 @@ use super::received::{Api, Received};
 #[cfg(test)]
 mod tests;
 
+/// The tool that runs scripts (Codex).
+pub(crate) const SCRIPTS: &str = "exec";
+
 /// A tool that can be called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
@@ -59,6 +62,11 @@ impl Received {
         self.tools().iter().map(Tool::spelled).find(named)
     }
 
+    /// Whether the model can run scripts that call other tools.
+    pub fn runs_scripts(&self) -> bool {
+        self.tools().iter().any(|tool| tool.name == SCRIPTS && tool.kind == ToolKind::Custom)
+    }
+
     /// The tool that loads deferred ones, if the client has one.
     pub fn search_tool(&self) -> Option<String> {
         self.tools().into_iter().find(|tool| tool.kind == ToolKind::Search).map(|tool| tool.spelled())
@@ -100,12 +108,15 @@ pub(crate) fn references(body: &Value) -> Vec<String> {
     names
 }
 
+/// The namespace whose tools are called by their names alone.
+const PLAIN_NAMESPACE: &str = "functions";
+
 fn responses(body: &Value) -> Vec<Tool> {
     let mut tools = Vec::new();
     let listed = body["tools"].as_array().into_iter().flatten();
     listed.for_each(|tool| add_item_tool(tool, None, &mut tools));
     for item in body["input"].as_array().into_iter().flatten() {
-        if item["type"] == "tool_search_output" {
+        if item["type"] == "tool_search_output" || item["type"] == "additional_tools" {
             let found = item["tools"].as_array().into_iter().flatten();
             found.for_each(|tool| add_item_tool(tool, None, &mut tools));
         }
@@ -118,6 +129,7 @@ fn add_item_tool(tool: &Value, namespace: Option<&str>, tools: &mut Vec<Tool>) {
     let kind = match tool["type"].as_str() {
         Some("namespace") => {
             let inner = tool["tools"].as_array().into_iter().flatten();
+            let name = name.filter(|name| *name != PLAIN_NAMESPACE);
             inner.for_each(|inner| add_item_tool(inner, name, tools));
             return;
         }

@@ -69,7 +69,10 @@ impl Received {
 
     /// Whether the request offers tools, as every turn of the work does and side calls do not.
     pub fn tool_count(&self) -> usize {
-        self.body["tools"].as_array().map_or(0, Vec::len)
+        let listed = |list: &Value| list.as_array().map_or(0, Vec::len);
+        let items = self.body["input"].as_array().into_iter().flatten();
+        let among_items = items.filter(|item| item["type"] == "additional_tools").map(|item| listed(&item["tools"]));
+        listed(&self.body["tools"]) + among_items.sum::<usize>()
     }
 
     /// Whether the body holds this text, wherever.

@@ -2,10 +2,11 @@
 //! load infold's tools where a client defers them, open a branch, read files, give back what was found.
 //!
 //! [`branch_work`] is the whole of a sub-task. Each client's own tool for reading is told by its name:
-//! Claude Code has `Read`, Codex `exec_command`, OpenCode `read`.
+//! Claude Code has `Read`, Codex `exec_command`, alone or in a script, OpenCode `read`.
 
 use serde_json::{Value, json};
 
+use super::reach::SCRIPTS;
 use super::received::Received;
 use super::script::{Decision, Step};
 
@@ -78,6 +79,9 @@ pub fn load_tools() -> Step {
         if NEEDED[..2].iter().all(|name| received.spelled(name).is_some()) {
             return Decision::Skip;
         }
+        if received.runs_scripts() {
+            return Decision::Skip;
+        }
         let Some(search) = received.search_tool() else {
             return Decision::Stuck(format!("no tool named {} is listed, and none that finds it", NEEDED[0]));
         };
@@ -121,8 +125,27 @@ pub fn fold_branch(message: &str) -> Step {
 pub fn call(received: &Received, name: &str, text: &str, arguments: Value) -> Decision {
     match received.spelled(name) {
         Some(tool) => Decision::Say(Step::calling_one(text, tool, arguments).reasoning("A tool of infold is next.")),
+        None if received.runs_scripts() => {
+            let source = format!("const answer = await tools.mcp__infold__{name}({arguments});\ntext(answer);");
+            Decision::Say(running(text, &source).reasoning("A script calls a tool of infold."))
+        }
         None => Decision::Stuck(format!("the model cannot reach {name} in what it is shown")),
     }
+}
+
+/// Runs a script.
+pub fn run_script(text: &str, source: &str) -> Step {
+    running(text, source).reasoning("A script is next.")
+}
+
+fn running(text: &str, source: &str) -> Step {
+    Step::calling_one(text, SCRIPTS.to_owned(), json!(source))
+}
+
+/// Code of a script that prints a file.
+pub fn printing(path: &str) -> String {
+    let input = json!({"cmd": format!("cat '{path}'")});
+    format!("text((await tools.exec_command({input})).output);\n")
 }
 
 /// Reads a file with the client's own tool.
@@ -145,6 +168,7 @@ fn reading(received: &Received, path: &str) -> Option<(String, Value)> {
         ("Read", json!({"file_path": path})),
         ("exec_command", json!({"cmd": format!("cat '{path}'")})),
         ("read", json!({"filePath": path})),
+        (SCRIPTS, json!(printing(path))),
     ];
     known.into_iter().find(|(name, _)| listed(name)).map(|(name, input)| (name.to_owned(), input))
 }

@@ -1,6 +1,7 @@
 //! Answers of the Responses API.
 
 use super::state::State;
+use crate::request::joined;
 use crate::request::json::{At, Document};
 
 /// Takes one event.
@@ -92,10 +93,7 @@ fn take_call(state: &mut State, document: &Document<'_>, item: At) {
     let kind = text("type").unwrap_or_default();
     let Some(id) = text("call_id").filter(|id| kind.ends_with("_call") && !state.has_call(id)) else { return };
     let name = text("name").unwrap_or_else(|| kind.trim_end_matches("_call").to_owned().into());
-    let tool = match text("namespace") {
-        Some(namespace) if !namespace.is_empty() => format!("{namespace}__{name}"),
-        _ => name.into_owned(),
-    };
+    let tool = joined(text("namespace").as_deref(), name).into_owned();
     let call = state.begin_call((0, 0), id.into_owned(), tool);
     let arguments = ["arguments", "input", "action", "operation"].iter().find_map(|key| document.field(item, key));
     if let (Some(at), Some(call)) = (arguments, call) {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use infold_core::view::{Beginning, BlockKind, RequestKind};
 
 use super::json::At;
-use super::{Api, Request};
+use super::{Api, Entry, Request};
 use crate::client_words::{asks_for_compaction, is_summary};
 
 /// A tool that a request lists.
@@ -21,10 +21,28 @@ pub struct ListedTool<'a> {
     pub bytes: usize,
 }
 
+/// An entry that lists tools, instead of the request's own field (Codex, for models that write scripts).
+pub(super) const ADDITIONAL_TOOLS: &str = "additional_tools";
+
+/// The namespace that calls leave out: the tools in it are called by their names alone.
+const PLAIN_NAMESPACE: &str = "functions";
+
 /// The tools of a request, in order; those in a namespace each by itself.
 pub(super) fn tools<'a>(request: &Request<'a>) -> Vec<ListedTool<'a>> {
-    let Some(list) = request.document.field(0, "tools") else { return Vec::new() };
-    listed(request, list, None)
+    lists(request).flat_map(|list| listed(request, list, None)).collect()
+}
+
+/// The lists of tools: the request's own, and those among its entries.
+fn lists<'r>(request: &'r Request<'_>) -> impl Iterator<Item = At> + 'r {
+    let document = &request.document;
+    let entries = request.entries.iter().filter(|entry| lists_tools(request, entry));
+    let added = entries.filter_map(|entry| document.field(entry.at, "tools"));
+    document.field(0, "tools").into_iter().chain(added)
+}
+
+/// Whether an entry lists tools.
+pub(super) fn lists_tools(request: &Request<'_>, entry: &Entry) -> bool {
+    request.api == Api::Responses && request.document.text_field(entry.at, "type").as_deref() == Some(ADDITIONAL_TOOLS)
 }
 
 /// The tools in a list of them.
@@ -48,9 +66,9 @@ fn listed<'a>(request: &Request<'a>, list: At, namespace: Option<&str>) -> Vec<L
 }
 
 /// A tool's name with its namespace in front.
-pub(super) fn joined<'a>(namespace: Option<&str>, name: Cow<'a, str>) -> Cow<'a, str> {
+pub(crate) fn joined<'a>(namespace: Option<&str>, name: Cow<'a, str>) -> Cow<'a, str> {
     match namespace {
-        Some(namespace) if !namespace.is_empty() => Cow::Owned(format!("{namespace}__{name}")),
+        Some(namespace) if !matches!(namespace, "" | PLAIN_NAMESPACE) => Cow::Owned(format!("{namespace}__{name}")),
         _ => name,
     }
 }
@@ -89,8 +107,7 @@ pub(super) fn kind_hint(request: &Request<'_>) -> RequestKind {
     if words.filter(is_behind_the_model).is_some_and(|at| asks_for_compaction(&request.words(at))) {
         return RequestKind::Compaction;
     }
-    let tools = request.document.field(0, "tools");
-    let has_tools = tools.is_some_and(|list| request.document.elements(list).next().is_some());
+    let has_tools = lists(request).any(|list| request.document.elements(list).next().is_some());
     if has_tools { RequestKind::Turn } else { RequestKind::Side }
 }
 

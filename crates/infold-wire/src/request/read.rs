@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use infold_core::transcript::Voice;
-use infold_core::view::{Block, BlockKey, BlockKind, CallBlock, ResultBlock, Side, Verb};
+use infold_core::view::{Block, BlockKey, BlockKind, CallBlock, ResultBlock, Side, Verb, runs_scripts};
 
 use super::json::{At, Document, Shape};
 use super::keys::{self, MARK};
@@ -52,7 +52,7 @@ struct Reading<'a> {
     entries: Vec<Entry>,
     blocks: Vec<Block<'a>>,
     seats: Vec<Seat>,
-    /// Ids of calls to tools of ours: only what those gave is looked into.
+    /// Ids of calls to tools of ours, and of scripts that may call them: only what those gave is looked into.
     ours: HashSet<String>,
 }
 
@@ -122,9 +122,9 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The kind of a call; its arguments are read if the tool is one of ours.
+    /// The kind of a call; its arguments are read if the tool is one of ours, or runs scripts that may call ours.
     fn call(&mut self, id: Cow<'a, str>, tool: Cow<'a, str>, arguments: Option<At>) -> BlockKind<'a> {
-        let is_ours = Verb::of(&tool).is_some();
+        let is_ours = Verb::of(&tool).is_some() || runs_scripts(&tool);
         if is_ours {
             self.ours.insert(id.clone().into_owned());
         }

@@ -2,7 +2,7 @@
 
 use infold_core::view::BlockKind;
 
-use super::Request;
+use super::{Request, head};
 
 /// The sizes of a request's parts, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,6 +39,9 @@ pub(super) fn sections(request: &Request<'_>) -> Sections {
     };
     for (index, block) in request.blocks.iter().enumerate() {
         *match &block.kind {
+            BlockKind::Instruction if head::lists_tools(request, &request.entries[block.entry]) => {
+                &mut sections.tools_bytes
+            }
             BlockKind::Instruction => &mut sections.instruction_bytes,
             BlockKind::User { .. } | BlockKind::Attachment => &mut sections.user_bytes,
             BlockKind::Assistant => &mut sections.assistant_bytes,

@@ -57,6 +57,8 @@ pub fn run(args: &Args, mut invocation: Invocation) -> anyhow::Result<()> {
         notes.iter().for_each(|line| failure::tell("infold", line));
     }
 
+    let tools = if invocation.in_force.settings.run.always_load { agent.shows(&program) } else { Tools::AsOthers };
+
     // The agent's files are to have the modes that the user wants, whatever infold's own have.
     let umask = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let telemetry = Telemetry::start(&invocation.logging(), &invocation.in_force.settings.telemetry.otlp_endpoint)?;
@@ -70,7 +72,7 @@ pub fn run(args: &Args, mut invocation: Invocation) -> anyhow::Result<()> {
             guard: Guard::here(&data_folder::location(&invocation.in_force)?)?,
             surroundings: &invocation.surroundings,
             settings: &invocation.in_force.settings,
-            tools: if invocation.in_force.settings.run.always_load { Tools::Loaded } else { Tools::AsOthers },
+            tools,
         };
         let start = agent.wire(arguments, &wires)?;
         let ended = run_child(&program, &start).await;

@@ -2,7 +2,8 @@
 //!
 //! The provider that the user chose stays, with its key, headers and name; only its address becomes the
 //! proxy's. Codex's own provider has a setting of its own for that. Codex keeps MCP tools behind its tool
-//! search, and there is no way to have only some of them listed, so ours are found there too.
+//! search, or has its model call them from scripts; a version that can be told to list some of them by themselves is
+//! told to list ours.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,10 +13,13 @@ use toml::{Table, Value};
 use super::claude::value_of;
 use super::own::{Api, OwnAddress};
 use super::reading::read_text;
-use super::{Found, SERVER, Start, Wires};
+use super::{Found, SERVER, Start, Tools, Wires};
 use crate::failure::Refused;
 use crate::settings::Surroundings;
 
+/// The setting with the groups of tools that are listed by themselves, and the first version that knows it.
+const LISTED: &str = "direct_only_tool_namespaces";
+const LISTS_SINCE: (u32, u32) = (0, 142);
 /// The provider if none is chosen.
 pub const BUILT_IN: &str = "openai";
 /// Where requests of somebody who is logged in go, instead of to the API.
@@ -48,6 +52,10 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
     let server =
         format!("mcp_servers.{SERVER}={{url=\"{}/mcp\",default_tools_approval_mode=\"approve\"}}", wires.daemon_url);
     let mut ours = vec![format!("{key}=\"{base_url}\""), server];
+    ours.extend(match wires.tools {
+        Tools::Loaded => Some(listing(&config)),
+        Tools::AsOthers => None,
+    });
     // Of two lists of hooks on one command line only the last counts, and that is the user's.
     if !overrides(arguments).iter().any(|(key, _)| key.split('.').next() == Some("hooks")) {
         ours.extend(wires.guard.codex_settings());
@@ -55,6 +63,29 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
     let ours = ours.into_iter().flat_map(|setting| ["-c".to_owned(), setting]);
     let arguments = ours.map(OsString::from).chain(arguments.iter().cloned()).collect();
     Ok(Start { arguments, environment: Vec::new() })
+}
+
+/// The setting that has our tools listed by themselves, beside those that the user wants listed so.
+fn listing(config: &Table) -> String {
+    let code_mode = config.get("features").and_then(|features| features.get("code_mode"));
+    let own = code_mode.and_then(|own| own.get(LISTED)?.as_array()).cloned().unwrap_or_default();
+    let ours = Value::String(format!("mcp__{SERVER}"));
+    let listed: Vec<Value> = own.into_iter().filter(|name| *name != ours).chain([ours.clone()]).collect();
+    let listed = Value::Array(listed);
+    match code_mode {
+        // A flag has no fields: it is said as one of them.
+        Some(Value::Boolean(enabled)) => format!("features.code_mode={{enabled={enabled},{LISTED}={listed}}}"),
+        Some(_) | None => format!("features.code_mode.{LISTED}={listed}"),
+    }
+}
+
+/// Whether a version of Codex, as it names itself, can be told which tools to list by themselves. Others refuse to start
+/// with a setting that they do not know.
+pub fn lists(version: &str) -> bool {
+    let numbers = version.split_whitespace().last().unwrap_or_default().split(['.', '-']);
+    let mut numbers = numbers.map_while(|number| number.parse::<u32>().ok());
+    let found = (numbers.next(), numbers.next());
+    matches!(found, (Some(major), Some(minor)) if (major, minor) >= LISTS_SINCE)
 }
 
 /// Where it keeps its settings.

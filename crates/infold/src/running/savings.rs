@@ -21,6 +21,8 @@ pub struct Savings {
     offloaded: u64,
     secrets: u64,
     failures: u64,
+    /// Calls of infold's tools of which nobody knows where they belong.
+    unplaced: u64,
 }
 
 /// Ends of requests that gave the agent no answer.
@@ -43,6 +45,7 @@ impl Savings {
             offloaded: counts.sum("infold_results_offloaded_total", None),
             failures: counts.sum("infold_proxy_planning_failures_total", None),
             secrets: counts.sum("infold_scrub_secrets_total", None),
+            unplaced: counts.sum("infold_tool_unplaced_total", None),
         }
     }
 
@@ -60,6 +63,7 @@ impl Savings {
             "results_offloaded": self.offloaded,
             "secrets": self.secrets,
             "planning_failures": self.failures,
+            "unplaced_calls": self.unplaced,
         })
     }
 
@@ -101,6 +105,10 @@ impl Savings {
         let aside: Vec<String> = aside.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
         if !aside.is_empty() {
             lines.push(aside.join(", "));
+        }
+        if self.unplaced > 0 {
+            let calls = counted(self.unplaced, "call", "calls");
+            lines.push(format!("{calls} of infold's tools folded nothing: infold did not see the model make them"));
         }
         if self.branches > 0 {
             // Its reasoning is bound to what infold has sent.

@@ -182,11 +182,12 @@ fn codexs_provider_stays_and_only_its_address_changes() {
     let start = home.wire(Agent::Codex, &["exec", "x"]).unwrap();
     let server = "mcp_servers.infold={url=\"http://127.0.0.1:7/mcp\",default_tools_approval_mode=\"approve\"}";
     let address = "model_providers.local.base_url=\"http://127.0.0.1:7/openai/v1\"";
-    assert_eq!(&start.arguments[..4], words(&["-c", address, "-c", server]));
-    let hook = start.arguments[5].to_str().unwrap();
+    let listed = "features.code_mode.direct_only_tool_namespaces=[\"mcp__infold\"]";
+    assert_eq!(&start.arguments[..6], words(&["-c", address, "-c", server, "-c", listed]));
+    let hook = start.arguments[7].to_str().unwrap();
     assert!(hook.starts_with("hooks.PreToolUse=[{matcher='") && hook.contains("'/opt/in fold' hook"), "{hook}");
-    assert!(start.arguments[7].to_str().unwrap().starts_with("hooks.state={"), "{:?}", start.arguments);
-    assert_eq!(&start.arguments[8..], words(&["exec", "x"]));
+    assert!(start.arguments[9].to_str().unwrap().starts_with("hooks.state={"), "{:?}", start.arguments);
+    assert_eq!(&start.arguments[10..], words(&["exec", "x"]));
 }
 
 #[test]
@@ -194,6 +195,27 @@ fn hooks_that_the_user_gives_codex_on_the_command_line_stay_theirs() {
     let start = Home::new(&[]).wire(Agent::Codex, &["-c", "hooks.PreToolUse=[]", "exec", "x"]).unwrap();
     let hooks = start.arguments.iter().filter(|word| word.to_string_lossy().starts_with("hooks."));
     assert_eq!(hooks.collect::<Vec<_>>(), ["hooks.PreToolUse=[]"]);
+}
+
+#[test]
+fn codex_lists_our_tools_beside_those_that_the_user_wants_listed() {
+    let listed = |config: &str| {
+        let start = Home::new(&[(".codex/config.toml", config)]).wire(Agent::Codex, &[]).unwrap();
+        start.arguments[5].to_str().unwrap().to_owned()
+    };
+    let key = "features.code_mode.direct_only_tool_namespaces";
+    let own = "[features.code_mode]\ndirect_only_tool_namespaces = [\"mcp__wiki\", \"mcp__infold\"]\n";
+    assert_eq!(listed(own), format!("{key}=[\"mcp__wiki\", \"mcp__infold\"]"));
+    assert_eq!(listed("[features.code_mode]\nenabled = true\n"), format!("{key}=[\"mcp__infold\"]"));
+    let flag = "features.code_mode={enabled=false,direct_only_tool_namespaces=[\"mcp__infold\"]}";
+    assert_eq!(listed("[features]\ncode_mode = false\n"), flag);
+}
+
+#[test]
+fn a_version_of_codex_that_would_not_start_with_the_setting_is_not_given_it() {
+    let lists = ["codex-cli 0.142.0", "codex-cli 0.166.0", "codex-cli 0.143.0-alpha.2", "codex-cli 1.0.0"];
+    assert!(lists.iter().all(|version| codex::lists(version)));
+    assert!(!["codex-cli 0.141.2", "codex-cli 0.9.0", "codex", ""].iter().any(|version| codex::lists(version)));
 }
 
 #[test]

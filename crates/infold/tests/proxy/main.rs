@@ -19,6 +19,7 @@ mod overflow;
 mod recorder;
 mod restarts;
 mod scene;
+mod scripts;
 mod secrets;
 mod sessions;
 mod told;

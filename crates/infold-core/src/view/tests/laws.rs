@@ -24,6 +24,11 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
+/// Calls, some of them from scripts.
+fn any_call() -> impl Strategy<Value = Call> {
+    prop_oneof![5 => call(), 1 => prop::collection::vec(call(), 1..3).prop_map(Call::Script)]
+}
+
 fn answer() -> impl Strategy<Value = Answer> {
     let beside = prop_oneof![
         6 => Just(Beside::Nothing),
@@ -39,7 +44,7 @@ fn answer() -> impl Strategy<Value = Answer> {
         1 => Just(Behind::System),
         1 => (0..3usize).prop_map(Behind::Person),
     ];
-    let calls = prop_oneof![4 => prop::collection::vec(call(), 1), 2 => prop::collection::vec(call(), 2..4)];
+    let calls = prop_oneof![4 => prop::collection::vec(any_call(), 1), 2 => prop::collection::vec(any_call(), 2..4)];
     (any::<bool>(), any::<bool>(), calls, beside, behind).prop_map(|(thinks, speaks, calls, beside, behind)| Answer {
         thinks,
         speaks,

@@ -2,7 +2,7 @@
 
 use infold_core::{Owner, SessionId, Thread};
 
-use super::{IssuedCall, PER_OWNER_MAX, Registry, arguments_hash};
+use super::{IssuedCall, PER_OWNER_MAX, Registry, RunningScript, arguments_hash};
 
 fn call(id: &str, tool: &str, arguments: &str) -> IssuedCall {
     IssuedCall { id: id.to_owned(), tool: tool.to_owned(), arguments_hash: arguments_hash(arguments) }
@@ -78,4 +78,24 @@ fn each_owner_has_its_own_and_the_oldest_go() {
     assert_eq!(find(&mut registry, Some("toolu_1"), "read_result", "{}").as_deref(), Some("s"));
     let foreign = registry.find(&Owner::from_subject("mallory"), Some("toolu_1"), "branch_status", &[0; 32]);
     assert!(foreign.is_none());
+}
+
+#[test]
+fn a_script_takes_calls_for_as_long_as_its_model_waits_for_it() {
+    let mut registry = Registry::default();
+    let running = |registry: &Registry, name: &str| registry.script(&Owner::local(), &session(name));
+    let awaited = |id: &str| RunningScript::Awaited { run_by: id.to_owned(), thread: Thread::Main };
+    assert_eq!(running(&registry, "s"), RunningScript::Unseen);
+    note(&mut registry, "s", vec![call("call_1", "exec", "text(1)")]);
+    assert_eq!(running(&registry, "s"), awaited("call_1"));
+    assert_eq!(running(&registry, "s"), awaited("call_1"), "one script makes many calls");
+    assert_eq!(running(&registry, "other"), RunningScript::Unseen);
+    assert_eq!(registry.script(&Owner::from_subject("mallory"), &session("s")), RunningScript::Unseen);
+
+    registry.answered(&Owner::local(), &session("other"), &["call_1"]);
+    assert_eq!(running(&registry, "s"), awaited("call_1"), "another session's answer");
+    registry.answered(&Owner::local(), &session("s"), &["call_1"]);
+    assert_eq!(running(&registry, "s"), RunningScript::LeftAlone);
+    note(&mut registry, "s", vec![call("call_2", "wait", r#"{"cell_id":"1"}"#)]);
+    assert_eq!(running(&registry, "s"), awaited("call_2"));
 }

@@ -30,6 +30,22 @@ fn a_file_is_read_with_the_clients_own_tool() {
 }
 
 #[test]
+fn where_a_model_writes_scripts_everything_is_called_from_one() {
+    let exec = json!({"type": "namespace", "name": "functions", "tools": [{"type": "custom", "name": "exec"}]});
+    let body = json!({"input": [{"type": "additional_tools", "role": "developer", "tools": [exec]}]});
+    let (tool, source) = called(&read_file("/p/a.rs"), Api::Responses, body.clone());
+    assert_eq!((&*tool, &source), ("exec", &json!(super::printing("/p/a.rs"))));
+    assert!(matches!(decided(&load_tools(), Api::Responses, body.clone()), Decision::Skip));
+    let opening = &branch_work(&Work::reading("find it", [], "found"))[1];
+    let (tool, source) = called(opening, Api::Responses, body);
+    assert_eq!(tool, "exec");
+    assert!(
+        source.as_str().unwrap().starts_with("const answer = await tools.mcp__infold__branch_create({"),
+        "{source}"
+    );
+}
+
+#[test]
 fn deferred_tools_are_asked_for_by_the_names_that_the_client_lists() {
     let list = "Deferred tools: mcp__infold__branch_create\nmcp__infold__branch_return, mcp__other__x";
     let claude = json!({"tools": [{"name": "ToolSearch"}], "messages": [{"role": "system", "content": list}]});

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use infold_core::transcript::Voice;
 use infold_core::view::{BlockKind, Side};
 
+use super::super::head::ADDITIONAL_TOOLS;
 use super::super::json::At;
 use super::super::{Entry, Form, RequestError, Seat, Speaker, head, keys};
 use super::Reading;
@@ -79,6 +80,7 @@ fn unpaired<'a>(kind: &str) -> BlockKind<'a> {
     let is_of_the_client = ["_output", "_response", "_trigger"].iter().any(|end| kind.ends_with(end));
     match kind {
         "reasoning" => BlockKind::Reasoning,
+        ADDITIONAL_TOOLS => BlockKind::Instruction,
         _ if is_of_the_client => BlockKind::Other { side: Side::User },
         _ => BlockKind::Other { side: Side::Model },
     }

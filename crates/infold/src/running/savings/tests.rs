@@ -35,6 +35,7 @@ fn what_was_folded_and_what_was_sent_is_said_in_a_few_lines() {
         offloaded: 3,
         secrets: 1,
         failures: 0,
+        unplaced: 0,
     };
     assert_eq!(
         savings.lines(Agent::Claude),
@@ -45,4 +46,10 @@ fn what_was_folded_and_what_was_sent_is_said_in_a_few_lines() {
             "go on with such a session through `infold run claude`, too",
         ]
     );
+}
+
+#[test]
+fn calls_that_folded_nothing_are_said() {
+    let lines = Savings { requests: 3, unplaced: 2, ..Savings::default() }.lines(Agent::Codex);
+    assert_eq!(lines[1], "2 calls of infold's tools folded nothing: infold did not see the model make them");
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::text::{Said, What};
 use super::world::World;
-use crate::view::{Action, Known, Piece, Plan, Reason, RequestKind, Restart, Side, Verb};
+use crate::view::{Action, Known, Piece, Plan, Reason, RequestKind, Restart, Side, Verb, runs_scripts};
 use crate::{BranchId, Thread};
 
 /// A request that was sent.
@@ -135,9 +135,11 @@ fn made_in(world: &World, id: &BranchId) -> Option<(Thread, usize)> {
     let result = world.opening_of(id)?;
     let call = call_of(&world.said, result);
     let at = world.said.iter().position(|said| matches!(&said.what, What::Call { id, .. } if id == call))?;
-    let has_left = world.said[..at].iter().rev().take_while(|said| said.block().kind.side() == Side::Model).any(|said| {
-        matches!(&said.what, What::Call { tool, .. } if matches!(Verb::of(tool), Some(Verb::Return | Verb::RollBack)))
-    });
+    let has_left = world.said[..=at]
+        .iter()
+        .rev()
+        .take_while(|said| said.block().kind.side() == Side::Model)
+        .any(|said| matches!(&said.what, What::Call { tool, .. } if may_leave(tool)));
     let (_, thread) = world.made_in.iter().find(|(made, _)| *made == world.said[at].what)?;
     (!has_left).then(|| (thread.clone(), at))
 }
@@ -215,6 +217,16 @@ fn what_no_edit_names_is_kept(world: &World, plan: &Plan) {
     }
 }
 
+/// Whether a call is to one of our tools, or runs a script that calls them.
+fn is_ours(tool: &str) -> bool {
+    Verb::of(tool).is_some() || runs_scripts(tool)
+}
+
+/// Whether a call may lead out of its thread.
+fn may_leave(tool: &str) -> bool {
+    matches!(Verb::of(tool), Some(Verb::Return | Verb::RollBack)) || runs_scripts(tool)
+}
+
 /// What the model said in one thread is not shown in another.
 fn what_was_made_elsewhere_is_not_shown(world: &World, plan: &Plan) {
     if world.engine.known.branches.is_empty() || world.has_broken {
@@ -231,7 +243,7 @@ fn what_was_made_elsewhere_is_not_shown(world: &World, plan: &Plan) {
         let Piece::Keep(at) = piece else { continue };
         let what = &world.said[*at].what;
         let moves = match what {
-            What::Call { tool, .. } => tool == "ToolSearch" || Verb::of(tool).is_some(),
+            What::Call { tool, .. } => tool == "ToolSearch" || is_ours(tool),
             _ => false,
         };
         if let Some((_, thread)) = world.made_in.iter().find(|(made, _)| made == what).filter(|_| !moves) {
@@ -246,7 +258,7 @@ fn what_was_made_here_is_shown(world: &World, plan: &Plan) {
         return;
     }
     for (at, said) in world.said.iter().enumerate() {
-        let is_ours = matches!(&said.what, What::Call { tool, .. } if Verb::of(tool).is_some());
+        let is_ours = matches!(&said.what, What::Call { tool, .. } if is_ours(tool));
         let made_in = world.made_in.iter().find(|(made, _)| *made == said.what).filter(|_| !is_ours);
         if made_in.is_some_and(|(_, thread)| *thread == plan.thread) {
             assert!(plan.pieces.contains(&Piece::Keep(at)), "{:?} is not shown in {}", said.what, plan.thread);

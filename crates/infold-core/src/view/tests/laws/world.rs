@@ -9,7 +9,8 @@ use super::checks::{Sent, check};
 use super::engine::Engine;
 use crate::transcript::{CLEARED, Voice};
 use crate::view::{
-    BlockKind, Known, LastAnswer, Note, Piece, Place, Plan, Reason, Request, RequestKind, Restart, Rewrite, place, plan,
+    BlockKind, Known, LastAnswer, Note, Piece, Place, Plan, Reason, Request, RequestKind, Restart, Rewrite,
+    ScriptedCall, place, plan,
 };
 use crate::{BranchId, Thread};
 
@@ -20,10 +21,18 @@ const ROUNDS_MAX: usize = 8;
 pub enum Call {
     Read,
     Load,
-    Open { inherits: bool },
-    Return { up: usize },
+    Open {
+        inherits: bool,
+    },
+    Return {
+        up: usize,
+    },
     RefusedReturn,
-    RollBack { which: usize },
+    RollBack {
+        which: usize,
+    },
+    /// A script that makes calls, and that no transcript shows the answers of.
+    Script(Vec<Call>),
 }
 
 /// What stands beside a round's results, in the same entry, or inside of the last one.
@@ -276,7 +285,10 @@ impl World {
         for call in &answer.calls {
             let id = format!("call_{}", self.next());
             let opened = self.engine.opened.len();
-            let (tool, arguments, text, loads) = self.carry_out(call, &mut thread, self.said.len());
+            let (tool, arguments, text, loads) = match call {
+                Call::Script(calls) => self.run_script(&id, calls, &mut thread),
+                call => self.carry_out(call, &mut thread, self.said.len()),
+            };
             self.openings.extend(self.engine.opened[opened..].iter().map(|branch| (branch.clone(), id.clone())));
             self.model_says(What::Call { id: id.clone(), tool: tool.to_owned(), arguments });
             results.push(What::Result { call: id, text, loads, remarks: Vec::new() });
@@ -316,6 +328,27 @@ impl World {
         }
     }
 
+    /// Runs a script, which prints something else than what our tools answered.
+    fn run_script(
+        &mut self,
+        id: &str,
+        calls: &[Call],
+        thread: &mut Thread,
+    ) -> (&'static str, String, String, Vec<String>) {
+        for call in calls {
+            let (tool, arguments, answer, _) = self.carry_out(call, thread, self.said.len());
+            if tool.starts_with("mcp__infold__") {
+                let call = ScriptedCall { tool: tool.to_owned(), arguments, answer };
+                self.engine.known.scripted.entry(id.to_owned()).or_default().push(call);
+                // Only the store knows of it.
+                self.engine.is_needed = true;
+                self.has_cleared = true;
+            }
+        }
+        let printed = format!("Script completed\nWall time 0.1 seconds\nOutput:\nprinted {}", self.count);
+        ("exec", "await tools.mcp__infold__branch_create({});".to_owned(), printed, Vec::new())
+    }
+
     /// Carries a call out. The thread changes as the engine has it.
     fn carry_out(
         &mut self,
@@ -326,7 +359,7 @@ impl World {
         let plain = |tool, text: String| (tool, "{}".to_owned(), text, Vec::new());
         let ours = |tool, body: Value| (tool, "{\"description\":\"look\"}".to_owned(), body.to_string(), Vec::new());
         match call {
-            Call::Read => plain("read_file", format!("content {}", self.count)),
+            Call::Read | Call::Script(_) => plain("read_file", format!("content {}", self.count)),
             Call::Load => {
                 ("ToolSearch", "{}".to_owned(), format!("tools {}", self.count), vec![format!("tool_{}", self.count)])
             }
