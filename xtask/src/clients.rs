@@ -4,16 +4,23 @@
 //! And their coding agents: Claude Code, Codex and OpenCode, against a scripted model.
 
 mod agents;
+mod attached;
 mod checks;
 mod connect;
+mod findings;
+mod gate;
 mod home;
 pub mod model;
 mod neutral;
+mod nudged;
 mod recipe;
 pub mod record;
 mod rescue;
 mod run;
 mod sessions;
+mod spoken;
+mod steps;
+mod terminal;
 mod threads;
 
 use std::path::{Path, PathBuf};

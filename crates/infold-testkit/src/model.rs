@@ -69,7 +69,12 @@ impl Model {
     pub async fn start_on(address: SocketAddr, script: Script) -> Result<Self> {
         let listener = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
         let base_url = format!("http://{}", listener.local_addr()?);
-        let shared = Arc::new(Shared { script, kept: Mutex::default(), sent: watch::Sender::new(0), abandoned: watch::Sender::new(0) });
+        let shared = Arc::new(Shared {
+            script,
+            kept: Mutex::default(),
+            sent: watch::Sender::new(0),
+            abandoned: watch::Sender::new(0),
+        });
         let router = http::router(Arc::clone(&shared));
         let server = tokio::spawn(async move { axum::serve(listener, router).await });
         Ok(Self { base_url, shared, server })
@@ -267,9 +272,8 @@ impl Shared {
                 received.reasoning_dropped = checked.reasoning_dropped;
                 received.reasoning_missing = checked.reasoning_missing;
                 // The provider says nothing of this and thinks anew; a test has to hear of it.
-                received.broken = (checked.reasoning_dropped > 0).then(|| {
-                    format!("{} pieces of reasoning are out of their place", checked.reasoning_dropped)
-                });
+                received.broken = (checked.reasoning_dropped > 0)
+                    .then(|| format!("{} pieces of reasoning are out of their place", checked.reasoning_dropped));
                 checked.prefix
             }
             Api::Chat => chat::rules::check(&received.body)?,
