@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::agents::{Agent, Agents};
 use super::findings::Findings;
+use super::gate::Gate;
 use super::run::{ASKED, FINISHED, Scene};
 use super::spoken::{Kind, unbroken};
 use super::steps::{fold_beside, shell, work};
@@ -25,6 +26,8 @@ const BESIDE: &str = "pilot-boat-815";
 /// What the branch's first command prints.
 const WORK_PRINTED: &str = "log-of-the-pilot";
 const CUT: &str = "cut off mid-stream";
+/// Words of the model after which an answer was cut off.
+const SURVIVING: &str = "So far the pilot wrote this.";
 const LIMIT: &str = "Output token limit hit";
 /// How often the model looks whether the report has come.
 const LOOKS_MAX: usize = 40;
@@ -32,6 +35,7 @@ const LOOKS_MAX: usize = 40;
 /// Runs Claude Code once, and gives what was found.
 pub async fn claude(agents: &Agents, binary: &Path, kind: Kind) -> Result<Findings> {
     let scene = Scene::start(|_| script()).await?;
+    let _gate = Gate::new(&scene.home.project(), "agent-gate").await?;
     let arguments = ["-p", ASKED, "--output-format", "json", "--dangerously-skip-permissions", "--model", kind.model()];
     let ended = scene.run(agents, Agent::Claude, binary, &[], &arguments).await;
 
@@ -53,6 +57,7 @@ fn judge(turns: &[Received], findings: &mut Findings) {
     let first_with = |text: &str| turns.iter().find(|turn| turn.holds(text));
     let goes_on = [BRIEF, WORK_PRINTED];
     findings.request("a branch goes on after an answer that was cut off", first_with(CUT), &goes_on, &[ASKED]);
+    findings.request("a branch goes on after a call that was cut off", first_with(SURVIVING), &goes_on, &[ASKED]);
     findings.request("a branch goes on after an answer that was too long", first_with(LIMIT), &goes_on, &[ASKED]);
     findings.request("a branch hears the report of an agent in the background", first_with(REPORT), &goes_on, &[ASKED]);
     let parent = turns.iter().find(|turn| turn.holds(FOUND) && turn.holds(ASKED));
@@ -68,14 +73,22 @@ fn script() -> Script {
         Step::calling("An agent will look out.", [("Agent", agent)]),
         load_tools(),
         open_branch(&work(BRIEF)),
-        shell("echo log-of-the-$(echo pilot)"),
-        Step::text("The pilot wrote that").fault(Fault::CutBeforeEnd),
+        // The agent in the background waits at the gate, so that its report comes while the branch works.
+        shell("echo log-of-the-$(echo pilot); echo go > agent-gate"),
+        Step::text("The pilot wrote that").reasoning("It is long.").fault(Fault::EndsEarly),
         shell("echo after the cut"),
+        cut_in_call(),
+        shell("echo after the second cut"),
         Step::text("The pilot wrote at great length").at_limit(),
     ];
     steps.extend(std::iter::repeat_with(look).take(LOOKS_MAX));
     steps.extend([fold_beside("echo pilot-boat-$(echo 815)", FOUND), Step::text(FINISHED)]);
     Script::new(steps.into_iter().map(beside_agent))
+}
+
+/// An answer whose text comes whole and whose call does not: Claude Code keeps the text.
+fn cut_in_call() -> Step {
+    Step::calling(SURVIVING, [("Bash", json!({"command": "true"}))]).reasoning("A command.").fault(Fault::EndsEarly)
 }
 
 /// Does something small as long as the report has not come.
@@ -84,10 +97,12 @@ fn look() -> Step {
     Step::seeing(move |received| if received.holds(REPORT) { Decision::Skip } else { small.decision(received) })
 }
 
-/// A step of the main loop; the agent in the background has only its report to say.
+/// A step of the main loop; the agent in the background waits at its gate and gives its report.
 fn beside_agent(step: Step) -> Step {
-    Step::seeing(move |received| match received.header(SUBAGENT) {
-        Some(_) => Decision::Say(Step::text(REPORT)),
-        None => step.decision(received),
+    let wait = shell("cat agent-gate");
+    Step::seeing(move |received| match (received.header(SUBAGENT), received.last_result_of("Bash")) {
+        (None, _) => step.decision(received),
+        (Some(_), None) => wait.decision(received),
+        (Some(_), Some(_)) => Decision::Say(Step::text(REPORT)),
     })
 }

@@ -30,8 +30,8 @@ pub enum Fault {
         /// The bytes that still come.
         bytes: usize,
     },
-    /// The connection is closed when all has come but the events that end the answer and its last part.
-    CutBeforeEnd,
+    /// The body ends, and well, when all has come but the events that end the answer and its last part.
+    EndsEarly,
     /// After this many bytes of the body nothing more comes, and the connection stays open.
     StallAfter {
         /// The bytes that still come.

@@ -141,12 +141,14 @@ fn said(shared: &Arc<Shared>, api: Api, spoken: Spoken, form: Form, fault: Optio
         }
         Some(Fault::CutAfter { bytes }) => {
             pieces = fault::first_bytes(pieces, bytes);
-            end = stream::once(cut()).boxed();
+            end = stream::once(async {
+                // The server sends what it has when there is nothing to do, and throws it away on an error.
+                tokio::task::yield_now().await;
+                Err(std::io::Error::other("cut by the script"))
+            })
+            .boxed();
         }
-        Some(Fault::CutBeforeEnd) => {
-            pieces = fault::without_end(pieces);
-            end = stream::once(cut()).boxed();
-        }
+        Some(Fault::EndsEarly) => pieces = fault::without_end(pieces),
         Some(Fault::StallAfter { bytes }) => {
             pieces = fault::first_bytes(pieces, bytes);
             end = stream::pending().boxed();
@@ -176,13 +178,6 @@ fn said(shared: &Arc<Shared>, api: Api, spoken: Spoken, form: Form, fault: Optio
     headers.insert("request-id", HeaderValue::from_static("req_scripted"));
     headers.insert("x-scripted", HeaderValue::from_static("yes"));
     response
-}
-
-/// What closes a connection before its answer has ended.
-async fn cut() -> std::io::Result<Bytes> {
-    // The server sends what it has when there is nothing to do, and throws it away on an error.
-    tokio::task::yield_now().await;
-    Err(std::io::Error::other("cut by the script"))
 }
 
 fn gzip(bytes: &[u8]) -> Bytes {

@@ -177,20 +177,14 @@ async fn reasoning_that_a_provider_would_drop_in_silence_counts_as_broken() {
 }
 
 #[tokio::test]
-async fn an_answer_ends_at_its_limit_or_is_cut_before_its_end_when_the_script_wants_it() {
-    let steps = [Step::text("too long").at_limit(), Step::text("cut").fault(Fault::CutBeforeEnd)];
+async fn an_answer_ends_at_its_limit_or_too_early_when_the_script_wants_it() {
+    let steps = [Step::text("too long").at_limit(), Step::text("cut").fault(Fault::EndsEarly)];
     let model = Model::start(Script::new(steps)).await.unwrap();
     let (_, said) = send(&model, "/v1/messages", "s", asked("go")).await;
     assert!(said.contains("\"stop_reason\":\"max_tokens\""));
     let mut body = asked("go");
     body["stream"] = json!(true);
-    let request = reqwest::Client::new().post(format!("{}/v1/messages", model.base_url()));
-    let mut answer = request.header("x-session-id", "s").json(&body).send().await.unwrap();
-    let mut came = Vec::new();
-    while let Ok(Some(piece)) = answer.chunk().await {
-        came.extend_from_slice(&piece);
-    }
-    let came = String::from_utf8(came).unwrap();
+    let (_, came) = send(&model, "/v1/messages", "s", body).await;
     assert!(came.contains("text_delta") && !came.contains("content_block_stop"), "{came}");
 }
 
