@@ -3,14 +3,12 @@
 //! the model gets, word for word, in the branch in which they were said and in its parent afterwards.
 
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use infold_testkit::model::work::{fold_branch, load_tools, open_branch, read_file};
 use infold_testkit::model::{Model, Received, Script, Step};
 use serde_json::json;
 use tokio::process::Command;
-use tokio::time::timeout;
 
 use super::agents::{Agent, Agents};
 use super::findings::Findings;
@@ -18,9 +16,6 @@ use super::gate::Gate;
 use super::home::Home;
 use super::steps::{fold_beside, shell, work};
 use super::terminal::Terminal;
-
-/// How long a request may take to come.
-const SENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 const ASKED: &str = "Look through the harbour, please.";
 const BRIEF: &str = "Count what stands on the eastern quay.";
@@ -43,6 +38,8 @@ const NESTED_RULE: &str = "Crane rule 3: yellow ones stay.";
 const ENVIRONMENT: &str = "Primary working directory";
 /// How Claude Code begins the request in which it has its history summarised.
 const COMPACTION: &str = "CRITICAL: Respond with TEXT ONLY";
+/// What infold tells every client of itself. Claude Code says it with the first result of the session.
+const INSTRUCTIONS: &str = "do noisy sub-tasks in a branch";
 /// What a command prints in a branch; it is built from two parts so that the command itself does not hold it.
 const WORK_PRINTED: &str = "went-through-the-second-gate";
 /// A line of a long log that shaping takes out.
@@ -170,7 +167,7 @@ impl<'a> Stage<'a> {
 
         let mut terminal = self.sit_down(&["--continue"]).await?;
         terminal.say(RESUMED).await?;
-        self.until_said(&mut terminal, RESUMED, GOODBYE).await.context("after the resume")
+        terminal.until_shows(GOODBYE).await.context("after the resume")
     }
 
     /// Starts Claude Code through infold, and waits until it listens.
@@ -197,7 +194,7 @@ impl<'a> Stage<'a> {
         terminal.say(QUEUED).await?;
         terminal.until("the queued words", |screen| screen.contains("edit queued messages")).await?;
         drop(held);
-        self.until_said(terminal, FOUND, COUNTED).await
+        terminal.until_shows(COUNTED).await
     }
 
     /// Pastes twenty lines while a tool runs whose result is long.
@@ -207,14 +204,14 @@ impl<'a> Stage<'a> {
         terminal.paste(&pasted()).await?;
         terminal.until("the queued words", |screen| screen.contains("edit queued messages")).await?;
         drop(held);
-        self.until_said(terminal, "wish 20", LOGGED).await
+        terminal.until_shows(LOGGED).await
     }
 
     async fn compact(&self, terminal: &mut Terminal) -> Result<()> {
         terminal.say("/compact").await?;
         terminal.until("the compaction", |screen| screen.contains("Compacted")).await?;
         terminal.say(COMPACTED).await?;
-        self.until_said(terminal, SECOND_FOUND, LIT).await
+        terminal.until_shows(LIT).await
     }
 
     /// Goes back to before the newest words, and says others.
@@ -229,14 +226,7 @@ impl<'a> Stage<'a> {
         terminal.press_until("Enter", "the prompt", |screen| screen.contains("bypass permissions on")).await?;
         terminal.press("C-u").await?;
         terminal.say(REWOUND).await?;
-        self.until_said(terminal, REWOUND, BUOYS).await
-    }
-
-    /// Waits until the model was sent `sent` and the screen shows what it said then.
-    async fn until_said(&self, terminal: &mut Terminal, sent: &str, said: &str) -> Result<()> {
-        let wait = self.model.until_sent(|request| request.tool_count() > 0 && request.holds(sent));
-        timeout(SENT_TIMEOUT, wait).await.with_context(|| format!("the model was never sent {sent:?}"))?;
-        terminal.until(said, |screen| screen.contains(said)).await
+        terminal.until_shows(BUOYS).await
     }
 }
 
@@ -253,6 +243,7 @@ fn judge_branch(turns: &[Received], findings: &mut Findings) {
     );
     findings.request("the branch gets the rules of a folder", first_with(NESTED_RULE), &[BRIEF], &[ASKED]);
     let parent = turns.iter().find(|turn| turn.holds(FOUND) && turn.holds(ASKED));
+    findings.request("the parent gets infold's own instructions", parent, &[INSTRUCTIONS], &[]);
     findings.request("the parent gets the words, and not the work", parent, &[INTERRUPTED, QUEUED], &[WORK_PRINTED]);
     findings.request("the parent gets the rules of the folder", parent, &[NESTED_RULE], &[]);
     findings.request("the parent gets what was called beside the return", parent, &[BESIDE], &[]);
@@ -273,7 +264,7 @@ fn judge_later(turns: &[Received], kind: Kind, secret: &str, findings: &mut Find
     let first_with = |text: &str| turns.iter().find(|turn| turn.holds(text));
     let attached = ["@tokens.env", "[SECRET:"];
     findings.request("a secret in an attached file is scrubbed", first_with(COMPACTED), &attached, &[secret]);
-    let mut given = vec![RULE, ENVIRONMENT];
+    let mut given = vec![RULE, ENVIRONMENT, INSTRUCTIONS, "The following deferred tools"];
     match kind {
         Kind::Beside => given.push("Available agent types"),
         Kind::Inside => given.extend(["Available agent types", "The following skills are available"]),

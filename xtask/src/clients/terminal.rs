@@ -119,6 +119,11 @@ impl Terminal {
         waited.with_context(|| format!("waiting for {what}; the screen:\n{}", without_empty_lines(&last)))
     }
 
+    /// Waits until the screen shows these words.
+    pub async fn until_shows(&mut self, words: &str) -> Result<()> {
+        self.until(words, |screen| screen.contains(words)).await
+    }
+
     /// Waits until the agent has ended and its terminal is closed.
     pub async fn until_closed(mut self) -> Result<()> {
         let mut rest = Vec::new();
