@@ -21,6 +21,7 @@ const ASKED: &str = "Look through the harbour, please.";
 const BRIEF: &str = "Count what stands on the eastern quay.";
 const INTERRUPTED: &str = "Do it otherwise: begin at the western end.";
 const QUEUED: &str = "And leave the red cranes out of it.";
+const REFUSED: &str = "Leave that berth as it is.";
 const BESIDE: &str = "tide-table-4711";
 const FOUND: &str = "Seven cranes stand there.";
 const COUNTED: &str = "They are counted.";
@@ -116,6 +117,7 @@ fn script(project: &Path) -> Script {
         open_branch(&work(BRIEF)),
         shell("cat first-gate"),
         shell("cat second-gate; echo went-through-the-$(echo second)-gate"),
+        shell("touch berth.txt"),
         read_file(&crane),
         fold_beside("echo tide-table-$(echo 4711)", FOUND),
         Step::text(COUNTED).reasoning("It is done."),
@@ -194,6 +196,11 @@ impl<'a> Stage<'a> {
         terminal.say(QUEUED).await?;
         terminal.until("the queued words", |screen| screen.contains("edit queued messages")).await?;
         drop(held);
+
+        terminal.until_shows("Do you want to proceed?").await?;
+        terminal.press_until("Up", "the last answer", |screen| is_chosen(screen, "No")).await?;
+        terminal.press_until("Tab", "room for words", |screen| screen.contains("tell Claude what to do")).await?;
+        terminal.say(REFUSED).await?;
         terminal.until_shows(COUNTED).await
     }
 
@@ -230,9 +237,16 @@ impl<'a> Stage<'a> {
     }
 }
 
+/// Whether the answer of a question that begins with this word is the chosen one.
+fn is_chosen(screen: &str, answer: &str) -> bool {
+    let chosen = screen.lines().filter_map(|line| line.trim_start().strip_prefix("❯ "));
+    chosen.filter_map(|line| line.split_once(". ")).any(|(_, words)| words.starts_with(answer))
+}
+
 /// Words in a branch, and what of it reaches the parent.
 fn judge_branch(turns: &[Received], findings: &mut Findings) {
     let first_with = |text: &str| turns.iter().find(|turn| turn.holds(text));
+    let said = [INTERRUPTED, QUEUED, REFUSED];
     let in_branch = first_with(INTERRUPTED);
     findings.request("words after an interrupt reach the branch", in_branch, &[BRIEF], &[ASKED]);
     findings.request(
@@ -241,14 +255,15 @@ fn judge_branch(turns: &[Received], findings: &mut Findings) {
         &[BRIEF, INTERRUPTED],
         &[ASKED],
     );
+    findings.request("words that refuse a call reach the branch", first_with(REFUSED), &[BRIEF, QUEUED], &[ASKED]);
     findings.request("the branch gets the rules of a folder", first_with(NESTED_RULE), &[BRIEF], &[ASKED]);
     let parent = turns.iter().find(|turn| turn.holds(FOUND) && turn.holds(ASKED));
     findings.request("the parent gets infold's own instructions", parent, &[INSTRUCTIONS], &[]);
-    findings.request("the parent gets the words, and not the work", parent, &[INTERRUPTED, QUEUED], &[WORK_PRINTED]);
+    findings.request("the parent gets the words, and not the work", parent, &said, &[WORK_PRINTED]);
     findings.request("the parent gets the rules of the folder", parent, &[NESTED_RULE], &[]);
     findings.request("the parent gets what was called beside the return", parent, &[BESIDE], &[]);
     let last = turns.iter().rfind(|turn| turn.holds(FOUND) && turn.holds(ASKED));
-    findings.request("the words stay in the parent", last, &[INTERRUPTED, QUEUED], &[WORK_PRINTED]);
+    findings.request("the words stay in the parent", last, &said, &[WORK_PRINTED]);
 }
 
 /// Words beside or inside a result that is long enough to be shaped.
@@ -295,7 +310,8 @@ impl Home {
         });
         std::fs::write(self.claude().join(".claude.json"), known.to_string())?;
         // Output comes whole up to this length; beyond it Claude Code keeps it in a file of its own.
-        let settings = json!({"skipDangerousModePermissionPrompt": true, "bashOutputMaxChars": 100_000});
+        let settings = json!({"skipDangerousModePermissionPrompt": true, "bashOutputMaxChars": 100_000,
+            "permissions": {"ask": ["Bash(touch:*)"]}});
         std::fs::write(self.claude().join("settings.json"), settings.to_string())?;
         Ok(())
     }
