@@ -8,7 +8,7 @@ use infold_testkit::model::work::{load_tools, open_branch, read_file};
 use infold_testkit::model::{Decision, Received, Script, Step};
 
 use super::agents::{Agent, Agents};
-use super::findings::Findings;
+use super::findings::RunFindings;
 use super::run::{ASKED, FINISHED, Scene};
 use super::spoken::{secret, unbroken};
 use super::steps::{fold_beside, shell, work};
@@ -32,13 +32,13 @@ const PICTURE: [u8; 67] = [
 ];
 
 /// Runs OpenCode once, and gives what was found.
-pub async fn opencode(agents: &Agents, binary: &Path) -> Result<Findings> {
+pub async fn opencode(agents: &Agents, binary: &Path) -> Result<RunFindings> {
     let secret = secret();
     let scene = Scene::start(script).await?;
     prepare(&scene.home.project(), &secret)?;
     let ended = scene.run(agents, Agent::Opencode, binary, &[], &Agent::Opencode.asking(ASKED)).await;
 
-    let mut findings = Findings::default();
+    let mut findings = RunFindings::default();
     findings.add(
         "comes to its end",
         ended.and_then(|ended| {
@@ -86,7 +86,7 @@ fn full() -> Step {
     })
 }
 
-fn judge(requests: &[Received], secret: &str, findings: &mut Findings) {
+fn judge(requests: &[Received], secret: &str, findings: &mut RunFindings) {
     let turns: Vec<&Received> = requests.iter().filter(|request| request.tool_count() > 0).collect();
     let first_with = |text: &str| turns.iter().find(|turn| turn.holds(text)).copied();
     let goes_on = [BRIEF, WORK_PRINTED];

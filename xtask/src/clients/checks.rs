@@ -7,10 +7,10 @@ use infold_testkit::DaemonSetup;
 use tokio::runtime::Runtime;
 
 use super::agents::{Agent, Agents};
-use super::findings::Findings;
+use super::findings::RunFindings;
 use super::run::{self, Listing};
-use super::spoken::{self, Kind};
-use super::{attached, connect, nudged, recipe, rescue, threads};
+use super::spoken::{self, WordsPlace};
+use super::{attached, beside, connect, nudged, recipe, rescue, threads};
 use crate::report::{Report, Totals};
 use crate::tools::on_path;
 use crate::workspace::{Profile, Workspace, in_ci};
@@ -20,7 +20,8 @@ const NAMED: [(Agent, &str); 3] =
     [(Agent::Claude, "Claude Code"), (Agent::Codex, "Codex"), (Agent::Opencode, "OpenCode")];
 
 /// Where Claude Code puts what is said while tools run, and how it is called here.
-const WORDS: [(Kind, &str); 2] = [(Kind::Beside, "words beside results"), (Kind::Inside, "words inside results")];
+const WORDS: [(WordsPlace, &str); 2] =
+    [(WordsPlace::Beside, "words beside results"), (WordsPlace::Inside, "words inside results")];
 
 /// Runs the checks, or those whose names hold `only`, or says why they are left out. In CI nothing is left
 /// out.
@@ -86,6 +87,7 @@ fn by_themselves(agents: &Agents, binary: &Path, checks: &mut Checks<'_>) {
         checks.run_all(&format!("Claude Code by itself, {name}"), nudged::claude(agents, binary, kind));
     }
     checks.run_all("OpenCode by itself", attached::opencode(agents, binary));
+    checks.run_all("Codex by itself", beside::codex(agents, binary));
 }
 
 /// Checks that were run.
@@ -106,7 +108,7 @@ impl Checks<'_> {
     }
 
     /// Runs an agent once for several findings, each of which counts.
-    fn run_all(&mut self, name: &str, work: impl Future<Output = Result<Findings>>) {
+    fn run_all(&mut self, name: &str, work: impl Future<Output = Result<RunFindings>>) {
         if !name.contains(self.only) {
             return;
         }

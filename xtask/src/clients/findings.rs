@@ -6,11 +6,11 @@ use infold_testkit::model::Received;
 
 /// The findings of a run, in order.
 #[derive(Debug, Default)]
-pub struct Findings {
+pub struct RunFindings {
     found: Vec<(String, Result<()>)>,
 }
 
-impl Findings {
+impl RunFindings {
     /// Adds a finding.
     pub fn add(&mut self, name: &str, outcome: Result<()>) {
         self.found.push((name.to_owned(), outcome));

@@ -22,7 +22,7 @@ pub struct Gate {
 
 /// A tool that stands at a gate. It goes on when this is dropped.
 #[derive(Debug)]
-pub struct Waiting {
+pub struct AtGate {
     _side: File,
 }
 
@@ -36,11 +36,11 @@ impl Gate {
     }
 
     /// Waits until a tool stands at the gate.
-    pub async fn reached(&self) -> Result<Waiting> {
+    pub async fn reached(&self) -> Result<AtGate> {
         let path = self.path.clone();
         let opened = spawn_blocking(move || OpenOptions::new().write(true).open(path));
         match timeout(REACHED_TIMEOUT, opened).await {
-            Ok(side) => Ok(Waiting { _side: side?? }),
+            Ok(side) => Ok(AtGate { _side: side?? }),
             Err(_) => {
                 // Whoever opens both sides at once waits for nobody, and lets the thread above go on.
                 let _ = OpenOptions::new().read(true).write(true).open(&self.path);

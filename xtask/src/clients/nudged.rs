@@ -10,10 +10,10 @@ use infold_testkit::model::{Decision, Fault, Received, Script, Step};
 use serde_json::json;
 
 use super::agents::{Agent, Agents};
-use super::findings::Findings;
+use super::findings::RunFindings;
 use super::gate::Gate;
 use super::run::{ASKED, FINISHED, Scene};
-use super::spoken::{Kind, unbroken};
+use super::spoken::{WordsPlace, unbroken};
 use super::steps::{fold_beside, shell, work};
 
 /// The header by which Claude Code tells its subagents apart.
@@ -33,13 +33,13 @@ const LIMIT: &str = "Output token limit hit";
 const LOOKS_MAX: usize = 40;
 
 /// Runs Claude Code once, and gives what was found.
-pub async fn claude(agents: &Agents, binary: &Path, kind: Kind) -> Result<Findings> {
+pub async fn claude(agents: &Agents, binary: &Path, kind: WordsPlace) -> Result<RunFindings> {
     let scene = Scene::start(|_| script()).await?;
     let _gate = Gate::new(&scene.home.project(), "agent-gate").await?;
     let arguments = ["-p", ASKED, "--output-format", "json", "--dangerously-skip-permissions", "--model", kind.model()];
     let ended = scene.run(agents, Agent::Claude, binary, &[], &arguments).await;
 
-    let mut findings = Findings::default();
+    let mut findings = RunFindings::default();
     findings.add(
         "comes to its end",
         ended.and_then(|ended| {
@@ -53,7 +53,7 @@ pub async fn claude(agents: &Agents, binary: &Path, kind: Kind) -> Result<Findin
     Ok(findings)
 }
 
-fn judge(turns: &[Received], findings: &mut Findings) {
+fn judge(turns: &[Received], findings: &mut RunFindings) {
     let first_with = |text: &str| turns.iter().find(|turn| turn.holds(text));
     let goes_on = [BRIEF, WORK_PRINTED];
     findings.request("a branch goes on after an answer that was cut off", first_with(CUT), &goes_on, &[ASKED]);

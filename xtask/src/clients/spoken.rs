@@ -11,11 +11,11 @@ use serde_json::json;
 use tokio::process::Command;
 
 use super::agents::{Agent, Agents};
-use super::findings::Findings;
+use super::findings::RunFindings;
 use super::gate::Gate;
 use super::home::Home;
 use super::steps::{fold_beside, shell, work};
-use super::terminal::Terminal;
+use super::terminal::TmuxTerminal;
 
 const ASKED: &str = "Look through the harbour, please.";
 const BRIEF: &str = "Count what stands on the eastern quay.";
@@ -32,8 +32,7 @@ const SECOND_FOUND: &str = "Its lamp is lit.";
 const LIT: &str = "The lamp is lit.";
 const REWOUND: &str = "Rather look at the buoys.";
 const BUOYS: &str = "The buoys are green.";
-const RESUMED: &str = "And now say goodbye.";
-const GOODBYE: &str = "Goodbye then.";
+const RESUMED: &str = "Read the log, too.";
 const RULE: &str = "Harbour rule 12: say ahoy first.";
 const NESTED_RULE: &str = "Crane rule 3: yellow ones stay.";
 const ENVIRONMENT: &str = "Primary working directory";
@@ -48,14 +47,14 @@ const LOG_LINE: &str = "row 000900 of the log";
 
 /// Where Claude Code puts what is said beside tools' results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum WordsPlace {
     /// Beside them, as for newer models.
     Beside,
     /// Inside them, as for models up to 4.x.
     Inside,
 }
 
-impl Kind {
+impl WordsPlace {
     /// A model of this kind.
     pub fn model(self) -> &'static str {
         match self {
@@ -66,21 +65,22 @@ impl Kind {
 }
 
 /// Sits at the terminal, and gives what was found.
-pub async fn claude(agents: &Agents, binary: &Path, kind: Kind) -> Result<Findings> {
+pub async fn claude(agents: &Agents, binary: &Path, kind: WordsPlace) -> Result<RunFindings> {
     let home = Home::new()?;
     let secret = secret();
     prepare(&home, &secret)?;
     let model = Model::start(script(&home.project())).await?;
-    let mut stage = Stage::new(agents, binary, kind, &home, &model).await?;
+    let mut stage = Sitting::new(agents, binary, kind, &home, &model).await?;
 
-    let mut findings = Findings::default();
+    let mut findings = RunFindings::default();
     let played = stage.play().await;
     let turns = model.turns();
     findings.add("plays to its end", played);
     findings.add("breaks no rule", unbroken(&model));
     judge_branch(&turns, &mut findings);
     judge_log(&turns, &mut findings);
-    judge_later(&turns, kind, &secret, &mut findings);
+    judge_returns(&turns, &mut findings);
+    judge_compaction(&turns, kind, &secret, &mut findings);
     Ok(findings)
 }
 
@@ -123,13 +123,12 @@ fn script(project: &Path) -> Script {
         Step::text(COUNTED).reasoning("It is done."),
         shell(long),
         Step::text(LOGGED),
+        Step::text(BUOYS),
         load_tools(),
         open_branch(&work(SECOND_BRIEF)),
         shell("echo lamp"),
         fold_branch(SECOND_FOUND),
         Step::text(LIT),
-        Step::text(BUOYS),
-        Step::text(GOODBYE),
     ])
     .aside(COMPACTION, Step::text("<summary>\nThe harbour was looked through.\n</summary>"))
 }
@@ -139,10 +138,10 @@ fn pasted() -> String {
     (1..=20).map(|line| format!("wish {line:02}: berth {} is to be free\n", line * 7)).collect()
 }
 
-struct Stage<'a> {
+struct Sitting<'a> {
     agents: &'a Agents,
     binary: &'a Path,
-    kind: Kind,
+    kind: WordsPlace,
     home: &'a Home,
     model: &'a Model,
     first: Gate,
@@ -150,8 +149,14 @@ struct Stage<'a> {
     log: Gate,
 }
 
-impl<'a> Stage<'a> {
-    async fn new(agents: &'a Agents, binary: &'a Path, kind: Kind, home: &'a Home, model: &'a Model) -> Result<Self> {
+impl<'a> Sitting<'a> {
+    async fn new(
+        agents: &'a Agents,
+        binary: &'a Path,
+        kind: WordsPlace,
+        home: &'a Home,
+        model: &'a Model,
+    ) -> Result<Self> {
         let project = home.project();
         let gate = async |name: &str| Gate::new(&project, name).await;
         let (first, second, log) = (gate("first-gate").await?, gate("second-gate").await?, gate("log-gate").await?);
@@ -161,29 +166,27 @@ impl<'a> Stage<'a> {
     async fn play(&mut self) -> Result<()> {
         let mut terminal = self.sit_down(&[]).await?;
         self.speak_in_branch(&mut terminal).await.context("in the branch")?;
-        self.speak_beside_log(&mut terminal).await.context("beside the log")?;
-        self.compact(&mut terminal).await.context("around the compaction")?;
-        self.rewind(&mut terminal).await.context("around the rewind")?;
         terminal.say("/exit").await?;
         terminal.until_closed().await?;
 
         let mut terminal = self.sit_down(&["--continue"]).await?;
-        terminal.say(RESUMED).await?;
-        terminal.until_shows(GOODBYE).await.context("after the resume")
+        self.speak_beside_log(&mut terminal).await.context("beside the log")?;
+        self.rewind(&mut terminal).await.context("around the rewind")?;
+        self.compact(&mut terminal).await.context("around the compaction")
     }
 
     /// Starts Claude Code through infold, and waits until it listens.
-    async fn sit_down(&self, arguments: &[&str]) -> Result<Terminal> {
+    async fn sit_down(&self, arguments: &[&str]) -> Result<TmuxTerminal> {
         let mut command: Command = self.agents.around(Agent::Claude, self.binary, self.home, self.model.base_url())?;
         command.args(["run", "claude", "--dangerously-skip-permissions", "--model", self.kind.model()]);
         command.args(arguments);
-        let mut terminal = Terminal::start(self.home.path(), &command).await?;
+        let mut terminal = TmuxTerminal::start(self.home.path(), &command).await?;
         terminal.until("the prompt", |screen| screen.contains("bypass permissions on")).await?;
         Ok(terminal)
     }
 
     /// Interrupts a tool of a branch and says what to do instead, then speaks while the next one runs.
-    async fn speak_in_branch(&self, terminal: &mut Terminal) -> Result<()> {
+    async fn speak_in_branch(&self, terminal: &mut TmuxTerminal) -> Result<()> {
         terminal.say(ASKED).await?;
         let held = self.first.reached().await?;
         terminal.until("a running tool", |screen| screen.contains("esc to interrupt")).await?;
@@ -205,8 +208,8 @@ impl<'a> Stage<'a> {
     }
 
     /// Pastes twenty lines while a tool runs whose result is long.
-    async fn speak_beside_log(&self, terminal: &mut Terminal) -> Result<()> {
-        terminal.say("Read the log, too.").await?;
+    async fn speak_beside_log(&self, terminal: &mut TmuxTerminal) -> Result<()> {
+        terminal.say(RESUMED).await?;
         let held = self.log.reached().await?;
         terminal.paste(&pasted()).await?;
         terminal.until("the queued words", |screen| screen.contains("edit queued messages")).await?;
@@ -214,20 +217,20 @@ impl<'a> Stage<'a> {
         terminal.until_shows(LOGGED).await
     }
 
-    async fn compact(&self, terminal: &mut Terminal) -> Result<()> {
+    async fn compact(&self, terminal: &mut TmuxTerminal) -> Result<()> {
         terminal.say("/compact").await?;
         terminal.until("the compaction", |screen| screen.contains("Compacted")).await?;
         terminal.say(COMPACTED).await?;
         terminal.until_shows(LIT).await
     }
 
-    /// Goes back to before the newest words, and says others.
-    async fn rewind(&self, terminal: &mut Terminal) -> Result<()> {
+    /// Goes back to before the log was asked for, and says something else.
+    async fn rewind(&self, terminal: &mut TmuxTerminal) -> Result<()> {
         terminal.say("/rewind").await?;
         terminal.until("the list", |screen| screen.contains("Restore the code and/or conversation")).await?;
         // Entries of the list are indented, what was said before is not.
-        let chosen = format!("   ❯ {COMPACTED}");
-        terminal.press_until("Up", "the newest words", |screen| screen.contains(&chosen)).await?;
+        let chosen = format!("   ❯ {RESUMED}");
+        terminal.press_until("Up", "the words to go back to", |screen| screen.contains(&chosen)).await?;
         let asks = |screen: &str| screen.contains("Restore conversation");
         terminal.press_until("Enter", "the question", asks).await?;
         terminal.press_until("Enter", "the prompt", |screen| screen.contains("bypass permissions on")).await?;
@@ -244,7 +247,7 @@ fn is_chosen(screen: &str, answer: &str) -> bool {
 }
 
 /// Words in a branch, and what of it reaches the parent.
-fn judge_branch(turns: &[Received], findings: &mut Findings) {
+fn judge_branch(turns: &[Received], findings: &mut RunFindings) {
     let first_with = |text: &str| turns.iter().find(|turn| turn.holds(text));
     let said = [INTERRUPTED, QUEUED, REFUSED];
     let in_branch = first_with(INTERRUPTED);
@@ -267,22 +270,31 @@ fn judge_branch(turns: &[Received], findings: &mut Findings) {
 }
 
 /// Words beside or inside a result that is long enough to be shaped.
-fn judge_log(turns: &[Received], findings: &mut Findings) {
+fn judge_log(turns: &[Received], findings: &mut RunFindings) {
     let pasted = pasted();
     let lines: Vec<&str> = pasted.lines().collect();
     let request = turns.iter().find(|turn| turn.holds(lines[19]));
     findings.request("twenty pasted lines stand beside a shaped result", request, &lines, &[LOG_LINE]);
 }
 
-/// After a compaction, a rewind and a resume.
-fn judge_later(turns: &[Received], kind: Kind, secret: &str, findings: &mut Findings) {
+/// After a resume and a rewind.
+fn judge_returns(turns: &[Received], findings: &mut RunFindings) {
+    let first_with = |text: &str| turns.iter().find(|turn| turn.holds(text));
+    let kept = [ASKED, INTERRUPTED, QUEUED, REFUSED, FOUND, NESTED_RULE, RULE];
+    findings.request("after a resume all words are there", first_with(RESUMED), &kept, &[WORK_PRINTED]);
+    let undone = [WORK_PRINTED, RESUMED, "wish 01"];
+    findings.request("after a rewind all words before it are there", first_with(REWOUND), &kept, &undone);
+}
+
+/// After a compaction.
+fn judge_compaction(turns: &[Received], kind: WordsPlace, secret: &str, findings: &mut RunFindings) {
     let first_with = |text: &str| turns.iter().find(|turn| turn.holds(text));
     let attached = ["@tokens.env", "[SECRET:"];
     findings.request("a secret in an attached file is scrubbed", first_with(COMPACTED), &attached, &[secret]);
     let mut given = vec![RULE, ENVIRONMENT, INSTRUCTIONS, "The following deferred tools"];
     match kind {
-        Kind::Beside => given.push("Available agent types"),
-        Kind::Inside => given.extend(["Available agent types", "The following skills are available"]),
+        WordsPlace::Beside => given.push("Available agent types"),
+        WordsPlace::Inside => given.extend(["Available agent types", "The following skills are available"]),
     }
     findings.request("after a compaction main has what the client gives", first_with(COMPACTED), &given, &[]);
     let branch = turns
@@ -291,8 +303,6 @@ fn judge_later(turns: &[Received], kind: Kind, secret: &str, findings: &mut Find
     findings.request("after a compaction a branch has what the client gives", branch, &given, &[secret]);
     let after = turns.iter().find(|turn| turn.holds(SECOND_FOUND) && turn.holds(COMPACTED));
     findings.request("after a compaction a branch folds", after, &[COMPACTED], &[]);
-    findings.request("words after a rewind reach the model", first_with(REWOUND), &[RULE], &[SECOND_FOUND]);
-    findings.request("words after a resume reach the model", first_with(RESUMED), &[REWOUND, RULE], &[]);
 }
 
 impl Home {

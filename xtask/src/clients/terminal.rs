@@ -27,14 +27,14 @@ const TYPED_CHARS: usize = 40;
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// An agent at a terminal. Everything ends when it is dropped.
-pub struct Terminal {
+pub struct TmuxTerminal {
     socket: PathBuf,
     /// Attached to the terminal, so that it hears when something is drawn.
     listener: Child,
     drawn: ChildStdout,
 }
 
-impl Terminal {
+impl TmuxTerminal {
     /// Starts `agent` in a terminal of its own, whose socket lies in `folder`.
     pub async fn start(folder: &Path, agent: &Command) -> Result<Self> {
         if !on_path("tmux") {
@@ -141,7 +141,7 @@ impl Terminal {
     }
 }
 
-impl Drop for Terminal {
+impl Drop for TmuxTerminal {
     fn drop(&mut self) {
         let mut command = std::process::Command::new("tmux");
         command.arg("-S").arg(&self.socket).arg("kill-server");
