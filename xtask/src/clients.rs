@@ -4,18 +4,26 @@
 //! And their coding agents: Claude Code, Codex and OpenCode, against a scripted model.
 
 mod agents;
+mod attached;
+mod beside;
 mod checks;
 mod connect;
+mod findings;
+mod gate;
 mod guarded;
 mod home;
 pub mod model;
 mod neutral;
+mod nudged;
 mod recipe;
 pub mod record;
 mod rescue;
 mod run;
 mod scripts;
 mod sessions;
+mod spoken;
+mod steps;
+mod terminal;
 mod threads;
 
 use std::path::{Path, PathBuf};

@@ -11,8 +11,14 @@ use anyhow::{Context, Result, bail};
 use crate::workspace::{Workspace, run};
 
 /// Programs that the tests call, and the Debian packages that carry them.
-const DEBIAN: [(&str, &str); 5] =
-    [("strace", "strace"), ("curl", "curl"), ("python3", "python3"), ("npm", "npm"), ("chromium", "chromium")];
+const DEBIAN: [(&str, &str); 6] = [
+    ("strace", "strace"),
+    ("curl", "curl"),
+    ("python3", "python3"),
+    ("npm", "npm"),
+    ("chromium", "chromium"),
+    ("tmux", "tmux"),
+];
 
 /// What was found or installed. Each part says why it is missing if it is.
 #[derive(Debug)]

@@ -40,7 +40,7 @@ pub use cache::Cached;
 pub use fault::Fault;
 pub use reach::{Tool, ToolKind};
 pub use received::{Api, Received};
-pub use script::{Aside, Call, Counting, Decision, Refusing, Script, Step};
+pub use script::{Aside, Call, Counting, Decision, Refusing, Script, Step, Stopping};
 pub use shown::{Shown, ShownKind};
 
 use cache::{BYTES_PER_TOKEN, PrefixCache};
@@ -69,7 +69,12 @@ impl Model {
     pub async fn start_on(address: SocketAddr, script: Script) -> Result<Self> {
         let listener = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
         let base_url = format!("http://{}", listener.local_addr()?);
-        let shared = Arc::new(Shared { script, kept: Mutex::default(), abandoned: watch::Sender::new(0) });
+        let shared = Arc::new(Shared {
+            script,
+            kept: Mutex::default(),
+            sent: watch::Sender::new(0),
+            abandoned: watch::Sender::new(0),
+        });
         let router = http::router(Arc::clone(&shared));
         let server = tokio::spawn(async move { axum::serve(listener, router).await });
         Ok(Self { base_url, shared, server })
@@ -122,6 +127,18 @@ impl Model {
         self.shared.kept().now_ms += u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     }
 
+    /// Waits until it has been sent a request of this kind, and gives the first.
+    pub async fn until_sent(&self, wanted: impl Fn(&Received) -> bool) -> Received {
+        let mut sent = self.shared.sent.subscribe();
+        loop {
+            if let Some(found) = self.requests().into_iter().find(|request| wanted(request)) {
+                return found;
+            }
+            // The sender lives as long as the model, so waiting cannot fail.
+            let _ = sent.changed().await;
+        }
+    }
+
     /// Waits until this many answers have been given up by their reader before their end.
     pub async fn until_abandoned(&self, count: usize) {
         // The sender lives as long as the model, so waiting cannot fail.
@@ -145,6 +162,8 @@ impl Drop for Model {
 struct Shared {
     script: Script,
     kept: Mutex<Kept>,
+    /// Requests that it was sent.
+    sent: watch::Sender<usize>,
     /// Answers whose reader went away before their end.
     abandoned: watch::Sender<usize>,
 }
@@ -191,7 +210,7 @@ impl Shared {
             let parts = received.prompt();
             let bytes: usize = parts.iter().map(|part| part.text.len()).sum();
             let tokens = u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_PER_TOKEN;
-            self.kept().requests.push(received);
+            self.keep(received);
             let spoken = Spoken { plain: json!({"input_tokens": tokens}), events: Vec::new() };
             return Answered::Spoken { spoken, fault: None };
         }
@@ -214,17 +233,22 @@ impl Shared {
             Counting::Told => spoken,
             Counting::Untold => spoken.without_usage(),
         };
-        let mut kept = self.kept();
         if received.api == Api::Responses {
-            kept.thought.extend(responses::thought(&spoken.plain));
+            self.kept().thought.extend(responses::thought(&spoken.plain));
         }
-        kept.requests.push(received);
+        self.keep(received);
         Answered::Spoken { spoken, fault: step.fault }
+    }
+
+    /// Keeps a request, and tells those who wait for one.
+    fn keep(&self, received: Received) {
+        self.kept().requests.push(received);
+        self.sent.send_modify(|count| *count += 1);
     }
 
     fn refuse(&self, mut received: Received, refusal: Refusal, retry_after_s: Option<u64>) -> Answered {
         received.status = refusal.status;
-        self.kept().requests.push(received);
+        self.keep(received);
         Answered::Refused { refusal, retry_after_s }
     }
 
@@ -247,6 +271,9 @@ impl Shared {
                 let checked = responses::rules::check(&received.body, &self.kept().thought)?;
                 received.reasoning_dropped = checked.reasoning_dropped;
                 received.reasoning_missing = checked.reasoning_missing;
+                // The provider says nothing of this and thinks anew; a test has to hear of it.
+                received.broken = (checked.reasoning_dropped > 0)
+                    .then(|| format!("{} pieces of reasoning are out of their place", checked.reasoning_dropped));
                 checked.prefix
             }
             Api::Chat => chat::rules::check(&received.body)?,

@@ -20,6 +20,9 @@ const RUN_TIMEOUT: Duration = Duration::from_secs(180);
 /// How much of what an agent said a failure shows.
 const SHOWN_CHARS_MAX: usize = 2_000;
 
+/// The key that Claude Code is given. It is as short as what Claude Code remembers of a key.
+pub const CLAUDE_KEY: &str = "sk-ant-scripted-0000";
+
 /// The model that Codex is told to use; it knows the window of this one, which calls tools without scripts.
 const CODEX_MODEL: &str = "model = \"gpt-5.5\"\n";
 
@@ -177,7 +180,7 @@ fn prepare_claude(command: &mut Command, home: &Home, model_url: &str) {
     command
         .env("CLAUDE_CONFIG_DIR", home.claude())
         .env("ANTHROPIC_BASE_URL", model_url)
-        .env("ANTHROPIC_API_KEY", "sk-ant-scripted-0000")
+        .env("ANTHROPIC_API_KEY", CLAUDE_KEY)
         .envs(["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER"].map(|name| (name, "1")))
         .envs(["DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "IS_SANDBOX"].map(|name| (name, "1")));
 }
@@ -207,7 +210,13 @@ fn prepare_opencode(command: &mut Command, home: &Home, model_url: &str) -> Resu
 }
 
 fn opencode_config(model_url: &str) -> Value {
-    let scripted = json!({"name": "scripted", "tool_call": true, "limit": {"context": 200_000, "output": 8_000}});
+    let scripted = json!({
+        "name": "scripted",
+        "tool_call": true,
+        "attachment": true,
+        "modalities": {"input": ["text", "image"], "output": ["text"]},
+        "limit": {"context": 200_000, "output": 8_000},
+    });
     json!({
         "model": "local/scripted",
         "small_model": "local/scripted",

@@ -7,14 +7,21 @@ use infold_testkit::DaemonSetup;
 use tokio::runtime::Runtime;
 
 use super::agents::{Agent, Agents};
+use super::findings::RunFindings;
 use super::run::{self, Listing};
-use super::{connect, guarded, recipe, rescue, scripts, threads};
+use super::spoken::{self, WordsPlace};
+use super::{attached, beside, connect, guarded, nudged, recipe, rescue, scripts, threads};
 use crate::report::{Report, Totals};
+use crate::tools::on_path;
 use crate::workspace::{Profile, Workspace, in_ci};
 
 /// The agents, and what people call them.
 const NAMED: [(Agent, &str); 3] =
     [(Agent::Claude, "Claude Code"), (Agent::Codex, "Codex"), (Agent::Opencode, "OpenCode")];
+
+/// Where Claude Code puts what is said while tools run, and how it is called here.
+const WORDS: [(WordsPlace, &str); 2] =
+    [(WordsPlace::Beside, "words beside results"), (WordsPlace::Inside, "words inside results")];
 
 /// Runs the checks, or those whose names hold `only`, or says why they are left out. In CI nothing is left
 /// out.
@@ -37,6 +44,8 @@ fn check(workspace: &Workspace, only: &str, agents: &Agents) -> Result<Totals> {
         outcome.with_context(|| format!("the daemon said:\n{}", daemon.stderr()))
     });
     through_infold(agents, &binary, &mut checks);
+    by_themselves(agents, &binary, &mut checks);
+    at_a_terminal(agents, &binary, &mut checks);
     Ok(checks.totals)
 }
 
@@ -67,6 +76,28 @@ fn through_infold(agents: &Agents, binary: &Path, checks: &mut Checks<'_>) {
     checks.run("a subagent of Claude Code folds a branch of its own", threads::in_a_subagent(agents, binary));
 }
 
+/// A person at the terminal of Claude Code. Outside CI it is left out where there is no tmux.
+fn at_a_terminal(agents: &Agents, binary: &Path, checks: &mut Checks<'_>) {
+    if !on_path("tmux") && !in_ci() {
+        println!("skipped a person at a terminal: tmux is missing");
+        checks.totals.skipped += 1;
+        return;
+    }
+    for (kind, name) in WORDS {
+        let spoken = spoken::claude(agents, binary, kind);
+        checks.run_all(&format!("a person at the terminal of Claude Code, {name}"), spoken);
+    }
+}
+
+/// What clients say by themselves while a branch works.
+fn by_themselves(agents: &Agents, binary: &Path, checks: &mut Checks<'_>) {
+    for (kind, name) in WORDS {
+        checks.run_all(&format!("Claude Code by itself, {name}"), nudged::claude(agents, binary, kind));
+    }
+    checks.run_all("OpenCode by itself", attached::opencode(agents, binary));
+    checks.run_all("Codex by itself", beside::codex(agents, binary));
+}
+
 /// Checks that were run.
 struct Checks<'a> {
     runtime: Runtime,
@@ -80,7 +111,28 @@ impl Checks<'_> {
         if !name.contains(self.only) {
             return;
         }
+        let outcome = self.runtime.block_on(work);
+        self.count(name, outcome);
+    }
+
+    /// Runs an agent once for several findings, each of which counts.
+    fn run_all(&mut self, name: &str, work: impl Future<Output = Result<RunFindings>>) {
+        if !name.contains(self.only) {
+            return;
+        }
         match self.runtime.block_on(work) {
+            Ok(findings) => {
+                for (finding, outcome) in findings.into_list() {
+                    self.count(&format!("{name}: {finding}"), outcome);
+                }
+            }
+            Err(error) => self.count(name, Err(error)),
+        }
+    }
+
+    /// Prints what became of a check, and counts it.
+    fn count(&mut self, name: &str, outcome: Result<()>) {
+        match outcome {
             Ok(()) => {
                 println!("ok {name}");
                 self.totals.add(Totals::one_passed());

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::script::Stopping;
 use super::spoken::{Event, OUTPUT_TOKENS, Spoken, Turn};
 
 pub(crate) mod rules;
@@ -9,7 +10,11 @@ pub(crate) mod rules;
 /// Says a step.
 pub(crate) fn speak(turn: &Turn<'_>) -> Spoken {
     let blocks = blocks(turn);
-    let reason = if turn.step.calls.is_empty() { "end_turn" } else { "tool_use" };
+    let reason = match turn.step.stopping {
+        Stopping::AtLimit => "max_tokens",
+        Stopping::Finished if turn.step.calls.is_empty() => "end_turn",
+        Stopping::Finished => "tool_use",
+    };
     let usage = json!({
         "input_tokens": turn.cache.fresh_tokens,
         "cache_creation_input_tokens": turn.cache.written_tokens(),

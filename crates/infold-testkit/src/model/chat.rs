@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::script::Stopping;
 use super::spoken::{Event, OUTPUT_TOKENS, Spoken, Turn};
 
 pub(crate) mod rules;
@@ -19,7 +20,11 @@ pub(crate) fn speak(turn: &Turn<'_>) -> Spoken {
             json!({"index": index, "id": id, "type": "function", "function": function})
         })
         .collect();
-    let reason = if calls.is_empty() { "stop" } else { "tool_calls" };
+    let reason = match turn.step.stopping {
+        Stopping::AtLimit => "length",
+        Stopping::Finished if calls.is_empty() => "stop",
+        Stopping::Finished => "tool_calls",
+    };
     let usage = json!({
         "prompt_tokens": turn.cache.total_tokens(),
         "completion_tokens": OUTPUT_TOKENS,

@@ -30,6 +30,8 @@ pub enum Fault {
         /// The bytes that still come.
         bytes: usize,
     },
+    /// The body ends, and well, when all has come but the events that end the answer and its last part.
+    EndsEarly,
     /// After this many bytes of the body nothing more comes, and the connection stays open.
     StallAfter {
         /// The bytes that still come.
@@ -137,6 +139,15 @@ pub(crate) fn refusal_events(api: Api, refusal: &Refusal) -> Vec<Event> {
         }
         Api::Chat => vec![Event::unnamed(json!({ "error": error }).to_string())],
     }
+}
+
+/// How many events end an answer and its last part.
+const END_EVENTS: usize = 3;
+
+/// The pieces of a body without those that end it.
+pub(crate) fn without_end(mut pieces: Vec<Bytes>) -> Vec<Bytes> {
+    pieces.truncate(pieces.len().saturating_sub(END_EVENTS));
+    pieces
 }
 
 /// The pieces of a body that still come before a fault takes the rest.

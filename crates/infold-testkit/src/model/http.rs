@@ -148,6 +148,7 @@ fn said(shared: &Arc<Shared>, api: Api, spoken: Spoken, form: Form, fault: Optio
             })
             .boxed();
         }
+        Some(Fault::EndsEarly) => pieces = fault::without_end(pieces),
         Some(Fault::StallAfter { bytes }) => {
             pieces = fault::first_bytes(pieces, bytes);
             end = stream::pending().boxed();

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::reach::ToolKind;
 use super::script::Call;
+use super::script::Stopping;
 use super::spoken::{Event, OUTPUT_TOKENS, Spoken, Turn};
 
 pub(crate) mod rules;
@@ -25,7 +26,14 @@ pub(crate) fn speak(turn: &Turn<'_>) -> Spoken {
     let begun =
         json!({"id": id, "object": "response", "status": "in_progress", "model": turn.body["model"], "output": []});
     let mut plain = begun.clone();
-    plain["status"] = json!("completed");
+    let (status, last) = match turn.step.stopping {
+        Stopping::Finished => ("completed", "response.completed"),
+        Stopping::AtLimit => {
+            plain["incomplete_details"] = json!({"reason": "max_output_tokens"});
+            ("incomplete", "response.incomplete")
+        }
+    };
+    plain["status"] = json!(status);
     plain["output"] = json!(items);
     plain["usage"] = usage;
 
@@ -36,7 +44,7 @@ pub(crate) fn speak(turn: &Turn<'_>) -> Spoken {
     for (index, item) in items.iter().enumerate() {
         events.extend(item_events(index, item));
     }
-    events.push(json!({"type": "response.completed", "response": plain}));
+    events.push(json!({"type": last, "response": plain}));
     for (number, event) in events.iter_mut().enumerate() {
         event["sequence_number"] = json!(number);
     }

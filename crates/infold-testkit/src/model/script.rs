@@ -63,6 +63,17 @@ pub enum Counting {
     Untold,
 }
 
+/// Why an answer ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stopping {
+    /// All is said.
+    #[default]
+    Finished,
+    /// It is as long as an answer may be.
+    AtLimit,
+}
+
 /// An answer to whoever asks in certain words.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -89,6 +100,9 @@ pub struct Step {
     /// What the usage says that the request held, where the script wants another figure than the true one.
     #[serde(default)]
     pub input_tokens: Option<u64>,
+    /// Why the answer ends.
+    #[serde(default)]
+    pub stopping: Stopping,
     /// What goes wrong on the way.
     #[serde(default)]
     pub fault: Option<Fault>,
@@ -227,6 +241,12 @@ impl Step {
     /// The same answer with a usage that names this many tokens of input.
     pub fn input_tokens(mut self, input_tokens: u64) -> Self {
         self.input_tokens = Some(input_tokens);
+        self
+    }
+
+    /// The same answer, ended because it is as long as an answer may be.
+    pub fn at_limit(mut self) -> Self {
+        self.stopping = Stopping::AtLimit;
         self
     }
 

@@ -157,6 +157,50 @@ async fn faults_come_when_the_script_wants_them() {
 }
 
 #[tokio::test]
+async fn reasoning_that_a_provider_would_drop_in_silence_counts_as_broken() {
+    let model = Model::start(Script::new([Step::calling("", [("run", json!({}))]).reasoning("hm")])).await.unwrap();
+    let tools = json!([{"type": "function", "name": "run"}]);
+    let asked = |text: &str| json!({"type": "message", "role": "user", "content": text});
+    let (_, said) = send(&model, "/v1/responses", "s", json!({"input": [asked("go")], "tools": tools})).await;
+    let said: Value = serde_json::from_str(&said).unwrap();
+    let again = |text: &str| {
+        let mut input = vec![asked(text)];
+        input.extend(said["output"].as_array().unwrap().clone());
+        let call = input.last().unwrap()["call_id"].clone();
+        input.push(json!({"type": "function_call_output", "call_id": call, "output": "ran"}));
+        json!({"input": input, "tools": tools})
+    };
+    send(&model, "/v1/responses", "s", again("go")).await;
+    assert!(model.broken().is_empty());
+    send(&model, "/v1/responses", "s", again("go on")).await;
+    assert_eq!(model.broken(), ["1 pieces of reasoning are out of their place"]);
+}
+
+#[tokio::test]
+async fn an_answer_ends_at_its_limit_or_too_early_when_the_script_wants_it() {
+    let steps = [Step::text("too long").at_limit(), Step::text("cut").fault(Fault::EndsEarly)];
+    let model = Model::start(Script::new(steps)).await.unwrap();
+    let (_, said) = send(&model, "/v1/messages", "s", asked("go")).await;
+    assert!(said.contains("\"stop_reason\":\"max_tokens\""));
+    let mut body = asked("go");
+    body["stream"] = json!(true);
+    let (_, came) = send(&model, "/v1/messages", "s", body).await;
+    assert!(came.contains("text_delta") && !came.contains("content_block_stop"), "{came}");
+}
+
+#[tokio::test]
+async fn a_request_can_be_waited_for() {
+    let model = Model::start(Script::default()).await.unwrap();
+    let wait = model.until_sent(|request| request.holds("second"));
+    let (_, _, found) = tokio::join!(
+        send(&model, "/v1/messages", "s", asked("first")),
+        send(&model, "/v1/messages", "s", asked("second")),
+        wait
+    );
+    assert!(found.holds("second"));
+}
+
+#[tokio::test]
 async fn an_answer_that_its_reader_gives_up_is_noticed() {
     let model = Model::start(Script::new([Step::failing(Fault::StallAfter { bytes: 30 })])).await.unwrap();
     let mut body = asked("go");

@@ -101,7 +101,7 @@ fn claude_query(received: &Received) -> String {
         words.filter(|word| NEEDED.iter().any(|name| word.ends_with(&format!("__{name}")))).collect();
     names.sort_unstable();
     names.dedup();
-    if names.is_empty() { "branch_create branch_return".to_owned() } else { format!("select:{}", names.join(",")) }
+    if names.is_empty() { NEEDED.join(" ") } else { format!("select:{}", names.join(",")) }
 }
 
 /// Opens a branch.

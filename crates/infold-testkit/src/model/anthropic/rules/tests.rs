@@ -102,6 +102,67 @@ fn reasoning_comes_back_only_after_what_it_was_said_after() {
     assert!(refusal(&then("go", &foreign)).contains("Invalid `signature`"));
 }
 
+/// A request that has everything reasoning is bound to, with one call behind it.
+fn long_request() -> Value {
+    let mut body = request(json!([
+        {"role": "user", "content": [{"type": "text", "text": "rules"}, {"type": "text", "text": "go"}]},
+        {"role": "system", "content": "environment"},
+        {"role": "assistant", "content": [call("a")]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "printed"}]},
+    ]));
+    body["tools"] = json!([{"name": "Read", "description": "reads"}]);
+    body["system"] = json!([{"type": "text", "text": "you are"}]);
+    body
+}
+
+/// The same request with reasoning behind it that was made on it.
+fn thought_after(body: &Value, signature: &str) -> Value {
+    let mut body = body.clone();
+    let thought = json!({"type": "thinking", "thinking": "hm", "signature": signature});
+    let messages = body["messages"].as_array_mut().unwrap();
+    messages.push(json!({"role": "assistant", "content": [thought, call("b")]}));
+    messages.push(json!({"role": "user", "content": [result("b")]}));
+    body
+}
+
+#[test]
+fn reasoning_is_bound_to_everything_before_it() {
+    let body = long_request();
+    let signature = check(&body).unwrap().seal("hm");
+    assert_eq!(refusal(&thought_after(&body, &signature)), "");
+    let places = [
+        "/tools/0/description",
+        "/system/0/text",
+        "/messages/0/content/0/text",
+        "/messages/0/content/1/text",
+        "/messages/1/content",
+        "/messages/2/content/0/input",
+        "/messages/3/content/0/content",
+    ];
+    for place in places {
+        let mut edited = body.clone();
+        *edited.pointer_mut(place).unwrap() = json!("something else");
+        let refused = refusal(&thought_after(&edited, &signature));
+        assert!(refused.contains("bound to a different conversation"), "{place}: {refused}");
+    }
+    let mut shorter = body.clone();
+    shorter["messages"][0]["content"].as_array_mut().unwrap().remove(0);
+    assert!(refusal(&thought_after(&shorter, &signature)).contains("bound to a different conversation"));
+}
+
+#[test]
+fn reasoning_is_not_bound_to_cache_marks_forms_of_text_or_settings() {
+    let body = long_request();
+    let signature = check(&body).unwrap().seal("hm");
+    let mut same = body;
+    same["messages"][0]["content"][1]["cache_control"] = json!({"type": "ephemeral"});
+    same["messages"][1]["content"] = json!([{"type": "text", "text": "environment"}]);
+    same["messages"][3]["content"][0]["content"] = json!([{"type": "text", "text": "printed"}]);
+    same["max_tokens"] = json!(9);
+    same["metadata"] = json!({"user_id": "another"});
+    assert_eq!(refusal(&thought_after(&same, &signature)), "");
+}
+
 #[test]
 fn nobody_says_nothing() {
     let body = request(json!([{"role": "user", "content": []}]));

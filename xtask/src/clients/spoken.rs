@@ -1,0 +1,328 @@
+//! A person at the terminal of the real Claude Code, wired by `infold run`, who speaks whenever they like:
+//! after an interrupt, while a tool runs, after a compaction, a rewind and a resume. Their words are in what
+//! the model gets, word for word, in the branch in which they were said and in its parent afterwards.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use infold_testkit::model::work::{fold_branch, load_tools, open_branch, read_file};
+use infold_testkit::model::{Model, Received, Script, Step};
+use serde_json::json;
+use tokio::process::Command;
+
+use super::agents::{Agent, Agents};
+use super::findings::RunFindings;
+use super::gate::Gate;
+use super::home::Home;
+use super::steps::{fold_beside, shell, work};
+use super::terminal::TmuxTerminal;
+
+const ASKED: &str = "Look through the harbour, please.";
+const BRIEF: &str = "Count what stands on the eastern quay.";
+const INTERRUPTED: &str = "Do it otherwise: begin at the western end.";
+const QUEUED: &str = "And leave the red cranes out of it.";
+const REFUSED: &str = "Leave that berth as it is.";
+const BESIDE: &str = "tide-table-4711";
+const FOUND: &str = "Seven cranes stand there.";
+const COUNTED: &str = "They are counted.";
+const LOGGED: &str = "The log is read.";
+const COMPACTED: &str = "Go on with what @tokens.env says.";
+const SECOND_BRIEF: &str = "Look at the lighthouse once more.";
+const SECOND_FOUND: &str = "Its lamp is lit.";
+const LIT: &str = "The lamp is lit.";
+const REWOUND: &str = "Rather look at the buoys.";
+const BUOYS: &str = "The buoys are green.";
+const RESUMED: &str = "Read the log, too.";
+const RULE: &str = "Harbour rule 12: say ahoy first.";
+const NESTED_RULE: &str = "Crane rule 3: yellow ones stay.";
+const ENVIRONMENT: &str = "Primary working directory";
+/// How Claude Code begins the request in which it has its history summarised.
+const COMPACTION: &str = "CRITICAL: Respond with TEXT ONLY";
+/// What infold tells every client of itself. Claude Code says it with the first result of the session.
+const INSTRUCTIONS: &str = "do noisy sub-tasks in a branch";
+/// What a command prints in a branch; it is built from two parts so that the command itself does not hold it.
+const WORK_PRINTED: &str = "went-through-the-second-gate";
+/// A line of a long log that shaping takes out.
+const LOG_LINE: &str = "row 000900 of the log";
+
+/// Where Claude Code puts what is said beside tools' results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WordsPlace {
+    /// Beside them, as for newer models.
+    Beside,
+    /// Inside them, as for models up to 4.x.
+    Inside,
+}
+
+impl WordsPlace {
+    /// A model of this kind.
+    pub fn model(self) -> &'static str {
+        match self {
+            Self::Beside => "claude-opus-5-5",
+            Self::Inside => "claude-sonnet-4-5",
+        }
+    }
+}
+
+/// Sits at the terminal, and gives what was found.
+pub async fn claude(agents: &Agents, binary: &Path, kind: WordsPlace) -> Result<RunFindings> {
+    let home = Home::new()?;
+    let secret = secret();
+    prepare(&home, &secret)?;
+    let model = Model::start(script(&home.project())).await?;
+    let mut stage = Sitting::new(agents, binary, kind, &home, &model).await?;
+
+    let mut findings = RunFindings::default();
+    let played = stage.play().await;
+    let turns = model.turns();
+    findings.add("plays to its end", played);
+    findings.add("breaks no rule", unbroken(&model));
+    judge_branch(&turns, &mut findings);
+    judge_log(&turns, &mut findings);
+    judge_returns(&turns, &mut findings);
+    judge_compaction(&turns, kind, &secret, &mut findings);
+    Ok(findings)
+}
+
+/// Put together here, so that no scanner takes this file for a leak.
+pub fn secret() -> String {
+    format!("ghp_{}", "w3Tn8Qb5Kd1Zr7Xc4Vm9Ys2Lf6Hg0JpAeUiO".chars().take(36).collect::<String>())
+}
+
+/// No rule of a provider was broken.
+pub fn unbroken(model: &Model) -> Result<()> {
+    let broken = model.broken();
+    anyhow::ensure!(broken.is_empty(), "rules were broken: {}", broken.join("; "));
+    Ok(())
+}
+
+/// A project with rules, rules of a folder in it, and a secret; and a home in which every question that a
+/// first start asks is answered.
+fn prepare(home: &Home, secret: &str) -> Result<()> {
+    let project = home.project();
+    std::fs::create_dir_all(project.join("cranes"))?;
+    std::fs::write(project.join("CLAUDE.md"), format!("{RULE}\n"))?;
+    std::fs::write(project.join("cranes/CLAUDE.md"), format!("{NESTED_RULE}\n"))?;
+    std::fs::write(project.join("cranes/list.txt"), "crane one\ncrane two\n")?;
+    std::fs::write(project.join("tokens.env"), format!("HARBOUR_TOKEN={secret}\n"))?;
+    home.answer_first_questions()
+}
+
+/// The model's part.
+fn script(project: &Path) -> Script {
+    let crane = project.join("cranes/list.txt").to_string_lossy().into_owned();
+    let long = "cat log-gate; seq -f 'row %06g of the log' 1 1800";
+    Script::new([
+        load_tools(),
+        open_branch(&work(BRIEF)),
+        shell("cat first-gate"),
+        shell("cat second-gate; echo went-through-the-$(echo second)-gate"),
+        shell("touch berth.txt"),
+        read_file(&crane),
+        fold_beside("echo tide-table-$(echo 4711)", FOUND),
+        Step::text(COUNTED).reasoning("It is done."),
+        shell(long),
+        Step::text(LOGGED),
+        Step::text(BUOYS),
+        load_tools(),
+        open_branch(&work(SECOND_BRIEF)),
+        shell("echo lamp"),
+        fold_branch(SECOND_FOUND),
+        Step::text(LIT),
+    ])
+    .aside(COMPACTION, Step::text("<summary>\nThe harbour was looked through.\n</summary>"))
+}
+
+/// Twenty lines that a person pastes.
+fn pasted() -> String {
+    (1..=20).map(|line| format!("wish {line:02}: berth {} is to be free\n", line * 7)).collect()
+}
+
+struct Sitting<'a> {
+    agents: &'a Agents,
+    binary: &'a Path,
+    kind: WordsPlace,
+    home: &'a Home,
+    model: &'a Model,
+    first: Gate,
+    second: Gate,
+    log: Gate,
+}
+
+impl<'a> Sitting<'a> {
+    async fn new(
+        agents: &'a Agents,
+        binary: &'a Path,
+        kind: WordsPlace,
+        home: &'a Home,
+        model: &'a Model,
+    ) -> Result<Self> {
+        let project = home.project();
+        let gate = async |name: &str| Gate::new(&project, name).await;
+        let (first, second, log) = (gate("first-gate").await?, gate("second-gate").await?, gate("log-gate").await?);
+        Ok(Self { agents, binary, kind, home, model, first, second, log })
+    }
+
+    async fn play(&mut self) -> Result<()> {
+        let mut terminal = self.sit_down(&[]).await?;
+        self.speak_in_branch(&mut terminal).await.context("in the branch")?;
+        terminal.say("/exit").await?;
+        terminal.until_closed().await?;
+
+        let mut terminal = self.sit_down(&["--continue"]).await?;
+        self.speak_beside_log(&mut terminal).await.context("beside the log")?;
+        self.rewind(&mut terminal).await.context("around the rewind")?;
+        self.compact(&mut terminal).await.context("around the compaction")
+    }
+
+    /// Starts Claude Code through infold, and waits until it listens.
+    async fn sit_down(&self, arguments: &[&str]) -> Result<TmuxTerminal> {
+        let mut command: Command = self.agents.around(Agent::Claude, self.binary, self.home, self.model.base_url())?;
+        command.args(["run", "claude", "--dangerously-skip-permissions", "--model", self.kind.model()]);
+        command.args(arguments);
+        let mut terminal = TmuxTerminal::start(self.home.path(), &command).await?;
+        terminal.until("the prompt", |screen| screen.contains("bypass permissions on")).await?;
+        Ok(terminal)
+    }
+
+    /// Interrupts a tool of a branch and says what to do instead, then speaks while the next one runs.
+    async fn speak_in_branch(&self, terminal: &mut TmuxTerminal) -> Result<()> {
+        terminal.say(ASKED).await?;
+        let held = self.first.reached().await?;
+        terminal.until("a running tool", |screen| screen.contains("esc to interrupt")).await?;
+        terminal.press("Escape").await?;
+        terminal.until("the interrupt", |screen| screen.contains("Interrupted")).await?;
+        drop(held);
+        terminal.say(INTERRUPTED).await?;
+
+        let held = self.second.reached().await?;
+        terminal.say(QUEUED).await?;
+        terminal.until("the queued words", |screen| screen.contains("edit queued messages")).await?;
+        drop(held);
+
+        terminal.until_shows("Do you want to proceed?").await?;
+        terminal.press_until("Up", "the last answer", |screen| is_chosen(screen, "No")).await?;
+        terminal.press_until("Tab", "room for words", |screen| screen.contains("tell Claude what to do")).await?;
+        terminal.say(REFUSED).await?;
+        terminal.until_shows(COUNTED).await
+    }
+
+    /// Pastes twenty lines while a tool runs whose result is long.
+    async fn speak_beside_log(&self, terminal: &mut TmuxTerminal) -> Result<()> {
+        terminal.say(RESUMED).await?;
+        let held = self.log.reached().await?;
+        terminal.paste(&pasted()).await?;
+        terminal.until("the queued words", |screen| screen.contains("edit queued messages")).await?;
+        drop(held);
+        terminal.until_shows(LOGGED).await
+    }
+
+    async fn compact(&self, terminal: &mut TmuxTerminal) -> Result<()> {
+        terminal.say("/compact").await?;
+        terminal.until("the compaction", |screen| screen.contains("Compacted")).await?;
+        terminal.say(COMPACTED).await?;
+        terminal.until_shows(LIT).await
+    }
+
+    /// Goes back to before the log was asked for, and says something else.
+    async fn rewind(&self, terminal: &mut TmuxTerminal) -> Result<()> {
+        terminal.say("/rewind").await?;
+        terminal.until("the list", |screen| screen.contains("Restore the code and/or conversation")).await?;
+        // Entries of the list are indented, what was said before is not.
+        let chosen = format!("   ❯ {RESUMED}");
+        terminal.press_until("Up", "the words to go back to", |screen| screen.contains(&chosen)).await?;
+        let asks = |screen: &str| screen.contains("Restore conversation");
+        terminal.press_until("Enter", "the question", asks).await?;
+        terminal.press_until("Enter", "the prompt", |screen| screen.contains("bypass permissions on")).await?;
+        terminal.press("C-u").await?;
+        terminal.say(REWOUND).await?;
+        terminal.until_shows(BUOYS).await
+    }
+}
+
+/// Whether the answer of a question that begins with this word is the chosen one.
+fn is_chosen(screen: &str, answer: &str) -> bool {
+    let chosen = screen.lines().filter_map(|line| line.trim_start().strip_prefix("❯ "));
+    chosen.filter_map(|line| line.split_once(". ")).any(|(_, words)| words.starts_with(answer))
+}
+
+/// Words in a branch, and what of it reaches the parent.
+fn judge_branch(turns: &[Received], findings: &mut RunFindings) {
+    let first_with = |text: &str| turns.iter().find(|turn| turn.holds(text));
+    let said = [INTERRUPTED, QUEUED, REFUSED];
+    let in_branch = first_with(INTERRUPTED);
+    findings.request("words after an interrupt reach the branch", in_branch, &[BRIEF], &[ASKED]);
+    findings.request(
+        "words typed while a tool runs reach the branch",
+        first_with(QUEUED),
+        &[BRIEF, INTERRUPTED],
+        &[ASKED],
+    );
+    findings.request("words that refuse a call reach the branch", first_with(REFUSED), &[BRIEF, QUEUED], &[ASKED]);
+    findings.request("the branch gets the rules of a folder", first_with(NESTED_RULE), &[BRIEF], &[ASKED]);
+    let parent = turns.iter().find(|turn| turn.holds(FOUND) && turn.holds(ASKED));
+    findings.request("the parent gets infold's own instructions", parent, &[INSTRUCTIONS], &[]);
+    findings.request("the parent gets the words, and not the work", parent, &said, &[WORK_PRINTED]);
+    findings.request("the parent gets the rules of the folder", parent, &[NESTED_RULE], &[]);
+    findings.request("the parent gets what was called beside the return", parent, &[BESIDE], &[]);
+    let last = turns.iter().rfind(|turn| turn.holds(FOUND) && turn.holds(ASKED));
+    findings.request("the words stay in the parent", last, &said, &[WORK_PRINTED]);
+}
+
+/// Words beside or inside a result that is long enough to be shaped.
+fn judge_log(turns: &[Received], findings: &mut RunFindings) {
+    let pasted = pasted();
+    let lines: Vec<&str> = pasted.lines().collect();
+    let request = turns.iter().find(|turn| turn.holds(lines[19]));
+    findings.request("twenty pasted lines stand beside a shaped result", request, &lines, &[LOG_LINE]);
+}
+
+/// After a resume and a rewind.
+fn judge_returns(turns: &[Received], findings: &mut RunFindings) {
+    let first_with = |text: &str| turns.iter().find(|turn| turn.holds(text));
+    let kept = [ASKED, INTERRUPTED, QUEUED, REFUSED, FOUND, NESTED_RULE, RULE];
+    findings.request("after a resume all words are there", first_with(RESUMED), &kept, &[WORK_PRINTED]);
+    let undone = [WORK_PRINTED, RESUMED, "wish 01"];
+    findings.request("after a rewind all words before it are there", first_with(REWOUND), &kept, &undone);
+}
+
+/// After a compaction.
+fn judge_compaction(turns: &[Received], kind: WordsPlace, secret: &str, findings: &mut RunFindings) {
+    let first_with = |text: &str| turns.iter().find(|turn| turn.holds(text));
+    let attached = ["@tokens.env", "[SECRET:"];
+    findings.request("a secret in an attached file is scrubbed", first_with(COMPACTED), &attached, &[secret]);
+    let mut given = vec![RULE, ENVIRONMENT, INSTRUCTIONS, "The following deferred tools"];
+    match kind {
+        WordsPlace::Beside => given.push("Available agent types"),
+        WordsPlace::Inside => given.extend(["Available agent types", "The following skills are available"]),
+    }
+    findings.request("after a compaction main has what the client gives", first_with(COMPACTED), &given, &[]);
+    let branch = turns
+        .iter()
+        .find(|turn| turn.holds(SECOND_BRIEF) && turn.spelled("branch_return").is_some() && !turn.holds(COMPACTED));
+    findings.request("after a compaction a branch has what the client gives", branch, &given, &[secret]);
+    let after = turns.iter().find(|turn| turn.holds(SECOND_FOUND) && turn.holds(COMPACTED));
+    findings.request("after a compaction a branch folds", after, &[COMPACTED], &[]);
+}
+
+impl Home {
+    /// Writes Claude Code's own files so that it asks nothing when it is first started at a terminal.
+    fn answer_first_questions(&self) -> Result<()> {
+        std::fs::create_dir_all(self.claude())?;
+        let project = self.project().to_string_lossy().into_owned();
+        let known = json!({
+            "hasCompletedOnboarding": true,
+            "theme": "dark",
+            "numStartups": 5,
+            "bypassPermissionsModeAccepted": true,
+            "customApiKeyResponses": {"approved": [super::agents::CLAUDE_KEY], "rejected": []},
+            "projects": {project: {"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
+        });
+        std::fs::write(self.claude().join(".claude.json"), known.to_string())?;
+        // Output comes whole up to this length; beyond it Claude Code keeps it in a file of its own.
+        let settings = json!({"skipDangerousModePermissionPrompt": true, "bashOutputMaxChars": 100_000,
+            "permissions": {"ask": ["Bash(touch:*)"]}});
+        std::fs::write(self.claude().join("settings.json"), settings.to_string())?;
+        Ok(())
+    }
+}
