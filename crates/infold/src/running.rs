@@ -18,7 +18,7 @@ mod savings;
 mod window;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::settings::{Settings, Surroundings};

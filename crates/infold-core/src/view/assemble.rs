@@ -278,12 +278,14 @@ impl<'w, 'r> Scribe<'w, 'r> {
     fn answer(&self, node: usize, seen: Seen) -> Option<(String, Reason)> {
         let line = &self.walk.tree.nodes[node];
         let branch = line.branch()?;
-        let told = |outcome: &Outcome, reason| Some((brief::answer(branch, outcome) + &self.printed_by(node), reason));
+        let told = |outcome: &Outcome, reason| Some((brief::answer(branch, outcome), reason));
         match (&line.state, seen) {
             (State::Dissolved, _) => None,
             (_, Seen::ByBranch(own)) if own == node => Some((self.brief(node), Reason::Brief)),
             (_, Seen::ByBranch(own)) if self.is_beside(own, node) => told(&Outcome::Waiting, Reason::Waiting),
-            (State::Over(outcome), _) => told(outcome, Reason::Folded),
+            (State::Over(outcome), _) => {
+                Some((brief::answer(branch, outcome) + &self.printed_by(node), Reason::Folded))
+            }
             (State::Waiting, _) => told(&Outcome::Waiting, Reason::Waiting),
             (State::Open, _) => {
                 let known = self.walk.known.branches.get(branch).map(|known| &known.state);
