@@ -156,7 +156,7 @@ fn check_handles(report: &Value, original: &Transcript, home: &Home) {
             (Kind::Call { id, input, .. }, "shortened") => moved["call"] == *id && is_same(&content, input),
             _ => false,
         };
-        assert!(loaded(original).iter().any(|item| is_original(item)), "{} of {}", moved["handle"], report["session"]);
+        assert!(loaded(original).iter().any(is_original), "{} of {}", moved["handle"], report["session"]);
     }
 }
 
