@@ -3,6 +3,7 @@
 
 mod checks;
 mod engine;
+mod trouble;
 mod world;
 
 use std::hash::{BuildHasher, RandomState};

@@ -7,11 +7,8 @@ use serde_json::Value;
 use super::super::text::{Said, What, blocks, key, request, scrubber};
 use super::checks::{Sent, check};
 use super::engine::Engine;
-use crate::transcript::{CLEARED, Voice};
-use crate::view::{
-    BlockKind, Known, LastAnswer, Note, Piece, Place, Plan, Reason, Request, RequestKind, Restart, Rewrite,
-    ScriptedCall, place, plan,
-};
+use crate::transcript::Voice;
+use crate::view::{BlockKind, Known, LastAnswer, Plan, Reason, Request, RequestKind, Rewrite, ScriptedCall, plan};
 use crate::{BranchId, Thread};
 
 /// How often a plan may ask for something before it is sent.
@@ -94,12 +91,12 @@ pub struct World {
     /// Whether reasoning may have to go.
     pub has_broken: bool,
     /// Whether only the store knows of some branches.
-    has_cleared: bool,
+    pub(super) has_cleared: bool,
     /// How the model's last answer ended.
     last_answer: LastAnswer,
     is_flat: bool,
     shapes: u64,
-    count: usize,
+    pub(super) count: usize,
 }
 
 impl World {
@@ -124,13 +121,13 @@ impl World {
         world
     }
 
-    fn begin(&mut self, words: &str) {
+    pub(super) fn begin(&mut self, words: &str) {
         self.say(What::Client("project rules".into()));
         self.beside(What::Person(words.into()));
         self.say(What::System("rules".into()));
     }
 
-    fn next(&mut self) -> usize {
+    pub(super) fn next(&mut self) -> usize {
         self.count += 1;
         self.count
     }
@@ -141,7 +138,7 @@ impl World {
     }
 
     /// Says something in an entry of its own.
-    fn say(&mut self, what: What) {
+    pub(super) fn say(&mut self, what: What) {
         let entry = self.said.last().map_or(0, |said| said.entry + 1);
         self.said.push(Said { entry, what });
     }
@@ -206,7 +203,7 @@ impl World {
         self.send(RequestKind::Turn)
     }
 
-    fn send(&mut self, kind: RequestKind) -> Thread {
+    pub(super) fn send(&mut self, kind: RequestKind) -> Thread {
         let plan = self.settle(kind);
         check(self, &plan, kind);
         let sent = Sent::of(self, &plan);
@@ -218,7 +215,7 @@ impl World {
     }
 
     /// Plans until nothing has to be done any more.
-    fn settle(&mut self, kind: RequestKind) -> Plan {
+    pub(super) fn settle(&mut self, kind: RequestKind) -> Plan {
         for _ in 0..ROUNDS_MAX {
             let plan = self.plan(kind, &self.engine.known);
             if plan.actions.is_empty() {
@@ -244,7 +241,7 @@ impl World {
         }
     }
 
-    fn rewrite(&mut self, call: &str, at: usize, reason: Reason) {
+    pub(super) fn rewrite(&mut self, call: &str, at: usize, reason: Reason) {
         let block = self.said[at].block();
         let BlockKind::Result(result) = &block.kind else { panic!("only results are shaped") };
         let remarks: Vec<String> = result.remarks.iter().map(|remark| format!(" ~{}", remark.text)).collect();
@@ -408,114 +405,5 @@ impl World {
     pub fn opening_of(&self, id: &BranchId) -> Option<usize> {
         let (_, opening) = self.openings.iter().find(|(branch, _)| branch == id)?;
         self.said.iter().position(|said| matches!(&said.what, What::Result { call, .. } if call == opening))
-    }
-
-    /// The client clears what one of our tools answered. What opened or folded a branch does so still.
-    fn clear(&mut self, which: usize) {
-        let seen = self.sent.last().map_or(0, |sent| sent.len);
-        let tells = |text: &str| text.contains("budget_allocated") || text.contains("\"success\":true");
-        let told: Vec<usize> = (0..seen.min(self.said.len()))
-            .filter(|&at| matches!(&self.said[at].what, What::Result { text, .. } if tells(text)))
-            .filter(|&at| !self.is_shown(at))
-            .collect();
-        // Where a branch was dissolved its answer is shown as the client has it.
-        if told.is_empty() || self.has_broken {
-            return;
-        }
-        if let What::Result { text, .. } = &mut self.said[told[which % told.len()]].what {
-            *text = CLEARED.to_owned();
-        }
-        self.engine.is_needed = true;
-        self.has_cleared = true;
-    }
-
-    /// Whether a model was shown a block as the client has it.
-    fn is_shown(&self, at: usize) -> bool {
-        let what = format!("{:?}", self.said[at].what);
-        self.sent.iter().any(|sent| sent.view.contains(&what))
-    }
-
-    /// The client goes back to an earlier request and says something else.
-    fn rewind(&mut self, back: usize) {
-        let Some(at) = self.sent.len().checked_sub(back + 1) else {
-            return;
-        };
-        let len = self.sent[at].len;
-        self.said.truncate(len);
-        self.sent.retain(|sent| sent.len <= len);
-        self.rollbacks.retain(|(at, ..)| *at < len);
-        self.engine.is_needed = true;
-    }
-
-    fn compact(&mut self, works: bool) {
-        let len = self.said.len();
-        self.say(What::Client("summarise all of this".into()));
-        self.send(RequestKind::Compaction);
-        self.said.truncate(len);
-        if works {
-            self.said.clear();
-            self.sent.clear();
-            self.rollbacks.clear();
-            let words = format!("summary {}", self.next());
-            self.begin(&words);
-        }
-    }
-
-    /// The request does not fit: the thread is started anew with less.
-    fn rescue(&mut self) {
-        let plan = self.settle(RequestKind::Turn);
-        let result = |at: usize| match &self.said[at].what {
-            What::Result { call, text, loads, .. } if loads.is_empty() && text.starts_with("content") => {
-                Some(call.clone())
-            }
-            _ => None,
-        };
-        let shown: Vec<(usize, String)> = plan
-            .pieces
-            .iter()
-            .filter_map(|piece| match piece {
-                Piece::Keep(at) | Piece::Content { block: at, .. } => Some((*at, result(*at)?)),
-                Piece::Text { .. } | Piece::Words { .. } | Piece::Quote { .. } | Piece::Say { .. } => None,
-            })
-            .collect();
-        let Some((_, last)) = shown.last().cloned() else {
-            return;
-        };
-        for (at, call) in &shown {
-            self.rewrite(call, *at, Reason::Rescued);
-        }
-        let from = shown.iter().min().map(|(_, call)| call.clone());
-        let anew = plan.anew.clone().expect("there are results");
-        let root = anew.root.clone();
-        self.engine.known.restarts.push(Restart { from, ..anew });
-        self.engine.known.notes.push(Note { after: last, text: format!("receipt {}", self.count) });
-        self.has_broken = true;
-        let is_other = |sent: &Sent| sent.anew.as_ref().is_none_or(|then| then.root != root);
-        self.sent.retain(is_other);
-    }
-
-    /// Everything that was stored is gone. Where a branch ended by force there is no telling any more, and
-    /// the provider would say so: such sessions are left alone here.
-    fn lose_store(&mut self) {
-        let plan = self.settle(RequestKind::Turn);
-        let known = &self.engine.known;
-        let is_spoken = |place: &Place| match place {
-            Place::Before { block } => {
-                let blocks = blocks(&self.said);
-                let is_there = |at: usize| place::key(&blocks, at) == *block;
-                (0..blocks.len()).any(|at| matches!(self.said[at].what, What::Person(_)) && is_there(at))
-            }
-            Place::After { .. } => false,
-        };
-        let is_ending_told = known.endings.iter().all(|ending| is_spoken(&ending.place));
-        let is_told = is_ending_told && known.heard.is_empty() && !self.has_cleared;
-        if !is_told {
-            return;
-        }
-        let lost = plan.anew.map(|anew| Restart { root: None, ..anew });
-        self.engine.known = Known { restarts: lost.into_iter().collect(), ..Known::default() };
-        self.engine.is_needed = true;
-        self.has_broken = true;
-        self.sent.clear();
     }
 }

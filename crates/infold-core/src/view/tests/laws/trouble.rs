@@ -1,0 +1,119 @@
+//! What clients and people do to a conversation, and what is lost: results are cleared, somebody goes back, the client
+//! compacts, a request does not fit, the store is gone.
+
+use super::super::text::{What, blocks};
+use super::checks::Sent;
+use super::world::World;
+use crate::transcript::CLEARED;
+use crate::view::{Known, Note, Piece, Place, Reason, RequestKind, Restart, place};
+
+impl World {
+    /// The client clears what one of our tools answered. What opened or folded a branch does so still.
+    pub(super) fn clear(&mut self, which: usize) {
+        let seen = self.sent.last().map_or(0, |sent| sent.len);
+        let tells = |text: &str| text.contains("budget_allocated") || text.contains("\"success\":true");
+        let told: Vec<usize> = (0..seen.min(self.said.len()))
+            .filter(|&at| matches!(&self.said[at].what, What::Result { text, .. } if tells(text)))
+            .filter(|&at| !self.is_shown(at))
+            .collect();
+        // Where a branch was dissolved its answer is shown as the client has it.
+        if told.is_empty() || self.has_broken {
+            return;
+        }
+        if let What::Result { text, .. } = &mut self.said[told[which % told.len()]].what {
+            *text = CLEARED.to_owned();
+        }
+        self.engine.is_needed = true;
+        self.has_cleared = true;
+    }
+
+    /// Whether a model was shown a block as the client has it.
+    fn is_shown(&self, at: usize) -> bool {
+        let what = format!("{:?}", self.said[at].what);
+        self.sent.iter().any(|sent| sent.view.contains(&what))
+    }
+
+    /// The client goes back to an earlier request and says something else.
+    pub(super) fn rewind(&mut self, back: usize) {
+        let Some(at) = self.sent.len().checked_sub(back + 1) else {
+            return;
+        };
+        let len = self.sent[at].len;
+        self.said.truncate(len);
+        self.sent.retain(|sent| sent.len <= len);
+        self.rollbacks.retain(|(at, ..)| *at < len);
+        self.engine.is_needed = true;
+    }
+
+    pub(super) fn compact(&mut self, works: bool) {
+        let len = self.said.len();
+        self.say(What::Client("summarise all of this".into()));
+        self.send(RequestKind::Compaction);
+        self.said.truncate(len);
+        if works {
+            self.said.clear();
+            self.sent.clear();
+            self.rollbacks.clear();
+            let words = format!("summary {}", self.next());
+            self.begin(&words);
+        }
+    }
+
+    /// The request does not fit: the thread is started anew with less.
+    pub(super) fn rescue(&mut self) {
+        let plan = self.settle(RequestKind::Turn);
+        let result = |at: usize| match &self.said[at].what {
+            What::Result { call, text, loads, .. } if loads.is_empty() && text.starts_with("content") => {
+                Some(call.clone())
+            }
+            _ => None,
+        };
+        let shown: Vec<(usize, String)> = plan
+            .pieces
+            .iter()
+            .filter_map(|piece| match piece {
+                Piece::Keep(at) | Piece::Content { block: at, .. } => Some((*at, result(*at)?)),
+                Piece::Text { .. } | Piece::Words { .. } | Piece::Quote { .. } | Piece::Say { .. } => None,
+            })
+            .collect();
+        let Some((_, last)) = shown.last().cloned() else {
+            return;
+        };
+        for (at, call) in &shown {
+            self.rewrite(call, *at, Reason::Rescued);
+        }
+        let from = shown.iter().min().map(|(_, call)| call.clone());
+        let anew = plan.anew.clone().expect("there are results");
+        let root = anew.root.clone();
+        self.engine.known.restarts.push(Restart { from, ..anew });
+        self.engine.known.notes.push(Note { after: last, text: format!("receipt {}", self.count) });
+        self.has_broken = true;
+        let is_other = |sent: &Sent| sent.anew.as_ref().is_none_or(|then| then.root != root);
+        self.sent.retain(is_other);
+    }
+
+    /// Everything that was stored is gone. Where a branch ended by force there is no telling any more, and
+    /// the provider would say so: such sessions are left alone here.
+    pub(super) fn lose_store(&mut self) {
+        let plan = self.settle(RequestKind::Turn);
+        let known = &self.engine.known;
+        let is_spoken = |place: &Place| match place {
+            Place::Before { block } => {
+                let blocks = blocks(&self.said);
+                let is_there = |at: usize| place::key(&blocks, at) == *block;
+                (0..blocks.len()).any(|at| matches!(self.said[at].what, What::Person(_)) && is_there(at))
+            }
+            Place::After { .. } => false,
+        };
+        let is_ending_told = known.endings.iter().all(|ending| is_spoken(&ending.place));
+        let is_told = is_ending_told && known.heard.is_empty() && !self.has_cleared;
+        if !is_told {
+            return;
+        }
+        let lost = plan.anew.map(|anew| Restart { root: None, ..anew });
+        self.engine.known = Known { restarts: lost.into_iter().collect(), ..Known::default() };
+        self.engine.is_needed = true;
+        self.has_broken = true;
+        self.sent.clear();
+    }
+}
