@@ -31,6 +31,8 @@ pub(crate) struct Ticket {
     pub(crate) thread: Thread,
     pub(crate) api: &'static str,
     pub(crate) model: String,
+    /// The window that its client asked for, if it asked.
+    pub(crate) window_tokens: Option<u64>,
     pub(crate) kind: RequestKind,
     pub(crate) client: Option<String>,
     pub(crate) made_of: MadeOf,
@@ -288,6 +290,7 @@ impl Finished {
             thread: ticket.thread,
             api: ticket.api,
             model: ticket.model,
+            window_tokens: ticket.window_tokens,
             kind: ticket.kind,
             client: ticket.client,
             made_of: ticket.made_of,

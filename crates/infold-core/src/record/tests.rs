@@ -30,6 +30,7 @@ fn record() -> RequestRecord {
         at_ms: 7,
         api: Scrubbed::fixed("messages"),
         model: Scrubbed::fixed("m"),
+        window_tokens: None,
         kind: RequestKind::Turn,
         client: None,
         wanted: Makeup::of(&parts, &counter, scrubbed),

@@ -59,8 +59,7 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     };
     let engine = parts::engine(&folder, settings)?;
     let proxy = parts::proxy_settings(settings, TaskTracker::new())?;
-    let window_tokens = |model: &str| proxy.window_of(model);
-    let room = Room { limit_tokens: settings.context.context_limit, window_tokens: &window_tokens };
+    let room = Room { limit_tokens: settings.context.context_limit, settings: &proxy };
 
     let runtime = parts::asking_runtime()?;
     if is_live {
