@@ -78,7 +78,9 @@ async fn a_window_is_no_smaller_than_what_was_answered() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_asks_for_the_long_window_has_it() {
     let scene = Scene::start(Script::new([Step::text("Yes.")])).await;
-    let body = json!({"model": "claude-opus-4-6", "max_tokens": 10, "messages": [{"role": "user", "content": "Is it?"}]});
+    let tools = json!([{"name": "Read", "input_schema": {"type": "object"}}]);
+    let messages = json!([{"role": "user", "content": "Is it?"}]);
+    let body = json!({"model": "claude-opus-4-6", "max_tokens": 10, "tools": tools, "messages": messages});
     let request = reqwest::Client::builder().no_proxy().build().unwrap();
     let request = request.post(format!("{}/anthropic/v1/messages", scene.daemon.base_url())).json(&body);
     let headers = [
