@@ -121,37 +121,40 @@ pub fn install(daemon: &ServedDaemon, surroundings: &Surroundings) -> anyhow::Re
     if let Some(other) = paths.iter().find(|path| fs::read_to_string(path).is_ok_and(|text| !files::is_ours(&text))) {
         return Ok(Installed::No(format!("{} was not written by infold", other.display())));
     }
-    for (path, text) in paths.iter().zip(system.texts(daemon)) {
+    let texts = system.texts(daemon);
+    let is_there = paths.iter().zip(&texts).all(|(path, text)| fs::read_to_string(path).is_ok_and(|now| now == *text));
+    for (path, text) in paths.iter().zip(texts).filter(|_| !is_there) {
         let folder = path.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
         whole_file::write(path, IfThere::Replace, |file| Ok(file.write_all(text.as_bytes())?))?;
+    }
+    // What listens there now is perhaps the service itself, as another agent has had it installed.
+    if is_there && probe(daemon.address) != Listener::Nobody {
+        return Ok(Installed::Yes(format!("a service for {} is there already", daemon.address)));
     }
     Ok(start(&system, daemon).unwrap_or_else(Installed::No))
 }
 
 /// Has the system start it, now if nobody else listens there.
 fn start(system: &System, daemon: &ServedDaemon) -> Result<Installed, String> {
-    let taken = match probe(daemon.address) {
-        Listener::Nobody => false,
-        Listener::Ours { .. } | Listener::Unproven | Listener::Other => true,
-    };
+    let address = daemon.address;
     match system {
         System::Systemd { systemctl, .. } => {
             run(systemctl, &["--user", "daemon-reload"])?;
-            if taken {
-                run(systemctl, &["--user", "enable", SOCKET])?;
-                return Ok(Installed::Yes(format!(
-                    "{SOCKET} takes {} over from what listens there now when you next log in",
-                    daemon.address
-                )));
+            run(systemctl, &["--user", "enable", SOCKET])?;
+            if probe(address) != Listener::Nobody {
+                let later = format!("{SOCKET} takes {address} over from what listens there now when you next log in");
+                return Ok(Installed::Yes(later));
             }
-            run(systemctl, &["--user", "enable", "--now", SOCKET])?;
-            Ok(Installed::Yes(format!("{SOCKET} holds {}: the first request starts the daemon", daemon.address)))
+            // A daemon at an earlier address would keep the socket from moving to this one. Usually there is none.
+            let _ = run(systemctl, &["--user", "stop", SERVICE]);
+            run(systemctl, &["--user", "restart", SOCKET])?;
+            Ok(Installed::Yes(format!("{SOCKET} holds {address}: the first request starts the daemon")))
         }
         System::Launchd { launchctl, folder } => {
             let plist = folder.join(format!("{LABEL}.plist")).to_string_lossy().into_owned();
             run(launchctl, &["load", "-w", &plist])?;
-            Ok(Installed::Yes(format!("{LABEL} keeps a daemon running at {}", daemon.address)))
+            Ok(Installed::Yes(format!("{LABEL} keeps a daemon running at {address}")))
         }
     }
 }

@@ -122,7 +122,7 @@ fn causes_are_told_in_words() {
             "went back to a result of Bash (part 12 of 40)",
             "the client changed a result of Bash (part 12 of 40)",
             "infold changed the system prompt (part 12 of 40)",
-            "extends the request before, which the provider had not cached",
+            "the previous request was not cached by the provider",
         ]
     );
 }

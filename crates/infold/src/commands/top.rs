@@ -44,7 +44,7 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     let output = &invocation.output;
     let is_live = !args.once && output.form == Form::Text;
     if is_live && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
-        return Err(Refused::new("infold top draws on a terminal, and this is none")
+        return Err(Refused::new("infold top needs a terminal")
             .hint("`infold top --once` prints one frame as text, and `--json` prints it for programs")
             .into());
     }

@@ -82,6 +82,17 @@ impl Agent {
         }
     }
 
+    /// How its latest session is resumed.
+    pub fn resuming(self) -> &'static str {
+        match self {
+            Self::Claude => "claude --continue",
+            Self::Codex => "codex resume --last",
+            Self::Opencode => "opencode --continue",
+            Self::Goose => "goose session --resume",
+            Self::Qwen => "qwen --continue",
+        }
+    }
+
     fn package(self) -> &'static str {
         match self {
             Self::Claude => "@anthropic-ai/claude-code",

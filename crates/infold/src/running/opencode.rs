@@ -54,7 +54,9 @@ pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Resu
     let mut notes: Vec<String> =
         past.iter().map(|id| format!("requests of OpenCode's provider {id} do not go through infold")).collect();
     if wired.is_empty() {
-        notes.push("OpenCode has no provider whose requests infold could take: log in with `opencode auth login`".into());
+        notes.push(
+            "OpenCode has no provider whose requests infold could take: log in with `opencode auth login`".into(),
+        );
     }
     Ok(Found { own: own.collect(), notes, model })
 }

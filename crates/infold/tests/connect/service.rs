@@ -15,7 +15,8 @@ struct Served {
 impl Served {
     fn new(name: &str, code: i32) -> Self {
         let home = Home::new();
-        let script = format!("#!/bin/sh\necho \"$@\" >> '{}'\necho 'no bus' >&2\nexit {code}\n", home.join("asked").display());
+        let script =
+            format!("#!/bin/sh\necho \"$@\" >> '{}'\necho 'no bus' >&2\nexit {code}\n", home.join("asked").display());
         home.write(&format!("bin/{name}"), &script);
         fs::set_permissions(home.join(&format!("bin/{name}")), fs::Permissions::from_mode(0o755)).unwrap();
         home.write(".claude/settings.json", "{}\n");
@@ -50,7 +51,9 @@ fn systemd_holds_the_port_as_long_as_an_agent_is_connected() {
     let served = Served::new("systemctl", 0);
     let ended = served.run(&["connect", "claude", "--set", "proxy.retries_max=1"]);
     let address = served.listen.trim_start_matches("server.listen=");
-    assert_eq!(served.asked(), ["--user show-environment", "--user daemon-reload", "--user enable --now infold.socket"]);
+    let asked =
+        ["show-environment", "daemon-reload", "enable infold.socket", "stop infold.service", "restart infold.socket"];
+    assert_eq!(served.asked(), asked.map(|words| format!("--user {words}")));
     assert!(ended.stderr.contains("the first request starts the daemon"), "{}", ended.stderr);
     assert!(served.unit("infold.socket").unwrap().contains(&format!("ListenStream={address}\n")));
     let service = served.unit("infold.service").unwrap();
@@ -67,7 +70,8 @@ fn systemd_holds_the_port_as_long_as_an_agent_is_connected() {
     let ended = served.run(&["disconnect", "claude"]);
     assert!(served.asked().is_empty() && served.unit("infold.socket").is_some(), "{}", ended.stderr);
     let ended = served.run(&["disconnect", "codex"]);
-    let wanted = ["--user show-environment", "--user disable --now infold.socket infold.service", "--user daemon-reload"];
+    let wanted =
+        ["--user show-environment", "--user disable --now infold.socket infold.service", "--user daemon-reload"];
     assert_eq!(served.asked(), wanted);
     assert!(ended.stderr.contains("infold.socket and infold.service removed"), "{}", ended.stderr);
     assert!(served.unit("infold.socket").is_none() && served.unit("infold.service").is_none());
@@ -113,4 +117,15 @@ fn launchd_keeps_a_daemon_running() {
     served.run(&["disconnect", "claude"]);
     assert_eq!(served.asked(), [format!("unload -w HOME/{path}")]);
     assert!(!served.home.join(path).exists());
+}
+
+#[test]
+fn a_port_that_is_taken_is_left_to_who_has_it_until_the_next_login() {
+    let served = Served::new("systemctl", 0);
+    let _taken = TcpListener::bind(served.listen.trim_start_matches("server.listen=")).unwrap();
+    let ended = served.run(&["connect", "claude"]);
+    assert!(ended.stderr.contains("when you next log in"), "{}", ended.stderr);
+    assert!(!served.asked().iter().any(|asked| asked.contains("restart")), "the port was fought over");
+    let ended = served.run(&["connect", "codex"]);
+    assert!(ended.stderr.contains("is there already"), "{}", ended.stderr);
 }

@@ -90,7 +90,10 @@ async fn the_note_that_goose_moves_through_a_conversation_is_not_the_user_speaki
         let call = json!({"role": "assistant", "content": null, "tool_calls": said["tool_calls"]});
         let note = json!({"role": "user", "content": NOTE});
         let sent: Vec<Value> = messages.iter().cloned().chain([words, note, call, result.clone()]).collect();
-        messages.extend([json!({"role": "assistant", "content": said["content"], "tool_calls": said["tool_calls"]}), result]);
+        messages.extend([
+            json!({"role": "assistant", "content": said["content"], "tool_calls": said["tool_calls"]}),
+            result,
+        ]);
         said = goose.asked(&sent).await;
     }
     assert_eq!(said["content"], "Done.");
@@ -119,7 +122,10 @@ async fn calls_of_ours_are_known_inside_those_of_qwen_code() {
     let mut said = qwen.asked(&messages).await;
     while said["tool_calls"].is_array() {
         let result = qwen.result(&said).await;
-        messages.extend([json!({"role": "assistant", "content": said["content"], "tool_calls": said["tool_calls"]}), result]);
+        messages.extend([
+            json!({"role": "assistant", "content": said["content"], "tool_calls": said["tool_calls"]}),
+            result,
+        ]);
         said = qwen.asked(&messages).await;
     }
     assert_eq!(said["content"], "Done.");

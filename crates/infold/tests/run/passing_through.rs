@@ -137,7 +137,10 @@ fn goose_is_told_where_its_model_and_infolds_tools_are() {
     let ended = agent.run(&[], &["run", "-t", "hi"]);
     let lines: Vec<&str> = ended.stdout.lines().collect();
     let url = lines[1].strip_suffix("/anthropic").unwrap().rsplit(' ').next().unwrap().to_owned();
-    assert_eq!(lines, [format!("run --with-streamable-http-extension {url}/mcp -t hi"), format!("{url}/openai {url}/anthropic")]);
+    assert_eq!(
+        lines,
+        [format!("run --with-streamable-http-extension {url}/mcp -t hi"), format!("{url}/openai {url}/anthropic")]
+    );
     assert!(ended.stderr.contains("https://gate.example"), "{}", ended.stderr);
     let ended = agent.run(&[], &["session", "list"]);
     assert_eq!(ended.stdout.lines().next(), Some("session list"));

@@ -30,7 +30,10 @@ fn connect_again(agent: Agent) -> String {
 fn look_at(agent: Agent, connection: &Connection, surroundings: &Surroundings) -> Finding {
     if let Some(path) = connection.undone.first() {
         let what = format!("{} no longer says what `infold connect` wrote into it", path.display());
-        return Finding::bad(what, format!("{}, `infold disconnect {}` takes it back", connect_again(agent), agent.program()));
+        return Finding::bad(
+            what,
+            format!("{}, `infold disconnect {}` takes it back", connect_again(agent), agent.program()),
+        );
     }
     let Some(address) = connection.addresses.iter().find_map(|url| host_of(url)) else {
         return Finding::bad("its settings name no daemon", connect_again(agent));
@@ -47,7 +50,10 @@ fn look_at(agent: Agent, connection: &Connection, surroundings: &Surroundings) -
         }
         Listener::Unproven | Listener::Other => Finding::bad(
             format!("it is connected to {address}, where another program listens"),
-            format!("stop that one, or choose another port: `infold connect {} --set server.listen=…`", agent.program()),
+            format!(
+                "stop that one, or choose another port: `infold connect {} --set server.listen=…`",
+                agent.program()
+            ),
         ),
     }
 }
@@ -59,7 +65,10 @@ fn answers(connection: &Connection, address: SocketAddr) -> Finding {
             Some(200) => {}
             status => {
                 let said = status.map_or("no answer".to_owned(), |status| format!("status {status}"));
-                return Finding::bad(format!("the daemon at {address} {what} ({said})"), "look at its log, and restart it");
+                return Finding::bad(
+                    format!("the daemon at {address} {what} ({said})"),
+                    "look at its log, and restart it",
+                );
             }
         }
     }
