@@ -20,7 +20,7 @@ mod savings;
 mod window;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::settings::{Settings, Surroundings};
@@ -103,9 +103,9 @@ impl Agent {
     /// How this program can show infold's tools, if it is asked to show them from the start.
     pub fn shows(self, program: &Path) -> Tools {
         match self {
-            Self::Claude | Self::Opencode => Tools::Loaded,
+            Self::Claude | Self::Opencode | Self::Goose => Tools::Loaded,
             Self::Codex if version(program).is_some_and(|version| codex::lists(&version)) => Tools::Loaded,
-            Self::Codex => Tools::AsOthers,
+            Self::Codex | Self::Qwen => Tools::AsOthers,
         }
     }
 
