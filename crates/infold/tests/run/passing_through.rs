@@ -126,7 +126,7 @@ fn claude_codes_hook_calls_this_very_program() {
     let ended = StandIn::new("claude", script).run(&[], &[]);
     let settings: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     let command = settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"].as_str().unwrap();
-    assert!(command.starts_with(&format!("{} hook --data /", env!("CARGO_BIN_EXE_infold"))), "{command}");
+    assert!(command.starts_with(&format!("{} hook --data HOME/", env!("CARGO_BIN_EXE_infold"))), "{command}");
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn answers(connection: &Connection, address: SocketAddr) -> Finding {
         }
     }
     let apis = [Api::Anthropic, Api::OpenAi].into_iter();
-    let used = apis.filter(|api| connection.addresses.iter().any(|url| url.contains(&format!("{}", api.route()))));
+    let used = apis.filter(|api| connection.addresses.iter().any(|url| url.contains(api.route())));
     for api in used {
         // Nobody's key goes along, so a provider that can be reached refuses it.
         let status = ask(address, &format!("{}/v1/models", api.route()));
