@@ -13,6 +13,7 @@ mod gate;
 mod guarded;
 mod home;
 pub mod model;
+mod more;
 mod neutral;
 mod nudged;
 mod recipe;
@@ -60,6 +61,9 @@ pub struct Arguments {
     /// Only the coding agents, not the SDKs and the Inspector.
     #[arg(long)]
     agents: bool,
+    /// Only goose and Qwen Code, which are large and not run otherwise.
+    #[arg(long)]
+    more: bool,
     /// Of the checks with coding agents only those whose names hold this.
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
@@ -68,6 +72,10 @@ pub struct Arguments {
 /// Installs the clients, runs all of them, and fails if any check does.
 pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     let mut report = Report::default();
+    if arguments.more {
+        more::stage(workspace, &arguments.only, &mut report);
+        return Ok(report.finish());
+    }
     if !arguments.agents {
         let tools = Tools::install(workspace);
         report.stage("clients", || check(workspace, &tools));

@@ -87,8 +87,43 @@ impl EndReason {
     pub fn status(self) -> Status {
         match self {
             Self::Returned | Self::ParentReturning | Self::SessionEnded => Status::Completed,
-            Self::BudgetExhausted | Self::TimedOut | Self::Interrupted => Status::Timeout,
-            Self::ReportedFailure | Self::SessionEndTimeout | Self::RolledBack | Self::OpeningLost => Status::Failed,
+            Self::BudgetExhausted | Self::TimedOut => Status::Timeout,
+            Self::ReportedFailure
+            | Self::SessionEndTimeout
+            | Self::RolledBack
+            | Self::Interrupted
+            | Self::OpeningLost => Status::Failed,
+        }
+    }
+
+    /// Whether the branch was ended from outside, so that its parent has to be told.
+    pub fn is_forced(self) -> bool {
+        match self {
+            Self::BudgetExhausted | Self::TimedOut | Self::Interrupted => true,
+            Self::Returned
+            | Self::ReportedFailure
+            | Self::ParentReturning
+            | Self::SessionEnded
+            | Self::SessionEndTimeout
+            | Self::RolledBack
+            | Self::OpeningLost => false,
+        }
+    }
+
+    /// Whether something can be learnt from how the branch went. One that was interrupted tells only that somebody
+    /// spoke.
+    pub fn can_teach(self) -> bool {
+        match self {
+            Self::Interrupted => false,
+            Self::Returned
+            | Self::ReportedFailure
+            | Self::BudgetExhausted
+            | Self::TimedOut
+            | Self::ParentReturning
+            | Self::SessionEnded
+            | Self::SessionEndTimeout
+            | Self::RolledBack
+            | Self::OpeningLost => true,
         }
     }
 }
@@ -191,12 +226,13 @@ pub struct Branch {
     pub budget_tokens: u64,
     /// What its budget was taken from.
     pub allocation: Allocation,
-    /// Tokens of its brief and of everything first seen in its thread.
+    /// Tokens of its brief and of everything first seen in its thread; never more than its budget.
     pub used_tokens: u64,
     /// Tokens lent to branches below it, where budgets are pooled.
     #[serde(default)]
     pub lent_tokens: u64,
-    /// Tokens of the item that did not fit any more and was therefore not shown to it.
+    /// Tokens that did not fit any more: of a result that was therefore not shown to it, or of an answer that it did
+    /// not live to go on from.
     #[serde(default)]
     pub overrun_tokens: u64,
     /// Calls seen in its thread.
@@ -237,6 +273,21 @@ impl Branch {
     /// Tokens that are left.
     pub fn budget_left_tokens(&self) -> u64 {
         self.budget_tokens.saturating_sub(self.used_tokens + self.lent_tokens)
+    }
+
+    /// Lets something into its thread. What is over the budget is counted apart: the branch folds before it could
+    /// go on from it.
+    pub(crate) fn take_in(&mut self, tokens: u64) {
+        let fitting_tokens = tokens.min(self.budget_left_tokens());
+        self.used_tokens += fitting_tokens;
+        self.overrun_tokens += tokens - fitting_tokens;
+    }
+
+    /// Takes something out of its thread again, first of what did not fit.
+    pub(crate) fn take_out(&mut self, tokens: u64) {
+        let over_tokens = tokens.min(self.overrun_tokens);
+        self.overrun_tokens -= over_tokens;
+        self.used_tokens = self.used_tokens.saturating_sub(tokens - over_tokens);
     }
 
     /// Whether nothing is left.

@@ -141,6 +141,9 @@ fn usage(branch: &Branch) -> String {
     let (used, budget, calls) = (branch.used_tokens, branch.budget_tokens, branch.operations);
     match branch.overrun_tokens {
         0 => format!("Used {used} of {budget} tokens in {calls} calls."),
+        overrun if branch.is_exhausted() => {
+            format!("Used {used} of {budget} tokens in {calls} calls; {overrun} more did not fit.")
+        }
         overrun => {
             format!("Used {used} of {budget} tokens in {calls} calls; the next item, of {overrun} tokens, did not fit.")
         }

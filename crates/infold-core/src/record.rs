@@ -148,6 +148,9 @@ pub struct RequestRecord {
     pub api: Scrubbed,
     /// The model it asked for.
     pub model: Scrubbed,
+    /// Tokens of the window that its client asked for, if it asked for one that is not the model's usual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_tokens: Option<u64>,
     /// What kind of request it was.
     pub kind: RequestKind,
     /// The program that sent it, as far as that is known.

@@ -193,7 +193,7 @@ impl Session {
             Event::Answered { thread, output_tokens, .. } => self.grow(thread, *output_tokens),
             Event::BudgetWarning { branch, .. } => self.change(branch, |branch| branch.warned = true),
             Event::BudgetExhausted { branch, overrun_tokens, blob, .. } => self.change(branch, |branch| {
-                branch.overrun_tokens = *overrun_tokens;
+                branch.overrun_tokens += *overrun_tokens;
                 branch.findings.unseen.clone_from(blob);
             }),
             Event::BranchEnded { branch, reason, result, result_tokens, .. } => {
@@ -274,7 +274,7 @@ impl Session {
         let Some(branch) = self.branches.get_mut(id) else { return };
         let (parent, ordinal, start, at_ms) = (branch.parent.clone(), branch.ordinal, branch.start, end.at_ms);
         let returned_tokens = end.result_tokens;
-        if matches!(end.reason.status(), Status::Timeout) {
+        if end.reason.is_forced() {
             self.untold.push(id.clone());
         }
         branch.status = end.reason.status();
@@ -314,11 +314,11 @@ impl Session {
         let (parent, description) = (branch.parent.clone(), branch.description.clone());
         self.returned_tokens = (self.returned_tokens + result_tokens).saturating_sub(before_tokens);
         self.spent_tokens += result_tokens.saturating_sub(before_tokens);
-        let amended = |tokens: u64| (tokens + result_tokens).saturating_sub(before_tokens);
         match &parent {
-            Thread::Main => self.main_tokens = amended(self.main_tokens),
+            Thread::Main => self.main_tokens = (self.main_tokens + result_tokens).saturating_sub(before_tokens),
             Thread::Branch(parent) => self.change(parent, |parent| {
-                parent.used_tokens = amended(parent.used_tokens);
+                parent.take_out(before_tokens);
+                parent.take_in(result_tokens);
                 parent.findings.note_returned(&description, result);
             }),
         }
@@ -350,7 +350,6 @@ impl Session {
             branch.status = Status::Active;
             branch.generation += 1;
             branch.end = None;
-            branch.overrun_tokens = 0;
             branch.findings.unseen = None;
             branch.deadline_ms = at_ms + branch.timeout_ms;
             let (parent, pooled) = (branch.parent.clone(), branch.allocation == Allocation::Pool);
@@ -362,6 +361,8 @@ impl Session {
                 self.line_up(&parent, ordinal, at_ms);
             }
         }
+        // Only now: messages that were taken back above are taken out of what did not fit first.
+        reopened.iter().for_each(|id| self.change(id, |branch| branch.overrun_tokens = 0));
         self.untold.retain(|branch| !reopened.contains(branch) && !discarded.contains(branch));
         self.active = Thread::Branch(to.clone());
     }
@@ -378,10 +379,11 @@ impl Session {
             self.main_tokens = self.main_tokens.saturating_sub(returned_tokens);
             return;
         };
-        parent.used_tokens = parent.used_tokens.saturating_sub(returned_tokens);
+        let before_tokens = parent.used_tokens;
+        parent.take_out(returned_tokens);
         // A parent that has folded itself was counted with the message in it.
         if !parent.is_open() && !parent.discarded {
-            self.folded_tokens = self.folded_tokens.saturating_sub(returned_tokens);
+            self.folded_tokens = self.folded_tokens.saturating_sub(before_tokens - parent.used_tokens);
         }
     }
 
@@ -389,7 +391,7 @@ impl Session {
         self.spent_tokens += tokens;
         match thread {
             Thread::Main => self.main_tokens += tokens,
-            Thread::Branch(id) => self.change(id, |branch| branch.used_tokens += tokens),
+            Thread::Branch(id) => self.change(id, |branch| branch.take_in(tokens)),
         }
     }
 

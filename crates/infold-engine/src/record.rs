@@ -54,6 +54,8 @@ pub struct RequestSeen {
     pub api: &'static str,
     /// The model it asked for.
     pub model: String,
+    /// Tokens of the window that its client asked for, if it asked for one that is not the model's usual.
+    pub window_tokens: Option<u64>,
     /// What kind of request it was.
     pub kind: RequestKind,
     /// The program that sent it, as far as that is known.
@@ -154,6 +156,7 @@ impl Engine {
             at_ms,
             api: Scrubbed::fixed(seen.api),
             model: name(&seen.model),
+            window_tokens: seen.window_tokens,
             kind: seen.kind,
             client: seen.client.as_deref().map(name),
             wanted: makeup(seen.made_of.wanted(), &counter),

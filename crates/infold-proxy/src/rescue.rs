@@ -39,7 +39,8 @@ impl Proxy {
             return None;
         }
         let model = turn.request.model().unwrap_or_default();
-        let window_tokens = self.settings.window_of(&model);
+        // Whether this account has the largest one only its provider knows; what is over that fits nobody.
+        let window_tokens = self.settings.largest_window_of(&model);
         // Few texts have more than one token for two bytes, and counting is not free.
         if (view.body.len() as u64) < window_tokens * 2 {
             return None;

@@ -1,11 +1,16 @@
 //! What the program tells the proxy. There are no defaults here: the program's settings file has them.
 
-use http::Uri;
 use http::uri::{Authority, Scheme};
+use http::{HeaderMap, Uri};
 use infold_core::ShapeRules;
 use tokio_util::task::TaskTracker;
 
 use crate::{Provider, Tunnels};
+
+/// The header in which clients of Anthropic's ask for what is not usual.
+const BETAS: &str = "anthropic-beta";
+/// What a client asks for that wants the largest window.
+const LONG_WINDOW: &str = "context-1m";
 
 /// Everything that the proxy has to be told.
 #[derive(Debug, Clone)]
@@ -74,8 +79,10 @@ pub enum Shaping {
 pub struct Window {
     /// The model's name, in which `*` stands for anything.
     pub model: String,
-    /// Tokens that it takes in all.
+    /// Tokens of it that clients fill.
     pub tokens: u64,
+    /// Tokens that it takes from those that ask for more.
+    pub largest_tokens: u64,
 }
 
 /// An answer after which a request may be sent again.
@@ -185,9 +192,34 @@ impl ProxySettings {
         }
     }
 
-    /// Tokens that a model takes.
+    fn window(&self, model: &str) -> Option<&Window> {
+        self.windows.iter().find(|window| fits(&window.model, model))
+    }
+
+    /// Tokens of a model's window, as its clients fill it unless they ask for more.
     pub fn window_of(&self, model: &str) -> u64 {
-        self.windows.iter().find(|window| fits(&window.model, model)).map_or(self.window_tokens, |window| window.tokens)
+        self.window(model).map_or(self.window_tokens, |window| window.tokens)
+    }
+
+    /// The most tokens that a model takes from anybody.
+    pub fn largest_window_of(&self, model: &str) -> u64 {
+        self.window(model).map_or(self.window_tokens, |window| window.largest_tokens)
+    }
+
+    /// Tokens of the window that was in force where a request of so many tokens was answered: one that took more than
+    /// the window holds has shown that it is larger.
+    pub fn window_proven_by(&self, model: &str, window_tokens: u64, answered_tokens: u64) -> u64 {
+        if answered_tokens <= window_tokens {
+            return window_tokens;
+        }
+        self.largest_window_of(model).max(answered_tokens)
+    }
+
+    /// Tokens of the window that a client asks for in its headers, if it asks for one.
+    pub(crate) fn window_asked_for(&self, model: &str, headers: &HeaderMap) -> Option<u64> {
+        let betas = headers.get_all(BETAS).iter().filter_map(|value| value.to_str().ok());
+        let asks = betas.flat_map(|list| list.split(',')).any(|beta| beta.trim().starts_with(LONG_WINDOW));
+        asks.then(|| self.largest_window_of(model))
     }
 }
 

@@ -310,13 +310,15 @@ impl Proxy {
     /// What is known of a request before it is sent.
     fn ticket(&self, arrival: &Arrival, turn: &Turn<'_>, view: &View, added: Duration) -> Ticket {
         let identity = turn.identity;
+        let model = turn.request.model().unwrap_or_default().into_owned();
         Ticket {
             who: identity.who.clone(),
             session: identity.session.clone(),
             agent: identity.agent.clone(),
             thread: view.thread.clone(),
             api: api_name(arrival.api),
-            model: turn.request.model().unwrap_or_default().into_owned(),
+            window_tokens: self.settings.window_asked_for(&model, &arrival.outgoing.headers),
+            model,
             kind: identity.kind,
             client: identity.client_name(),
             made_of: MadeOf::default(),

@@ -15,6 +15,7 @@ use infold_core::{Principal, SessionId, Thread};
 use infold_engine::{Engine, Heard, IssuedCall, MadeOf, RequestSeen, arguments_hash};
 use infold_wire::answer::{Answer, AnswerCall, AnswerReader, Delivery};
 use infold_wire::request::Api;
+use infold_wire::unwrapped;
 use serde::de::IgnoredAny;
 
 use crate::Proxy;
@@ -31,6 +32,8 @@ pub(crate) struct Ticket {
     pub(crate) thread: Thread,
     pub(crate) api: &'static str,
     pub(crate) model: String,
+    /// The window that its client asked for, if it asked.
+    pub(crate) window_tokens: Option<u64>,
     pub(crate) kind: RequestKind,
     pub(crate) client: Option<String>,
     pub(crate) made_of: MadeOf,
@@ -147,7 +150,7 @@ impl Drop for Watch {
 
 /// Whether it is a call of one of our tools, or of a script that may make one.
 fn is_ours(call: &AnswerCall) -> bool {
-    Verb::of(&call.tool).is_some() || runs_scripts(&call.tool)
+    Verb::of(&call.tool).is_some() || runs_scripts(&call.tool) || unwrapped(&call.tool, &call.arguments).is_some()
 }
 
 /// Calls of our tools that have all their arguments.
@@ -160,10 +163,10 @@ fn complete(calls: &[AnswerCall]) -> Vec<&AnswerCall> {
 
 /// All of an answer's calls at once, because each telling stands for the whole answer.
 fn tell(engine: &Engine, ticket: &Ticket, calls: Vec<&AnswerCall>) {
-    let issued = calls.into_iter().map(|call| IssuedCall {
-        id: call.id.clone(),
-        tool: call.tool.clone(),
-        arguments_hash: arguments_hash(&call.arguments),
+    let issued = calls.into_iter().map(|call| {
+        let inside = unwrapped(&call.tool, &call.arguments);
+        let (tool, arguments) = inside.unwrap_or_else(|| (call.tool.clone(), call.arguments.clone()));
+        IssuedCall { id: call.id.clone(), tool, arguments_hash: arguments_hash(&arguments) }
     });
     engine.calls_issued(&ticket.who, &ticket.session, &ticket.thread, issued.collect());
 }
@@ -288,6 +291,7 @@ impl Finished {
             thread: ticket.thread,
             api: ticket.api,
             model: ticket.model,
+            window_tokens: ticket.window_tokens,
             kind: ticket.kind,
             client: ticket.client,
             made_of: ticket.made_of,

@@ -181,7 +181,10 @@ fn write_events(transaction: &Transaction<'_>, key: &str, append: &Append) -> Re
         let payload = Payload(to_json("event", event)?);
         let branch = event.branch().map(BranchId::as_str);
         let end = match event {
-            Event::BranchEnded { generation, reason, .. } => Some((*generation, reason.status().as_str())),
+            // What says how it ended is what waits to be learnt from.
+            Event::BranchEnded { generation, reason, .. } => {
+                Some((*generation, reason.can_teach().then(|| reason.status().as_str())))
+            }
             _ => None,
         };
         transaction
@@ -195,7 +198,7 @@ fn write_events(transaction: &Transaction<'_>, key: &str, append: &Append) -> Re
                 append.at_ms,
                 branch,
                 end.map(|(generation, _)| generation),
-                end.map(|(_, status)| status),
+                end.and_then(|(_, status)| status),
                 payload
             ])?;
     }

@@ -52,7 +52,7 @@ CREATE TABLE events (
     at         INTEGER NOT NULL,
     branch     TEXT,
     generation INTEGER,                       -- where a branch ended: which opening of it
-    status     TEXT,                          -- and how
+    status     TEXT,                          -- and how, if something can be learnt from it
     payload    NOT NULL
 );
 CREATE UNIQUE INDEX events_by_session ON events (session_id, version);

@@ -385,7 +385,7 @@ async fn an_amended_result_is_the_one_that_the_archive_tells() {
         )
     };
     let live = told().await;
-    assert_eq!(live, ("timeout", "after all".to_owned(), 4));
+    assert_eq!(live, ("failed", "after all".to_owned(), 4));
     store.sweep(Sweep { active_before_ms: 1000, ended_before_ms: 0, sessions_max: 10 }).await.unwrap();
     assert_eq!(told().await, live);
 }

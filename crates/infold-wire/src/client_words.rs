@@ -77,6 +77,17 @@ pub(crate) fn words_of(text: &str) -> Words {
     }
 }
 
+/// What goose's note begins and ends with: the time, the folder, how full the context is. It stands in a message of its
+/// own in front of the model's latest call, and moves on with the next request.
+const NOTE: (&str, &str) = ("<info-msg>", "</info-msg>");
+
+/// Whether a text is a client's note and nothing else, by its JSON. In front of what the person asks for it stands in
+/// one text with that.
+pub(crate) fn is_note(json: &str) -> bool {
+    let text = json.trim_matches('"');
+    text.starts_with(NOTE.0) && text.ends_with(NOTE.1) && text.matches(NOTE.1).count() == 1
+}
+
 /// Whose words a text in a user message is, by how it begins.
 pub(crate) fn voice_of(text: &str) -> Voice {
     match words_of(text) {

@@ -31,6 +31,7 @@ mod source;
 mod testing;
 mod told;
 mod whose;
+mod wrapped;
 mod write;
 
 pub use error::{Problem, WireError};
@@ -44,4 +45,5 @@ pub use sessions::{Read, Sessions, read_sessions, read_transcript};
 pub use source::{Source, open};
 pub use told::Told;
 pub use whose::{Whose, whose};
+pub use wrapped::unwrapped;
 pub use write::{Loss, Written, write_anthropic, write_markdown, write_openai, write_openai_chat, write_opencode};

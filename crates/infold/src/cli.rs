@@ -187,7 +187,7 @@ pub struct ServeArgs {
     /// Address and port; port 0 takes a free one [env: INFOLD_LISTEN] [default: 127.0.0.1:9090]
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Option<String>,
-    /// Be the daemon of agents that `infold connect` has wired: limits, tools and sessions as `infold run` has them
+    /// Use settings for connected agents (required after `connect`): limits, tools and sessions as in `infold run`
     #[arg(long)]
     pub agents: bool,
 }

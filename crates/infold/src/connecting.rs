@@ -21,6 +21,7 @@ use crate::data_folder::DataFolder;
 use crate::failure::Refused;
 use crate::running::Agent;
 
+use change::Change;
 use file::SettingsFile;
 use patch::Patch;
 use record::{ChangedFile, Record};
@@ -123,6 +124,35 @@ pub fn disconnect(agent: Agent, data: &Path) -> anyhow::Result<Plan> {
         steps.push(Step { path: known.path.clone(), before: file.text.clone(), after, file });
     }
     Ok(Plan { steps, record: None, record_path })
+}
+
+/// Agents that are connected, as far as the data folder knows.
+pub fn connected(data: &Path) -> Vec<Agent> {
+    Agent::ALL.into_iter().filter(|agent| Record::path(data, *agent).exists()).collect()
+}
+
+/// How an agent is connected.
+#[derive(Debug)]
+pub struct Connection {
+    /// Addresses that its files were made to name.
+    pub addresses: Vec<String>,
+    /// Files in which something of it is no longer as it was made.
+    pub undone: Vec<PathBuf>,
+}
+
+/// Looks at how an agent is connected, and whether it still is.
+pub fn connection(agent: Agent, data: &Path) -> anyhow::Result<Option<Connection>> {
+    let Some(record) = Record::read(&Record::path(data, agent))? else { return Ok(None) };
+    let mut connection = Connection { addresses: Vec::new(), undone: Vec::new() };
+    for known in &record.files {
+        let text = SettingsFile::read(&known.path)?.text.unwrap_or_default();
+        let changes = || known.done.iter().map(|done| &done.change);
+        if !changes().all(|change| change::is_in(known.form, &text, change)) {
+            connection.undone.push(known.path.clone());
+        }
+        connection.addresses.extend(changes().flat_map(Change::addresses));
+    }
+    Ok(Some(connection))
 }
 
 /// What a file was before infold changed it, with what others have changed since.

@@ -19,6 +19,7 @@ mod reading;
 mod requests;
 mod rescuing;
 mod running;
+mod service;
 mod settings;
 mod signals;
 mod sources;

@@ -234,12 +234,16 @@ pub fn proxy_settings(settings: &Settings, tasks: TaskTracker) -> anyhow::Result
         retry_statuses: proxy.retry_statuses.iter().filter_map(|status| RetryStatus::of(*status)).collect(),
         retry_after_max_ms: proxy.retry_after_max_ms,
         window_tokens: proxy.window_tokens,
-        windows: proxy.windows.iter().map(|window| Window { model: window.0.clone(), tokens: window.1 }).collect(),
+        windows: proxy.windows.iter().map(window).collect(),
         reserve_tokens: settings.rescue.reserve_tokens,
         sessions_max: proxy.sessions_max,
         sessions_bytes_max: proxy.sessions_bytes_max,
         tasks,
     })
+}
+
+fn window(window: &crate::settings::Window) -> Window {
+    Window { model: window.model().to_owned(), tokens: window.tokens(), largest_tokens: window.largest_tokens() }
 }
 
 /// The way out of this network, as the environment has it for every program. What cannot be used is told by the

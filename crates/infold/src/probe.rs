@@ -9,6 +9,8 @@ use std::time::Duration;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
+/// Behind a question may stand a provider.
+const PROVIDER_TIMEOUT: Duration = Duration::from_secs(15);
 const ANSWER_BYTES_MAX: u64 = 16 * 1024;
 
 /// Who listens.
@@ -38,6 +40,18 @@ pub fn probe(address: SocketAddr) -> Listener {
     // after the answer, on a connection that is kept.
     let is_ours = stream.local_addr().is_ok_and(|local| infold_door::peer::is_same_user(address, local));
     if is_ours { Listener::Ours { version } } else { Listener::Unproven }
+}
+
+/// What became of a question to a daemon: the status of its answer, or none that came in time.
+pub fn ask(address: SocketAddr, path: &str) -> Option<u16> {
+    let address = reachable(address);
+    let mut stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).ok()?;
+    stream.set_read_timeout(Some(PROVIDER_TIMEOUT)).ok()?;
+    stream.set_write_timeout(Some(ANSWER_TIMEOUT)).ok()?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").ok()?;
+    let mut first = String::new();
+    BufReader::new(stream.take(ANSWER_BYTES_MAX)).read_line(&mut first).ok()?;
+    first.split(' ').nth(1)?.parse().ok()
 }
 
 /// The address to connect to, for one that stands for all of a machine's.

@@ -1,7 +1,8 @@
 //! What requests to models tell of the session that they were of.
 
-use infold_core::record::RequestRecord;
+use infold_core::record::{RequestRecord, Usage};
 use infold_core::view::RequestKind;
+use infold_proxy::ProxySettings;
 
 /// How full the main thread of a session was in its latest request that an answer came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,20 +16,26 @@ pub struct Fill {
 }
 
 impl Fill {
-    /// What the requests of one session tell, the newest first. `window_of` knows how much a model takes.
-    pub fn of<'a>(
-        mut newest_first: impl Iterator<Item = &'a RequestRecord>,
-        window_of: &dyn Fn(&str) -> u64,
-    ) -> Option<Self> {
-        newest_first.find_map(|record| {
-            let is_main = record.kind == RequestKind::Turn && record.thread.branch().is_none();
-            let usage = record.used().filter(|_| is_main)?;
-            let model = record.model.as_str();
-            Some(Self {
-                tokens: usage.prompt_tokens() + usage.output_tokens,
-                window_tokens: window_of(model),
-                model: model.to_owned(),
-            })
+    /// What the requests of one session tell, the newest first. The window is the one that the client asked for, else
+    /// the model's usual; an answer to more than that has shown that it is larger.
+    pub fn of<'a>(newest_first: impl Iterator<Item = &'a RequestRecord>, settings: &ProxySettings) -> Option<Self> {
+        let records: Vec<&RequestRecord> = newest_first.collect();
+        let is_main = |record: &RequestRecord| record.kind == RequestKind::Turn && record.thread.branch().is_none();
+        let (record, usage) =
+            records.iter().filter(|record| is_main(record)).find_map(|record| Some((record, record.used()?)))?;
+        let model = record.model.as_str();
+        let of_model = records.iter().filter(|other| other.model == record.model);
+        let answered_tokens = of_model.filter_map(|record| record.usage.as_ref().map(held_tokens)).max().unwrap_or(0);
+        let asked_tokens = record.window_tokens.unwrap_or_else(|| settings.window_of(model));
+        Some(Self {
+            tokens: held_tokens(&usage),
+            window_tokens: settings.window_proven_by(model, asked_tokens, answered_tokens),
+            model: model.to_owned(),
         })
     }
+}
+
+/// Tokens that a request and its answer take of a window.
+fn held_tokens(usage: &Usage) -> u64 {
+    usage.prompt_tokens() + usage.output_tokens
 }

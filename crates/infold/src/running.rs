@@ -10,9 +10,11 @@ mod child;
 mod claude;
 mod codex;
 mod daemon;
+mod goose;
 mod guard;
 mod opencode;
 mod own;
+mod qwen;
 mod reading;
 mod savings;
 mod window;
@@ -23,7 +25,7 @@ use std::process::{Command, Stdio};
 
 use crate::settings::{Settings, Surroundings};
 
-pub use agent::Agent;
+pub use agent::{Agent, on_path};
 pub use child::run as run_child;
 pub use claude::{
     folder as claude_folder, permission as claude_permission, server_for as claude_server,
@@ -36,7 +38,7 @@ pub use opencode::{folder as opencode_folder, server_for as opencode_server, wir
 pub use own::{Api, OwnAddress};
 #[cfg(test)]
 pub use reading::parse_for_tests;
-pub use reading::read_text;
+pub use reading::{parse_jsonc, read_text};
 pub use savings::Savings;
 pub use window::follow as follow_window;
 
@@ -93,15 +95,17 @@ impl Agent {
             Self::Claude => claude::look(arguments, surroundings),
             Self::Codex => codex::look(arguments, surroundings),
             Self::Opencode => opencode::look(arguments, surroundings),
+            Self::Goose => goose::look(arguments, surroundings),
+            Self::Qwen => qwen::look(arguments, surroundings),
         }
     }
 
     /// How this program can show infold's tools, if it is asked to show them from the start.
     pub fn shows(self, program: &Path) -> Tools {
         match self {
-            Self::Claude | Self::Opencode => Tools::Loaded,
+            Self::Claude | Self::Opencode | Self::Goose => Tools::Loaded,
             Self::Codex if version(program).is_some_and(|version| codex::lists(&version)) => Tools::Loaded,
-            Self::Codex => Tools::AsOthers,
+            Self::Codex | Self::Qwen => Tools::AsOthers,
         }
     }
 
@@ -111,6 +115,8 @@ impl Agent {
             Self::Claude => claude::wire(arguments, wires)?,
             Self::Codex => codex::wire(arguments, wires)?,
             Self::Opencode => opencode::wire(arguments, wires)?,
+            Self::Goose => goose::wire(arguments, wires)?,
+            Self::Qwen => qwen::wire(arguments, wires)?,
         };
         start.environment.extend(around_proxies(wires.surroundings));
         Ok(start)

@@ -35,7 +35,7 @@ pub fn stage(workspace: &Workspace, only: &str, report: &mut Report) {
 
 fn check(workspace: &Workspace, only: &str, agents: &Agents) -> Result<Totals> {
     let binary = workspace.build_program(Profile::Debug)?;
-    let mut checks = Checks { runtime: Runtime::new()?, only, totals: Totals::default() };
+    let mut checks = Checks::new(only)?;
     checks.run("a rescued Claude Code session goes on", rescue::claude(agents, &binary));
     checks.run("a rescued Codex session goes on", rescue::codex(agents, &binary));
     checks.run("an OpenCode session forks through infold", async {
@@ -99,15 +99,21 @@ fn by_themselves(agents: &Agents, binary: &Path, checks: &mut Checks<'_>) {
 }
 
 /// Checks that were run.
-struct Checks<'a> {
+pub struct Checks<'a> {
     runtime: Runtime,
     only: &'a str,
-    totals: Totals,
+    /// What came of those that were run.
+    pub totals: Totals,
 }
 
-impl Checks<'_> {
+impl<'a> Checks<'a> {
+    /// None yet; those are wanted whose names hold `only`.
+    pub fn new(only: &'a str) -> Result<Self> {
+        Ok(Self { runtime: Runtime::new()?, only, totals: Totals::default() })
+    }
+
     /// Runs a check if it is wanted, prints what became of it, and counts it.
-    fn run(&mut self, name: &str, work: impl Future<Output = Result<()>>) {
+    pub fn run(&mut self, name: &str, work: impl Future<Output = Result<()>>) {
         if !name.contains(self.only) {
             return;
         }

@@ -13,7 +13,7 @@ use super::home::Home;
 /// What the person asks for. A branch is not told it.
 pub const ASKED: &str = "Look through the harbour files, please.";
 /// What the branch gives back.
-const FOUND: &str = "All ten files define harbour functions; none of them is called.";
+pub const FOUND: &str = "All ten files define harbour functions; none of them is called.";
 /// The model's last words.
 pub const FINISHED: &str = "Nothing calls them.";
 /// What the person says in a second run, which goes on with the session of the first.
@@ -21,7 +21,7 @@ pub const GO_ON: &str = "And which of them is the longest?";
 /// The model's words then.
 pub const WENT_ON: &str = "They are all of one length.";
 /// Files that are read in the branch; one is read before it and one after.
-const FILES_READ: usize = 10;
+pub const FILES_READ: usize = 10;
 /// Lines of each file.
 pub const LINES: usize = 30;
 /// The most that a folded branch may add to its parent.
@@ -165,12 +165,13 @@ impl Scene {
         outcome.with_context(|| format!("what the model was shown last:\n{}", self.last_shape()))
     }
 
-    fn last_shape(&self) -> String {
+    /// What the model was shown last.
+    pub fn last_shape(&self) -> String {
         self.model.requests().last().map(Received::shape).unwrap_or_default()
     }
 
     /// What must hold of a run that folded. Gives the turns.
-    fn check(&self, ended: &Ended) -> Result<Vec<Received>> {
+    pub fn check(&self, ended: &Ended) -> Result<Vec<Received>> {
         ensure!(ended.said.contains(FINISHED), "the agent ended with {}", ended.said);
         let grown = self.check_turns()?;
         ensure!(ended.complained.contains("1 branch folded"), "nothing says what was saved:\n{}", ended.complained);
@@ -233,5 +234,5 @@ impl Scene {
 /// What infold said at the end.
 fn last_lines(complained: &str) -> String {
     let lines = complained.lines().filter_map(|line| line.strip_prefix("infold: "));
-    lines.filter(|line| line.contains("folded") || line.contains("sent")).collect::<Vec<_>>().join("; ")
+    lines.filter(|line| line.contains("folded") || line.contains("removed")).collect::<Vec<_>>().join("; ")
 }

@@ -29,6 +29,7 @@ async fn record(api: &Api, session: &str, words: usize) {
         thread: Thread::Main,
         api: "messages",
         model: "claude-opus-4-6".to_owned(),
+        window_tokens: None,
         kind: RequestKind::Turn,
         client: Some("claude-code".to_owned()),
         made_of,

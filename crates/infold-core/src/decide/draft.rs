@@ -99,8 +99,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Counts an answer in its thread. What a model has said cannot be withheld any more, so it is counted
-    /// whole, and the branch folds afterwards if that was too much.
+    /// Counts an answer in its thread. What a model has said cannot be withheld any more; if it was too much, the
+    /// branch folds, and what was over its budget is told apart.
     pub(super) fn meter(&mut self, thread: &Thread, usage: &Usage) -> Result<(), Refusal> {
         let is_over = thread.branch().is_some_and(|id| self.open_one(id).is_err());
         if self.session.ended_at_ms.is_some() || is_over {

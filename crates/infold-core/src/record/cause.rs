@@ -87,7 +87,7 @@ impl fmt::Display for Cause {
             Self::CutBack { place } => write!(f, "went back to {place}"),
             Self::Changed { place, by: By::Client } => write!(f, "the client changed {place}"),
             Self::Changed { place, by: By::Infold } => write!(f, "infold changed {place}"),
-            Self::NotCached => f.write_str("extends the request before, which the provider had not cached"),
+            Self::NotCached => f.write_str("the previous request was not cached by the provider"),
         }
     }
 }

@@ -30,6 +30,7 @@ fn record() -> RequestRecord {
         at_ms: 7,
         api: Scrubbed::fixed("messages"),
         model: Scrubbed::fixed("m"),
+        window_tokens: None,
         kind: RequestKind::Turn,
         client: None,
         wanted: Makeup::of(&parts, &counter, scrubbed),
@@ -121,7 +122,7 @@ fn causes_are_told_in_words() {
             "went back to a result of Bash (part 12 of 40)",
             "the client changed a result of Bash (part 12 of 40)",
             "infold changed the system prompt (part 12 of 40)",
-            "extends the request before, which the provider had not cached",
+            "the previous request was not cached by the provider",
         ]
     );
 }

@@ -54,6 +54,7 @@ fn seen(engine: &Engine, lines: &[&str], usage: Usage) -> RequestSeen {
         thread: Thread::Main,
         api: "messages",
         model: MODEL.to_owned(),
+        window_tokens: None,
         kind: RequestKind::Turn,
         client: Some("claude-code".to_owned()),
         made_of: made_of(engine, lines, None),

@@ -24,6 +24,7 @@ fn request(owner: &Owner, session: &str, at_ms: u64) -> NewRequest {
         at_ms,
         api: Scrubbed::fixed("messages"),
         model: Scrubbed::fixed("m"),
+        window_tokens: None,
         kind: RequestKind::Turn,
         client: None,
         wanted: Makeup { user_tokens: 100, ..Makeup::default() },

@@ -2,7 +2,8 @@
 //! load infold's tools where a client defers them, open a branch, read files, give back what was found.
 //!
 //! [`branch_work`] is the whole of a sub-task. Each client's own tool for reading is told by its name:
-//! Claude Code has `Read`, Codex `exec_command`, alone or in a script, OpenCode `read`.
+//! Claude Code has `Read`, Codex `exec_command`, alone or in a script, OpenCode `read`, Qwen Code `read_file`, goose a
+//! `shell`.
 
 use serde_json::{Value, json};
 
@@ -169,6 +170,8 @@ fn reading(received: &Received, path: &str) -> Option<(String, Value)> {
         ("exec_command", json!({"cmd": format!("cat '{path}'")})),
         ("read", json!({"filePath": path})),
         (SCRIPTS, json!(printing(path))),
+        ("read_file", json!({"file_path": path})),
+        ("shell", json!({"command": format!("cat '{path}'")})),
     ];
     known.into_iter().find(|(name, _)| listed(name)).map(|(name, input)| (name.to_owned(), input))
 }

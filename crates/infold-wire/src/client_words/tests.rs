@@ -42,3 +42,12 @@ fn reminders_say_whose_words_they_hold() {
     assert!(figure("\n<total_tokens>5 tokens left</total_tokens>").is_some());
     assert!(figure("\nContents of CLAUDE.md").is_none());
 }
+
+#[test]
+fn a_note_of_gooses_is_the_clients_unless_a_person_speaks_behind_it() {
+    let note = r#""<info-msg>\nIt is currently 2026-11-16\n</info-msg>""#;
+    assert!(is_note(note));
+    assert!(!is_note(r#""<info-msg>\nIt is currently 2026-11-16\n</info-msg>\nStop there.""#));
+    assert!(!is_note(r#""<info-msg>\n</info-msg>\nWhat is this?\n</info-msg>""#));
+    assert_eq!(voice_of("<info-msg>\nIt is currently 2026-11-16\n</info-msg>\nStop there."), Voice::Person);
+}

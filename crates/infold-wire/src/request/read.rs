@@ -13,7 +13,8 @@ use infold_core::view::{Block, BlockKey, BlockKind, CallBlock, ResultBlock, Side
 use super::json::{At, Document, Shape};
 use super::keys::{self, MARK};
 use super::{Api, Entry, Form, Request, RequestError, Seat, Speaker, parts, remarks};
-use crate::client_words::{Words, is_command, words_of};
+use crate::client_words::{Words, is_command, is_note, words_of};
+use crate::wrapped;
 
 /// Reads a body.
 pub(super) fn read(api: Api, body: &[u8]) -> Result<Request<'_>, RequestError> {
@@ -54,11 +55,20 @@ struct Reading<'a> {
     seats: Vec<Seat>,
     /// Ids of calls to tools of ours, and of scripts that may call them: only what those gave is looked into.
     ours: HashSet<String>,
+    /// Ids of calls that searched for tools.
+    searches: HashSet<String>,
 }
 
 impl<'a> Reading<'a> {
     fn new(document: Document<'a>) -> Self {
-        Self { document, entries: Vec::new(), blocks: Vec::new(), seats: Vec::new(), ours: HashSet::new() }
+        Self {
+            document,
+            entries: Vec::new(),
+            blocks: Vec::new(),
+            seats: Vec::new(),
+            ours: HashSet::new(),
+            searches: HashSet::new(),
+        }
     }
 
     fn entries(&mut self, api: Api, list: At) -> Result<(), RequestError> {
@@ -104,6 +114,7 @@ impl<'a> Reading<'a> {
         match speaker {
             Speaker::System => BlockKind::Instruction,
             Speaker::Model => BlockKind::Assistant,
+            Speaker::User if is_note(self.document.raw(text)) => BlockKind::User { voice: Voice::Client },
             Speaker::User => self.user_says(text),
             Speaker::Closed => BlockKind::Other { side: Side::User },
         }
@@ -124,12 +135,36 @@ impl<'a> Reading<'a> {
 
     /// The kind of a call; its arguments are read if the tool is one of ours, or runs scripts that may call ours.
     fn call(&mut self, id: Cow<'a, str>, tool: Cow<'a, str>, arguments: Option<At>) -> BlockKind<'a> {
+        if let Some(inside) = self.call_inside(&id, &tool, arguments) {
+            return inside;
+        }
         let is_ours = Verb::of(&tool).is_some() || runs_scripts(&tool);
         if is_ours {
             self.ours.insert(id.clone().into_owned());
         }
         let arguments = arguments.filter(|_| is_ours).map(|at| parts::arguments_at(&self.document, at));
         BlockKind::Call(CallBlock { id, tool, arguments })
+    }
+
+    /// A call of one of ours through a client's own tool for calling others.
+    fn call_inside(&mut self, id: &str, tool: &str, arguments: Option<At>) -> Option<BlockKind<'a>> {
+        if tool == wrapped::SEARCH {
+            self.searches.insert(id.to_owned());
+        }
+        let (tool, arguments) = wrapped::unwrapped(tool, &parts::arguments_at(&self.document, arguments?))?;
+        self.ours.insert(id.to_owned());
+        Some(BlockKind::Call(CallBlock {
+            id: Cow::Owned(id.to_owned()),
+            tool: Cow::Owned(tool),
+            arguments: Some(Cow::Owned(arguments)),
+        }))
+    }
+
+    /// The names of the tools that a result made known as text, if it is that of a search.
+    fn found(&self, call: &str, content: Option<At>) -> Vec<Cow<'a, str>> {
+        let content = content.filter(|_| self.searches.contains(call));
+        let texts = content.map_or_else(Vec::new, |content| parts::texts_in(&self.document, content));
+        texts.iter().flat_map(|text| wrapped::found(text)).map(Cow::Owned).collect()
     }
 
     /// A result: its key and its kind; its text is read if the call was to one of ours.

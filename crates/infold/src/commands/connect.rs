@@ -12,6 +12,7 @@ use crate::failure::{self, Refused};
 use crate::help;
 use crate::output::Form;
 use crate::running::Agent;
+use crate::service::{self, Installed, ServedDaemon};
 
 /// Arguments of `connect`.
 #[derive(Debug, clap::Args)]
@@ -19,7 +20,9 @@ use crate::running::Agent;
     &[
         "Changes a few values in the agent's own settings: where its model is, and infold's tools; for Claude Code also \
          a hook that refuses to write placeholders of secrets. Everything else in the files keeps its bytes. `infold \
-         disconnect` takes it back. From then on the agent needs a running daemon: `infold serve --agents`.",
+         disconnect` takes it back.",
+        "From then on the agent needs a daemon. Where the system has systemd or launchd for a user's own services, one is \
+         installed: under systemd the first request starts the daemon. Elsewhere start `infold serve --agents` yourself.",
     ],
     &[("infold connect claude", ""), ("infold connect codex --dry-run", "only show what would change")],
 ))]
@@ -29,6 +32,9 @@ pub struct Args {
     /// Only show what would change
     #[arg(long)]
     dry_run: bool,
+    /// Install no service that starts the daemon
+    #[arg(long)]
+    no_service: bool,
 }
 
 /// Connects an agent.
@@ -44,10 +50,24 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     if changes {
         plan.carry_out(&invocation.data_folder()?)?;
     }
+    let daemon = ServedDaemon::of(invocation)?;
+    let service = match args.no_service {
+        true => Installed::No("no service was wanted".to_owned()),
+        false => service::install(&daemon, &invocation.surroundings)?,
+    };
     tell(&plan, args.agent, invocation)?;
-    if !invocation.globals.quiet && invocation.output.form == Form::Text {
+    if !invocation.globals.quiet {
         let name = args.agent.name();
-        failure::tell("hint", format!("{name} now needs a daemon at {daemon_url}: `infold serve --agents`"));
+        match service {
+            Installed::Yes(what) => failure::tell("service", what),
+            Installed::No(why) => failure::tell(
+                "hint",
+                format!(
+                    "{name} now needs a daemon at {daemon_url}, and nothing starts it ({why}): run `{}`",
+                    daemon.by_hand()
+                ),
+            ),
+        }
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use crate::failure::{self, Refused};
 use crate::help;
 use crate::output::Form;
 use crate::running::Agent;
+use crate::service;
 
 /// Arguments of `disconnect`.
 #[derive(Debug, clap::Args)]
@@ -56,6 +57,13 @@ fn disconnect(agent: Agent, args: &Args, invocation: &Invocation) -> anyhow::Res
     }
     plan.carry_out(&invocation.data_folder()?)?;
     connect::tell(&plan, agent, invocation)?;
+    // The last one to go needs no daemon any more.
+    if connecting::connected(&data).is_empty()
+        && let Some(removed) = service::remove(&invocation.surroundings)?
+        && !invocation.globals.quiet
+    {
+        failure::tell("service", format!("{removed} removed: no agent is connected any more"));
+    }
     if args.clean.is_none() && invocation.output.form == Form::Text && !invocation.globals.quiet {
         failure::tell(
             "hint",

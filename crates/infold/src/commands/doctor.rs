@@ -2,6 +2,7 @@
 //!
 //! It looks and changes nothing: what is made on first use is not made here.
 
+mod agents;
 mod checks;
 mod database;
 
@@ -78,11 +79,11 @@ fn look(surroundings: &Surroundings, flags: FlagValues) -> anyhow::Result<Vec<Ch
         }
     };
     let mut checks = vec![Check { name: "settings", finding: checks::settings(&in_force) }];
-    checks.extend(look_with(&in_force)?);
+    checks.extend(look_with(&in_force, surroundings)?);
     Ok(checks)
 }
 
-fn look_with(in_force: &InForce) -> anyhow::Result<Vec<Check>> {
+fn look_with(in_force: &InForce, surroundings: &Surroundings) -> anyhow::Result<Vec<Check>> {
     let settings = &in_force.settings;
     let Some(folder) = in_force.data_folder() else {
         let finding = Finding::bad("HOME is not set", "name a folder with --data DIR or INFOLD_DATA");
@@ -100,6 +101,7 @@ fn look_with(in_force: &InForce) -> anyhow::Result<Vec<Check>> {
         Check { name: "caller's user", finding: checks::callers_user() },
         Check { name: "daemon", finding: checks::daemon(settings) },
     ]);
+    checks.extend(agents::look(&folder, surroundings));
     Ok(checks)
 }
 

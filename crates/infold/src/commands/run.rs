@@ -25,8 +25,8 @@ const THREADS_TIMEOUT: Duration = Duration::from_secs(1);
     &[
         "The agent is started as if by its own name, in this folder and terminal, with its model behind infold's proxy \
          and infold's tools beside its own. What you have configured for it stays in force. An address that you had \
-         configured for its model (ANTHROPIC_BASE_URL, a provider of Codex or OpenCode) becomes the upstream, unless \
-         the settings name one. Flags for infold stand in front of `run`.",
+         configured for its model (ANTHROPIC_BASE_URL, a provider of Codex or OpenCode, OPENAI_HOST of goose) becomes \
+         the upstream, unless the settings name one. Flags for infold stand in front of `run`.",
         "What was saved is said at the end, on standard error; with --json as one line of JSON, the last one there. \
          Standard output is the agent's alone. If infold is killed, the agent is told to end, too.",
     ],
@@ -35,12 +35,14 @@ const THREADS_TIMEOUT: Duration = Duration::from_secs(1);
         ("infold run claude -p 'Why does the build fail?' --model opus", ""),
         ("infold run codex exec 'Why does the build fail?'", ""),
         ("infold run opencode", ""),
+        ("infold run goose run -t 'Why does the build fail?'", ""),
+        ("infold run qwen 'Why does the build fail?'", ""),
         ("infold --set run.window_tokens=1000000 run claude", ""),
         ("infold --json run claude -p 'Why?' 2> said", "the last line of it is the summary"),
     ],
 ))]
 pub struct Args {
-    /// claude, codex or opencode, and what it takes itself
+    /// claude, codex, opencode, goose or qwen, and what it takes itself
     #[arg(value_name = "AGENT", required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
 }

@@ -9,6 +9,7 @@ use axum::Router;
 use infold_door::{Door, DoorError, Token};
 use infold_engine::Engine;
 use prometheus::Registry;
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -22,11 +23,14 @@ use crate::parts;
 use crate::probe::{Listener, probe};
 use crate::requests;
 use crate::running::follow_window;
+use crate::settings::Surroundings;
 use crate::signals::Stops;
 use crate::telemetry::Telemetry;
 
 /// How long threads that are stuck in a blocking call may hold up the end.
 const THREADS_TIMEOUT: Duration = Duration::from_secs(1);
+/// The descriptor at which systemd's sockets begin.
+const FIRST_HANDED_OVER: i32 = 3;
 /// How long recording the last answers may.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -54,7 +58,10 @@ async fn serve(invocation: &Invocation, registry: Registry) -> anyhow::Result<()
     invocation.warn_of_testing();
     let folder = invocation.data_folder()?;
     let mut stops = Stops::catch()?;
-    let listener = bind(&settings.server.listen).await?;
+    let listener = match inherited(&invocation.surroundings)? {
+        Some(listener) => listener,
+        None => bind(&settings.server.listen).await?,
+    };
     let token = Token::read_or_create(folder.path()).map_err(|error| Refused::new(error.to_string()))?;
     let door = Door::open(listener, parts::door_settings(settings, token)).map_err(told_of_door)?;
     let engine = parts::engine(&folder, settings)?;
@@ -139,6 +146,27 @@ fn announce(address: SocketAddr, output: &Output) -> anyhow::Result<()> {
         Form::Json => output.text(&format!("{}\n", json!({"listening": url, "pid": std::process::id()})))?,
     }
     Ok(())
+}
+
+/// The socket that systemd holds for this process, if it was started for one. What the settings say of an address is
+/// the socket unit's to say then.
+fn inherited(surroundings: &Surroundings) -> anyhow::Result<Option<TcpListener>> {
+    let number = |name: &str| surroundings.text(name).and_then(|text| text.parse::<u32>().ok());
+    if number("LISTEN_PID") != Some(std::process::id()) || number("LISTEN_FDS").unwrap_or(0) == 0 {
+        return Ok(None);
+    }
+    let own = pidfd_open(getpid(), PidfdFlags::empty());
+    let socket = own.and_then(|own| pidfd_getfd(own, FIRST_HANDED_OVER, PidfdGetfdFlags::empty()));
+    let listener = socket.map_err(io::Error::from).map(std::net::TcpListener::from).and_then(|listener| {
+        listener.local_addr()?;
+        listener.set_nonblocking(true)?;
+        TcpListener::from_std(listener)
+    });
+    let cannot = |error: io::Error| {
+        Refused::new(format!("the socket that systemd handed over cannot be listened on: {error}"))
+            .hint("let ListenStream= in infold.socket name an address and a port, such as 127.0.0.1:9090")
+    };
+    Ok(Some(listener.map_err(cannot)?))
 }
 
 async fn bind(listen: &str) -> anyhow::Result<TcpListener> {

@@ -78,7 +78,7 @@ fn load(args: &Args, invocation: &Invocation) -> anyhow::Result<Found> {
     let mut found = parts::asking_runtime()?.block_on(find(&engine, &session, args.requests as usize));
     if let Ok(found) = &mut found {
         let newest_first = found.requests.iter().rev().map(|row| &row.record);
-        found.fill = Fill::of(newest_first, &|model| proxy.window_of(model));
+        found.fill = Fill::of(newest_first, &proxy);
         let surplus = found.requests.len().saturating_sub(args.requests as usize);
         found.requests.drain(..surplus);
     }

@@ -44,7 +44,7 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     let output = &invocation.output;
     let is_live = !args.once && output.form == Form::Text;
     if is_live && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
-        return Err(Refused::new("infold top draws on a terminal, and this is none")
+        return Err(Refused::new("infold top needs a terminal")
             .hint("`infold top --once` prints one frame as text, and `--json` prints it for programs")
             .into());
     }
@@ -59,8 +59,7 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     };
     let engine = parts::engine(&folder, settings)?;
     let proxy = parts::proxy_settings(settings, TaskTracker::new())?;
-    let window_tokens = |model: &str| proxy.window_of(model);
-    let room = Room { limit_tokens: settings.context.context_limit, window_tokens: &window_tokens };
+    let room = Room { limit_tokens: settings.context.context_limit, settings: &proxy };
 
     let runtime = parts::asking_runtime()?;
     if is_live {

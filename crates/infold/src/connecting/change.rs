@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{json, toml_text};
 use crate::failure::Refused;
+use crate::running::parse_jsonc;
 
 /// The language of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +50,14 @@ impl Change {
         Self::Append { path: path.iter().map(|name| (*name).to_owned()).collect(), value: value.into() }
     }
 
+    /// Addresses in what is set.
+    pub fn addresses(&self) -> Vec<String> {
+        let (Self::Set { value, .. } | Self::Append { value, .. }) = self;
+        let inside = value.as_object().into_iter().flat_map(|fields| fields.values());
+        let texts = inside.chain([value]).filter_map(Value::as_str);
+        texts.filter(|text| text.starts_with("http://")).map(str::to_owned).collect()
+    }
+
     /// The names that lead to what is changed.
     pub fn path(&self) -> &[String] {
         match self {
@@ -81,6 +90,20 @@ pub fn undo(form: Form, text: &str, done: &[Done], place: &Path) -> Result<Strin
     match form {
         Form::Json => json::undo(text, done, place),
         Form::Toml => toml_text::undo(text, done, place),
+    }
+}
+
+/// Whether a change is still in a text as it was made.
+pub fn is_in(form: Form, text: &str, change: &Change) -> bool {
+    let value = match form {
+        Form::Json => parse_jsonc(text, "").ok(),
+        Form::Toml => text.parse::<toml::Table>().ok().and_then(|table| serde_json::to_value(table).ok()),
+    };
+    let found = value.as_ref().and_then(|value| change.path().iter().try_fold(value, |value, name| value.get(name)));
+    match (change, found) {
+        (Change::Set { value, .. }, Some(found)) => value == found,
+        (Change::Append { value, .. }, Some(Value::Array(items))) => items.contains(value),
+        (Change::Set { .. } | Change::Append { .. }, _) => false,
     }
 }
 

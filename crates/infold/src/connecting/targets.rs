@@ -32,6 +32,7 @@ pub fn targets(agent: Agent, daemon_url: &str, invocation: &Invocation) -> anyho
         Agent::Claude => claude(daemon_url, invocation),
         Agent::Codex => codex(daemon_url, invocation),
         Agent::Opencode => opencode(daemon_url, invocation),
+        Agent::Goose | Agent::Qwen => Err(at_each_start(agent).into()),
     }
 }
 
@@ -53,6 +54,13 @@ fn same_upstream(own: &OwnAddress, settings: &Settings) -> Result<(), Refused> {
 fn bare(address: &str) -> &str {
     let address = address.trim_end_matches('/');
     address.strip_suffix("/v1").unwrap_or(address)
+}
+
+/// An agent that has no settings for what infold would tell it, or that is told it more safely at each start.
+fn at_each_start(agent: Agent) -> Refused {
+    let (name, program) = (agent.name(), agent.program());
+    Refused::new(format!("{name} cannot be connected for good: what it needs is said on its command line"))
+        .hint(format!("start it with `infold run {program}`; in your shell, alias {program}='infold run {program}'"))
 }
 
 fn no_home() -> Refused {
@@ -102,12 +110,24 @@ fn codex(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Target
     Ok(vec![Target { path, form: Form::Toml, changes }])
 }
 
+/// With the tools alone, branches would be opened and nothing would ever be folded out of a request.
+fn no_provider() -> Refused {
+    Refused::new("OpenCode has no provider yet whose requests infold could take, so nothing would go through it").hint(
+        "log in first with `opencode auth login` (Anthropic or OpenAI), or name a provider with the npm package \
+         @ai-sdk/anthropic, @ai-sdk/openai or @ai-sdk/openai-compatible in opencode.json",
+    )
+}
+
 fn opencode(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Target>> {
     let folder = running::opencode_folder(&invocation.surroundings).ok_or_else(no_home)?;
     let commented = folder.join("opencode.jsonc");
     let path = if commented.exists() { commented } else { folder.join("opencode.json") };
     let settings = &invocation.in_force.settings;
-    let mut changes: Vec<Change> = running::opencode_providers(&[], &invocation.surroundings)?
+    let providers = running::opencode_providers(&[], &invocation.surroundings)?;
+    if providers.is_empty() {
+        return Err(no_provider().into());
+    }
+    let mut changes: Vec<Change> = providers
         .iter()
         .map(|provider| {
             let base_url = provider.base_url(daemon_url, settings);

@@ -15,9 +15,9 @@ const BAR_CELLS: u64 = 16;
 /// Columns of a branch's id that are shown.
 const ID_CHARS: usize = 11;
 /// What may go where there is little room, in this order.
-const MAY_GO: [&str; 5] = ["MODEL", "ADDED", "OUT", "COST", "WHEN"];
+const MAY_GO: [&str; 5] = ["MODEL", "LATENCY", "OUT", "COST", "WHEN"];
 /// What may go besides where there is hardly any.
-const MAY_GO_TOO: [&str; 7] = ["MODEL", "ADDED", "OUT", "COST", "WHEN", BAR, "THREAD"];
+const MAY_GO_TOO: [&str; 7] = ["MODEL", "LATENCY", "OUT", "COST", "WHEN", BAR, "THREAD"];
 /// The heading of the bars where there is no room for what their shades mean.
 const BAR: &str = "PROMPT";
 /// Columns of a session's name that are shown where there are several.
@@ -108,7 +108,7 @@ fn table(rows: &[&RequestRecord], bars: &'static str, whose: Whose, now_ms: u64,
         left(bars),
         right("OUT"),
         right("COST"),
-        right("ADDED"),
+        right("LATENCY"),
         left("EDITED"),
     ]);
     let reported = rows.iter().filter_map(|row| row.usage).map(|usage| usage.prompt_tokens());
@@ -306,7 +306,7 @@ fn reported(totals: &RequestTotals) -> Vec<String> {
     ];
     if totals.misses > 0 {
         let (misses, tokens) = (thousands(totals.misses), thousands(totals.missed_tokens));
-        parts.push(format!("{misses} missed it, by {tokens} tokens"));
+        parts.push(format!("{misses} cache {} ({tokens} tokens)", if totals.misses == 1 { "miss" } else { "misses" }));
     }
     parts.extend(estimated);
     parts
@@ -332,7 +332,7 @@ fn cost(totals: &RequestTotals) -> Vec<String> {
     let saved_micros = totals.saved_micros();
     if saved_micros != 0 {
         let amount = money(saved_micros.unsigned_abs());
-        parts.push(format!("about {} as the client wanted it", money(totals.wanted_cost_micros)));
+        parts.push(format!("about {} without infold", money(totals.wanted_cost_micros)));
         parts.push(format!("{amount} {}", if saved_micros > 0 { "saved" } else { "more" }));
     }
     parts
@@ -341,7 +341,7 @@ fn cost(totals: &RequestTotals) -> Vec<String> {
 fn counted(count: &CountView) -> String {
     let ratio = count.per_mille as f64 / 1_000.0;
     let requests = thousands(count.samples);
-    format!("{}: {ratio:.2} tokens reported for each that infold counts as sent, by {requests} requests", count.family)
+    format!("{}: the provider counts {ratio:.2} times infold's estimate, by {requests} requests", count.family)
 }
 
 #[cfg(test)]

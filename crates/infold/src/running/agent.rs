@@ -16,18 +16,47 @@ pub enum Agent {
     Codex,
     /// OpenCode.
     Opencode,
+    /// goose.
+    Goose,
+    /// Qwen Code.
+    Qwen,
 }
+
+/// Agents that infold cannot run, why, and what works with them all the same.
+const OTHERS: [(&str, &str, &str); 4] = [
+    (
+        "gemini",
+        "Gemini CLI speaks an API that infold's proxy does not",
+        "infold's tools alone work there: start `infold serve`, then `gemini mcp add --transport http infold \
+         http://127.0.0.1:9090/mcp`; nothing is folded or kept out of its requests",
+    ),
+    (
+        "aider",
+        "aider calls no tools, so no branch can be opened in it",
+        "to see what its requests cost, start `infold serve` and set OPENAI_API_BASE=http://127.0.0.1:9090/openai/v1 or \
+         ANTHROPIC_API_BASE=http://127.0.0.1:9090/anthropic",
+    ),
+    ("cursor", CURSOR, CURSOR_TOOLS),
+    ("cursor-agent", CURSOR, CURSOR_TOOLS),
+];
+
+const CURSOR: &str = "Cursor sends its requests to its own servers, not through infold";
+const CURSOR_TOOLS: &str = "infold's tools alone work there: start `infold serve`, and name http://127.0.0.1:9090/mcp in \
+                            ~/.cursor/mcp.json; nothing is folded or kept out of its requests";
 
 impl Agent {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Claude, Self::Codex, Self::Opencode];
+    pub const ALL: [Self; 5] = [Self::Claude, Self::Codex, Self::Opencode, Self::Goose, Self::Qwen];
 
     /// The agent of this name.
     pub fn named(name: &OsStr) -> Result<Self, Refused> {
         let found = Self::ALL.into_iter().find(|agent| OsStr::new(agent.program()) == name);
-        found.ok_or_else(|| {
-            Refused::new(format!("there is no agent {:?}", name.to_string_lossy()))
-                .hint("infold runs claude, codex and opencode; others can be pointed at `infold serve`")
+        found.ok_or_else(|| match OTHERS.iter().find(|(other, ..)| OsStr::new(other) == name) {
+            Some((_, why, instead)) => Refused::new(*why).hint(*instead),
+            None => Refused::new(format!("unsupported agent {:?}", name.to_string_lossy())).hint(
+                "infold runs claude, codex, opencode, goose and qwen; others that speak Anthropic's or OpenAI's API can \
+                 be pointed at `infold serve`: http://127.0.0.1:9090/anthropic or http://127.0.0.1:9090/openai/v1",
+            ),
         })
     }
 
@@ -37,6 +66,8 @@ impl Agent {
             Self::Claude => "claude",
             Self::Codex => "codex",
             Self::Opencode => "opencode",
+            Self::Goose => "goose",
+            Self::Qwen => "qwen",
         }
     }
 
@@ -46,6 +77,19 @@ impl Agent {
             Self::Claude => "Claude Code",
             Self::Codex => "Codex",
             Self::Opencode => "OpenCode",
+            Self::Goose => "goose",
+            Self::Qwen => "Qwen Code",
+        }
+    }
+
+    /// How its latest session is resumed.
+    pub fn resuming(self) -> &'static str {
+        match self {
+            Self::Claude => "claude --continue",
+            Self::Codex => "codex resume --last",
+            Self::Opencode => "opencode --continue",
+            Self::Goose => "goose session --resume",
+            Self::Qwen => "qwen --continue",
         }
     }
 
@@ -54,14 +98,14 @@ impl Agent {
             Self::Claude => "@anthropic-ai/claude-code",
             Self::Codex => "@openai/codex",
             Self::Opencode => "opencode-ai",
+            Self::Goose => "@aaif/goose",
+            Self::Qwen => "@qwen-code/qwen-code",
         }
     }
 
     /// Its program, as the shell would find it.
     pub fn find(self, surroundings: &Surroundings) -> Result<PathBuf, Refused> {
-        let path = surroundings.variables.get("PATH").cloned().unwrap_or_default();
-        let found = std::env::split_paths(&path).map(|folder| folder.join(self.program())).find(|file| runs(file));
-        found.ok_or_else(|| {
+        on_path(self.program(), surroundings).ok_or_else(|| {
             Refused::new(format!("there is no `{}` in the folders of PATH", self.program())).hint(format!(
                 "install {} with `npm install -g {}`, or add its folder to PATH",
                 self.name(),
@@ -69,6 +113,12 @@ impl Agent {
             ))
         })
     }
+}
+
+/// A program, as the shell would find it.
+pub fn on_path(program: &str, surroundings: &Surroundings) -> Option<PathBuf> {
+    let path = surroundings.variables.get("PATH").cloned().unwrap_or_default();
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| runs(file))
 }
 
 fn runs(file: &Path) -> bool {

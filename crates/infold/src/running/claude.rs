@@ -20,6 +20,8 @@ const BASE_URL: &str = "ANTHROPIC_BASE_URL";
 const TOOL_SEARCH: &str = "ENABLE_TOOL_SEARCH";
 /// Variables that make it send its requests elsewhere, whatever the base address is.
 const ELSEWHERE: [&str; 3] = ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"];
+/// The option with settings.
+const SETTINGS: &str = "--settings";
 
 /// Finds the address that the user has configured.
 pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<Found> {
@@ -39,7 +41,7 @@ pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Resu
 /// Wires it to the daemon.
 pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> {
     let (rest, given) = split_settings(arguments);
-    let mut settings = given.map(|given| read_settings(&given)).transpose()?.unwrap_or_else(|| json!({}));
+    let mut settings = given.map(|given| read_settings(&given, SETTINGS)).transpose()?.unwrap_or_else(|| json!({}));
     let mut variables = variables_for(wires.daemon_url).to_vec();
     // Whoever has chosen how tools are searched for keeps it.
     if Configured::read(arguments, wires.surroundings)?.variable(TOOL_SEARCH).is_some() {
@@ -100,7 +102,7 @@ struct Configured<'a> {
 
 impl<'a> Configured<'a> {
     fn read(arguments: &[OsString], surroundings: &'a Surroundings) -> Result<Self, Refused> {
-        let given = split_settings(arguments).1.map(|given| read_settings(&given)).transpose()?;
+        let given = split_settings(arguments).1.map(|given| read_settings(&given, SETTINGS)).transpose()?;
         let mut layers: Vec<(Value, String)> =
             given.map(|given| (given, "--settings".to_owned())).into_iter().collect();
         let project = surroundings.folder.iter().map(|folder| folder.join(".claude"));
@@ -150,13 +152,13 @@ fn split_settings(arguments: &[OsString]) -> (Vec<OsString>, Option<OsString>) {
     (rest, settings)
 }
 
-/// `--settings` takes JSON, or a file with it.
-fn read_settings(given: &OsStr) -> Result<Value, Refused> {
+/// An option such as `--settings` takes JSON, or a file with it.
+pub fn read_settings(given: &OsStr, option: &str) -> Result<Value, Refused> {
     if let Some(text) = given.to_str().filter(|text| text.trim_start().starts_with('{')) {
-        return parse_jsonc(text, "--settings");
+        return parse_jsonc(text, option);
     }
     let text = read_text(Path::new(given))?;
-    let missing = || Refused::new(format!("--settings names {}, which is not there", Path::new(given).display()));
+    let missing = || Refused::new(format!("{option} names {}, which is not there", Path::new(given).display()));
     parse_jsonc(&text.ok_or_else(missing)?, &given.to_string_lossy())
 }
 

@@ -22,6 +22,15 @@ const LISTED: &str = "direct_only_tool_namespaces";
 const LISTS_SINCE: (u32, u32) = (0, 142);
 /// The provider if none is chosen.
 pub const BUILT_IN: &str = "openai";
+/// The setting with its address.
+const BUILT_IN_ADDRESS: &str = "openai_base_url";
+/// The variable that says what Codex prints of its own doings where it has no screen.
+const LOGS: &str = "RUST_LOG";
+/// Codex's usual, but for one line: its own provider tries a WebSocket first, is told that there is none, goes on
+/// without, and prints that as an error. A provider of another name would keep it from trying, and from finding the
+/// sessions that were begun without infold.
+const WITHOUT_WEB_SOCKETS: &str =
+    "error,opentelemetry_sdk=off,opentelemetry_otlp=off,codex_api::endpoint::responses_websocket=off";
 /// Where requests of somebody who is logged in go, instead of to the API.
 const LOGGED_IN_URL: &str = "https://chatgpt.com/backend-api/codex";
 
@@ -46,7 +55,7 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
     let version = OwnAddress::version(Api::OpenAi.upstream(wires.settings));
     let base_url = format!("{}{}{version}", wires.daemon_url, Api::OpenAi.route());
     let key = match provider_of(&config)? {
-        BUILT_IN => "openai_base_url".to_owned(),
+        BUILT_IN => BUILT_IN_ADDRESS.to_owned(),
         provider => format!("model_providers.{provider}.base_url"),
     };
     let server =
@@ -60,9 +69,14 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
     if !overrides(arguments).iter().any(|(key, _)| key.split('.').next() == Some("hooks")) {
         ours.extend(wires.guard.codex_settings());
     }
+    let mut start = Start::default();
+    let has_no_screen = arguments.iter().any(|argument| argument == "exec" || argument == "e");
+    if key == BUILT_IN_ADDRESS && has_no_screen && wires.surroundings.text(LOGS).is_none() {
+        start.environment.push((LOGS.to_owned(), WITHOUT_WEB_SOCKETS.into()));
+    }
     let ours = ours.into_iter().flat_map(|setting| ["-c".to_owned(), setting]);
-    let arguments = ours.map(OsString::from).chain(arguments.iter().cloned()).collect();
-    Ok(Start { arguments, environment: Vec::new() })
+    start.arguments = ours.map(OsString::from).chain(arguments.iter().cloned()).collect();
+    Ok(start)
 }
 
 /// The setting that has our tools listed by themselves, beside those that the user wants listed so.

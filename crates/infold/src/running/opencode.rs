@@ -51,8 +51,14 @@ pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Resu
         let url = provider.own_url.as_deref()?;
         OwnAddress::new(provider.api, url, format!("OpenCode's provider {}", provider.id))
     });
-    let notes = past.iter().map(|id| format!("requests of OpenCode's provider {id} do not go through infold"));
-    Ok(Found { own: own.collect(), notes: notes.collect(), model })
+    let mut notes: Vec<String> =
+        past.iter().map(|id| format!("requests of OpenCode's provider {id} do not go through infold")).collect();
+    if wired.is_empty() {
+        notes.push(
+            "OpenCode has no provider whose requests infold could take: log in with `opencode auth login`".into(),
+        );
+    }
+    Ok(Found { own: own.collect(), notes, model })
 }
 
 /// Wires it to the daemon.

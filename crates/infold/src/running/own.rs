@@ -70,9 +70,9 @@ impl OwnAddress {
         let named = api.upstream(settings).trim_end_matches('/').to_owned();
         if *origin == Origin::Default {
             api.set_upstream(settings, url.clone());
-            return format!("requests go to {}, as {place} says", without_secrets(url));
+            return format!("forwarding to {} (from {place})", without_secrets(url));
         }
-        format!("requests go to {}, as {} in {origin} says, not to that of {place}", without_secrets(&named), api.key())
+        format!("forwarding to {} (from {} in {origin}), not to that of {place}", without_secrets(&named), api.key())
     }
 
     /// The part of a base address that stands behind the proxy's route, so that the agent's paths fit: where

@@ -91,14 +91,17 @@ impl Savings {
             lines.push(format!("{folded} folded: {work} tokens of work became {result}"));
         }
         lines.push(format!(
-            "{}: {} tokens reported, {} read from the cache; {} not sent",
+            "{}: {} input tokens ({} cached); infold removed {}",
             counted(self.requests, "request", "requests"),
             grouped(self.reported_tokens()),
             share(self.cache_read_tokens, self.reported_tokens()),
             grouped(self.edited_tokens),
         ));
         let aside = [
-            (self.offloaded, counted(self.offloaded, "long result", "long results") + " kept elsewhere"),
+            (
+                self.offloaded,
+                counted(self.offloaded, "long tool result", "long tool results") + " replaced by references",
+            ),
             (self.secrets, counted(self.secrets, "secret", "secrets") + " taken out"),
             (self.failures, counted(self.failures, "request", "requests") + " passed on unplanned after a failure"),
         ];
@@ -112,7 +115,7 @@ impl Savings {
         }
         if self.branches > 0 {
             // Its reasoning is bound to what infold has sent.
-            lines.push(format!("go on with such a session through `infold run {}`, too", agent.program()));
+            lines.push(format!("resume: `infold run {}`", agent.resuming()));
         }
         lines
     }

@@ -298,7 +298,7 @@ fn an_address_becomes_the_upstream_unless_the_settings_name_one() {
     let mut settings = resolve(Given::default()).unwrap().settings;
     let own = OwnAddress::new(Api::Anthropic, "http://me:pass@gate.example/x?key=1", "the environment").unwrap();
     let told = own.take_over(&mut settings, &crate::settings::Origin::Default);
-    assert_eq!(told, "requests go to http://gate.example/x, as the environment says");
+    assert_eq!(told, "forwarding to http://gate.example/x (from the environment)");
     assert_eq!(settings.proxy.anthropic.upstream, "http://me:pass@gate.example/x?key=1");
 
     let mut settings = resolve(Given::default()).unwrap().settings;

@@ -222,9 +222,39 @@ pub struct Proxy {
     pub openai: Upstream,
 }
 
-/// Tokens that a model takes: its name, in which `*` stands for anything, and how many.
+/// Tokens that a model takes: its name, in which `*` stands for anything, how many clients fill, and how many it takes
+/// from those that ask for more.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Window(pub String, pub u64);
+#[serde(untagged)]
+pub enum Window {
+    /// One size for everybody.
+    Fixed(String, u64),
+    /// A usual size, and a larger one for those that ask.
+    Extendable(String, u64, u64),
+}
+
+impl Window {
+    /// The model's name.
+    pub fn model(&self) -> &str {
+        match self {
+            Self::Fixed(model, _) | Self::Extendable(model, ..) => model,
+        }
+    }
+
+    /// Tokens that clients fill.
+    pub fn tokens(&self) -> u64 {
+        match self {
+            Self::Fixed(_, tokens) | Self::Extendable(_, tokens, _) => *tokens,
+        }
+    }
+
+    /// Tokens that it takes from those that ask for more.
+    pub fn largest_tokens(&self) -> u64 {
+        match self {
+            Self::Fixed(_, tokens) | Self::Extendable(_, _, tokens) => *tokens,
+        }
+    }
+}
 
 /// `[proxy.anthropic]` and `[proxy.openai]`
 #[derive(Debug, Clone, Deserialize)]

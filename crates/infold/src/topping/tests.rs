@@ -28,6 +28,7 @@ fn request(id: u64, session: &str, ago_ms: u64, prompt_tokens: u64) -> RequestRo
         at_ms: NOW_MS - ago_ms,
         api: Scrubbed::fixed("messages"),
         model: Scrubbed::fixed("claude-opus-4-6"),
+        window_tokens: None,
         kind: RequestKind::Turn,
         client: None,
         wanted: Makeup { user_tokens: prompt_tokens * 2, ..Makeup::default() },
@@ -63,7 +64,9 @@ fn view() -> TopView {
     let mut totals = RequestTotals::default();
     sums.iter().for_each(|(_, of_session)| totals.merge(of_session));
     let rows = [known("refactor-the-parser", 4_000, 2), known("only-branches", 7_200_000, 1)];
-    let room = Room { limit_tokens: 32_768, window_tokens: &|_| 200_000 };
+    let settings = crate::settings::resolve(crate::settings::Given::default()).unwrap().settings;
+    let settings = crate::parts::proxy_settings(&settings, tokio_util::task::TaskTracker::new()).unwrap();
+    let room = Room { limit_tokens: 32_768, settings: &settings };
     let sessions = lines(&rows, &sums, &requests, room, NOW_MS);
     let rates = rates(requests.iter().map(|row| &row.record), NOW_MS);
     TopView { now_ms: NOW_MS, sessions, requests, totals, rates }

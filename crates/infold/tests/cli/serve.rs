@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -94,6 +95,41 @@ fn serve_prints_one_line_answers_and_ends_with_0_when_told_to_stop() {
     for line in ended.stderr.lines() {
         let _: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
     }
+}
+
+/// `serve`, started as systemd does it: with a socket that is listened on as its descriptor 3.
+fn activated(home: &Home, listener: TcpListener, pid: &str) -> Command {
+    let program = env!("CARGO_BIN_EXE_infold");
+    let script = format!(
+        "exec 3<&0 0</dev/null; export LISTEN_PID={pid} LISTEN_FDS=1; exec '{program}' serve --listen 127.0.0.1:0"
+    );
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", &script]).env_clear().env("HOME", home.join("")).stdin(OwnedFd::from(listener));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+#[test]
+fn the_first_request_to_a_socket_of_systemds_is_answered_by_the_daemon_that_it_started() {
+    let home = Home::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let mut first = TcpStream::connect(&address).unwrap();
+    write!(first, "GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+
+    let daemon = Daemon::start(activated(&home, listener, "$$"));
+    assert_eq!(daemon.address, address);
+    let mut answer = String::new();
+    first.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("server: infold/"), "{answer}");
+}
+
+#[test]
+fn a_socket_that_was_meant_for_another_process_is_not_taken() {
+    let home = Home::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    assert_ne!(Daemon::start(activated(&home, listener, "1")).address, address);
 }
 
 #[test]

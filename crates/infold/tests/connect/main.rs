@@ -8,5 +8,7 @@
 mod home;
 
 mod back;
+mod doctor;
 mod files;
 mod refused;
+mod service;

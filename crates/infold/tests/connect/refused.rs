@@ -36,3 +36,21 @@ fn a_key_is_not_sent_to_another_host_than_the_users() {
     assert!(ended.stderr.contains("proxy.anthropic.upstream"), "{}", ended.stderr);
     assert_eq!(home.run(&["connect", "claude", "--set", "proxy.anthropic.upstream=https://gate.example"]).code, 0);
 }
+
+#[test]
+fn opencode_without_a_provider_that_infold_could_take_is_not_half_connected() {
+    let home = Home::new();
+    let ended = home.run(&["connect", "opencode"]);
+    assert_eq!(ended.code, 3);
+    assert!(ended.stderr.contains("no provider") && ended.stderr.contains("opencode auth login"), "{}", ended.stderr);
+    assert!(!home.join(".config/opencode/opencode.json").exists());
+    home.write(".local/share/opencode/auth.json", "{\"anthropic\": {\"type\": \"api\"}}");
+    assert_eq!(home.run(&["connect", "opencode"]).code, 0);
+}
+
+#[test]
+fn an_agent_that_is_wired_at_each_start_is_not_connected() {
+    let ended = Home::new().run(&["connect", "goose"]);
+    assert_eq!(ended.code, 3);
+    assert!(ended.stderr.contains("infold run goose"), "{}", ended.stderr);
+}

@@ -15,6 +15,7 @@ mod faults;
 mod fidelity;
 mod folding;
 mod network;
+mod others;
 mod overflow;
 mod recorder;
 mod restarts;

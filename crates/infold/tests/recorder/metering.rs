@@ -42,5 +42,8 @@ async fn a_branch_whose_answers_use_up_its_budget_is_folded_and_the_parent_goes_
     let shown: Value = serde_json::from_str(&scene.prints(&["show", "talkative", "--json"]).await).unwrap();
     let branch = &shown["branches"][0];
     assert_eq!((&branch["status"], &branch["reason"]), (&"timeout".into(), &"budget exhausted".into()), "{shown:#}");
+    assert_eq!((&branch["tokens"], &branch["budget_used"]), (&400.into(), &400.into()), "{branch:#}");
+    let told = scene.model.turns().pop().unwrap();
+    assert!(told.holds("Used 400 of 400 tokens"), "{}", told.shape());
     assert_eq!(scene.model.broken(), Vec::<String>::new());
 }

@@ -3,7 +3,7 @@
 use infold_testkit::agent::Client;
 use infold_testkit::model::{Fault, Script, Step};
 use insta::{Settings, assert_snapshot};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::scene::{ASKED, Scene, folded_work, plain_work};
 
@@ -15,16 +15,16 @@ fn filtered() -> Settings {
         (r"br_[0-9a-f]{8}", "br_xxxxxxxx"),
         (r" *\b\d+\.\d ms", "  0.0 ms"),
         // Columns are as wide as what stands in them.
-        (r" *\b(WHEN|ADDED|LAST|SAVED)\b", "  $1"),
+        (r" *\b(WHEN|LATENCY|LAST|SAVED)\b", "  $1"),
         (r" *(just now|\d+ (s|min) ago)", "  just now"),
         (r"(active|completed) · (.*?) · \d+ (ms|s)\b", "$1 · $2 · 0 s"),
         (r"[█░]{10} [\d,]+( of |/)", "(bar) N$1"),
         (r"[\d,]+ tokens folded away · [\d,]+ saved", "N tokens folded away · N saved"),
         (r"sent [\d,]+ of the [\d,]+ tokens", "sent N of the N tokens"),
         (r"[\d,]+ saved \(\d+ %\)", "N saved (P %)"),
-        (r"about \$[\d.]+ as", "about $$D as"),
+        (r"about \$[\d.]+ without", "about $$D without"),
         (r"\$[\d.]+ saved", "$$D saved"),
-        (r": [\d.]+ tokens reported for each (.*), by \d+ requests", ": R tokens reported for each $1, by N requests"),
+        (r"counts [\d.]+ times (.*), by \d+ requests", "counts R times $1, by N requests"),
         (r"[\d.]+k? of [\d.]+k? tokens not sent", "N of N tokens not sent"),
         (r" +[\d.]+k?  just now", "  N  just now"),
     ] {
@@ -61,7 +61,38 @@ async fn top_prints_one_frame_for_scripts() {
 
     let frame: Value = serde_json::from_str(&scene.prints(&["top", "--json"]).await).unwrap();
     assert_eq!(frame["sessions"][0]["session_id"], "shown");
-    assert_eq!(frame["sessions"][0]["window_tokens"], 200_000);
+    assert_eq!(frame["sessions"][0]["window_tokens"], 1_000_000, "what Claude Code itself says of this model");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_is_no_smaller_than_what_was_answered() {
+    let scene = worked().await;
+    let windows = ["--set", "proxy.windows=[[\"claude-opus-*\", 1000, 900000]]"];
+    let text = scene.prints(&[&["show", "shown"][..], &windows].concat()).await;
+    assert!(text.contains(" of 900,000 tokens reported"), "{text}");
+    let frame = scene.prints(&[&["top", "--json"][..], &windows].concat()).await;
+    let frame: Value = serde_json::from_str(&frame).unwrap();
+    assert_eq!(frame["sessions"][0]["window_tokens"], 900_000);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_asks_for_the_long_window_has_it() {
+    let scene = Scene::start(Script::new([Step::text("Yes.")])).await;
+    let tools = json!([{"name": "Read", "input_schema": {"type": "object"}}]);
+    let messages = json!([{"role": "user", "content": "Is it?"}]);
+    let body = json!({"model": "claude-opus-4-6", "max_tokens": 10, "tools": tools, "messages": messages});
+    let request = reqwest::Client::builder().no_proxy().build().unwrap();
+    let request = request.post(format!("{}/anthropic/v1/messages", scene.daemon.base_url())).json(&body);
+    let headers = [
+        ("x-claude-code-session-id", "asked"),
+        ("anthropic-version", "2023-06-01"),
+        ("anthropic-beta", "oauth-2025-04-20,context-1m-2025-08-07"),
+    ];
+    let request = headers.into_iter().fold(request, |request, (name, value)| request.header(name, value));
+    assert_eq!(request.send().await.unwrap().status(), 200);
+    scene.requests("asked", 1).await;
+    let shown: Value = serde_json::from_str(&scene.prints(&["show", "asked", "--json"]).await).unwrap();
+    assert_eq!(shown["window_tokens"], 1_000_000, "{shown:#}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -20,8 +20,8 @@ fn an_agent_that_infold_does_not_know() {
     let ended = Home::new().run(&["run", "vim"]);
     assert_eq!(ended.code, 3);
     assert_snapshot!(ended.stderr, @r#"
-    error: there is no agent "vim"
-      hint: infold runs claude, codex and opencode; others can be pointed at `infold serve`
+    error: unsupported agent "vim"
+      hint: infold runs claude, codex, opencode, goose and qwen; others that speak Anthropic's or OpenAI's API can be pointed at `infold serve`: http://127.0.0.1:9090/anthropic or http://127.0.0.1:9090/openai/v1
     "#);
 }
 
@@ -41,4 +41,26 @@ fn an_upstream_that_is_none() {
     let ended = agent.home.ended(command.env("ANTHROPIC_BASE_URL", "gate.example").output().unwrap());
     assert_eq!(ended.stdout, "", "the agent was started");
     assert!(ended.code != 0 && ended.stderr.contains("proxy.anthropic.upstream"), "{}", ended.stderr);
+}
+
+#[test]
+fn agents_that_cannot_be_run_are_refused_with_what_works() {
+    for (agent, why, instead) in [
+        ("gemini", "an API that infold's proxy does not", "gemini mcp add"),
+        ("aider", "calls no tools", "OPENAI_API_BASE=http://127.0.0.1:9090/openai/v1"),
+        ("cursor-agent", "to its own servers", "~/.cursor/mcp.json"),
+    ] {
+        let ended = Home::new().run(&["run", agent]);
+        assert_eq!(ended.code, 3);
+        assert!(ended.stderr.contains(why) && ended.stderr.contains(instead), "{agent}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_provider_of_goose_that_goes_past_infold() {
+    let agent = StandIn::new("goose", "echo started");
+    agent.home.write(".config/goose/config.yaml", "GOOSE_PROVIDER: \"databricks\"\n");
+    let ended = agent.run(&[], &["run", "-t", "hi"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (3, ""));
+    assert!(ended.stderr.contains("goose's provider \"databricks\""), "{}", ended.stderr);
 }

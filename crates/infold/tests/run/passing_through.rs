@@ -128,3 +128,46 @@ fn claude_codes_hook_calls_this_very_program() {
     let command = settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"].as_str().unwrap();
     assert!(command.starts_with(&format!("{} hook --data HOME/", env!("CARGO_BIN_EXE_infold"))), "{command}");
 }
+
+#[test]
+fn goose_is_told_where_its_model_and_infolds_tools_are() {
+    let script = "echo \"$@\"; echo $OPENAI_HOST $ANTHROPIC_HOST";
+    let agent = StandIn::new("goose", script);
+    agent.home.write(".config/goose/config.yaml", "GOOSE_PROVIDER: openai\nOPENAI_HOST: https://gate.example\n");
+    let ended = agent.run(&[], &["run", "-t", "hi"]);
+    let lines: Vec<&str> = ended.stdout.lines().collect();
+    let url = lines[1].strip_suffix("/anthropic").unwrap().rsplit(' ').next().unwrap().to_owned();
+    assert_eq!(
+        lines,
+        [format!("run --with-streamable-http-extension {url}/mcp -t hi"), format!("{url}/openai {url}/anthropic")]
+    );
+    assert!(ended.stderr.contains("https://gate.example"), "{}", ended.stderr);
+    let ended = agent.run(&[], &["session", "list"]);
+    assert_eq!(ended.stdout.lines().next(), Some("session list"));
+}
+
+#[test]
+fn qwen_code_is_told_where_its_model_and_infolds_tools_are() {
+    let script = "for word in \"$@\"; do echo \"$word\"; done; echo $OPENAI_BASE_URL";
+    let agent = StandIn::new("qwen", script);
+    let own = "{\"mcpServers\": {\"mine\": {\"command\": \"x\"}}}";
+    let ended = agent.run(&[], &["--mcp-config", own, "hi"]);
+    let lines: Vec<&str> = ended.stdout.lines().collect();
+    let url = lines[3].strip_suffix("/openai/v1").unwrap();
+    assert_eq!(lines[0], format!("--openai-base-url={url}/openai/v1"));
+    let servers: serde_json::Value = serde_json::from_str(lines[1].strip_prefix("--mcp-config=").unwrap()).unwrap();
+    assert_eq!(servers["mcpServers"]["infold"]["httpUrl"], format!("{url}/mcp"));
+    assert_eq!(servers["mcpServers"]["mine"]["command"], "x");
+    assert_eq!(lines[2], "hi");
+}
+
+#[test]
+fn codex_without_a_screen_does_not_print_that_there_is_no_web_socket() {
+    let agent = StandIn::new("codex", "echo \"logs: $RUST_LOG\"");
+    let ended = agent.run(&[], &["exec", "hi"]);
+    assert!(ended.stdout.contains("responses_websocket=off"), "{}", ended.stdout);
+    assert_eq!(agent.run(&[], &["hi"]).stdout, "logs: \n", "with a screen they go into a file of Codex's own");
+    let mut command = agent.command(&[], &["exec", "hi"]);
+    let ended = agent.home.ended(command.env("RUST_LOG", "debug").output().unwrap());
+    assert_eq!(ended.stdout, "logs: debug\n", "what the person has chosen stays");
+}

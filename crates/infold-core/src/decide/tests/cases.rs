@@ -206,7 +206,8 @@ fn an_interrupted_branch_gives_what_it_has_and_one_whose_opening_is_lost_gives_n
     let mut world = World::new(limits());
     let (first, below) = (world.open(1, None).unwrap(), world.open(2, None).unwrap());
     world.run(&Command::CutShort { branch: first.clone(), reason: EndReason::Interrupted }).unwrap();
-    assert_eq!((world.status(&first), world.status(&below)), ("timeout", "completed"));
+    assert_eq!((world.status(&first), world.status(&below)), ("failed", "completed"));
+    assert_eq!(world.session.untold, std::slice::from_ref(&first), "its parent has to be told");
     let end = world.session.branches[&first].end.clone().unwrap();
     assert!(end.result.as_str().starts_with("[Partial result: interrupted."));
     assert_eq!(world.session.main_tokens, world.count(end.result.as_str()));

@@ -62,3 +62,30 @@ fn answers_in_a_nested_branch_fold_it_and_leave_its_parent_at_work() {
     assert_eq!((world.status(&outer), world.status(&id(2))), ("active", "timeout"));
     assert_eq!(world.session.active, Thread::Branch(outer));
 }
+
+#[test]
+fn an_answer_that_is_too_long_leaves_a_branch_at_its_budget_and_tells_by_how_much_it_was() {
+    let mut world = World::new(limits());
+    world.run(&open(1, None, Some(1_500))).unwrap();
+    let brief_tokens = world.session.branches[&id(1)].used_tokens;
+    world.run(&meter(Thread::Branch(id(1)), 1_509 - brief_tokens)).unwrap();
+    let branch = &world.session.branches[&id(1)];
+    assert_eq!((branch.used_tokens, branch.overrun_tokens), (1_500, 9));
+    let told = branch.end.as_ref().unwrap().result.as_str();
+    assert!(told.contains("Used 1500 of 1500 tokens in 0 calls; 9 more did not fit."), "{told}");
+    assert_eq!(world.session.folded_tokens, 1_500);
+}
+
+#[test]
+fn a_message_that_does_not_fit_its_parent_leaves_that_at_its_budget_and_a_rollback_takes_it_out_whole() {
+    let mut world = World::new(limits());
+    world.run(&open(1, None, Some(40))).unwrap();
+    let brief_tokens = world.session.branches[&id(1)].used_tokens;
+    world.run(&open(2, None, Some(1_000))).unwrap();
+    world.run(&fold(Some(&id(2)), &"found something, ".repeat(40))).unwrap();
+    let parent = &world.session.branches[&id(1)];
+    assert_eq!((parent.used_tokens, parent.status.as_str()), (40, "timeout"));
+    world.run(&Command::RollBack { to: id(2) }).unwrap();
+    assert_eq!(world.session.branches[&id(1)].used_tokens, brief_tokens);
+    assert_eq!((world.session.folded_tokens, world.session.returned_tokens), (0, 0));
+}

@@ -16,7 +16,8 @@ impl Reading<'_> {
         let role = role.and_then(|role| self.document.text(role));
         let call = call.and_then(|call| self.document.text(call));
         if let (Some("tool"), Some(call)) = (role.as_deref(), call) {
-            let (key, kind) = self.result(at, call, content, Vec::new())?;
+            let loads = self.found(&call, content);
+            let (key, kind) = self.result(at, call, content, loads)?;
             let mark_inside = content.and_then(|content| self.mark_inside(content));
             self.push_seated(Seat { form: Form::Whole, content, mark: None, mark_inside }, key, kind);
             return Ok(Entry { at, speaker: Speaker::Closed, content, calls: None, blocks: 0..0 });

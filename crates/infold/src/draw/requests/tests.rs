@@ -21,6 +21,7 @@ fn row(ago_ms: u64, usage: Usage) -> RequestRecord {
         at_ms: NOW_MS - ago_ms,
         api: Scrubbed::fixed("messages"),
         model: Scrubbed::fixed("claude-opus-4-6"),
+        window_tokens: None,
         kind: RequestKind::Turn,
         client: None,
         wanted: Makeup { user_tokens: usage.prompt_tokens() * 3, ..Makeup::default() },

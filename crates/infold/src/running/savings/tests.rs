@@ -16,7 +16,7 @@ fn requests_without_an_answer_are_said_first_and_nothing_is_claimed_of_them() {
         some.lines(Agent::Codex),
         [
             "1 of 7 requests got no answer: `infold top --once` says why",
-            "7 requests: 10 tokens reported, 0 % read from the cache; 0 not sent",
+            "7 requests: 10 input tokens (0 % cached); infold removed 0",
         ]
     );
 }
@@ -41,9 +41,9 @@ fn what_was_folded_and_what_was_sent_is_said_in_a_few_lines() {
         savings.lines(Agent::Claude),
         [
             "2 branches folded: 38,500 tokens of work became 1,600",
-            "14 requests: 100,000 tokens reported, 90 % read from the cache; 81,000 not sent",
-            "3 long results kept elsewhere, 1 secret taken out",
-            "go on with such a session through `infold run claude`, too",
+            "14 requests: 100,000 input tokens (90 % cached); infold removed 81,000",
+            "3 long tool results replaced by references, 1 secret taken out",
+            "resume: `infold run claude --continue`",
         ]
     );
 }

@@ -23,11 +23,20 @@ pub(super) fn check(settings: &Settings, entries: &[Entry], problems: &mut Probl
             );
         }
     }
-    for window in proxy.windows.iter().filter(|window| window.1 < 1_000) {
+    for window in &proxy.windows {
+        let (model, tokens, largest_tokens) = (window.model(), window.tokens(), window.largest_tokens());
         let origin = origin(entries, "proxy.windows");
-        problems.add(
-            Problem::new(format!("`proxy.windows` in {origin}: {:?} has a window of {} tokens", window.0, window.1))
-                .hint("give the tokens that the model takes in all, at least 1000"),
-        );
+        if tokens < 1_000 {
+            problems.add(
+                Problem::new(format!("`proxy.windows` in {origin}: {model:?} has a window of {tokens} tokens"))
+                    .hint("give the tokens that the model takes in all, at least 1000"),
+            );
+        }
+        if largest_tokens < tokens {
+            let problem = format!(
+                "`proxy.windows` in {origin}: {model:?} takes {largest_tokens} tokens at most, which is less than {tokens}"
+            );
+            problems.add(Problem::new(problem).hint("give the usual window first, then the largest one"));
+        }
     }
 }

@@ -229,7 +229,11 @@ async fn the_user_speaks_while_a_branch_is_open() {
         let end = scene.main_turns().pop().unwrap();
         assert!(end.holds("Stop there, what have you got?"), "{client:?}:\n{}", end.shape());
         assert!(end.holds("was cut short") && !end.holds(&end_of(1)), "{client:?}:\n{}", end.shape());
-        assert_ne!(scene.status(&id).await["status"], "active", "{client:?}");
+        let status = scene.status(&id).await;
+        assert_eq!((&status["status"], &status["reason"]), (&json!("failed"), &json!("interrupted")), "{client:?}");
+        let database = rusqlite::Connection::open(scene.daemon.data().join("infold.db")).unwrap();
+        let waiting: i64 = database.query_row("SELECT count(*) FROM outbox", [], |row| row.get(0)).unwrap();
+        assert_eq!(waiting, 0, "{client:?}: there is nothing to be learnt from it");
         agent.work("Anything else?").await.unwrap();
         let later = scene.main_turns().pop().unwrap();
         assert!(later.holds("was cut short") && !later.holds(&end_of(1)), "{client:?}:\n{}", later.shape());

@@ -1,0 +1,93 @@
+//! Connected agents, each from end to end: its settings, the daemon that they name, the tools and the model behind it.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use super::{Check, Finding};
+use crate::connecting::{self, Connection};
+use crate::probe::{Listener, ask, probe};
+use crate::running::{Agent, Api};
+use crate::service;
+use crate::settings::Surroundings;
+
+/// Looks at every agent that is connected.
+pub fn look(data: &Path, surroundings: &Surroundings) -> Vec<Check> {
+    let look_at = |agent: Agent| {
+        let finding = match connecting::connection(agent, data) {
+            Ok(Some(connection)) => look_at(agent, &connection, surroundings),
+            Ok(None) => return None,
+            Err(error) => Finding::bad(format!("{error:#}"), connect_again(agent)),
+        };
+        Some(Check { name: agent.name(), finding })
+    };
+    connecting::connected(data).into_iter().filter_map(look_at).collect()
+}
+
+fn connect_again(agent: Agent) -> String {
+    format!("`infold connect {}` writes it anew", agent.program())
+}
+
+fn look_at(agent: Agent, connection: &Connection, surroundings: &Surroundings) -> Finding {
+    if let Some(path) = connection.undone.first() {
+        let what = format!("{} no longer says what `infold connect` wrote into it", path.display());
+        return Finding::bad(
+            what,
+            format!("{}, `infold disconnect {}` takes it back", connect_again(agent), agent.program()),
+        );
+    }
+    let Some(address) = connection.addresses.iter().find_map(|url| host_of(url)) else {
+        return Finding::bad("its settings name no daemon", connect_again(agent));
+    };
+    match probe(address) {
+        Listener::Ours { .. } => answers(connection, address),
+        Listener::Nobody => {
+            let by_hand = format!("infold serve --agents --listen {address}");
+            let start = service::how_to_start(surroundings).unwrap_or(by_hand);
+            Finding::bad(
+                format!("it is connected to {address}, and no daemon listens there"),
+                format!("start one: `{start}`; or go without: `infold disconnect {}`", agent.program()),
+            )
+        }
+        Listener::Unproven | Listener::Other => Finding::bad(
+            format!("it is connected to {address}, where another program listens"),
+            format!(
+                "stop that one, or choose another port: `infold connect {} --set server.listen=…`",
+                agent.program()
+            ),
+        ),
+    }
+}
+
+/// Whether everything answers that the agent asks for.
+fn answers(connection: &Connection, address: SocketAddr) -> Finding {
+    for (path, what) in [("/readyz", "is not ready"), ("/mcp/tools/list", "does not list its tools")] {
+        match ask(address, path) {
+            Some(200) => {}
+            status => {
+                let said = status.map_or("no answer".to_owned(), |status| format!("status {status}"));
+                return Finding::bad(
+                    format!("the daemon at {address} {what} ({said})"),
+                    "look at its log, and restart it",
+                );
+            }
+        }
+    }
+    let apis = [Api::Anthropic, Api::OpenAi].into_iter();
+    let used = apis.filter(|api| connection.addresses.iter().any(|url| url.contains(api.route())));
+    for api in used {
+        // Nobody's key goes along, so a provider that can be reached refuses it.
+        let status = ask(address, &format!("{}/v1/models", api.route()));
+        if status.is_none_or(|status| matches!(status, 502..=504)) {
+            return Finding::bad(
+                format!("the daemon at {address} cannot reach the model's provider"),
+                format!("see that this machine can reach what {} names; `infold settings` shows it", api.key()),
+            );
+        }
+    }
+    Finding::Good(format!("connected to {address}; daemon, tools and provider answer"))
+}
+
+/// The address in front of a URL's path.
+fn host_of(url: &str) -> Option<SocketAddr> {
+    url.strip_prefix("http://")?.split('/').next()?.parse().ok()
+}

@@ -1,0 +1,90 @@
+//! Qwen Code: wired on its command line. It keeps MCP tools behind a search of its own and calls them through
+//! `tool_call`, ours too.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::claude::{read_settings, value_of};
+use super::own::{Api, OwnAddress};
+use super::reading::{merge, read_jsonc};
+use super::{Found, SERVER, Start, Wires};
+use crate::failure::Refused;
+use crate::settings::Surroundings;
+
+/// The option with the model's address.
+const BASE_URL: &str = "--openai-base-url";
+/// The option with MCP servers.
+const SERVERS: &str = "--mcp-config";
+/// How it is told to speak OpenAI's API.
+const SPEAKS: &str = "openai";
+/// Its own commands, which ask no model.
+const COMMANDS: [&str; 8] = ["mcp", "extensions", "auth", "hooks", "channel", "serve", "update", "sessions"];
+
+/// Finds the model's address.
+pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<Found> {
+    let settings = settings(surroundings)?;
+    let login = value_of(arguments, "--auth-type");
+    let login = login.or_else(|| settings["security"]["auth"]["selectedType"].as_str().map(str::to_owned));
+    if let Some(login) = login.filter(|login| login != SPEAKS) {
+        return Err(Refused::new(format!("Qwen Code's login {login:?} does not send its requests through infold"))
+            .hint("choose OpenAI's API with --auth-type openai and a key, or run qwen itself")
+            .into());
+    }
+    let asked = value_of(arguments, BASE_URL).map(|url| (url, BASE_URL));
+    let set = || Some((surroundings.text("OPENAI_BASE_URL")?.to_owned(), "OPENAI_BASE_URL in the environment"));
+    let kept = || Some((settings["security"]["auth"]["baseUrl"].as_str()?.to_owned(), "Qwen Code's settings"));
+    let own = asked.or_else(set).or_else(kept).and_then(|(url, place)| OwnAddress::new(Api::OpenAi, &url, place));
+    let model = value_of(arguments, "--model").or_else(|| value_of(arguments, "-m"));
+    let model = model.or_else(|| surroundings.text("OPENAI_MODEL").map(str::to_owned));
+    let model = model.or_else(|| settings["model"]["name"].as_str().map(str::to_owned));
+    Ok(Found { own: own.into_iter().collect(), model, notes: Vec::new() })
+}
+
+/// Wires it to the daemon.
+pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> {
+    if arguments.first().is_some_and(|first| COMMANDS.iter().any(|command| first == command)) {
+        return Ok(Start { arguments: arguments.to_vec(), environment: Vec::new() });
+    }
+    let version = OwnAddress::version(Api::OpenAi.upstream(wires.settings));
+    let base_url = format!("{}{}{version}", wires.daemon_url, Api::OpenAi.route());
+    let given = value_of(arguments, SERVERS).map(|given| read_settings(OsStr::new(&given), SERVERS)).transpose()?;
+    let mut servers = given.unwrap_or_else(|| json!({}));
+    let server = json!({"httpUrl": format!("{}/mcp", wires.daemon_url), "trust": true});
+    merge(&mut servers, json!({"mcpServers": {SERVER: server}}));
+
+    let mut all: Vec<OsString> = vec![format!("{BASE_URL}={base_url}").into(), format!("{SERVERS}={servers}").into()];
+    all.extend(without(arguments, &[BASE_URL, SERVERS]));
+    // Its own variable would win over what is asked for on the command line.
+    let environment = vec![("OPENAI_BASE_URL".to_owned(), base_url.into())];
+    Ok(Start { arguments: all, environment })
+}
+
+/// The command line without these options and their values.
+fn without(arguments: &[OsString], options: &[&str]) -> Vec<OsString> {
+    let mut rest = Vec::new();
+    let mut left = arguments.iter();
+    while let Some(argument) = left.next() {
+        let text = argument.to_string_lossy();
+        let joined = |option: &&str| text.strip_prefix(*option).is_some_and(|value| value.starts_with('='));
+        if options.iter().any(|option| text == *option) {
+            left.next();
+        } else if !options.iter().any(joined) {
+            rest.push(argument.clone());
+        }
+    }
+    rest
+}
+
+/// Its settings: the user's, and the project's over them.
+fn settings(surroundings: &Surroundings) -> Result<Value, Refused> {
+    let home = surroundings.text("HOME").map(PathBuf::from);
+    let project = surroundings.folder.as_deref().map(Path::to_path_buf);
+    let mut settings = json!({});
+    for folder in [home, project].into_iter().flatten() {
+        let read = read_jsonc(&folder.join(".qwen/settings.json"))?;
+        merge(&mut settings, read.unwrap_or_else(|| json!({})));
+    }
+    Ok(settings)
+}

@@ -1,0 +1,213 @@
+//! The daemon as a service of the person's own, so that a connected agent always finds one.
+//!
+//! systemd holds the port and starts the daemon with the first request; launchd keeps it running. Where there is
+//! neither, it is said how the daemon is started. Must hold: nothing is written outside of the person's own folders,
+//! only files that infold wrote are taken away, and an agent is connected whether or not there is a service.
+
+mod files;
+
+use std::fs;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context;
+
+use crate::commands::Invocation;
+use crate::data_folder;
+use crate::probe::{Listener, probe};
+use crate::running::on_path;
+use crate::settings::Surroundings;
+use crate::whole_file::{self, IfThere};
+
+/// The unit that holds the port.
+const SOCKET: &str = "infold.socket";
+/// The unit that is the daemon.
+const SERVICE: &str = "infold.service";
+/// The agent of launchd's that is the daemon.
+const LABEL: &str = "dev.infold.daemon";
+
+/// The daemon that a service starts.
+#[derive(Debug)]
+pub struct ServedDaemon {
+    /// This program.
+    pub program: PathBuf,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// What the program is started with.
+    pub arguments: Vec<String>,
+}
+
+impl ServedDaemon {
+    /// The daemon that these settings are for: with the same folder and address, and what was set by flags.
+    pub fn of(invocation: &Invocation) -> anyhow::Result<Self> {
+        let settings = &invocation.in_force.settings;
+        let address = settings.server.listen.parse().context("server.listen")?;
+        let data = data_folder::location(&invocation.in_force)?;
+        let mut arguments: Vec<String> = ["serve", "--agents", "--listen"].map(str::to_owned).into();
+        arguments.extend([settings.server.listen.clone(), "--data".to_owned(), data.to_string_lossy().into_owned()]);
+        let others = invocation.globals.set.iter().filter(|set| set.key != "server.listen" && set.key != "data");
+        arguments.extend(others.flat_map(|set| ["--set".to_owned(), format!("{}={}", set.key, set.text)]));
+        Ok(Self { program: std::env::current_exe()?, address, arguments })
+    }
+
+    /// How a person starts it.
+    pub fn by_hand(&self) -> String {
+        let words = self.arguments.iter().map(|word| data_folder::quoted(Path::new(word)));
+        format!("infold {}", words.collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// What came of installing a service.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Installed {
+    /// There is one: what it does.
+    Yes(String),
+    /// There is none: why.
+    No(String),
+}
+
+/// What starts services here.
+#[derive(Debug)]
+enum System {
+    /// systemd's instance of the user.
+    Systemd { systemctl: PathBuf, folder: PathBuf },
+    /// launchd, on macOS.
+    Launchd { launchctl: PathBuf, folder: PathBuf },
+}
+
+impl System {
+    /// The one of this machine, if it has one that answers.
+    fn find(surroundings: &Surroundings) -> Result<Self, String> {
+        let home = surroundings.text("HOME").map(PathBuf::from).ok_or("HOME is not set")?;
+        if let Some(systemctl) = on_path("systemctl", surroundings) {
+            run(&systemctl, &["--user", "show-environment"])?;
+            let named = surroundings.text("XDG_CONFIG_HOME").map(PathBuf::from);
+            let folder = named.unwrap_or_else(|| home.join(".config")).join("systemd/user");
+            return Ok(Self::Systemd { systemctl, folder });
+        }
+        match on_path("launchctl", surroundings) {
+            Some(launchctl) => Ok(Self::Launchd { launchctl, folder: home.join("Library/LaunchAgents") }),
+            None => Err("this system has neither systemd nor launchd".to_owned()),
+        }
+    }
+
+    /// The files of the service.
+    fn paths(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Systemd { folder, .. } => vec![folder.join(SOCKET), folder.join(SERVICE)],
+            Self::Launchd { folder, .. } => vec![folder.join(format!("{LABEL}.plist"))],
+        }
+    }
+
+    /// What is in each of them.
+    fn texts(&self, daemon: &ServedDaemon) -> Vec<String> {
+        match self {
+            Self::Systemd { .. } => vec![files::socket(daemon), files::service(daemon)],
+            Self::Launchd { .. } => vec![files::launch_agent(LABEL, daemon)],
+        }
+    }
+}
+
+/// Makes the daemon a service of the person's.
+pub fn install(daemon: &ServedDaemon, surroundings: &Surroundings) -> anyhow::Result<Installed> {
+    let system = match System::find(surroundings) {
+        Ok(system) => system,
+        Err(why) => return Ok(Installed::No(why)),
+    };
+    // What is there already was perhaps written by somebody else.
+    let paths = system.paths();
+    if let Some(other) = paths.iter().find(|path| fs::read_to_string(path).is_ok_and(|text| !files::is_ours(&text))) {
+        return Ok(Installed::No(format!("{} was not written by infold", other.display())));
+    }
+    let texts = system.texts(daemon);
+    let is_there = paths.iter().zip(&texts).all(|(path, text)| fs::read_to_string(path).is_ok_and(|now| now == *text));
+    for (path, text) in paths.iter().zip(texts).filter(|_| !is_there) {
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+        whole_file::write(path, IfThere::Replace, |file| Ok(file.write_all(text.as_bytes())?))?;
+    }
+    // What listens there now is perhaps the service itself, as another agent has had it installed.
+    if is_there && probe(daemon.address) != Listener::Nobody {
+        return Ok(Installed::Yes(format!("a service for {} is there already", daemon.address)));
+    }
+    Ok(start(&system, daemon).unwrap_or_else(Installed::No))
+}
+
+/// Has the system start it, now if nobody else listens there.
+fn start(system: &System, daemon: &ServedDaemon) -> Result<Installed, String> {
+    let address = daemon.address;
+    match system {
+        System::Systemd { systemctl, .. } => {
+            run(systemctl, &["--user", "daemon-reload"])?;
+            run(systemctl, &["--user", "enable", SOCKET])?;
+            if probe(address) != Listener::Nobody {
+                let later = format!("{SOCKET} takes {address} over from what listens there now when you next log in");
+                return Ok(Installed::Yes(later));
+            }
+            // A daemon at an earlier address would keep the socket from moving to this one. Usually there is none.
+            let _ = run(systemctl, &["--user", "stop", SERVICE]);
+            run(systemctl, &["--user", "restart", SOCKET])?;
+            Ok(Installed::Yes(format!("{SOCKET} holds {address}: the first request starts the daemon")))
+        }
+        System::Launchd { launchctl, folder } => {
+            let plist = folder.join(format!("{LABEL}.plist")).to_string_lossy().into_owned();
+            run(launchctl, &["load", "-w", &plist])?;
+            Ok(Installed::Yes(format!("{LABEL} keeps a daemon running at {address}")))
+        }
+    }
+}
+
+/// Takes the service away again, if infold has installed one. Says what was removed.
+pub fn remove(surroundings: &Surroundings) -> anyhow::Result<Option<String>> {
+    let Ok(system) = System::find(surroundings) else { return Ok(None) };
+    let paths = system.paths();
+    let ours = |path: &&PathBuf| fs::read_to_string(path).is_ok_and(|text| files::is_ours(&text));
+    if !paths.iter().any(|path| ours(&path)) {
+        return Ok(None);
+    }
+    // Whatever was not running need not be stopped.
+    let _ = match &system {
+        System::Systemd { systemctl, .. } => run(systemctl, &["--user", "disable", "--now", SOCKET, SERVICE]),
+        System::Launchd { launchctl, .. } => run(launchctl, &["unload", "-w", &paths[0].to_string_lossy()]),
+    };
+    for path in paths.iter().filter(ours) {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("{} cannot be removed", path.display()));
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+    if let System::Systemd { systemctl, .. } = &system {
+        let _ = run(systemctl, &["--user", "daemon-reload"]);
+    }
+    let names: Vec<_> = paths.iter().filter_map(|path| path.file_name()).map(|name| name.to_string_lossy()).collect();
+    Ok(Some(names.join(" and ")))
+}
+
+/// How the service is started, if infold has installed one.
+pub fn how_to_start(surroundings: &Surroundings) -> Option<String> {
+    let system = System::find(surroundings).ok()?;
+    let installed = system.paths().iter().all(|path| path.exists());
+    installed.then(|| match &system {
+        System::Systemd { .. } => format!("systemctl --user restart {SOCKET}"),
+        System::Launchd { folder, .. } => format!("launchctl load -w {}/{LABEL}.plist", folder.display()),
+    })
+}
+
+/// Runs a program of the system's. What it says where it fails is the reason.
+fn run(program: &Path, arguments: &[&str]) -> Result<(), String> {
+    let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
+    let asked = format!("`{name} {}`", arguments.join(" "));
+    let ran = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+    match ran {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            Err(if said.is_empty() { format!("{asked} failed") } else { format!("{asked} failed: {said}") })
+        }
+        Err(error) => Err(format!("{asked} cannot be run: {error}")),
+    }
+}

@@ -1,0 +1,58 @@
+//! What is in the files of a service: systemd's units, launchd's property list.
+
+use super::{SOCKET, ServedDaemon};
+
+/// What says that a file is infold's to take away.
+const MARK: &str = "Written by `infold connect`; `infold disconnect` takes it away.";
+
+/// Whether infold wrote this.
+pub fn is_ours(text: &str) -> bool {
+    text.contains(MARK)
+}
+
+/// The unit that holds the port.
+pub fn socket(daemon: &ServedDaemon) -> String {
+    format!(
+        "# {MARK}\n[Unit]\nDescription=The port of infold: the first request starts the daemon\n\n\
+         [Socket]\nListenStream={}\n\n[Install]\nWantedBy=sockets.target\n",
+        daemon.address
+    )
+}
+
+/// The unit that is the daemon.
+pub fn service(daemon: &ServedDaemon) -> String {
+    let program = daemon.program.to_string_lossy().into_owned();
+    let words = [program].iter().chain(&daemon.arguments).map(|word| unit_word(word)).collect::<Vec<_>>().join(" ");
+    format!(
+        "# {MARK}\n[Unit]\nDescription=infold, the daemon of connected agents\nRequires={SOCKET}\nAfter={SOCKET}\n\n\
+         [Service]\nExecStart={words}\nRestart=on-failure\n\n[Install]\nAlso={SOCKET}\n"
+    )
+}
+
+/// A word of a command line in a unit, where percent signs, dollars, quotes and backslashes mean something.
+fn unit_word(word: &str) -> String {
+    let escaped = word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
+    format!("\"{escaped}\"")
+}
+
+/// The agent of launchd's.
+pub fn launch_agent(label: &str, daemon: &ServedDaemon) -> String {
+    let program = daemon.program.to_string_lossy().into_owned();
+    let words = [program];
+    let words = words.iter().chain(&daemon.arguments);
+    let words: String = words.map(|word| format!("    <string>{}</string>\n", xml_text(word))).collect();
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n\
+         <!-- {MARK} -->\n<plist version=\"1.0\">\n<dict>\n  <key>Label</key>\n  <string>{label}</string>\n  \
+         <key>ProgramArguments</key>\n  <array>\n{words}  </array>\n  <key>RunAtLoad</key>\n  <true/>\n  \
+         <key>KeepAlive</key>\n  <true/>\n</dict>\n</plist>\n"
+    )
+}
+
+fn xml_text(word: &str) -> String {
+    word.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests;
