@@ -21,7 +21,7 @@ fn ways(agent: Agent) -> Vec<Way> {
             ("Write", |path, mask| json!({"file_path": path, "content": changed(mask)})),
             ("Bash", |path, mask| json!({"command": heredoc(path, mask), "description": "Raises the level"})),
         ],
-        Agent::Codex => vec![
+        Agent::Codex | Agent::CodexScripts => vec![
             ("exec_command", |path, mask| json!({"cmd": heredoc(path, mask)})),
             ("apply_patch", |path, mask| {
                 json!(format!("*** Begin Patch\n*** Add File: {path}\n+GITHUB_TOKEN={mask}\n+LEVEL=2\n*** End Patch"))
