@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use infold_testkit::TempFolder;
+use serde_json::json;
 use tokio::process::Command;
+
+use super::agents::CLAUDE_KEY;
 
 /// Variables of the person's environment that an agent needs to find programs at all.
 const KEPT: [&str; 3] = ["PATH", "LANG", "TMPDIR"];
@@ -68,6 +71,26 @@ impl Home {
         command.env("HOME", self.path()).envs(folders.map(|(name, folder)| (name, self.folder.join(folder))));
         command.current_dir(self.project());
         command
+    }
+
+    /// Writes Claude Code's own files so that it asks nothing when it is first started at a terminal.
+    pub fn answer_first_questions(&self) -> Result<()> {
+        std::fs::create_dir_all(self.claude())?;
+        let project = self.project().to_string_lossy().into_owned();
+        let known = json!({
+            "hasCompletedOnboarding": true,
+            "theme": "dark",
+            "numStartups": 5,
+            "bypassPermissionsModeAccepted": true,
+            "customApiKeyResponses": {"approved": [CLAUDE_KEY], "rejected": []},
+            "projects": {project: {"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
+        });
+        std::fs::write(self.claude().join(".claude.json"), known.to_string())?;
+        // Output comes whole up to this length; beyond it Claude Code keeps it in a file of its own.
+        let settings = json!({"skipDangerousModePermissionPrompt": true, "bashOutputMaxChars": 100_000,
+            "permissions": {"ask": ["Bash(touch:*)"]}});
+        std::fs::write(self.claude().join("settings.json"), settings.to_string())?;
+        Ok(())
     }
 
     /// The transcript that Claude Code has written for this session, or the only one.

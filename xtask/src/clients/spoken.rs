@@ -2,12 +2,13 @@
 //! after an interrupt, while a tool runs, after a compaction, a rewind and a resume. Their words are in what
 //! the model gets, word for word, in the branch in which they were said and in its parent afterwards.
 
+mod judge;
+
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use infold_testkit::model::work::{fold_branch, load_tools, open_branch, read_file};
-use infold_testkit::model::{Model, Received, Script, Step};
-use serde_json::json;
+use infold_testkit::model::{Model, Script, Step};
 use tokio::process::Command;
 
 use super::agents::{Agent, Agents};
@@ -35,15 +36,8 @@ const BUOYS: &str = "The buoys are green.";
 const RESUMED: &str = "Read the log, too.";
 const RULE: &str = "Harbour rule 12: say ahoy first.";
 const NESTED_RULE: &str = "Crane rule 3: yellow ones stay.";
-const ENVIRONMENT: &str = "Primary working directory";
 /// How Claude Code begins the request in which it has its history summarised.
 const COMPACTION: &str = "CRITICAL: Respond with TEXT ONLY";
-/// What infold tells every client of itself. Claude Code says it with the first result of the session.
-const INSTRUCTIONS: &str = "do noisy sub-tasks in a branch";
-/// What a command prints in a branch; it is built from two parts so that the command itself does not hold it.
-const WORK_PRINTED: &str = "went-through-the-second-gate";
-/// A line of a long log that shaping takes out.
-const LOG_LINE: &str = "row 000900 of the log";
 
 /// Where Claude Code puts what is said beside tools' results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,10 +71,10 @@ pub async fn claude(agents: &Agents, binary: &Path, kind: WordsPlace) -> Result<
     let turns = model.turns();
     findings.add("plays to its end", played);
     findings.add("breaks no rule", unbroken(&model));
-    judge_branch(&turns, &mut findings);
-    judge_log(&turns, &mut findings);
-    judge_returns(&turns, &mut findings);
-    judge_compaction(&turns, kind, &secret, &mut findings);
+    judge::branch(&turns, &mut findings);
+    judge::log(&turns, &mut findings);
+    judge::returns(&turns, &mut findings);
+    judge::compaction(&turns, kind, &secret, &mut findings);
     Ok(findings)
 }
 
@@ -92,7 +86,7 @@ pub fn secret() -> String {
 /// No rule of a provider was broken.
 pub fn unbroken(model: &Model) -> Result<()> {
     let broken = model.broken();
-    anyhow::ensure!(broken.is_empty(), "rules were broken: {}", broken.join("; "));
+    ensure!(broken.is_empty(), "rules were broken: {}", broken.join("; "));
     Ok(())
 }
 
@@ -244,85 +238,4 @@ impl<'a> Sitting<'a> {
 fn is_chosen(screen: &str, answer: &str) -> bool {
     let chosen = screen.lines().filter_map(|line| line.trim_start().strip_prefix("❯ "));
     chosen.filter_map(|line| line.split_once(". ")).any(|(_, words)| words.starts_with(answer))
-}
-
-/// Words in a branch, and what of it reaches the parent.
-fn judge_branch(turns: &[Received], findings: &mut RunFindings) {
-    let first_with = |text: &str| turns.iter().find(|turn| turn.holds(text));
-    let said = [INTERRUPTED, QUEUED, REFUSED];
-    let in_branch = first_with(INTERRUPTED);
-    findings.request("words after an interrupt reach the branch", in_branch, &[BRIEF], &[ASKED]);
-    findings.request(
-        "words typed while a tool runs reach the branch",
-        first_with(QUEUED),
-        &[BRIEF, INTERRUPTED],
-        &[ASKED],
-    );
-    findings.request("words that refuse a call reach the branch", first_with(REFUSED), &[BRIEF, QUEUED], &[ASKED]);
-    findings.request("the branch gets the rules of a folder", first_with(NESTED_RULE), &[BRIEF], &[ASKED]);
-    let parent = turns.iter().find(|turn| turn.holds(FOUND) && turn.holds(ASKED));
-    findings.request("the parent gets infold's own instructions", parent, &[INSTRUCTIONS], &[]);
-    findings.request("the parent gets the words, and not the work", parent, &said, &[WORK_PRINTED]);
-    findings.request("the parent gets the rules of the folder", parent, &[NESTED_RULE], &[]);
-    findings.request("the parent gets what was called beside the return", parent, &[BESIDE], &[]);
-    let last = turns.iter().rfind(|turn| turn.holds(FOUND) && turn.holds(ASKED));
-    findings.request("the words stay in the parent", last, &said, &[WORK_PRINTED]);
-}
-
-/// Words beside or inside a result that is long enough to be shaped.
-fn judge_log(turns: &[Received], findings: &mut RunFindings) {
-    let pasted = pasted();
-    let lines: Vec<&str> = pasted.lines().collect();
-    let request = turns.iter().find(|turn| turn.holds(lines[19]));
-    findings.request("twenty pasted lines stand beside a shaped result", request, &lines, &[LOG_LINE]);
-}
-
-/// After a resume and a rewind.
-fn judge_returns(turns: &[Received], findings: &mut RunFindings) {
-    let first_with = |text: &str| turns.iter().find(|turn| turn.holds(text));
-    let kept = [ASKED, INTERRUPTED, QUEUED, REFUSED, FOUND, NESTED_RULE, RULE];
-    findings.request("after a resume all words are there", first_with(RESUMED), &kept, &[WORK_PRINTED]);
-    let undone = [WORK_PRINTED, RESUMED, "wish 01"];
-    findings.request("after a rewind all words before it are there", first_with(REWOUND), &kept, &undone);
-}
-
-/// After a compaction.
-fn judge_compaction(turns: &[Received], kind: WordsPlace, secret: &str, findings: &mut RunFindings) {
-    let first_with = |text: &str| turns.iter().find(|turn| turn.holds(text));
-    let attached = ["@tokens.env", "[SECRET:"];
-    findings.request("a secret in an attached file is scrubbed", first_with(COMPACTED), &attached, &[secret]);
-    let mut given = vec![RULE, ENVIRONMENT, INSTRUCTIONS, "The following deferred tools"];
-    match kind {
-        WordsPlace::Beside => given.push("Available agent types"),
-        WordsPlace::Inside => given.extend(["Available agent types", "The following skills are available"]),
-    }
-    findings.request("after a compaction main has what the client gives", first_with(COMPACTED), &given, &[]);
-    let branch = turns
-        .iter()
-        .find(|turn| turn.holds(SECOND_BRIEF) && turn.spelled("branch_return").is_some() && !turn.holds(COMPACTED));
-    findings.request("after a compaction a branch has what the client gives", branch, &given, &[secret]);
-    let after = turns.iter().find(|turn| turn.holds(SECOND_FOUND) && turn.holds(COMPACTED));
-    findings.request("after a compaction a branch folds", after, &[COMPACTED], &[]);
-}
-
-impl Home {
-    /// Writes Claude Code's own files so that it asks nothing when it is first started at a terminal.
-    fn answer_first_questions(&self) -> Result<()> {
-        std::fs::create_dir_all(self.claude())?;
-        let project = self.project().to_string_lossy().into_owned();
-        let known = json!({
-            "hasCompletedOnboarding": true,
-            "theme": "dark",
-            "numStartups": 5,
-            "bypassPermissionsModeAccepted": true,
-            "customApiKeyResponses": {"approved": [super::agents::CLAUDE_KEY], "rejected": []},
-            "projects": {project: {"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
-        });
-        std::fs::write(self.claude().join(".claude.json"), known.to_string())?;
-        // Output comes whole up to this length; beyond it Claude Code keeps it in a file of its own.
-        let settings = json!({"skipDangerousModePermissionPrompt": true, "bashOutputMaxChars": 100_000,
-            "permissions": {"ask": ["Bash(touch:*)"]}});
-        std::fs::write(self.claude().join("settings.json"), settings.to_string())?;
-        Ok(())
-    }
 }
