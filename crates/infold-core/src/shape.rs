@@ -18,6 +18,7 @@
 //! work grows with the length of the text and no faster.
 
 mod again;
+mod command_line;
 mod hits;
 mod kept;
 mod kind;
@@ -28,6 +29,7 @@ mod notices;
 mod odd;
 mod shell;
 mod wish;
+mod worth;
 
 use crate::Counter;
 use crate::offload::reference_text;
@@ -39,16 +41,10 @@ use names::Found;
 
 pub use mentions::{Mentions, plain_arguments};
 pub use wish::Wish;
+use worth::{EXAMPLE_HANDLE, Worth, share_of};
 
 /// Of a longer text, so many bytes are looked at: half at the front, half at the end.
 const LOOK_BYTES_MAX: usize = 4 << 20;
-/// Tokens are counted in so many bytes of a longer text: it has no fewer.
-const COUNT_BYTES_MAX: usize = 256 << 10;
-/// A reference takes less than one part in so many of what it stands for, and of what has more bytes than this
-/// less than one in so many.
-const SHARE: usize = 3;
-const LARGE_BYTES: usize = 64 << 10;
-const LARGE_SHARE: usize = 10;
 /// Of what a reference may take, one part in so many is for names, and the rest for lines.
 const NAMES_SHARE: usize = 4;
 /// An excerpt that came out too large is made again with one part in so many of its room, and then left out.
@@ -72,8 +68,6 @@ const LINES_HEAD: &str = "Lines of it:\n";
 const NEW_LINES_HEAD: &str =
     "This file was read before. What is new in it, with the lines around; all else is as shown further up:\n";
 const NOTHING_NEW: &str = "This file was read before, and nothing in it is new: all is as shown further up.";
-/// As long as a real one.
-const EXAMPLE_HANDLE: &str = "res_5b2438e4-96a7-43f7-b051-10a055bb0fbe";
 
 /// When a result is too long to stay, and how much may stand in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,10 +164,10 @@ pub fn shape(sight: &Sight<'_>, mentions: &Mentions, rules: &ShapeRules, counter
     if !is_again && !is_long {
         return Shape::Stays;
     }
-    let price = Price::of(sight, counter);
+    let worth = Worth::of(sight, counter);
     if is_again {
         let excerpt = look.what_is_new();
-        if price.pays(sight, &excerpt) {
+        if worth.pays(sight, &excerpt) {
             return Shape::Offload { excerpt };
         }
     }
@@ -181,7 +175,7 @@ pub fn shape(sight: &Sight<'_>, mentions: &Mentions, rules: &ShapeRules, counter
         return Shape::Stays;
     }
     let excerpts = AGAIN_SHARES.iter().map(|share| look.excerpt(sight, mentions, rules, *share));
-    let excerpt = excerpts.chain([String::new()]).find(|excerpt| price.pays(sight, excerpt));
+    let excerpt = excerpts.chain([String::new()]).find(|excerpt| worth.pays(sight, excerpt));
     excerpt.map_or(Shape::Stays, |excerpt| Shape::Offload { excerpt })
 }
 
@@ -189,33 +183,6 @@ pub fn shape(sight: &Sight<'_>, mentions: &Mentions, rules: &ShapeRules, counter
 pub fn excerpt(sight: &Sight<'_>, mentions: &Mentions, rules: &ShapeRules) -> String {
     let look = Look::at(sight, Wish::of(sight.tool, sight.arguments), mentions);
     look.excerpt(sight, mentions, rules, 1)
-}
-
-/// What a result costs, to hold its reference against.
-struct Price {
-    counter: Counter,
-    /// Tokens of it, or fewer.
-    tokens: u64,
-    share: usize,
-}
-
-impl Price {
-    fn of(sight: &Sight<'_>, counter: Counter) -> Self {
-        let text = &sight.text[..sight.text.floor_char_boundary(COUNT_BYTES_MAX)];
-        Self { counter, tokens: counter.count(text), share: share_of(sight.text) }
-    }
-
-    /// Whether a reference with this excerpt takes a small enough part of what it stands for.
-    fn pays(&self, sight: &Sight<'_>, excerpt: &str) -> bool {
-        let reference = reference_text(sight.tool, sight.text, EXAMPLE_HANDLE, excerpt);
-        reference.len() * self.share < sight.text.len()
-            && self.counter.count(&reference) * (self.share as u64) < self.tokens
-    }
-}
-
-/// A reference takes less than one part in so many of this text.
-fn share_of(text: &str) -> usize {
-    if text.len() > LARGE_BYTES { LARGE_SHARE } else { SHARE }
 }
 
 /// What can be told of a result by looking at its lines.

@@ -185,6 +185,12 @@ impl Engine {
             }
             (Portion::Matches { .. }, None) => infold_core::page("", 0, 0),
         };
+        let no_match = match (&request.portion, &pattern) {
+            (Portion::Matches { first, .. }, Some(pattern)) if page.content.is_empty() => {
+                Some(infold_core::no_match(&blob.content, pattern, *first))
+            }
+            (_, _) => None,
+        };
         Ok(ResultPart {
             session_id: session.id.clone(),
             ref_id: id,
@@ -194,6 +200,7 @@ impl Engine {
             content: page.content,
             offset: page.offset,
             next_offset: page.next_offset,
+            no_match,
         })
     }
 

@@ -121,7 +121,10 @@ impl Policy {
             Self::ClearInBatches { results_max, keep } => format!("clear in batches, {results_max} to {keep}"),
             Self::ClearAt { tokens_max, keep } => format!("clear at {}k, keep {keep}", tokens_max / 1_000),
             Self::Offload { bytes_max, .. } => format!("offload over {bytes_max} B"),
-            Self::Shaped { .. } => "infold".to_owned(),
+            Self::SHAPED => "infold".to_owned(),
+            Self::Shaped { file_bytes_max, output_bytes_max, .. } => {
+                format!("infold, files over {file_bytes_max} B, output over {output_bytes_max} B")
+            }
         }
     }
 }

@@ -26,8 +26,6 @@ const WORD_CHARS_MAX: usize = 24;
 /// The last word, and the look of the whole line, are looked at after these.
 const RESPECTS: usize = WORDS_MAX + 2;
 
-type Counts = HashMap<u64, usize, BuildHasherDefault<DefaultHasher>>;
-
 /// Keeps the lines that are unlike the others, those of the most telling respect first.
 pub(super) fn keep_odd(kept: &mut Kept<'_>) {
     let lines = kept.lines().len();
@@ -45,7 +43,7 @@ pub(super) fn keep_odd(kept: &mut Kept<'_>) {
 
 /// The lines that are odd in one respect, if that respect tells anything.
 fn odd_in(forms: &[[u64; RESPECTS]], respect: usize) -> Option<Vec<usize>> {
-    let mut counts = Counts::default();
+    let mut counts: HashMap<u64, usize, BuildHasherDefault<DefaultHasher>> = HashMap::default();
     let of = |at: usize| forms[at][respect];
     (0..forms.len()).filter(|at| of(*at) != 0).for_each(|at| *counts.entry(of(at)).or_default() += 1);
     let all: usize = counts.values().sum();

@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::command_line::pipelines;
+
 /// Only so much of a command is read, and shells within shells only so deep.
 const COMMAND_BYTES_MAX: usize = 8 << 10;
 const DEPTH_MAX: usize = 4;
@@ -30,8 +32,6 @@ const WITH_WORD: [&str; 2] = ["-e", "-f"];
 static COMMAND_IN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"\b(?:cmd|command)["']?\s*:\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)"#).ok());
 
-type Words = Vec<String>;
-
 /// The file that a command line prints; `Some(None)` if there are several, or its name does not say which it is;
 /// `None` if it prints none.
 pub(super) fn printed_by(command: &str, folder: &str) -> Option<Option<String>> {
@@ -41,7 +41,7 @@ pub(super) fn printed_by(command: &str, folder: &str) -> Option<Option<String>> 
 }
 
 /// The same, of a command that is given word by word.
-pub(super) fn printed_by_words(words: Words, folder: &str) -> Option<Option<String>> {
+pub(super) fn printed_by_words(words: Vec<String>, folder: &str) -> Option<Option<String>> {
     let mut printed = Printed { folder: folder.to_owned(), ..Printed::default() };
     printed.pipeline(vec![words], 0);
     printed.file()
@@ -83,7 +83,7 @@ impl Printed {
         }
     }
 
-    fn pipeline(&mut self, pipeline: Vec<Words>, depth: usize) {
+    fn pipeline(&mut self, pipeline: Vec<Vec<String>>, depth: usize) {
         let mut commands = pipeline.into_iter().map(without_before);
         let Some(words) = commands.next().filter(|words| !words.is_empty()) else { return };
         let name = name_of(&words[0]);
@@ -127,11 +127,11 @@ fn inner_command<'a>(name: &str, words: &'a [String]) -> Option<&'a str> {
 }
 
 /// The files that a command prints.
-fn files_of(name: &str, words: &[String]) -> Words {
+fn files_of(name: &str, words: &[String]) -> Vec<String> {
     let mut operands = operands(words);
     let has = |option: &str| words.iter().any(|word| word.starts_with(option));
     match name {
-        _ if words.iter().any(|word| word.starts_with(['>', '&']) || word.starts_with("1>")) => Words::new(),
+        _ if words.iter().any(|word| word.starts_with(['>', '&']) || word.starts_with("1>")) => Vec::new(),
         "sed" if !has("-i") && !has("--in-place") => {
             // The first operand is the script, unless an option was.
             if !has("-e") && !has("-f") && !operands.is_empty() {
@@ -144,13 +144,13 @@ fn files_of(name: &str, words: &[String]) -> Words {
             operands.into_iter().skip(1).filter(|word| word.contains(':')).collect()
         }
         name if PRINTERS.contains(&name) || PART_PRINTERS.contains(&name) => operands,
-        _ => Words::new(),
+        _ => Vec::new(),
     }
 }
 
 /// The words that are no options, and no values of options.
-fn operands(words: &[String]) -> Words {
-    let mut operands = Words::new();
+fn operands(words: &[String]) -> Vec<String> {
+    let mut operands = Vec::new();
     let mut option = "";
     for word in words {
         let is_number = word.trim_start_matches(['+', '-']).bytes().all(|byte| byte.is_ascii_digit());
@@ -169,7 +169,7 @@ fn operands(words: &[String]) -> Words {
 }
 
 /// A command without what stands before it.
-fn without_before(words: Words) -> Words {
+fn without_before(words: Vec<String>) -> Vec<String> {
     let is_setting = |word: &str| word.split_once('=').is_some_and(|(name, _)| is_name(name));
     let mut words: std::collections::VecDeque<String> = words.into();
     while let Some(word) = words.front() {
@@ -192,87 +192,4 @@ fn is_name(text: &str) -> bool {
 fn name_of(word: &str) -> String {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
     name.strip_suffix(".exe").unwrap_or(name).to_ascii_lowercase()
-}
-
-/// The pipelines of a command line, each with its commands, each with its words without their quotes. What
-/// follows a text that is written out in place (`<<`) is left out: it is no command.
-fn pipelines(command: &str) -> Vec<Vec<Words>> {
-    let mut line = CommandLine { pipelines: vec![vec![Words::new()]], word: None, goes_to: false };
-    let mut chars = command.chars().peekable();
-    while let Some(c) = chars.next() {
-        let next = chars.peek().copied();
-        match (c, next) {
-            ('\'', _) => line.word().extend(chars.by_ref().take_while(|c| *c != '\'')),
-            ('"', _) => line.quoted(&mut chars),
-            ('\\', Some('\n')) => drop(chars.next()),
-            ('\\', Some(next)) => {
-                line.word().push(next);
-                chars.next();
-            }
-            ('<', Some('<')) => break,
-            // An output that goes elsewhere, as in `2>&1`.
-            ('>', _) => {
-                line.word().push('>');
-                line.word().extend(chars.next_if(|c| matches!(c, '&' | '>')));
-            }
-            ('&', Some('>')) => {}
-            ('|', Some('|')) | ('&', Some('&')) => {
-                chars.next();
-                line.end_pipeline();
-            }
-            ('|', _) => line.end_command(),
-            (';' | '\n' | '&', _) => line.end_pipeline(),
-            (c, _) if c.is_whitespace() => line.end_word(),
-            (c, _) => line.word().push(c),
-        }
-    }
-    line.end_word();
-    line.pipelines
-}
-
-/// A command line on its way to words.
-struct CommandLine {
-    pipelines: Vec<Vec<Words>>,
-    word: Option<String>,
-    /// Whether the next word says where an output goes.
-    goes_to: bool,
-}
-
-impl CommandLine {
-    fn word(&mut self) -> &mut String {
-        self.word.get_or_insert_default()
-    }
-
-    fn quoted(&mut self, chars: &mut impl Iterator<Item = char>) {
-        let word = self.word.get_or_insert_default();
-        while let Some(c) = chars.next() {
-            match c {
-                '"' => return,
-                '\\' => word.extend(chars.next()),
-                c => word.push(c),
-            }
-        }
-    }
-
-    fn end_word(&mut self) {
-        let Some(word) = self.word.take() else { return };
-        // Errors that go elsewhere, or into what is printed, change nothing about what is printed.
-        let is_left_out = std::mem::replace(&mut self.goes_to, word.ends_with('>')) || word.starts_with("2>");
-        let command = self.pipelines.last_mut().and_then(|pipeline| pipeline.last_mut());
-        if let Some(command) = command.filter(|_| !is_left_out) {
-            command.push(word);
-        }
-    }
-
-    fn end_command(&mut self) {
-        self.end_word();
-        if let Some(pipeline) = self.pipelines.last_mut() {
-            pipeline.push(Words::new());
-        }
-    }
-
-    fn end_pipeline(&mut self) {
-        self.end_word();
-        self.pipelines.push(vec![Words::new()]);
-    }
 }
