@@ -4,29 +4,37 @@
 //! figures leave this file, never a word of a session.
 
 mod claims;
+mod parts;
 mod proxied;
-mod quarters;
 mod tables;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use infold_core::ShapeRules;
 use infold_core::fork::Profile;
 use infold_core::transcript::Transcript;
-use infold_replay::{Compactions, ForkTrial, Options, Policy, Prices, Replay, Way};
+use infold_replay::{Compactions, ForkTable, ForkTrial, Options, Policy, Prices, Replay, Report, Way};
 use infold_wire::{ReadLimits, read_sessions};
+use serde::Deserialize;
 
 use crate::workspace::{Profile as Build, Workspace, run_release_build};
+use parts::RecordedSession;
 use proxied::Proxied;
 
 const DOCUMENT: &str = "docs/measurements.md";
 const SESSIONS: &str = "sessions/normalized.jsonl.gz";
 const ENTRY_BYTES_MAX: usize = 256 << 20;
+/// Shaping as it was when little was shown whole, to say what showing more costs.
+const LITTLE_WHOLE: Policy =
+    Policy::shaped(ShapeRules { file_bytes_max: 4_096, output_bytes_max: 3_072, ..ShapeRules::USUAL });
 
 /// The ways to fork that are compared at every cut. Budgets of `recall` come to 30,000 and 50,000 tokens on
 /// average, though many transcripts are shorter than that.
@@ -50,62 +58,62 @@ struct Size {
     tail_chars: usize,
 }
 
+/// Each way of the profile `recall` and the tail as large as it, at every cut and at those with longer transcripts.
+const PAIRS: [(usize, usize); 2] = [(2, 3), (4, 5)];
+const PAIRS_OF_SIZE: [(usize, usize); 1] = [(1, 2)];
+
 const SIZES: [Size; 2] = [
     Size { tokens: 30_000, recall_chars: 105_000, tail_chars: 95_000 },
     Size { tokens: 50_000, recall_chars: 185_000, tail_chars: 160_000 },
 ];
 
 impl Size {
-    fn trial(&self) -> (u64, ForkTrial) {
+    fn trial(&self) -> ForkTrial {
         let ways = vec![
             Way::Profile { profile: Profile::Seed, char_budget: self.recall_chars },
             Way::Profile { profile: Profile::Recall, char_budget: self.recall_chars },
             Way::TailAsLarge { way: 1 },
             Way::Tail { chars: self.tail_chars },
         ];
-        (self.tokens, ForkTrial::new(ways).with_more_before_than(self.tokens))
+        ForkTrial::new(ways).with_more_before_than(self.tokens)
     }
 }
 
-/// Sessions of one kind of client, and what was measured on them.
-struct Group {
-    name: &'static str,
-    is_of: fn(&Transcript) -> bool,
-    /// The share of edit lines that shaping is claimed to leave in sight.
-    line_recall_percent_min: f64,
-    forks: ForkTrial,
-    full: Vec<(u64, ForkTrial)>,
+/// Forks at every cut, and at those with longer transcripts.
+fn trials() -> Vec<ForkTrial> {
+    [ForkTrial::new(WAYS.to_vec())].into_iter().chain(SIZES.iter().map(Size::trial)).collect()
+}
+
+/// What is measured on paper. Each session is played once, whatever parts it is in.
+struct Paper {
+    forks: Vec<(String, Vec<ForkTrial>)>,
     ignored: Replay,
     recorded: Replay,
 }
 
-impl Group {
-    fn new(name: &'static str, line_recall_percent_min: f64, is_of: fn(&Transcript) -> bool) -> Self {
-        let replay = |compactions| {
-            Replay::new(Options {
-                policies: Policy::USUAL.to_vec(),
-                compactions,
-                prices: Prices::default(),
-                curves_max: 0,
-                curve_points_max: 0,
-            })
+impl Paper {
+    fn new(parts: Vec<String>) -> Self {
+        let replay = |policies: Vec<Policy>, compactions| {
+            let (prices, curves_max, curve_points_max) = (Prices::default(), 0, 0);
+            Replay::new(Options { policies, compactions, prices, curves_max, curve_points_max })
         };
+        let policies: Vec<Policy> = Policy::USUAL.into_iter().chain([LITTLE_WHOLE]).collect();
         Self {
-            name,
-            is_of,
-            line_recall_percent_min,
-            forks: ForkTrial::new(WAYS.to_vec()),
-            full: SIZES.iter().map(Size::trial).collect(),
-            ignored: replay(Compactions::Ignored),
-            recorded: replay(Compactions::AsRecorded),
+            forks: parts.into_iter().map(|part| (part, trials())).collect(),
+            ignored: replay(policies, Compactions::Ignored),
+            recorded: replay(Policy::USUAL.to_vec(), Compactions::AsRecorded),
         }
     }
 
-    fn add(&mut self, name: &str, transcript: &Transcript) {
-        self.forks.add(transcript, |_| {});
-        self.full.iter_mut().for_each(|(_, trial)| trial.add(transcript, |_| {}));
-        self.ignored.add(name, transcript, |_| {});
-        self.recorded.add(name, transcript, |_| {});
+    fn add(&mut self, recording: &RecordedSession) {
+        let mut mine = trials();
+        mine.iter_mut().for_each(|trial| trial.add(&recording.transcript, |_| {}));
+        let names = parts::names_of(recording);
+        for (_, trials) in self.forks.iter_mut().filter(|(part, _)| names.contains(part)) {
+            trials.iter_mut().zip(&mine).for_each(|(trial, mine)| trial.merge(mine));
+        }
+        self.ignored.add(&recording.name, &recording.transcript, |_| {});
+        self.recorded.add(&recording.name, &recording.transcript, |_| {});
     }
 }
 
@@ -130,9 +138,14 @@ pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
         println!("skipped: there are no recorded sessions in {} (INFOLD_TEST_DATA names the folder)", data.display());
         return Ok(ExitCode::SUCCESS);
     };
+    let mut origins = origins(&data.join(SESSIONS))?;
+    let mut named = |transcript: Transcript| {
+        let name = transcript.session.clone().unwrap_or_default();
+        let SessionOrigin { source, agent, .. } = origins.remove(&name).unwrap_or_default();
+        Arc::new(RecordedSession { name, source, agent, transcript })
+    };
     let limits = ReadLimits::with_entry_bytes_max(ENTRY_BYTES_MAX);
-    let named = |transcript: Transcript| Arc::new((transcript.session.clone().unwrap_or_default(), transcript));
-    let read = read_sessions(file, None, limits)?.map(|transcript| transcript.map(named));
+    let read = read_sessions(file, None, limits)?.map(|transcript| transcript.map(&mut named));
     if let Some(sessions) = arguments.sample {
         return sample(workspace, arguments, read.take(sessions).collect::<Result<_, _>>()?);
     }
@@ -146,20 +159,31 @@ pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
         println!("{}", proxied.tables());
         return Ok(verdict(&proxied.missed(None)));
     }
-    let mut groups = [
-        Group::new("All sessions", 90.0, |_| true),
-        Group::new("Claude Code", 90.0, |transcript| !is_codex(transcript)),
-        // Eleven sessions, whose patches name many lines around what they change.
-        Group::new("Codex", 70.0, is_codex),
-    ];
-    for session in &sessions {
-        let (name, transcript) = &**session;
-        eprintln!("{name}: {} items", transcript.items.len());
-        for group in groups.iter_mut().filter(|group| (group.is_of)(transcript)) {
-            group.add(name, transcript);
-        }
+    let recordings: Vec<&RecordedSession> = sessions.iter().map(|session| &**session).collect();
+    let mut paper = Paper::new(parts::all_names(&recordings));
+    for recording in &recordings {
+        eprintln!("{}: {} items", recording.name, recording.transcript.items.len());
+        paper.add(recording);
     }
-    finish(workspace, groups, &proxied)
+    finish(workspace, paper, &recordings, &proxied)
+}
+
+/// Where a session comes from.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct SessionOrigin {
+    session: String,
+    source: String,
+    agent: String,
+}
+
+fn origins(path: &Path) -> Result<HashMap<String, SessionOrigin>> {
+    let mut origins = HashMap::new();
+    for line in BufReader::new(infold_wire::open(path)?).lines() {
+        let origin: SessionOrigin = serde_json::from_str(&line?).context("a session is no JSON")?;
+        origins.insert(origin.session.clone(), origin);
+    }
+    Ok(origins)
 }
 
 /// Plays a few sessions through a debug build of the daemon: whether it works, not how well.
@@ -187,46 +211,54 @@ fn data(workspace: &Workspace) -> PathBuf {
     std::env::var_os("INFOLD_TEST_DATA").map_or_else(|| workspace.root.join("../shared/data"), PathBuf::from)
 }
 
-fn is_codex(transcript: &Transcript) -> bool {
-    transcript.calls.first().is_some_and(|call| call.usage.model.starts_with("gpt"))
+fn finish(workspace: &Workspace, paper: Paper, recordings: &[&RecordedSession], proxied: &Proxied) -> Result<ExitCode> {
+    let (ignored, recorded) = (paper.ignored.finish(None), paper.recorded.finish(None));
+    let parts = parts::parts(recordings, |session| parts::in_report(&ignored, session));
+    let (forks, mut missed) = forks(paper.forks);
+    missed.extend(claims::of_shaping("on paper", &parts));
+    missed.extend(proxied.missed(parts.first()));
+
+    let (shaping, proxied) = (shaping(&ignored, &recorded, recordings), proxied.tables());
+    let parts = tables::parts("never compacting, % of as it was", &parts);
+    let tables = [("forks", &*forks), ("shaping", &shaping), ("parts", &parts), ("proxied", &proxied)];
+    put(&workspace.root.join(DOCUMENT), &tables)?;
+    println!("{forks}\n{shaping}\n{parts}\n{proxied}");
+    Ok(verdict(&missed))
 }
 
-fn finish(workspace: &Workspace, groups: [Group; 3], proxied: &Proxied) -> Result<ExitCode> {
-    let (mut forks, mut shaping, mut quarters) = (String::new(), String::new(), String::new());
-    let mut missed = Vec::new();
-    for group in groups {
-        let table = group.forks.finish();
-        let is_first = forks.is_empty();
-        if is_first {
-            missed.extend(claims::of_forks(&table, &[(2, 3), (4, 5)]));
-        }
-        forks.push_str(&tables::forks(group.name, &table));
-        for (tokens, trial) in group.full {
-            let table = trial.finish();
-            if is_first {
-                missed.extend(claims::of_forks(&table, &[(1, 2)]));
-            }
-            forks.push_str(&tables::forks(
-                &format!("{}, transcripts over {}k tokens at the cut", group.name, tokens / 1_000),
-                &table,
-            ));
-        }
-        let (ignored, recorded) = (group.ignored.finish(None), group.recorded.finish(None));
-        missed.extend(claims::of_quarters(group.name, &ignored));
-        missed.extend(claims::of_shaping(group.name, &ignored, group.line_recall_percent_min));
-        if is_first {
-            quarters = tables::quarters(&ignored);
-            missed.extend(proxied.missed(Some(&ignored)));
-        }
-        for (report, how) in [(&ignored, "never compacting"), (&recorded, "compacting as recorded")] {
-            shaping.push_str(&tables::policies(&format!("{}, {how}", group.name), report));
+/// How forks did, and what is claimed of them and does not hold.
+fn forks(parts: Vec<(String, Vec<ForkTrial>)>) -> (String, Vec<String>) {
+    let mut by_trial: Vec<Vec<(String, ForkTable)>> = vec![Vec::new(); 1 + SIZES.len()];
+    for (part, trials) in parts {
+        for (tables, trial) in by_trial.iter_mut().zip(trials) {
+            tables.push((part.clone(), trial.finish()));
         }
     }
-    let proxied = proxied.tables();
-    let tables = [("forks", &*forks), ("shaping", &shaping), ("quarters", &quarters), ("proxied", &proxied)];
-    put(&workspace.root.join(DOCUMENT), &tables)?;
-    println!("{forks}\n{shaping}\n{quarters}\n{proxied}");
-    Ok(verdict(&missed))
+    let (mut text, mut missed) = (String::new(), Vec::new());
+    for (at, tables) in by_trial.iter().enumerate() {
+        let pairs: &[(usize, usize)] = if at == 0 { &PAIRS } else { &PAIRS_OF_SIZE };
+        let longer = at.checked_sub(1).and_then(|at| SIZES.get(at));
+        let which =
+            longer.map_or_else(String::new, |size| format!(", transcripts over {}k tokens", size.tokens / 1_000));
+        if let Some((part, table)) = tables.first() {
+            text.push_str(&tables::forks(&format!("{part}{which}"), table));
+        }
+        text.push_str(&tables::fork_gains(tables, pairs));
+        missed
+            .extend(tables.iter().flat_map(|(part, table)| claims::of_forks(&format!("{part}{which}"), table, pairs)));
+    }
+    (text, missed)
+}
+
+/// How each policy did, over all sessions and those of each agent.
+fn shaping(ignored: &Report, recorded: &Report, recordings: &[&RecordedSession]) -> String {
+    let mut text = tables::policies("all, never compacting", ignored, |_| true);
+    for agent in ["claude-code", "codex"] {
+        let is_of = |session: &str| recordings.iter().any(|one| one.name == session && one.agent == agent);
+        text.push_str(&tables::policies(&format!("{agent}, never compacting"), ignored, is_of));
+    }
+    text.push_str(&tables::policies("all, compacting as recorded", recorded, |_| true));
+    text
 }
 
 /// Puts each table between its marks in the document.

@@ -37,10 +37,13 @@ pub use findings::{Findings, ToolUse, partial_result};
 pub use ids::{BadSessionId, BlobId, BranchId, IdKey, ProjectHash, SessionId, Thread};
 pub use input::{Field, normalise_project_path, strip_controls};
 pub use limits::{Allocation, ContextBound, Limits};
-pub use offload::{Page, grouped, lines, matches, page, reference, reference_text, shaped_reference};
+pub use offload::{
+    Page, ScrubbedSight, grouped, lines, matches, no_match, page, reference, reference_at_sight, reference_text,
+    shaped_reference,
+};
 pub use prices::{Price, Prices};
 pub use principal::{Claims, Owner, Principal};
 pub use refusal::Refusal;
 pub use scrub::{FoundSecret, ScrubError, Scrubbed, Scrubber, placeholders};
 pub use session::Session;
-pub use shape::{Mentions, Shape, ShapeRules, Sight, excerpt, plain_arguments, shape};
+pub use shape::{Mentions, Shape, ShapeRules, Sight, Wish, excerpt, plain_arguments, shape};

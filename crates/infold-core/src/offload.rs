@@ -1,10 +1,12 @@
 //! Results that are too long for the context: what stands in their place, and how parts are read
 //! back. All positions are bytes, moved to the nearest character before them.
 
-use crate::shape::excerpt;
-use crate::{BlobId, Mentions, Scrubbed, ShapeRules, Sight};
+use crate::shape::{Shape, excerpt, shape};
+use crate::{BlobId, Counter, Mentions, Scrubbed, ShapeRules, Sight};
 
 const PREVIEW_CHARS: usize = 200;
+/// Most bytes that an expression may take once letters of any case match.
+const ANY_CASE_BYTES_MAX: usize = 4 << 20;
 /// Stands where a line was too long to be shown whole.
 const CUT: &str = "\n[line cut here: read the rest by offset]\n";
 
@@ -15,19 +17,46 @@ pub fn reference(tool: &Scrubbed, content: &Scrubbed, id: &BlobId) -> Scrubbed {
     Scrubbed::composed(lead(tool.as_str(), content.as_str().len(), preview.as_str(), id.as_str()))
 }
 
+/// A result without its secrets, and the call that it is of.
+#[derive(Debug, Clone, Copy)]
+pub struct ScrubbedSight<'a> {
+    /// The tool that was called.
+    pub tool: &'a Scrubbed,
+    /// What it was called with.
+    pub arguments: &'a Scrubbed,
+    /// What it answered.
+    pub content: &'a Scrubbed,
+}
+
+impl<'a> ScrubbedSight<'a> {
+    /// The same as plain text.
+    pub fn sight(&self) -> Sight<'a> {
+        Sight { tool: self.tool.as_str(), arguments: self.arguments.as_str(), text: self.content.as_str() }
+    }
+
+    fn reference(&self, id: &BlobId, excerpt: &str) -> Scrubbed {
+        Scrubbed::composed(below(reference(self.tool, self.content, id).as_str(), excerpt))
+    }
+}
+
 /// The same, and below it what a model would otherwise have to fetch at once. `mentions` holds what was said
 /// and shown before it, as far as that is known.
-pub fn shaped_reference(
-    tool: &Scrubbed,
-    arguments: &Scrubbed,
-    content: &Scrubbed,
+pub fn shaped_reference(sight: &ScrubbedSight<'_>, id: &BlobId, mentions: &Mentions, rules: &ShapeRules) -> Scrubbed {
+    sight.reference(id, &excerpt(&sight.sight(), mentions, rules))
+}
+
+/// What stands in place of a result when it is first seen; nothing if it stays as it is.
+pub fn reference_at_sight(
+    sight: &ScrubbedSight<'_>,
     id: &BlobId,
     mentions: &Mentions,
     rules: &ShapeRules,
-) -> Scrubbed {
-    let sight = Sight { tool: tool.as_str(), arguments: arguments.as_str(), text: content.as_str() };
-    let excerpt = excerpt(&sight, mentions, rules);
-    Scrubbed::composed(below(reference(tool, content, id).as_str(), &excerpt))
+    counter: Counter,
+) -> Option<Scrubbed> {
+    match shape(&sight.sight(), mentions, rules, counter) {
+        Shape::Stays => None,
+        Shape::Offload { excerpt } => Some(sight.reference(id, &excerpt)),
+    }
 }
 
 /// A reference of plain text, for a transcript that is not infold's own. `handle` is what `read_result`
@@ -105,6 +134,31 @@ pub fn matches(text: &str, pattern: &regex::Regex, first: usize, context: usize,
         }
     }
     numbered(shown.into_iter().map(|(at, mark)| (at + 1, all[at], mark)), limit)
+}
+
+/// What to tell somebody whose pattern matches no line from `first` on, and what to try instead.
+pub fn no_match(text: &str, pattern: &regex::Regex, first: usize) -> String {
+    let lines = grouped(text.lines().count() as u64);
+    let among = if first > 1 { format!("from line {first} on, of {lines},") } else { format!("of {lines}") };
+    let any_case =
+        regex::RegexBuilder::new(pattern.as_str()).case_insensitive(true).size_limit(ANY_CASE_BYTES_MAX).build();
+    let places = |pattern: &regex::Regex, from: usize| -> Vec<usize> {
+        let lines = text.lines().enumerate().skip(from.max(1) - 1);
+        lines.filter(|(_, line)| pattern.is_match(line)).map(|(at, _)| at + 1).collect()
+    };
+    let alike = any_case.map(|pattern| places(&pattern, first)).unwrap_or_default();
+    let before = if first > 1 { places(pattern, 1) } else { Vec::new() };
+    let hint = match (alike.first(), before.last()) {
+        (Some(line), _) => format!(
+            "With capital and small letters taken for the same, {} would, the first is line {line}: put (?i) before the pattern.",
+            grouped(alike.len() as u64)
+        ),
+        (None, Some(line)) => format!("Line {line} does: leave start_line out, or begin earlier."),
+        (None, None) => "Try a shorter pattern, without signs that mean something in a regular expression, \
+                         or read on by start_line and end_line."
+            .to_owned(),
+    };
+    format!("[No line {among} matches {:?}. {hint}]", pattern.as_str())
 }
 
 /// As many lines as fit. A line that does not fit by itself is cut, so that reading on always comes

@@ -1,80 +1,85 @@
 //! Shaping: what becomes of a tool result at first sight.
 //!
-//! A result under the threshold stays as it is. Over it, the result is kept elsewhere, and what
-//! stands in its place is a reference with an excerpt: what a model would otherwise have to fetch at
-//! once. The decision is made once and never changes, so that a request stays the prefix of the next.
+//! What an agent asked for by name, a file for instance, it sees whole; other output too, unless it is long; and
+//! what a person answered in any case. What is too long is kept elsewhere, and what stands in its place is a
+//! reference with an excerpt: what a person would look for first. A file that is read again shows what is new in
+//! it. The decision is made once and never changes, so that a request stays the prefix of the next.
 //!
-//! The excerpt was found by measuring what recorded sessions went on to use (`cargo xtask measure`):
-//! - Names pay best, because a name is a few tokens long and one in seven is used again.
-//! - Of a file, the lines around names that the session has spoken of are the likeliest to be edited.
-//!   Two thirds of the edited lines that were out of sight lay in files that a person had named; so of
-//!   those twice as much is kept, in larger pieces.
-//! - One token in eight of what files showed stood further up already, word for word. Those lines are left
-//!   out, which pays for the rest; a short file that is read again goes through the same.
-//! - The numbers before a file's lines were a quarter of what its lines cost. A run has one for all.
-//! - Of other output, the exit status, error lines, counts and the end say how it went. It is hardly ever
-//!   needed word for word, so its threshold is lower than a file's.
+//! What the excerpt holds, by what recorded sessions went on to use (`cargo xtask measure`):
+//! - What the client says about the result, whole: that it was cut, and which file has all of it.
+//! - Of a file, the lines around names that the session has spoken of; of a file that a person named twice as
+//!   much, in larger pieces. The numbers before its lines were a quarter of what they cost: a run has one for all.
+//! - Of other output, the exit status, error lines, counts, the end, and lines unlike all others.
+//! - Names worth searching for.
 //!
-//! What must hold: the same arguments give the same excerpt; it is within its bounds, whatever the text
-//! is made of; every line in it is a line of the text, whole or cut at a character, without the number
-//! that a tool put before it; the work grows with the length of the text and no faster.
+//! What must hold: the same arguments give the same excerpt; a reference takes less than a third of what it stands
+//! for, in bytes and in tokens, and less than a tenth of what is very long, or there is none; every line in an
+//! excerpt is a line of the text, whole or cut at a character, without the number that a tool put before it; the
+//! work grows with the length of the text and no faster.
 
 mod again;
+mod command_line;
 mod hits;
 mod kept;
 mod kind;
 mod marks;
 mod mentions;
 mod names;
+mod notices;
+mod odd;
+mod shell;
+mod wish;
+mod worth;
 
 use crate::Counter;
+use crate::offload::reference_text;
+use crate::view::Verb;
 use again::Again;
 use kept::Kept;
 use kind::Kind;
 use names::Found;
 
 pub use mentions::{Mentions, plain_arguments};
+pub use wish::Wish;
+use worth::{EXAMPLE_HANDLE, Worth, share_of};
 
 /// Of a longer text, so many bytes are looked at: half at the front, half at the end.
 const LOOK_BYTES_MAX: usize = 4 << 20;
-/// Kept lines take at most one part in so many of the text's characters, and names likewise, so that a
-/// reference is always much shorter than what it stands for.
-const LINES_SHARE: usize = 3;
+/// Of what a reference may take, one part in so many is for names, and the rest for lines.
 const NAMES_SHARE: usize = 4;
+/// An excerpt that came out too large is made again with one part in so many of its room, and then left out.
+const AGAIN_SHARES: [usize; 3] = [1, 2, 5];
 /// Of a file that a person named, twice as much.
 const ASKED_FACTOR: usize = 2;
 /// So many lines on each side of a line with a telling name are kept with it, and so many in a file that
 /// a person named.
 const AROUND_LINES: usize = 5;
 const AROUND_LINES_ASKED: usize = 20;
-/// So many lines on each side of lines that are new in a file seen before.
-const AROUND_LINES_NEW: usize = 1;
 /// The places that a search found take at most one part in so many of what is left for names.
-const HITS_SHARE: usize = 4;
+const HITS_SHARE: usize = 2;
 /// The end of a text: where it is output, and where it is anything else.
 const END_CHARS_MAX: usize = 240;
 const END_CHARS_MAX_ELSE: usize = 120;
-/// A page that was read back is never offloaded again. It has a bound of its own; this one is for what
-/// only calls itself a page.
-const PAGE_BYTES_MAX: usize = 256 << 10;
+/// What infold's own tools answer is never offloaded, nor what a person says. Both have bounds of their own;
+/// this one is for what only calls itself so.
+const OWN_BYTES_MAX: usize = 256 << 10;
 /// What stands above the lines that are kept.
 const LINES_HEAD: &str = "Lines of it:\n";
-const NEW_LINES_HEAD: &str = "Lines of it, without those that were shown before:\n";
-const NOTHING_NEW: &str = "All lines of it were shown before.";
-/// The tool that reads pages back, with or without a client's prefix.
-const PAGE_TOOL: &str = "read_result";
+const NEW_LINES_HEAD: &str =
+    "This file was read before. What is new in it, with the lines around; all else is as shown further up:\n";
+const NOTHING_NEW: &str = "This file was read before, and nothing in it is new: all is as shown further up.";
 
 /// When a result is too long to stay, and how much may stand in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShapeRules {
-    /// A result with more bytes is too long.
-    pub threshold_bytes: usize,
-    /// So is one with more tokens.
-    pub threshold_tokens: u64,
-    /// So is one with more bytes than this that is not (a part of) a file.
-    pub output_bytes: usize,
-    /// So is a file of which at least so many bytes can be seen further up.
-    pub again_bytes: usize,
+    /// A file, or something else that its call named, is too long with more bytes than this.
+    pub file_bytes_max: usize,
+    /// Any other output with more bytes than this.
+    pub output_bytes_max: usize,
+    /// The same for output that is handed in from outside, where nothing is known of what came before.
+    pub handed_in_bytes_max: usize,
+    /// A file that was read before is shown by what is new in it, if at least so many bytes are not.
+    pub reread_bytes_min: usize,
     /// Most characters of the lines that are kept of it.
     pub lines_chars_max: usize,
     /// Most characters of the names that are kept of it.
@@ -84,37 +89,33 @@ pub struct ShapeRules {
 impl ShapeRules {
     /// The rules that the documented figures were measured with.
     pub const USUAL: Self = Self {
-        threshold_bytes: 4_096,
-        threshold_tokens: 4_096,
-        output_bytes: 3_072,
-        again_bytes: 1_024,
+        file_bytes_max: 32_768,
+        output_bytes_max: 8_192,
+        handed_in_bytes_max: 4_096,
+        reread_bytes_min: 1_024,
         lines_chars_max: 8_000,
         names_chars_max: 2_000,
     };
 
-    /// Whether a result is too long to stay whatever it is and whatever was seen before. A page that was
-    /// read back never is.
-    pub fn is_over(&self, sight: &Sight<'_>, counter: Counter) -> bool {
-        let text = sight.text;
-        if sight.is_page() {
-            return false;
-        }
-        // No family counts two tokens for one byte, so short text need not be counted.
-        let may_be_over = text.len() as u64 > self.threshold_tokens / 2;
-        text.len() > self.threshold_bytes || (may_be_over && counter.count(text) > self.threshold_tokens)
+    /// Whether a result that is handed in from outside is too long to stay.
+    pub fn is_over(&self, sight: &Sight<'_>) -> bool {
+        let bytes_max = match Wish::of(sight.tool, sight.arguments) {
+            Wish::Named { .. } => self.file_bytes_max,
+            Wish::Output => self.handed_in_bytes_max,
+            Wish::Person => OWN_BYTES_MAX,
+        };
+        !sight.is_own() && sight.text.len() > bytes_max
     }
 
-    /// Whether a result is too long to stay at first sight, given what was said and shown before it. This
-    /// is what [`shape`] asks.
+    /// Whether [`shape`] does not let a result stay, given what was said and shown before it.
     pub fn is_over_at_sight(&self, sight: &Sight<'_>, mentions: &Mentions, counter: Counter) -> bool {
-        self.may_be_over(sight)
-            && (self.is_over(sight, counter) || Look::at(sight, mentions, self).is_over(sight, self))
+        shape(sight, mentions, self, counter) != Shape::Stays
     }
 
     /// Whether [`shape`] might not let a result stay, so that it is worth gathering what was said before.
     pub fn may_be_over(&self, sight: &Sight<'_>) -> bool {
-        let bytes_min = self.threshold_bytes.min(self.output_bytes).min(self.again_bytes);
-        !sight.is_page() && (sight.text.len() >= bytes_min || sight.text.len() as u64 > self.threshold_tokens / 2)
+        let bytes_max = self.file_bytes_max.min(self.output_bytes_max);
+        !sight.is_own() && (sight.text.len() > bytes_max || sight.text.len() >= self.reread_bytes_min)
     }
 }
 
@@ -130,8 +131,9 @@ pub struct Sight<'a> {
 }
 
 impl Sight<'_> {
-    fn is_page(&self) -> bool {
-        self.tool.ends_with(PAGE_TOOL) && self.text.len() <= PAGE_BYTES_MAX
+    /// Whether infold itself answered: a page that was read back is never offloaded again.
+    fn is_own(&self) -> bool {
+        self.text.len() <= OWN_BYTES_MAX && Verb::of(self.tool).is_some()
     }
 }
 
@@ -152,105 +154,117 @@ pub fn shape(sight: &Sight<'_>, mentions: &Mentions, rules: &ShapeRules, counter
     if !rules.may_be_over(sight) {
         return Shape::Stays;
     }
-    let look = Look::at(sight, mentions, rules);
-    if look.is_over(sight, rules) || rules.is_over(sight, counter) {
-        return Shape::Offload { excerpt: look.excerpt(sight, mentions, rules) };
+    let wish = Wish::of(sight.tool, sight.arguments);
+    if sight.text.len() <= rules.file_bytes_max.min(rules.output_bytes_max) && wish.file().is_none() {
+        return Shape::Stays;
     }
-    Shape::Stays
+    let look = Look::at(sight, wish, mentions);
+    let is_again = look.again.bytes >= rules.reread_bytes_min.max(1);
+    let is_long = sight.text.len() > look.bytes_max(rules);
+    if !is_again && !is_long {
+        return Shape::Stays;
+    }
+    let worth = Worth::of(sight, counter);
+    if is_again {
+        let excerpt = look.what_is_new();
+        if worth.pays(sight, &excerpt) {
+            return Shape::Offload { excerpt };
+        }
+    }
+    if !is_long {
+        return Shape::Stays;
+    }
+    let excerpts = AGAIN_SHARES.iter().map(|share| look.excerpt(sight, mentions, rules, *share));
+    let excerpt = excerpts.chain([String::new()]).find(|excerpt| worth.pays(sight, excerpt));
+    excerpt.map_or(Shape::Stays, |excerpt| Shape::Offload { excerpt })
 }
 
 /// What is worth showing of a result that is kept elsewhere, however long it is.
 pub fn excerpt(sight: &Sight<'_>, mentions: &Mentions, rules: &ShapeRules) -> String {
-    Look::at(sight, mentions, rules).excerpt(sight, mentions, rules)
+    let look = Look::at(sight, Wish::of(sight.tool, sight.arguments), mentions);
+    look.excerpt(sight, mentions, rules, 1)
 }
 
 /// What can be told of a result by looking at its lines.
 struct Look<'a> {
     lines: Vec<Line<'a>>,
+    wish: Wish,
     kind: Kind,
-    /// What of it can be seen already; nothing where that is too little to be worth it.
+    /// What of it was shown before.
     again: Again,
 }
 
 impl<'a> Look<'a> {
-    fn at(sight: &Sight<'a>, mentions: &Mentions, rules: &ShapeRules) -> Self {
+    fn at(sight: &Sight<'a>, wish: Wish, mentions: &Mentions) -> Self {
         let lines = lines_of(sight.text);
-        let kind = Kind::of(&lines, sight.arguments);
-        let again = match kind {
-            Kind::File | Kind::Text => Again::of(&lines, mentions),
-            Kind::Search | Kind::Output => Again::default(),
-        };
-        let again = if again.bytes >= rules.again_bytes.max(1) { again } else { Again::default() };
-        Self { lines, kind, again }
+        let kind = Kind::of(&lines, &wish);
+        let again = wish.file().map_or_else(Again::default, |file| Again::of(&lines, file, mentions));
+        Self { lines, wish, kind, again }
     }
 
-    /// Whether it is too long to stay, for what it is and for what was seen before.
-    fn is_over(&self, sight: &Sight<'_>, rules: &ShapeRules) -> bool {
-        match self.kind {
-            Kind::File | Kind::Text => self.again.bytes > 0,
-            Kind::Search | Kind::Output => sight.text.len() > rules.output_bytes,
+    /// How many bytes it may have and stay.
+    fn bytes_max(&self, rules: &ShapeRules) -> usize {
+        match (&self.wish, self.kind) {
+            (Wish::Person, _) => OWN_BYTES_MAX,
+            (Wish::Named { .. }, _) | (Wish::Output, Kind::File) => rules.file_bytes_max,
+            (Wish::Output, Kind::Text | Kind::Search | Kind::Output) => rules.output_bytes_max,
         }
     }
 
-    fn excerpt(&self, sight: &Sight<'_>, mentions: &Mentions, rules: &ShapeRules) -> String {
-        let chars = sight.text.chars().count();
-        let found = Found::in_lines(&self.lines, self.kind);
-        let kept = match self.kind {
-            Kind::File | Kind::Text => self.of_file(sight, mentions, rules, &found),
-            Kind::Search | Kind::Output => self.of_output(rules.lines_chars_max.min(chars / LINES_SHARE)),
-        };
+    /// What is shown of a file that was read before.
+    fn what_is_new(&self) -> String {
+        let new = again::render(&self.lines, self.kind, &self.again);
+        if new.is_empty() { NOTHING_NEW.to_owned() } else { format!("{NEW_LINES_HEAD}{new}") }
+    }
 
-        let names_chars_max = rules.names_chars_max.min(chars / NAMES_SHARE);
+    /// What is shown of anything else, within one part in `part` of the usual room.
+    fn excerpt(&self, sight: &Sight<'_>, mentions: &Mentions, rules: &ShapeRules, part: usize) -> String {
+        let lead = reference_text(sight.tool, sight.text, EXAMPLE_HANDLE, "");
+        let notices = notices::notices(&self.lines, self.kind);
+        let heads = LINES_HEAD.len() + "Found: \nNames: \n".len();
+        let taken_chars = lead.chars().count() + notices.chars().count() + heads;
+        let room_chars = (sight.text.chars().count() / share_of(sight.text)).saturating_sub(taken_chars) / part;
+
+        let found = Found::in_lines(&self.lines, self.kind);
+        let lines_room_chars = room_chars - room_chars / NAMES_SHARE;
+        let kept = match self.kind {
+            Kind::File | Kind::Text => self.of_file(sight, mentions, rules, &found, lines_room_chars),
+            Kind::Search | Kind::Output => self.of_output(rules.lines_chars_max.min(lines_room_chars)),
+        };
+        let names_chars_max = rules.names_chars_max.min(room_chars / NAMES_SHARE);
         let hits = match self.kind {
             Kind::Search => hits::by_file(&self.lines, names_chars_max / HITS_SHARE),
             Kind::File | Kind::Text | Kind::Output => String::new(),
         };
-        let shown = [hits.as_str(), &kept].join("\n");
+        let shown = [notices.as_str(), &hits, &kept].join("\n");
         let names = found.list(mentions, sight.text, &shown, names_chars_max - hits.chars().count());
-        let lines_head = match (self.again.bytes, kept.is_empty()) {
-            (0, _) => LINES_HEAD,
-            (_, false) => NEW_LINES_HEAD,
-            (_, true) => NOTHING_NEW,
-        };
-        let parts = [(lines_head, &kept), ("Found: ", &hits), ("Names: ", &names)];
-        let has_part = |(head, part): &(&str, &String)| !part.is_empty() || *head == NOTHING_NEW;
-        let parts: Vec<String> =
-            parts.into_iter().filter(has_part).map(|(head, part)| format!("{head}{part}")).collect();
-        parts.join("\n")
+        let parts = [("", &notices), (LINES_HEAD, &kept), ("Found: ", &hits), ("Names: ", &names)];
+        let parts = parts.into_iter().filter(|(_, part)| !part.is_empty());
+        parts.map(|(head, part)| format!("{head}{part}")).collect::<Vec<_>>().join("\n")
     }
 
-    /// What is kept of a file: of one that was seen before all that is new, if that is little; else what
-    /// lies around the names that the session has spoken of.
-    fn of_file(&self, sight: &Sight<'_>, mentions: &Mentions, rules: &ShapeRules, found: &Found<'_>) -> String {
-        let chars = sight.text.chars().count();
+    /// What is kept of a file: what lies around the names that the session has spoken of.
+    fn of_file(
+        &self,
+        sight: &Sight<'_>,
+        mentions: &Mentions,
+        rules: &ShapeRules,
+        found: &Found<'_>,
+        room_chars: usize,
+    ) -> String {
         let (factor, around) = match mentions.has_asked_for(sight.arguments) {
             true => (ASKED_FACTOR, AROUND_LINES_ASKED),
             false => (1, AROUND_LINES),
         };
-        let chars_max = (factor * rules.lines_chars_max).min(factor * chars / LINES_SHARE);
-        if self.again.bytes > 0 {
-            let mut kept = Kept::new(&self.lines, self.kind, rules.lines_chars_max.min(chars));
-            if self.take_new(&mut kept, rules.lines_chars_max / 2) {
-                return kept.render();
-            }
-        }
-        let mut kept = Kept::new(&self.lines, self.kind, chars_max);
+        let mut kept = Kept::new(&self.lines, self.kind, (factor * rules.lines_chars_max).min(room_chars));
         kept.end(END_CHARS_MAX_ELSE);
         if self.kind == Kind::Text {
             marks::keep_status(&mut kept);
         }
         let said = found.said(mentions, sight.arguments);
-        said.into_iter().filter(|at| !self.again.has(*at)).for_each(|at| kept.around(at, around));
+        said.into_iter().for_each(|at| kept.around(at, around));
+        odd::keep_odd(&mut kept);
         kept.render()
-    }
-
-    /// Keeps all that is new in a file that was seen before. Says whether it is little enough.
-    fn take_new(&self, kept: &mut Kept<'_>, chars_max: usize) -> bool {
-        let mut share = kept.share(chars_max);
-        self.again
-            .new_runs()
-            .into_iter()
-            .all(|run| kept.take(&mut share, run.start.saturating_sub(AROUND_LINES_NEW)..run.end + AROUND_LINES_NEW))
     }
 
     fn of_output(&self, chars_max: usize) -> String {
@@ -263,7 +277,7 @@ impl<'a> Look<'a> {
             marks::keep_status(&mut kept);
             marks::keep_flagged(&mut kept);
             marks::keep_counts(&mut kept);
-            marks::keep_odd(&mut kept);
+            odd::keep_odd(&mut kept);
         }
         kept.render()
     }

@@ -262,4 +262,6 @@ pub struct ResultPart {
     pub offset: usize,
     /// Where to go on, if there is more.
     pub next_offset: Option<usize>,
+    /// Where a pattern matches no line: that in words, and what to try.
+    pub no_match: Option<String>,
 }

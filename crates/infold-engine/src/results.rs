@@ -1,8 +1,8 @@
 //! Results that are handed in, and those that are read back.
 
 use infold_core::{
-    BlobId, Command, ContextState, Decision, Field, Mentions, Operation, Principal, Refusal, Scrubbed, Session,
-    ShapeRules, Sight, Thread,
+    BlobId, Command, ContextState, Decision, Field, Mentions, Operation, Principal, Refusal, Scrubbed, ScrubbedSight,
+    Session, ShapeRules, Thread,
 };
 use infold_store::{Also, Loaded, NewBlob, SessionKey, Target};
 
@@ -33,8 +33,8 @@ struct Incoming {
 }
 
 impl Incoming {
-    fn sight(&self) -> Sight<'_> {
-        Sight { tool: self.tool.as_str(), arguments: self.arguments.as_str(), text: self.content.as_str() }
+    fn sight(&self) -> ScrubbedSight<'_> {
+        ScrubbedSight { tool: &self.tool, arguments: &self.arguments, content: &self.content }
     }
 }
 
@@ -89,12 +89,16 @@ impl Engine {
     ) -> Option<Scrubbed> {
         let rules = self.shape_rules();
         if content.as_str().len() <= INLINE_BYTES_MAX {
-            return Some(infold_core::shaped_reference(tool, arguments, content, blob, &Mentions::default(), &rules));
+            let sight = ScrubbedSight { tool, arguments, content };
+            return Some(infold_core::shaped_reference(&sight, blob, &Mentions::default(), &rules));
         }
         let (tool, arguments, content, blob) = (tool.clone(), arguments.clone(), content.clone(), blob.clone());
         // This door is told of results alone, so nothing is known of what else was said.
         let mentions = Mentions::default();
-        let work = move || infold_core::shaped_reference(&tool, &arguments, &content, &blob, &mentions, &rules);
+        let work = move || {
+            let sight = ScrubbedSight { tool: &tool, arguments: &arguments, content: &content };
+            infold_core::shaped_reference(&sight, &blob, &mentions, &rules)
+        };
         tokio::task::spawn_blocking(work).await.ok()
     }
 
@@ -110,7 +114,7 @@ impl Engine {
             left_tokens.is_none_or(|left_tokens| tokens_of(self, &incoming.arguments, shown) <= left_tokens)
         };
         let is_shorter = |shown: &Scrubbed| shown.as_str().len() < incoming.content.as_str().len();
-        let is_long = self.shape_rules().is_over(&incoming.sight(), self.inner.settings.counter);
+        let is_long = self.shape_rules().is_over(&incoming.sight().sight());
         // What does not fit is kept in any case: if even its reference is too much, the branch folds, and
         // its partial result says where to read on.
         let offload = is_long || !fits(&incoming.content);
@@ -181,6 +185,12 @@ impl Engine {
             }
             (Portion::Matches { .. }, None) => infold_core::page("", 0, 0),
         };
+        let no_match = match (&request.portion, &pattern) {
+            (Portion::Matches { first, .. }, Some(pattern)) if page.content.is_empty() => {
+                Some(infold_core::no_match(&blob.content, pattern, *first))
+            }
+            (_, _) => None,
+        };
         Ok(ResultPart {
             session_id: session.id.clone(),
             ref_id: id,
@@ -190,6 +200,7 @@ impl Engine {
             content: page.content,
             offset: page.offset,
             next_offset: page.next_offset,
+            no_match,
         })
     }
 

@@ -1,12 +1,15 @@
 //! What a thread has said and shown, kept from turn to turn: a view extends the one before it, so that only
 //! what is new in it has to be read. Where it does not, after a fold for instance, all of it is read again.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use infold_core::view::{BlockKind, Piece, Plan, Verb};
 use infold_core::{Mentions, plain_arguments};
 use infold_wire::request::Request;
+
+use crate::first_sight::{call_of, calls};
 
 /// What was read of a thread.
 #[derive(Default)]
@@ -25,7 +28,8 @@ impl Mentioned {
         let (seen, behind) = plan.pieces.split_at(seen);
         self.read(request, seen);
         let mut mentions = Mentions::above(Arc::clone(&self.mentions));
-        behind.iter().filter(|piece| !is_unseen(piece)).for_each(|piece| note(&mut mentions, request, piece));
+        let calls = calls(request);
+        behind.iter().filter(|piece| !is_unseen(piece)).for_each(|piece| note(&mut mentions, request, piece, &calls));
         mentions
     }
 
@@ -40,7 +44,8 @@ impl Mentioned {
             *self = Self::default();
             return self.read(request, pieces);
         };
-        pieces[self.pieces.len()..].iter().for_each(|piece| note(mentions, request, piece));
+        let calls = calls(request);
+        pieces[self.pieces.len()..].iter().for_each(|piece| note(mentions, request, piece, &calls));
         self.pieces = keys;
     }
 
@@ -64,7 +69,7 @@ fn key(request: &Request<'_>, piece: &Piece) -> u64 {
     hasher.finish()
 }
 
-fn note(mentions: &mut Mentions, request: &Request<'_>, piece: &Piece) {
+fn note(mentions: &mut Mentions, request: &Request<'_>, piece: &Piece, calls: &HashMap<&str, usize>) {
     match piece {
         Piece::Keep(at) => match &request.blocks()[*at].kind {
             BlockKind::User { .. } => mentions.ask(&request.words(*at)),
@@ -72,11 +77,21 @@ fn note(mentions: &mut Mentions, request: &Request<'_>, piece: &Piece) {
             BlockKind::Call(call) if Verb::of(&call.tool).is_none() => {
                 mentions.say_arguments(&request.arguments(*at).unwrap_or_default());
             }
-            BlockKind::Result(_) | BlockKind::Attachment => mentions.show(&request.words(*at)),
+            BlockKind::Attachment => mentions.show(&request.words(*at)),
+            BlockKind::Result(result) => {
+                let (tool, arguments) = call_of(request, result, calls);
+                mentions.show_result(&tool, &arguments, &request.words(*at));
+            }
             BlockKind::Call(_) | BlockKind::Instruction | BlockKind::Reasoning | BlockKind::Other { .. } => {}
         },
         // As JSON its lines would be one, with a letter for each line end.
-        Piece::Content { json, .. } => mentions.show(&plain_arguments(&String::from_utf8_lossy(json))),
+        Piece::Content { block, json, .. } => {
+            let (tool, arguments) = match &request.blocks()[*block].kind {
+                BlockKind::Result(result) => call_of(request, result, calls),
+                _ => (String::new(), String::new()),
+            };
+            mentions.show_result(&tool, &arguments, &plain_arguments(&String::from_utf8_lossy(json)));
+        }
         Piece::Text { text, .. } => mentions.show(text),
         Piece::Quote { block, json: None, .. } => mentions.show(&request.words(*block)),
         Piece::Quote { json: Some(json), .. } => mentions.show(&plain_arguments(&String::from_utf8_lossy(json))),

@@ -290,7 +290,7 @@ fn after_thought(mut entries: [Value; 2], thought: &str) -> [Value; 2] {
 
 /// A text that does not stay in a conversation.
 fn long() -> String {
-    (0..600).map(|line| format!("{line}: the harbour is quiet\n")).collect()
+    (0..2_000).map(|line| format!("{line}: the harbour is quiet\n")).collect()
 }
 
 async fn is_unknown(proxy: &Running, session: &str) -> bool {
@@ -318,7 +318,7 @@ async fn where_decisions_are_lost_reasoning_behind_them_goes_and_what_is_thought
 
     let texts = texts(&upstream);
     for text in &texts {
-        assert!(text.contains("599: the harbour") && !text.contains("old-thought"), "{text}");
+        assert!(text.contains("1999: the harbour") && !text.contains("old-thought"), "{text}");
     }
     assert_eq!(texts[0], texts[1], "a count is of what is sent");
     assert!(texts[2].contains("new-thought"), "{}", texts[2]);

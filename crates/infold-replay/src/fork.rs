@@ -147,6 +147,13 @@ impl ForkTrial {
         progress(Progress { done: cuts.len(), steps: cuts.len() });
     }
 
+    /// Adds what another trial of the same ways came to.
+    pub fn merge(&mut self, other: &Self) {
+        debug_assert_eq!(self.ways, other.ways, "trials of the same ways");
+        self.cuts += other.cuts;
+        self.sums.iter_mut().zip(&other.sums).for_each(|(sum, other)| sum.merge(other));
+    }
+
     /// What it came to.
     pub fn finish(self) -> ForkTable {
         let cuts = self.cuts.max(1) as f64;
@@ -162,6 +169,14 @@ impl ForkTrial {
 }
 
 impl Sum {
+    fn merge(&mut self, other: &Self) {
+        self.tokens += other.tokens;
+        self.atoms_needed += other.atoms_needed;
+        self.atoms_seen += other.atoms_seen;
+        self.lines_needed += other.lines_needed;
+        self.lines_seen += other.lines_seen;
+    }
+
     fn add(&mut self, tokens: u64, needed: &Needed, seen: &HashSet<WordId>) {
         let count = |words: &[WordId]| words.iter().filter(|word| seen.contains(word)).count() as u64;
         self.tokens += tokens;

@@ -27,6 +27,8 @@ pub struct Measures {
     pub atoms_needed: u64,
     /// Of these, those still in sight.
     pub atoms_seen: u64,
+    /// Of these, those in sight in a whole line of their own, word for word; a name in a list is not.
+    pub strict_atoms_seen: u64,
     /// Atoms needed that were last seen before the last ten results.
     pub far_atoms_needed: u64,
     /// Of these, those still in sight.
@@ -53,6 +55,7 @@ impl Measures {
         self.fetches += other.fetches;
         self.atoms_needed += other.atoms_needed;
         self.atoms_seen += other.atoms_seen;
+        self.strict_atoms_seen += other.strict_atoms_seen;
         self.far_atoms_needed += other.far_atoms_needed;
         self.far_atoms_seen += other.far_atoms_seen;
         self.lines_needed += other.lines_needed;
@@ -63,6 +66,11 @@ impl Measures {
     /// Reference recall in percent; nothing where nothing was needed.
     pub fn recall_percent(&self) -> Option<f64> {
         percent(self.atoms_seen, self.atoms_needed)
+    }
+
+    /// Reference recall, where an atom counts only in a whole line of its own.
+    pub fn strict_recall_percent(&self) -> Option<f64> {
+        percent(self.strict_atoms_seen, self.atoms_needed)
     }
 
     /// Recall of what was last seen before the last ten results.

@@ -101,6 +101,8 @@ struct Stage {
     sent_tokens: u64,
     /// In how many of the entries sent each word can be seen.
     visible: Vec<u32>,
+    /// The same of atoms that can be seen in a whole line of their own.
+    strictly_visible: Vec<u32>,
     last_sealed: Option<usize>,
     reasoning_is_invalid: bool,
     is_first: bool,
@@ -116,6 +118,7 @@ impl Stage {
             start: 0,
             sent_tokens: 0,
             visible: Vec::new(),
+            strictly_visible: Vec::new(),
             last_sealed: None,
             reasoning_is_invalid: false,
             is_first: true,
@@ -155,6 +158,7 @@ impl Stage {
         self.start = start;
         self.sent_tokens = 0;
         self.visible.fill(0);
+        self.strictly_visible.fill(0);
         self.last_sealed = None;
         self.reasoning_is_invalid = false;
     }
@@ -189,16 +193,23 @@ impl Stage {
         for &word in sight.atoms.iter().chain(&sight.lines) {
             self.visible[word as usize] -= 1;
         }
+        for &word in sight.strict_atoms() {
+            self.strictly_visible[word as usize] -= 1;
+        }
     }
 
     fn show(&mut self, sights: &Sights, id: SightId) {
         if self.visible.len() < sights.words() {
             self.visible.resize(sights.words(), 0);
+            self.strictly_visible.resize(sights.words(), 0);
         }
         let sight = sights.get(id);
         self.sent_tokens += sight.tokens;
         for &word in sight.atoms.iter().chain(&sight.lines) {
             self.visible[word as usize] += 1;
+        }
+        for &word in sight.strict_atoms() {
+            self.strictly_visible[word as usize] += 1;
         }
     }
 
@@ -206,9 +217,10 @@ impl Stage {
     fn answer(&self, sights: &Sights, request: &Request<'_>, prompt_tokens: u64, measures: &mut Measures) {
         let mut missed: Vec<usize> = Vec::new();
         for need in &request.needs.atoms {
-            let seen = self.sees(need);
+            let seen = is_seen(&self.visible, need);
             measures.atoms_needed += 1;
             measures.atoms_seen += u64::from(seen);
+            measures.strict_atoms_seen += u64::from(is_seen(&self.strictly_visible, need));
             if need.entry < request.needs.near_from {
                 measures.far_atoms_needed += 1;
                 measures.far_atoms_seen += u64::from(seen);
@@ -216,7 +228,7 @@ impl Stage {
             missed.extend((!seen).then_some(need.entry));
         }
         for need in &request.needs.lines {
-            let seen = self.sees(need);
+            let seen = is_seen(&self.visible, need);
             measures.lines_needed += 1;
             measures.lines_seen += u64::from(seen);
             missed.extend((!seen).then_some(need.entry));
@@ -230,8 +242,8 @@ impl Stage {
             measures.adjusted += self.weights.fetch(prompt_tokens, sights.get(entry).tokens);
         }
     }
+}
 
-    fn sees(&self, need: &Need) -> bool {
-        self.visible.get(need.word as usize).is_some_and(|&entries| entries > 0)
-    }
+fn is_seen(visible: &[u32], need: &Need) -> bool {
+    visible.get(need.word as usize).is_some_and(|&entries| entries > 0)
 }

@@ -51,14 +51,12 @@ pub enum Policy {
     },
     /// Large results are sent as infold's reference, from the first time on.
     Shaped {
-        /// A result with more bytes is large.
-        threshold_bytes: usize,
-        /// So is one with more tokens.
-        threshold_tokens: u64,
-        /// So is one with more bytes that is not a file.
-        output_bytes: usize,
-        /// So is a file of which so many bytes can be seen already.
-        again_bytes: usize,
+        /// A file with more bytes is large.
+        file_bytes_max: usize,
+        /// Other output with more bytes is.
+        output_bytes_max: usize,
+        /// A file that was read before is sent by what is new in it, if so many bytes are not.
+        reread_bytes_min: usize,
         /// Most characters of the lines that are shown of it.
         lines_chars_max: usize,
         /// Most characters of the names that are shown of it.
@@ -84,10 +82,9 @@ impl Policy {
     /// infold's own, with other figures.
     pub const fn shaped(rules: ShapeRules) -> Self {
         Self::Shaped {
-            threshold_bytes: rules.threshold_bytes,
-            threshold_tokens: rules.threshold_tokens,
-            output_bytes: rules.output_bytes,
-            again_bytes: rules.again_bytes,
+            file_bytes_max: rules.file_bytes_max,
+            output_bytes_max: rules.output_bytes_max,
+            reread_bytes_min: rules.reread_bytes_min,
             lines_chars_max: rules.lines_chars_max,
             names_chars_max: rules.names_chars_max,
         }
@@ -96,21 +93,16 @@ impl Policy {
     /// The rules by which it shapes results, if it does.
     fn shape_rules(&self) -> Option<ShapeRules> {
         match *self {
-            Self::Shaped {
-                threshold_bytes,
-                threshold_tokens,
-                output_bytes,
-                again_bytes,
-                lines_chars_max,
-                names_chars_max,
-            } => Some(ShapeRules {
-                threshold_bytes,
-                threshold_tokens,
-                output_bytes,
-                again_bytes,
-                lines_chars_max,
-                names_chars_max,
-            }),
+            Self::Shaped { file_bytes_max, output_bytes_max, reread_bytes_min, lines_chars_max, names_chars_max } => {
+                Some(ShapeRules {
+                    file_bytes_max,
+                    output_bytes_max,
+                    handed_in_bytes_max: output_bytes_max,
+                    reread_bytes_min,
+                    lines_chars_max,
+                    names_chars_max,
+                })
+            }
             Self::AsItWas
             | Self::KeepLast { .. }
             | Self::Tiers
@@ -129,7 +121,10 @@ impl Policy {
             Self::ClearInBatches { results_max, keep } => format!("clear in batches, {results_max} to {keep}"),
             Self::ClearAt { tokens_max, keep } => format!("clear at {}k, keep {keep}", tokens_max / 1_000),
             Self::Offload { bytes_max, .. } => format!("offload over {bytes_max} B"),
-            Self::Shaped { .. } => "infold".to_owned(),
+            Self::SHAPED => "infold".to_owned(),
+            Self::Shaped { file_bytes_max, output_bytes_max, .. } => {
+                format!("infold, files over {file_bytes_max} B, output over {output_bytes_max} B")
+            }
         }
     }
 }

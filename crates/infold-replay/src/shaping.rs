@@ -5,7 +5,7 @@ use infold_core::{Counter, Mentions, Shape, ShapeRules, Sight, reference_text, s
 use crate::thread::{Entry, Role};
 
 /// A handle of the usual length, so that the reference has its usual size.
-const HANDLE: &str = "res_0123456789abcdef0123456789abcdef";
+const HANDLE: &str = "res_5b2438e4-96a7-43f7-b051-10a055bb0fbe";
 
 /// Shapes results, and remembers what the session has said and shown before each.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Shaper {
                     Shape::Stays => None,
                     Shape::Offload { excerpt } => Some(reference_text(entry.tool, entry.text, HANDLE, &excerpt)),
                 };
-                self.mentions.show(sent.as_deref().unwrap_or(entry.text));
+                self.mentions.show_result(entry.tool, arguments, sent.as_deref().unwrap_or(entry.text));
                 sent
             }
             Role::Call => {

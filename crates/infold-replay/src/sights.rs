@@ -9,7 +9,7 @@ use infold_core::Counter;
 
 use crate::forms::{Form, sent};
 use crate::thread::{Entry, Role};
-use crate::words::{WordId, Words};
+use crate::words::{WholeLines, WordId, Words};
 
 /// Which sight. The sight of an entry as it is has the entry's own number.
 pub(crate) type SightId = usize;
@@ -19,7 +19,16 @@ pub(crate) type SightId = usize;
 pub(crate) struct Sight {
     pub tokens: u64,
     pub atoms: Vec<WordId>,
+    /// Of the atoms, those in a whole line of the thread; nothing where all of them are.
+    pub strict_atoms: Option<Vec<WordId>>,
     pub lines: Vec<WordId>,
+}
+
+impl Sight {
+    /// The atoms that are seen in a whole line of their own.
+    pub fn strict_atoms(&self) -> &[WordId] {
+        self.strict_atoms.as_deref().unwrap_or(&self.atoms)
+    }
 }
 
 /// How closely a thread is looked at.
@@ -37,6 +46,7 @@ pub(crate) struct Sights {
     counter: Counter,
     look: Look,
     words: Words,
+    whole_lines: WholeLines,
     all: Vec<Sight>,
     /// Of each entry, the other forms that were asked for.
     others: HashMap<usize, Vec<(Form, SightId)>>,
@@ -45,11 +55,15 @@ pub(crate) struct Sights {
 impl Sights {
     /// The sights of entries as they are.
     pub fn of(entries: &[Entry<'_>], counter: Counter, look: Look) -> Self {
-        let (words, all) = (Words::default(), Vec::with_capacity(entries.len()));
-        let mut sights = Self { counter, look, words, all, others: HashMap::new() };
+        let all = Vec::with_capacity(entries.len());
+        let (words, whole_lines) = (Words::default(), WholeLines::default());
+        let mut sights = Self { counter, look, words, whole_lines, all, others: HashMap::new() };
         for entry in entries {
             let sight = sights.see(entry, entry.text);
             sights.all.push(sight);
+            if look == Look::Closely {
+                sights.whole_lines.add(&entry.readable(entry.text));
+            }
         }
         sights
     }
@@ -74,7 +88,10 @@ impl Sights {
 
     /// What is seen of an entry when some other text is sent in its place.
     pub fn id_as(&mut self, entry: &Entry<'_>, sent: &str) -> SightId {
-        let sight = self.see(entry, sent);
+        let mut sight = self.see(entry, sent);
+        if self.look == Look::Closely {
+            sight.strict_atoms = Some(self.words.atoms_in_lines_of(&entry.readable(sent), &self.whole_lines));
+        }
         self.all.push(sight);
         self.all.len() - 1
     }
@@ -111,7 +128,8 @@ impl Sights {
             Look::ForSizes => Sight { tokens, ..Sight::default() },
             Look::Closely => {
                 let readable = entry.readable(sent);
-                Sight { tokens, atoms: self.words.atoms(&readable), lines: self.words.lines(&readable) }
+                let (atoms, lines) = (self.words.atoms(&readable), self.words.lines(&readable));
+                Sight { tokens, atoms, strict_atoms: None, lines }
             }
         }
     }

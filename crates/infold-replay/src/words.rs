@@ -36,6 +36,15 @@ impl Words {
         seen
     }
 
+    /// The atoms in those lines of a text that are lines of the thread, each once.
+    pub fn atoms_in_lines_of(&mut self, text: &str, whole: &WholeLines) -> Vec<WordId> {
+        let mut hashes = Vec::new();
+        for line in text.split('\n').filter(|line| whole.has(line)) {
+            each_atom(line, |atom| hashes.push(hash_of_atom(atom)));
+        }
+        self.ids_of(hashes)
+    }
+
     /// How many different words there are.
     pub fn len(&self) -> usize {
         self.ids.len()
@@ -52,6 +61,32 @@ impl Words {
             })
             .collect()
     }
+}
+
+/// The lines of a thread as they were first shown, without the numbers before them.
+#[derive(Debug, Default)]
+pub(crate) struct WholeLines {
+    lines: HashSet<u64>,
+}
+
+impl WholeLines {
+    /// Takes note of a text's lines.
+    pub fn add(&mut self, text: &str) {
+        self.lines.extend(text.split('\n').map(whole_line));
+    }
+
+    fn has(&self, line: &str) -> bool {
+        self.lines.contains(&whole_line(line))
+    }
+}
+
+/// What tells a line from others: as an edit would name it, or all of it where it is too short for that.
+fn whole_line(line: &str) -> u64 {
+    edit_line(line).map_or_else(|| hash(5, without_number(line)), hash_of_line)
+}
+
+fn without_number(line: &str) -> &str {
+    line.split_once(['→', '\t']).map_or(line, |(_, line)| line).trim()
 }
 
 fn hash_of_atom(atom: Atom<'_>) -> u64 {

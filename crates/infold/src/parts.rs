@@ -112,10 +112,10 @@ fn price(price: &crate::settings::Price) -> infold_core::Price {
 /// Which results are kept out of a context, and what is shown of them.
 pub fn shape_rules(settings: &Settings) -> ShapeRules {
     ShapeRules {
-        threshold_bytes: settings.store.result_offload_threshold,
-        threshold_tokens: settings.shape.threshold_tokens,
-        output_bytes: settings.shape.output_bytes,
-        again_bytes: settings.shape.again_bytes,
+        file_bytes_max: settings.shape.file_bytes_max,
+        output_bytes_max: settings.shape.output_bytes_max,
+        handed_in_bytes_max: settings.store.result_offload_threshold,
+        reread_bytes_min: settings.shape.reread_bytes_min,
         lines_chars_max: settings.shape.lines_chars_max,
         names_chars_max: settings.shape.names_chars_max,
     }

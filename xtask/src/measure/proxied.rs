@@ -3,6 +3,7 @@
 //! Three times, each with a daemon of its own: with shaping off, where nothing may change; with shaping on; and
 //! with recorded sub-tasks as branches. The figures of the first two are taken as `infold-replay` takes them.
 
+mod broken;
 mod client;
 mod folding;
 mod received;
@@ -16,13 +17,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, bail};
 use infold_core::transcript::Transcript;
-use infold_replay::Report;
 use infold_testkit::{Daemon, DaemonSetup, Era, McpHttp};
 use tokio::task::JoinSet;
 
-use super::quarters;
+use super::parts::{self, RecordedSession, SessionGroup};
+use super::{claims, tables};
 use crate::upstream::{Keep, Upstream};
-use client::Api;
 use folding::Folded;
 use session::{Seen, Way};
 
@@ -31,7 +31,7 @@ const PLAIN_STEP: usize = 4;
 /// Sessions that are played at once.
 const WORKERS: usize = 2;
 /// What folding saves at least, in percent of the bill.
-const FOLDING_SAVES_PERCENT_MIN: f64 = 35.0;
+const FOLDING_SAVES_PERCENT_MIN: f64 = 34.3;
 /// By how much what reached the provider may differ from what the replay says, in points.
 const REPLAY_DIFFERS_MAX: f64 = 1.5;
 
@@ -40,6 +40,8 @@ const REPLAY_DIFFERS_MAX: f64 = 1.5;
 pub struct Proxied {
     plain: Group,
     shaped: Group,
+    /// What shaping came to in each part of the sessions.
+    parts: Vec<SessionGroup>,
     folded: Folded,
 }
 
@@ -47,24 +49,18 @@ pub struct Proxied {
 #[derive(Debug, Default)]
 struct Group {
     all: Seen,
-    claude: Seen,
-    codex: Seen,
-    sessions: usize,
+    each: Vec<Seen>,
 }
 
 impl Group {
-    fn add(&mut self, seen: &Seen) {
-        self.sessions += 1;
-        self.all.add(seen);
-        match seen.api {
-            Some(Api::Messages) | None => self.claude.add(seen),
-            Some(Api::Responses) => self.codex.add(seen),
-        }
+    fn add(&mut self, seen: Seen) {
+        self.all.add(&seen);
+        self.each.push(seen);
     }
 }
 
-/// Sessions with their names.
-pub type Sessions = Vec<Arc<(String, Transcript)>>;
+/// Recorded sessions.
+pub type Sessions = Vec<Arc<RecordedSession>>;
 
 /// Plays them through daemons of this program.
 pub fn run(program: &Path, sessions: &Sessions) -> Result<Proxied> {
@@ -82,7 +78,13 @@ pub fn run(program: &Path, sessions: &Sessions) -> Result<Proxied> {
             Done::Folded(folded) => sum.add(&folded),
             Done::Seen(_) | Done::Nothing => {}
         });
-        Ok(Proxied { plain, shaped, folded: sum })
+        let recordings: Vec<&RecordedSession> = sessions.iter().map(|session| &**session).collect();
+        let came_to = |name: &str| {
+            let seen = shaped.each.iter().find(|seen| seen.name == name)?;
+            Some((seen.was.clone(), seen.now.clone()))
+        };
+        let parts = parts::parts(&recordings, came_to);
+        Ok(Proxied { plain, shaped, parts, folded: sum })
     })
 }
 
@@ -146,7 +148,7 @@ async fn group(stage: Stage, sessions: Sessions) -> Result<Group> {
     let mut group = Group::default();
     for done in each(stage, sessions, Job::Play).await? {
         match done {
-            Done::Seen(seen) => group.add(&seen),
+            Done::Seen(seen) => group.add(*seen),
             Done::Folded(_) | Done::Nothing => {}
         }
     }
@@ -165,8 +167,7 @@ async fn each(stage: Stage, sessions: Sessions, job: Job) -> Result<Vec<Done>> {
             loop {
                 let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
                 let Some(session) = next else { return anyhow::Ok(done) };
-                let (name, transcript) = &*session;
-                done.push(stage.play(name, transcript, job).await?);
+                done.push(stage.play(&session.name, &session.transcript, job).await?);
             }
         });
     }
@@ -183,34 +184,20 @@ async fn each(stage: Stage, sessions: Sessions, job: Job) -> Result<Vec<Done>> {
 impl Proxied {
     /// The tables of what was measured.
     pub fn tables(&self) -> String {
-        let mut text = String::from(
-            "| through the running proxy, % of what the clients sent | sessions | peak | billed | adjusted | RR | RRfar | edit lines | invalid reasoning |\n\
-             |---|---|---|---|---|---|---|---|---|\n",
-        );
-        let rows = [("all", &self.shaped.all), ("Claude Code", &self.shaped.claude), ("Codex", &self.shaped.codex)];
-        for (name, seen) in rows.into_iter().filter(|(_, seen)| seen.requests > 0) {
-            let (was, now) = (&seen.was, &seen.now);
-            text.push_str(&format!(
-                "| shaped, {name} | {} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {} of {} |\n",
-                if name == "all" { self.shaped.sessions.to_string() } else { "–".to_owned() },
-                percent(now.peak_tokens as f64, was.peak_tokens as f64),
-                percent(now.billed, was.billed),
-                percent(now.adjusted, was.billed),
-                now.recall_percent().unwrap_or(100.0),
-                now.far_recall_percent().unwrap_or(100.0),
-                now.line_recall_percent().unwrap_or(100.0),
-                seen.invalid_reasoning,
-                seen.requests,
-            ));
-        }
+        let mut text = tables::parts("through the running proxy, % of what the clients sent", &self.parts);
         let (plain, shaped, folded) = (&self.plain.all, &self.shaped.all, &self.folded);
         text.push_str(&format!(
-            "\n- Shaping off, {} sessions: {} of {} requests reached the provider byte for byte (one with a secret in it would not), {:+.2} % cache writes, invalid reasoning {}.\n",
-            self.plain.sessions, plain.identical, plain.requests, more_writes(plain), plain.invalid_reasoning,
+            "- Shaping off, {} sessions: {} of {} requests reached the provider byte for byte (one with a secret in it would not), {:+.2} % cache writes, invalid reasoning {}.\n",
+            self.plain.each.len(), plain.identical, plain.requests, more_writes(plain), plain.invalid_reasoning,
         ));
         text.push_str(&format!(
             "- Shaping on: {} results kept elsewhere, {} of them read back whole with one `read_result` each (a page holds 64 KiB).\n",
             shaped.offloaded, shaped.recalled
+        ));
+        let broken = &shaped.broken;
+        text.push_str(&format!(
+            "- Of what was seen for the first time, {} files of at most 32 KiB that were asked for by name and {} outputs of at most 8 KiB were not shown whole; {} references took a third or more of what they stand for, or a tenth or more above 64 KiB, in bytes or tokens.\n",
+            broken.files, broken.outputs, broken.dear
         ));
         text.push_str(&format!(
             "- {} recorded sub-tasks of {} sessions as branches, {} requests: {:.1} % less than the same work in one thread ({:.1} % if the parent's cache were gone at every return), largest requests {:.1} % smaller, invalid reasoning {}.\n",
@@ -226,17 +213,18 @@ impl Proxied {
     }
 
     /// What is claimed and does not hold. `paper` is what the replay says of the same sessions.
-    pub fn missed(&self, paper: Option<&Report>) -> Vec<String> {
+    pub(super) fn missed(&self, paper: Option<&SessionGroup>) -> Vec<String> {
         let mut missed = self.missed_in_sample();
-        let (shaped, folded) = (&self.shaped.all, &self.folded);
+        missed.extend(claims::of_shaping("through the proxy", &self.parts));
+        let folded = &self.folded;
         let saved = 100.0 - percent(folded.folded, folded.inline);
         if saved < FOLDING_SAVES_PERCENT_MIN {
             missed.push(format!("folding saves {saved:.1} %, {FOLDING_SAVES_PERCENT_MIN} are claimed"));
         }
-        let real = percent(shaped.now.adjusted, shaped.was.billed);
-        if let Some(said) = paper.and_then(quarters::all).map(|all| all.adjusted_percent)
-            && real > said + REPLAY_DIFFERS_MAX
+        if let (Some(said), Some(real)) = (paper, self.parts.first())
+            && real.adjusted.sum > said.adjusted.sum + REPLAY_DIFFERS_MAX
         {
+            let (real, said) = (real.adjusted.sum, said.adjusted.sum);
             missed.push(format!("through the proxy the adjusted bill is {real:.1} %, the replay says {said:.1}"));
         }
         missed
@@ -264,6 +252,16 @@ impl Proxied {
                 shaped.offloaded - shaped.recalled,
                 shaped.offloaded
             ));
+        }
+        let broken = &shaped.broken;
+        for (what, count) in [
+            ("files that were asked for by name were not shown whole", broken.files),
+            ("short outputs were not shown whole", broken.outputs),
+            ("references cost too much", broken.dear),
+        ] {
+            if count > 0 {
+                missed.push(format!("through the proxy, {count} {what}"));
+            }
         }
         missed
     }

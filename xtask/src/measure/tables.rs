@@ -1,8 +1,8 @@
 //! The tables of docs/measurements.md.
 
-use infold_replay::{ForkTable, Report};
+use infold_replay::{ForkTable, Measures, Report, SessionReport};
 
-use super::quarters;
+use super::parts::{SessionGroup, Spread};
 
 /// How forks did.
 pub(super) fn forks(name: &str, table: &ForkTable) -> String {
@@ -20,18 +20,45 @@ pub(super) fn forks(name: &str, table: &ForkTable) -> String {
     text
 }
 
-/// How each policy did.
-pub(super) fn policies(name: &str, report: &Report) -> String {
+/// By how many points forks of the profile `recall` did better than a plain tail as large, part by part.
+pub(super) fn fork_gains(parts: &[(String, ForkTable)], pairs: &[(usize, usize)]) -> String {
+    let Some((_, first)) = parts.first() else { return String::new() };
+    let labels: Vec<&str> = pairs.iter().map(|(recall, _)| first.rows[*recall].label.as_str()).collect();
+    let mut text = format!("| points more than a tail as large | cuts | {} |\n|---|---|", labels.join(" | "));
+    text.push_str(&"---|".repeat(pairs.len()));
+    text.push('\n');
+    for (name, table) in parts.iter().filter(|(_, table)| table.cuts > 0) {
+        text.push_str(&format!("| {name} | {} |", table.cuts));
+        for (recall, tail) in pairs.iter().map(|(recall, tail)| (&table.rows[*recall], &table.rows[*tail])) {
+            text.push_str(&format!(
+                " RR@10 {:+.1}, edit lines {:+.1} |",
+                recall.recall_percent - tail.recall_percent,
+                recall.line_recall_percent - tail.line_recall_percent
+            ));
+        }
+        text.push('\n');
+    }
+    text.push('\n');
+    text
+}
+
+/// How each policy did in some of a report's sessions.
+pub(super) fn policies(name: &str, report: &Report, is_of: impl Fn(&str) -> bool) -> String {
+    let sessions: Vec<&SessionReport> = report.sessions.iter().filter(|session| is_of(&session.name)).collect();
     let mut text = format!(
-        "| {name}, {} sessions, % of as it was | peak | billed | adjusted | RR | RRfar | edit lines | invalid reasoning |\n\
+        "| {name}, {} sessions, % of as it was | peak | billed | adjusted | RR | strict RR | edit lines | invalid reasoning |\n\
          |---|---|---|---|---|---|---|---|\n",
-        report.sessions.len()
+        sessions.len()
     );
-    let Some(first) = report.policies.first() else { return text };
-    let was = &first.total.measures;
+    let sum = |at: usize| {
+        let mut all = Measures::default();
+        sessions.iter().filter_map(|session| session.outcomes.get(at)).for_each(|outcome| all.add(&outcome.measures));
+        all
+    };
+    let was = sum(0);
     let percent = |part: f64, whole: f64| if whole > 0.0 { part * 100.0 / whole } else { 0.0 };
-    for policy in &report.policies {
-        let now = &policy.total.measures;
+    for (at, policy) in report.policies.iter().enumerate() {
+        let now = sum(at);
         text.push_str(&format!(
             "| {} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {} of {} |\n",
             policy.label,
@@ -39,7 +66,7 @@ pub(super) fn policies(name: &str, report: &Report) -> String {
             percent(now.billed, was.billed),
             percent(now.adjusted, was.billed),
             percent(now.atoms_seen as f64, now.atoms_needed as f64),
-            percent(now.far_atoms_seen as f64, now.far_atoms_needed as f64),
+            percent(now.strict_atoms_seen as f64, now.atoms_needed as f64),
             percent(now.lines_seen as f64, now.lines_needed as f64),
             now.invalid_reasoning_requests,
             now.requests,
@@ -49,16 +76,29 @@ pub(super) fn policies(name: &str, report: &Report) -> String {
     text
 }
 
-/// How shaping did in each quarter of the sessions, split several ways.
-pub(super) fn quarters(report: &Report) -> String {
-    let mut text = String::from(
-        "| infold, never compacting, % of as it was | sessions | billed | adjusted | RR | edit lines |\n|---|---|---|---|---|---|\n",
+/// How shaping did in each part of the sessions: together, and in brackets the median, the range from one session in
+/// ten to nine in ten, and the worst.
+pub(super) fn parts(how: &str, parts: &[SessionGroup]) -> String {
+    let mut text = format!(
+        "| {how} | sessions | billed | adjusted bill | RR | strict RR | edit lines |\n|---|---|---|---|---|---|---|\n"
     );
-    for (name, part) in quarters::of(report) {
+    for part in parts {
         text.push_str(&format!(
-            "| {name} | {} | {:.1} | {:.1} | {:.1} | {:.1} |\n",
-            part.sessions, part.billed_percent, part.adjusted_percent, part.recall_percent, part.line_recall_percent
+            "| {} | {} | {:.1} | {} | {} | {} | {} |\n",
+            part.name,
+            part.sessions,
+            part.billed_percent,
+            spread(&part.adjusted),
+            spread(&part.recall),
+            spread(&part.strict_recall),
+            spread(&part.line_recall),
         ));
     }
+    text.push('\n');
     text
+}
+
+fn spread(spread: &Spread) -> String {
+    let Spread { sum, median, p10, p90, worst } = spread;
+    format!("**{sum:.1}** ({median:.0}, {p10:.0}–{p90:.0}, {worst:.0})")
 }

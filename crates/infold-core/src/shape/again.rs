@@ -1,68 +1,110 @@
-//! Lines of a file that the session can see already.
+//! Files that are read again: what of them stands further up already, line behind line.
 //!
-//! Agents read the same file again and again: after an edit, or another part of it that overlaps. What
-//! stands further up word for word need not be sent a second time.
+//! Agents read the same file again and again: after an edit, or another part of it that overlaps. What was shown
+//! of this very file need not be sent a second time. A line counts as shown if the lines before it were the same
+//! when it was; so where something was taken out, the line behind the gap is new.
 
+use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
 
-use super::Line;
+use super::kept::{is_gap, split_number};
 use super::mentions::Mentions;
-use crate::atoms::edit_line;
+use super::{Line, kept};
 
-/// Fewer lines in a row that were shown before are left as they are: a brace and a blank line say
-/// nothing about where they come from.
-const RUN_LINES_MIN: usize = 3;
+/// Shorter lines say nothing about where they come from. They belong to the next one that does.
+const TELLING_BYTES_MIN: usize = 12;
+/// So many telling lines before a line have to be the same.
+const BEFORE_LINES: usize = 2;
+/// So many lines are shown behind lines that are new.
+const BEHIND_LINES: usize = 1;
 
-/// The lines of a text that were shown before, in runs.
+/// The lines of a text that were shown before.
 #[derive(Debug, Default)]
 pub(super) struct Again {
-    /// For each line, whether it lies in such a run.
-    in_run: Vec<bool>,
+    is_known: Vec<bool>,
     /// Bytes of these lines.
     pub(super) bytes: usize,
 }
 
 impl Again {
-    pub(super) fn of(lines: &[Line<'_>], mentions: &Mentions) -> Self {
-        let mut again = Self { in_run: vec![false; lines.len()], bytes: 0 };
-        let (mut start, mut telling) = (0, 0);
-        for (at, line) in lines.iter().enumerate() {
-            match edit_line(line.text) {
-                // Too short to tell: part of the run it stands in.
-                None => {}
-                Some(text) if mentions.has_shown_line(text) => telling += 1,
-                Some(_) => {
-                    again.end_run(lines, start..at, telling);
-                    (start, telling) = (at + 1, 0);
-                }
+    pub(super) fn of(lines: &[Line<'_>], file: &str, mentions: &Mentions) -> Self {
+        let mut again = Self { is_known: vec![false; lines.len()], bytes: 0 };
+        let mut from = 0;
+        each_place(file, lines.iter().map(|line| line.text), |at, place| {
+            if mentions.has_place(place) {
+                again.is_known[from..at].fill(true);
             }
-        }
-        again.end_run(lines, start..lines.len(), telling);
+            from = at;
+        });
+        let known = lines.iter().zip(&again.is_known).filter(|(_, known)| **known);
+        again.bytes = known.map(|(line, _)| line.text.len() + 1).sum();
         again
     }
 
-    fn end_run(&mut self, lines: &[Line<'_>], run: Range<usize>, telling: usize) {
-        if telling < RUN_LINES_MIN {
-            return;
-        }
-        self.bytes += lines[run.clone()].iter().map(|line| line.text.len() + 1).sum::<usize>();
-        self.in_run[run].fill(true);
-    }
-
-    /// Whether the line at `at` was shown before.
-    pub(super) fn has(&self, at: usize) -> bool {
-        self.in_run.get(at) == Some(&true)
-    }
-
-    /// The runs of lines that were not shown before.
-    pub(super) fn new_runs(&self) -> Vec<Range<usize>> {
+    /// The runs of lines that were not shown before, each with enough around it to be found and known again.
+    pub(super) fn new_runs(&self, lines: &[Line<'_>]) -> Vec<Range<usize>> {
         let mut runs: Vec<Range<usize>> = Vec::new();
-        for at in (0..self.in_run.len()).filter(|at| !self.has(*at)) {
+        for at in (0..lines.len()).filter(|at| !self.is_known[*at]) {
+            let end = (at + 1 + BEHIND_LINES).min(lines.len());
             match runs.last_mut() {
-                Some(run) if run.end == at => run.end = at + 1,
-                _ => runs.push(at..at + 1),
+                Some(run) if run.end >= at => run.end = end,
+                Some(run) => {
+                    let start = before(lines, at);
+                    if run.end >= start { run.end = end } else { runs.push(start..end) }
+                }
+                None => runs.push(before(lines, at)..end),
             }
         }
         runs
     }
+}
+
+/// Where to begin so that enough telling lines stand before the line at `at`.
+fn before(lines: &[Line<'_>], at: usize) -> usize {
+    let telling = (0..at).rev().filter(|at| is_telling(lines[*at].text));
+    telling.take(BEFORE_LINES).last().unwrap_or(at)
+}
+
+/// Calls `see` for every telling line of a file with the number of the line behind it and what tells its place:
+/// it, the lines before it, and the file. The short lines at the end are seen as one.
+pub(super) fn each_place<'a>(file: &str, lines: impl Iterator<Item = &'a str>, mut see: impl FnMut(usize, u64)) {
+    let file = hash(&[], file);
+    let mut before = [0; BEFORE_LINES];
+    let (mut between, mut behind) = (0, 0);
+    for (at, line) in lines.enumerate() {
+        behind = at + 1;
+        if is_gap(line) {
+            (before, between) = ([0; BEFORE_LINES], 0);
+            continue;
+        }
+        let bare = bare(line);
+        if is_telling(line) {
+            see(behind, hash(&[file, before[0], before[1], between], bare));
+            (before, between) = ([before[1], hash(&[], bare)], 0);
+        } else {
+            between = hash(&[between], bare);
+        }
+    }
+    see(behind, hash(&[file, before[0], before[1], between, 1], ""));
+}
+
+fn is_telling(line: &str) -> bool {
+    bare(line).trim_start().len() >= TELLING_BYTES_MIN
+}
+
+/// A line without the number that a tool put before it.
+fn bare(line: &str) -> &str {
+    split_number(line).map_or(line, |(_, line)| line).trim_end()
+}
+
+fn hash(before: &[u64], text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    before.iter().for_each(|part| hasher.write_u64(*part));
+    hasher.write(text.as_bytes());
+    hasher.finish()
+}
+
+/// What is shown of a file that was read before: all that is new in it.
+pub(super) fn render(lines: &[Line<'_>], kind: super::kind::Kind, again: &Again) -> String {
+    kept::render_runs(lines, kind, &again.new_runs(lines))
 }

@@ -1,6 +1,7 @@
 //! The lines that are kept of a text, within a bound.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::Line;
 use super::kind::Kind;
@@ -60,7 +61,7 @@ impl<'a> Kept<'a> {
     }
 
     /// Keeps a run of lines, if all of it fits. Says whether it did.
-    pub(super) fn take(&mut self, share: &mut Share, run: std::ops::Range<usize>) -> bool {
+    pub(super) fn take(&mut self, share: &mut Share, run: Range<usize>) -> bool {
         let new: Vec<usize> = run.filter(|at| *at < self.lines.len() && !self.has(*at)).collect();
         if new.is_empty() {
             return true;
@@ -82,12 +83,8 @@ impl<'a> Kept<'a> {
 
     /// What is shown of a line. In front of each line of a file stands its number, which would be a
     /// quarter of the tokens; the first line of a run says it for all.
-    fn text(&self, at: usize) -> &'a str {
-        let line = self.lines[at].text;
-        match self.kind {
-            Kind::File => split_number(line).map_or(line, |(_, line)| line),
-            Kind::Text | Kind::Search | Kind::Output => line,
-        }
+    pub(super) fn text(&self, at: usize) -> &'a str {
+        text_of(&self.lines[at], self.kind)
     }
 
     /// Keeps the last lines, or the end of the last one where that is too long.
@@ -129,7 +126,7 @@ impl<'a> Kept<'a> {
             // A file's first line may be its hundredth, if only a part was read.
             let is_first = out.is_empty() && self.kind == Kind::File;
             if at != next || is_first {
-                out.push(self.gap_before(at));
+                out.push(gap_before(&self.lines[at], self.kind));
             }
             next = at + 1;
             out.push(match shown {
@@ -139,22 +136,44 @@ impl<'a> Kept<'a> {
         }
         out.join("\n")
     }
+}
 
-    fn gap_before(&self, at: usize) -> String {
-        let line = &self.lines[at];
-        match self.kind {
-            Kind::Search => GAP.to_owned(),
-            Kind::Text | Kind::Output => format!("{GAP} line {}:", line.number),
-            Kind::File => match split_number(line.text) {
-                Some((number, _)) => format!("{GAP} line {number}:"),
-                None => GAP.to_owned(),
-            },
-        }
+/// Runs of lines, whole, with a mark before each that says which line comes next.
+pub(super) fn render_runs(lines: &[Line<'_>], kind: Kind, runs: &[Range<usize>]) -> String {
+    let mut out = Vec::new();
+    for run in runs {
+        out.push(gap_before(&lines[run.start], kind));
+        out.extend(lines[run.clone()].iter().map(|line| text_of(line, kind).to_owned()));
+    }
+    out.join("\n").trim_end().to_owned()
+}
+
+fn text_of<'a>(line: &Line<'a>, kind: Kind) -> &'a str {
+    match kind {
+        Kind::File => split_number(line.text).map_or(line.text, |(_, line)| line),
+        Kind::Text | Kind::Search | Kind::Output => line.text,
     }
 }
 
+fn gap_before(line: &Line<'_>, kind: Kind) -> String {
+    match kind {
+        Kind::Search => GAP.to_owned(),
+        Kind::Text | Kind::Output => format!("{GAP} line {}:", line.number),
+        Kind::File => match split_number(line.text) {
+            Some((number, _)) => format!("{GAP} line {number}:"),
+            None => GAP.to_owned(),
+        },
+    }
+}
+
+/// Whether a line is a mark that something was left out.
+pub(super) fn is_gap(line: &str) -> bool {
+    let number = line.strip_prefix("… line ").and_then(|rest| rest.strip_suffix(':'));
+    line == GAP || number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// A line of a file and the number that a tool put before it.
-fn split_number(line: &str) -> Option<(&str, &str)> {
+pub(super) fn split_number(line: &str) -> Option<(&str, &str)> {
     let (number, text) = line.split_once(['→', '\t'])?;
     let number = number.trim_start();
     let is_number = number.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,6 +1,6 @@
-//! Lines that say how a call went: its exit status, errors, counts, and lines unlike the others.
+//! Lines that say how a call went: its exit status, errors and counts.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -10,14 +10,8 @@ use super::kept::{Kept, LINE_CHARS_MAX};
 const STATUS_CHARS_MAX: usize = 200;
 const FLAGGED_CHARS_MAX: usize = 500;
 const COUNTS_CHARS_MAX: usize = 200;
-const ODD_CHARS_MAX: usize = 240;
 /// An exit status stands within so many lines of the front or the end.
 const STATUS_LINES: usize = 30;
-/// Fewer lines have no usual form that a line could be unlike.
-const ODD_LINES_MIN: usize = 30;
-/// A first word that begins so many lines is usual.
-const USUAL_LINES_MIN: usize = 5;
-const WORD_CHARS_MAX: usize = 24;
 
 static STATUS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
@@ -90,35 +84,8 @@ pub(super) fn keep_counts(kept: &mut Kept<'_>) {
     }
 }
 
-/// Keeps lines that begin like no other, where most lines begin like many others: in a long log, those
-/// are where something happened.
-pub(super) fn keep_odd(kept: &mut Kept<'_>) {
-    let lines = kept.lines();
-    let words: Vec<Option<String>> = lines.iter().map(|line| first_word(line.text)).collect();
-    let mut seen: HashMap<&str, usize> = HashMap::new();
-    for word in words.iter().flatten() {
-        *seen.entry(word).or_default() += 1;
-    }
-    let all: usize = seen.values().sum();
-    let usual: usize = seen.values().filter(|lines| **lines >= USUAL_LINES_MIN).sum();
-    if lines.len() < ODD_LINES_MIN || usual * 2 < all {
-        return;
-    }
-    let mut share = kept.share(ODD_CHARS_MAX);
-    for (at, word) in words.iter().enumerate() {
-        let is_odd = word.as_deref().is_some_and(|word| word.len() > 1 && seen.get(word) == Some(&1));
-        if is_odd && !kept.take(&mut share, at..at + 1) {
-            return;
-        }
-    }
-}
-
-fn first_word(line: &str) -> Option<String> {
-    line.split_whitespace().next().map(|word| form(head(word, WORD_CHARS_MAX)))
-}
-
 /// A line with each run of digits as one zero, so that lines which differ by figures alone look alike.
-fn form(line: &str) -> String {
+pub(super) fn form(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut in_digits = false;
     for c in line.trim().chars() {

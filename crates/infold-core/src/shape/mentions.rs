@@ -6,15 +6,19 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::atoms::{Sort, each_atom, edit_line};
+use super::again::each_place;
+use super::wish::Wish;
+use crate::atoms::{Sort, each_atom};
 
 /// More names than this are not remembered, nor more lines. A long session has a tenth of it.
 const NAMES_MAX: usize = 500_000;
 const LINES_MAX: usize = 500_000;
+/// The lines of files are remembered from so many bytes on.
+const FILE_BYTES_MIN: usize = 256;
 
-/// What a session has said and shown so far, as far as a model can still see it. A name or a line that
-/// was shown need not be shown again; a name that somebody said is one that the session is about; a
-/// file that a person named is one that will be worked on.
+/// What a session has said and shown so far, as far as a model can still see it. A name that was shown
+/// need not be listed, nor a line of a file be shown again in the same place; a name that somebody said is
+/// one that the session is about; a file that a person named is one that will be worked on.
 ///
 /// Names and lines are known by a hash that is the same in every run. Two of them in a hundred thousand
 /// sessions may be taken for one another; what is left out for that can be read back.
@@ -24,6 +28,7 @@ pub struct Mentions {
     below: Option<Arc<Mentions>>,
     /// The hash of each name, with how it came up in its last two bits: a proxy holds these of many sessions.
     names: HashSet<u64, BuildHasherDefault<AsItIs>>,
+    /// The places of the lines of files.
     lines: HashSet<u64, BuildHasherDefault<AsItIs>>,
 }
 
@@ -88,9 +93,25 @@ impl Mentions {
         self.note(&plain_arguments(arguments), How::Said);
     }
 
-    /// Takes note of a result, as it is shown.
+    /// Takes note of what is shown.
     pub fn show(&mut self, text: &str) {
         self.note(text, How::Shown);
+    }
+
+    /// Takes note of what is shown of a call's result, and of where each line stands in the file that it is of.
+    pub fn show_result(&mut self, tool: &str, arguments: &str, text: &str) {
+        self.show(text);
+        // A text with fewer bytes is never worth leaving out.
+        if text.len() < FILE_BYTES_MIN {
+            return;
+        }
+        let wish = Wish::of(tool, arguments);
+        let Some(file) = wish.file() else { return };
+        each_place(file, text.split('\n'), |_, place| {
+            if self.lines.len() < LINES_MAX && !self.has_place(place) {
+                self.lines.insert(place);
+            }
+        });
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -115,13 +136,9 @@ impl Mentions {
         is_asked
     }
 
-    /// Whether a line can be seen already, without the number that a tool put before it.
-    pub(super) fn has_shown_line(&self, line: &str) -> bool {
-        self.has_line(hash_of(line))
-    }
-
-    fn has_line(&self, line: u64) -> bool {
-        self.lines.contains(&line) || self.below.as_ref().is_some_and(|below| below.has_line(line))
+    /// Whether a line of a file was shown, behind the same lines as now.
+    pub(super) fn has_place(&self, place: u64) -> bool {
+        self.lines.contains(&place) || self.below.as_ref().is_some_and(|below| below.has_place(place))
     }
 
     fn note(&mut self, text: &str, how: How) {
@@ -133,11 +150,6 @@ impl Mentions {
                 self.names.insert(how.of(name));
             }
         });
-        for line in text.split('\n').filter_map(edit_line).map(hash_of) {
-            if self.lines.len() < LINES_MAX && !self.has_line(line) {
-                self.lines.insert(line);
-            }
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Line;
 use super::kind::Kind;
-use super::marks::head;
+use super::marks::{form, head};
 use super::mentions::{Mentions, plain_arguments};
 use crate::atoms::{Atom, Sort, each_atom};
 
@@ -16,8 +16,8 @@ const RARE_LINES_MAX: usize = 12;
 const OFTEN_LINES: usize = 6;
 /// A longer name is not worth its place.
 const NAME_CHARS_MAX: usize = 60;
-/// Numbers take at most one part in so many: counters and timings would fill the list.
-const NUMBERS_SHARE: usize = 2;
+/// Of names that differ by figures alone, so many are listed.
+const ALIKE_MAX: usize = 2;
 /// The reference itself shows this much of a text's front.
 const PREVIEW_CHARS: usize = 200;
 
@@ -70,11 +70,11 @@ impl<'a> Found<'a> {
     }
 
     /// The names that can be seen neither in the session nor in what is `shown` of the text, those on
-    /// several lines first.
+    /// several lines first. A bare number is nothing to search for.
     pub(super) fn list(&self, mentions: &Mentions, text: &str, shown: &str, chars_max: usize) -> String {
         let mut have = names_of(head(text, PREVIEW_CHARS));
         have.extend(names_of(shown));
-        let mut list = List { out: String::new(), left_chars: chars_max, left_number_chars: chars_max / NUMBERS_SHARE };
+        let mut list = List { out: String::new(), left_chars: chars_max, alike: HashMap::new() };
         for lines in (1..=OFTEN_LINES).rev() {
             for Name { atom, .. } in self.names.iter().filter(|name| name.at.len().min(OFTEN_LINES) == lines) {
                 if !mentions.has(atom.name) && !have.contains(atom.name) && list.push(*atom) {
@@ -92,19 +92,23 @@ impl<'a> Found<'a> {
 struct List {
     out: String,
     left_chars: usize,
-    left_number_chars: usize,
+    /// How many names there are of each form.
+    alike: HashMap<String, usize>,
 }
 
 impl List {
     /// Adds a name, if it fits. Says whether it did.
     fn push(&mut self, atom: Atom<'_>) -> bool {
         let chars = atom.name.chars().count();
-        let number_chars = if atom.sort == Sort::Number { chars + 1 } else { 0 };
-        if chars > NAME_CHARS_MAX || chars + 1 > self.left_chars || number_chars > self.left_number_chars {
+        if atom.sort == Sort::Number || chars > NAME_CHARS_MAX || chars + 1 > self.left_chars {
             return false;
         }
+        let alike = self.alike.entry(form(atom.name)).or_default();
+        if *alike >= ALIKE_MAX {
+            return false;
+        }
+        *alike += 1;
         self.left_chars -= chars + 1;
-        self.left_number_chars -= number_chars;
         self.out.push_str(if self.out.is_empty() { "" } else { " " });
         self.out.push_str(atom.name);
         true

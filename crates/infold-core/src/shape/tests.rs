@@ -29,17 +29,52 @@ fn numbered(lines: impl IntoIterator<Item = String>) -> String {
     lines.into_iter().enumerate().map(|(at, line)| format!("{:>6}→{line}\n", at + 1)).collect()
 }
 
-#[test]
-fn what_is_under_both_thresholds_stays() {
-    let (empty, mentions) = (Mentions::default(), Mentions::default());
-    let stays = |text: &str| shape(&of("shell", text), &mentions, &rules(), counter()) == Shape::Stays;
-    assert!(stays("") && stays(&"word ".repeat(614)));
-    assert!(!stays(&"a".repeat(3_073)), "output has a lower threshold than files");
+fn of_file<'a>(path: &'a str, text: &'a str) -> Sight<'a> {
+    Sight { tool: "Read", arguments: path, text }
+}
 
-    let by_tokens = ShapeRules { threshold_bytes: 1 << 20, output_bytes: 1 << 20, ..rules() };
-    let dense = "7f 3a 91 ".repeat(900);
-    assert_eq!(shape(&of("shell", &"word ".repeat(900)), &empty, &by_tokens, counter()), Shape::Stays);
-    assert!(matches!(shape(&of("shell", &dense), &empty, &by_tokens, counter()), Shape::Offload { .. }));
+fn is_whole(sight: &Sight<'_>, mentions: &Mentions) -> bool {
+    shape(sight, mentions, &rules(), counter()) == Shape::Stays
+}
+
+/// So many bytes of prose.
+fn prose(bytes: usize) -> String {
+    let mut text: String = (0..bytes / 10).map(|at| format!("word number {at} is here\n")).collect();
+    text.truncate(bytes);
+    text
+}
+
+#[test]
+fn what_an_agent_names_is_whole_up_to_32_kib_and_other_output_up_to_8() {
+    let mentions = Mentions::default();
+    let (file, output, too_long) = (prose(32_768), prose(8_192), prose(8_193));
+    let bash = |command: &'static str| format!("{{\"command\":{command:?}}}");
+    for (tool, arguments) in [
+        ("Read", r#"{"file_path":"/r/a.rs"}"#.to_owned()),
+        ("Bash", bash("cat a.rs")),
+        ("exec_command", bash("bash -lc \"sed -n '1,900p' a.rs\"")),
+        ("Task", "{}".to_owned()),
+    ] {
+        let of = |text| Sight { tool, arguments: &arguments, text };
+        assert!(is_whole(&of(&file), &mentions), "{tool}");
+        assert!(!is_whole(&of(&prose(32_769)), &mentions), "{tool}");
+    }
+    let of = |text| Sight { tool: "Bash", arguments: r#"{"command":"make"}"#, text };
+    assert!(is_whole(&of(&output), &mentions) && !is_whole(&of(&too_long), &mentions));
+    let dense = "7f 3a 91 ".repeat(910);
+    assert!(is_whole(&of(&dense), &mentions), "however many tokens it has");
+    let answer = Sight { tool: "AskUserQuestion", arguments: "{}", text: &prose(60_000) };
+    assert!(is_whole(&answer, &mentions), "a person's answer is never shortened");
+}
+
+#[test]
+fn a_file_that_looks_like_another_is_whole_when_it_is_first_seen() {
+    let text = numbered(source(40));
+    let mut mentions = Mentions::default();
+    mentions.show_result("Read", r#"{"file_path": "/r/old/a.rs"}"#, &text);
+    mentions.say_arguments(&text);
+    assert!(is_whole(&of_file(r#"{"file_path": "/r/new/a.rs"}"#, &text), &mentions));
+    assert!(!is_whole(&of_file(r#"{"file_path": "/r/old/a.rs"}"#, &text), &mentions));
 }
 
 #[test]
@@ -65,6 +100,8 @@ fn of_a_failed_build_the_errors_the_status_and_the_end_are_kept() {
     … line 202:
     error[E0308]: mismatched types
       --> src/replay.rs:412:9
+       |
+    412 |         total_bytes
     … line 251:
        Compiling other-45 v0.45.1
        Compiling other-46 v0.46.1
@@ -72,7 +109,6 @@ fn of_a_failed_build_the_errors_the_status_and_the_end_are_kept() {
        Compiling other-48 v0.48.1
        Compiling other-49 v0.49.1
     error: could not compile `engine` (lib) due to 1 previous error
-    Names: total_bytes
     ");
 }
 
@@ -105,7 +141,7 @@ fn of_a_file_the_lines_around_what_was_spoken_of_are_kept() {
         step_number_14(value);
         step_number_14(value);
         step_number_14(value);
-    Names: step_number_1 step_number_2 step_number_4 step_number_5 step_number_6 step_number_8 step_number_9 step_number_10 step_number_11 step_number_12 step_number_13
+    Names: step_number_1 step_number_2
     ");
 }
 
@@ -118,34 +154,116 @@ fn source(functions: usize) -> Vec<String> {
     (0..functions * 10).map(line).collect()
 }
 
+const PATH: &str = r#"{"file_path": "src/a.rs"}"#;
+
+/// What is shown of a file that was read before, or nothing if it is shown whole.
+fn read_again(before: &[String], now: &[String]) -> Option<String> {
+    let mut mentions = Mentions::default();
+    mentions.show_result("Read", PATH, &numbered(before.to_vec()));
+    match shape(&of_file(PATH, &numbered(now.to_vec())), &mentions, &rules(), counter()) {
+        Shape::Offload { excerpt } => Some(excerpt),
+        Shape::Stays => None,
+    }
+}
+
 #[test]
 fn of_a_file_that_was_read_before_only_what_is_new_is_shown() {
     let mut lines = source(30);
-    let mut mentions = Mentions::default();
-    mentions.show(&numbered(lines.clone()));
-    let read = |lines: &[String], mentions: &Mentions| {
-        let text = numbered(lines.to_vec());
-        let sight = Sight { tool: "Read", arguments: r#"{"file_path": "src/a.rs"}"#, text: &text };
-        assert!(rules().is_over_at_sight(&sight, mentions, counter()));
-        match shape(&sight, mentions, &rules(), counter()) {
-            Shape::Offload { excerpt } => excerpt,
-            Shape::Stays => panic!("it was shown before"),
-        }
-    };
-    assert_snapshot!(read(&lines, &mentions), @"All lines of it were shown before.");
+    let before = lines.clone();
+    assert_snapshot!(read_again(&before, &lines).unwrap(), @"This file was read before, and nothing in it is new: all is as shown further up.");
     lines[150] = "fn function_with_another_name() {".to_owned();
-    lines.drain(200..260);
-    assert_snapshot!(read(&lines, &mentions), @r"
-    Lines of it, without those that were shown before:
-    … line 150:
+    assert_snapshot!(read_again(&before, &lines).unwrap(), @r"
+    This file was read before. What is new in it, with the lines around; all else is as shown further up:
+    … line 149:
+        let step_8_of_14 = previous_value + 148;
         let step_9_of_14 = previous_value + 149;
     fn function_with_another_name() {
         let step_1_of_15 = previous_value + 151;
+        let step_2_of_15 = previous_value + 152;
+        let step_3_of_15 = previous_value + 153;
     ");
-    // A part of it, too short for the threshold, is shown once.
-    assert_eq!(read(&lines[20..60], &mentions), "All lines of it were shown before.");
     let few = numbered(lines[20..32].to_vec());
-    assert_eq!(shape(&of("Read", &few), &mentions, &rules(), counter()), Shape::Stays);
+    assert!(is_whole(&of_file(PATH, &few), &Mentions::default()));
+}
+
+#[test]
+fn where_something_was_taken_out_of_a_file_is_shown() {
+    let before = source(30);
+    let mut lines = before.clone();
+    lines.drain(200..260);
+    let shown = read_again(&before, &lines).unwrap();
+    assert!(shown.contains("step_9_of_19 = previous_value + 199;\nfn function_number_26("), "{shown}");
+    assert!(!shown.contains("step_5_of_3 "), "{shown}");
+}
+
+#[test]
+fn a_file_of_which_much_is_new_is_shown_whole_again() {
+    let before = source(30);
+    let mut lines = before.clone();
+    lines.iter_mut().skip(100).take(120).for_each(|line| line.push_str(" // another"));
+    assert_eq!(read_again(&before, &lines), None);
+    // And what a reference has shown of it counts as shown.
+    lines = before.clone();
+    lines[150] = "fn function_with_another_name() {".to_owned();
+    let mut mentions = Mentions::default();
+    mentions.show_result("Read", PATH, &numbered(before));
+    let text = numbered(lines);
+    for nothing_new in [false, true] {
+        let Shape::Offload { excerpt } = shape(&of_file(PATH, &text), &mentions, &rules(), counter()) else {
+            panic!("it was read before")
+        };
+        assert_eq!(excerpt == NOTHING_NEW, nothing_new, "{excerpt}");
+        mentions.show_result("Read", PATH, &reference_text("Read", &text, EXAMPLE_HANDLE, &excerpt));
+    }
+}
+
+#[test]
+fn the_odd_one_among_thousands_is_shown_and_no_bare_numbers() {
+    let line = |at: usize| match at {
+        1_777 => {
+            "2026-03-01 10:44:07 worker 7 gave up waiting for the lease of shard 31, retrying elsewhere".to_owned()
+        }
+        at => format!(
+            "2026-03-01 10:{:02}:{:02} worker {} handled item {} in {} ms",
+            at / 60 % 60,
+            at % 60,
+            at % 9,
+            at * 37,
+            at % 800
+        ),
+    };
+    let text: String = (0..2_818).map(|at| line(at) + "\n").collect();
+    let made = shaped(&text, &Mentions::default());
+    assert!(made.contains("gave up waiting for the lease of shard 31"), "{made}");
+    let names = made.lines().find_map(|line| line.strip_prefix("Names: ")).unwrap_or_default();
+    assert!(
+        !names.split(' ').any(|name| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit())),
+        "{names}"
+    );
+}
+
+#[test]
+fn what_a_client_says_about_a_result_is_shown_whole() {
+    let body = |count: usize| (0..count).map(|at| format!("entry {at} of the log is fine\n")).collect::<String>();
+    for notice in [
+        "The tool call succeeded but the output was truncated. Full output saved to: /home/me/.local/share/opencode/tool-output/tool_e1f8",
+        "...24113 bytes truncated...",
+        "Output too large (257.8KB). Full output saved to: /home/me/.claude/projects/p/tool-results/bqqw.txt",
+        "Total output lines: 2531",
+        "Warning: truncated output (original token count: 64406)",
+        "[Output exceeded 50000 byte limit (66848 bytes total). Full output saved to /tmp/stdout-6.]",
+        "… +184 lines omitted",
+    ] {
+        for text in [
+            format!("{notice}\n{}", body(900)),
+            format!("{}{notice}\n{}", body(450), body(450)),
+            format!("{}\n{notice}\n", body(900)),
+        ] {
+            assert!(shaped(&text, &Mentions::default()).lines().any(|line| line == notice), "{notice}");
+        }
+    }
+    let source = "fn output_was_truncated() { say(\"output truncated\") }\n".repeat(900);
+    assert!(!shaped(&source, &Mentions::default()).starts_with("fn output_was"), "a text about such things has none");
 }
 
 #[test]
@@ -173,8 +291,8 @@ fn of_a_search_the_names_and_the_end_are_kept() {
     …
     src/part_2/mod.rs:39:    call_13_site(error)
     src/part_2/mod.rs:40:    call_13_site(error)
-    Found: src/part_0/mod.rs:1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40 src/part_1/mod.rs:1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40 src/part_2/mod.rs:1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21
-    Names: call_1_site call_2_site call_3_site call_4_site call_5_site call_6_site call_7_site call_8_site call_9_site call_10_site call_11_site call_12_site
+    Found: src/part_0/mod.rs:1,2,3,4,5,6,7,8 +32 src/part_1/mod.rs:1,2,3,4,5,6,7,8 +32 src/part_2/mod.rs:1,2,3,4,5,6,7,8 +32
+    Names: call_1_site call_2_site
     ");
 }
 
@@ -184,7 +302,7 @@ fn names_that_are_known_or_shown_are_not_listed() {
         format!("{}\nfirst_name second_name src/third_name.rs 48231 {}\n", "x ".repeat(3_000), "word ".repeat(200));
     assert_eq!(
         shaped(&text, &Mentions::default()).lines().last(),
-        Some("Names: first_name second_name src/third_name.rs 48231")
+        Some("Names: first_name second_name src/third_name.rs")
     );
     let mut mentions = Mentions::default();
     mentions.show("first_name");
@@ -194,22 +312,24 @@ fn names_that_are_known_or_shown_are_not_listed() {
 
 #[test]
 fn every_pattern_compiles() {
-    assert!(marks::compile());
+    assert!(marks::compile() && notices::compiles());
+    assert!(shell::printed_by("cat a", "").is_some() && shell::commands_in("{cmd: 'x'}") == ["x"]);
 }
 
 #[test]
 fn what_is_said_above_what_is_known_leaves_it_as_it_was() {
     let mut known = Mentions::default();
-    known.show("first_name\na line that was shown before");
+    let text = numbered(source(30));
+    known.show("first_name");
+    known.show_result("Read", PATH, &text);
     let known = std::sync::Arc::new(known);
     let mut more = Mentions::above(std::sync::Arc::clone(&known));
     more.say("first_name and second_name");
-    more.show("another line that is shown now");
+    let other = r#"{"file_path": "src/b.rs"}"#;
+    more.show_result("Read", other, &text);
     assert!(more.has("first_name") && more.has_said("first_name") && more.has("second_name"));
-    assert!(
-        more.has_shown_line("a line that was shown before") && more.has_shown_line("another line that is shown now")
-    );
+    assert!(!is_whole(&of_file(PATH, &text), &more) && !is_whole(&of_file(other, &text), &more));
     assert!(!known.has_said("first_name") && !known.has("second_name"));
-    assert!(!known.has_shown_line("another line that is shown now"));
+    assert!(is_whole(&of_file(other, &text), &known));
     assert!(more.bytes() > 0);
 }

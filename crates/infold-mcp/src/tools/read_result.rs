@@ -111,7 +111,8 @@ fn body(part: &ResultPart, unit: Unit) -> JsonObject {
     let mut body = answer::object(json!({
         "ref_id": part.ref_id,
         "tool_name": part.tool_name,
-        "content": part.content,
+        // A model that gets nothing would not know whether it asked wrongly.
+        "content": part.no_match.as_ref().unwrap_or(&part.content),
         "total_bytes": part.total_bytes,
         "total_lines": part.total_lines,
     }));

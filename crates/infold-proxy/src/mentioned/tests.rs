@@ -49,7 +49,7 @@ fn known(mentioned: &mut Mentioned, files: usize) -> Mentions {
 fn seen(mentions: &Mentions) -> Vec<usize> {
     let is_seen = |number: &usize| {
         let text = file(*number);
-        let sight = Sight { tool: "Read", arguments: "{}", text: &text };
+        let sight = Sight { tool: "Read", arguments: r#"{"path": "src/a.rs"}"#, text: &text };
         shape(&sight, mentions, &ShapeRules::USUAL, Counter::new(Family::Claude)) != Shape::Stays
     };
     (0..5).filter(is_seen).collect()

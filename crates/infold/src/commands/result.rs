@@ -100,6 +100,9 @@ fn absent(ref_id: &str) -> Refused {
 }
 
 fn tell_how_to_read_on(part: &ResultPart, portion: &Portion) {
+    if let Some(no_match) = &part.no_match {
+        return tell("note", format_args!("{}", no_match.trim_matches(['[', ']'])));
+    }
     if part.content.is_empty() && part.total_bytes > 0 {
         let (bytes, lines) = (part.total_bytes, part.total_lines);
         return tell("note", format_args!("nothing there matches; it has {bytes} bytes, {lines} lines in all"));

@@ -43,7 +43,7 @@ impl Keeper {
     pub fn open(folder: &DataFolder, settings: &Settings, session: &str) -> anyhow::Result<Self> {
         // Whatever is handed in has been found too long already.
         let mut settings = settings.clone();
-        settings.store.result_offload_threshold = 0;
+        (settings.store.result_offload_threshold, settings.shape.file_bytes_max) = (0, 0);
         Ok(Self {
             engine: parts::engine(folder, &settings)?,
             runtime: parts::asking_runtime()?,

@@ -10,10 +10,10 @@ pub const EXAMPLE_HANDLE: &str = "res_5b2438e4-96a7-43f7-b051-10a055bb0fbe";
 /// A rescue is about room, so an excerpt is kept shorter than where a result is seen for the first time.
 /// What was shown elsewhere counts for nothing: it may be moved out too.
 const RULES: ShapeRules = ShapeRules {
-    threshold_bytes: 0,
-    threshold_tokens: 0,
-    output_bytes: 0,
-    again_bytes: usize::MAX,
+    file_bytes_max: 0,
+    output_bytes_max: 0,
+    handed_in_bytes_max: 0,
+    reread_bytes_min: usize::MAX,
     lines_chars_max: 1_000,
     names_chars_max: 400,
 };

@@ -147,9 +147,9 @@ pub struct Scrub {
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "default.toml has a sentence for each")]
 pub struct Shape {
-    pub threshold_tokens: u64,
-    pub output_bytes: usize,
-    pub again_bytes: usize,
+    pub file_bytes_max: usize,
+    pub output_bytes_max: usize,
+    pub reread_bytes_min: usize,
     pub lines_chars_max: usize,
     pub names_chars_max: usize,
 }

@@ -23,6 +23,7 @@ mod scene;
 mod scripts;
 mod secrets;
 mod sessions;
+mod shaping;
 mod told;
 mod upstream;
 mod wild;

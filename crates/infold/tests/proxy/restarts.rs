@@ -17,7 +17,7 @@ fn script() -> Script {
 }
 
 fn long() -> String {
-    (0..400).map(|line| format!("entry {line}: the harbour is quiet\n")).collect()
+    (0..1_500).map(|line| format!("entry {line}: the harbour is quiet\n")).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -23,7 +23,7 @@ async fn secrets_in_results_reach_neither_upstream_nor_store_nor_log() {
         let mut agent = scene.agent(client, "secrets").await;
         let texts: Vec<String> = planted.iter().map(|secret| format!("value = {}\n", secret.text)).collect();
         agent.file("/p/env.txt", &texts.concat());
-        let long = lines_about("the harbour", 9_000) + &texts.concat() + &lines_about("the pier", 9_000);
+        let long = lines_about("the harbour", 20_000) + &texts.concat() + &lines_about("the pier", 20_000);
         agent.file("/p/long-env.txt", &long);
         agent.work(ASKED).await.unwrap();
 

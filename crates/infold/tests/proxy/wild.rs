@@ -88,7 +88,7 @@ async fn wild_session(client: Client, seed: u64) {
     .await;
     let mut agent = scene.agent(client, "wild").await;
     // Some files are long enough to be kept elsewhere, and one has a secret in it.
-    (1..=3).for_each(|number| agent.file(&path(number), &content(number).repeat(2 + number)));
+    (1..=3).for_each(|number| agent.file(&path(number), &content(number).repeat(20 + number)));
     agent.file(&path(4), &format!("token = {}\n{}", secrets(seed)[0].text, content(4)));
     if rng.chance(50) {
         agent = agent.listing(Listing::Inline);

@@ -46,7 +46,7 @@ fn parts_are_read_by_lines_and_by_pattern() {
     assert_eq!((ended.stdout.len(), ended.stdout.starts_with("file ")), (10, true), "{:?}", ended.stdout);
     assert!(ended.stderr.contains("read on with --offset 10"), "{}", ended.stderr);
     let ended = home.run(&["result", handle, "--grep", "no such words"]);
-    assert!(ended.stderr.contains("nothing there matches"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("No line of 400 matches \"no such words\". Try"), "{}", ended.stderr);
 }
 
 #[test]

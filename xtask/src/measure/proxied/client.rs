@@ -16,7 +16,7 @@ pub enum Api {
 
 impl Api {
     pub fn of(transcript: &Transcript) -> Self {
-        if super::super::is_codex(transcript) { Self::Responses } else { Self::Messages }
+        if is_codex(transcript) { Self::Responses } else { Self::Messages }
     }
 
     /// Where requests go, below the daemon's address.
@@ -210,4 +210,8 @@ fn tools(api: Api) -> Value {
         }
     };
     names.into_iter().map(tool).collect()
+}
+
+fn is_codex(transcript: &Transcript) -> bool {
+    transcript.calls.first().is_some_and(|call| call.usage.model.starts_with("gpt"))
 }

@@ -19,8 +19,17 @@ pub struct Entry {
     items: Vec<(Option<String>, String)>,
     /// Answers whose reasoning it holds.
     sealed_by: Vec<usize>,
-    /// Results that are kept elsewhere: the id of the call and the handle.
-    pub references: Vec<(String, String)>,
+    /// What stands for results that are kept elsewhere.
+    pub references: Vec<Reference>,
+}
+
+/// What stands for a result that is kept elsewhere.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// The id of the call.
+    pub call: String,
+    pub handle: String,
+    pub text: String,
 }
 
 impl Entry {
@@ -133,7 +142,8 @@ fn read_block(block: &Value, read: &mut Entry) {
 fn read_result(call: String, text: String, read: &mut Entry) {
     if text.starts_with("[Tool result stored") {
         let handle = text.split_once("ref_id=\"").and_then(|(_, rest)| rest.split_once('"'));
-        read.references.extend(handle.map(|(handle, _)| (call, handle.to_owned())));
+        let handle = handle.map(|(handle, _)| handle.to_owned());
+        read.references.extend(handle.map(|handle| Reference { call, handle, text: text.clone() }));
     }
     read.items.push((None, text));
 }

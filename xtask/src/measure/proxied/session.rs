@@ -5,8 +5,9 @@ use infold_core::transcript::{Item, Kind, Transcript};
 use infold_replay::{Judge, Measures, SentItem};
 use infold_testkit::McpHttp;
 
+use super::broken::BadReferences;
 use super::client::{Api, Conversation, requests};
-use super::received::{Reader, Received};
+use super::received::{Reader, Received, Reference};
 use crate::upstream::Upstream;
 
 /// The most that `read_result` gives at once.
@@ -48,7 +49,7 @@ impl Way<'_> {
 /// What was seen of a session.
 #[derive(Debug, Default)]
 pub struct Seen {
-    pub api: Option<Api>,
+    pub name: String,
     pub requests: usize,
     /// Requests that reached the provider byte for byte.
     pub identical: usize,
@@ -59,6 +60,8 @@ pub struct Seen {
     /// Results that are kept elsewhere, and those of them that one call brought back as they were.
     pub offloaded: usize,
     pub recalled: usize,
+    /// References that should not be there.
+    pub broken: BadReferences,
 }
 
 impl Seen {
@@ -70,6 +73,7 @@ impl Seen {
         self.invalid_reasoning += other.invalid_reasoning;
         self.offloaded += other.offloaded;
         self.recalled += other.recalled;
+        self.broken.add(&other.broken);
     }
 }
 
@@ -81,7 +85,7 @@ pub async fn play(name: &str, transcript: &Transcript, way: &Way<'_>, mcp: &McpH
     let mut conversation = Conversation::new(api, name, model);
     let (mut was, mut now) = (Judge::new(transcript), Judge::new(transcript));
     let (mut client, mut reader) = (Reader::new(api), Reader::new(api));
-    let mut seen = Seen { api: Some(api), ..Seen::default() };
+    let mut seen = Seen { name: name.to_owned(), ..Seen::default() };
     let mut at = 0;
     let mut last = None;
     for call in calls {
@@ -101,6 +105,7 @@ pub async fn play(name: &str, transcript: &Transcript, way: &Way<'_>, mcp: &McpH
     }
     (seen.was, seen.now) = (was.finish(), now.finish());
     if let Some(last) = last {
+        seen.broken = BadReferences::of(transcript, &last);
         recall(transcript, &last, mcp, &mut seen).await?;
     }
     Ok(seen)
@@ -113,7 +118,7 @@ fn take(judge: &mut Judge<'_>, received: &Received) {
 
 /// Reads back, with one call each, every result that is kept elsewhere.
 async fn recall(transcript: &Transcript, last: &Received, mcp: &McpHttp, seen: &mut Seen) -> Result<()> {
-    for (call, handle) in last.entries.iter().flat_map(|entry| &entry.references) {
+    for Reference { call, handle, .. } in last.entries.iter().flat_map(|entry| &entry.references) {
         let answer = mcp.call("read_result", serde_json::json!({"ref_id": handle, "limit": PAGE_BYTES_MAX})).await?;
         let content = answer.structured.as_ref().and_then(|body| body["content"].as_str()).unwrap_or_default();
         seen.offloaded += 1;

@@ -48,9 +48,9 @@ fn what_a_client_sends_is_read_back_in_order_with_a_result_for_every_call() {
         let call = SentItem::Call { tool: "Read", arguments: "{\"path\":\"a.rs\"}" };
         assert_eq!(items[..4], [SentItem::Words("mend a.rs"), SentItem::Words("I look"), call, call], "{api:?}");
         assert_eq!(items[5..], [SentItem::Words("[no result]"), SentItem::Words("and b.rs")]);
-        let references: Vec<&(String, String)> =
-            received[1].entries.iter().flat_map(|entry| &entry.references).collect();
-        assert_eq!(references, [&("1".to_owned(), "res_7".to_owned())]);
+        let references = received[1].entries.iter().flat_map(|entry| &entry.references);
+        let references: Vec<(&str, &str)> = references.map(|one| (one.call.as_str(), one.handle.as_str())).collect();
+        assert_eq!(references, [("1", "res_7")]);
     }
 }
 

@@ -28,14 +28,14 @@ fn said() -> impl Strategy<Value = Mentions> {
 
 /// The lines that an excerpt shows, without its own words.
 fn shown_lines(excerpt: &str) -> Vec<&str> {
-    let Some(rest) = excerpt.strip_prefix("Lines of it:\n") else { return Vec::new() };
+    let Some((_, rest)) = excerpt.split_once("Lines of it:\n") else { return Vec::new() };
     let ends = ["\nNames: ", "\nFound: "];
     let lines = ends.iter().fold(rest, |rest, end| rest.rsplit_once(end).map_or(rest, |(lines, _)| lines));
     lines.split('\n').filter(|line| *line != "…" && !line.starts_with("… line ")).collect()
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn an_excerpt_is_within_its_bounds_and_always_the_same(
@@ -44,9 +44,60 @@ proptest! {
         let rules = ShapeRules { lines_chars_max: lines, names_chars_max: names, ..rules() };
         let chars = text.chars().count();
         let made = excerpt(&of("tool", &text), &mentions, &rules);
-        let bound = lines.min(chars / 3) + names.min(chars / 4) + "Lines of it:\n\nFound: \nNames: ".len();
+        let bound = (lines + names).min(chars / 3) + 1_200 + "Lines of it:\n\nFound: \nNames: \n".len();
         prop_assert!(made.chars().count() <= bound, "{} of {bound}", made.chars().count());
         prop_assert_eq!(made, excerpt(&of("tool", &text), &mentions, &rules));
+    }
+
+    #[test]
+    fn a_reference_takes_less_than_a_third_and_of_what_is_very_long_less_than_a_tenth(
+        text in text(), mentions in said(), times in 1usize..6, before in 0usize..2,
+    ) {
+        let text = text.repeat(times);
+        let mut mentions = mentions;
+        for arguments in ["{}", r#"{"file_path": "a.rs"}"#] {
+            let sight = Sight { tool: "Read", arguments, text: &text };
+            if before == 1 {
+                mentions.show_result("Read", arguments, &text);
+            }
+            let Shape::Offload { excerpt } = shape(&sight, &mentions, &rules(), counter()) else { continue };
+            let reference = reference_text("Read", &text, EXAMPLE_HANDLE, &excerpt);
+            let share = if text.len() > 65_536 { 10 } else { 3 };
+            prop_assert!(reference.len() * share < text.len());
+            prop_assert!(counter().count(&reference) * (share as u64) < counter().count(&text));
+        }
+    }
+
+    #[test]
+    fn at_first_sight_everything_up_to_its_bound_is_whole(text in text(), other in text(), times in 1usize..4) {
+        let text = text.repeat(times);
+        let mut mentions = Mentions::default();
+        mentions.show_result("Read", r#"{"file_path": "b.rs"}"#, &text);
+        mentions.show_result("Bash", r#"{"command": "cat c.rs"}"#, &text);
+        mentions.show_result("Read", r#"{"file_path": "a.rs"}"#, &other);
+        let [file, output] = [32_768, 8_192].map(|bytes| &text[..text.floor_char_boundary(bytes)]);
+        let asked = Sight { tool: "Read", arguments: r#"{"file_path": "d.rs"}"#, text: file };
+        prop_assert!(is_whole(&asked, &mentions));
+        let printed = Sight { tool: "Bash", arguments: r#"{"command": "make"}"#, text: output };
+        prop_assert!(is_whole(&printed, &mentions));
+    }
+
+    #[test]
+    fn a_file_that_is_read_again_shows_every_line_that_is_new(
+        before in text(), now in text(), kept in 0usize..300,
+    ) {
+        let (before, now): (Vec<&str>, Vec<&str>) = (before.lines().collect(), now.lines().collect());
+        // The same front, and then something else.
+        let now: Vec<&str> = before.iter().take(kept).chain(now.iter().take(20)).copied().collect();
+        let number = |lines: &[&str]| numbered(lines.iter().map(|line| (*line).to_owned()));
+        let mut mentions = Mentions::default();
+        mentions.show_result("Read", PATH, &number(&before));
+        let text = number(&now);
+        if let Shape::Offload { excerpt } = shape(&of_file(PATH, &text), &mentions, &rules(), counter()) {
+            let lost = |line: &&&str| !before.contains(line) && !excerpt.lines().any(|shown| shown.trim_end() == line.trim_end());
+            let lost: Vec<&&str> = now.iter().filter(|line| line.trim().len() > 11).filter(lost).collect();
+            prop_assert!(lost.is_empty() || text.len() > 32_768, "{lost:?}\n{excerpt}");
+        }
     }
 
     #[test]
@@ -67,7 +118,7 @@ proptest! {
 
     #[test]
     fn the_end_survives(text in text(), last in "[a-z]{5,40}") {
-        let text = format!("{text}\n{}\n{last}", "plain words\n".repeat(60));
+        let text = format!("{text}\n{}\n{last}", "plain words\n".repeat(300));
         prop_assert!(shaped(&text, &Mentions::default()).contains(&last));
     }
 
@@ -101,19 +152,4 @@ fn millions_of_lines_are_bounded_and_their_numbers_are_right() {
     let shown = made.lines().filter(|line| *line == "word").count();
     assert_eq!(first, Some((900_001 - shown).to_string()).as_deref(), "{made}");
     assert!(shaped(&"\n".repeat(5_000_000), &Mentions::default()).is_empty());
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    #[test]
-    fn of_a_file_that_was_shown_before_no_more_is_shown_than_of_another(text in text(), shown in 0usize..300) {
-        let numbered: String = text.lines().enumerate().map(|(at, line)| format!("{:>5}→{line}\n", at + 1)).collect();
-        let mut mentions = Mentions::default();
-        mentions.show(&numbered.lines().take(shown).collect::<Vec<_>>().join("\n"));
-        let made = shaped(&numbered, &mentions);
-        let bound = rules().lines_chars_max + rules().names_chars_max + 100;
-        prop_assert!(made.chars().count() <= bound.min(numbered.chars().count() * 5 / 4 + 100), "{}", made.chars().count());
-        prop_assert_eq!(made, shaped(&numbered, &mentions));
-    }
 }

@@ -138,8 +138,8 @@ fn most_of_forty_planted_facts_survive_where_a_preview_hides_them() {
     let mut lost: Vec<&str> = Vec::new();
     for Planted { text, facts } in &outputs {
         assert!(text.len() > 4_096 && facts.iter().all(|fact| text.contains(fact)), "{facts:?}");
-        let preview = crate::reference_text("tool", text, "res_1", "");
-        let whole = crate::reference_text("tool", text, "res_1", &shaped(text, &Mentions::default()));
+        let preview = reference_text("tool", text, "res_1", "");
+        let whole = reference_text("tool", text, "res_1", &shaped(text, &Mentions::default()));
         in_preview += facts.iter().filter(|fact| preview.contains(**fact)).count();
         survive += facts.iter().filter(|fact| whole.contains(**fact)).count();
         lost.extend(facts.iter().filter(|fact| !whole.contains(**fact)));

@@ -1,6 +1,9 @@
 //! Results without their secrets, with what would stand in the place of each.
 
-use infold_core::{BlobId, Counter, Field, Mentions, Scrubbed, ShapeRules, Sight, reference, shaped_reference};
+use infold_core::{
+    BlobId, Counter, Field, Mentions, Scrubbed, ScrubbedSight, ShapeRules, reference, reference_at_sight,
+    shaped_reference,
+};
 
 use super::super::{FirstSeen, Offload, Shown};
 use super::may_go;
@@ -180,11 +183,12 @@ impl ToShape {
     }
 
     fn shaped(&self, mentions: &Mentions, shaping: Shaping) -> Shaped {
-        let sight = Sight { tool: self.tool.as_str(), arguments: self.arguments.as_str(), text: self.content.as_str() };
+        let sight = ScrubbedSight { tool: &self.tool, arguments: &self.arguments, content: &self.content };
         let blob = self.blob.as_ref()?;
-        let is_long = shaping.rules.is_over_at_sight(&sight, mentions, shaping.counter);
-        let shaped = || shaped_reference(&self.tool, &self.arguments, &self.content, blob, mentions, &shaping.rules);
-        (is_long || shaping.bounded).then(|| (shaped(), is_long))
+        match reference_at_sight(&sight, blob, mentions, &shaping.rules, shaping.counter) {
+            Some(shaped) => Some((shaped, true)),
+            None => shaping.bounded.then(|| (shaped_reference(&sight, blob, mentions, &shaping.rules), false)),
+        }
     }
 }
 
@@ -193,10 +197,11 @@ fn shaped(all: &[ToShape], mut mentions: Mentions, shaping: Shaping) -> Vec<Shap
     let mut found = Vec::with_capacity(all.len());
     for to_shape in all {
         let shaped = to_shape.shaped(&mentions, shaping);
-        match &shaped {
-            Some((shaped, true)) => mentions.show(shaped.as_str()),
-            Some((_, false)) | None => mentions.show(to_shape.content.as_str()),
-        }
+        let shown = match &shaped {
+            Some((shaped, true)) => shaped.as_str(),
+            Some((_, false)) | None => to_shape.content.as_str(),
+        };
+        mentions.show_result(to_shape.tool.as_str(), to_shape.arguments.as_str(), shown);
         found.push(shaped);
     }
     found

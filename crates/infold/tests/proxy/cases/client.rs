@@ -240,7 +240,7 @@ async fn the_client_clears_or_changes_a_result_itself() {
     let steps = [read_file("/p/long.txt"), read_file(&path(1)), Step::text("Done."), Step::text("Still done.")];
     let scene = Scene::start(Script::new([load_tools()]).then(steps)).await;
     let mut agent = scene.agent(Client::ClaudeCode, "cleared").await;
-    let long: String = (0..400).map(|line| format!("entry {line}: the harbour is quiet\n")).collect();
+    let long: String = (0..1_500).map(|line| format!("entry {line}: the harbour is quiet\n")).collect();
     agent.file("/p/long.txt", &long);
     agent.work(ASKED).await.unwrap();
     let shown = scene.turns().pop().unwrap();

@@ -1,0 +1,57 @@
+//! What the client says about a result: that it cut it, how long it was, and where all of it is.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Line;
+use super::kept::split_number;
+use super::kind::Kind;
+
+/// A longer line is no notice.
+const NOTICE_BYTES_MAX: usize = 600;
+const NOTICES_CHARS_MAX: usize = 1_200;
+/// In a file's own text a notice stands within so many lines of the front or the end.
+const EDGE_LINES: usize = 8;
+/// More lines than one in so many are no notices, unless there are very few.
+const MATCHES_SHARE: usize = 20;
+const MATCHES_MIN: usize = 3;
+
+/// As Claude Code, Codex, OpenCode, Gemini CLI and others word it.
+static NOTICE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let saved = r"\b(?:full|complete|entire|whole) (?:output|result|content|response)s?\b.{0,40}\b(?:saved|written|stored|available|at|in)\b|\boutput (?:has been |was |is )?(?:saved|written) (?:to|in)\b";
+    let cut = r"\b(?:output|result|response|content|file)s?\b.{0,30}\b(?:truncated|too (?:large|long)|exceed(?:s|ed))\b|\btruncated (?:output|result)|\b[0-9][0-9,.]*\s*(?:more )?(?:tokens|lines|characters|chars|bytes|[KM]i?B)\s+(?:were |are )?(?:truncated|omitted|not shown|more)\b|\b(?:truncated|omitted)\b.{0,12}\b[0-9][0-9,.]* (?:tokens|lines|characters|chars|bytes)\b";
+    let size = r"^(?:Total output lines|Original token count): [0-9]+";
+    Regex::new(&format!("(?i){saved}|{cut}|{size}")).ok()
+});
+
+/// The notices in a text, each a line as it is.
+pub(super) fn notices(lines: &[Line<'_>], kind: Kind) -> String {
+    let Some(pattern) = NOTICE.as_ref() else { return String::new() };
+    let is_edge = |at: usize| at < EDGE_LINES || at + EDGE_LINES >= lines.len();
+    let may_be = |at: usize, line: &str| match kind {
+        Kind::File => split_number(line).is_none(),
+        Kind::Text => is_edge(at),
+        Kind::Search | Kind::Output => true,
+    };
+    let (mut left_chars, mut matches) = (NOTICES_CHARS_MAX, 0);
+    let mut found: Vec<&str> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let line = line.text.trim();
+        let is_notice = line.len() <= NOTICE_BYTES_MAX && may_be(at, line) && pattern.is_match(line);
+        let chars = if is_notice { line.chars().count() + 1 } else { continue };
+        matches += 1;
+        if chars <= left_chars && !found.contains(&line) {
+            left_chars -= chars;
+            found.push(line);
+        }
+    }
+    // A text that is about such things has many lines like that.
+    let is_few = matches * MATCHES_SHARE <= lines.len().max(MATCHES_SHARE * MATCHES_MIN);
+    if is_few { found.join("\n") } else { String::new() }
+}
+
+#[cfg(test)]
+pub(super) fn compiles() -> bool {
+    NOTICE.is_some()
+}
