@@ -46,7 +46,9 @@ fn a_client_that_asks_for_the_long_window_in_its_headers_is_given_it() {
     let settings = with_windows();
     let asked = |betas: &[&'static str]| {
         let mut headers = HeaderMap::new();
-        betas.iter().for_each(|beta| drop(headers.append("anthropic-beta", beta.parse().expect("a value"))));
+        for beta in betas {
+            headers.append("anthropic-beta", beta.parse().expect("a value"));
+        }
         settings.window_asked_for("claude-opus-4-6", &headers)
     };
     assert_eq!(asked(&["interleaved-thinking-2025-05-14"]), None);
