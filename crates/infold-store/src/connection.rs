@@ -9,6 +9,9 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::StoreError;
 
+/// How long to wait before asking again for the write-ahead log.
+const WAL_PAUSE_MS: u64 = 5;
+
 /// How much SQLite syncs. Only `Full` keeps what was acknowledged through a power loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Synchronous {
@@ -50,7 +53,7 @@ pub(crate) fn open_writer(path: &Path, settings: &StoreSettings) -> Result<Conne
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW,
     )?;
     common(&connection, settings)?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+    write_ahead(&connection, settings)?;
     let synchronous = match settings.synchronous {
         Synchronous::Full => "FULL",
         Synchronous::Normal => "NORMAL",
@@ -71,6 +74,18 @@ pub(crate) fn open_reader(path: &Path, settings: &StoreSettings) -> Result<Conne
     common(&connection, settings)?;
     connection.pragma_update(None, "query_only", "ON")?;
     Ok(connection)
+}
+
+/// Turns the write-ahead log on. SQLite does not wait here for others that do the same at the same time: it says at
+/// once that it is busy, so it is asked again.
+fn write_ahead(connection: &Connection, settings: &StoreSettings) -> Result<(), StoreError> {
+    for _ in 0..settings.busy_timeout_ms / WAL_PAUSE_MS {
+        match connection.pragma_update(None, "journal_mode", "WAL").map_err(StoreError::from) {
+            Err(StoreError::Busy) => std::thread::sleep(Duration::from_millis(WAL_PAUSE_MS)),
+            other => return other,
+        }
+    }
+    Ok(connection.pragma_update(None, "journal_mode", "WAL")?)
 }
 
 fn common(connection: &Connection, settings: &StoreSettings) -> Result<(), StoreError> {
