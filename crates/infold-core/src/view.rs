@@ -136,7 +136,21 @@ pub struct Remark<'a> {
     pub text: Cow<'a, str>,
 }
 
-impl BlockKind<'_> {
+impl<'a> BlockKind<'a> {
+    /// What a call gave, if it is that.
+    pub fn result(&self) -> Option<&ResultBlock<'a>> {
+        match self {
+            Self::Result(result) => Some(result),
+            Self::Instruction
+            | Self::User { .. }
+            | Self::Assistant
+            | Self::Reasoning
+            | Self::Call(_)
+            | Self::Attachment
+            | Self::Other { .. } => None,
+        }
+    }
+
     /// Who it is by.
     pub fn side(&self) -> Side {
         match self {

@@ -1,17 +1,19 @@
 //! A conversation that a client tells as one text, to have it summarised: OpenCode's compaction.
 //!
-//!     Here is the conversation so far:
+//! ```text
+//! Here is the conversation so far:
 //!
-//!     <conversation>
-//!     [User]: fix the bug
+//! <conversation>
+//! [User]: fix the bug
 //!
-//!     [Assistant]: Looking.
-//!     [Assistant tool call]: read({"filePath":"a.rs"})
-//!     [Tool result]: fn main() {}
+//! [Assistant]: Looking.
+//! [Assistant tool call]: read({"filePath":"a.rs"})
+//! [Tool result]: fn main() {}
 //!
-//!     </conversation>
+//! </conversation>
 //!
-//!     Create a summary ...
+//! Create a summary ...
+//! ```
 //!
 //! It is read into blocks, so that what stands in it can be left out by the same plan as everywhere, and written
 //! again. What a tool printed can look like the beginning of something else; then less is recognised, and shown.

@@ -415,16 +415,6 @@ fn is_result(block: &Block<'_>) -> bool {
 
 /// What was decided about a result when it was first seen, if that was for the content it has now.
 pub(super) fn rewrite<'r>(walk: &Walk<'r>, at: usize) -> Option<&'r Rewrite> {
-    match &walk.request.blocks[at].kind {
-        BlockKind::Result(result) => {
-            walk.known.rewrites.get(&*result.call).filter(|rewrite| rewrite.content == result.content)
-        }
-        BlockKind::Instruction
-        | BlockKind::User { .. }
-        | BlockKind::Assistant
-        | BlockKind::Reasoning
-        | BlockKind::Call(_)
-        | BlockKind::Attachment
-        | BlockKind::Other { .. } => None,
-    }
+    let result = walk.request.blocks[at].kind.result()?;
+    walk.known.rewrites.get(&*result.call).filter(|rewrite| rewrite.content == result.content)
 }

@@ -85,14 +85,5 @@ pub(super) fn typed(blocks: &[Block<'_>], block: usize) -> Vec<Item> {
 
 /// Words inside of a result.
 pub(super) fn remark<'b, 'a>(blocks: &'b [Block<'a>], block: usize, nth: usize) -> Option<&'b Remark<'a>> {
-    match &blocks[block].kind {
-        BlockKind::Result(result) => result.remarks.get(nth),
-        BlockKind::Instruction
-        | BlockKind::User { .. }
-        | BlockKind::Assistant
-        | BlockKind::Reasoning
-        | BlockKind::Call(_)
-        | BlockKind::Attachment
-        | BlockKind::Other { .. } => None,
-    }
+    blocks[block].kind.result()?.remarks.get(nth)
 }

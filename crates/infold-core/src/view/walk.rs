@@ -181,16 +181,8 @@ impl<'r> Walk<'r> {
     }
 
     pub(super) fn after_result(&self, at: usize) -> Option<Place> {
-        match &self.request.blocks[at].kind {
-            BlockKind::Result(result) => Some(Place::After { call: result.call.clone().into_owned() }),
-            BlockKind::Instruction
-            | BlockKind::User { .. }
-            | BlockKind::Assistant
-            | BlockKind::Reasoning
-            | BlockKind::Call(_)
-            | BlockKind::Attachment
-            | BlockKind::Other { .. } => None,
-        }
+        let result = self.request.blocks[at].kind.result()?;
+        Some(Place::After { call: result.call.clone().into_owned() })
     }
 
     /// Somebody spoke while a branch was open. Behind an answer that broke off it may be anyone, and the branch hears it.
