@@ -87,8 +87,7 @@ impl Home {
         });
         std::fs::write(self.claude().join(".claude.json"), known.to_string())?;
         // Output comes whole up to this length; beyond it Claude Code keeps it in a file of its own.
-        let settings = json!({"skipDangerousModePermissionPrompt": true, "bashOutputMaxChars": 100_000,
-            "permissions": {"ask": ["Bash(touch:*)"]}});
+        let settings = json!({"skipDangerousModePermissionPrompt": true, "bashOutputMaxChars": 100_000});
         std::fs::write(self.claude().join("settings.json"), settings.to_string())?;
         Ok(())
     }

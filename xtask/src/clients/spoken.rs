@@ -22,7 +22,6 @@ const ASKED: &str = "Look through the harbour, please.";
 const BRIEF: &str = "Count what stands on the eastern quay.";
 const INTERRUPTED: &str = "Do it otherwise: begin at the western end.";
 const QUEUED: &str = "And leave the red cranes out of it.";
-const REFUSED: &str = "Leave that berth as it is.";
 const BESIDE: &str = "tide-table-4711";
 const FOUND: &str = "Seven cranes stand there.";
 const COUNTED: &str = "They are counted.";
@@ -111,7 +110,6 @@ fn script(project: &Path) -> Script {
         open_branch(&work(BRIEF)),
         shell("cat first-gate"),
         shell("cat second-gate; echo went-through-the-$(echo second)-gate"),
-        shell("touch berth.txt"),
         read_file(&crane),
         fold_beside("echo tide-table-$(echo 4711)", FOUND),
         Step::text(COUNTED).reasoning("It is done."),
@@ -193,11 +191,6 @@ impl<'a> Sitting<'a> {
         terminal.say(QUEUED).await?;
         terminal.until("the queued words", |screen| screen.contains("edit queued messages")).await?;
         drop(held);
-
-        terminal.until_shows("Do you want to proceed?").await?;
-        terminal.press_until("Up", "the last answer", |screen| is_chosen(screen, "No")).await?;
-        terminal.press_until("Tab", "room for words", |screen| screen.contains("tell Claude what to do")).await?;
-        terminal.say(REFUSED).await?;
         terminal.until_shows(COUNTED).await
     }
 
@@ -232,10 +225,4 @@ impl<'a> Sitting<'a> {
         terminal.say(REWOUND).await?;
         terminal.until_shows(BUOYS).await
     }
-}
-
-/// Whether the answer of a question that begins with this word is the chosen one.
-fn is_chosen(screen: &str, answer: &str) -> bool {
-    let chosen = screen.lines().filter_map(|line| line.trim_start().strip_prefix("❯ "));
-    chosen.filter_map(|line| line.split_once(". ")).any(|(_, words)| words.starts_with(answer))
 }

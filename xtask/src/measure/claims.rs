@@ -6,8 +6,12 @@ use infold_replay::ForkTable;
 
 use super::parts::SessionGroup;
 
-/// By how many points the profile `recall` beats a plain tail as large, in recall, wherever there are many cuts.
+/// By how many points the profile `recall` beats a plain tail as large, in recall, wherever there are many cuts: in a
+/// small context, and in a larger one, where a tail has most of it already.
 const RECALL_GAIN_MIN: f64 = 3.0;
+const RECALL_GAIN_MIN_LARGE: f64 = 1.0;
+/// Contexts of more tokens than this are the larger ones.
+const SMALL_TOKENS_MAX: f64 = 40_000.0;
 /// Fewer cuts say little.
 const CUTS_MIN: u64 = 50;
 /// What shaping comes to over all sessions.
@@ -47,9 +51,10 @@ pub(super) fn of_forks(part: &str, table: &ForkTable, pairs: &[(usize, usize)]) 
             ("recall", recall.recall_percent - tail.recall_percent),
             ("recall over the seed's tiers", recall.recall_percent - seed.recall_percent),
         ];
-        for (what, gain) in gains.into_iter().filter(|(_, gain)| *gain < RECALL_GAIN_MIN) {
+        let gain_min = if recall.tokens > SMALL_TOKENS_MAX { RECALL_GAIN_MIN_LARGE } else { RECALL_GAIN_MIN };
+        for (what, gain) in gains.into_iter().filter(|(_, gain)| *gain < gain_min) {
             missed.push(format!(
-                "{part}, {} against {}: {what} gains {gain:.1} points, {RECALL_GAIN_MIN} are claimed",
+                "{part}, {} against {}: {what} gains {gain:.1} points, {gain_min} are claimed",
                 recall.label, tail.label
             ));
         }

@@ -191,7 +191,7 @@ impl Proxied {
             self.plain.each.len(), plain.identical, plain.requests, more_writes(plain), plain.invalid_reasoning,
         ));
         text.push_str(&format!(
-            "- Shaping on: {} results kept elsewhere, {} of them read back whole with one `read_result` each (a page holds 64 KiB).\n",
+            "- Shaping on: {} results kept elsewhere, {} of them read back whole with `read_result`, page by page.\n",
             shaped.offloaded, shaped.recalled
         ));
         let broken = &shaped.broken;

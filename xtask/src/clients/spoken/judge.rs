@@ -4,8 +4,8 @@ use anyhow::anyhow;
 use infold_testkit::model::Received;
 
 use super::{
-    ASKED, BESIDE, BRIEF, COMPACTED, FOUND, INTERRUPTED, NESTED_RULE, QUEUED, REFUSED, RESUMED, REWOUND, RULE,
-    SECOND_BRIEF, SECOND_FOUND, WordsPlace, pasted,
+    ASKED, BESIDE, BRIEF, COMPACTED, FOUND, INTERRUPTED, NESTED_RULE, QUEUED, RESUMED, REWOUND, RULE, SECOND_BRIEF,
+    SECOND_FOUND, WordsPlace, pasted,
 };
 use crate::clients::findings::RunFindings;
 
@@ -20,7 +20,7 @@ const ENVIRONMENT: &str = "Primary working directory";
 /// Words in a branch, and what of it reaches the parent.
 pub fn branch(turns: &[Received], findings: &mut RunFindings) {
     let first_with = |text: &str| turns.iter().find(|turn| turn.holds(text));
-    let said = [INTERRUPTED, QUEUED, REFUSED];
+    let said = [INTERRUPTED, QUEUED];
     let in_branch = first_with(INTERRUPTED);
     findings.request("words after an interrupt reach the branch", in_branch, &[BRIEF], &[ASKED]);
     findings.request(
@@ -29,7 +29,6 @@ pub fn branch(turns: &[Received], findings: &mut RunFindings) {
         &[BRIEF, INTERRUPTED],
         &[ASKED],
     );
-    findings.request("words that refuse a call reach the branch", first_with(REFUSED), &[BRIEF, QUEUED], &[ASKED]);
     findings.request("the branch gets the rules of a folder", first_with(NESTED_RULE), &[BRIEF], &[ASKED]);
     let parent = turns.iter().find(|turn| turn.holds(FOUND) && turn.holds(ASKED));
     findings.request("the parent gets infold's own instructions", parent, &[INSTRUCTIONS], &[]);
@@ -55,7 +54,7 @@ pub fn log(turns: &[Received], findings: &mut RunFindings) {
 /// After a resume and a rewind.
 pub fn returns(turns: &[Received], findings: &mut RunFindings) {
     let first_with = |text: &str| turns.iter().find(|turn| turn.holds(text));
-    let kept = [ASKED, INTERRUPTED, QUEUED, REFUSED, FOUND, NESTED_RULE, RULE];
+    let kept = [ASKED, INTERRUPTED, QUEUED, FOUND, NESTED_RULE, RULE];
     findings.request("after a resume all words are there", first_with(RESUMED), &kept, &[WORK_PRINTED]);
     let undone = [WORK_PRINTED, RESUMED, "wish 01"];
     findings.request("after a rewind all words before it are there", first_with(REWOUND), &kept, &undone);

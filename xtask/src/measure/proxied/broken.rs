@@ -59,10 +59,27 @@ impl BadReferences {
     }
 }
 
+/// What the client put behind a result stays behind its reference, and is neither the tool's nor ours.
 fn is_dear(reference: &Reference, text: &str, counter: Counter) -> bool {
+    let (text, _) = parted(text);
+    let (reference, _) = parted(&reference.text);
     let share = if text.len() > LARGE_BYTES { LARGE_SHARE } else { SHARE };
     let tokens = |text: &str| counter.count(text) as usize;
-    reference.text.len() * share >= text.len() || tokens(&reference.text) * share >= tokens(text)
+    reference.len() * share >= text.len() || tokens(reference) * share >= tokens(text)
+}
+
+/// A result without the reminders at its end, and those.
+pub fn parted(text: &str) -> (&str, &str) {
+    let mut printed = text.trim_end();
+    while let Some(inside) = printed.strip_suffix("</system-reminder>") {
+        let Some(at) = inside.rfind("<system-reminder>").filter(|at| *at == 0 || inside[..*at].ends_with("\n\n"))
+        else {
+            break;
+        };
+        printed = inside[..at].trim_end();
+    }
+    let printed = if printed == text.trim_end() { text } else { printed };
+    (printed, text[printed.len()..].trim())
 }
 
 /// The results of a session by the ids of their calls.

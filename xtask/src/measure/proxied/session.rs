@@ -5,7 +5,7 @@ use infold_core::transcript::{Item, Kind, Transcript};
 use infold_replay::{Judge, Measures, SentItem};
 use infold_testkit::McpHttp;
 
-use super::broken::BadReferences;
+use super::broken::{BadReferences, parted};
 use super::client::{Api, Conversation, requests};
 use super::received::{Reader, Received, Reference};
 use crate::upstream::Upstream;
@@ -104,6 +104,9 @@ pub async fn play(name: &str, transcript: &Transcript, way: &Way<'_>, mcp: &McpH
         last = Some(received);
     }
     (seen.was, seen.now) = (was.finish(), now.finish());
+    if seen.now.adjusted > 1.005 * seen.was.billed {
+        eprintln!("WORST {name} {} {} {}", seen.was.billed, seen.now.billed, seen.now.adjusted);
+    }
     if let Some(last) = last {
         seen.broken = BadReferences::of(transcript, &last);
         recall(transcript, &last, mcp, &mut seen).await?;
@@ -116,23 +119,38 @@ fn take(judge: &mut Judge<'_>, received: &Received) {
     judge.take(&items);
 }
 
-/// Reads back, with one call each, every result that is kept elsewhere.
+/// Reads back every result that is kept elsewhere, page by page.
 async fn recall(transcript: &Transcript, last: &Received, mcp: &McpHttp, seen: &mut Seen) -> Result<()> {
-    for Reference { call, handle, .. } in last.entries.iter().flat_map(|entry| &entry.references) {
-        let answer = mcp.call("read_result", serde_json::json!({"ref_id": handle, "limit": PAGE_BYTES_MAX})).await?;
-        let content = answer.structured.as_ref().and_then(|body| body["content"].as_str()).unwrap_or_default();
+    for reference in last.entries.iter().flat_map(|entry| &entry.references) {
+        let content = read_back(mcp, &reference.handle).await?;
         seen.offloaded += 1;
-        seen.recalled += usize::from(is_whole(transcript, call, content));
+        seen.recalled += usize::from(is_whole(transcript, reference, &content));
     }
     Ok(())
 }
 
-/// Whether this is what the call gave: all of it, or as much as one page holds; but for secrets.
-fn is_whole(transcript: &Transcript, call: &str, content: &str) -> bool {
+/// All that is kept behind a handle.
+async fn read_back(mcp: &McpHttp, handle: &str) -> Result<String> {
+    let mut content = String::new();
+    loop {
+        let page = serde_json::json!({"ref_id": handle, "offset": content.len(), "limit": PAGE_BYTES_MAX});
+        let answer = mcp.call("read_result", page).await?;
+        let page = answer.structured.as_ref().and_then(|body| body["content"].as_str()).unwrap_or_default();
+        content.push_str(page);
+        if page.len() < PAGE_BYTES_MAX / 2 {
+            return Ok(content);
+        }
+    }
+}
+
+/// Whether this is what the call gave: what the tool printed is kept, and what the client put behind it stands behind
+/// the reference; but for secrets.
+fn is_whole(transcript: &Transcript, reference: &Reference, content: &str) -> bool {
     transcript.items.iter().any(|item| match &item.kind {
-        Kind::Result { id, text, .. } if id == call => {
-            let page = &text[..text.floor_char_boundary(PAGE_BYTES_MAX)];
-            content == page || (content.contains(SCRUBBED) && content.len() * 2 > page.len())
+        Kind::Result { id, text, .. } if *id == reference.call => {
+            let (printed, remarks) = parted(text);
+            let is_same = content == text || (content == printed && reference.text.ends_with(remarks));
+            is_same || (content.contains(SCRUBBED) && content.len() * 2 > text.len())
         }
         _ => false,
     })

@@ -92,6 +92,22 @@ async fn words_typed_while_a_branch_works_are_heard_by_both_beside_results_and_i
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn words_that_refuse_a_call_are_heard_by_the_branch_and_then_by_the_main_thread() {
+    let scene = Scene::start(script()).await;
+    let mut agent = in_branch(&scene, Client::ClaudeCode, "refused").await;
+    let said = agent.turn().await.unwrap();
+    agent.answer(&said).await.unwrap();
+    let result = &mut agent.transcript.last_mut().unwrap()["content"][0];
+    result["is_error"] = json!(true);
+    result["content"] = json!(format!(
+        "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, \
+         the user said:\n{TYPED}"
+    ));
+    agent.go_on().await.unwrap();
+    heard_by_both(&scene, TYPED);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_a_client_says_once_in_a_branch_reaches_the_main_thread_once() {
     let rule = "NESTED RULE: quay cranes are yellow.";
     let said = reminder(&format!("Contents of /p/sub/CLAUDE.md:\n\n{rule}\n"));
