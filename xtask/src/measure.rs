@@ -215,7 +215,7 @@ fn finish(workspace: &Workspace, paper: Paper, recordings: &[&RecordedSession], 
     let (ignored, recorded) = (paper.ignored.finish(None), paper.recorded.finish(None));
     let parts = parts::parts(recordings, |session| parts::in_report(&ignored, session));
     let (forks, mut missed) = forks(paper.forks);
-    missed.extend(claims::of_shaping("on paper", &parts));
+    missed.extend(claims::of_shaping(claims::ShapingMeasured::OnPaper, &parts));
     missed.extend(proxied.missed(parts.first()));
 
     let (shaping, proxied) = (shaping(&ignored, &recorded, recordings), proxied.tables());

@@ -215,7 +215,7 @@ impl Proxied {
     /// What is claimed and does not hold. `paper` is what the replay says of the same sessions.
     pub(super) fn missed(&self, paper: Option<&SessionGroup>) -> Vec<String> {
         let mut missed = self.missed_in_sample();
-        missed.extend(claims::of_shaping("through the proxy", &self.parts));
+        missed.extend(claims::of_shaping(claims::ShapingMeasured::ThroughProxy, &self.parts));
         let folded = &self.folded;
         let saved = 100.0 - percent(folded.folded, folded.inline);
         if saved < FOLDING_SAVES_PERCENT_MIN {

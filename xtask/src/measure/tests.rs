@@ -52,7 +52,7 @@ fn a_part_that_falls_short_or_a_session_that_costs_more_is_a_claim_missed() {
     let parts = |adjusted: f64, strict: u64| {
         let missed =
             parts::parts(&all, |name| Some(if name == "a" { came_to(60.0, 99) } else { came_to(adjusted, strict) }));
-        claims::of_shaping("on paper", &missed)
+        claims::of_shaping(claims::ShapingMeasured::OnPaper, &missed)
     };
     assert!(parts(80.0, 99).is_empty());
     assert_eq!(parts(101.5, 99), ["on paper: a session's adjusted bill is 101.5 %, 101 are claimed"]);

@@ -104,9 +104,6 @@ pub async fn play(name: &str, transcript: &Transcript, way: &Way<'_>, mcp: &McpH
         last = Some(received);
     }
     (seen.was, seen.now) = (was.finish(), now.finish());
-    if seen.now.adjusted > 1.005 * seen.was.billed {
-        eprintln!("WORST {name} {} {} {}", seen.was.billed, seen.now.billed, seen.now.adjusted);
-    }
     if let Some(last) = last {
         seen.broken = BadReferences::of(transcript, &last);
         recall(transcript, &last, mcp, &mut seen).await?;
