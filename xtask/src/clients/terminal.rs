@@ -134,7 +134,7 @@ impl TmuxTerminal {
     }
 
     async fn tmux(&self, arguments: &[&str]) -> Result<String> {
-        let ran = Command::new("tmux").arg("-S").arg(&self.socket).args(arguments).output().await?;
+        let ran = Command::new("tmux").arg("-u").arg("-S").arg(&self.socket).args(arguments).output().await?;
         let complaint = String::from_utf8_lossy(&ran.stderr);
         ensure!(ran.status.success(), "tmux {} failed: {complaint}", arguments[0]);
         Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
