@@ -70,12 +70,14 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Other sessions at every run, unless `SEED` says which; `CASES` says how many.
+/// The same sessions at every run of the suite. `PROPTEST_CASES` says that so many others are wanted, and `SEED` which.
 fn config() -> ProptestConfig {
-    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
-    let seed = number("SEED").unwrap_or_else(|| RandomState::new().hash_one("sessions"));
-    eprintln!("SEED={seed} cargo test -p infold-core view::tests::laws");
-    let cases = number("CASES").and_then(|cases| u32::try_from(cases).ok()).unwrap_or(2_000);
+    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    let others = number("PROPTEST_CASES").and_then(|cases| u32::try_from(cases).ok());
+    let by_default = if others.is_some() { RandomState::new().hash_one("sessions") } else { 1 };
+    let seed = number("SEED").unwrap_or(by_default);
+    let cases = others.unwrap_or(2_000);
+    eprintln!("SEED={seed} PROPTEST_CASES={cases} cargo test -p infold-core view::tests::laws");
     ProptestConfig { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(seed), ..ProptestConfig::default() }
 }
 

@@ -88,7 +88,11 @@ impl World {
         self.engine.known.restarts.push(Restart { from, ..anew });
         self.engine.known.notes.push(Note { after: last, text: format!("receipt {}", self.count) });
         self.has_broken = true;
-        let is_other = |sent: &Sent| sent.anew.as_ref().is_none_or(|then| then.root != root);
+        // Another thread may quote one of them, if a rollback has opened the thread again that has it.
+        let is_quoted =
+            |piece: &String| piece.starts_with("infold quotes") && shown.iter().any(|(_, call)| piece.contains(call));
+        let is_other =
+            |sent: &Sent| sent.anew.as_ref().is_none_or(|then| then.root != root) && !sent.view.iter().any(is_quoted);
         self.sent.retain(is_other);
     }
 
