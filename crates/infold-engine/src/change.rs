@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::MutexGuard;
 
-use crate::proxy::Unheard;
+use crate::turn::Unheard;
 use crate::{Engine, Error, Failure, Notice, SessionRef, random};
 
 /// How often a change is decided again before giving up. From the second time on, writers of one

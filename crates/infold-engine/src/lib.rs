@@ -14,7 +14,6 @@ mod fork;
 mod meter;
 mod observe;
 mod open;
-mod proxy;
 mod record;
 mod requests;
 mod results;
@@ -25,6 +24,7 @@ mod snapshots;
 mod status;
 mod telemetry;
 mod timers;
+mod turn;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -34,20 +34,22 @@ use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{BranchId, Counter, IdKey, Isolation, Limits, Prices, Rules, Scrubber, ShapeRules};
 use infold_store::Store;
 use tokio::sync::Mutex;
+use tokio_util::task::TaskTracker;
 
 pub use answers::*;
 pub use calibration::Calibration;
 pub use error::{Error, Failure};
 pub use infold_store::{RequestRow, RequestSelection, Snapshot};
-pub use meter::Heard;
-pub use proxy::{
-    Adoption, Away, BudgetUse, Facts, FirstSeen, IssuedCall, Offload, Remarks, Rescue, RunningScript, Shown, TakeIn,
-    Taken, TakenIn, arguments_hash,
-};
-pub use record::{Front, FrontKind, MadeOf, RequestQuery, RequestSeen, Sight};
+pub(crate) use meter::Heard;
+pub use record::RequestQuery;
+pub(crate) use record::{Front, FrontKind, MadeOf, RequestSeen, Sight};
 pub use requests::*;
 pub use scrubbing::{ScrubFault, ScrubSettings};
 pub use timers::TimerSettings;
+pub use turn::{
+    AnswerHead, AnswerListener, IssuedCall, Legibility, ModelRequest, Prepared, Purpose, RunningScript, Shaping,
+    TurnSettings, Withheld, arguments_hash,
+};
 
 /// Sessions whose writers wait for each other after a collision share one of so many locks.
 const LOCKS: usize = 64;
@@ -91,6 +93,8 @@ pub struct EngineSettings {
     pub timers: TimerSettings,
     /// What models' tokens cost.
     pub prices: Prices,
+    /// How model requests are prepared.
+    pub turn: TurnSettings,
 }
 
 /// How forks are made, where a call does not say.
@@ -118,9 +122,10 @@ struct Inner {
     scrubbing: scrubbing::Scrubbing,
     /// The scrubber itself, for planning, which is bounded otherwise.
     scrubber: Scrubber,
-    issued: std::sync::Mutex<proxy::Registry>,
-    said: std::sync::Mutex<proxy::Said>,
-    chains: std::sync::Mutex<proxy::Chains>,
+    issued: std::sync::Mutex<turn::Registry>,
+    said: std::sync::Mutex<turn::Said>,
+    chains: std::sync::Mutex<turn::Chains>,
+    sessions: turn::Sessions,
     locks: Vec<Mutex<()>>,
     metrics: telemetry::Metrics,
     recorder: record::Recorder,
@@ -128,6 +133,7 @@ struct Inner {
     alarm: timers::Alarm,
     feed: feed::Bell,
     warmed: AtomicBool,
+    tasks: TaskTracker,
 }
 
 impl Engine {
@@ -141,6 +147,7 @@ impl Engine {
             issued: std::sync::Mutex::default(),
             said: std::sync::Mutex::default(),
             chains: std::sync::Mutex::default(),
+            sessions: turn::Sessions::new(settings.turn.sessions_max, settings.turn.sessions_bytes_max),
             store,
             settings,
             clock,
@@ -152,6 +159,7 @@ impl Engine {
             alarm: timers::Alarm::default(),
             feed: feed::Bell::default(),
             warmed: AtomicBool::new(false),
+            tasks: TaskTracker::new(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -174,6 +182,11 @@ impl Engine {
             // Nobody waits for it: whoever counts first does the same work.
             drop(tokio::task::spawn_blocking(move || engine.count("warm up")));
         }
+    }
+
+    /// What is left to be recorded of answers. Whoever serves waits for it at the end.
+    pub fn tasks(&self) -> &TaskTracker {
+        &self.inner.tasks
     }
 
     /// The store below, for those who look after it.

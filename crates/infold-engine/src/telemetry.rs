@@ -28,6 +28,7 @@ pub(crate) struct Metrics {
     secrets: Counter<u64>,
     scrub_failures: Counter<u64>,
     offloaded: Counter<u64>,
+    unplanned: Counter<u64>,
     forks: Counter<u64>,
     rollbacks: Counter<u64>,
     sessions_ended: Counter<u64>,
@@ -61,6 +62,7 @@ impl Metrics {
             secrets: counter("infold.scrub.secrets", "Secrets taken out."),
             scrub_failures: counter("infold.scrub.failures", "Scrubbing that failed, and let nothing through."),
             offloaded: counter("infold.results.offloaded", "Results that were kept out of a context when first seen."),
+            unplanned: counter("infold.proxy.planning_failures", "Requests that could not be planned, by kind."),
             forks: counter("infold.sessions.forked", "Sessions that began as a fork."),
             rollbacks: counter("infold.sessions.rolled_back", "Rollbacks."),
             sessions_ended: counter("infold.sessions.ended", "Sessions ended."),
@@ -70,6 +72,10 @@ impl Metrics {
 
     pub(crate) fn results_offloaded(&self, count: usize) {
         self.offloaded.add(count as u64, &[]);
+    }
+
+    pub(crate) fn unplanned(&self, kind: &'static str) {
+        self.unplanned.add(1, &[KeyValue::new("kind", kind)]);
     }
 
     pub(crate) fn opening(&self, opened: &Result<Opened, Error>) {

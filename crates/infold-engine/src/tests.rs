@@ -3,16 +3,14 @@
 mod faults;
 mod folding;
 mod forking;
-mod proxied;
 mod races;
 mod requests;
 mod results;
-mod words;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use infold_core::{Counter, Family, Field, Outcome, Principal, ShapeRules};
+use infold_core::{Counter, Family, Field, ModelWindows, Outcome, Principal, ShapeRules};
 use infold_store::{Store, StoreSettings, Synchronous};
 use infold_testkit::documented_limits;
 use tempfile::TempDir;
@@ -24,7 +22,7 @@ const START_MS: u64 = 1_800_000_000_000;
 /// An engine in a folder of its own.
 pub(crate) struct Bench {
     pub(crate) engine: Engine,
-    now_ms: Arc<AtomicU64>,
+    pub(crate) now_ms: Arc<AtomicU64>,
     pub(crate) folder: TempDir,
     pub(crate) who: Principal,
 }
@@ -43,6 +41,13 @@ pub(crate) fn settings() -> EngineSettings {
         },
         timers: TimerSettings { live_ms: 24 * 3_600_000, retention_ms: 90 * 24 * 3_600_000 },
         prices: Prices::default(),
+        turn: TurnSettings {
+            shaping: Shaping::On,
+            windows: ModelWindows { default_tokens: 200_000, models: Vec::new() },
+            reserve_tokens: 60_000,
+            sessions_max: 16,
+            sessions_bytes_max: 1 << 20,
+        },
     }
 }
 
@@ -54,7 +59,7 @@ impl Bench {
         Self { engine, now_ms, folder, who: Principal::local() }
     }
 
-    fn engine_in(folder: &TempDir, settings: EngineSettings, now_ms: &Arc<AtomicU64>) -> Engine {
+    pub(crate) fn engine_in(folder: &TempDir, settings: EngineSettings, now_ms: &Arc<AtomicU64>) -> Engine {
         let store = StoreSettings {
             // What is tested here is not the disk.
             synchronous: Synchronous::Normal,
@@ -71,11 +76,11 @@ impl Bench {
         Self::engine_in(&self.folder, settings, &self.now_ms)
     }
 
-    fn pass(&self, ms: u64) {
+    pub(crate) fn pass(&self, ms: u64) {
         self.now_ms.fetch_add(ms, Ordering::SeqCst);
     }
 
-    async fn open(&self, session: &str) -> Result<Opened, Error> {
+    pub(crate) async fn open(&self, session: &str) -> Result<Opened, Error> {
         self.engine.open_branch(&self.who, open(session)).await
     }
 
@@ -84,7 +89,7 @@ impl Bench {
         self.engine.branch(&self.who, &branch, None).await.unwrap().unwrap()
     }
 
-    async fn session(&self, session: &str) -> SessionView {
+    pub(crate) async fn session(&self, session: &str) -> SessionView {
         self.engine.session_with_branches(&self.who, &SessionRef::by_id(session).unwrap()).await.unwrap()
     }
 }
@@ -104,7 +109,7 @@ pub(crate) fn open(session: &str) -> OpenBranch {
     }
 }
 
-fn fold(branch: &str, message: &str) -> FoldBranch {
+pub(crate) fn fold(branch: &str, message: &str) -> FoldBranch {
     FoldBranch {
         branch: BranchRef::Id { branch: branch.to_owned(), session: None },
         message: message.to_owned(),
@@ -113,7 +118,7 @@ fn fold(branch: &str, message: &str) -> FoldBranch {
     }
 }
 
-fn result(session: &str, content: &str) -> RecordResult {
+pub(crate) fn result(session: &str, content: &str) -> RecordResult {
     RecordResult {
         session: SessionRef::by_id(session).unwrap(),
         thread: None,
@@ -125,6 +130,6 @@ fn result(session: &str, content: &str) -> RecordResult {
     }
 }
 
-fn code<T: std::fmt::Debug>(outcome: Result<T, Error>) -> &'static str {
+pub(crate) fn code<T: std::fmt::Debug>(outcome: Result<T, Error>) -> &'static str {
     outcome.unwrap_err().code()
 }

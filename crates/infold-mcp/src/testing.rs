@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{Counter, Family, Principal};
-use infold_engine::{Clock, Engine, EngineSettings, ForkSettings, ScrubFault, ScrubSettings, TimerSettings};
+use infold_engine::{
+    Clock, Engine, EngineSettings, ForkSettings, ScrubFault, ScrubSettings, Shaping, TimerSettings, TurnSettings,
+};
 use infold_store::{Store, StoreSettings, Synchronous};
 use infold_testkit::documented_limits;
 use serde_json::{Value, json};
@@ -64,6 +66,13 @@ fn engine(folder: &std::path::Path) -> Engine {
         },
         timers: TimerSettings { live_ms: 86_400_000, retention_ms: 90 * 86_400_000 },
         prices: infold_core::Prices::default(),
+        turn: TurnSettings {
+            shaping: Shaping::On,
+            windows: infold_core::ModelWindows { default_tokens: 200_000, models: Vec::new() },
+            reserve_tokens: 60_000,
+            sessions_max: 16,
+            sessions_bytes_max: 1 << 20,
+        },
     };
     let store = Store::open(&folder.join("test.db"), &store).unwrap();
     Engine::new(store, settings, Clock::Set(Arc::new(AtomicU64::new(NOW_MS))))

@@ -10,12 +10,11 @@ use bytes::Bytes;
 use http::StatusCode;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use infold_core::Principal;
+use infold_engine::{ModelRequest, Purpose};
 
-use crate::metrics::api_name;
 use crate::refusal::Refusal;
-use crate::route::{Purpose, Route};
+use crate::route::{Handling, Route};
 use crate::send::Outgoing;
-use crate::turn::Arrival;
 use crate::{Planning, Provider, Proxy};
 
 /// Answers a request.
@@ -30,7 +29,7 @@ async fn answered(proxy: &Arc<Proxy>, request: Request) -> Result<Response, Refu
     let (parts, body) = request.into_parts();
     let route = Route::of(&parts, &proxy.settings)?;
     let body = whole(body, route.provider, proxy.settings.body_bytes_max).await?;
-    let at = Instant::now();
+    let arrived = Instant::now();
     let who = parts.extensions.get::<Principal>().cloned();
     let outgoing = Outgoing {
         provider: route.provider,
@@ -41,21 +40,20 @@ async fn answered(proxy: &Arc<Proxy>, request: Request) -> Result<Response, Refu
         extensions: parts.extensions,
     };
 
-    let purpose = if proxy.settings.planning == Planning::Off { Purpose::Other } else { route.purpose };
-    match (purpose, who) {
-        (Purpose::Turn(api), Some(who)) => proxy.turn(Arrival { who, api, outgoing, body, at }).await,
-        (Purpose::Count(api), Some(who)) => {
-            let arrival = Arrival { who, api, outgoing, body, at };
-            let body = proxy.counted(&arrival).await?;
-            proxy.metrics.request(api_name(api), "counted");
-            passed(proxy, &arrival.outgoing, &body).await
-        }
+    let handling = if proxy.settings.planning == Planning::Off { Handling::Pass } else { route.handling };
+    let (api, purpose, who) = match (handling, who) {
+        (Handling::Turn(api), Some(who)) => (api, Purpose::Send, who),
+        (Handling::Count(api), Some(who)) => (api, Purpose::Count, who),
         // The door lets nobody in whom it does not know; if one came some other way, nothing is stored.
-        (Purpose::Turn(_) | Purpose::Count(_), None) | (Purpose::Other, _) => {
+        (Handling::Turn(_) | Handling::Count(_), None) | (Handling::Pass, _) => {
             proxy.metrics.request("other", "passed");
-            passed(proxy, &outgoing, &body).await
+            return passed(proxy, &outgoing, &body).await;
         }
-    }
+    };
+    let headers = outgoing.headers.iter();
+    let headers = headers.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
+    let headers = headers.collect();
+    proxy.turn(ModelRequest { who, api, headers, body, arrived, purpose }, outgoing).await
 }
 
 /// Passes a request on as it is.

@@ -11,33 +11,20 @@
 
 mod answer;
 mod astray;
-mod budget_note;
 mod connect;
 mod decode;
-mod first_sight;
 mod headers;
-mod identity;
-mod lost;
-mod mentioned;
 mod metrics;
 mod opening;
-mod placeholders;
-mod planning;
 mod provider;
 mod refusal;
 mod relay;
-mod rescue;
 mod route;
 mod send;
-mod sessions;
 mod settings;
-mod sight;
-mod trouble;
 mod tunnel;
 mod turn;
-mod underway;
 mod watch;
-mod words;
 
 use std::sync::Arc;
 
@@ -47,7 +34,7 @@ use infold_engine::Engine;
 use tokio_util::sync::CancellationToken;
 
 pub use provider::Provider;
-pub use settings::{Planning, ProxySettings, RetryStatus, Shaping, Upstream, UpstreamError, Window};
+pub use settings::{Planning, ProxySettings, RetryStatus, Upstream, UpstreamError};
 pub use tunnel::{NoTunnel, Tunnels};
 
 /// What every request needs.
@@ -55,18 +42,16 @@ pub(crate) struct Proxy {
     pub(crate) engine: Engine,
     pub(crate) settings: ProxySettings,
     pub(crate) client: connect::Client,
-    pub(crate) sessions: sessions::Sessions,
     pub(crate) metrics: metrics::Metrics,
     pub(crate) shutdown: CancellationToken,
 }
 
-/// The routes of both providers. Requests under way when `shutdown` is cancelled are finished; what they
-/// leave to be recorded runs on `settings.tasks`, which whoever serves waits for.
+/// The routes of both providers. Requests under way when `shutdown` is cancelled are finished; what they leave to be
+/// recorded the engine does, whose tasks whoever serves waits for.
 pub fn router(engine: Engine, settings: ProxySettings, shutdown: CancellationToken) -> Router {
     let client = connect::Client::new(&settings);
-    let sessions = sessions::Sessions::new(settings.sessions_max, settings.sessions_bytes_max);
     let metrics = metrics::Metrics::new();
-    let proxy = Arc::new(Proxy { engine, settings, client, sessions, metrics, shutdown });
+    let proxy = Arc::new(Proxy { engine, settings, client, metrics, shutdown });
     let mut router = Router::new();
     for provider in Provider::ALL {
         let prefix = provider.prefix();

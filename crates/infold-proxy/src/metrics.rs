@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use infold_wire::request::Api;
 use opentelemetry::metrics::{Counter, Histogram};
 use opentelemetry::{KeyValue, global};
 
@@ -12,7 +11,6 @@ const SECOND_BOUNDS: [f64; 10] = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05,
 
 pub(crate) struct Metrics {
     requests: Counter<u64>,
-    failures: Counter<u64>,
     planning: Histogram<f64>,
     bytes: Counter<u64>,
     unmetered: Counter<u64>,
@@ -25,7 +23,6 @@ impl Metrics {
         let counter = |name: &'static str, what: &'static str| meter.u64_counter(name).with_description(what).build();
         Self {
             requests: counter("infold.proxy.requests", "Requests taken by the proxy, by interface and outcome."),
-            failures: counter("infold.proxy.planning_failures", "Requests that could not be planned, by kind."),
             planning: meter
                 .f64_histogram("infold.proxy.planning")
                 .with_unit("s")
@@ -42,10 +39,6 @@ impl Metrics {
         self.requests.add(1, &[KeyValue::new("api", api), KeyValue::new("outcome", outcome)]);
     }
 
-    pub(crate) fn failure(&self, kind: &'static str) {
-        self.failures.add(1, &[KeyValue::new("kind", kind)]);
-    }
-
     pub(crate) fn planned(&self, took: Duration, came_bytes: usize, sent_bytes: usize) {
         self.planning.record(took.as_secs_f64(), &[]);
         self.bytes.add(came_bytes as u64, &[KeyValue::new("of", "client")]);
@@ -58,14 +51,5 @@ impl Metrics {
 
     pub(crate) fn repeated(&self, reason: &'static str) {
         self.repeated.add(1, &[KeyValue::new("reason", reason)]);
-    }
-}
-
-/// An interface in a word.
-pub(crate) fn api_name(api: Api) -> &'static str {
-    match api {
-        Api::Messages => "messages",
-        Api::Responses => "responses",
-        Api::Chat => "chat",
     }
 }

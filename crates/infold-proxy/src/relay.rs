@@ -14,11 +14,11 @@ use http::response::Parts;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use infold_core::record::AnswerEnd;
+use infold_wire::Refused;
 use tokio::time::{Instant, Sleep, sleep};
 use tower::BoxError;
 
 use crate::headers;
-use crate::trouble::Trouble;
 use crate::watch::Watch;
 
 /// An answer whose head is there.
@@ -30,7 +30,7 @@ pub(crate) struct Answered {
     /// How reading it ended, if it did.
     pub(crate) broken: Option<BoxError>,
     /// What it says is wrong, if it was read and infold can do something about it.
-    pub(crate) trouble: Option<Trouble>,
+    pub(crate) refused: Option<Refused>,
     /// How often the request was sent again before this answer came.
     pub(crate) repeated: u32,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Answered {
 impl Answered {
     pub(crate) fn new(answer: http::Response<Incoming>, repeated: u32) -> Self {
         let (head, body) = answer.into_parts();
-        Self { head, body, read: Bytes::new(), broken: None, trouble: None, repeated }
+        Self { head, body, read: Bytes::new(), broken: None, refused: None, repeated }
     }
 
     /// Whether it comes as a stream of events.
@@ -49,7 +49,7 @@ impl Answered {
 
     /// The answer for the client.
     pub(crate) fn relayed(self, watch: Option<Watch>, silence: Duration) -> Response {
-        let Self { head, body, read, broken, trouble: _, repeated: _ } = self;
+        let Self { head, body, read, broken, refused: _, repeated: _ } = self;
         let patience = Box::pin(sleep(silence));
         let is_ended = body.is_end_stream() && read.is_empty();
         let relay = Relay { read, upstream: body, silence, patience, broken, rested: true, watch };

@@ -10,20 +10,20 @@ use crate::{Provider, ProxySettings};
 
 /// What is done with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub(crate) enum Handling {
     /// A turn of a conversation: planned.
     Turn(Api),
     /// A count of one: planned the same, and nothing of it is stored.
     Count(Api),
     /// Anything else: passed on.
-    Other,
+    Pass,
 }
 
 /// Where a request goes, and what for.
 #[derive(Debug)]
 pub(crate) struct Route {
     pub(crate) provider: Provider,
-    pub(crate) purpose: Purpose,
+    pub(crate) handling: Handling,
     pub(crate) target: Uri,
     /// Whose base URL its client should have, if the path makes one think that it has a wrong one.
     pub(crate) meant: Option<Provider>,
@@ -52,7 +52,7 @@ impl Route {
             let message = format!("the path cannot be sent on: {error}");
             Refusal::new(provider, StatusCode::BAD_REQUEST, "target_refused", message)
         })?;
-        Ok(Self { provider, purpose: purpose(provider, &parts.method, path), target, meant: meant(provider, path) })
+        Ok(Self { provider, handling: handling(provider, &parts.method, path), target, meant: meant(provider, path) })
     }
 }
 
@@ -62,17 +62,17 @@ fn below(provider: Provider, path: &str) -> Option<&str> {
 }
 
 /// By the path, never by the query: clients add parameters of their own.
-fn purpose(provider: Provider, method: &Method, path: &str) -> Purpose {
+fn handling(provider: Provider, method: &Method, path: &str) -> Handling {
     if method != Method::POST {
-        return Purpose::Other;
+        return Handling::Pass;
     }
     let path = path.strip_prefix("/v1").unwrap_or(path);
     match (provider, path) {
-        (Provider::Anthropic, "/messages") => Purpose::Turn(Api::Messages),
-        (Provider::Anthropic, "/messages/count_tokens") => Purpose::Count(Api::Messages),
-        (Provider::OpenAi, "/responses") => Purpose::Turn(Api::Responses),
-        (Provider::OpenAi, "/chat/completions") => Purpose::Turn(Api::Chat),
-        (Provider::Anthropic | Provider::OpenAi, _) => Purpose::Other,
+        (Provider::Anthropic, "/messages") => Handling::Turn(Api::Messages),
+        (Provider::Anthropic, "/messages/count_tokens") => Handling::Count(Api::Messages),
+        (Provider::OpenAi, "/responses") => Handling::Turn(Api::Responses),
+        (Provider::OpenAi, "/chat/completions") => Handling::Turn(Api::Chat),
+        (Provider::Anthropic | Provider::OpenAi, _) => Handling::Pass,
     }
 }
 

@@ -1,16 +1,9 @@
 //! What the program tells the proxy. There are no defaults here: the program's settings file has them.
 
+use http::Uri;
 use http::uri::{Authority, Scheme};
-use http::{HeaderMap, Uri};
-use infold_core::ShapeRules;
-use tokio_util::task::TaskTracker;
 
 use crate::{Provider, Tunnels};
-
-/// The header in which clients of Anthropic's ask for what is not usual.
-const BETAS: &str = "anthropic-beta";
-/// What a client asks for that wants the largest window.
-const LONG_WINDOW: &str = "context-1m";
 
 /// Everything that the proxy has to be told.
 #[derive(Debug, Clone)]
@@ -21,10 +14,6 @@ pub struct ProxySettings {
     pub openai: Upstream,
     /// Whether requests are planned, or all of them passed on as they come.
     pub planning: Planning,
-    /// Whether long results are kept elsewhere when they are first seen. They are scrubbed in any case.
-    pub shaping: Shaping,
-    /// Which results are long. The engine goes by the same rules.
-    pub shape_rules: ShapeRules,
     /// Longest body of a request.
     pub body_bytes_max: usize,
     /// Which upstreams are reached through the network's own proxy.
@@ -42,18 +31,6 @@ pub struct ProxySettings {
     pub retry_statuses: Vec<RetryStatus>,
     /// The longest wait that an upstream may ask for; with a longer one its answer is passed on.
     pub retry_after_max_ms: u64,
-    /// Tokens that a model takes which `windows` does not name.
-    pub window_tokens: u64,
-    /// Tokens that models take, by their name. The first that fits counts.
-    pub windows: Vec<Window>,
-    /// Tokens of a window that a rescue leaves free.
-    pub reserve_tokens: u64,
-    /// Sessions that are held in memory.
-    pub sessions_max: usize,
-    /// Bytes that are held in memory of all of them.
-    pub sessions_bytes_max: usize,
-    /// Where what is left to do after an answer runs.
-    pub tasks: TaskTracker,
 }
 
 /// Whether requests are planned.
@@ -63,26 +40,6 @@ pub enum Planning {
     On,
     /// They are passed on as they come.
     Off,
-}
-
-/// Whether long results are kept elsewhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shaping {
-    /// They are, where the model can read them back.
-    On,
-    /// They go as they are.
-    Off,
-}
-
-/// A model's window.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Window {
-    /// The model's name, in which `*` stands for anything.
-    pub model: String,
-    /// Tokens of it that clients fill.
-    pub tokens: u64,
-    /// Tokens that it takes from those that ask for more.
-    pub largest_tokens: u64,
 }
 
 /// An answer after which a request may be sent again.
@@ -191,49 +148,6 @@ impl ProxySettings {
             Provider::OpenAi => &self.openai,
         }
     }
-
-    fn window(&self, model: &str) -> Option<&Window> {
-        self.windows.iter().find(|window| fits(&window.model, model))
-    }
-
-    /// Tokens of a model's window, as its clients fill it unless they ask for more.
-    pub fn window_of(&self, model: &str) -> u64 {
-        self.window(model).map_or(self.window_tokens, |window| window.tokens)
-    }
-
-    /// The most tokens that a model takes from anybody.
-    pub fn largest_window_of(&self, model: &str) -> u64 {
-        self.window(model).map_or(self.window_tokens, |window| window.largest_tokens)
-    }
-
-    /// Tokens of the window that was in force where a request of so many tokens was answered: one that took more than
-    /// the window holds has shown that it is larger.
-    pub fn window_proven_by(&self, model: &str, window_tokens: u64, answered_tokens: u64) -> u64 {
-        if answered_tokens <= window_tokens {
-            return window_tokens;
-        }
-        self.largest_window_of(model).max(answered_tokens)
-    }
-
-    /// Tokens of the window that a client asks for in its headers, if it asks for one.
-    pub(crate) fn window_asked_for(&self, model: &str, headers: &HeaderMap) -> Option<u64> {
-        let betas = headers.get_all(BETAS).iter().filter_map(|value| value.to_str().ok());
-        let asks = betas.flat_map(|list| list.split(',')).any(|beta| beta.trim().starts_with(LONG_WINDOW));
-        asks.then(|| self.largest_window_of(model))
-    }
-}
-
-/// Whether a name fits a pattern in which `*` stands for anything.
-fn fits(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
-    let mut parts: Vec<&str> = parts.collect();
-    let Some(last) = parts.pop() else { return rest.is_empty() };
-    for part in parts {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-    }
-    rest.ends_with(last)
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use common::client::{connect, exchange, post, read_until};
 use common::upstream::{Act, Upstream, send};
-use common::{Running, settings, start};
-use infold_proxy::{ProxySettings, Shaping};
+use common::{Running, settings, start_unshaped};
+use infold_proxy::ProxySettings;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -93,12 +93,12 @@ fn messages() -> Vec<u8> {
 }
 
 async fn proxy(upstream: &Upstream) -> Running {
-    start(ProxySettings { shaping: Shaping::Off, ..settings(upstream.address) }).await
+    start_unshaped(settings(upstream.address)).await
 }
 
 /// One that holds streams back for so long that a test would not wait for it.
 async fn patient(upstream: &Upstream) -> Running {
-    start(ProxySettings { shaping: Shaping::Off, hold_ms: LONG_HOLD_MS, ..settings(upstream.address) }).await
+    start_unshaped(ProxySettings { hold_ms: LONG_HOLD_MS, ..settings(upstream.address) }).await
 }
 
 /// That the second of two requests is the first one, rescued.

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use common::client::{Answer, connect, exchange, read_until};
 use common::upstream::{Act, Upstream, send, whole};
-use common::{Running, engine, settings, start, start_on};
-use infold_core::{Principal, SessionId};
-use infold_engine::{RequestQuery, RequestSelection, ScrubFault, arguments_hash};
+use common::{Running, engine, settings, start, start_on, start_unshaped};
+use infold_core::Principal;
+use infold_engine::{RequestQuery, RequestSelection, ScrubFault, SessionRef, arguments_hash};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -162,9 +162,7 @@ async fn a_prompt_that_is_too_long_is_rescued_once_and_goes_again() {
         _ => vec![whole("200 OK", "Content-Type: application/json\r\n", ANSWER)],
     };
     let upstream = Upstream::start(play).await;
-    let mut quiet = settings(upstream.address);
-    quiet.shaping = infold_proxy::Shaping::Off;
-    let proxy = start(quiet).await;
+    let proxy = start_unshaped(settings(upstream.address)).await;
     let long: String = (0..600).map(|line| format!("{line}: the harbour is quiet\n")).collect();
     let first = talk(read("toolu_1", "/p/a", &long));
     say(&proxy, "s1", &body(first.clone())).await;
@@ -294,8 +292,8 @@ fn long() -> String {
 }
 
 async fn is_unknown(proxy: &Running, session: &str) -> bool {
-    let session = SessionId::parse(session).expect("a name");
-    proxy.engine.facts(&Principal::local(), &session).await.expect("an answer").is_new
+    let session = SessionRef::by_id(session).expect("a name");
+    proxy.engine.session(&Principal::local(), &session).await.is_err()
 }
 
 fn texts(upstream: &Upstream) -> Vec<String> {
@@ -365,9 +363,7 @@ async fn a_result_with_a_picture_beside_its_texts_stays_whole() {
 async fn a_rescue_that_could_not_help_is_not_made() {
     let refusal = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 90000 tokens > 4000 maximum"}}"#;
     let upstream = Upstream::always(vec![whole("400 Bad Request", "", refusal)]).await;
-    let mut quiet = settings(upstream.address);
-    quiet.shaping = infold_proxy::Shaping::Off;
-    let proxy = start(quiet).await;
+    let proxy = start_unshaped(settings(upstream.address)).await;
     let mut entries = read("toolu_1", "/p/a", &long()).to_vec();
     entries.push(json!({"role": "assistant", "content": "Quiet."}));
     entries.push(json!({"role": "user", "content": "I have a lot to say. ".repeat(5_000)}));

@@ -6,10 +6,9 @@ mod common;
 
 use common::client::{exchange, post};
 use common::upstream::{Act, Upstream, whole};
-use common::{Running, settings, start};
+use common::{Running, settings, start_unshaped};
 use infold_core::Principal;
 use infold_engine::{Portion, ReadResult, SessionRef};
-use infold_proxy::{ProxySettings, Shaping};
 use serde_json::{Value, json};
 
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
@@ -52,7 +51,7 @@ async fn refusing(which: usize) -> Upstream {
 }
 
 async fn proxy(upstream: &Upstream) -> Running {
-    start(ProxySettings { shaping: Shaping::Off, ..settings(upstream.address) }).await
+    start_unshaped(settings(upstream.address)).await
 }
 
 /// The handle in a text.

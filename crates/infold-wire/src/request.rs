@@ -40,6 +40,17 @@ pub enum Api {
     Chat,
 }
 
+impl Api {
+    /// It in a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Messages => "messages",
+            Self::Responses => "responses",
+            Self::Chat => "chat",
+        }
+    }
+}
+
 /// What tells words that are no block of a request from others.
 pub(crate) fn key_of_words(text: &str) -> BlockKey {
     keys::of_words(text)

@@ -6,14 +6,13 @@ use std::time::Duration;
 use anyhow::Context;
 use infold_control::ControlSettings;
 use infold_core::fork::ForkLimits;
-use infold_core::{ContextBound, Counter, Limits, Prices, ShapeRules};
+use infold_core::{ContextBound, Counter, Limits, ModelWindow, ModelWindows, Prices, ShapeRules};
 use infold_door::{DoorSettings, JwtSettings, LongBody, Token};
-use infold_engine::{Clock, Engine, EngineSettings, ForkSettings, ScrubSettings, TimerSettings};
-use infold_proxy::{Planning, ProxySettings, RetryStatus, Shaping, Tunnels, Upstream, Window};
+use infold_engine::{Clock, Engine, EngineSettings, ForkSettings, ScrubSettings, Shaping, TimerSettings, TurnSettings};
+use infold_proxy::{Planning, ProxySettings, RetryStatus, Tunnels, Upstream};
 use infold_store::{Store, StoreError, StoreSettings};
 use prometheus::Registry;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::data_folder::DataFolder;
 use crate::failure::Refused;
@@ -96,6 +95,13 @@ fn engine_settings(settings: &Settings) -> EngineSettings {
             retention_ms: u64::from(settings.store.retention_days) * DAY_MS,
         },
         prices: prices(settings),
+        turn: TurnSettings {
+            shaping: if settings.proxy.shape { Shaping::On } else { Shaping::Off },
+            windows: windows(settings),
+            reserve_tokens: settings.rescue.reserve_tokens,
+            sessions_max: settings.proxy.sessions_max,
+            sessions_bytes_max: settings.proxy.sessions_bytes_max,
+        },
     }
 }
 
@@ -216,15 +222,13 @@ pub fn mcp_settings(settings: &Settings) -> infold_mcp::Settings {
     }
 }
 
-/// What the proxy is told. What it leaves to be recorded runs on `tasks`.
-pub fn proxy_settings(settings: &Settings, tasks: TaskTracker) -> anyhow::Result<ProxySettings> {
+/// What the proxy is told.
+pub fn proxy_settings(settings: &Settings) -> anyhow::Result<ProxySettings> {
     let proxy = &settings.proxy;
     Ok(ProxySettings {
         anthropic: Upstream::parse(&proxy.anthropic.upstream).context("proxy.anthropic.upstream")?,
         openai: Upstream::parse(&proxy.openai.upstream).context("proxy.openai.upstream")?,
         planning: if proxy.plan { Planning::On } else { Planning::Off },
-        shaping: if proxy.shape { Shaping::On } else { Shaping::Off },
-        shape_rules: shape_rules(settings),
         body_bytes_max: proxy.body_bytes_max,
         tunnels: Tunnels::none(),
         connect_timeout_ms: proxy.connect_timeout_ms,
@@ -233,17 +237,18 @@ pub fn proxy_settings(settings: &Settings, tasks: TaskTracker) -> anyhow::Result
         retries_max: proxy.retries_max,
         retry_statuses: proxy.retry_statuses.iter().filter_map(|status| RetryStatus::of(*status)).collect(),
         retry_after_max_ms: proxy.retry_after_max_ms,
-        window_tokens: proxy.window_tokens,
-        windows: proxy.windows.iter().map(window).collect(),
-        reserve_tokens: settings.rescue.reserve_tokens,
-        sessions_max: proxy.sessions_max,
-        sessions_bytes_max: proxy.sessions_bytes_max,
-        tasks,
     })
 }
 
-fn window(window: &crate::settings::Window) -> Window {
-    Window { model: window.model().to_owned(), tokens: window.tokens(), largest_tokens: window.largest_tokens() }
+/// How many tokens models take.
+pub fn windows(settings: &Settings) -> ModelWindows {
+    let window = |window: &crate::settings::Window| ModelWindow {
+        model: window.model().to_owned(),
+        tokens: window.tokens(),
+        largest_tokens: window.largest_tokens(),
+    };
+    let proxy = &settings.proxy;
+    ModelWindows { default_tokens: proxy.window_tokens, models: proxy.windows.iter().map(window).collect() }
 }
 
 /// The way out of this network, as the environment has it for every program. What cannot be used is told by the

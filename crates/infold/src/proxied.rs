@@ -1,8 +1,8 @@
 //! What requests to models tell of the session that they were of.
 
+use infold_core::ModelWindows;
 use infold_core::record::{RequestRecord, Usage};
 use infold_core::view::RequestKind;
-use infold_proxy::ProxySettings;
 
 /// How full the main thread of a session was in its latest request that an answer came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Fill {
 impl Fill {
     /// What the requests of one session tell, the newest first. The window is the one that the client asked for, else
     /// the model's usual; an answer to more than that has shown that it is larger.
-    pub fn of<'a>(newest_first: impl Iterator<Item = &'a RequestRecord>, settings: &ProxySettings) -> Option<Self> {
+    pub fn of<'a>(newest_first: impl Iterator<Item = &'a RequestRecord>, windows: &ModelWindows) -> Option<Self> {
         let records: Vec<&RequestRecord> = newest_first.collect();
         let is_main = |record: &RequestRecord| record.kind == RequestKind::Turn && record.thread.branch().is_none();
         let (record, usage) =
@@ -26,10 +26,10 @@ impl Fill {
         let model = record.model.as_str();
         let of_model = records.iter().filter(|other| other.model == record.model);
         let answered_tokens = of_model.filter_map(|record| record.usage.as_ref().map(held_tokens)).max().unwrap_or(0);
-        let asked_tokens = record.window_tokens.unwrap_or_else(|| settings.window_of(model));
+        let asked_tokens = record.window_tokens.unwrap_or_else(|| windows.tokens_of(model));
         Some(Self {
             tokens: held_tokens(&usage),
-            window_tokens: settings.window_proven_by(model, asked_tokens, answered_tokens),
+            window_tokens: windows.proven_tokens(model, asked_tokens, answered_tokens),
             model: model.to_owned(),
         })
     }

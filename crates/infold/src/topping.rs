@@ -7,9 +7,8 @@ mod live;
 use std::collections::BTreeMap;
 
 use infold_core::record::{RequestRecord, RequestTotals};
-use infold_core::{Principal, SessionId};
+use infold_core::{ModelWindows, Principal, SessionId};
 use infold_engine::{Engine, Error, RequestQuery, RequestRow, RequestSelection};
-use infold_proxy::ProxySettings;
 use infold_store::SessionRow;
 use serde_json::{Value, json};
 
@@ -103,7 +102,7 @@ pub struct Room<'a> {
     /// In a session of which no request was seen.
     pub limit_tokens: u64,
     /// What says how much models take.
-    pub settings: &'a ProxySettings,
+    pub windows: &'a ModelWindows,
 }
 
 /// Looks.
@@ -159,7 +158,7 @@ fn lines(
         line.active_at_ms = line.active_at_ms.max(totals.last_at_ms);
         let of_session = || requests.iter().map(|row| &row.record).filter(|record| record.session == *id);
         line.rates = rates(of_session(), now_ms);
-        if let Some(fill) = Fill::of(of_session(), room.settings) {
+        if let Some(fill) = Fill::of(of_session(), room.windows) {
             (line.context_tokens, line.window_tokens) = (fill.tokens, fill.window_tokens);
         }
     }

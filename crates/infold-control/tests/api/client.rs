@@ -9,8 +9,10 @@ use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use infold_control::{ControlSettings, router};
 use infold_core::fork::{ForkLimits, Profile};
-use infold_core::{Counter, Family, Limits, Owner, Principal};
-use infold_engine::{Clock, Engine, EngineSettings, ForkSettings, ScrubFault, ScrubSettings, TimerSettings};
+use infold_core::{Counter, Family, Limits, ModelWindows, Owner, Principal};
+use infold_engine::{
+    Clock, Engine, EngineSettings, ForkSettings, ScrubFault, ScrubSettings, Shaping, TimerSettings, TurnSettings,
+};
 use infold_store::{Store, StoreSettings, Synchronous};
 use infold_testkit::documented_limits;
 use serde_json::{Value, json};
@@ -104,6 +106,13 @@ fn setup() -> Setup {
             },
             timers: TimerSettings { live_ms: 86_400_000, retention_ms: 86_400_000 },
             prices: infold_core::Prices::default(),
+            turn: TurnSettings {
+                shaping: Shaping::On,
+                windows: ModelWindows { default_tokens: 200_000, models: Vec::new() },
+                reserve_tokens: 60_000,
+                sessions_max: 16,
+                sessions_bytes_max: 1 << 20,
+            },
         },
         control: ControlSettings {
             streams_max: 2,

@@ -1,9 +1,11 @@
 //! Requests to models over the API.
 
-use infold_core::record::{AnswerEnd, Timing, Usage, WarningKind};
-use infold_core::view::{Edit, Reason, RequestKind};
-use infold_core::{Price, Prices, Principal, SessionId, Thread};
-use infold_engine::{Front, FrontKind, RequestSeen, Sight};
+use std::time::Instant;
+
+use infold_core::record::AnswerEnd;
+use infold_core::{Price, Prices, Principal};
+use infold_engine::{AnswerHead, Legibility, ModelRequest, Purpose};
+use infold_wire::answer::Delivery;
 use serde_json::{Value, json};
 
 use crate::client::{Api, bare, somebody};
@@ -14,34 +16,43 @@ fn priced() -> Api {
     Api::with(|setup| setup.engine.prices = Prices(vec![price]))
 }
 
-/// A request with so many words in its system prompt.
+/// A request with so many words in its system prompt, and a secret in a result, that is answered at the second try.
 async fn record(api: &Api, session: &str, words: usize) {
-    let text = "word ".repeat(words);
-    let front = [
-        Front { kind: FrontKind::System, text: &text },
-        Front { kind: FrontKind::Tool { server: Some("github") }, text: "{\"name\":\"search\"}" },
-    ];
-    let made_of =
-        api.engine.made_of(&Sight { front: &front, blocks: &[], pieces: None, words: &|_| String::new().into() });
-    let seen = RequestSeen {
-        session: SessionId::parse(session).unwrap(),
-        agent: None,
-        thread: Thread::Main,
-        api: "messages",
-        model: "claude-opus-4-6".to_owned(),
-        window_tokens: None,
-        kind: RequestKind::Turn,
-        client: Some("claude-code".to_owned()),
-        made_of,
-        edits: vec![Edit { reason: Reason::Offloaded, blocks: 2 }],
-        usage: Some(Usage { fresh_tokens: 10, cache_read_tokens: 1_000, cache_write_tokens: 200, output_tokens: 40 }),
-        estimated: None,
-        timing: Timing { added_us: 700, first_byte_ms: Some(80), total_ms: 1_000 },
-        status: Some(200),
-        end: AnswerEnd::Completed,
-        warnings: vec![(WarningKind::Loop, "the same call three times".to_owned())],
+    let body = json!({
+        "model": "claude-opus-4-6",
+        "system": "word ".repeat(words),
+        "tools": [{"name": "mcp__github__search"}],
+        "messages": [
+            {"role": "user", "content": "Look."},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "Read", "input": {}}]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "t1", "content": "ghp_16C7e42F292c6912E7710c838347Ae178B4a"}]},
+        ],
+    });
+    let asked = ModelRequest {
+        who: Principal::local(),
+        api: infold_wire::request::Api::Messages,
+        headers: vec![("agent-session-id".to_owned(), session.to_owned())],
+        body: body.to_string().into(),
+        arrived: Instant::now(),
+        purpose: Purpose::Send,
     };
-    api.engine.record_request(&Principal::local(), seen).await;
+    let mut prepared = api.engine.prepare(&asked).await.unwrap().expect("it can be read");
+    api.engine.look_at(&mut prepared).await;
+    let head = AnswerHead { status: Some(200), delivery: Delivery::Whole, repeated: 1 };
+    let mut listener = api.engine.listen(prepared, head);
+    let usage = json!({"input_tokens": 10, "cache_read_input_tokens": 1_000, "cache_creation_input_tokens": 200,
+        "output_tokens": 40});
+    let answer = json!({"type": "message", "role": "assistant", "content": [], "stop_reason": "end_turn",
+        "usage": usage});
+    listener.hear(|read| {
+        read(answer.to_string().as_bytes());
+        Legibility::Plain
+    });
+    listener.end(AnswerEnd::Completed);
+    api.engine.tasks().close();
+    api.engine.tasks().wait().await;
+    api.engine.tasks().reopen();
 }
 
 fn ids(list: &Value) -> Vec<u64> {
@@ -59,13 +70,16 @@ async fn a_request_is_shown_with_what_it_was_made_of_and_what_it_cost() {
         (&shown["model"], &shown["kind"], &shown["end"]),
         (&json!("claude-opus-4-6"), &json!("turn"), &json!("completed"))
     );
-    assert_eq!(shown["at"], "2025-01-17T10:29:59Z");
-    assert_eq!(shown["edits"], json!([{ "reason": "offloaded", "blocks": 2 }]));
+    assert!(shown["at"].as_str().unwrap().starts_with("2025-01-17T10:"), "{}", shown["at"]);
+    assert_eq!(shown["edits"], json!([{ "reason": "scrubbed", "blocks": 1 }]));
     assert_eq!(shown["sent"]["tools"][0]["name"], "github");
     assert!(shown["sent"]["system"].as_u64().unwrap() >= 100);
     assert_eq!(shown["usage"]["cache_read_tokens"], 1_000);
     assert_eq!(shown["cost_usd"], (50.0 + 500.0 + 1_250.0 + 1_000.0) / 1_000_000.0);
-    assert_eq!(shown["warnings"], json!([{ "kind": "loop", "message": "the same call three times" }]));
+    assert_eq!(
+        shown["warnings"],
+        json!([{ "kind": "retried", "message": "it was sent 2 times until an answer came" }])
+    );
 }
 
 #[tokio::test]

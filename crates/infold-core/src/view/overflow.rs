@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::{BlockKind, Piece, Plan, Request, ResultBlock, Verb};
+use super::{BlockKind, Piece, Request, ResultBlock, Verb};
 use crate::grouped;
 
 /// How many results a receipt lists. The others can be seen where they stood.
@@ -19,9 +19,9 @@ const LISTED_MAX: usize = 24;
 pub struct Overflow<'a> {
     /// The request.
     pub request: &'a Request<'a>,
-    /// Its plan.
-    pub plan: &'a Plan,
-    /// What each of the plan's pieces takes.
+    /// What is sent of it.
+    pub pieces: &'a [Piece],
+    /// What each of these takes.
     pub tokens: &'a [u64],
     /// What a reference takes that stands for a result.
     pub reference_tokens: u64,
@@ -92,7 +92,7 @@ fn rounds(overflow: &Overflow<'_>) -> Vec<Round> {
     let mut rounds = vec![Round::default()];
     let blocks = overflow.request.blocks;
     let calls: HashMap<&str, &str> = blocks.iter().filter_map(|block| called(&block.kind)).collect();
-    for (piece, tokens) in overflow.plan.pieces.iter().zip(overflow.tokens) {
+    for (piece, tokens) in overflow.pieces.iter().zip(overflow.tokens) {
         let (Piece::Keep(at) | Piece::Content { block: at, .. }) = piece else { continue };
         let block = &blocks[*at];
         match &block.kind {

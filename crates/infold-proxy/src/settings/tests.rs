@@ -1,4 +1,4 @@
-//! What an upstream may be, and which window a model has.
+//! What an upstream may be.
 
 use super::*;
 
@@ -27,65 +27,5 @@ fn what_is_no_upstream_is_refused_with_the_reason() {
     assert_eq!(refused("https://api.example?key=1"), UpstreamError::Query);
     for text in ["", "api.example", "ftp://api.example", "/v1", "https://", "https:///v1"] {
         assert_eq!(refused(text), UpstreamError::NotAnAddress, "{text}");
-    }
-}
-
-#[test]
-fn patterns_fit_whole_names() {
-    assert!(fits("claude-*", "claude-opus-5"));
-    assert!(fits("*", ""));
-    assert!(fits("gpt-*-mini", "gpt-5-mini"));
-    assert!(fits("gpt-5", "gpt-5"));
-    assert!(!fits("gpt-5", "gpt-5-mini"));
-    assert!(!fits("*mini", "gpt-5-minimal"));
-    assert!(!fits("claude-*", "my-claude-1"));
-}
-
-#[test]
-fn a_client_that_asks_for_the_long_window_in_its_headers_is_given_it() {
-    let settings = with_windows();
-    let asked = |betas: &[&'static str]| {
-        let mut headers = HeaderMap::new();
-        for beta in betas {
-            headers.append("anthropic-beta", beta.parse().expect("a value"));
-        }
-        settings.window_asked_for("claude-opus-4-6", &headers)
-    };
-    assert_eq!(asked(&["interleaved-thinking-2025-05-14"]), None);
-    assert_eq!(asked(&["interleaved-thinking-2025-05-14, context-1m-2025-08-07"]), Some(1_000_000));
-    assert_eq!(asked(&["oauth-2025-04-20", "context-1m-2025-08-07"]), Some(1_000_000));
-}
-
-#[test]
-fn an_answer_to_more_than_a_window_holds_proves_a_larger_one() {
-    let settings = with_windows();
-    let proven = |model: &str, tokens: u64| settings.window_proven_by(model, settings.window_of(model), tokens);
-    assert_eq!(proven("claude-opus-4-6", 199_999), 200_000);
-    assert_eq!(proven("claude-opus-4-6", 346_000), 1_000_000);
-    assert_eq!(proven("local", 50_000), 50_000, "more than anybody knew of");
-}
-
-fn with_windows() -> ProxySettings {
-    let upstream = Upstream::parse("http://127.0.0.1:9").expect("an address");
-    ProxySettings {
-        anthropic: upstream.clone(),
-        openai: upstream,
-        planning: Planning::On,
-        shaping: Shaping::On,
-        shape_rules: ShapeRules::USUAL,
-        body_bytes_max: 1,
-        tunnels: Tunnels::none(),
-        connect_timeout_ms: 1,
-        silence_timeout_ms: 1,
-        hold_ms: 1,
-        retries_max: 1,
-        retry_statuses: Vec::new(),
-        retry_after_max_ms: 1,
-        window_tokens: 32_768,
-        windows: vec![Window { model: "claude-*".to_owned(), tokens: 200_000, largest_tokens: 1_000_000 }],
-        reserve_tokens: 1,
-        sessions_max: 1,
-        sessions_bytes_max: 1,
-        tasks: TaskTracker::new(),
     }
 }

@@ -10,16 +10,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use infold_core::fork::{ForkLimits, Profile};
-use infold_core::{Counter, Family};
+use infold_core::{Counter, Family, ModelWindows};
 use infold_door::{Closed, Door, DoorSettings, LongBody, Validator};
-use infold_engine::{Clock, Engine, EngineSettings, ForkSettings, ScrubFault, ScrubSettings, TimerSettings};
-use infold_proxy::{Planning, Provider, ProxySettings, Shaping, Tunnels, Upstream};
+use infold_engine::{
+    Clock, Engine, EngineSettings, ForkSettings, ScrubFault, ScrubSettings, Shaping, TimerSettings, TurnSettings,
+};
+use infold_proxy::{Planning, Provider, ProxySettings, Tunnels, Upstream};
 use infold_store::{Store, StoreSettings, Synchronous};
 use infold_testkit::documented_limits;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 /// When the clock of a test stands.
 const NOW_MS: u64 = 1_768_000_000_000;
@@ -31,8 +32,6 @@ pub fn settings(upstream: SocketAddr) -> ProxySettings {
         anthropic: upstream.clone(),
         openai: upstream,
         planning: Planning::On,
-        shaping: Shaping::On,
-        shape_rules: infold_core::ShapeRules::USUAL,
         body_bytes_max: 1 << 20,
         tunnels: Tunnels::none(),
         connect_timeout_ms: 2_000,
@@ -41,12 +40,6 @@ pub fn settings(upstream: SocketAddr) -> ProxySettings {
         retries_max: 2,
         retry_statuses: Vec::new(),
         retry_after_max_ms: 2_000,
-        window_tokens: 200_000,
-        windows: Vec::new(),
-        reserve_tokens: 60_000,
-        sessions_max: 16,
-        sessions_bytes_max: 1 << 20,
-        tasks: TaskTracker::new(),
     }
 }
 
@@ -55,7 +48,6 @@ pub struct Running {
     pub address: SocketAddr,
     pub engine: Engine,
     pub shutdown: CancellationToken,
-    pub tasks: TaskTracker,
     serving: JoinHandle<Closed>,
     _folder: tempfile::TempDir,
 }
@@ -65,8 +57,8 @@ impl Running {
     pub async fn close(self) -> Closed {
         self.shutdown.cancel();
         let closed = self.serving.await.expect("the door does not panic");
-        self.tasks.close();
-        self.tasks.wait().await;
+        self.engine.tasks().close();
+        self.engine.tasks().wait().await;
         closed
     }
 }
@@ -77,15 +69,21 @@ pub async fn start(settings: ProxySettings) -> Running {
     start_on(folder, engine, settings).await
 }
 
+/// One that keeps no long results elsewhere at first sight.
+pub async fn start_unshaped(settings: ProxySettings) -> Running {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = engine_with(folder.path(), ScrubFault::None, Shaping::Off);
+    start_on(folder, engine, settings).await
+}
+
 pub async fn start_on(folder: tempfile::TempDir, engine: Engine, settings: ProxySettings) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback can be listened on");
     let address = listener.local_addr().expect("an address");
     let shutdown = CancellationToken::new();
-    let tasks = settings.tasks.clone();
     let router = infold_proxy::router(engine.clone(), settings, shutdown.clone());
     let door = Door::open(listener, door_settings()).expect("the settings are sound");
     let serving = tokio::spawn(door.serve(router, shutdown.clone()));
-    Running { address, engine, shutdown, tasks, serving, _folder: folder }
+    Running { address, engine, shutdown, serving, _folder: folder }
 }
 
 fn door_settings() -> DoorSettings {
@@ -109,6 +107,10 @@ fn door_settings() -> DoorSettings {
 }
 
 pub fn engine(folder: &std::path::Path, fault: ScrubFault) -> Engine {
+    engine_with(folder, fault, Shaping::On)
+}
+
+pub fn engine_with(folder: &std::path::Path, fault: ScrubFault, shaping: Shaping) -> Engine {
     let store = StoreSettings {
         synchronous: Synchronous::Normal,
         busy_timeout_ms: 1_000,
@@ -128,6 +130,13 @@ pub fn engine(folder: &std::path::Path, fault: ScrubFault) -> Engine {
             log_bytes_max: 64 << 20,
         },
         timers: TimerSettings { live_ms: 86_400_000, retention_ms: 90 * 86_400_000 },
+        turn: TurnSettings {
+            shaping,
+            windows: ModelWindows { default_tokens: 200_000, models: Vec::new() },
+            reserve_tokens: 60_000,
+            sessions_max: 16,
+            sessions_bytes_max: 1 << 20,
+        },
     };
     let store = Store::open(&folder.join("test.db"), &store).expect("a database");
     Engine::new(store, settings, Clock::Set(Arc::new(AtomicU64::new(NOW_MS))))

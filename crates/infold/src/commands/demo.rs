@@ -57,7 +57,7 @@ pub fn run(mut invocation: Invocation) -> anyhow::Result<()> {
 
 /// The daemon's settings, as `infold run` would have them, but for where things are.
 fn settle_settings(invocation: &mut Invocation, folder: &str, upstream: &str) -> anyhow::Result<()> {
-    follow_window(&mut invocation.in_force, Some(demo::MODEL))?;
+    follow_window(&mut invocation.in_force, Some(demo::MODEL));
     let settings = &mut invocation.in_force.settings;
     settings.data = folder.to_owned();
     settings.proxy.anthropic.upstream = upstream.to_owned();

@@ -112,7 +112,7 @@ fn tell_as_json(savings: &Savings, agent: Agent, ended: &anyhow::Result<Result<(
 
 /// Fits the settings to the agent. Says what the user should know of it.
 fn settle_settings(invocation: &mut Invocation, found: &Found) -> anyhow::Result<Vec<String>> {
-    follow_window(&mut invocation.in_force, found.model.as_deref())?;
+    follow_window(&mut invocation.in_force, found.model.as_deref());
     let origin_of = |invocation: &Invocation, key: &str| {
         let entry = invocation.in_force.entries.iter().find(|entry| entry.key == key);
         entry.map_or(Origin::Default, |entry| entry.origin.clone())

@@ -37,7 +37,7 @@ const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Runs the daemon until it is told to stop.
 pub fn run(args: &ServeArgs, mut invocation: Invocation) -> anyhow::Result<()> {
     if args.agents {
-        follow_window(&mut invocation.in_force, None)?;
+        follow_window(&mut invocation.in_force, None);
     }
     let invocation = &invocation;
     let settings = &invocation.in_force.settings;
@@ -71,8 +71,7 @@ async fn serve(invocation: &Invocation, registry: Registry) -> anyhow::Result<()
         let (engine, cancel) = (engine.clone(), shutdown.clone());
         async move { engine.run_timers(cancel).await }
     });
-    let tasks = TaskTracker::new();
-    let router = router(invocation, engine.clone(), registry, &shutdown, &tasks)?;
+    let router = router(invocation, engine.clone(), registry, &shutdown)?;
 
     let address = door.address();
     announce(address, &invocation.output)?;
@@ -80,7 +79,7 @@ async fn serve(invocation: &Invocation, registry: Registry) -> anyhow::Result<()
     let serving = door.serve(router, shutdown.clone());
     until_stopped(serving, &shutdown, &mut stops).await?;
     shutdown.cancel();
-    settle(&tasks).await;
+    settle(engine.tasks()).await;
     engine.flush_requests().await;
     timers.await.context("the timers broke down")
 }
@@ -99,14 +98,13 @@ pub(crate) fn router(
     engine: Engine,
     registry: Registry,
     shutdown: &CancellationToken,
-    tasks: &TaskTracker,
 ) -> anyhow::Result<Router> {
     let settings = &invocation.in_force.settings;
     let server = infold_mcp::Server::new(engine.clone(), parts::mcp_settings(settings));
     let mcp = infold_mcp::http_router(server, shutdown.clone());
     let control_settings = parts::control_settings(settings, registry, shutdown.clone());
     let control = infold_control::router(engine.clone(), control_settings);
-    let mut proxy_settings = parts::proxy_settings(settings, tasks.clone())?;
+    let mut proxy_settings = parts::proxy_settings(settings)?;
     match parts::tunnels(&invocation.surroundings) {
         Ok(tunnels) => proxy_settings.tunnels = tunnels,
         Err(problem) if !invocation.globals.quiet => failure::tell("warning", problem),

@@ -6,7 +6,6 @@ use infold_engine::{Calibration, Engine, RequestQuery, RequestRow, RequestSelect
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
-use tokio_util::task::TaskTracker;
 
 use super::Invocation;
 use super::sessions::now_ms;
@@ -74,11 +73,11 @@ fn load(args: &Args, invocation: &Invocation) -> anyhow::Result<Found> {
     telemetry::log_only(&invocation.logging());
     let Some(folder) = invocation.data_folder_in_use()? else { return Err(absent(&args.session).into()) };
     let engine = parts::engine(&folder, &invocation.in_force.settings)?;
-    let proxy = parts::proxy_settings(&invocation.in_force.settings, TaskTracker::new())?;
+    let windows = parts::windows(&invocation.in_force.settings);
     let mut found = parts::asking_runtime()?.block_on(find(&engine, &session, args.requests as usize));
     if let Ok(found) = &mut found {
         let newest_first = found.requests.iter().rev().map(|row| &row.record);
-        found.fill = Fill::of(newest_first, &proxy);
+        found.fill = Fill::of(newest_first, &windows);
         let surplus = found.requests.len().saturating_sub(args.requests as usize);
         found.requests.drain(..surplus);
     }

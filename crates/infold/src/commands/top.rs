@@ -3,8 +3,6 @@
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use tokio_util::task::TaskTracker;
-
 use super::Invocation;
 use super::sessions::now_ms;
 use crate::failure::{Refused, tell};
@@ -58,8 +56,8 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
         return Ok(());
     };
     let engine = parts::engine(&folder, settings)?;
-    let proxy = parts::proxy_settings(settings, TaskTracker::new())?;
-    let room = Room { limit_tokens: settings.context.context_limit, settings: &proxy };
+    let windows = parts::windows(settings);
+    let room = Room { limit_tokens: settings.context.context_limit, windows: &windows };
 
     let runtime = parts::asking_runtime()?;
     if is_live {

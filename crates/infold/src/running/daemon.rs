@@ -10,7 +10,6 @@ use prometheus::Registry;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::commands::Invocation;
 use crate::commands::serve::{router, settle, told_of_door};
@@ -22,7 +21,6 @@ pub struct Daemon {
     address: SocketAddr,
     engine: Engine,
     shutdown: CancellationToken,
-    tasks: TaskTracker,
     serving: JoinHandle<Closed>,
     timers: JoinHandle<()>,
 }
@@ -38,15 +36,15 @@ impl Daemon {
         let door = Door::open(listener, parts::door_settings(settings, token)).map_err(told_of_door)?;
         let engine = parts::engine(&folder, settings)?;
 
-        let (shutdown, tasks) = (CancellationToken::new(), TaskTracker::new());
-        let router = router(invocation, engine.clone(), registry, &shutdown, &tasks)?;
+        let shutdown = CancellationToken::new();
+        let router = router(invocation, engine.clone(), registry, &shutdown)?;
         let timers = tokio::spawn({
             let (engine, cancel) = (engine.clone(), shutdown.clone());
             async move { engine.run_timers(cancel).await }
         });
         let address = door.address();
         let serving = tokio::spawn(door.serve(router, shutdown.clone()));
-        Ok(Self { address, engine, shutdown, tasks, serving, timers })
+        Ok(Self { address, engine, shutdown, serving, timers })
     }
 
     /// Where it listens, without a slash at the end.
@@ -58,7 +56,7 @@ impl Daemon {
     pub async fn stop(self) -> anyhow::Result<()> {
         self.shutdown.cancel();
         self.serving.await.context("the daemon broke down")?;
-        settle(&self.tasks).await;
+        settle(self.engine.tasks()).await;
         self.engine.flush_requests().await;
         self.timers.await.context("the timers broke down")
     }

@@ -316,7 +316,7 @@ fn limits_follow_the_window_where_nobody_has_set_them() {
     };
     let limits = |set: &[&str], model: Option<&str>| {
         let mut in_force = given(set);
-        follow_window(&mut in_force, model).unwrap();
+        follow_window(&mut in_force, model);
         in_force.settings
     };
     let settings = limits(&["proxy.windows=[[\"big*\", 1000000]]"], Some("local/big-one"));

@@ -65,8 +65,8 @@ fn view() -> TopView {
     sums.iter().for_each(|(_, of_session)| totals.merge(of_session));
     let rows = [known("refactor-the-parser", 4_000, 2), known("only-branches", 7_200_000, 1)];
     let settings = crate::settings::resolve(crate::settings::Given::default()).unwrap().settings;
-    let settings = crate::parts::proxy_settings(&settings, tokio_util::task::TaskTracker::new()).unwrap();
-    let room = Room { limit_tokens: 32_768, settings: &settings };
+    let windows = crate::parts::windows(&settings);
+    let room = Room { limit_tokens: 32_768, windows: &windows };
     let sessions = lines(&rows, &sums, &requests, room, NOW_MS);
     let rates = rates(requests.iter().map(|row| &row.record), NOW_MS);
     TopView { now_ms: NOW_MS, sessions, requests, totals, rates }

@@ -36,8 +36,13 @@ fn leaving(excess_tokens: u64) -> (Vec<String>, Relief) {
             _ => 100,
         })
         .collect();
-    let relief =
-        overflow(&Overflow { request: &request, plan: &plan, tokens: &tokens, reference_tokens: 10, excess_tokens });
+    let relief = overflow(&Overflow {
+        request: &request,
+        pieces: &plan.pieces,
+        tokens: &tokens,
+        reference_tokens: 10,
+        excess_tokens,
+    });
     (relief.results.iter().map(|&at| text(at)).collect(), relief)
 }
 

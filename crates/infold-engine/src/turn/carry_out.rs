@@ -1,0 +1,172 @@
+//! Ending and opening branches as a transcript asks for it, where no call of ours does.
+
+use infold_core::view::{Ending, Place};
+use infold_core::{
+    BranchId, Command, EndReason, Field, Isolation, Open, Principal, Refusal, Scrubbed, Session, SessionId, Start,
+    Thread,
+};
+use infold_store::{Also, Folds, Keep, Loaded, StoreError};
+use serde_json::Value;
+
+use super::snapshot::Facts;
+use crate::change::{Absent, Change, Proposal};
+use crate::{Engine, Error, Failure};
+
+/// A branch of ours that stands in a transcript and not in the store.
+#[derive(Debug, Clone)]
+pub(super) struct Adoption {
+    /// Its id, which was verified.
+    pub branch: BranchId,
+    /// The thread that opened it.
+    pub parent: Thread,
+    /// What it was opened with, as the call's JSON.
+    pub arguments: String,
+    /// What the opening was answered with.
+    pub answer: String,
+}
+
+impl Engine {
+    /// Folds a branch because a person spoke, or the client compacts, while it was open. One that has ended
+    /// by now stays as it is, and ends there in the transcript.
+    #[tracing::instrument(skip_all)]
+    pub(super) async fn interrupt(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        branch: &BranchId,
+        place: Place,
+    ) -> Result<Facts, Error> {
+        let cut_short = Command::CutShort { branch: branch.clone(), reason: EndReason::Interrupted };
+        self.end_there(who, session, branch, place, vec![cut_short]).await
+    }
+
+    /// Takes note of where a branch that was folded by force ends in the transcript. From here on its parent
+    /// has been told, and a late return is refused.
+    #[tracing::instrument(skip_all)]
+    pub(super) async fn end_at(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        branch: &BranchId,
+        place: Place,
+    ) -> Result<Facts, Error> {
+        self.end_there(who, session, branch, place, Vec::new()).await
+    }
+
+    async fn end_there(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        branch: &BranchId,
+        place: Place,
+        mut commands: Vec<Command>,
+    ) -> Result<Facts, Error> {
+        commands.push(Command::TellOf { branch: branch.clone() });
+        let propose = |loaded: &Loaded| {
+            let decided = infold_core::decide(&loaded.session, &commands, self.rules(), self.now_ms())?;
+            let ending = ending(&decided.after, branch, &place);
+            let keep = Keep { endings: ending.into_iter().collect(), folds: Folds::Yes, ..Keep::default() };
+            Ok(Proposal { keep, ..Proposal::of(commands.clone()) })
+        };
+        self.change(&in_tree(who, session, branch), propose, |_, _| Ok(())).await?;
+        self.facts(who, session).await
+    }
+
+    /// Opens a branch again that the transcript goes on in: the client has gone back. Nothing is discarded by
+    /// that, because what is not in the transcript any more shows by itself. Where it is impossible the store
+    /// stays as it is, and the facts have the branch as open all the same.
+    #[tracing::instrument(skip_all)]
+    pub(super) async fn reopen(&self, who: &Principal, session: &SessionId, branch: &BranchId) -> Result<Facts, Error> {
+        let propose = |_: &Loaded| Ok(Proposal::of(vec![Command::Reopen { branch: branch.clone() }]));
+        let reopened = self.change(&in_tree(who, session, branch), propose, |_, _| Ok(())).await;
+        self.open_in_any_case(who, session, branch, reopened).await
+    }
+
+    /// Opens a branch that the store does not know under the id that it has. Where that is impossible the
+    /// store stays as it is, and the facts have the branch as open all the same.
+    #[tracing::instrument(skip_all)]
+    pub(super) async fn adopt(&self, who: &Principal, session: &SessionId, adoption: Adoption) -> Result<Facts, Error> {
+        let open = self.opening_of(who, &adoption).await?;
+        let change = Change { absent: Absent::Start, ..in_tree(who, session, &adoption.branch) };
+        let propose = |_: &Loaded| {
+            let keep = Keep { folds: Folds::Yes, ..Keep::default() };
+            Ok(Proposal { keep, ..Proposal::of(vec![Command::Adopt(Box::new(open.clone()))]) })
+        };
+        let adopted = self.change(&change, propose, |_, _| Ok(())).await;
+        self.open_in_any_case(who, session, &adoption.branch, adopted).await
+    }
+
+    /// Closes a branch whose opening is not in the transcript any more, as failed.
+    #[tracing::instrument(skip_all)]
+    pub(super) async fn lose(&self, who: &Principal, session: &SessionId, branch: &BranchId) -> Result<Facts, Error> {
+        let lost = Command::CutShort { branch: branch.clone(), reason: EndReason::OpeningLost };
+        let propose = |_: &Loaded| Ok(Proposal::of(vec![lost.clone()]));
+        self.change(&in_tree(who, session, branch), propose, |_, _| Ok(())).await?;
+        self.facts(who, session).await
+    }
+
+    async fn open_in_any_case(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        branch: &BranchId,
+        outcome: Result<(), Error>,
+    ) -> Result<Facts, Error> {
+        match outcome {
+            // The id may be another session's: clients copy transcripts.
+            Ok(()) | Err(Error::Refused(_) | Error::Failed(Failure::Store(StoreError::IdTaken(_)))) => {}
+            Err(error) => return Err(error),
+        }
+        let mut facts = self.facts(who, session).await?;
+        facts.assume_open(branch.clone());
+        facts.has_folded = true;
+        Ok(facts)
+    }
+
+    /// The opening that a call and its answer tell of.
+    async fn opening_of(&self, who: &Principal, adoption: &Adoption) -> Result<Open, Error> {
+        let arguments = object_in(&adoption.arguments);
+        let answer = object_in(&adoption.answer);
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let description = Field::BRANCH_DESCRIPTION.clean(&text("description")).unwrap_or_default();
+        let prompt = Field::PROMPT.clean(&text("prompt")).unwrap_or_default();
+        let [description, prompt] = self.scrub([description, prompt]).await?;
+        let budget_tokens = answer.get("budget_allocated").and_then(Value::as_u64);
+        let isolation = answer.get("isolation").and_then(Value::as_str).and_then(Isolation::parse);
+        Ok(Open {
+            id: adoption.branch.clone(),
+            parent: Some(adoption.parent.clone()),
+            description: if description.is_empty() { Scrubbed::fixed("a branch found again") } else { description },
+            prompt: (!prompt.is_empty()).then_some(prompt),
+            budget_tokens: budget_tokens.map(|budget_tokens| budget_tokens.min(self.limits().budget_max_tokens)),
+            timeout_s: answer.get("timeout_seconds").and_then(Value::as_u64),
+            claims: who.claims.clone(),
+            isolation: isolation.unwrap_or_default(),
+            start: Start::InTurn,
+            rate_mark_ms: None,
+        })
+    }
+}
+
+/// A change of a session's tree at a branch that may have ended.
+fn in_tree(who: &Principal, session: &SessionId, branch: &BranchId) -> Change {
+    let absent = Absent::Refuse(Refusal::SessionNotFound { session: session.to_string() });
+    Change { absent, ..Change::in_session(who, session, Also::Branch(branch.clone())) }
+}
+
+/// Where a branch ends, if it has ended.
+fn ending(session: &Session, branch: &BranchId, place: &Place) -> Option<Ending> {
+    let ended = session.branches.get(branch)?;
+    let result = ended.end.as_ref()?.result.as_str().to_owned();
+    Some(Ending { branch: branch.clone(), generation: ended.generation, place: place.clone(), result })
+}
+
+/// The object that a text holds: all of it, or what begins with its first brace.
+fn object_in(text: &str) -> serde_json::Map<String, Value> {
+    let from_brace = text.find('{').map_or(text, |at| &text[at..]);
+    let mut values = serde_json::Deserializer::from_str(from_brace).into_iter::<Value>();
+    match values.next() {
+        Some(Ok(Value::Object(object))) => object,
+        Some(_) | None => serde_json::Map::new(),
+    }
+}

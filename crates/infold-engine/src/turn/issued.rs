@@ -1,0 +1,213 @@
+//! Calls of our own tools that models were seen to make, so that the call itself, which comes by another
+//! door, is known to belong to a session and a thread. Scripts that models run count as well: they may call our tools.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::PoisonError;
+
+use infold_core::view::{Verb, runs_scripts};
+use infold_core::{Owner, Principal, SessionId, Thread};
+use serde_json::Value;
+
+use crate::Engine;
+
+/// Calls of one owner that are held; the oldest go first.
+const PER_OWNER_MAX: usize = 1_024;
+/// Owners whose calls are held.
+const OWNERS_MAX: usize = 256;
+
+/// A call that a model was seen to make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssuedCall {
+    /// Its id.
+    pub id: String,
+    /// The tool, as the client spells it.
+    pub tool: String,
+    /// What it was called with: see [`arguments_hash`].
+    pub arguments_hash: [u8; 32],
+}
+
+#[derive(Debug)]
+struct Held {
+    call: IssuedCall,
+    session: SessionId,
+    thread: Thread,
+    /// Whether it can still be found by what it was called with. Clients that send no ids make each call
+    /// once; those that send them may repeat one.
+    awaited: bool,
+}
+
+/// Calls that were seen and may be asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    owners: HashMap<Owner, VecDeque<Held>>,
+}
+
+impl Registry {
+    fn note(&mut self, owner: &Owner, session: &SessionId, thread: &Thread, calls: Vec<IssuedCall>) {
+        if !self.owners.contains_key(owner) && self.owners.len() >= OWNERS_MAX {
+            self.owners.clear();
+        }
+        let held = self.owners.entry(owner.clone()).or_default();
+        let mut told = Vec::new();
+        for held in held.iter_mut().filter(|held| held.session == *session) {
+            if !held.call.id.is_empty() && calls.contains(&held.call) {
+                // The same answer, told again with more of its calls in it.
+                told.push(held.call.clone());
+            } else {
+                // A model that goes on has had its answers: what it asked for before is not awaited any more.
+                held.awaited = false;
+            }
+        }
+        for call in calls.into_iter().filter(|call| !told.contains(call)) {
+            held.push_back(Held { call, session: session.clone(), thread: thread.clone(), awaited: true });
+        }
+        held.drain(..held.len().saturating_sub(PER_OWNER_MAX));
+    }
+
+    fn find(
+        &mut self,
+        owner: &Owner,
+        call_id: Option<&str>,
+        tool: &str,
+        hash: &[u8; 32],
+    ) -> Option<(SessionId, Thread)> {
+        let held = self.owners.get_mut(owner)?;
+        let by_id = call_id.and_then(|id| held.iter().rposition(|held| held.call.id == id));
+        // Of several that look alike the latest is the likeliest: an older one was perhaps never made.
+        let is_it = |held: &Held| held.awaited && held.call.tool.ends_with(tool) && held.call.arguments_hash == *hash;
+        let at = by_id.or_else(|| held.iter().rposition(is_it))?;
+        let found = held.get_mut(at)?;
+        found.awaited = false;
+        Some((found.session.clone(), found.thread.clone()))
+    }
+
+    /// The script that the model of a session waits for; of several, the last.
+    fn script(&self, owner: &Owner, session: &SessionId) -> RunningScript {
+        let scripts = self.owners.get(owner).into_iter().flatten().rev();
+        let mut scripts = scripts.filter(|held| held.session == *session && runs_scripts(&held.call.tool)).peekable();
+        if scripts.peek().is_none() {
+            return RunningScript::Unseen;
+        }
+        match scripts.find(|held| held.awaited) {
+            Some(held) => RunningScript::Awaited { run_by: held.call.id.clone(), thread: held.thread.clone() },
+            None => RunningScript::LeftAlone,
+        }
+    }
+
+    /// A client has these results: it runs nothing for their calls any more that its model waits for.
+    fn answered(&mut self, owner: &Owner, session: &SessionId, calls: &[&str]) {
+        let held = self.owners.get_mut(owner).into_iter().flatten();
+        for held in held.filter(|held| held.session == *session && calls.contains(&&*held.call.id)) {
+            held.awaited = false;
+        }
+    }
+}
+
+/// The script in a session that a call of ours may come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunningScript {
+    /// No model of the session was seen to run one.
+    Unseen,
+    /// Scripts were run, and none is waited for now.
+    LeftAlone,
+    /// One is waited for.
+    Awaited {
+        /// The id of the call that ran it, or that goes on with it.
+        run_by: String,
+        /// The thread in which the model made that call.
+        thread: Thread,
+    },
+}
+
+/// A hash of a call's arguments that does not depend on how a client writes them down: the order of fields,
+/// fields that are null, whole numbers with a fraction.
+pub fn arguments_hash(arguments: &str) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    match serde_json::from_str::<Value>(arguments) {
+        Ok(value) => feed(&mut hasher, &value),
+        // Some clients send nothing where there is nothing to send.
+        Err(_) if arguments.trim().is_empty() => feed(&mut hasher, &Value::Object(serde_json::Map::new())),
+        Err(_) => {
+            hasher.update(arguments.as_bytes());
+        }
+    }
+    *hasher.finalize().as_bytes()
+}
+
+fn feed(hasher: &mut blake3::Hasher, value: &Value) {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().filter(|(_, value)| !value.is_null()).collect();
+            fields.sort_by_key(|(name, _)| *name);
+            hasher.update(b"{").update(&(fields.len() as u64).to_le_bytes());
+            for (name, value) in fields {
+                feed_text(hasher, name);
+                feed(hasher, value);
+            }
+        }
+        Value::Array(items) => {
+            hasher.update(b"[").update(&(items.len() as u64).to_le_bytes());
+            items.iter().for_each(|item| feed(hasher, item));
+        }
+        Value::String(text) => feed_text(hasher, text),
+        Value::Number(number) => {
+            let number = number.as_f64().map_or_else(|| number.to_string(), |number| number.to_string());
+            hasher.update(b"#");
+            feed_text(hasher, &number);
+        }
+        Value::Bool(true) => {
+            hasher.update(b"t");
+        }
+        Value::Bool(false) => {
+            hasher.update(b"f");
+        }
+        Value::Null => {
+            hasher.update(b"n");
+        }
+    }
+}
+
+fn feed_text(hasher: &mut blake3::Hasher, text: &str) {
+    hasher.update(b"\"").update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+}
+
+impl Engine {
+    /// Takes note of the calls in one answer of a model. Those of other tools than ours are left out, but for those that
+    /// run scripts, which may call ours.
+    pub fn calls_issued(&self, who: &Principal, session: &SessionId, thread: &Thread, calls: Vec<IssuedCall>) {
+        let is_ours = |call: &IssuedCall| Verb::of(&call.tool).is_some() || runs_scripts(&call.tool);
+        let ours: Vec<IssuedCall> = calls.into_iter().filter(is_ours).collect();
+        if !ours.is_empty() {
+            let mut registry = self.inner.issued.lock().unwrap_or_else(PoisonError::into_inner);
+            registry.note(&who.owner, session, thread, ours);
+        }
+    }
+
+    /// Takes note that a client has the results of these calls.
+    pub(super) fn calls_answered(&self, who: &Principal, session: &SessionId, calls: &[&str]) {
+        let mut registry = self.inner.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        registry.answered(&who.owner, session, calls);
+    }
+
+    /// The script that a call of ours comes from which no model was seen to make, if its client says which session it
+    /// is of.
+    pub fn running_script(&self, who: &Principal, session: &SessionId) -> RunningScript {
+        self.inner.issued.lock().unwrap_or_else(PoisonError::into_inner).script(&who.owner, session)
+    }
+
+    /// The session and the thread of a call that was seen, by its id, else by tool and arguments. By the
+    /// latter a call is found once.
+    pub fn issued(
+        &self,
+        who: &Principal,
+        call_id: Option<&str>,
+        tool: &str,
+        arguments_hash: &[u8; 32],
+    ) -> Option<(SessionId, Thread)> {
+        let mut registry = self.inner.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        registry.find(&who.owner, call_id, tool, arguments_hash)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! Sessions whose decisions are not in the store although there must have been some: the database was lost, or
+//! the client goes on from a copy of another session. What was kept elsewhere goes through as the client sends it,
+//! and a new decision is never improvised; but reasoning behind it was made on other bytes.
+//!
+//! Such a session starts anew, once, and that is stored: all later requests then leave out the same reasoning,
+//! and keep what was made since.
+
+use std::collections::HashMap;
+
+use infold_core::view::{Block, BlockKind, Known, Plan, Reason, Restart, ResultBlock, Verb, changes_tree, reads_back};
+use infold_core::{Counter, Mentions, Sight};
+
+use super::cache::State;
+use super::plan::{Fault, Turn};
+use super::results::{call_of, calls};
+use super::snapshot::Facts;
+use super::{Purpose, Shaping};
+use crate::Engine;
+
+impl Engine {
+    /// Starts a session anew that nothing is stored of, if decisions about it are lost. One that this process has
+    /// seen before has lost none.
+    pub(super) async fn start_over_if_lost(
+        &self,
+        turn: &Turn<'_>,
+        state: &mut State,
+        facts: &mut Facts,
+    ) -> Result<(), Fault> {
+        if !self.lacks_decisions(turn) {
+            return Ok(());
+        }
+        facts.has_folded = true;
+        let plan = self.plan_by_transcript(turn)?;
+        // Any thread may have lost some.
+        let Some(restart) = plan.anew.map(|anew| Restart { root: None, ..anew }) else { return Ok(()) };
+        match turn.purpose {
+            Purpose::Send => {
+                let identity = &turn.identity;
+                self.keep_restart(&identity.who, &identity.session, restart.clone()).await?;
+            }
+            Purpose::Count => state.has_passing = true,
+        }
+        facts.known.restarts.push(restart);
+        Ok(())
+    }
+
+    /// Whether there is reasoning behind a result that would have been kept elsewhere when it was first seen, if the
+    /// session was here then, or behind a script that changed the tree: what it was answered is in no transcript. What
+    /// was shaped for any other reason than its own length cannot be told.
+    pub(super) fn lacks_decisions(&self, turn: &Turn<'_>) -> bool {
+        let blocks = turn.request.blocks();
+        let last = blocks.iter().rposition(|block| matches!(block.kind, BlockKind::Reasoning));
+        let changes = |block: &Block<'_>| matches!(&block.kind, BlockKind::Call(call) if changes_tree(call));
+        if blocks[..last.unwrap_or_default()].iter().any(changes) {
+            return true;
+        }
+        let Some(last) = last.filter(|_| self.inner.settings.turn.shaping == Shaping::On) else { return false };
+        let is_reader = |tool: &str| Verb::of(tool) == Some(Verb::Read);
+        let mut has_reader = turn.tools.iter().any(|tool| is_reader(tool));
+        let calls = calls(&turn.request);
+        let counter = self.counter_for(&turn.model());
+        for (at, block) in blocks[..last].iter().enumerate() {
+            let BlockKind::Result(result) = &block.kind else { continue };
+            if has_reader && self.is_long(turn, at, result, &calls, counter) {
+                return true;
+            }
+            has_reader |= result.loads.iter().any(|tool| is_reader(tool));
+        }
+        false
+    }
+
+    /// Whether a transcript shows by itself that its model was sent something else.
+    pub(super) fn shows_folds(&self, turn: &Turn<'_>) -> bool {
+        let of_branches = [Reason::Folded, Reason::Isolated, Reason::Brief, Reason::Waiting];
+        let has_folded = |plan: Plan| plan.edits.iter().any(|edit| of_branches.contains(&edit.reason));
+        self.plan_by_transcript(turn).is_ok_and(has_folded)
+    }
+
+    fn plan_by_transcript(&self, turn: &Turn<'_>) -> Result<Plan, Fault> {
+        let wanted = turn.wanted();
+        Ok(self.plan_view(&wanted, &Known::default())?)
+    }
+
+    fn is_long(
+        &self,
+        turn: &Turn<'_>,
+        at: usize,
+        result: &ResultBlock<'_>,
+        calls: &HashMap<&str, usize>,
+        counter: Counter,
+    ) -> bool {
+        let (tool, arguments) = call_of(&turn.request, result, calls);
+        if Verb::of(&tool).is_some() || reads_back(&tool, &arguments) || !turn.request.is_all_text(at) {
+            return false;
+        }
+        let text = turn.request.text_parts(at).join("\n");
+        let sight = Sight { tool: &tool, arguments: &arguments, text: &text };
+        self.inner.settings.shape.is_over_at_sight(&sight, &Mentions::default(), counter)
+    }
+}

@@ -1,0 +1,103 @@
+//! What a thread has said and shown, kept from turn to turn: a view extends the one before it, so that only
+//! what is new in it has to be read. Where it does not, after a fold for instance, all of it is read again.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use infold_core::view::{BlockKind, Piece, Plan, Verb};
+use infold_core::{Mentions, plain_arguments};
+use infold_wire::request::Request;
+
+use super::results::{call_of, calls};
+
+/// What was read of a thread.
+#[derive(Default)]
+pub(super) struct Mentioned {
+    /// What tells each piece that was read from others, in order.
+    pieces: Vec<u64>,
+    mentions: Arc<Mentions>,
+}
+
+impl Mentioned {
+    /// What the view has said and shown without its unseen results.
+    pub(super) fn in_view(&mut self, request: &Request<'_>, plan: &Plan) -> Mentions {
+        let is_unseen = |piece: &Piece| matches!(piece, Piece::Keep(at) if plan.unseen.contains(at));
+        // What stands behind the first unseen result will stand behind it in the next view too.
+        let seen = plan.pieces.iter().position(is_unseen).unwrap_or(plan.pieces.len());
+        let (seen, behind) = plan.pieces.split_at(seen);
+        self.read(request, seen);
+        let mut mentions = Mentions::above(Arc::clone(&self.mentions));
+        let calls = calls(request);
+        behind.iter().filter(|piece| !is_unseen(piece)).for_each(|piece| note(&mut mentions, request, piece, &calls));
+        mentions
+    }
+
+    /// Brings what is known up to these pieces.
+    fn read(&mut self, request: &Request<'_>, pieces: &[Piece]) {
+        let keys: Vec<u64> = pieces.iter().map(|piece| key(request, piece)).collect();
+        if !keys.starts_with(&self.pieces) {
+            *self = Self::default();
+        }
+        // Nobody else has it between two turns; if somebody had, it would be read anew.
+        let Some(mentions) = Arc::get_mut(&mut self.mentions) else {
+            *self = Self::default();
+            return self.read(request, pieces);
+        };
+        let calls = calls(request);
+        pieces[self.pieces.len()..].iter().for_each(|piece| note(mentions, request, piece, &calls));
+        self.pieces = keys;
+    }
+
+    /// How many bytes it takes up.
+    pub(super) fn bytes(&self) -> usize {
+        self.pieces.capacity() * size_of::<u64>() + self.mentions.bytes()
+    }
+}
+
+/// What tells a piece from others. What was decided for a result never changes, so its bytes need not be read.
+fn key(request: &Request<'_>, piece: &Piece) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match piece {
+        Piece::Keep(at) => (0, request.blocks()[*at].key).hash(&mut hasher),
+        Piece::Content { block, .. } => (1, request.blocks()[*block].key).hash(&mut hasher),
+        Piece::Text { block, text } => (2, request.blocks()[*block].key, text).hash(&mut hasher),
+        Piece::Words { block, .. } => (4, request.blocks()[*block].key).hash(&mut hasher),
+        Piece::Quote { block, .. } => (5, request.blocks()[*block].key).hash(&mut hasher),
+        Piece::Say { text, .. } => (3, text).hash(&mut hasher),
+    }
+    hasher.finish()
+}
+
+fn note(mentions: &mut Mentions, request: &Request<'_>, piece: &Piece, calls: &HashMap<&str, usize>) {
+    match piece {
+        Piece::Keep(at) => match &request.blocks()[*at].kind {
+            BlockKind::User { .. } => mentions.ask(&request.words(*at)),
+            BlockKind::Assistant => mentions.say(&request.words(*at)),
+            BlockKind::Call(call) if Verb::of(&call.tool).is_none() => {
+                mentions.say_arguments(&request.arguments(*at).unwrap_or_default());
+            }
+            BlockKind::Attachment => mentions.show(&request.words(*at)),
+            BlockKind::Result(result) => {
+                let (tool, arguments) = call_of(request, result, calls);
+                mentions.show_result(&tool, &arguments, &request.words(*at));
+            }
+            BlockKind::Call(_) | BlockKind::Instruction | BlockKind::Reasoning | BlockKind::Other { .. } => {}
+        },
+        // As JSON its lines would be one, with a letter for each line end.
+        Piece::Content { block, json, .. } => {
+            let (tool, arguments) = match &request.blocks()[*block].kind {
+                BlockKind::Result(result) => call_of(request, result, calls),
+                _ => (String::new(), String::new()),
+            };
+            mentions.show_result(&tool, &arguments, &plain_arguments(&String::from_utf8_lossy(json)));
+        }
+        Piece::Text { text, .. } => mentions.show(text),
+        Piece::Quote { block, json: None, .. } => mentions.show(&request.words(*block)),
+        Piece::Quote { json: Some(json), .. } => mentions.show(&plain_arguments(&String::from_utf8_lossy(json))),
+        Piece::Words { text, .. } | Piece::Say { text, .. } => mentions.ask(text),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! Tells a branch, once, that its budget is nearly gone: one that does not return is cut short, and its parent gets
+//! a part of what it found.
+
+use infold_core::view::{BlockKind, Note, Plan};
+use infold_core::{BranchId, Principal, SessionId, grouped};
+use infold_store::{Also, SessionKey, Target};
+
+use super::placeholders::{is_of, last_results};
+use super::plan::{Fault, Turn};
+use super::snapshot::Facts;
+use crate::{Engine, Error};
+
+/// How much of its budget a branch has used.
+struct BudgetUse {
+    used_tokens: u64,
+    budget_tokens: u64,
+}
+
+impl Engine {
+    /// Puts the warning behind the last result of a branch that has come so far. Whether it did.
+    pub(super) async fn note_budget(&self, turn: &Turn<'_>, plan: &Plan, facts: &mut Facts) -> Result<bool, Fault> {
+        let Some(branch) = plan.thread.branch() else { return Ok(false) };
+        let telling = telling(branch);
+        let Some(after) = last_result(turn, plan) else { return Ok(false) };
+        if facts.known.notes.iter().any(|note| note.text.starts_with(&telling)) {
+            return Ok(false);
+        }
+        let (who, session) = (&turn.identity.who, &turn.identity.session);
+        let Some(budget) = self.budget_nearly_gone(who, session, branch).await? else { return Ok(false) };
+
+        let note = Note { after, text: words(&telling, budget) };
+        self.keep_note(who, session, note.clone()).await?;
+
+        facts.known.notes.push(note);
+        Ok(true)
+    }
+
+    /// How far an open branch is in its budget, if that is far enough for a warning.
+    async fn budget_nearly_gone(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        branch: &BranchId,
+    ) -> Result<Option<BudgetUse>, Error> {
+        let key = SessionKey { owner: who.owner.clone(), id: session.clone() };
+        let session = self.look(Target::Session(key), Also::Nothing).await?;
+        let branch = session.as_ref().and_then(|session| session.branches.get(branch));
+        Ok(branch
+            .filter(|branch| branch.warned && branch.is_open())
+            .map(|branch| BudgetUse { used_tokens: branch.budget_used_tokens(), budget_tokens: branch.budget_tokens }))
+    }
+}
+
+/// How the warning begins. A branch gets it once.
+fn telling(branch: &BranchId) -> String {
+    format!("[infold: branch {branch} has used ")
+}
+
+fn words(telling: &str, budget: BudgetUse) -> String {
+    format!(
+        "{telling}{} of its {} tokens. Finish and call branch_return now, with what you have: when the budget is gone, \
+         the branch is cut short and its parent gets only a part of your words.]",
+        grouped(budget.used_tokens),
+        grouped(budget.budget_tokens)
+    )
+}
+
+/// The call of the last result that is sent, if the model has not seen it yet: nothing is put in front of what it has
+/// said already.
+fn last_result(turn: &Turn<'_>, plan: &Plan) -> Option<String> {
+    let sent = last_results(&turn.request).filter(|at| plan.pieces.iter().any(|piece| is_of(piece, *at)));
+    sent.last().and_then(|at| match &turn.request.blocks()[at].kind {
+        BlockKind::Result(result) => Some(result.call.clone().into_owned()),
+        BlockKind::Instruction
+        | BlockKind::User { .. }
+        | BlockKind::Assistant
+        | BlockKind::Reasoning
+        | BlockKind::Attachment
+        | BlockKind::Call(_)
+        | BlockKind::Other { .. } => None,
+    })
+}

@@ -1,0 +1,105 @@
+//! Placeholders that a model writes where a secret should stand: a file would lose its secret to its mask.
+//!
+//! Where infold is asked before a tool runs, it refuses (`infold hook`). Where nobody asked, it says what happened: to
+//! people in the recorder, and to the model behind the result, in the same turn. It says so only of calls that
+//! were carried out.
+
+mod outcome;
+
+use infold_core::view::{BlockKind, Note, Piece, Plan, ResultBlock};
+use infold_core::writes::{Means, writing};
+use infold_wire::request::Request;
+
+use super::plan::{Fault, Turn};
+use super::results::{call_of, calls};
+use super::snapshot::Facts;
+use crate::Engine;
+
+/// How a note about a placeholder begins. A call has at most one of these.
+const TELLING: &str = "[infold: your last call to ";
+
+impl Engine {
+    /// Notes that a call of the last turn has written a placeholder. Says so in words, once for each call.
+    pub(super) async fn note_placeholders(
+        &self,
+        turn: &Turn<'_>,
+        plan: &Plan,
+        facts: &mut Facts,
+    ) -> Result<Vec<String>, Fault> {
+        let mut told = Vec::new();
+        for (result, written) in self.written(&turn.request, plan) {
+            let is_told = |note: &Note| note.after == *result.call && note.text.starts_with(TELLING);
+            if facts.known.notes.iter().any(is_told) {
+                continue;
+            }
+            let note = Note { after: result.call.clone().into_owned(), text: written.words() };
+            self.keep_note(&turn.identity.who, &turn.identity.session, note.clone()).await?;
+            facts.known.notes.push(note);
+            told.push(format!("{} wrote {} where a secret was", written.tool, written.placeholder));
+        }
+        Ok(told)
+    }
+
+    /// Results of the last turn whose calls wrote placeholders of ours.
+    fn written<'r, 'a>(&self, request: &'r Request<'a>, plan: &Plan) -> Vec<(&'r ResultBlock<'a>, Written)> {
+        let mut found = Vec::new();
+        let mut places = None;
+        for at in last_results(request) {
+            let BlockKind::Result(result) = &request.blocks()[at].kind else { continue };
+            if !plan.pieces.iter().any(|piece| is_of(piece, at)) {
+                continue;
+            }
+            let calls = places.get_or_insert_with(|| calls(request));
+            let (tool, arguments) = call_of(request, result, calls);
+            let Some(writing) = writing(&tool, &arguments) else { continue };
+            let Some(placeholder) = writing.texts.iter().find_map(|text| self.own_placeholder(text)) else {
+                continue;
+            };
+            if outcome::was_done(request, at, result, &tool, writing.means) {
+                found.push((result, Written { tool, placeholder, means: writing.means }));
+            }
+        }
+        found
+    }
+}
+
+struct Written {
+    tool: String,
+    placeholder: String,
+    means: Means,
+}
+
+impl Written {
+    fn words(&self) -> String {
+        let Self { tool, placeholder, .. } = self;
+        let happened = match self.means {
+            Means::Editor => "What was written now holds this placeholder in the secret's place",
+            Means::Shell => "If it wrote a file, that file now holds this placeholder in the secret's place",
+        };
+        format!(
+            "{TELLING}{tool} contained {placeholder}, which stands for a secret that was hidden from you. {happened}: \
+             run `infold secret restore FILE`, which puts the secret back, or tell the user. From now on leave such \
+             parts of a file as they are.]"
+        )
+    }
+}
+
+/// Whether a piece is of this block.
+pub(super) fn is_of(piece: &Piece, at: usize) -> bool {
+    match piece {
+        Piece::Keep(block)
+        | Piece::Content { block, .. }
+        | Piece::Text { block, .. }
+        | Piece::Words { block, .. }
+        | Piece::Quote { block, .. } => *block == at,
+        Piece::Say { .. } => false,
+    }
+}
+
+/// Results behind the model's last words.
+pub(super) fn last_results(request: &Request<'_>) -> impl Iterator<Item = usize> {
+    let blocks = request.blocks();
+    let behind = blocks.iter().rposition(|block| matches!(block.kind, BlockKind::Call(_) | BlockKind::Assistant));
+    (behind.map_or(blocks.len(), |at| at + 1)..blocks.len())
+        .filter(|at| matches!(blocks[*at].kind, BlockKind::Result(_)))
+}

@@ -1,0 +1,86 @@
+//! What goes out when planning fails.
+#![allow(clippy::field_reassign_with_default, reason = "some of its fields are the engine's own")]
+
+use infold_core::view::RequestKind;
+use infold_core::{Field, Principal, SessionId, Start};
+use infold_wire::request::Api;
+
+use super::*;
+use crate::tests::{Bench, settings};
+use crate::{OpenBranch, SessionRef};
+
+const BODY: &str = r#"{"model":"m","messages":[{"role":"user","content":"Look."},{"role":"assistant","content":[
+    {"type":"thinking","thinking":"hm","signature":"sig"},{"type":"tool_use","id":"t1","name":"Read","input":{}}]},
+    {"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"ghp_16C7e42F292c6912E7710c838347Ae178B4a"}]}]}"#;
+
+async fn unplanned(facts: Option<&Facts>) -> String {
+    let bench = Bench::new(settings());
+    unplanned_by(&bench.engine, BODY, facts).await
+}
+
+async fn unplanned_by(engine: &Engine, body: &str, facts: Option<&Facts>) -> String {
+    let asked = ModelRequest {
+        who: Principal::local(),
+        api: Api::Messages,
+        headers: Vec::new(),
+        body: Bytes::copy_from_slice(body.as_bytes()),
+        arrived: Instant::now(),
+        purpose: Purpose::Send,
+    };
+    let request = Request::read(Api::Messages, &asked.body).expect("a request");
+    let identity = Identity {
+        who: Principal::local(),
+        session: SessionId::parse("s").expect("a name"),
+        agent: None,
+        kind: RequestKind::Turn,
+        client: None,
+        digest: None,
+    };
+    let turn = Turn::new(&asked, request, identity, LastAnswer::Ended);
+    let plan = engine.unplanned(&turn, &mut State::default(), facts).await.expect("a plan");
+    String::from_utf8(turn.request.apply(&plan.pieces)).expect("text")
+}
+
+#[tokio::test]
+async fn what_cannot_be_planned_goes_as_it_came_but_for_its_secrets() {
+    let sent = unplanned(None).await;
+    assert!(sent.contains("signature") && sent.contains("[SECRET:github-pat:"), "{sent}");
+    assert!(!sent.contains("ghp_"), "{sent}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_planned_goes_without_reasoning_if_the_session_has_folded() {
+    let mut facts = Facts::default();
+    facts.has_folded = true;
+    let sent = unplanned(Some(&facts)).await;
+    assert!(!sent.contains("signature") && sent.contains("\"t1\""), "{sent}");
+}
+
+#[tokio::test]
+async fn where_the_store_cannot_say_the_transcript_tells_whether_the_session_has_folded() {
+    let bench = Bench::new(settings());
+    let engine = &bench.engine;
+    let open = OpenBranch {
+        session: SessionRef::Id(SessionId::parse("s").expect("a name")),
+        parent: None,
+        description: "look".to_owned(),
+        description_field: Field::BRANCH_DESCRIPTION,
+        prompt: None,
+        budget_tokens: None,
+        timeout_s: None,
+        isolation: None,
+        start: Start::AtOnce,
+        idempotency_key: None,
+    };
+    let branch = engine.open_branch(&Principal::local(), open).await.expect("a branch").branch_id;
+    let answered = |answer: &str| {
+        BODY.replace(r#""name":"Read""#, r#""name":"branch_create""#)
+            .replace("ghp_16C7e42F292c6912E7710c838347Ae178B4a", &answer.replace('"', "\\\""))
+    };
+    let opened = format!(r#"{{"branch_id":"{branch}"}}"#);
+    let sent = unplanned_by(engine, &answered(&opened), None).await;
+    assert!(!sent.contains("signature"), "{sent}");
+    let made_up = r#"{"branch_id":"br_00000000-0000-4000-8000-000000000000"}"#;
+    let sent = unplanned_by(engine, &answered(made_up), None).await;
+    assert!(sent.contains("signature"), "{sent}");
+}

@@ -1,0 +1,325 @@
+//! Requests that the model cannot take: too long for its window, or with reasoning that it refuses.
+//!
+//! A rescue keeps the largest results elsewhere, in whole rounds and the newest last ([`view::overflow`]), until
+//! the rest fits with room to go on; the person's words stay. Either remedy starts the thread anew, without its
+//! reasoning, and is stored, so that every later request goes on from it. A rescue that cannot help is not
+//! made: the client then gets the provider's own words.
+
+use std::collections::HashMap;
+
+use infold_core::grouped;
+use infold_core::record::{Part, PartKind, WarningKind};
+use infold_core::view::{
+    self, BlockKind, Edit, MovedOut, Note, Overflow, Piece, Reason, Restart, ResultBlock, Rewrite, Verb,
+};
+use infold_wire::request::Api;
+
+use super::Prepared;
+use super::identify::Identity;
+use super::plan::Turn;
+use super::prompt::SentPrompt;
+use super::results::{call_of, calls, first_seen};
+use super::take_in::{Away, FirstSeen, Rescue};
+use crate::{Engine, Error};
+
+/// Results below this are not worth a reference.
+const MOVED_BYTES_MIN: usize = 4_096;
+/// What a reference takes, roughly.
+const REFERENCE_TOKENS: u64 = 700;
+/// Rescues of one session in a row, after which something else must be wrong.
+const RESCUES_MAX: u32 = 5;
+/// The largest share of a window that is left free.
+const RESERVE_SHARE: u64 = 3;
+
+impl Engine {
+    /// The window that a request does not fit by our own count, if it is for us to say. Anthropic says so itself,
+    /// without asking for money, and only it knows which window an account has.
+    pub(super) fn overflow(&self, prepared: &Prepared<'_>) -> Option<u64> {
+        let Prepared { turn, prompt, .. } = prepared;
+        if turn.request.api() == Api::Messages || !prepared.is_whole() {
+            return None;
+        }
+        let model = turn.model();
+        // Whether this account has the largest one only its provider knows; what is over that fits nobody.
+        let window_tokens = self.inner.settings.turn.windows.largest_tokens_of(&model);
+        // Few texts have more than one token for two bytes, and counting is not free.
+        if (prompt.body.len() as u64) < window_tokens * 2 {
+            return None;
+        }
+        let made_of = self.parts_of(&turn.request, prompt.pieces.as_deref());
+        (made_of.sent_tokens(&self.counter_for(&model)) > window_tokens).then_some(window_tokens)
+    }
+
+    /// The request with results moved out of it until it fits, or why that cannot be.
+    pub(super) async fn rescued(
+        &self,
+        prepared: &Prepared<'_>,
+        window_tokens: Option<u64>,
+    ) -> Result<SentPrompt, String> {
+        let Prepared { turn, prompt, slot, .. } = prepared;
+        if !prompt.reads_results {
+            return Err("it does not fit, and its model could not read back what would be moved out of it".to_owned());
+        }
+        let model = turn.model();
+        let weighed = self.weighed(turn, prompt, &model);
+        let before_tokens = weighed.tokens;
+        let settings = &self.inner.settings.turn;
+        // A provider that refuses it has shown that this does not fit, whatever our own count says.
+        let window_tokens = window_tokens.unwrap_or_else(|| settings.windows.tokens_of(&model)).min(before_tokens);
+        let room_tokens = window_tokens - settings.reserve_tokens.min(window_tokens / RESERVE_SHARE);
+        let chosen = weighed.chosen(turn, room_tokens, window_tokens);
+        let fixed = weighed.fixed;
+        if chosen.is_empty() {
+            tracing::warn!(before_tokens, window_tokens, "a session cannot be made to fit");
+            return Err(format!("it does not fit, and no rescue would help; what cannot shrink is {fixed}"));
+        }
+        let rescues = slot.rescue();
+        if rescues > RESCUES_MAX {
+            tracing::warn!(rescues, before_tokens, window_tokens, "a session does not fit however often it is rescued");
+            return Err(format!(
+                "rescued {RESCUES_MAX} times in a row and it still does not fit; what cannot shrink is {fixed}"
+            ));
+        }
+        let done = self.rescue(turn, prompt, &chosen).await;
+        if !done.map_err(|error| format!("it does not fit and could not be rescued: {error}"))? {
+            return Err(format!("it does not fit, and nothing could be moved out; what cannot shrink is {fixed}"));
+        }
+        let (before, window) = (grouped(before_tokens), grouped(window_tokens));
+        let words = format!("{before} tokens did not fit {window}; results were moved out (rescue {rescues})");
+        let again = self.again(turn, (WarningKind::Rescued, words)).await;
+        again.ok_or_else(|| "it could not be planned again after a rescue".to_owned())
+    }
+
+    /// Moves results out and stores that; whether there were any.
+    async fn rescue(&self, turn: &Turn<'_>, prompt: &SentPrompt, chosen: &[(usize, u64)]) -> Result<bool, Error> {
+        let Identity { who, session, .. } = &turn.identity;
+        let moved = self.move_out(turn, chosen).await?;
+        let (Some(last), Some(anew)) = (last_result(turn, prompt), prompt.anew.clone()) else { return Ok(false) };
+        let results = turn.request.blocks().iter().filter_map(|block| match &block.kind {
+            BlockKind::Result(result) => Some(&*result.call),
+            _ => None,
+        });
+        let mut changed = results.filter(|call| moved.iter().any(|moved| moved.call == *call));
+        let Some(from) = changed.next().map(str::to_owned) else { return Ok(false) };
+        let text = view::receipt(&moved.iter().map(Moved::out).collect::<Vec<_>>(), &reader(turn));
+        let (away, rewrites) = moved.into_iter().map(|moved| (moved.away, (moved.call, moved.rewrite))).unzip();
+        let restart = Restart { from: Some(from), ..anew };
+        let note = Note { after: last, text };
+
+        let rescue = Rescue { thread: prompt.thread.clone(), away, rewrites, restart, note };
+        self.keep_rescue(who, session, rescue).await?;
+        Ok(true)
+    }
+
+    /// The request without reasoning that its provider refuses.
+    pub(super) async fn restarted(&self, prepared: &Prepared<'_>) -> Option<SentPrompt> {
+        let Prepared { turn, prompt, .. } = prepared;
+        let identity = &turn.identity;
+        let Some(restart) = prompt.anew.clone() else { return without_reasoning(turn, prompt) };
+        if let Err(error) = self.keep_restart(&identity.who, &identity.session, restart).await {
+            tracing::warn!(%error, "a new start could not be stored");
+            return without_reasoning(turn, prompt);
+        }
+        let words = "the provider refused the reasoning in it, so it went again without".to_owned();
+        let again = self.again(turn, (WarningKind::ReasoningRefused, words)).await;
+        again.filter(|again| again.body != prompt.body).or_else(|| without_reasoning(turn, prompt))
+    }
+
+    /// Plans a request once more, with what was stored meanwhile.
+    async fn again(&self, turn: &Turn<'_>, told: (WarningKind, String)) -> Option<SentPrompt> {
+        let mut prompt = self.make_prompt(turn).await.ok()?;
+        prompt.warnings.push(told);
+        Some(prompt)
+    }
+
+    /// What a view takes in all, and what each of its pieces would free.
+    fn weighed(&self, turn: &Turn<'_>, prompt: &SentPrompt, model: &str) -> Weighed {
+        let request = &turn.request;
+        let pieces = prompt.all_pieces(request);
+        let made_of = self.parts_of(request, Some(&pieces));
+        let counter = self.counter_for(model);
+        let parts = made_of.sent();
+        let front = parts.len() - pieces.len();
+        let calls = calls(request);
+        let can_move = |piece: &Piece| can_move(turn, prompt, piece, &calls);
+        let weights = pieces.iter().zip(&parts[front..]);
+        let movable = weights
+            .map(|(piece, part)| if can_move(piece) { counter.scaled(part.vocabulary_tokens) } else { 0 })
+            .collect();
+        let fixed = fixed(parts, |vocabulary_tokens| counter.scaled(vocabulary_tokens));
+        Weighed { tokens: made_of.sent_tokens(&counter), fixed, pieces, movable }
+    }
+
+    /// Says what stands for each of these results once it is kept elsewhere.
+    async fn move_out(&self, turn: &Turn<'_>, chosen: &[(usize, u64)]) -> Result<Vec<Moved>, Error> {
+        let (request, identity) = (&turn.request, &turn.identity);
+        let calls = calls(request);
+        let results = chosen.iter().filter_map(|(at, tokens)| match &request.blocks()[*at].kind {
+            BlockKind::Result(result) => Some((*at, *tokens, result)),
+            _ => None,
+        });
+        let results: Vec<(usize, u64, &ResultBlock<'_>)> = results.collect();
+        let seen: Vec<FirstSeen> =
+            results.iter().map(|(at, _, result)| first_seen(request, *at, result, &calls)).collect();
+        let tools: Vec<String> = seen.iter().map(|seen| seen.tool.clone()).collect();
+
+        let away = self.put_away(&identity.who, &identity.session, seen).await?;
+
+        let moved = results.into_iter().zip(tools).zip(away).filter_map(|(((at, tokens, result), tool), away)| {
+            let away = away?;
+            let sent = request.content_of_text(at, &away.text).into();
+            let rewrite = Rewrite { content: result.content, sent, reason: Reason::Rescued };
+            let (call, handle) = (result.call.clone().into_owned(), away.blob.to_string());
+            Some(Moved { call, tool, tokens, handle, away, rewrite })
+        });
+        Ok(moved.collect())
+    }
+}
+
+/// The same view, with its reasoning left out, where there is no plan that says so.
+fn without_reasoning(turn: &Turn<'_>, prompt: &SentPrompt) -> Option<SentPrompt> {
+    let blocks = turn.request.blocks();
+    let is_reasoning =
+        |piece: &Piece| matches!(piece, Piece::Keep(at) if matches!(blocks[*at].kind, BlockKind::Reasoning));
+    let before = prompt.all_pieces(&turn.request);
+    let pieces: Vec<Piece> = before.iter().filter(|piece| !is_reasoning(piece)).cloned().collect();
+    let dropped = before.len() - pieces.len();
+    if dropped == 0 {
+        return None;
+    }
+    let mut edits = prompt.edits.clone();
+    edits.push(Edit { reason: Reason::Reasoning, blocks: dropped });
+    Some(SentPrompt {
+        body: turn.request.apply(&pieces).into(),
+        thread: prompt.thread.clone(),
+        anew: prompt.anew.clone(),
+        edits,
+        pieces: Some(pieces),
+        reads_results: prompt.reads_results,
+        scrubbed: prompt.scrubbed.clone(),
+        warnings: prompt.warnings.clone(),
+    })
+}
+
+/// Whether a rescue could move anything out of a request, as far as can be told at a glance.
+pub(super) fn may_be_rescued(prepared: &Prepared<'_>) -> bool {
+    let Prepared { turn, prompt, .. } = prepared;
+    let calls = calls(&turn.request);
+    prompt.reads_results && prompt.all_pieces(&turn.request).iter().any(|piece| can_move(turn, prompt, piece, &calls))
+}
+
+/// Whether a piece is a result that can be moved out: a long one, of words alone, that is still there, with or
+/// without its secrets.
+fn can_move(turn: &Turn<'_>, prompt: &SentPrompt, piece: &Piece, calls: &HashMap<&str, usize>) -> bool {
+    let request = &turn.request;
+    let (at, sent_bytes) = match piece {
+        Piece::Keep(at) => (*at, usize::MAX),
+        Piece::Content { block, json } if prompt.scrubbed.contains(block) => (*block, json.len()),
+        Piece::Content { .. } | Piece::Text { .. } | Piece::Words { .. } | Piece::Quote { .. } | Piece::Say { .. } => {
+            return false;
+        }
+    };
+    let BlockKind::Result(result) = &request.blocks()[at].kind else { return false };
+    let bytes = || request.text_parts(at).iter().map(|text| text.len()).sum::<usize>();
+    let is_long = result.content_bytes.min(sent_bytes) >= MOVED_BYTES_MIN && bytes() >= MOVED_BYTES_MIN;
+    let is_ours = || Verb::of(&call_of(request, result, calls).0).is_some();
+    is_long && request.is_all_text(at) && !is_ours()
+}
+
+/// The block that a piece is made of.
+fn block_of(piece: &Piece) -> Option<usize> {
+    match piece {
+        Piece::Keep(at)
+        | Piece::Content { block: at, .. }
+        | Piece::Text { block: at, .. }
+        | Piece::Words { block: at, .. }
+        | Piece::Quote { block: at, .. } => Some(*at),
+        Piece::Say { .. } => None,
+    }
+}
+
+/// What a view takes.
+struct Weighed {
+    tokens: u64,
+    /// What no rescue can make smaller, in words.
+    fixed: String,
+    pieces: Vec<Piece>,
+    /// Tokens of each piece that can be moved out; none of the others.
+    movable: Vec<u64>,
+}
+
+impl Weighed {
+    /// The results that have to go so that the rest fits with room to go on, with their tokens. None if it would not
+    /// fit even without them.
+    fn chosen(&self, turn: &Turn<'_>, room_tokens: u64, window_tokens: u64) -> Vec<(usize, u64)> {
+        let request = turn.wanted();
+        let excess_tokens = self.tokens.saturating_sub(room_tokens);
+        let relief = view::overflow(&Overflow {
+            request: &request,
+            pieces: &self.pieces,
+            tokens: &self.movable,
+            reference_tokens: REFERENCE_TOKENS,
+            excess_tokens,
+        });
+        if self.tokens.saturating_sub(relief.freed_tokens) > window_tokens {
+            return Vec::new();
+        }
+        let tokens_of = |block: &usize| {
+            self.pieces.iter().position(|piece| block_of(piece) == Some(*block)).map(|at| self.movable[at])
+        };
+        relief.results.iter().map(|block| (*block, tokens_of(block).unwrap_or_default())).collect()
+    }
+}
+
+/// What no rescue can make smaller, in words.
+fn fixed(parts: &[Part], scaled: impl Fn(u64) -> u64) -> String {
+    let of = |kinds: &[PartKind]| {
+        let parts = parts.iter().filter(|part| kinds.contains(&part.kind));
+        grouped(scaled(parts.map(|part| part.vocabulary_tokens).sum()))
+    };
+    format!(
+        "the system prompt ({} tokens), tools ({}), words on the user's side ({}) and the model's words and calls ({})",
+        of(&[PartKind::System]),
+        of(&[PartKind::Tool]),
+        of(&[PartKind::User]),
+        of(&[PartKind::Assistant, PartKind::Call, PartKind::Reasoning]),
+    )
+}
+
+struct Moved {
+    call: String,
+    tool: String,
+    tokens: u64,
+    handle: String,
+    away: Away,
+    rewrite: Rewrite,
+}
+
+impl Moved {
+    fn out(&self) -> MovedOut<'_> {
+        MovedOut { tool: &self.tool, handle: &self.handle, tokens: self.tokens }
+    }
+}
+
+/// The id of the call whose result stands last in a view: that is where its thread has come to.
+fn last_result(turn: &Turn<'_>, prompt: &SentPrompt) -> Option<String> {
+    let result = |piece: &Piece| -> Option<&ResultBlock<'_>> {
+        match &turn.request.blocks()[block_of(piece)?].kind {
+            BlockKind::Result(result) => Some(result),
+            _ => None,
+        }
+    };
+    let pieces = prompt.all_pieces(&turn.request);
+    pieces.iter().rev().find_map(result).map(|result| result.call.clone().into_owned())
+}
+
+/// The tool that reads results back, as the client spells it.
+fn reader(turn: &Turn<'_>) -> String {
+    let is_reader = |tool: &&str| Verb::of(tool) == Some(Verb::Read);
+    let loaded = turn.request.blocks().iter().filter_map(|block| match &block.kind {
+        BlockKind::Result(result) => result.loads.iter().map(|tool| &**tool).find(is_reader),
+        _ => None,
+    });
+    let mut tools = turn.tools.iter().map(String::as_str).filter(is_reader).chain(loaded);
+    tools.next().unwrap_or("read_result").to_owned()
+}

@@ -1,0 +1,242 @@
+//! Results when they are first seen: those of the last turn are taken in by the engine, which scrubs, counts
+//! and perhaps offloads them; older ones, which were seen before or before infold was there, are scrubbed.
+//! Each content is looked at once; what was decided is stored as bytes and sent again for ever.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use infold_core::view::{BlockKind, Piece, Plan, Reason, ResultBlock, Rewrite};
+use infold_core::{Mentions, ScrubError, Thread};
+use infold_wire::request::Request;
+
+use super::cache::State;
+use super::plan::{Fault, Turn};
+use super::snapshot::Facts;
+use super::take_in::{FirstSeen, Offload, Remarks, Shown, TakeIn, withheld};
+use super::{Purpose, Shaping};
+use crate::{Engine, Failure};
+
+/// A result that was not seen before, and where it stands.
+type Unseen<'r, 'a> = (usize, &'r ResultBlock<'a>);
+
+impl Engine {
+    /// Looks at the results of a plan that were not looked at before. Whether anything is known now that was
+    /// not, so that the plan has to be made again.
+    pub(super) async fn look_at_results(
+        &self,
+        turn: &Turn<'_>,
+        plan: &Plan,
+        state: &mut State,
+        facts: &mut Facts,
+    ) -> Result<bool, Fault> {
+        let took_in = match turn.purpose {
+            Purpose::Send => self.take_in_new(turn, plan, state, facts).await?,
+            Purpose::Count => false,
+        };
+        if took_in {
+            return Ok(true);
+        }
+        let mut found = Vec::new();
+        for (at, result) in kept_results(&turn.request, plan) {
+            let is_decided =
+                facts.known.rewrites.get(&*result.call).is_some_and(|known| known.content == result.content);
+            if is_decided || state.clean.contains(&result.content) {
+                continue;
+            }
+            if let Some(rewrite) = self.scrubbed(turn, at, result, state).await? {
+                found.push((result.call.clone().into_owned(), rewrite));
+            }
+        }
+        let has_found = !found.is_empty();
+        self.decide(turn, found, state, facts).await?;
+        Ok(has_found)
+    }
+
+    /// Takes in what was never seen, thread by thread. Whether there was any.
+    async fn take_in_new(
+        &self,
+        turn: &Turn<'_>,
+        plan: &Plan,
+        state: &mut State,
+        facts: &mut Facts,
+    ) -> Result<bool, Fault> {
+        let new = |at: usize| {
+            let result = result_at(&turn.request, at)?;
+            let is_new = !state.taken.contains(&(result.call.clone().into_owned(), result.content));
+            is_new.then_some((at, result))
+        };
+        let mut threads: Vec<(&Thread, Vec<Unseen<'_, '_>>)> = Vec::new();
+        for (at, thread) in plan.unseen.iter().zip(&plan.unseen_in) {
+            let Some(unseen) = new(*at) else { continue };
+            match threads.iter_mut().find(|(known, _)| *known == thread) {
+                Some((_, results)) => results.push(unseen),
+                None => threads.push((thread, vec![unseen])),
+            }
+        }
+        state.taken.retain(|(call, _)| plan.unseen.iter().any(|at| is_of_call(&turn.request, *at, call)));
+        let has_new = !threads.is_empty();
+        for (thread, unseen) in threads {
+            self.take_in_thread(turn, plan, thread, &unseen, state, facts).await?;
+        }
+        Ok(has_new)
+    }
+
+    async fn take_in_thread(
+        &self,
+        turn: &Turn<'_>,
+        plan: &Plan,
+        thread: &Thread,
+        unseen: &[Unseen<'_, '_>],
+        state: &mut State,
+        facts: &mut Facts,
+    ) -> Result<(), Fault> {
+        let (request, identity) = (&turn.request, &turn.identity);
+        let calls = calls(request);
+        let results: Vec<FirstSeen> =
+            unseen.iter().map(|(at, result)| first_seen(request, *at, result, &calls)).collect();
+        let may_offload = plan.reads_results && self.inner.settings.turn.shaping == Shaping::On;
+        let offload = if may_offload { Offload::Allowed } else { Offload::No };
+        let is_worth_it = may_offload && self.wants_mentions(&results);
+        let mentions = if is_worth_it { state.mentioned.in_view(request, plan) } else { Mentions::default() };
+        let take_in = TakeIn { thread: thread.clone(), results, offload, mentions };
+
+        let taken = self.take_in(&identity.who, &identity.session, take_in).await?;
+
+        let mut rewrites = Vec::new();
+        for ((at, result), taken) in unseen.iter().zip(&taken.results) {
+            let sent = match &taken.shown {
+                Shown::AsItIs => None,
+                Shown::Parts(parts) => Some(request.content_json(*at, parts)),
+                Shown::Reference { text, .. } => Some(request.content_of_text(*at, text)),
+            };
+            match (sent, taken.shown.reason()) {
+                (Some(sent), Some(reason)) => {
+                    let rewrite = Rewrite { content: result.content, sent: sent.into(), reason };
+                    rewrites.push((taken.call_id.clone(), rewrite));
+                }
+                (_, _) => {
+                    state.clean.insert(result.content);
+                    state.taken.insert((taken.call_id.clone(), result.content));
+                }
+            }
+        }
+        self.decide(turn, rewrites, state, facts).await?;
+        if taken.folded.is_some() {
+            self.refresh(&identity.who, &identity.session, facts).await?;
+        }
+        Ok(())
+    }
+
+    /// Keeps decisions: for ever, or for this request alone.
+    async fn decide(
+        &self,
+        turn: &Turn<'_>,
+        rewrites: Vec<(String, Rewrite)>,
+        state: &mut State,
+        facts: &mut Facts,
+    ) -> Result<(), Fault> {
+        if rewrites.is_empty() {
+            return Ok(());
+        }
+        match turn.purpose {
+            Purpose::Send => {
+                let identity = &turn.identity;
+                self.keep_rewrites(&identity.who, &identity.session, rewrites.clone()).await?;
+            }
+            Purpose::Count => state.has_passing = true,
+        }
+        facts.known.rewrites.extend(rewrites);
+        Ok(())
+    }
+
+    /// A result without its secrets, if it has any; one that has none counts as clean from here on.
+    pub(super) async fn scrubbed(
+        &self,
+        turn: &Turn<'_>,
+        at: usize,
+        result: &ResultBlock<'_>,
+        state: &mut State,
+    ) -> Result<Option<Rewrite>, Fault> {
+        if state.clean.contains(&result.content) {
+            return Ok(None);
+        }
+        let mut parts = Vec::new();
+        for text in turn.request.text_parts(at) {
+            parts.push(match self.scrub([text.clone().into_owned()]).await {
+                Ok([scrubbed]) => (scrubbed.as_str() != &*text).then(|| scrubbed.as_str().to_owned()),
+                Err(ScrubError::TooLarge { bytes, bytes_max }) => Some(withheld(bytes, bytes_max)),
+                Err(error) => return Err(Failure::Scrubbing(error).into()),
+            });
+        }
+        if parts.iter().all(Option::is_none) {
+            state.clean.insert(result.content);
+            return Ok(None);
+        }
+        let sent: Arc<[u8]> = turn.request.content_json(at, &parts).into();
+        Ok(Some(Rewrite { content: result.content, sent, reason: Reason::Scrubbed }))
+    }
+}
+
+fn result_at<'r, 'a>(request: &'r Request<'a>, at: usize) -> Option<&'r ResultBlock<'a>> {
+    match &request.blocks().get(at)?.kind {
+        BlockKind::Result(result) => Some(result),
+        _ => None,
+    }
+}
+
+fn is_of_call(request: &Request<'_>, at: usize, call: &str) -> bool {
+    result_at(request, at).is_some_and(|result| result.call == call)
+}
+
+/// Results that a plan sends as they came.
+fn kept_results<'r, 'a>(
+    request: &'r Request<'a>,
+    plan: &'r Plan,
+) -> impl Iterator<Item = (usize, &'r ResultBlock<'a>)> {
+    plan.pieces.iter().filter_map(move |piece| match piece {
+        Piece::Keep(at) => Some((*at, result_at(request, *at)?)),
+        Piece::Quote { block, json: None, .. } => Some((*block, result_at(request, *block)?)),
+        Piece::Content { .. } | Piece::Text { .. } | Piece::Words { .. } | Piece::Quote { .. } | Piece::Say { .. } => {
+            None
+        }
+    })
+}
+
+/// Where each call stands, by its id.
+pub(super) fn calls<'r>(request: &'r Request<'_>) -> HashMap<&'r str, usize> {
+    let calls = request.blocks().iter().enumerate().filter_map(|(at, block)| match &block.kind {
+        BlockKind::Call(call) => Some((&*call.id, at)),
+        _ => None,
+    });
+    calls.collect()
+}
+
+/// The tool and the arguments of the call that a result is of.
+pub(super) fn call_of(
+    request: &Request<'_>,
+    result: &ResultBlock<'_>,
+    calls: &HashMap<&str, usize>,
+) -> (String, String) {
+    let Some(at) = calls.get(&*result.call).copied() else { return (String::new(), String::new()) };
+    let tool = match &request.blocks()[at].kind {
+        BlockKind::Call(call) => call.tool.clone().into_owned(),
+        _ => String::new(),
+    };
+    (tool, request.arguments(at).unwrap_or_default().into_owned())
+}
+
+/// A result, with the call that it is of.
+pub(super) fn first_seen(
+    request: &Request<'_>,
+    at: usize,
+    result: &ResultBlock<'_>,
+    calls: &HashMap<&str, usize>,
+) -> FirstSeen {
+    let (tool, arguments) = call_of(request, result, calls);
+    let texts: Vec<String> = request.text_parts(at).into_iter().map(|text| text.into_owned()).collect();
+    let is_all_text = request.is_all_text(at);
+    let said: Vec<&str> = result.remarks.iter().map(|remark| &*remark.text).collect();
+    let remarks =
+        (!said.is_empty()).then(|| Remarks { printed: request.printed(at).join("\n"), said: said.join("\n\n") });
+    FirstSeen { call_id: result.call.clone().into_owned(), tool, arguments, texts, remarks, is_all_text }
+}

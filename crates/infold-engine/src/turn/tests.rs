@@ -1,0 +1,4 @@
+//! What turns store of a session, on a real store.
+
+mod decisions;
+mod words;
