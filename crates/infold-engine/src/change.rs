@@ -104,34 +104,36 @@ impl Engine {
         propose: impl Fn(&Loaded) -> Result<Proposal, Error>,
         answer: impl Fn(&Session, &Decision) -> Result<T, Failure>,
     ) -> Result<T, Error> {
-        self.change_counting(change, &[], propose, answer).await
+        let propose = |loaded: &Loaded| Ok((propose(loaded)?, ()));
+        Ok(self.change_counting(change, &[], propose, answer).await?.0)
     }
 
-    /// The same, and `propose` is told which of `calls` were counted before.
-    pub(crate) async fn change_counting<T: Serialize + DeserializeOwned>(
+    /// The same; `propose` knows which of `calls` were counted before, and says more of what was recorded than an answer
+    /// does, which is nothing where an earlier answer is repeated.
+    pub(crate) async fn change_counting<T: Serialize + DeserializeOwned, More>(
         &self,
         change: &Change,
         calls: &[[u8; 16]],
-        propose: impl Fn(&Loaded) -> Result<Proposal, Error>,
+        propose: impl Fn(&Loaded) -> Result<(Proposal, More), Error>,
         answer: impl Fn(&Session, &Decision) -> Result<T, Failure>,
-    ) -> Result<T, Error> {
+    ) -> Result<(T, Option<More>), Error> {
         let mut turn: Option<MutexGuard<'_, ()>> = None;
         for _ in 0..ATTEMPTS_MAX {
             let now_ms = self.now_ms();
             let (loaded, place) = self.load_or_start(change, calls, now_ms).await?;
             if let Some(answer) = replay(&loaded, change)? {
-                return Ok(answer);
+                return Ok((answer, None));
             }
             let unheard = self.unheard(&loaded.session).await;
             if self.settle_with(&loaded.session, &unheard, Occasion::Overdue, now_ms).await? {
                 continue;
             }
 
-            let (decision, proposal) = self.decide_with(&loaded, &unheard, &propose, now_ms)?;
+            let (decision, proposal, more) = self.decide_with(&loaded, &unheard, &propose, now_ms)?;
             let answer = answer(&loaded.session, &decision)?;
             if decision.events.is_empty() && proposal.keep.is_empty() {
                 self.heard(&unheard);
-                return Ok(answer);
+                return Ok((answer, Some(more)));
             }
 
             let reply = change.key.as_ref().map(|(key, fingerprint)| Reply {
@@ -152,7 +154,7 @@ impl Engine {
             match self.record(append).await {
                 Ok(()) => {
                     self.heard(&unheard);
-                    return Ok(answer);
+                    return Ok((answer, Some(more)));
                 }
                 Err(StoreError::Moved) if turn.is_none() => turn = Some(self.turn(&loaded.session).await),
                 Err(StoreError::Moved) => {}
@@ -163,22 +165,22 @@ impl Engine {
     }
 
     /// What a proposal leads to, after what was said in the session and is not stored yet.
-    fn decide_with(
+    fn decide_with<More>(
         &self,
         loaded: &Loaded,
         unheard: &Unheard,
-        propose: impl Fn(&Loaded) -> Result<Proposal, Error>,
+        propose: impl Fn(&Loaded) -> Result<(Proposal, More), Error>,
         now_ms: u64,
-    ) -> Result<(Decision, Proposal), Error> {
+    ) -> Result<(Decision, Proposal, More), Error> {
         let decide = |commands: &[Command]| infold_core::decide(&loaded.session, commands, self.rules(), now_ms);
         if unheard.commands.is_empty() {
-            let proposal = propose(loaded)?;
-            return Ok((decide(&proposal.commands)?, proposal));
+            let (proposal, more) = propose(loaded)?;
+            return Ok((decide(&proposal.commands)?, proposal, more));
         }
         // What is proposed may depend on it.
-        let proposal = propose(&Loaded { session: decide(&unheard.commands)?.after, ..loaded.clone() })?;
+        let (proposal, more) = propose(&Loaded { session: decide(&unheard.commands)?.after, ..loaded.clone() })?;
         let commands = [&unheard.commands[..], &proposal.commands].concat();
-        Ok((decide(&commands)?, proposal))
+        Ok((decide(&commands)?, proposal, more))
     }
 
     /// What was answered to this change before, for those whose work is too much to be done twice.

@@ -11,6 +11,7 @@ mod error;
 mod feed;
 mod fold;
 mod fork;
+mod intake;
 mod meter;
 mod observe;
 mod open;

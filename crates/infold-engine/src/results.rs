@@ -1,15 +1,13 @@
 //! Results that are handed in, and those that are read back.
 
-use infold_core::{
-    BlobId, Command, ContextState, Decision, Field, Mentions, Operation, Principal, Refusal, Scrubbed, ScrubbedSight,
-    Session, ShapeRules, Thread,
-};
-use infold_store::{Also, Loaded, NewBlob, SessionKey, Target};
+use infold_core::{BlobId, ContextState, Decision, Field, Mentions, Principal, Refusal, Scrubbed, Session, Thread};
+use infold_store::{Also, Loaded, SessionKey, Target};
 
 use crate::change::{Absent, Change, ChangeTarget, Proposal};
+use crate::intake::{NewResult, ScrubbedResult, Source};
 use crate::observe::{exhausted_by, tokens_of};
 use crate::open::{check_name, name_of, named};
-use crate::{Engine, Error, Portion, ReadResult, RecordResult, ResultPart, ResultRecorded, random, shown};
+use crate::{Engine, Error, Failure, Portion, ReadResult, RecordResult, ResultPart, ResultRecorded, shown};
 
 /// Most bytes that one read gives back.
 const READ_BYTES_MAX: usize = 65_536;
@@ -17,27 +15,6 @@ const READ_BYTES_MAX: usize = 65_536;
 const PATTERN_BYTES_MAX: usize = 1 << 20;
 const PATTERN_CHARS_MAX: usize = 1_000;
 const CONTEXT_LINES_MAX: usize = 50;
-/// Results up to this length are shaped where they are; longer ones would hold up other calls.
-pub(crate) const INLINE_BYTES_MAX: usize = 65_536;
-
-/// A result, scrubbed, with all ways of showing it.
-struct Incoming {
-    tool: Scrubbed,
-    arguments: Scrubbed,
-    content: Scrubbed,
-    /// What stands for it where there is room, and where there is less.
-    shaped: Scrubbed,
-    reference: Scrubbed,
-    blob: BlobId,
-    call_id: Option<Scrubbed>,
-}
-
-impl Incoming {
-    fn sight(&self) -> ScrubbedSight<'_> {
-        ScrubbedSight { tool: &self.tool, arguments: &self.arguments, content: &self.content }
-    }
-}
-
 impl Engine {
     /// Takes in the result of a tool that infold did not run: scrubs it, keeps it elsewhere if it is
     /// long or does not fit its branch's budget, counts what is shown of it, and says what to show.
@@ -59,94 +36,40 @@ impl Engine {
                 (None, None) => None,
             },
         };
-        let propose = |loaded: &Loaded| self.admit(&loaded.session, thread.as_ref(), &incoming);
+        let propose = |loaded: &Loaded| Ok(self.admit(&loaded.session, thread.as_ref(), &incoming));
         self.change(&change, propose, |_, decision| Ok(self.recorded(&incoming, decision))).await
     }
 
-    async fn incoming(&self, request: &RecordResult) -> Result<Incoming, Error> {
+    async fn incoming(&self, request: &RecordResult) -> Result<ScrubbedResult, Error> {
         let tool = Field::TOOL_NAME.clean(&request.tool_name)?;
         let call_id = request.call_id.as_deref().map(|id| Field::CALL_ID.clean(id)).transpose()?;
-        let has_call_id = call_id.is_some();
         let name = name_of(&request.session);
-        let texts =
-            [tool, request.arguments.clone(), request.content.clone(), call_id.unwrap_or_default(), name.clone()];
-        let [tool, arguments, content, call_id, scrubbed_name] = self.scrub(texts).await?;
+        let [scrubbed_name] = self.scrub([name.clone()]).await?;
         check_name(&name, &scrubbed_name)?;
-        let blob = BlobId::mint(random()?);
-        let reference = infold_core::reference(&tool, &content, &blob);
-        let shaped = self.shaped(&tool, &arguments, &content, &blob).await.unwrap_or_else(|| reference.clone());
-        Ok(Incoming { tool, arguments, content, shaped, reference, blob, call_id: has_call_id.then_some(call_id) })
-    }
-
-    /// The reference with what is worth showing of a result. Shaping fails open: without it, the plain
-    /// reference is shown.
-    async fn shaped(
-        &self,
-        tool: &Scrubbed,
-        arguments: &Scrubbed,
-        content: &Scrubbed,
-        blob: &BlobId,
-    ) -> Option<Scrubbed> {
-        let rules = self.shape_rules();
-        if content.as_str().len() <= INLINE_BYTES_MAX {
-            let sight = ScrubbedSight { tool, arguments, content };
-            return Some(infold_core::shaped_reference(&sight, blob, &Mentions::default(), &rules));
-        }
-        let (tool, arguments, content, blob) = (tool.clone(), arguments.clone(), content.clone(), blob.clone());
-        // This door is told of results alone, so nothing is known of what else was said.
-        let mentions = Mentions::default();
-        let work = move || {
-            let sight = ScrubbedSight { tool: &tool, arguments: &arguments, content: &content };
-            infold_core::shaped_reference(&sight, &blob, &mentions, &rules)
+        let new = NewResult {
+            call_id: call_id.unwrap_or_default(),
+            tool,
+            arguments: request.arguments.clone(),
+            texts: vec![request.content.clone()],
+            remarks: None,
+            is_all_text: true,
         };
-        tokio::task::spawn_blocking(work).await.ok()
+        // This door is told of results alone, so nothing is known of what else was said.
+        let scrubbed = self.scrub_results(vec![new], Mentions::default(), Source::HandedIn).await?;
+        scrubbed.into_iter().next().ok_or_else(|| Failure::Undecided("a result").into())
     }
 
-    fn shape_rules(&self) -> ShapeRules {
-        self.inner.settings.shape
-    }
-
-    fn admit(&self, session: &Session, thread: Option<&Thread>, incoming: &Incoming) -> Result<Proposal, Error> {
+    fn admit(&self, session: &Session, thread: Option<&Thread>, incoming: &ScrubbedResult) -> Proposal {
         let thread = thread.unwrap_or(&session.active).clone();
         let left_tokens =
             thread.branch().and_then(|id| session.branches.get(id)).map(|branch| branch.budget_left_tokens());
-        let fits = |shown: &Scrubbed| {
-            left_tokens.is_none_or(|left_tokens| tokens_of(self, &incoming.arguments, shown) <= left_tokens)
-        };
-        let is_shorter = |shown: &Scrubbed| shown.as_str().len() < incoming.content.as_str().len();
-        let is_long = self.shape_rules().is_over(&incoming.sight().sight());
-        // What does not fit is kept in any case: if even its reference is too much, the branch folds, and
-        // its partial result says where to read on.
-        let offload = is_long || !fits(&incoming.content);
-
-        let shown = if !offload {
-            &incoming.content
-        } else if is_shorter(&incoming.shaped) && fits(&incoming.shaped) {
-            &incoming.shaped
-        } else if is_long || is_shorter(&incoming.reference) {
-            &incoming.reference
-        } else {
-            &incoming.content
-        };
-        let operation = Operation {
-            tool: incoming.tool.clone(),
-            call_id: incoming.call_id.clone(),
-            arguments: incoming.arguments.clone(),
-            result: shown.clone(),
-            blob: offload.then(|| incoming.blob.clone()),
-            tokens: tokens_of(self, &incoming.arguments, shown),
-        };
-        let blob = offload.then(|| NewBlob {
-            id: incoming.blob.clone(),
-            tool_name: incoming.tool.clone(),
-            content: incoming.content.clone(),
-            branch: thread.branch().cloned(),
-        });
-        let commands = vec![Command::Observe { thread: Some(thread), operation: Box::new(operation) }];
-        Ok(Proposal { blobs: blob.into_iter().collect(), ..Proposal::of(commands) })
+        let tokens = |shown: &Scrubbed| tokens_of(self, &incoming.arguments, shown);
+        let placement = incoming.place(|shown| left_tokens.is_none_or(|left_tokens| tokens(shown) <= left_tokens));
+        let (command, blob) = incoming.recorded(&placement, &thread, tokens(placement.text));
+        Proposal { blobs: blob.into_iter().collect(), ..Proposal::of(vec![command]) }
     }
 
-    fn recorded(&self, incoming: &Incoming, decision: &Decision) -> ResultRecorded {
+    fn recorded(&self, incoming: &ScrubbedResult, decision: &Decision) -> ResultRecorded {
         let operation = decision.events.iter().find_map(|event| match event {
             infold_core::Event::OperationSeen { operation, .. } => Some(operation),
             _ => None,

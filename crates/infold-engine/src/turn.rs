@@ -20,6 +20,7 @@ mod last_words;
 mod listen;
 mod lost;
 mod mentioned;
+mod move_out;
 mod notes;
 mod parts;
 mod placeholders;
@@ -53,6 +54,9 @@ pub(crate) use issued::Registry;
 pub use issued::{IssuedCall, RunningScript, arguments_hash};
 pub(crate) use last_words::{Said, Unheard};
 pub use listen::{AnswerHead, AnswerListener, Legibility};
+
+/// How often a request is mended. Each trouble is mended once.
+const MENDED_MAX: usize = 2;
 
 /// How turns are prepared.
 #[derive(Debug, Clone)]
@@ -112,13 +116,21 @@ pub struct Withheld(pub String);
 /// A request that is ready to be sent. From then on it is recorded whatever becomes of it: answered, refused, or
 /// given up.
 pub struct Prepared<'a> {
+    /// The body that is sent.
+    pub body: Bytes,
+    /// How long it took to make that.
+    pub added: Duration,
+    /// Whether the model is sent anything else than what its client sent.
+    pub is_edited: bool,
+    /// Whether something can still be done if the provider refuses it. One that goes on from what its provider holds
+    /// shows only its end, so that there is nothing to plan by.
+    pub can_be_mended: bool,
     engine: Engine,
     turn: Turn<'a>,
     prompt: SentPrompt,
     /// What was sent, once it was looked at.
     made_of: MadeOf,
     digest: Option<[u8; 32]>,
-    added: Duration,
     slot: Arc<Slot>,
     /// What the provider refused it for, and what of that was mended.
     refused: Vec<Refused>,
@@ -127,26 +139,30 @@ pub struct Prepared<'a> {
     is_underway: bool,
 }
 
-impl Prepared<'_> {
-    /// The body that is sent.
-    pub fn body(&self) -> &Bytes {
-        &self.prompt.body
+impl<'a> Prepared<'a> {
+    fn new(engine: &Engine, turn: Turn<'a>, prompt: SentPrompt, slot: Arc<Slot>) -> Self {
+        Self {
+            body: prompt.body.clone(),
+            added: turn.arrived.elapsed(),
+            is_edited: !prompt.edits.is_empty(),
+            can_be_mended: turn.request.previous_response().is_none(),
+            engine: engine.clone(),
+            turn,
+            prompt,
+            made_of: MadeOf::default(),
+            digest: None,
+            slot,
+            refused: Vec::new(),
+            mended: Vec::new(),
+            is_underway: false,
+        }
     }
 
-    /// How long it took to make that.
-    pub fn added(&self) -> Duration {
-        self.added
-    }
-
-    /// Whether the model is sent anything else than what its client sent.
-    pub fn is_edited(&self) -> bool {
-        !self.prompt.edits.is_empty()
-    }
-
-    /// Whether something can still be done if the provider refuses it. One that goes on from what its provider holds
-    /// shows only its end, so that there is nothing to plan by.
-    pub fn can_be_mended(&self) -> bool {
-        self.is_whole() && self.mended.len() < 2
+    /// Sends this instead.
+    fn replace(&mut self, prompt: SentPrompt) {
+        self.body = prompt.body.clone();
+        self.is_edited = !prompt.edits.is_empty();
+        self.prompt = prompt;
     }
 
     fn is_whole(&self) -> bool {
@@ -172,16 +188,13 @@ impl Engine {
             Some(_) => SentPrompt::as_it_came(turn.body),
             None => self.make_prompt(&turn).await.map_err(|fault| self.withheld(fault))?,
         };
-        let added = asked.arrived.elapsed();
-        let is_underway = asked.purpose == Purpose::Send;
-        let (refused, mended, made_of) = (Vec::new(), Vec::new(), MadeOf::default());
-        let engine = self.clone();
-        let mut prepared =
-            Prepared { engine, turn, prompt, made_of, digest: None, added, slot, refused, mended, is_underway: false };
-        if is_underway && let Some(window_tokens) = self.overflow(&prepared) {
-            self.rescue_into(&mut prepared, Some(window_tokens)).await;
+        let mut prepared = Prepared::new(self, turn, prompt, slot);
+        if asked.purpose == Purpose::Send {
+            if let Some(window_tokens) = self.overflow(&prepared) {
+                self.rescue_into(&mut prepared, Some(window_tokens)).await;
+            }
+            prepared.is_underway = true;
         }
-        prepared.is_underway = is_underway;
         Ok(Some(prepared))
     }
 
@@ -193,7 +206,7 @@ impl Engine {
             self.remember_conversation(&prepared.turn.identity).await;
         }
         prepared.made_of = self.parts_of(&prepared.turn.request, prepared.prompt.pieces.as_deref());
-        prepared.digest = Some(*blake3::hash(&prepared.prompt.body).as_bytes());
+        prepared.digest = Some(*blake3::hash(&prepared.body).as_bytes());
         prepared.is_whole() && !prepared.mended.iter().any(Refused::is_too_long) && may_be_rescued(prepared)
     }
 
@@ -208,7 +221,7 @@ impl Engine {
             Refused::TooLong { window_tokens } => self.rescue_into(prepared, window_tokens).await,
             Refused::Reasoning => match self.restarted(prepared).await {
                 Some(prompt) => {
-                    prepared.prompt = prompt;
+                    prepared.replace(prompt);
                     true
                 }
                 None => false,
@@ -216,6 +229,7 @@ impl Engine {
         };
         if is_mended {
             prepared.mended.push(refused);
+            prepared.can_be_mended = prepared.mended.len() < MENDED_MAX;
         }
         is_mended
     }
@@ -224,7 +238,7 @@ impl Engine {
     async fn rescue_into(&self, prepared: &mut Prepared<'_>, window_tokens: Option<u64>) -> bool {
         match self.rescued(prepared, window_tokens).await {
             Ok(prompt) => {
-                prepared.prompt = prompt;
+                prepared.replace(prompt);
                 true
             }
             Err(reason) => {

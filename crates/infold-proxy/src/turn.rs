@@ -26,10 +26,10 @@ impl Proxy {
         match asked.purpose {
             Purpose::Count => {
                 self.metrics.request(asked.api.name(), "counted");
-                Ok(self.send(&outgoing, prepared.body()).await?.relayed(None, self.silence()))
+                Ok(self.send(&outgoing, &prepared.body).await?.relayed(None, self.silence()))
             }
             Purpose::Send => {
-                self.metrics.planned(prepared.added(), asked.body.len(), prepared.body().len());
+                self.metrics.planned(prepared.added, asked.body.len(), prepared.body.len());
                 self.forward(&asked, &outgoing, prepared).await
             }
         }
@@ -43,7 +43,7 @@ impl Proxy {
         mut prepared: Prepared<'_>,
     ) -> Result<Response, Refusal> {
         loop {
-            let body = prepared.body().clone();
+            let body = prepared.body.clone();
             let sending = self.send(outgoing, &body);
             // While the provider is at work there is time to look at what it was sent.
             let (answered, may_hold) = tokio::join!(sending, self.engine.look_at(&mut prepared));
@@ -57,7 +57,7 @@ impl Proxy {
                     return Err(refusal);
                 }
             };
-            let answered = if prepared.can_be_mended() { answered.told(self.silence()).await } else { answered };
+            let answered = if prepared.can_be_mended { answered.told(self.silence()).await } else { answered };
             let hold = Duration::from_millis(self.settings.hold_ms);
             let answered = if may_hold { answered.opened(asked.api, hold).await } else { answered };
             if let Some(refused) = answered.refused
@@ -66,7 +66,7 @@ impl Proxy {
                 self.metrics.repeated(refused.name());
                 continue;
             }
-            self.metrics.request(asked.api.name(), if prepared.is_edited() { "edited" } else { "as_it_came" });
+            self.metrics.request(asked.api.name(), if prepared.is_edited { "edited" } else { "as_it_came" });
             let watch = self.watch(prepared, &answered);
             return Ok(answered.relayed(Some(watch), self.silence()));
         }

@@ -7,19 +7,21 @@
 
 use std::collections::HashMap;
 
-use infold_core::grouped;
 use infold_core::record::{Part, PartKind, WarningKind};
 use infold_core::view::{
     self, BlockKind, Edit, MovedOut, Note, Overflow, Piece, Reason, Restart, ResultBlock, Rewrite, Verb,
 };
+use infold_core::{Thread, grouped};
+use infold_store::NewBlob;
 use infold_wire::request::Api;
 
 use super::Prepared;
 use super::identify::Identity;
+use super::move_out::Rescue;
 use super::plan::Turn;
 use super::prompt::SentPrompt;
-use super::results::{call_of, calls, first_seen};
-use super::take_in::{Away, FirstSeen, Rescue};
+use super::results::{call_of, calls, new_result};
+use crate::intake::NewResult;
 use crate::{Engine, Error};
 
 /// Results below this are not worth a reference.
@@ -93,7 +95,7 @@ impl Engine {
     /// Moves results out and stores that; whether there were any.
     async fn rescue(&self, turn: &Turn<'_>, prompt: &SentPrompt, chosen: &[(usize, u64)]) -> Result<bool, Error> {
         let Identity { who, session, .. } = &turn.identity;
-        let moved = self.move_out(turn, chosen).await?;
+        let moved = self.move_out(turn, &prompt.thread, chosen).await?;
         let (Some(last), Some(anew)) = (last_result(turn, prompt), prompt.anew.clone()) else { return Ok(false) };
         let results = turn.request.blocks().iter().filter_map(|block| match &block.kind {
             BlockKind::Result(result) => Some(&*result.call),
@@ -102,11 +104,11 @@ impl Engine {
         let mut changed = results.filter(|call| moved.iter().any(|moved| moved.call == *call));
         let Some(from) = changed.next().map(str::to_owned) else { return Ok(false) };
         let text = view::receipt(&moved.iter().map(Moved::out).collect::<Vec<_>>(), &reader(turn));
-        let (away, rewrites) = moved.into_iter().map(|moved| (moved.away, (moved.call, moved.rewrite))).unzip();
+        let (blobs, rewrites) = moved.into_iter().map(|moved| (moved.blob, (moved.call, moved.rewrite))).unzip();
         let restart = Restart { from: Some(from), ..anew };
         let note = Note { after: last, text };
 
-        let rescue = Rescue { thread: prompt.thread.clone(), away, rewrites, restart, note };
+        let rescue = Rescue { blobs, rewrites, restart, note };
         self.keep_rescue(who, session, rescue).await?;
         Ok(true)
     }
@@ -151,7 +153,7 @@ impl Engine {
     }
 
     /// Says what stands for each of these results once it is kept elsewhere.
-    async fn move_out(&self, turn: &Turn<'_>, chosen: &[(usize, u64)]) -> Result<Vec<Moved>, Error> {
+    async fn move_out(&self, turn: &Turn<'_>, thread: &Thread, chosen: &[(usize, u64)]) -> Result<Vec<Moved>, Error> {
         let (request, identity) = (&turn.request, &turn.identity);
         let calls = calls(request);
         let results = chosen.iter().filter_map(|(at, tokens)| match &request.blocks()[*at].kind {
@@ -159,19 +161,20 @@ impl Engine {
             _ => None,
         });
         let results: Vec<(usize, u64, &ResultBlock<'_>)> = results.collect();
-        let seen: Vec<FirstSeen> =
-            results.iter().map(|(at, _, result)| first_seen(request, *at, result, &calls)).collect();
-        let tools: Vec<String> = seen.iter().map(|seen| seen.tool.clone()).collect();
+        let new: Vec<NewResult> =
+            results.iter().map(|(at, _, result)| new_result(request, *at, result, &calls)).collect();
+        let tools: Vec<String> = new.iter().map(|new| new.tool.clone()).collect();
 
-        let away = self.put_away(&identity.who, &identity.session, seen).await?;
+        let leaving = self.put_away(&identity.who, &identity.session, thread, new).await?;
 
-        let moved = results.into_iter().zip(tools).zip(away).filter_map(|(((at, tokens, result), tool), away)| {
-            let away = away?;
-            let sent = request.content_of_text(at, &away.text).into();
-            let rewrite = Rewrite { content: result.content, sent, reason: Reason::Rescued };
-            let (call, handle) = (result.call.clone().into_owned(), away.blob.to_string());
-            Some(Moved { call, tool, tokens, handle, away, rewrite })
-        });
+        let moved =
+            results.into_iter().zip(tools).zip(leaving).filter_map(|(((at, tokens, result), tool), leaving)| {
+                let leaving = leaving?;
+                let sent = request.content_of_text(at, &leaving.text).into();
+                let rewrite = Rewrite { content: result.content, sent, reason: Reason::Rescued };
+                let (call, handle) = (result.call.clone().into_owned(), leaving.blob.id.to_string());
+                Some(Moved { call, tool, tokens, handle, blob: leaving.blob, rewrite })
+            });
         Ok(moved.collect())
     }
 }
@@ -291,7 +294,7 @@ struct Moved {
     tool: String,
     tokens: u64,
     handle: String,
-    away: Away,
+    blob: NewBlob,
     rewrite: Rewrite,
 }
 

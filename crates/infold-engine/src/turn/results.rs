@@ -12,8 +12,9 @@ use infold_wire::request::Request;
 use super::cache::State;
 use super::plan::{Fault, Turn};
 use super::snapshot::Facts;
-use super::take_in::{FirstSeen, Offload, Remarks, Shown, TakeIn, withheld};
+use super::take_in::TakeIn;
 use super::{Purpose, Shaping};
+use crate::intake::{NewResult, Offload, Remarks, Shown, withheld};
 use crate::{Engine, Failure};
 
 /// A result that was not seen before, and where it stands.
@@ -92,8 +93,8 @@ impl Engine {
     ) -> Result<(), Fault> {
         let (request, identity) = (&turn.request, &turn.identity);
         let calls = calls(request);
-        let results: Vec<FirstSeen> =
-            unseen.iter().map(|(at, result)| first_seen(request, *at, result, &calls)).collect();
+        let results: Vec<NewResult> =
+            unseen.iter().map(|(at, result)| new_result(request, *at, result, &calls)).collect();
         let may_offload = plan.reads_results && self.inner.settings.turn.shaping == Shaping::On;
         let offload = if may_offload { Offload::Allowed } else { Offload::No };
         let is_worth_it = may_offload && self.wants_mentions(&results);
@@ -103,20 +104,20 @@ impl Engine {
         let taken = self.take_in(&identity.who, &identity.session, take_in).await?;
 
         let mut rewrites = Vec::new();
-        for ((at, result), taken) in unseen.iter().zip(&taken.results) {
-            let sent = match &taken.shown {
+        for ((at, result), (call_id, shown)) in unseen.iter().zip(&taken.results) {
+            let sent = match shown {
                 Shown::AsItIs => None,
                 Shown::Parts(parts) => Some(request.content_json(*at, parts)),
                 Shown::Reference { text, .. } => Some(request.content_of_text(*at, text)),
             };
-            match (sent, taken.shown.reason()) {
+            match (sent, shown.reason()) {
                 (Some(sent), Some(reason)) => {
                     let rewrite = Rewrite { content: result.content, sent: sent.into(), reason };
-                    rewrites.push((taken.call_id.clone(), rewrite));
+                    rewrites.push((call_id.clone(), rewrite));
                 }
                 (_, _) => {
                     state.clean.insert(result.content);
-                    state.taken.insert((taken.call_id.clone(), result.content));
+                    state.taken.insert((call_id.clone(), result.content));
                 }
             }
         }
@@ -226,17 +227,17 @@ pub(super) fn call_of(
 }
 
 /// A result, with the call that it is of.
-pub(super) fn first_seen(
+pub(super) fn new_result(
     request: &Request<'_>,
     at: usize,
     result: &ResultBlock<'_>,
     calls: &HashMap<&str, usize>,
-) -> FirstSeen {
+) -> NewResult {
     let (tool, arguments) = call_of(request, result, calls);
     let texts: Vec<String> = request.text_parts(at).into_iter().map(|text| text.into_owned()).collect();
     let is_all_text = request.is_all_text(at);
     let said: Vec<&str> = result.remarks.iter().map(|remark| &*remark.text).collect();
     let remarks =
         (!said.is_empty()).then(|| Remarks { printed: request.printed(at).join("\n"), said: said.join("\n\n") });
-    FirstSeen { call_id: result.call.clone().into_owned(), tool, arguments, texts, remarks, is_all_text }
+    NewResult { call_id: result.call.clone().into_owned(), tool, arguments, texts, remarks, is_all_text }
 }

@@ -1,59 +1,15 @@
-//! Taking results in when they are first seen: scrubbed, counted, and kept elsewhere where they are long.
+//! Results of a turn when they are first seen: what is sent of each is chosen by the room in its thread, counted once
+//! for each call, and kept elsewhere where it is long.
 
-mod choice;
-mod moving;
-mod seen;
+use infold_core::view::Verb;
+use infold_core::{Command, Counter, Decision, Mentions, Principal, Scrubbed, Session, SessionId, Sight, Thread};
+use infold_store::{Counted, Keep, Loaded, NewBlob};
 
-use std::sync::{Mutex, PoisonError};
-
-use infold_core::view::{Reason, Verb, reads_back};
-use infold_core::{BlobId, Mentions, Principal, Session, SessionId, Sight, Thread};
-use infold_store::{Keep, Loaded};
-
-use crate::change::{Change, Proposal};
+use crate::change::{Change, Proposal, notice};
+use crate::intake::{NewResult, Offload, ScrubbedResult, Shown, Source};
 use crate::observe::exhausted_by;
 use crate::open::named;
 use crate::{Engine, Error, Notice};
-use choice::Choice;
-pub(super) use moving::{Away, Rescue};
-use seen::Shaping;
-pub(super) use seen::withheld;
-
-/// Whether long results may be kept elsewhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Offload {
-    /// They may: the model can call `read_result`.
-    Allowed,
-    /// They may not.
-    No,
-}
-
-/// A result when it is first seen.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FirstSeen {
-    /// The id of the call.
-    pub(crate) call_id: String,
-    /// The tool, as the client spells it.
-    pub(crate) tool: String,
-    /// What it was called with, as JSON.
-    pub(crate) arguments: String,
-    /// The text parts of the result, decoded, in order.
-    pub(crate) texts: Vec<String>,
-    /// What the client put into it behind what the tool printed. It is shown whatever becomes of the rest.
-    pub(crate) remarks: Option<Remarks>,
-    /// Whether there is nothing else in it. What is no text, an image for instance, could not be read back
-    /// by a handle, so such a result is never kept elsewhere.
-    pub(crate) is_all_text: bool,
-}
-
-/// A result, parted: what the tool printed, and what the client put behind it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Remarks {
-    /// What the tool printed.
-    pub(crate) printed: String,
-    /// What the client put behind it, as it stands.
-    pub(crate) said: String,
-}
 
 /// Results of one turn, to be taken in before they are sent for the first time.
 #[derive(Debug, Clone)]
@@ -61,7 +17,7 @@ pub(crate) struct TakeIn {
     /// The thread that they were seen in.
     pub(crate) thread: Thread,
     /// The results, in order.
-    pub(crate) results: Vec<FirstSeen>,
+    pub(crate) results: Vec<NewResult>,
     /// Whether long ones may be kept elsewhere.
     pub(crate) offload: Offload,
     /// What the thread has said and shown before them; see [`Engine::wants_mentions`].
@@ -69,94 +25,48 @@ pub(crate) struct TakeIn {
 }
 
 /// What becomes of results that were taken in.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct TakenIn {
-    /// The results, in the order in which they were given.
-    pub(crate) results: Vec<Taken>,
+    /// What is sent of each, in the order in which they were given, with the ids of their calls.
+    pub(crate) results: Vec<(String, Shown)>,
     /// The branch that folded because one did not fit, or had folded before they came. What is known of the
     /// session has changed then.
     pub(crate) folded: Option<Notice>,
 }
 
-/// What becomes of one result.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Taken {
-    /// The id of its call.
-    pub(crate) call_id: String,
-    /// What is sent of it.
-    pub(crate) shown: Shown,
-}
-
-/// What is sent of a result.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Shown {
-    /// It, as it is.
-    AsItIs,
-    /// Its text parts, without secrets; `None` where a part is as it was.
-    Parts(Vec<Option<String>>),
-    /// One text in place of the whole.
-    Reference {
-        /// The text.
-        text: String,
-        /// Where the whole is kept.
-        blob: BlobId,
-    },
-}
-
-impl Shown {
-    /// Why it is not the result as it is.
-    pub(crate) fn reason(&self) -> Option<Reason> {
-        match self {
-            Self::AsItIs => None,
-            Self::Parts(_) => Some(Reason::Scrubbed),
-            Self::Reference { .. } => Some(Reason::Offloaded),
-        }
-    }
-}
-
 impl Engine {
-    /// Takes in results before they are sent for the first time. Secrets are taken out of each; long ones
-    /// are kept elsewhere, and so is one that would break its branch's budget; what is sent of them is
-    /// counted in the thread, once for each call. When this returns, what was decided is on disk, and the
-    /// caller stores the bytes with [`Engine::keep_rewrites`].
+    /// Takes in results before they are sent for the first time. When this returns, what was decided is on disk, and
+    /// the caller stores the bytes with [`Engine::keep_rewrites`].
     ///
     /// In the main thread, only what was changed is recorded: a plain session costs the disk nothing.
     #[tracing::instrument(skip_all)]
-    pub(super) async fn take_in(
-        &self,
-        who: &Principal,
-        session: &SessionId,
-        request: TakeIn,
-    ) -> Result<TakenIn, Error> {
-        let TakeIn { thread, results, offload, mentions } = request;
+    pub(super) async fn take_in(&self, who: &Principal, session: &SessionId, new: TakeIn) -> Result<TakenIn, Error> {
+        let TakeIn { thread, results, offload, mentions } = new;
         let counter = self.counter_in(&who.owner, session);
-        let shaping = Shaping { offload, counter, rules: self.inner.settings.shape, bounded: thread != Thread::Main };
-        let seen = self.seen(results, mentions, shaping).await?;
-        let calls: Vec<[u8; 16]> = seen.iter().map(|seen| seen.call).collect();
+        let source = Source::Request { offload, counter, is_bounded: thread != Thread::Main };
+        let results = self.scrub_results(results, mentions, source).await?;
+        let calls: Vec<[u8; 16]> = results.iter().map(|result| result.call).collect();
         let change = Change::in_session(who, session, named(Some(&thread)));
-        // What was chosen last is what was recorded.
-        let chosen: Mutex<Option<TakenIn>> = Mutex::new(None);
 
         let propose = |loaded: &Loaded| {
-            let choice = Choice::make(loaded, &thread, &seen, counter);
-            *chosen.lock().unwrap_or_else(PoisonError::into_inner) = Some(choice.taken);
-            let keep = Keep { counted: choice.counted, ..Keep::default() };
-            Ok(Proposal { blobs: choice.blobs, keep, ..Proposal::of(choice.commands) })
+            let admission = Admission::make(loaded, &thread, &results, counter);
+            let keep = Keep { counted: admission.counted, ..Keep::default() };
+            let proposal = Proposal { blobs: admission.blobs, keep, ..Proposal::of(admission.commands) };
+            Ok((proposal, admission.taken))
         };
-        let answer = |_: &Session, decision: &infold_core::Decision| Ok(exhausted_by(decision));
-        let folded = self.change_counting(&change, &calls, propose, answer).await?;
+        let answer = |_: &Session, decision: &Decision| Ok(exhausted_by(decision));
+        let (folded, taken) = self.change_counting(&change, &calls, propose, answer).await?;
 
-        let chosen = chosen.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let taken = chosen.unwrap_or(TakenIn { results: Vec::new(), folded: None });
-        let offloaded = |taken: &&Taken| matches!(taken.shown, Shown::Reference { .. });
+        let taken = taken.unwrap_or_default();
+        let offloaded = |(_, shown): &&(String, Shown)| matches!(shown, Shown::Reference { .. });
         self.inner.metrics.results_offloaded(taken.results.iter().filter(offloaded).count());
-        Ok(TakenIn { folded: folded.or(taken.folded), results: taken.results })
+        Ok(TakenIn { folded: folded.or(taken.folded), ..taken })
     }
 
     /// Whether any of these results might be kept elsewhere, so that it pays to gather what the thread has
     /// said and shown before.
-    pub(super) fn wants_mentions(&self, results: &[FirstSeen]) -> bool {
-        results.iter().filter(|result| may_go(result, Offload::Allowed)).any(|result| {
+    pub(super) fn wants_mentions(&self, results: &[NewResult]) -> bool {
+        results.iter().filter(|result| result.can_go()).any(|result| {
             let parted = result.remarks.as_ref().map(|remarks| remarks.printed.clone());
             let text = parted.unwrap_or_else(|| result.texts.join("\n"));
             let sight = Sight { tool: &result.tool, arguments: &result.arguments, text: &text };
@@ -165,10 +75,125 @@ impl Engine {
     }
 }
 
-/// Whether a result may be kept elsewhere at all.
-fn may_go(result: &FirstSeen, offload: Offload) -> bool {
-    let is_ours = || Verb::of(&result.tool).is_some() || reads_back(&result.tool, &result.arguments);
-    offload == Offload::Allowed && result.is_all_text && !is_ours()
+/// What becomes of results in the thread that they were seen in, as it is now, and what has to be recorded for it.
+#[derive(Default)]
+struct Admission {
+    commands: Vec<Command>,
+    blobs: Vec<NewBlob>,
+    counted: Vec<Counted>,
+    taken: TakenIn,
+}
+
+/// What is left of a thread.
+enum Room {
+    /// Nothing bounds it.
+    Unbounded,
+    /// A branch's budget.
+    Tokens(u64),
+    /// It is over: nothing can be counted in it.
+    Over,
+}
+
+impl Room {
+    fn of(loaded: &Loaded, thread: &Thread) -> Self {
+        if loaded.session.ended_at_ms.is_some() {
+            return Self::Over;
+        }
+        let Thread::Branch(id) = thread else { return Self::Unbounded };
+        match loaded.session.branches.get(id) {
+            Some(branch) if branch.is_open() => Self::Tokens(branch.budget_left_tokens()),
+            Some(_) | None => Self::Over,
+        }
+    }
+
+    /// Whether there is room for so many tokens, which are counted only where that matters.
+    fn has(&self, tokens: impl FnOnce() -> u64) -> bool {
+        match self {
+            Self::Unbounded => true,
+            Self::Tokens(left_tokens) => tokens() <= *left_tokens,
+            Self::Over => false,
+        }
+    }
+
+    /// Takes an item in. A branch folds with what fills it, and with what does not fit any more.
+    fn take(&mut self, tokens: u64) {
+        match self {
+            Self::Unbounded | Self::Over => {}
+            Self::Tokens(left_tokens) if tokens >= *left_tokens => *self = Self::Over,
+            Self::Tokens(left_tokens) => *left_tokens -= tokens,
+        }
+    }
+}
+
+impl Admission {
+    fn make(loaded: &Loaded, thread: &Thread, results: &[ScrubbedResult], counter: Counter) -> Self {
+        let mut room = Room::of(loaded, thread);
+        let mut admission = Self::default();
+        if let (Room::Over, Some(id)) = (&room, thread.branch()) {
+            admission.taken.folded = notice(&loaded.session, id);
+        }
+        for result in results {
+            let before = loaded.counted.iter().find(|counted| counted.call == result.call);
+            let is_repeated = admission.counted.iter().any(|counted| counted.call == result.call);
+            let shown = match before {
+                Some(before) => again(before, result),
+                None if is_repeated || matches!(room, Room::Over) => result.stays.clone(),
+                None => admission.admit(result, thread, &mut room, counter),
+            };
+            admission.taken.results.push((result.call_id.clone(), shown));
+        }
+        admission
+    }
+
+    /// Lets in a result that was not counted before.
+    fn admit(&mut self, result: &ScrubbedResult, thread: &Thread, room: &mut Room, counter: Counter) -> Shown {
+        // The call itself is part of the model's answer, and is counted with that.
+        let remarks_tokens = counter.count(result.remarks.as_str());
+        let tokens = |text: &Scrubbed| counter.count(text.as_str()) + remarks_tokens;
+        let fits = |text: &Scrubbed| room.has(|| tokens(text));
+        let placement = result.place(fits);
+        let is_changed = placement.stand_in.is_some() || result.stays != Shown::AsItIs;
+        if !counts(result, thread, is_changed) {
+            return result.stays.clone();
+        }
+        let (tokens, fits) = (tokens(placement.text), fits(placement.text));
+        let shown = match placement.stand_in {
+            Some(stand_in) if fits && *placement.text != result.content => {
+                Shown::Reference { text: result.with_remarks(placement.text), blob: stand_in.blob.clone() }
+            }
+            Some(_) | None => result.stays.clone(),
+        };
+        let (command, blob) = result.recorded(&placement, thread, tokens);
+        self.commands.push(command);
+        self.blobs.extend(blob);
+        let offloaded = match &shown {
+            Shown::Reference { text, blob } => Some((blob.clone(), text.clone())),
+            Shown::AsItIs | Shown::Parts(_) => None,
+        };
+        self.counted.push(Counted { call: result.call, content: result.digest, offloaded });
+        room.take(tokens);
+        shown
+    }
+}
+
+/// Whether a result is counted. What opens and folds branches was counted when it did. In the main thread,
+/// which nothing bounds, only what was changed is worth a write to disk.
+fn counts(result: &ScrubbedResult, thread: &Thread, is_changed: bool) -> bool {
+    match (Verb::of(result.tool.as_str()), thread) {
+        (Some(Verb::Open | Verb::Return | Verb::RollBack), _) => false,
+        (Some(Verb::Read | Verb::Ask) | None, Thread::Branch(_)) => true,
+        (Some(Verb::Read | Verb::Ask) | None, Thread::Main) => is_changed,
+    }
+}
+
+/// What is shown of a result that was counted before, by a process that came to no more than that.
+fn again(before: &Counted, result: &ScrubbedResult) -> Shown {
+    match &before.offloaded {
+        Some((blob, text)) if before.content == result.digest => {
+            Shown::Reference { text: text.clone(), blob: blob.clone() }
+        }
+        Some(_) | None => result.stays.clone(),
+    }
 }
 
 #[cfg(test)]

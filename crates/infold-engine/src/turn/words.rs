@@ -13,7 +13,7 @@ use infold_wire::Told;
 use super::cache::State;
 use super::plan::{Fault, Turn};
 use super::snapshot::Facts;
-use super::take_in::withheld;
+use crate::intake::withheld;
 use crate::{Engine, Failure};
 
 impl Engine {

@@ -1,0 +1,276 @@
+//! Taking results in, wherever they come from: secrets are taken out, what may stand in place of each is written, and
+//! what is shown follows from the room that its thread has. Turns, rescues and the results door all do it by this.
+
+mod shaping;
+
+use infold_core::view::{Reason, Verb, reads_back};
+use infold_core::{BlobId, Command, Counter, Field, Mentions, Operation, ScrubError, Scrubbed, Thread, reference};
+use infold_store::NewBlob;
+
+use crate::{Engine, Error, random};
+
+/// Results shorter than this are shown or not; a reference would be longer.
+const REFERENCE_BYTES_MIN: usize = 401;
+
+/// A result that was not seen before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NewResult {
+    /// The id of the call; empty if there is none.
+    pub(crate) call_id: String,
+    /// The tool, as the client spells it.
+    pub(crate) tool: String,
+    /// What it was called with, as JSON.
+    pub(crate) arguments: String,
+    /// The text parts of the result, decoded, in order.
+    pub(crate) texts: Vec<String>,
+    /// What the client put into it behind what the tool printed. It is shown whatever becomes of the rest.
+    pub(crate) remarks: Option<Remarks>,
+    /// Whether there is nothing else in it. What is no text, an image for instance, could not be read back by a
+    /// handle, so such a result is never kept elsewhere.
+    pub(crate) is_all_text: bool,
+}
+
+/// A result, parted: what the tool printed, and what the client put behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Remarks {
+    pub(crate) printed: String,
+    pub(crate) said: String,
+}
+
+/// Where results come from, and what follows from that.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Source {
+    /// They stand in a request. A text that is too long to be searched for secrets is withheld.
+    Request {
+        offload: Offload,
+        counter: Counter,
+        /// Whether their thread has a budget: then one may have to go that could stay otherwise.
+        is_bounded: bool,
+    },
+    /// They are handed in by a caller, who can put right what is wrong with them.
+    HandedIn,
+}
+
+/// Whether long results may be kept elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Offload {
+    /// They may: the model can call `read_result`.
+    Allowed,
+    /// They may not.
+    No,
+}
+
+/// What is sent of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// It, as it is.
+    AsItIs,
+    /// Its text parts, without secrets; `None` where a part is as it was.
+    Parts(Vec<Option<String>>),
+    /// One text in place of the whole, which is kept under this handle.
+    Reference { text: String, blob: BlobId },
+}
+
+impl Shown {
+    /// Why it is not the result as it is.
+    pub(crate) fn reason(&self) -> Option<Reason> {
+        match self {
+            Self::AsItIs => None,
+            Self::Parts(_) => Some(Reason::Scrubbed),
+            Self::Reference { .. } => Some(Reason::Offloaded),
+        }
+    }
+}
+
+/// A result without its secrets.
+pub(crate) struct ScrubbedResult {
+    /// The id of its call, as it came; and without secrets, if it is one.
+    pub(crate) call_id: String,
+    scrubbed_call_id: Option<Scrubbed>,
+    pub(crate) tool: Scrubbed,
+    pub(crate) arguments: Scrubbed,
+    /// All that the tool printed.
+    pub(crate) content: Scrubbed,
+    /// What the client put behind that.
+    pub(crate) remarks: Scrubbed,
+    /// What is shown of it if it stays.
+    pub(crate) stays: Shown,
+    /// What may stand in its place.
+    pub(crate) stand_in: Option<StandIn>,
+    /// Digests of the call's id and of the result, to know both again.
+    pub(crate) call: [u8; 16],
+    pub(crate) digest: [u8; 16],
+}
+
+/// What stands in place of a result that is kept elsewhere.
+pub(crate) struct StandIn {
+    pub(crate) blob: BlobId,
+    /// Whether the result is too long to stay.
+    is_long: bool,
+    /// With what is worth showing of it, where there is room; and without, where there is less.
+    pub(crate) shaped: Scrubbed,
+    pub(crate) reference: Scrubbed,
+}
+
+/// What is shown of a result in a thread.
+pub(crate) struct Placement<'r> {
+    pub(crate) text: &'r Scrubbed,
+    /// What stands in its place, if it is kept elsewhere.
+    pub(crate) stand_in: Option<&'r StandIn>,
+}
+
+impl Engine {
+    /// Takes the secrets out of results, and writes what may stand in place of each. `mentions` are what their thread
+    /// has said and shown before them.
+    pub(crate) async fn scrub_results(
+        &self,
+        results: Vec<NewResult>,
+        mentions: Mentions,
+        source: Source,
+    ) -> Result<Vec<ScrubbedResult>, Error> {
+        let mut all = Vec::with_capacity(results.len());
+        for new in results {
+            let (may_go, bytes_min) = match source {
+                Source::Request { offload, .. } => (offload == Offload::Allowed && new.can_go(), REFERENCE_BYTES_MIN),
+                Source::HandedIn => (true, 0),
+            };
+            let mut result = self.scrub_result(new, source).await?;
+            if may_go && result.content.as_str().len() >= bytes_min {
+                let blob = BlobId::mint(random()?);
+                let reference = reference(&result.tool, &result.content, &blob);
+                result.stand_in = Some(StandIn { blob, is_long: false, shaped: reference.clone(), reference });
+            }
+            all.push(result);
+        }
+        Ok(shaping::shape_all(all, mentions, source, self.inner.settings.shape).await)
+    }
+
+    /// Takes the secrets out of one result. Each has the scrubber's whole time.
+    async fn scrub_result(&self, new: NewResult, source: Source) -> Result<ScrubbedResult, ScrubError> {
+        let bytes_max = self.inner.settings.scrub.bytes_max;
+        let within = |text: String| match source {
+            Source::Request { .. } if text.len() > bytes_max => withheld(text.len(), bytes_max),
+            Source::Request { .. } | Source::HandedIn => text,
+        };
+        let (call, digest) = (digest(&[&new.call_id]), digest(&new.texts));
+        let parted = new.remarks.map(|remarks| [remarks.printed, remarks.said]);
+        let tool = Field::TOOL_NAME.clean(&new.tool).unwrap_or_else(|_| "tool".to_owned());
+        // What a client sends along is its own affair: an id that is none is left out, not refused.
+        let call_id = Field::CALL_ID.clean(&new.call_id).ok();
+        let mut texts = vec![tool, within(new.arguments), call_id.clone().unwrap_or_default()];
+        texts.extend(new.texts.iter().cloned().map(within));
+        let is_parted = parted.is_some();
+        texts.extend(parted.into_iter().flatten().map(within));
+
+        let mut scrubbed = self.scrub_list(texts).await?.into_iter();
+        let [tool, arguments, scrubbed_call_id] = [(); 3].map(|()| scrubbed.next().unwrap_or_default());
+        let parts: Vec<Scrubbed> = scrubbed.by_ref().take(new.texts.len()).collect();
+        let stays = stays(&new.texts, &parts);
+        let (content, remarks) = match (is_parted, parts.len()) {
+            (true, _) => (scrubbed.next().unwrap_or_default(), scrubbed.next().unwrap_or_default()),
+            (false, 1) => (parts.into_iter().next().unwrap_or_default(), Scrubbed::default()),
+            (false, _) => (Scrubbed::join(&parts.iter().collect::<Vec<_>>(), "\n"), Scrubbed::default()),
+        };
+        let scrubbed_call_id = call_id.map(|_| scrubbed_call_id);
+        let (call_id, stand_in) = (new.call_id, None);
+        Ok(ScrubbedResult {
+            call_id,
+            scrubbed_call_id,
+            tool,
+            arguments,
+            content,
+            remarks,
+            stays,
+            stand_in,
+            call,
+            digest,
+        })
+    }
+}
+
+impl NewResult {
+    /// Whether it could be read back if it were kept elsewhere, and is none of our own tools'.
+    pub(crate) fn can_go(&self) -> bool {
+        self.is_all_text && Verb::of(&self.tool).is_none() && !reads_back(&self.tool, &self.arguments)
+    }
+}
+
+impl ScrubbedResult {
+    /// What is shown of it where `fits` says what there is room for: the most that has room, if that is shorter than
+    /// the result itself. What does not fit is kept in any case: if even its reference is too much, its branch folds,
+    /// and the partial result says where to read on.
+    pub(crate) fn place(&self, fits: impl Fn(&Scrubbed) -> bool) -> Placement<'_> {
+        let is_shorter = |text: &Scrubbed| text.as_str().len() < self.content.as_str().len();
+        let stand_in = self.stand_in.as_ref().filter(|stand_in| stand_in.is_long || !fits(&self.content));
+        let text = match stand_in {
+            Some(stand_in) if is_shorter(&stand_in.shaped) && fits(&stand_in.shaped) => &stand_in.shaped,
+            Some(stand_in) if stand_in.is_long || is_shorter(&stand_in.reference) => &stand_in.reference,
+            Some(_) | None => &self.content,
+        };
+        Placement { text, stand_in }
+    }
+
+    /// What is recorded of it in its thread, and what is kept elsewhere.
+    pub(crate) fn recorded(
+        &self,
+        placement: &Placement<'_>,
+        thread: &Thread,
+        tokens: u64,
+    ) -> (Command, Option<NewBlob>) {
+        let operation = Operation {
+            tool: self.tool.clone(),
+            call_id: self.scrubbed_call_id.clone(),
+            arguments: self.arguments.clone(),
+            result: placement.text.clone(),
+            blob: placement.stand_in.map(|stand_in| stand_in.blob.clone()),
+            tokens,
+        };
+        let blob = placement.stand_in.map(|stand_in| self.blob(&stand_in.blob, thread));
+        (Command::Observe { thread: Some(thread.clone()), operation: Box::new(operation) }, blob)
+    }
+
+    /// The whole of it, to be kept under a handle.
+    pub(crate) fn blob(&self, id: &BlobId, thread: &Thread) -> NewBlob {
+        NewBlob {
+            id: id.clone(),
+            tool_name: self.tool.clone(),
+            content: self.content.clone(),
+            branch: thread.branch().cloned(),
+        }
+    }
+
+    /// What stands in its place, with what the client put behind it.
+    pub(crate) fn with_remarks(&self, text: &Scrubbed) -> String {
+        match self.remarks.as_str() {
+            "" => text.as_str().to_owned(),
+            remarks => format!("{}\n\n{remarks}", text.as_str()),
+        }
+    }
+}
+
+/// What is shown of a result that stays.
+fn stays(before: &[String], parts: &[Scrubbed]) -> Shown {
+    let changed = |(before, part): (&String, &Scrubbed)| (before != part.as_str()).then(|| part.as_str().to_owned());
+    let parts: Vec<Option<String>> = before.iter().zip(parts).map(changed).collect();
+    if parts.iter().all(Option::is_none) { Shown::AsItIs } else { Shown::Parts(parts) }
+}
+
+/// What stands in place of a text that is too long to be searched for secrets.
+pub(crate) fn withheld(bytes: usize, bytes_max: usize) -> String {
+    format!(
+        "[infold withheld this text: it has {bytes} bytes, and only {bytes_max} can be searched for secrets \
+         (scrub.max_bytes). Ask for a part of it.]"
+    )
+}
+
+/// A digest of texts that tells where each ends.
+fn digest<T: AsRef<str>>(texts: &[T]) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new();
+    for text in texts {
+        let text = text.as_ref();
+        hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+    }
+    let mut digest = [0; 16];
+    hasher.finalize_xof().fill(&mut digest);
+    digest
+}
