@@ -16,6 +16,7 @@ mod input;
 mod limits;
 mod models;
 mod offload;
+mod own_tools;
 mod prices;
 mod principal;
 pub mod record;
@@ -43,6 +44,7 @@ pub use offload::{
     Page, ScrubbedSight, grouped, lines, matches, no_match, page, reference, reference_at_sight, reference_text,
     shaped_reference,
 };
+pub use own_tools::{OwnTool, ToolEffect};
 pub use prices::{Price, Prices};
 pub use principal::{Claims, Owner, Principal};
 pub use refusal::Refusal;

@@ -35,17 +35,17 @@ pub struct Usage {
 impl Usage {
     /// The whole prompt.
     pub fn prompt_tokens(&self) -> u64 {
-        self.fresh_tokens + self.cache_read_tokens + self.cache_write_tokens
+        self.fresh_tokens.saturating_add(self.cache_read_tokens).saturating_add(self.cache_write_tokens)
     }
 
     /// Both together.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         Self {
-            fresh_tokens: self.fresh_tokens + other.fresh_tokens,
-            cache_read_tokens: self.cache_read_tokens + other.cache_read_tokens,
-            cache_write_tokens: self.cache_write_tokens + other.cache_write_tokens,
-            output_tokens: self.output_tokens + other.output_tokens,
+            fresh_tokens: self.fresh_tokens.saturating_add(other.fresh_tokens),
+            cache_read_tokens: self.cache_read_tokens.saturating_add(other.cache_read_tokens),
+            cache_write_tokens: self.cache_write_tokens.saturating_add(other.cache_write_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
         }
     }
 }

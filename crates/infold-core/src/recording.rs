@@ -11,10 +11,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::transcript::{Held, Item, Kind, Outcome, Place, Voice};
-use crate::{BranchId, EndReason, Event, Opening, Operation, Scrubbed, Status, Thread};
+use crate::{BranchId, EndReason, Event, Opening, Operation, OwnTool, Scrubbed, Status, Thread};
 
-/// The tool whose call stands for a branch in its parent's thread.
-const OPENING_TOOL: &str = "branch_create";
 /// What stands in place of the result of a branch that is still at work.
 const STILL_OPEN: &str = "[This branch is still open and has not returned yet.]";
 
@@ -146,7 +144,7 @@ impl Writer {
 
     fn branch(&mut self, entry: u64, opening: &Opening, end: Option<&(EndReason, &Scrubbed)>) {
         let id = opening.branch.to_string();
-        let tool = OPENING_TOOL.to_owned();
+        let tool = OwnTool::BranchCreate.name().to_owned();
         let call = Kind::Call { id: id.clone(), tool: tool.clone(), input: brief(opening) };
         let (text, outcome) = match end {
             Some((reason, result)) => (result.as_str().to_owned(), outcome(*reason)),

@@ -31,9 +31,8 @@ mod shell;
 mod wish;
 mod worth;
 
-use crate::Counter;
 use crate::offload::reference_text;
-use crate::view::Verb;
+use crate::{Counter, ToolEffect};
 use again::Again;
 use kept::Kept;
 use kind::Kind;
@@ -133,7 +132,7 @@ pub struct Sight<'a> {
 impl Sight<'_> {
     /// Whether infold itself answered: a page that was read back is never offloaded again.
     fn is_own(&self) -> bool {
-        self.text.len() <= OWN_BYTES_MAX && Verb::of(self.tool).is_some()
+        self.text.len() <= OWN_BYTES_MAX && ToolEffect::of(self.tool).is_some()
     }
 }
 

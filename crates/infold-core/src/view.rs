@@ -22,7 +22,6 @@ mod reconcile;
 mod script;
 mod spoken;
 mod tree;
-mod verb;
 mod walk;
 
 #[cfg(test)]
@@ -35,9 +34,8 @@ use crate::transcript::Voice;
 
 pub use known::{BranchState, Ending, Known, KnownBranch, Note, Place, Restart, Rewrite};
 pub use overflow::{MovedOut, Overflow, Relief, overflow, receipt};
-pub use plan::{Action, Beginning, Edit, LastAnswer, Piece, Plan, Reason, Request, RequestKind, plan};
+pub use plan::{Action, Beginning, Edit, FoundOpening, LastAnswer, Piece, Plan, Reason, Request, RequestKind, plan};
 pub use script::{ScriptedCall, changes_tree, reads_back, runs_scripts};
-pub use verb::Verb;
 
 /// What tells a block from every other: a digest of its bytes, without the marks that steer the cache.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,7 +102,7 @@ pub struct CallBlock<'a> {
     /// The tool, as the client spells it. A namespace stands in front, with two underscores between.
     pub tool: Cow<'a, str>,
     /// What it was called with, as JSON, or the source of a script; read only where the tool is one of ours
-    /// ([`Verb::of`]) or runs scripts ([`runs_scripts`]).
+    /// ([`ToolEffect::of`](crate::ToolEffect::of)) or runs scripts ([`runs_scripts`]).
     pub arguments: Option<Cow<'a, str>>,
 }
 

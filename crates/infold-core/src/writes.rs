@@ -11,6 +11,7 @@ mod shell;
 #[cfg(test)]
 mod tests;
 
+use crate::OwnTool;
 use serde_json::Value;
 
 /// How a tool writes.
@@ -50,8 +51,6 @@ const SHELLS: [&str; 12] = [
 const EDITORS: [&str; 7] = ["write", "edit", "patch", "str_replace", "insert", "append", "save"];
 /// Parts of names that mean a write if the name speaks of files, too.
 const FILE_VERBS: [&str; 5] = ["create", "update", "push", "upload", "put"];
-/// How the names of infold's own tools end, which write no files.
-const OWN: [&str; 5] = ["branch_create", "branch_return", "context_branch", "context_return", "read_result"];
 /// Fields that say what is in a file already, or where it is.
 const BEFORE: [&str; 10] = [
     "old_string",
@@ -80,7 +79,7 @@ pub fn writing(tool: &str, arguments: &str) -> Option<Writing> {
 pub fn writing_of(tool: &str, arguments: &Value) -> Option<Writing> {
     let name = tool.to_ascii_lowercase();
     let last = name.rsplit("__").next().unwrap_or_default().rsplit('.').next().unwrap_or_default();
-    let (means, texts) = if OWN.iter().any(|own| last.ends_with(own)) {
+    let (means, texts) = if OwnTool::spelled(last).is_some() {
         return None;
     } else if last == "exec" && arguments.is_string() {
         (Means::Shell, script::written(arguments.as_str().unwrap_or_default()))

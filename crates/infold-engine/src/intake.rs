@@ -3,8 +3,10 @@
 
 mod shaping;
 
-use infold_core::view::{Reason, Verb, reads_back};
-use infold_core::{BlobId, Command, Counter, Field, Mentions, Operation, ScrubError, Scrubbed, Thread, reference};
+use infold_core::view::{Reason, reads_back};
+use infold_core::{
+    BlobId, Command, Counter, Field, Mentions, Operation, ScrubError, Scrubbed, Thread, ToolEffect, reference,
+};
 use infold_store::NewBlob;
 
 use crate::{Engine, Error, random};
@@ -191,7 +193,7 @@ impl Engine {
 impl NewResult {
     /// Whether it could be read back if it were kept elsewhere, and is none of our own tools'.
     pub(crate) fn can_go(&self) -> bool {
-        self.is_all_text && Verb::of(&self.tool).is_none() && !reads_back(&self.tool, &self.arguments)
+        self.is_all_text && ToolEffect::of(&self.tool).is_none() && !reads_back(&self.tool, &self.arguments)
     }
 }
 

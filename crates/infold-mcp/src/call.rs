@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use infold_core::view::{ScriptedCall, Verb};
-use infold_core::{ContextState, Principal, Refusal, SessionId, Start, Thread};
+use infold_core::view::ScriptedCall;
+use infold_core::{ContextState, Principal, Refusal, SessionId, Start, Thread, ToolEffect};
 use infold_engine::{
     CallKind, Engine, Error, Observation, Observed, RunningScript, SessionRef, Verdict, arguments_hash,
 };
@@ -90,10 +90,7 @@ fn session_in(meta: &JsonObject) -> Option<SessionId> {
 }
 
 fn changes_tree(tool: &str) -> bool {
-    match Verb::of(tool) {
-        Some(Verb::Open | Verb::Return | Verb::RollBack) => true,
-        Some(Verb::Read | Verb::Ask) | None => false,
-    }
+    ToolEffect::of(tool).is_some_and(ToolEffect::changes_tree)
 }
 
 impl Call {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use infold_core::Principal;
+use infold_core::{OwnTool, Principal};
 use infold_engine::Engine;
 use rmcp::model::{CallToolResponse, ErrorCode, JsonObject, ServerCapabilities, Tool};
 use rmcp::service::RequestContext;
@@ -21,7 +21,7 @@ use crate::fixtures::FixtureSet;
 use crate::metrics::Metrics;
 use crate::refused::Refused;
 use crate::settings::{ErrorStyle, Fixtures, Settings};
-use crate::tools::OurTool;
+use crate::tools;
 
 /// The MCP server. Cheap to clone.
 #[derive(Clone)]
@@ -43,9 +43,11 @@ struct Shared {
 impl Server {
     /// A server on `engine` that takes the principal from each HTTP request.
     pub fn new(engine: Engine, settings: Settings) -> Self {
-        let mut all: Vec<Tool> = OurTool::ALL.into_iter().map(|tool| tool.definition(engine.limits())).collect();
-        let shown = OurTool::ALL.into_iter().filter(|tool| tool.is_listed(&settings.families));
-        let mut listed: Vec<Tool> = shown.map(|tool| tool.listed(engine.limits(), settings.session_from)).collect();
+        let mut all: Vec<Tool> =
+            OwnTool::ALL.into_iter().map(|tool| tools::definition(tool, engine.limits())).collect();
+        let shown = OwnTool::ALL.into_iter().filter(|tool| tools::is_listed(*tool, &settings.families));
+        let mut listed: Vec<Tool> =
+            shown.map(|tool| tools::listed(tool, engine.limits(), settings.session_from)).collect();
         let fixtures = match settings.fixtures {
             Fixtures::Off => None,
             Fixtures::On => {
@@ -92,7 +94,7 @@ impl Server {
     #[tracing::instrument(name = "tools/call", skip_all, fields(tool = tool.name()))]
     async fn call_ours(
         &self,
-        tool: OurTool,
+        tool: OwnTool,
         arguments: Option<JsonObject>,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
@@ -108,7 +110,7 @@ impl Server {
                 if call.is_unplaced() {
                     self.shared.metrics.unplaced();
                 }
-                let outcome = match tool.run(&call, definition, arguments).await {
+                let outcome = match tools::run(tool, &call, definition, arguments).await {
                     Ok(answer) => call.keep_scripted(answer.text()).await.map(|()| answer).map_err(Refused::from),
                     Err(refused) => Err(refused),
                 };
@@ -123,14 +125,14 @@ impl Server {
         self.shared.metrics.called(tool.name(), word, began.elapsed());
         match (outcome, self.shared.settings.errors) {
             (Ok(answer), _) => Ok(answer.into_result().into()),
-            (Err(refused), ErrorStyle::Jsonrpc) if tool.speaks_context() => Err(refused.into_rpc_error()),
+            (Err(refused), ErrorStyle::Jsonrpc) if tools::speaks_context(tool) => Err(refused.into_rpc_error()),
             (Err(refused), ErrorStyle::Jsonrpc | ErrorStyle::Result) => Ok(refused.into_result().into()),
         }
     }
 
     /// Puts the context's figures where the response header is made, for refusals too, and logs what
     /// failed on our side.
-    async fn note(&self, tool: OurTool, mut outcome: Result<Answer, Refused>, call: &Call) -> Result<Answer, Refused> {
+    async fn note(&self, tool: OwnTool, mut outcome: Result<Answer, Refused>, call: &Call) -> Result<Answer, Refused> {
         if let Err(refused) = &mut outcome
             && refused.state().is_none()
             && let Some(session) = call.session()
@@ -138,7 +140,7 @@ impl Server {
         {
             refused.in_context(view.state);
             // The documents of the `context_*` tools have their own words for it.
-            if !tool.speaks_context() {
+            if !tools::speaks_context(tool) {
                 refused.name_open_branch();
             }
         }
@@ -154,7 +156,7 @@ impl Server {
         if let Some(state) = state {
             call.show_context(state);
         }
-        if tool.speaks_context() { outcome.map_err(Refused::in_context_words) } else { outcome }
+        if tools::speaks_context(tool) { outcome.map_err(Refused::in_context_words) } else { outcome }
     }
 
     fn principal(&self, context: &RequestContext<RoleServer>) -> Result<Principal, ErrorData> {

@@ -14,6 +14,7 @@ mod words;
 use crate::request::Api;
 use crate::request::json::Document;
 
+use infold_core::record::Usage;
 pub use opening::{Opening, Said};
 use sse::{Event, Events};
 use state::State;
@@ -53,30 +54,6 @@ pub struct Answer {
     pub words: String,
     /// The model that answered.
     pub model: Option<String>,
-}
-
-/// Tokens, as the provider counts them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Sent, and neither read from nor written to the cache.
-    pub fresh_tokens: u64,
-    /// Sent, and read from the cache.
-    pub cache_read_tokens: u64,
-    /// Sent, and written to the cache (for five minutes or an hour).
-    pub cache_write_tokens: u64,
-    /// Of those, written for an hour.
-    pub cache_write_hour_tokens: u64,
-    /// Received, reasoning included.
-    pub output_tokens: u64,
-    /// Of those, reasoning, where the provider says so.
-    pub reasoning_tokens: u64,
-}
-
-impl Usage {
-    /// All that was sent.
-    pub fn prompt_tokens(&self) -> u64 {
-        self.fresh_tokens.saturating_add(self.cache_read_tokens).saturating_add(self.cache_write_tokens)
-    }
 }
 
 /// A call that the model makes.

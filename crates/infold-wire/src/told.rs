@@ -21,9 +21,10 @@
 use std::borrow::Cow;
 
 use infold_core::transcript::Voice;
-use infold_core::view::{Block, BlockKind, CallBlock, Piece, ResultBlock, Verb};
+use infold_core::view::{Block, BlockKind, CallBlock, Piece, ResultBlock};
 
 use crate::request::key_of_words;
+use infold_core::ToolEffect;
 
 const OPENING: &str = "<conversation>\n";
 const CLOSING: &str = "\n</conversation>";
@@ -115,7 +116,7 @@ impl<'a> Part<'a> {
             Teller::Model => BlockKind::Assistant,
             Teller::Call => {
                 let (tool, arguments) = self.text.trim_end().split_once('(').unwrap_or((self.text.trim_end(), ""));
-                let is_ours = Verb::of(tool).is_some();
+                let is_ours = ToolEffect::of(tool).is_some();
                 *last = Some((entry, is_ours));
                 let arguments = is_ours.then(|| Cow::Borrowed(arguments.trim_end_matches(')')));
                 BlockKind::Call(CallBlock { id: Cow::Owned(name(entry)), tool: Cow::Borrowed(tool), arguments })

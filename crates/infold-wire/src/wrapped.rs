@@ -1,7 +1,7 @@
 //! Calls inside calls: a client may keep other servers' tools out of its list and have the model call them through one
 //! tool of its own. Qwen Code does, with `tool_call` and the tool's name in the arguments.
 
-use infold_core::view::Verb;
+use infold_core::ToolEffect;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ pub fn unwrapped(tool: &str, arguments: &str) -> Option<(String, String)> {
         return None;
     }
     let Wrapped { name, arguments } = serde_json::from_str(arguments).ok()?;
-    Verb::of(&name)?;
+    ToolEffect::of(&name)?;
     let arguments = match arguments {
         Value::Null => "{}".to_owned(),
         // Some models write the arguments down as a text once more.

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::answers::{self, Act};
 use super::script::Scripts;
-use super::{Block, BlockKey, BlockKind, CallBlock, Known, Verb};
-use crate::IdKey;
+use super::{Block, BlockKey, BlockKind, CallBlock, Known};
+use crate::{IdKey, ToolEffect};
 
 /// The longest answer that is kept. Ours are shorter; a client may have put something around one.
 const ANSWER_BYTES_MAX: usize = 256 << 10;
@@ -99,7 +99,7 @@ enum Source {
 /// What a call did: by its answer; where the client has cut or cleared that, by the answer that was kept; and
 /// without one, by what is left.
 fn act(call: &CallBlock<'_>, answer: &str, kept: Option<&String>, key: &IdKey) -> Option<(Act, Source)> {
-    let verb = Verb::of(&call.tool)?;
+    let verb = ToolEffect::of(&call.tool)?;
     if let Some(act) = answers::read(verb, answer, key) {
         return Some((act, Source::Answer));
     }

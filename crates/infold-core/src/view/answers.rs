@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::CallBlock;
 use super::script::ByScript;
-use super::{CallBlock, Verb};
-use crate::{BranchId, IdKey, Isolation};
+use crate::{BranchId, IdKey, Isolation, ToolEffect};
 
 /// How many places in a text are tried for an object. Clients put a line or two in front of an answer.
 const TRIES_MAX: usize = 32;
@@ -47,9 +47,36 @@ pub(super) struct Opened {
     pub branch: BranchId,
     pub isolation: Isolation,
     pub budget_tokens: Option<u64>,
+    pub timeout_s: Option<u64>,
     pub memories: Vec<String>,
     /// The call that opened it, if a script made it.
     pub script: Option<ByScript>,
+}
+
+impl Opened {
+    /// What the opening was called with, as JSON, if that can be told.
+    pub fn arguments<'o>(&'o self, call: &'o CallBlock<'_>) -> Option<&'o str> {
+        match &self.script {
+            Some(script) => script.arguments.as_deref(),
+            None => call.arguments.as_deref(),
+        }
+    }
+}
+
+/// What an opening was called with, as far as it matters here.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct OpeningArguments {
+    pub description: Option<String>,
+    pub prompt: Option<String>,
+    pub project_path: Option<String>,
+}
+
+impl OpeningArguments {
+    /// Reads a call's JSON; nothing of what is none.
+    pub fn read(json: Option<&str>) -> Self {
+        json.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
+    }
 }
 
 /// A fold as it was answered.
@@ -86,6 +113,7 @@ struct Fields {
     branch_id: Option<String>,
     isolation: Option<String>,
     budget_allocated: Option<u64>,
+    timeout_seconds: Option<u64>,
     #[serde(default)]
     memories: Vec<Value>,
     success: Option<bool>,
@@ -104,20 +132,20 @@ struct Fields {
 }
 
 /// What a call led to, by its answer; nothing if it was refused or is not about the tree.
-pub(super) fn read(verb: Verb, answer: &str, key: &IdKey) -> Option<Act> {
-    match verb {
-        Verb::Open => find(answer, &|fields| opened(fields, key)).map(Act::Open),
-        Verb::Return => find(answer, &|fields| returned(fields, key)).map(Act::Return),
-        Verb::RollBack => find(answer, &|fields| rolled_back(fields, key)).map(Act::RollBack),
-        Verb::Read | Verb::Ask => None,
+pub(super) fn read(effect: ToolEffect, answer: &str, key: &IdKey) -> Option<Act> {
+    match effect {
+        ToolEffect::Open => find(answer, &|fields| opened(fields, key)).map(Act::Open),
+        ToolEffect::Return => find(answer, &|fields| returned(fields, key)).map(Act::Return),
+        ToolEffect::RollBack => find(answer, &|fields| rolled_back(fields, key)).map(Act::RollBack),
+        ToolEffect::Read | ToolEffect::Ask => None,
     }
 }
 
 /// What a call led to whose answer the client has cut or cleared, as far as what is left tells.
-pub(super) fn read_remains(verb: Verb, call: &CallBlock<'_>, remains: &str, key: &IdKey) -> Option<Act> {
-    match verb {
-        Verb::Return => cut(remains, key).or_else(|| named(call, remains, key)).map(Act::Return),
-        Verb::Open | Verb::RollBack | Verb::Read | Verb::Ask => None,
+pub(super) fn read_remains(effect: ToolEffect, call: &CallBlock<'_>, remains: &str, key: &IdKey) -> Option<Act> {
+    match effect {
+        ToolEffect::Return => cut(remains, key).or_else(|| named(call, remains, key)).map(Act::Return),
+        ToolEffect::Open | ToolEffect::RollBack | ToolEffect::Read | ToolEffect::Ask => None,
     }
 }
 
@@ -156,6 +184,7 @@ fn opened(fields: Fields, key: &IdKey) -> Option<Opened> {
         branch: BranchId::verify(&fields.branch_id?, key)?,
         isolation: fields.isolation.as_deref().and_then(Isolation::parse).unwrap_or_default(),
         budget_tokens: fields.budget_allocated,
+        timeout_s: fields.timeout_seconds,
         memories: fields.memories.iter().map(memory).collect(),
         script: None,
     })

@@ -6,12 +6,11 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use serde::Deserialize;
 
-use super::answers::Opened;
+use super::CallBlock;
+use super::answers::{Opened, OpeningArguments};
 use super::script::ByScript;
-use super::{CallBlock, Verb};
-use crate::{BranchId, EndReason, Scrubber, grouped};
+use crate::{BranchId, EndReason, OwnTool, Scrubber, grouped};
 
 /// What a parent gets for a branch.
 #[derive(Debug, Clone)]
@@ -39,22 +38,10 @@ impl Outcome {
     }
 }
 
-/// What an opening was called with.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Arguments {
-    description: Option<String>,
-    prompt: Option<String>,
-    project_path: Option<String>,
-}
-
 /// The words that a branch begins with.
 pub(super) fn brief(call: &CallBlock<'_>, opened: &Opened, scrubber: &Scrubber) -> String {
-    let json = match &opened.script {
-        Some(script) => script.arguments.as_deref(),
-        None => call.arguments.as_deref(),
-    };
-    let arguments: Arguments = json.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+    let json = opened.arguments(call);
+    let arguments = OpeningArguments::read(json);
     let id = &opened.branch;
     let mut text =
         format!("[branch {id}]\nYou are working on one sub-task. Its parent gets what you return, and nothing else.\n");
@@ -92,8 +79,8 @@ pub(super) fn brief(call: &CallBlock<'_>, opened: &Opened, scrubber: &Scrubber) 
 /// The tool that folds a branch, as this client spells it, and how it is called.
 fn return_tool(call: &CallBlock<'_>, opened: &Opened) -> String {
     match &opened.script {
-        None => Verb::return_tool(&call.tool),
-        Some(ByScript { tool: Some(tool), .. }) => format!("tools.{} in a script,", Verb::return_tool(tool)),
+        None => OwnTool::return_tool(&call.tool),
+        Some(ByScript { tool: Some(tool), .. }) => format!("tools.{} in a script,", OwnTool::return_tool(tool)),
         Some(ByScript { tool: None, .. }) => "the tool whose name ends with branch_return in a script,".to_owned(),
     }
 }

@@ -8,7 +8,8 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::{BlockKind, Piece, Request, ResultBlock, Verb};
+use super::{BlockKind, Piece, Request, ResultBlock};
+use crate::ToolEffect;
 use crate::grouped;
 
 /// How many results a receipt lists. The others can be seen where they stood.
@@ -115,8 +116,8 @@ fn rounds(overflow: &Overflow<'_>) -> Vec<Round> {
 
 /// Whether a result may be moved out: not if a branch could no longer be told from it, or a tool called.
 fn can_leave(result: &ResultBlock<'_>, tool: Option<&&str>) -> bool {
-    let verb = tool.and_then(|tool| Verb::of(tool));
-    result.loads.is_empty() && matches!(verb, None | Some(Verb::Read))
+    let verb = tool.and_then(|tool| ToolEffect::of(tool));
+    result.loads.is_empty() && matches!(verb, None | Some(ToolEffect::Read))
 }
 
 /// A call's id and tool.

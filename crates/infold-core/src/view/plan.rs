@@ -8,8 +8,8 @@ use super::assemble::{self, Scribe};
 use super::reasoning::Bounds;
 use super::tree::MAIN;
 use super::walk::Walk;
-use super::{Block, BlockKey, BlockKind, Known, Place, Restart, Verb, place, runs_scripts};
-use crate::{BranchId, IdKey, Scrubber, Thread};
+use super::{Block, BlockKey, BlockKind, Known, Place, Restart, place, runs_scripts};
+use crate::{BranchId, IdKey, Isolation, Scrubber, Thread, ToolEffect};
 
 /// A request to be planned.
 #[derive(Debug)]
@@ -186,10 +186,8 @@ pub enum Action {
         branch: BranchId,
         /// The thread that opened it.
         parent: Thread,
-        /// What it was opened with, as the call's JSON.
-        arguments: String,
-        /// What the opening was answered with.
-        answer: String,
+        /// What it was opened with, as far as the transcript says.
+        opening: FoundOpening,
     },
     /// The opening of a branch that the engine has as open is not in the transcript any more.
     Lose {
@@ -212,6 +210,21 @@ pub enum Action {
         /// What they answered, by what tells the calls from others.
         answers: Vec<(BlockKey, String)>,
     },
+}
+
+/// What a transcript says of the opening of a branch. The texts are a model's: they may hold secrets.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FoundOpening {
+    /// What the branch is for.
+    pub description: Option<String>,
+    /// What it is asked to do.
+    pub prompt: Option<String>,
+    /// The budget that it was given.
+    pub budget_tokens: Option<u64>,
+    /// The time that it was given.
+    pub timeout_s: Option<u64>,
+    /// What its thread begins with.
+    pub isolation: Isolation,
 }
 
 /// Decides what is sent.
@@ -262,7 +275,7 @@ fn unseen(walk: &Walk<'_>) -> Vec<usize> {
 /// Whether the model can call `read_result`: the client lists it, this view shows how it was made known, or the model's
 /// scripts have called tools of ours before, which are all in one place.
 fn reads_results(request: &Request<'_>, known: &Known, pieces: &[Piece]) -> bool {
-    let is_reader = |tool: &str| Verb::of(tool) == Some(Verb::Read);
+    let is_reader = |tool: &str| ToolEffect::of(tool) == Some(ToolEffect::Read);
     let shows_reader = |piece: &Piece| match piece {
         Piece::Keep(at) | Piece::Content { block: at, .. } => match &request.blocks[*at].kind {
             BlockKind::Result(result) => result.loads.iter().any(|tool| is_reader(tool)),

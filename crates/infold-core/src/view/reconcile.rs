@@ -3,10 +3,11 @@
 //! The transcript wins. While nothing is done yet, branches are shown as they will be afterwards, so that a
 //! plan that nobody acts on (a count of tokens) shows the same.
 
+use super::answers::OpeningArguments;
 use super::brief::Outcome;
 use super::tree::State;
 use super::walk::Walk;
-use super::{Action, BlockKind, BranchState, Place, RequestKind, acts, place};
+use super::{Action, BranchState, FoundOpening, Place, RequestKind, acts, place};
 use crate::{BranchId, EndReason};
 
 impl Walk<'_> {
@@ -108,26 +109,18 @@ impl Walk<'_> {
         if self.known.branches.contains_key(branch) {
             return;
         }
-        let script = opening.opened.script.as_ref();
-        let call = acts::call_block(self.request.blocks, opening.call).filter(|_| script.is_none());
-        let arguments = call.and_then(|call| call.arguments.as_deref());
-        let arguments = arguments.or_else(|| script?.arguments.as_deref());
-        let answer = match &self.request.blocks[opening.result].kind {
-            BlockKind::Result(result) => script.map(|script| &*script.answer).or(result.text.as_deref()),
-            BlockKind::Instruction
-            | BlockKind::User { .. }
-            | BlockKind::Assistant
-            | BlockKind::Reasoning
-            | BlockKind::Call(_)
-            | BlockKind::Attachment
-            | BlockKind::Other { .. } => None,
+        let opened = &opening.opened;
+        let call = acts::call_block(self.request.blocks, opening.call);
+        let arguments = OpeningArguments::read(call.and_then(|call| opened.arguments(call)));
+        let opening = FoundOpening {
+            description: arguments.description,
+            prompt: arguments.prompt,
+            budget_tokens: opened.budget_tokens,
+            timeout_s: opened.timeout_s,
+            isolation: opened.isolation,
         };
-        self.actions.push(Action::Adopt {
-            branch: branch.clone(),
-            parent: self.tree.nodes[self.tree.nodes[node].parent].thread(),
-            arguments: arguments.unwrap_or_default().to_owned(),
-            answer: answer.unwrap_or_default().to_owned(),
-        });
+        let parent = self.tree.nodes[self.tree.nodes[node].parent].thread();
+        self.actions.push(Action::Adopt { branch: branch.clone(), parent, opening });
     }
 }
 

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::answers::{self, Act};
-use super::{CallBlock, Known, ResultBlock, Verb};
-use crate::{BranchId, IdKey};
+use super::{CallBlock, Known, ResultBlock};
+use crate::{BranchId, IdKey, OwnTool, ToolEffect};
 
 /// How many places in front of an id are tried for the object that it stands in.
 const TRIES_MAX: usize = 64;
@@ -30,14 +30,14 @@ pub fn runs_scripts(tool: &str) -> bool {
 
 /// Whether what a call gave was read back by our reader, by itself or in a script: it is not kept elsewhere again.
 pub fn reads_back(tool: &str, arguments: &str) -> bool {
-    let reads = |name: &str| spelled(arguments, name).is_some();
-    Verb::of(tool) == Some(Verb::Read) || runs_scripts(tool) && Verb::reading().any(reads)
+    let reads = |own: OwnTool| own.effect() == ToolEffect::Read && spelled(arguments, own).is_some();
+    ToolEffect::of(tool) == Some(ToolEffect::Read) || runs_scripts(tool) && OwnTool::ALL.into_iter().any(reads)
 }
 
 /// Whether a call runs a script whose source shows that it opens, folds or goes back to branches.
 pub fn changes_tree(call: &CallBlock<'_>) -> bool {
     let source = call.arguments.as_deref().filter(|_| runs_scripts(&call.tool));
-    source.is_some_and(|source| Verb::acting().any(|(_, name)| spelled(source, name).is_some()))
+    source.is_some_and(|source| acting().any(|own| spelled(source, own).is_some()))
 }
 
 /// A call of one of our tools that a script made.
@@ -58,8 +58,6 @@ pub(super) struct ByScript {
     pub tool: Option<String>,
     /// What it was opened with, as JSON; nothing where only what was printed is left.
     pub arguments: Option<String>,
-    /// What the opening was answered with.
-    pub answer: String,
 }
 
 /// The scripts of a transcript, as far as it was read.
@@ -111,11 +109,12 @@ impl<'a> Scripts<'a> {
 
 /// What a call did that was kept.
 fn kept(call: &ScriptedCall, source: Option<&str>, key: &IdKey) -> Option<Act> {
-    let mut act = answers::read(Verb::of(&call.tool)?, &call.answer, key)?;
+    let own = OwnTool::spelled(&call.tool)?;
+    let mut act = answers::read(own.effect(), &call.answer, key)?;
     if let Act::Open(opened) = &mut act {
-        let tool = source.and_then(|source| spelled(source, &call.tool)).map(str::to_owned);
+        let tool = source.and_then(|source| spelled(source, own)).map(str::to_owned);
         let arguments = Some(call.arguments.clone());
-        opened.script = Some(ByScript { tool, arguments, answer: call.answer.clone() });
+        opened.script = Some(ByScript { tool, arguments });
     }
     Some(act)
 }
@@ -124,15 +123,16 @@ fn kept(call: &ScriptedCall, source: Option<&str>, key: &IdKey) -> Option<Act> {
 /// a script can print anything.
 fn shown(source: &str, printed: &str, known: &Known, key: &IdKey) -> Vec<Act> {
     let is_own = |branch: &BranchId| known.branches.is_empty() || known.branches.contains_key(branch);
-    let called: Vec<(Verb, &str)> =
-        Verb::acting().filter_map(|(verb, name)| Some((verb, spelled(source, name)?))).collect();
+    let called: Vec<(ToolEffect, &str)> =
+        acting().filter_map(|own| Some((own.effect(), spelled(source, own)?))).collect();
     let mut acts: Vec<Act> = Vec::new();
     for object in objects(printed, |id| BranchId::verify(id, key).is_some()) {
         let object = &printed[object];
-        let read = |(verb, tool): &(Verb, &str)| Some((answers::read(*verb, object, key)?, (*tool).to_owned()));
+        let read =
+            |(effect, tool): &(ToolEffect, &str)| Some((answers::read(*effect, object, key)?, (*tool).to_owned()));
         let Some((mut act, tool)) = called.iter().find_map(read) else { continue };
         if let Act::Open(opened) = &mut act {
-            opened.script = Some(ByScript { tool: Some(tool), arguments: None, answer: object.to_owned() });
+            opened.script = Some(ByScript { tool: Some(tool), arguments: None });
         }
         if is_own(act.branch()) && !acts.iter().any(|other| other.is_same(&act)) {
             acts.push(act);
@@ -141,13 +141,18 @@ fn shown(source: &str, printed: &str, known: &Known, key: &IdKey) -> Vec<Act> {
     acts
 }
 
+/// Our tools that change the tree.
+fn acting() -> impl Iterator<Item = OwnTool> {
+    OwnTool::ALL.into_iter().rev().filter(|own| own.effect().changes_tree())
+}
+
 /// A tool of ours as a script spells it where it calls it: `tools.mcp__infold__branch_create(…)`.
-fn spelled<'s>(source: &'s str, name: &str) -> Option<&'s str> {
+fn spelled(source: &str, own: OwnTool) -> Option<&str> {
     source.match_indices(TOOLS).find_map(|(at, _)| {
         let word = &source[at + TOOLS.len()..];
         let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '$').unwrap_or(word.len());
         let is_called = word[end..].trim_start().starts_with('(');
-        (is_called && Verb::is_named(&word[..end], name)).then(|| &word[..end])
+        (is_called && own.is_spelled(&word[..end])).then(|| &word[..end])
     })
 }
 

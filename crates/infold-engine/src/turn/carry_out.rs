@@ -1,12 +1,10 @@
 //! Ending and opening branches as a transcript asks for it, where no call of ours does.
 
-use infold_core::view::{Ending, Place};
+use infold_core::view::{Ending, FoundOpening, Place};
 use infold_core::{
-    BranchId, Command, EndReason, Field, Isolation, Open, Principal, Refusal, Scrubbed, Session, SessionId, Start,
-    Thread,
+    BranchId, Command, EndReason, Field, Open, Principal, Refusal, Scrubbed, Session, SessionId, Start, Thread,
 };
 use infold_store::{Also, Folds, Keep, Loaded, StoreError};
-use serde_json::Value;
 
 use super::snapshot::Facts;
 use crate::change::{Absent, Change, Proposal};
@@ -19,10 +17,8 @@ pub(super) struct Adoption {
     pub branch: BranchId,
     /// The thread that opened it.
     pub parent: Thread,
-    /// What it was opened with, as the call's JSON.
-    pub arguments: String,
-    /// What the opening was answered with.
-    pub answer: String,
+    /// What it was opened with, as far as the transcript says.
+    pub opening: FoundOpening,
 }
 
 impl Engine {
@@ -125,23 +121,19 @@ impl Engine {
 
     /// The opening that a call and its answer tell of.
     async fn opening_of(&self, who: &Principal, adoption: &Adoption) -> Result<Open, Error> {
-        let arguments = object_in(&adoption.arguments);
-        let answer = object_in(&adoption.answer);
-        let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let description = Field::BRANCH_DESCRIPTION.clean(&text("description")).unwrap_or_default();
-        let prompt = Field::PROMPT.clean(&text("prompt")).unwrap_or_default();
+        let FoundOpening { description, prompt, budget_tokens, timeout_s, isolation } = adoption.opening.clone();
+        let description = Field::BRANCH_DESCRIPTION.clean(&description.unwrap_or_default()).unwrap_or_default();
+        let prompt = Field::PROMPT.clean(&prompt.unwrap_or_default()).unwrap_or_default();
         let [description, prompt] = self.scrub([description, prompt]).await?;
-        let budget_tokens = answer.get("budget_allocated").and_then(Value::as_u64);
-        let isolation = answer.get("isolation").and_then(Value::as_str).and_then(Isolation::parse);
         Ok(Open {
             id: adoption.branch.clone(),
             parent: Some(adoption.parent.clone()),
             description: if description.is_empty() { Scrubbed::fixed("a branch found again") } else { description },
             prompt: (!prompt.is_empty()).then_some(prompt),
             budget_tokens: budget_tokens.map(|budget_tokens| budget_tokens.min(self.limits().budget_max_tokens)),
-            timeout_s: answer.get("timeout_seconds").and_then(Value::as_u64),
+            timeout_s,
             claims: who.claims.clone(),
-            isolation: isolation.unwrap_or_default(),
+            isolation,
             start: Start::InTurn,
             rate_mark_ms: None,
         })
@@ -159,14 +151,4 @@ fn ending(session: &Session, branch: &BranchId, place: &Place) -> Option<Ending>
     let ended = session.branches.get(branch)?;
     let result = ended.end.as_ref()?.result.as_str().to_owned();
     Some(Ending { branch: branch.clone(), generation: ended.generation, place: place.clone(), result })
-}
-
-/// The object that a text holds: all of it, or what begins with its first brace.
-fn object_in(text: &str) -> serde_json::Map<String, Value> {
-    let from_brace = text.find('{').map_or(text, |at| &text[at..]);
-    let mut values = serde_json::Deserializer::from_str(from_brace).into_iter::<Value>();
-    match values.next() {
-        Some(Ok(Value::Object(object))) => object,
-        Some(_) | None => serde_json::Map::new(),
-    }
 }

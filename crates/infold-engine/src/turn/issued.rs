@@ -4,8 +4,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::PoisonError;
 
-use infold_core::view::{Verb, runs_scripts};
-use infold_core::{Owner, Principal, SessionId, Thread};
+use infold_core::view::runs_scripts;
+use infold_core::{Owner, Principal, SessionId, Thread, ToolEffect};
 use serde_json::Value;
 
 use crate::Engine;
@@ -175,7 +175,7 @@ impl Engine {
     /// Takes note of the calls in one answer of a model. Those of other tools than ours are left out, but for those that
     /// run scripts, which may call ours.
     pub fn calls_issued(&self, who: &Principal, session: &SessionId, thread: &Thread, calls: Vec<IssuedCall>) {
-        let is_ours = |call: &IssuedCall| Verb::of(&call.tool).is_some() || runs_scripts(&call.tool);
+        let is_ours = |call: &IssuedCall| ToolEffect::of(&call.tool).is_some() || runs_scripts(&call.tool);
         let ours: Vec<IssuedCall> = calls.into_iter().filter(is_ours).collect();
         if !ours.is_empty() {
             let mut registry = self.inner.issued.lock().unwrap_or_else(PoisonError::into_inner);

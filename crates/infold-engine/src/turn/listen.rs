@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use infold_core::record::{AnswerEnd, Timing, Usage, WarningKind};
-use infold_core::view::{Edit, LastAnswer, RequestKind, Verb, runs_scripts};
-use infold_core::{Principal, SessionId, Thread};
+use infold_core::view::{Edit, LastAnswer, RequestKind, runs_scripts};
+use infold_core::{Principal, SessionId, Thread, ToolEffect};
 use infold_wire::answer::{Answer, AnswerCall, AnswerReader, Delivery};
 use infold_wire::request::Api;
 use infold_wire::unwrapped;
@@ -166,8 +166,8 @@ impl AnswerListener {
         }
         let (first_byte, total) = (self.first_byte, ticket.arrived.elapsed());
         let heard = unreported(status, &answer).filter(|_| self.legibility == Legibility::Plain);
-        let usage = answer.usage.map(usage);
-        Finished { ticket, usage, heard, status: Some(status), end, first_byte, total }.record(&self.engine);
+        Finished { ticket, usage: answer.usage, heard, status: Some(status), end, first_byte, total }
+            .record(&self.engine);
     }
 }
 
@@ -226,7 +226,7 @@ fn is_success(status: u16) -> bool {
 
 /// Whether it is a call of one of our tools, or of a script that may make one.
 fn is_ours(call: &AnswerCall) -> bool {
-    Verb::of(&call.tool).is_some() || runs_scripts(&call.tool) || unwrapped(&call.tool, &call.arguments).is_some()
+    ToolEffect::of(&call.tool).is_some() || runs_scripts(&call.tool) || unwrapped(&call.tool, &call.arguments).is_some()
 }
 
 /// Calls of our tools that have all their arguments.
@@ -288,15 +288,6 @@ fn unreported(status: u16, answer: &Answer) -> Option<Heard> {
     let is_heard = is_success(status) && answer.error.is_none() && has_come && !is_reported;
     let calls = answer.calls.iter().map(|call| (call.tool.clone(), call.arguments.clone()));
     is_heard.then(|| Heard { said: answer.said.clone(), said_bytes: answer.said_bytes, calls: calls.collect() })
-}
-
-fn usage(usage: infold_wire::answer::Usage) -> Usage {
-    Usage {
-        fresh_tokens: usage.fresh_tokens,
-        cache_read_tokens: usage.cache_read_tokens,
-        cache_write_tokens: usage.cache_write_tokens,
-        output_tokens: usage.output_tokens,
-    }
 }
 
 impl Ticket {

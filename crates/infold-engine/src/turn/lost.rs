@@ -7,8 +7,8 @@
 
 use std::collections::HashMap;
 
-use infold_core::view::{Block, BlockKind, Known, Plan, Reason, Restart, ResultBlock, Verb, changes_tree, reads_back};
-use infold_core::{Counter, Mentions, Sight};
+use infold_core::view::{Block, BlockKind, Known, Plan, Reason, Restart, ResultBlock, changes_tree, reads_back};
+use infold_core::{Counter, Mentions, Sight, ToolEffect};
 
 use super::cache::State;
 use super::plan::{Fault, Turn};
@@ -55,7 +55,7 @@ impl Engine {
             return true;
         }
         let Some(last) = last.filter(|_| self.inner.settings.turn.shaping == Shaping::On) else { return false };
-        let is_reader = |tool: &str| Verb::of(tool) == Some(Verb::Read);
+        let is_reader = |tool: &str| ToolEffect::of(tool) == Some(ToolEffect::Read);
         let mut has_reader = turn.tools.iter().any(|tool| is_reader(tool));
         let calls = calls(&turn.request);
         let counter = self.counter_for(&turn.model());
@@ -90,7 +90,7 @@ impl Engine {
         counter: Counter,
     ) -> bool {
         let (tool, arguments) = call_of(&turn.request, result, calls);
-        if Verb::of(&tool).is_some() || reads_back(&tool, &arguments) || !turn.request.is_all_text(at) {
+        if ToolEffect::of(&tool).is_some() || reads_back(&tool, &arguments) || !turn.request.is_all_text(at) {
             return false;
         }
         let text = turn.request.text_parts(at).join("\n");

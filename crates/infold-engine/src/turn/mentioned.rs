@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use infold_core::view::{BlockKind, Piece, Plan, Verb};
-use infold_core::{Mentions, plain_arguments};
+use infold_core::view::{BlockKind, Piece, Plan};
+use infold_core::{Mentions, ToolEffect, plain_arguments};
 use infold_wire::request::Request;
 
 use super::results::{call_of, calls};
@@ -74,7 +74,7 @@ fn note(mentions: &mut Mentions, request: &Request<'_>, piece: &Piece, calls: &H
         Piece::Keep(at) => match &request.blocks()[*at].kind {
             BlockKind::User { .. } => mentions.ask(&request.words(*at)),
             BlockKind::Assistant => mentions.say(&request.words(*at)),
-            BlockKind::Call(call) if Verb::of(&call.tool).is_none() => {
+            BlockKind::Call(call) if ToolEffect::of(&call.tool).is_none() => {
                 mentions.say_arguments(&request.arguments(*at).unwrap_or_default());
             }
             BlockKind::Attachment => mentions.show(&request.words(*at)),

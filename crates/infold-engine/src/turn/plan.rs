@@ -149,8 +149,8 @@ impl Engine {
             Action::Interrupt { branch, place } => self.interrupt(who, session, &branch, place).await?,
             Action::End { branch, place } => self.end_at(who, session, &branch, place).await?,
             Action::Reopen { branch } => self.reopen(who, session, &branch).await?,
-            Action::Adopt { branch, parent, arguments, answer } => {
-                let adoption = Adoption { branch, parent, arguments, answer };
+            Action::Adopt { branch, parent, opening } => {
+                let adoption = Adoption { branch, parent, opening };
                 self.adopt(who, session, adoption).await?
             }
             Action::Lose { branch } => self.lose(who, session, &branch).await?,

@@ -9,9 +9,9 @@ use std::collections::HashMap;
 
 use infold_core::record::{Part, PartKind, WarningKind};
 use infold_core::view::{
-    self, BlockKind, Edit, MovedOut, Note, Overflow, Piece, Reason, Restart, ResultBlock, Rewrite, Verb,
+    self, BlockKind, Edit, MovedOut, Note, Overflow, Piece, Reason, Restart, ResultBlock, Rewrite,
 };
-use infold_core::{Thread, grouped};
+use infold_core::{OwnTool, Thread, ToolEffect, grouped};
 use infold_store::NewBlob;
 use infold_wire::request::Api;
 
@@ -225,7 +225,7 @@ fn can_move(turn: &Turn<'_>, prompt: &SentPrompt, piece: &Piece, calls: &HashMap
     let BlockKind::Result(result) = &request.blocks()[at].kind else { return false };
     let bytes = || request.text_parts(at).iter().map(|text| text.len()).sum::<usize>();
     let is_long = result.content_bytes.min(sent_bytes) >= MOVED_BYTES_MIN && bytes() >= MOVED_BYTES_MIN;
-    let is_ours = || Verb::of(&call_of(request, result, calls).0).is_some();
+    let is_ours = || ToolEffect::of(&call_of(request, result, calls).0).is_some();
     is_long && request.is_all_text(at) && !is_ours()
 }
 
@@ -318,11 +318,11 @@ fn last_result(turn: &Turn<'_>, prompt: &SentPrompt) -> Option<String> {
 
 /// The tool that reads results back, as the client spells it.
 fn reader(turn: &Turn<'_>) -> String {
-    let is_reader = |tool: &&str| Verb::of(tool) == Some(Verb::Read);
+    let is_reader = |tool: &&str| ToolEffect::of(tool) == Some(ToolEffect::Read);
     let loaded = turn.request.blocks().iter().filter_map(|block| match &block.kind {
         BlockKind::Result(result) => result.loads.iter().map(|tool| &**tool).find(is_reader),
         _ => None,
     });
     let mut tools = turn.tools.iter().map(String::as_str).filter(is_reader).chain(loaded);
-    tools.next().unwrap_or("read_result").to_owned()
+    tools.next().unwrap_or(OwnTool::ReadResult.name()).to_owned()
 }

@@ -1,8 +1,9 @@
 //! Results of a turn when they are first seen: what is sent of each is chosen by the room in its thread, counted once
 //! for each call, and kept elsewhere where it is long.
 
-use infold_core::view::Verb;
-use infold_core::{Command, Counter, Decision, Mentions, Principal, Scrubbed, Session, SessionId, Sight, Thread};
+use infold_core::{
+    Command, Counter, Decision, Mentions, Principal, Scrubbed, Session, SessionId, Sight, Thread, ToolEffect,
+};
 use infold_store::{Counted, Keep, Loaded, NewBlob};
 
 use crate::change::{Change, Proposal, notice};
@@ -179,11 +180,8 @@ impl Admission {
 /// Whether a result is counted. What opens and folds branches was counted when it did. In the main thread,
 /// which nothing bounds, only what was changed is worth a write to disk.
 fn counts(result: &ScrubbedResult, thread: &Thread, is_changed: bool) -> bool {
-    match (Verb::of(result.tool.as_str()), thread) {
-        (Some(Verb::Open | Verb::Return | Verb::RollBack), _) => false,
-        (Some(Verb::Read | Verb::Ask) | None, Thread::Branch(_)) => true,
-        (Some(Verb::Read | Verb::Ask) | None, Thread::Main) => is_changed,
-    }
+    let is_counted = ToolEffect::of(result.tool.as_str()).is_some_and(ToolEffect::changes_tree);
+    !is_counted && (is_changed || *thread != Thread::Main)
 }
 
 /// What is shown of a result that was counted before, by a process that came to no more than that.

@@ -17,7 +17,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use super::{Server, not_served};
 use crate::fixtures::FixtureSet;
 use crate::instructions;
-use crate::tools::OurTool;
+use infold_core::OwnTool;
 
 /// How long a client may keep what does not change while the server runs.
 const LIST_TTL_MS: u64 = 3_600_000;
@@ -58,7 +58,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        match (OurTool::named(&request.name), &self.shared.fixtures) {
+        match (OwnTool::named(&request.name), &self.shared.fixtures) {
             (Some(tool), _) => self.call_ours(tool, request.arguments, context).await,
             (None, Some(fixtures)) => fixtures.call(request, &context).await,
             (None, None) => {

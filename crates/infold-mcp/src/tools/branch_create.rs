@@ -1,6 +1,6 @@
 //! `branch_create`: opens a branch in a session that the caller names.
 
-use infold_core::{Field, Isolation, Limits, Refusal};
+use infold_core::{Field, Isolation, Limits, OwnTool, Refusal};
 use infold_engine::OpenBranch;
 use rmcp::model::{JsonObject, Tool};
 use serde_json::json;
@@ -36,7 +36,7 @@ pub(super) fn definition(limits: &Limits) -> Tool {
         "notices": schema::notices(),
     });
     let draft = Draft {
-        name: "branch_create",
+        name: OwnTool::BranchCreate.name(),
         title: "Open a branch",
         description: "Opens a branch for a noisy sub-task: searching, many files or logs, builds, tests. Not for one short call. It sees only description and prompt; only what branch_return gives back stays.",
         effect: Effect::Adds,

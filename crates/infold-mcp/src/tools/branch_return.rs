@@ -1,6 +1,6 @@
 //! `branch_return`: ends a branch and hands one message to its parent.
 
-use infold_core::{Field, Outcome, Refusal};
+use infold_core::{Field, Outcome, OwnTool, Refusal};
 use infold_engine::{BranchRef, FoldBranch, SessionRef};
 use rmcp::model::Tool;
 use serde_json::json;
@@ -30,7 +30,7 @@ pub(super) fn definition() -> Tool {
         "notices": schema::notices(),
     });
     let draft = Draft {
-        name: "branch_return",
+        name: OwnTool::BranchReturn.name(),
         title: "Return from a branch",
         description: "Ends a branch: its parent gets message, without secrets, and nothing else. Without it a branch is cut short.",
         effect: Effect::Ends,

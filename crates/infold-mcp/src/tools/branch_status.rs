@@ -1,6 +1,6 @@
 //! `branch_status`: how a branch stands.
 
-use infold_core::Refusal;
+use infold_core::{OwnTool, Refusal};
 use infold_engine::{BranchRef, BranchView, CallKind, SessionRef};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::json;
@@ -33,7 +33,7 @@ pub(super) fn definition() -> Tool {
         "notices": schema::notices(),
     });
     let draft = Draft {
-        name: "branch_status",
+        name: OwnTool::BranchStatus.name(),
         title: "Branch status",
         description: "Status and budget usage of a branch, or of a session's active branch.",
         effect: Effect::Reads,

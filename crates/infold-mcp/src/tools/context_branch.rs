@@ -1,6 +1,6 @@
 //! `context_branch`: opens a branch in the caller's session for a project.
 
-use infold_core::Field;
+use infold_core::{Field, OwnTool};
 use infold_engine::OpenBranch;
 use rmcp::model::Tool;
 use serde_json::json;
@@ -36,7 +36,7 @@ pub(super) fn definition() -> Tool {
         "notices": schema::notices(),
     });
     let draft = Draft {
-        name: "context_branch",
+        name: OwnTool::ContextBranch.name(),
         title: "Branch for a subtask",
         description: "Create sub-trajectory for focused subtask. End it with context_return.",
         effect: Effect::Adds,

@@ -10,6 +10,7 @@ use crate::answer::{self, Answer};
 use crate::arguments::Arguments;
 use crate::call::Call;
 use crate::refused::Refused;
+use infold_core::OwnTool;
 
 pub(super) fn definition() -> Tool {
     let input = json!({ "project_path": schema::project_path(), "session_id": schema::session_in_project() });
@@ -26,7 +27,7 @@ pub(super) fn definition() -> Tool {
         "notices": schema::notices(),
     });
     let draft = Draft {
-        name: "context_branch_status",
+        name: OwnTool::ContextBranchStatus.name(),
         title: "Context status",
         description: "Get current branch state and what fills the context.",
         effect: Effect::Reads,

@@ -2,7 +2,7 @@
 
 use infold_core::fork::Profile;
 use infold_core::transcript::Item;
-use infold_core::{Field, Refusal, SessionId, strip_controls};
+use infold_core::{Field, OwnTool, Refusal, SessionId, strip_controls};
 use infold_engine::{ForkSession, ForkSource, Forked};
 use infold_wire::{Format, read_handed_in};
 use rmcp::model::{JsonObject, Tool};
@@ -49,7 +49,7 @@ pub(super) fn definition() -> Tool {
         "next": schema::string(),
     });
     let draft = Draft {
-        name: "context_fork",
+        name: OwnTool::ContextFork.name(),
         title: "Fork a session",
         description: "Start a new session from this one's transcript, cut to fit. Its context is stored; read it with read_result.",
         effect: Effect::Adds,

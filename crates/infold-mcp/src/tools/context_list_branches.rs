@@ -1,6 +1,6 @@
 //! `context_list_branches`: the branches of a project's session, in the order they were opened.
 
-use infold_core::{Branch, Status};
+use infold_core::{Branch, OwnTool, Status};
 use infold_engine::{CallKind, SessionView};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ pub(super) fn definition() -> Tool {
         "notices": schema::notices(),
     });
     let draft = Draft {
-        name: "context_list_branches",
+        name: OwnTool::ContextListBranches.name(),
         title: "List branches",
         description: "List all branches for session.",
         effect: Effect::Reads,

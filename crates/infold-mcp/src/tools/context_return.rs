@@ -1,6 +1,6 @@
 //! `context_return`: ends a branch of the caller's session for a project.
 
-use infold_core::Field;
+use infold_core::{Field, OwnTool};
 use infold_engine::{BranchRef, FoldBranch};
 use rmcp::model::Tool;
 use serde_json::json;
@@ -41,7 +41,7 @@ pub(super) fn definition() -> Tool {
         "notices": schema::notices(),
     });
     let draft = Draft {
-        name: "context_return",
+        name: OwnTool::ContextReturn.name(),
         title: "Fold a branch",
         description: "Fold branch and return to parent with summary.",
         effect: Effect::Ends,

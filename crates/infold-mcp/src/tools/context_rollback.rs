@@ -9,6 +9,7 @@ use crate::answer::{self, Answer};
 use crate::arguments::Arguments;
 use crate::call::Call;
 use crate::refused::Refused;
+use infold_core::OwnTool;
 
 pub(super) fn definition() -> Tool {
     let input = json!({
@@ -29,7 +30,7 @@ pub(super) fn definition() -> Tool {
         "notices": schema::notices(),
     });
     let draft = Draft {
-        name: "context_rollback",
+        name: OwnTool::ContextRollback.name(),
         title: "Roll back to a branch",
         description: "Rollback to specific branch point: the branch is active again, later branches are discarded.",
         effect: Effect::Ends,

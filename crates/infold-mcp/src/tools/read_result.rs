@@ -1,6 +1,6 @@
 //! `read_result`: reads part of a long result that is kept outside the context.
 
-use infold_core::Refusal;
+use infold_core::{OwnTool, Refusal};
 use infold_engine::{CallKind, Portion, ReadResult, ResultPart};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::json;
@@ -38,7 +38,7 @@ pub(super) fn definition() -> Tool {
         "notices": schema::notices(),
     });
     let draft = Draft {
-        name: "read_result",
+        name: OwnTool::ReadResult.name(),
         title: "Read a stored result",
         description: "Reads part of a long tool result that was stored outside the context: by bytes, by lines, or by a regular expression.",
         effect: Effect::Reads,

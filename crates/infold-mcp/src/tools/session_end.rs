@@ -1,7 +1,7 @@
 //! `session_end`: folds what is open in a session and closes it. The one call that can take a while, so
 //! it tells how far it is and can be taken back.
 
-use infold_core::{Field, Refusal};
+use infold_core::{Field, OwnTool, Refusal};
 use infold_engine::{EndProgress, EndSession, Error, SessionEnded, SessionRef};
 use rmcp::model::Tool;
 use serde_json::json;
@@ -32,7 +32,7 @@ pub(super) fn definition() -> Tool {
         "notices": schema::notices(),
     });
     let draft = Draft {
-        name: "session_end",
+        name: OwnTool::SessionEnd.name(),
         title: "End a session",
         description: "Folds all open branches of a session and closes it; its session_id cannot be used again.",
         effect: Effect::Ends,

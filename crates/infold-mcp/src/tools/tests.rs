@@ -9,24 +9,27 @@ mod reading;
 use rmcp::model::Tool;
 use serde_json::{Value, json};
 
-use super::OurTool;
+use super::OwnTool;
 use infold_testkit::documented_limits;
 
 use crate::testing::{Client, server, settings};
+use crate::tools::definition;
+use crate::tools::is_listed;
+use crate::tools::listed;
 use crate::{SessionFrom, Settings, ToolFamily};
 
 #[test]
 fn the_table_is_what_clients_see() {
-    let tools: Vec<_> = OurTool::ALL.into_iter().map(|tool| tool.definition(&documented_limits())).collect();
+    let tools: Vec<_> = OwnTool::ALL.into_iter().map(|tool| definition(tool, &documented_limits())).collect();
     insta::assert_json_snapshot!("tools_list", tools);
 }
 
 #[test]
 fn every_tool_has_a_title_annotations_and_both_schemas() {
-    for tool in OurTool::ALL {
-        let definition = tool.definition(&documented_limits());
+    for tool in OwnTool::ALL {
+        let definition = definition(tool, &documented_limits());
         assert_eq!(definition.name, tool.name());
-        assert_eq!(OurTool::named(tool.name()), Some(tool));
+        assert_eq!(OwnTool::named(tool.name()), Some(tool));
         assert!(definition.title.is_some() && definition.annotations.is_some(), "{}", definition.name);
         assert_eq!(definition.input_schema["additionalProperties"], json!(false));
         assert!(!definition.input_schema.contains_key("anyOf"), "{}", definition.name);
@@ -44,12 +47,12 @@ fn tokens(tools: impl Iterator<Item = Tool>) -> usize {
 
 #[test]
 fn what_is_paid_for_in_every_request_stays_small() {
-    let lean = OurTool::ALL.into_iter().filter(|tool| tool.is_listed(&[ToolFamily::Branch]));
-    let whole = |tool: OurTool| tool.definition(&documented_limits());
-    let (lean, all) = (tokens(lean.map(whole)), tokens(OurTool::ALL.into_iter().map(whole)));
+    let lean = OwnTool::ALL.into_iter().filter(|tool| is_listed(*tool, &[ToolFamily::Branch]));
+    let whole = |tool: OwnTool| definition(tool, &documented_limits());
+    let (lean, all) = (tokens(lean.map(whole)), tokens(OwnTool::ALL.into_iter().map(whole)));
     assert!(lean <= 710 && all <= 1_800, "the branch family has {lean} tokens, all have {all}");
-    let listed = OurTool::ALL.into_iter().filter(|tool| tool.is_listed(&[ToolFamily::Lean]));
-    let behind = tokens(listed.map(|tool| tool.listed(&documented_limits(), SessionFrom::Proxy)));
+    let shown = OwnTool::ALL.into_iter().filter(|tool| is_listed(*tool, &[ToolFamily::Lean]));
+    let behind = tokens(shown.map(|tool| listed(tool, &documented_limits(), SessionFrom::Proxy)));
     let words = crate::instructions::text(SessionFrom::Proxy);
     let taught = tiktoken::get_encoding("o200k_base").unwrap().encode(words).len();
     assert!(

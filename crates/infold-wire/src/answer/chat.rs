@@ -33,7 +33,7 @@ fn take_choices(state: &mut State, document: &Document<'_>, inner: &str) {
         }
     }
     // In the last piece of a stream that asked for it.
-    let names = ["prompt_tokens", "prompt_tokens_details", "completion_tokens", "completion_tokens_details"];
+    let names = ["prompt_tokens", "prompt_tokens_details", "completion_tokens"];
     state.take_usage(document, 0, names);
 }
 

@@ -89,14 +89,11 @@ fn take_delta(state: &mut State, document: &Document<'_>, delta: At, index: u64)
 fn usage(state: &mut State, document: &Document<'_>, at: At) {
     let Some(said) = document.field(at, "usage").filter(|said| document.raw(*said) != "null") else { return };
     let counted = |key: &str| count(document, said, key);
-    let hour = document.field(said, "cache_creation");
-    let hour = hour.and_then(|written| count(document, written, "ephemeral_1h_input_tokens"));
     let usage = state.usage();
     for (place, tokens) in [
         (&mut usage.fresh_tokens, counted("input_tokens")),
         (&mut usage.cache_read_tokens, counted("cache_read_input_tokens")),
         (&mut usage.cache_write_tokens, counted("cache_creation_input_tokens")),
-        (&mut usage.cache_write_hour_tokens, hour),
         (&mut usage.output_tokens, counted("output_tokens")),
     ] {
         *place = tokens.unwrap_or(*place);

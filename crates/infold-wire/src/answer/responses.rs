@@ -47,7 +47,7 @@ pub(super) fn response(state: &mut State, document: &Document<'_>, at: At) {
     let reason = details.and_then(|details| document.text_field(details, "reason")).map(|reason| reason.into_owned());
     let status = text("status");
     state.stop(reason.or_else(|| status.clone()));
-    state.take_usage(document, at, ["input_tokens", "input_tokens_details", "output_tokens", "output_tokens_details"]);
+    state.take_usage(document, at, ["input_tokens", "input_tokens_details", "output_tokens"]);
     let has_failed = state.take_error(document, at);
     match status.as_deref() {
         Some("completed" | "incomplete") | None => state.end(),

@@ -120,11 +120,11 @@ impl State {
         self.answer.usage.get_or_insert_default()
     }
 
-    /// Takes the counts in an object's `usage`, as OpenAI writes them down: what was sent and what was received,
-    /// each with its details. What was sent includes what came from the cache.
-    pub(super) fn take_usage(&mut self, document: &Document<'_>, at: At, names: [&str; 4]) {
+    /// Takes the counts in an object's `usage`, as OpenAI writes them down: what was sent, with its details, and what
+    /// was received. What was sent includes what came from the cache.
+    pub(super) fn take_usage(&mut self, document: &Document<'_>, at: At, names: [&str; 3]) {
         let Some(said) = document.field(at, "usage").filter(|said| document.raw(*said) != "null") else { return };
-        let [sent, sent_details, received, received_details] = names;
+        let [sent, sent_details, received] = names;
         let inner = |details: &str, key: &str| {
             document.field(said, details).and_then(|details| count(document, details, key)).unwrap_or_default()
         };
@@ -134,7 +134,6 @@ impl State {
         usage.cache_read_tokens = cached_tokens;
         usage.fresh_tokens = sent_tokens.saturating_sub(cached_tokens);
         usage.output_tokens = count(document, said, received).unwrap_or_default();
-        usage.reasoning_tokens = inner(received_details, "reasoning_tokens");
     }
 
     /// The answer has come to its end.

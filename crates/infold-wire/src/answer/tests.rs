@@ -129,9 +129,7 @@ fn a_stream_of_anthropic_is_read() {
                 fresh_tokens: 3,
                 cache_read_tokens: 100,
                 cache_write_tokens: 20,
-                cache_write_hour_tokens: 5,
                 output_tokens: 42,
-                reasoning_tokens: 0,
             },
         ),
         calls: [
@@ -173,9 +171,7 @@ fn a_stream_of_responses_is_read() {
                 fresh_tokens: 22,
                 cache_read_tokens: 128,
                 cache_write_tokens: 0,
-                cache_write_hour_tokens: 0,
                 output_tokens: 9,
-                reasoning_tokens: 4,
             },
         ),
         calls: [
@@ -217,9 +213,7 @@ fn a_stream_of_chat_is_read() {
                 fresh_tokens: 36,
                 cache_read_tokens: 64,
                 cache_write_tokens: 0,
-                cache_write_hour_tokens: 0,
                 output_tokens: 7,
-                reasoning_tokens: 0,
             },
         ),
         calls: [

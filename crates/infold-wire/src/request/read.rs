@@ -8,13 +8,14 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use infold_core::transcript::Voice;
-use infold_core::view::{Block, BlockKey, BlockKind, CallBlock, ResultBlock, Side, Verb, runs_scripts};
+use infold_core::view::{Block, BlockKey, BlockKind, CallBlock, ResultBlock, Side, runs_scripts};
 
 use super::json::{At, Document, Shape};
 use super::keys::{self, MARK};
 use super::{Api, Entry, Form, Request, RequestError, Seat, Speaker, parts, remarks};
 use crate::client_words::{Words, is_command, is_note, words_of};
 use crate::wrapped;
+use infold_core::ToolEffect;
 
 /// Reads a body.
 pub(super) fn read(api: Api, body: &[u8]) -> Result<Request<'_>, RequestError> {
@@ -138,7 +139,7 @@ impl<'a> Reading<'a> {
         if let Some(inside) = self.call_inside(&id, &tool, arguments) {
             return inside;
         }
-        let is_ours = Verb::of(&tool).is_some() || runs_scripts(&tool);
+        let is_ours = ToolEffect::of(&tool).is_some() || runs_scripts(&tool);
         if is_ours {
             self.ours.insert(id.clone().into_owned());
         }

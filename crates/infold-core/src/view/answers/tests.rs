@@ -12,10 +12,10 @@ fn id() -> BranchId {
     BranchId::mint([1; 8], &key())
 }
 
-fn act(verb: Verb, answer: &str) -> Option<Act> {
+fn act(effect: ToolEffect, answer: &str) -> Option<Act> {
     let arguments = format!("{{\"branch_id\":\"{}\"}}", id());
     let call = CallBlock { id: "c".into(), tool: "x".into(), arguments: Some(Cow::Owned(arguments)) };
-    read(verb, answer, &key()).or_else(|| read_remains(verb, &call, answer, &key()))
+    read(effect, answer, &key()).or_else(|| read_remains(effect, &call, answer, &key()))
 }
 
 #[test]
@@ -24,32 +24,32 @@ fn an_opening_needs_a_real_id() {
         r#"{{"branch_id":"{}","budget_allocated":7,"isolation":"inherit","memories":["a",{{"text":"b"}}]}}"#,
         id()
     );
-    let Some(Act::Open(opened)) = act(Verb::Open, &real) else { panic!("it opened") };
+    let Some(Act::Open(opened)) = act(ToolEffect::Open, &real) else { panic!("it opened") };
     assert_eq!((opened.budget_tokens, opened.isolation), (Some(7), Isolation::Inherit));
     assert_eq!(opened.memories, ["a", "b"]);
 
     let forged = real.replace(&id().as_str()[30..], "000000000");
-    assert!(act(Verb::Open, &forged).is_none());
-    assert!(act(Verb::Open, "br_ and nothing else").is_none());
-    assert!(act(Verb::Read, &real).is_none() && act(Verb::Ask, &real).is_none());
+    assert!(act(ToolEffect::Open, &forged).is_none());
+    assert!(act(ToolEffect::Open, "br_ and nothing else").is_none());
+    assert!(act(ToolEffect::Read, &real).is_none() && act(ToolEffect::Ask, &real).is_none());
 }
 
 #[test]
 fn a_return_needs_a_word_that_it_folded() {
     let answer = |success: &str| format!(r#"{{"success":{success},"message":"m","branch_id":"{}"}}"#, id());
     assert!(matches!(
-        act(Verb::Return, &answer("true")),
+        act(ToolEffect::Return, &answer("true")),
         Some(Act::Return(Returned { message: Message::Whole(_), .. }))
     ));
-    assert!(act(Verb::Return, &answer("false")).is_none());
+    assert!(act(ToolEffect::Return, &answer("false")).is_none());
     let refused = format!(r#"{{"code":"x","status":409,"message":"m","data":{{"branch_id":"{}"}}}}"#, id());
-    assert!(act(Verb::Return, &refused).is_none());
+    assert!(act(ToolEffect::Return, &refused).is_none());
     // The id in the arguments alone makes no fold: the store has to know of it.
-    assert!(matches!(act(Verb::Return, "cleared"), Some(Act::Return(Returned { message: Message::Gone, .. }))));
+    assert!(matches!(act(ToolEffect::Return, "cleared"), Some(Act::Return(Returned { message: Message::Gone, .. }))));
 }
 
 #[test]
 fn text_that_only_looks_like_objects_costs_little() {
     let text = "{".repeat(1 << 16);
-    assert!(act(Verb::Open, &text).is_none());
+    assert!(act(ToolEffect::Open, &text).is_none());
 }

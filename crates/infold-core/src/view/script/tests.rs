@@ -51,10 +51,10 @@ fn what_it_printed_beside_them_stays_word_for_word() {
 #[test]
 fn a_tool_is_spelled_as_the_script_calls_it() {
     let source = "const x = ALL_TOOLS; // tools.branch_create\nawait tools.mcp__infold__branch_create ({a: 1})";
-    assert_eq!(spelled(source, "branch_create"), Some("mcp__infold__branch_create"));
-    assert_eq!(spelled(source, "branch_return"), None);
-    assert_eq!(spelled("await exec('rg tools.mcp__infold__branch_create src')", "branch_create"), None);
-    assert_eq!(spelled("tools.mcp__my__rebranch_create()", "branch_create"), None);
+    assert_eq!(spelled(source, OwnTool::BranchCreate), Some("mcp__infold__branch_create"));
+    assert_eq!(spelled(source, OwnTool::BranchReturn), None);
+    assert_eq!(spelled("await exec('rg tools.mcp__infold__branch_create src')", OwnTool::BranchCreate), None);
+    assert_eq!(spelled("tools.mcp__my__rebranch_create()", OwnTool::BranchCreate), None);
 }
 
 fn acts(tool: &str, source: &str, printed: &str, known: &Known) -> Vec<String> {

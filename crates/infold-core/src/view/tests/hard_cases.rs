@@ -3,9 +3,9 @@
 use insta::assert_snapshot;
 
 use super::text::*;
-use crate::EndReason;
+use crate::view::Known;
 use crate::view::RequestKind::{Compaction, Side, Turn};
-use crate::view::{Known, Verb};
+use crate::{EndReason, ToolEffect};
 
 #[test]
 fn what_makes_a_fold_is_the_result_of_a_return() {
@@ -49,7 +49,7 @@ fn what_makes_a_fold_is_an_id_of_our_own_making() {
     let real = format!(r#"{{"branch_id":"{}","depth":1}}"#, branch(1));
     let said = transcript(&format!("user: go\ncall read_file {{path: x}} -> {real}\ncall read_file {{}} -> a"));
     assert!(plan_of(&said, Turn, &Known::default()).edits.is_empty());
-    assert_eq!(Verb::of("read_file"), None);
+    assert_eq!(ToolEffect::of("read_file"), None);
 }
 
 #[test]

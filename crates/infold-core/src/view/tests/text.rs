@@ -24,7 +24,7 @@ use crate::view::{
     Action, Beginning, Block, BlockKey, BlockKind, BranchState, CallBlock, Ending, Known, KnownBranch, LastAnswer,
     Piece, Place, Plan, Remark, Request, RequestKind, ResultBlock, Side, place, plan,
 };
-use crate::{BranchId, EndReason, IdKey, Scrubber};
+use crate::{BranchId, EndReason, IdKey, Scrubber, ToolEffect};
 
 /// One block of a transcript that is made up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -362,7 +362,7 @@ fn piece_text(said: &[Said], tools: &HashMap<&str, &str>, piece: &Piece) -> Stri
             What::Other(words) => format!("other: {words}"),
             What::Attachment(words) => format!("file: {words}"),
             What::Call { id, tool, .. } => format!("call {tool} ({id})"),
-            What::Result { call, text, .. } if crate::view::Verb::of(tools[call.as_str()]).is_some() => {
+            What::Result { call, text, .. } if ToolEffect::of(tools[call.as_str()]).is_some() => {
                 format!("  {call} -> its own answer, {} bytes", text.len())
             }
             What::Result { call, text, remarks, .. } => {

@@ -1,7 +1,7 @@
 //! Branches that a transcript ends and opens, and what is known of a session.
 
 use infold_core::record::Usage;
-use infold_core::view::{BlockKey, BranchState, Note, Place, Restart};
+use infold_core::view::{BlockKey, BranchState, FoundOpening, Note, Place, Restart};
 use infold_core::{BranchId, EndReason, Principal, SessionId, Thread};
 use tempfile::TempDir;
 
@@ -129,8 +129,13 @@ async fn a_branch_is_known_again_when_the_store_is_gone() {
     let adoption = Adoption {
         branch: branch.clone(),
         parent: Thread::Main,
-        arguments: r#"{"description":"find the parser","prompt":"look"}"#.to_owned(),
-        answer: r#"{"branch_id":"…","budget_allocated":5000,"timeout_seconds":60,"isolation":"inherit"}"#.to_owned(),
+        opening: FoundOpening {
+            description: Some("find the parser".to_owned()),
+            prompt: Some("look".to_owned()),
+            budget_tokens: Some(5_000),
+            timeout_s: Some(60),
+            isolation: Isolation::Inherit,
+        },
     };
 
     // The same key, and nothing else.

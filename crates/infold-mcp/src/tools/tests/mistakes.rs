@@ -7,49 +7,49 @@ use serde_json::{Value, json};
 use infold_testkit::documented_limits;
 
 use crate::testing::{Client, server, settings};
-use crate::tools::OurTool;
+use crate::tools::{OwnTool, definition};
 
 /// Arguments that would be right, apart from ids that nothing has.
-fn right(tool: OurTool) -> Value {
+fn right(tool: OwnTool) -> Value {
     let (branch, project) = ("br_00000000-0000-8000-8000-000000000000", "/projects/project");
     match tool {
-        OurTool::BranchCreate => json!({
+        OwnTool::BranchCreate => json!({
             "session_id": "s1", "description": "d", "prompt": "p", "budget": 100, "timeout_seconds": 10,
             "parent_branch_id": "main", "idempotency_key": "k",
         }),
-        OurTool::BranchReturn => {
+        OwnTool::BranchReturn => {
             json!({ "branch_id": branch, "message": "m", "failed": false, "idempotency_key": "k" })
         }
-        OurTool::BranchStatus => json!({ "branch_id": branch, "session_id": "s1" }),
-        OurTool::ContextBranch => json!({
+        OwnTool::BranchStatus => json!({ "branch_id": branch, "session_id": "s1" }),
+        OwnTool::ContextBranch => json!({
             "description": "d", "prompt": "p", "project_path": project, "session_id": "s1",
             "parent_branch_id": "main", "idempotency_key": "k",
         }),
-        OurTool::ContextReturn => json!({
+        OwnTool::ContextReturn => json!({
             "message": "m", "project_path": project, "branch_id": branch, "session_id": "s1", "failed": true,
             "idempotency_key": "k",
         }),
-        OurTool::ContextBranchStatus => json!({ "project_path": project, "session_id": "s1" }),
-        OurTool::ContextListBranches => json!({ "project_path": project, "session_id": "s1", "offset": 0, "limit": 1 }),
-        OurTool::ContextRollback => json!({
+        OwnTool::ContextBranchStatus => json!({ "project_path": project, "session_id": "s1" }),
+        OwnTool::ContextListBranches => json!({ "project_path": project, "session_id": "s1", "offset": 0, "limit": 1 }),
+        OwnTool::ContextRollback => json!({
             "project_path": project, "branch_id": branch, "restore_state": true, "session_id": "s1",
             "idempotency_key": "k",
         }),
-        OurTool::ContextFork => json!({
+        OwnTool::ContextFork => json!({
             "project_path": project, "session_id": "s1", "prompt": "p", "format": "anthropic", "profile": "seed",
             "transcript": [{ "role": "user", "content": "hello" }], "new_session_id": "child", "idempotency_key": "k",
         }),
-        OurTool::SessionEnd => json!({ "session_id": "s1", "project_path": project, "idempotency_key": "k" }),
-        OurTool::ReadResult => {
+        OwnTool::SessionEnd => json!({ "session_id": "s1", "project_path": project, "idempotency_key": "k" }),
+        OwnTool::ReadResult => {
             json!({ "ref_id": "res_00000000-0000-4000-8000-000000000000", "offset": 0, "limit": 10 })
         }
     }
 }
 
 /// The right arguments, with one of them spoilt in each of the ways there are.
-fn spoilt(tool: OurTool) -> Vec<(String, Value)> {
+fn spoilt(tool: OwnTool) -> Vec<(String, Value)> {
     let right = right(tool);
-    let schema = tool.definition(&documented_limits()).input_schema;
+    let schema = definition(tool, &documented_limits()).input_schema;
     let required = schema["required"].as_array().unwrap();
     let mut cases = vec![("unknown".to_owned(), with(&right, "nonsense", json!(1)))];
     for (name, value) in right.as_object().unwrap() {
@@ -96,7 +96,7 @@ async fn every_mistake_is_answered_with_a_sentence_and_nothing_is_stored() {
     let fixture = server(settings());
     let mut client = Client::connect(&fixture).await;
     let mut lines = Vec::new();
-    for tool in OurTool::ALL {
+    for tool in OwnTool::ALL {
         lines.push(format!("{}:", tool.name()));
         for (case, arguments) in spoilt(tool) {
             let answer = client.call(tool.name(), arguments).await;

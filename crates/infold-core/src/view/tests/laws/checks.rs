@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::super::text::{Said, What};
 use super::world::World;
-use crate::view::{Action, Known, Piece, Plan, Reason, RequestKind, Restart, Side, Verb, runs_scripts};
-use crate::{BranchId, Thread};
+use crate::view::{Action, Known, Piece, Plan, Reason, RequestKind, Restart, Side, runs_scripts};
+use crate::{BranchId, Thread, ToolEffect};
 
 /// A request that was sent.
 #[derive(Debug, Clone)]
@@ -225,12 +225,12 @@ fn what_no_edit_names_is_kept(world: &World, plan: &Plan) {
 
 /// Whether a call is to one of our tools, or runs a script that calls them.
 fn is_ours(tool: &str) -> bool {
-    Verb::of(tool).is_some() || runs_scripts(tool)
+    ToolEffect::of(tool).is_some() || runs_scripts(tool)
 }
 
 /// Whether a call may lead out of its thread.
 fn may_leave(tool: &str) -> bool {
-    matches!(Verb::of(tool), Some(Verb::Return | Verb::RollBack)) || runs_scripts(tool)
+    matches!(ToolEffect::of(tool), Some(ToolEffect::Return | ToolEffect::RollBack)) || runs_scripts(tool)
 }
 
 /// What the model said in one thread is not shown in another.
