@@ -5,7 +5,7 @@
 //! what the client sends, by the calls in it that opened and folded branches; only what no call shows
 //! (folds by force, shaped results, notes) comes from what was stored.
 //!
-//! `infold-wire` reads a request into [`Block`]s and applies a [`Plan`] to the original bytes. What a plan
+//! `infold-wire` reads a request into [`Block`]s and applies a [`ViewPlan`] to the original bytes. What a plan
 //! does not name keeps its bytes. Nothing here looks at a block's text, but for calls of infold's own tools.
 
 mod acts;
@@ -32,9 +32,12 @@ use std::fmt;
 
 use crate::transcript::Voice;
 
-pub use known::{BranchState, Ending, Known, KnownBranch, Note, Place, Restart, Rewrite};
+pub use known::{Anchor, BranchState, ForcedFold, Note, Replacement, Restart, StoredBranch, StoredDecisions};
 pub use overflow::{MovedOut, Overflow, Relief, overflow, receipt};
-pub use plan::{Action, Beginning, Edit, FoundOpening, LastAnswer, Piece, Plan, Reason, Request, RequestKind, plan};
+pub use plan::{
+    Edit, FoundOpening, LastAnswer, PlanAction, Reason, RequestKind, TranscriptStart, ViewPiece, ViewPlan, ViewRequest,
+    plan,
+};
 pub use script::{ScriptedCall, changes_tree, reads_back, runs_scripts};
 
 /// What tells a block from every other: a digest of its bytes, without the marks that steer the cache.

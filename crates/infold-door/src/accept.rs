@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::guard::Guard;
-use crate::refusal::Refusal;
+use crate::refusal::DoorRefusal;
 use crate::settings::{DoorError, DoorSettings};
 use crate::strict::LINGER;
 
@@ -133,7 +133,7 @@ async fn accept_all(house: &Arc<House>, listener: TcpListener, tasks: &TaskTrack
                 drop(seat);
             });
         } else if let Ok(place) = Arc::clone(&turned_away).try_acquire_owned() {
-            let refusal = Refusal::connections_exhausted(house.settings.connections_max);
+            let refusal = DoorRefusal::connections_exhausted(house.settings.connections_max);
             let cut = house.cut.clone();
             tasks.spawn(async move {
                 cut.run_until_cancelled(turn_away(stream, refusal)).await;
@@ -153,7 +153,7 @@ fn next_pause(error: &io::Error, pause: Duration) -> Duration {
 }
 
 /// Answers a connection that there is no room for, without reading what it asks.
-async fn turn_away(mut stream: TcpStream, refusal: Refusal) {
+async fn turn_away(mut stream: TcpStream, refusal: DoorRefusal) {
     let answer = refusal.into_bytes();
     let telling = async {
         stream.write_all(&answer).await?;

@@ -18,7 +18,7 @@ use tokio::sync::OnceCell;
 
 use crate::jwt::Verifier;
 use crate::peer;
-use crate::refusal::Refusal;
+use crate::refusal::DoorRefusal;
 use crate::settings::{DoorError, DoorSettings, Validator, is_below};
 use crate::token::Token;
 use names::Names;
@@ -97,7 +97,7 @@ impl Guard {
     }
 
     /// Lets a request in, with its principal in the extensions, or says why not.
-    pub(crate) async fn admit(&self, parts: &mut Parts, caller: &Caller) -> Result<(), Refusal> {
+    pub(crate) async fn admit(&self, parts: &mut Parts, caller: &Caller) -> Result<(), DoorRefusal> {
         self.names.check(parts)?;
         if PUBLIC_PATHS.contains(&parts.uri.path()) {
             return Ok(());
@@ -113,7 +113,7 @@ impl Guard {
     }
 
     /// Takes our credential off the request.
-    fn take_credential(&self, parts: &mut Parts) -> Result<Option<String>, Refusal> {
+    fn take_credential(&self, parts: &mut Parts) -> Result<Option<String>, DoorRefusal> {
         let own = take_one(&mut parts.headers, TOKEN_HEADER)?;
         let own = own.as_ref().map(visible).transpose()?;
         if self.is_provider_path(parts.uri.path()) {
@@ -123,7 +123,7 @@ impl Guard {
         let bearer = take_one(&mut parts.headers, AUTHORIZATION)?;
         let bearer = bearer.as_ref().map(|value| bearer_of(visible(value)?)).transpose()?;
         match (own, bearer) {
-            (Some(own), Some(bearer)) if own != bearer => Err(Refusal::unauthenticated(
+            (Some(own), Some(bearer)) if own != bearer => Err(DoorRefusal::unauthenticated(
                 "token_ambiguous",
                 "Authorization and X-Infold-Token carry different tokens: send one of them",
             )),
@@ -135,7 +135,7 @@ impl Guard {
         self.provider_paths.iter().any(|prefix| is_below(path, prefix))
     }
 
-    fn by_credential(&self, credential: &str, caller: &Caller) -> Result<Principal, Refusal> {
+    fn by_credential(&self, credential: &str, caller: &Caller) -> Result<Principal, DoorRefusal> {
         let is_token = self.token.as_ref().is_some_and(|token| token.matches(credential));
         if is_token && caller.is_loopback() {
             return Ok(Principal::local());
@@ -148,17 +148,17 @@ impl Guard {
             None => "it is not the one in infold's data folder",
         };
         let message = format!("the token is refused, {problem}: {}", self.how_to());
-        Err(Refusal::unauthenticated("token_invalid", message))
+        Err(DoorRefusal::unauthenticated("token_invalid", message))
     }
 
-    async fn by_user(&self, caller: &Caller) -> Result<Principal, Refusal> {
+    async fn by_user(&self, caller: &Caller) -> Result<Principal, DoorRefusal> {
         // Behind an address that others can reach stands perhaps a forwarder of the same user, so
         // there the uid proves nothing.
         if self.reach == Reach::Loopback && caller.is_loopback() && caller.is_same_user().await {
             return Ok(Principal::local());
         }
         let message = format!("infold does not know who is asking: {}", self.how_to());
-        Err(Refusal::unauthenticated("unauthenticated", message))
+        Err(DoorRefusal::unauthenticated("unauthenticated", message))
     }
 
     fn how_to(&self) -> &'static str {
@@ -177,10 +177,10 @@ impl Guard {
 }
 
 /// Takes a header off the request; one that stands there twice could be read in two ways.
-fn take_one(headers: &mut HeaderMap, name: HeaderName) -> Result<Option<HeaderValue>, Refusal> {
+fn take_one(headers: &mut HeaderMap, name: HeaderName) -> Result<Option<HeaderValue>, DoorRefusal> {
     if headers.get_all(&name).iter().count() > 1 {
         let message = format!("{name} stands in the request more than once: send one");
-        return Err(Refusal::unauthenticated("token_ambiguous", message));
+        return Err(DoorRefusal::unauthenticated("token_ambiguous", message));
     }
     let Some(value) = headers.get(&name).cloned() else { return Ok(None) };
     // Taking one out of the map would move the last one into its place, and the proxy passes headers on in
@@ -193,16 +193,16 @@ fn take_one(headers: &mut HeaderMap, name: HeaderName) -> Result<Option<HeaderVa
     Ok(Some(value))
 }
 
-fn visible(value: &HeaderValue) -> Result<String, Refusal> {
+fn visible(value: &HeaderValue) -> Result<String, DoorRefusal> {
     let text = value.to_str().unwrap_or_default();
     if text.is_empty() {
         let message = "the token is empty or has other than visible ASCII characters";
-        return Err(Refusal::unauthenticated("token_invalid", message));
+        return Err(DoorRefusal::unauthenticated("token_invalid", message));
     }
     Ok(text.to_owned())
 }
 
-fn bearer_of(value: String) -> Result<String, Refusal> {
+fn bearer_of(value: String) -> Result<String, DoorRefusal> {
     let bearer = value
         .split_once(' ')
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
@@ -210,7 +210,7 @@ fn bearer_of(value: String) -> Result<String, Refusal> {
         .filter(|token| !token.is_empty());
     bearer.map(str::to_owned).ok_or_else(|| {
         let message = "Authorization is not of the form “Bearer TOKEN”, and infold takes no other";
-        Refusal::unauthenticated("token_invalid", message)
+        DoorRefusal::unauthenticated("token_invalid", message)
     })
 }
 

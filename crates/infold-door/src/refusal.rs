@@ -13,13 +13,13 @@ const QUOTE_CHARS_MAX: usize = 80;
 
 /// A request that goes no further.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct DoorRefusal {
     pub(crate) status: StatusCode,
     pub(crate) code: &'static str,
     pub(crate) message: String,
 }
 
-impl Refusal {
+impl DoorRefusal {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self { status, code, message: message.into() }
     }

@@ -14,4 +14,4 @@ mod machine;
 mod stream;
 
 pub(crate) use head::HEADERS_MAX;
-pub(crate) use stream::{LINGER, Line, StrictStream};
+pub(crate) use stream::{LINGER, RefusalSlot, StrictStream};

@@ -8,7 +8,7 @@ use infold_core::view::RequestKind;
 use infold_core::{Counter, Family, Owner, SessionId};
 use infold_store::StoredCalibration;
 
-use crate::record::{Kept, RequestSeen};
+use crate::record::{BoundedMap, RequestSeen};
 use crate::{Engine, Error};
 
 /// What a provider counts for each thousand of ours, if nothing is known.
@@ -57,12 +57,16 @@ pub(crate) struct Calibrations {
     /// None until it was read from the store.
     known: Mutex<Option<Vec<Calibration>>>,
     changed: Mutex<Vec<Family>>,
-    families: Mutex<Kept<(Owner, SessionId), Family>>,
+    families: Mutex<BoundedMap<(Owner, SessionId), Family>>,
 }
 
 impl Default for Calibrations {
     fn default() -> Self {
-        Self { known: Mutex::new(None), changed: Mutex::new(Vec::new()), families: Mutex::new(Kept::new(FAMILIES_MAX)) }
+        Self {
+            known: Mutex::new(None),
+            changed: Mutex::new(Vec::new()),
+            families: Mutex::new(BoundedMap::new(FAMILIES_MAX)),
+        }
     }
 }
 
@@ -109,18 +113,18 @@ impl Engine {
     /// Learns from a request, and says whether the counts of this one are far apart.
     pub(crate) fn calibrate(&self, seen: &RequestSeen) -> Option<Drift> {
         let theirs_tokens = seen.usage?.prompt_tokens();
-        let is_told = seen.kind == RequestKind::Turn && !seen.made_of.has_opaque();
+        let is_told = seen.kind == RequestKind::Turn && !seen.parts.has_opaque();
         if theirs_tokens < PROMPT_TOKENS_MIN || !is_told {
             return None;
         }
         let family = Family::of_model(&seen.model);
         let before = self.known(family);
-        let plain_tokens = seen.made_of.sent_tokens(&Counter::new(family));
+        let plain_tokens = seen.parts.sent_tokens(&Counter::new(family));
         let now_per_mille = (theirs_tokens * 1_000).checked_div(plain_tokens)?;
 
         let learnt = learn(family, before, now_per_mille);
         self.keep_calibration(learnt);
-        let ours_tokens = seen.made_of.sent_tokens(&Counter::calibrated(family, learnt.per_mille));
+        let ours_tokens = seen.parts.sent_tokens(&Counter::calibrated(family, learnt.per_mille));
         let apart_percent = theirs_tokens.abs_diff(ours_tokens) * 100 / theirs_tokens;
         let is_drift = learnt.samples >= DRIFT_SAMPLES_MIN && apart_percent > DRIFT_PERCENT_MAX;
         is_drift.then_some(Drift { ours_tokens, theirs_tokens })

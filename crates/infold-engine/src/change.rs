@@ -5,12 +5,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use infold_core::{Command, Decision, Owner, Principal, ProjectHash, Refusal, Session, SessionId, Thread};
-use infold_store::{Also, Append, Keep, Load, Loaded, NewBlob, Place, Reply, SessionKey, StoreError, Target};
+use infold_store::{
+    Append, EndedBranches, Load, Loaded, NewBlob, NewDecisions, ProjectSlot, Reply, SessionKey, StoreError, Target,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::MutexGuard;
 
-use crate::turn::Unheard;
+use crate::turn::PendingWords;
 use crate::{Engine, Error, Failure, Notice, SessionRef, random};
 
 /// How often a change is decided again before giving up. From the second time on, writers of one
@@ -30,18 +32,18 @@ pub(crate) enum Absent {
 
 /// Which session a change is for, and what it needs to know of it.
 #[derive(Debug, Clone)]
-pub(crate) struct Change {
+pub(crate) struct SessionChange {
     pub(crate) owner: Owner,
     pub(crate) target: ChangeTarget,
-    pub(crate) also: Also,
+    pub(crate) also: EndedBranches,
     pub(crate) absent: Absent,
     /// The caller's key and a fingerprint of its request.
     pub(crate) key: Option<(String, [u8; 32])>,
 }
 
-impl Change {
+impl SessionChange {
     /// A change of a session by its name, which starts it if there is none.
-    pub(crate) fn in_session(who: &Principal, session: &SessionId, also: Also) -> Self {
+    pub(crate) fn in_session(who: &Principal, session: &SessionId, also: EndedBranches) -> Self {
         Self {
             owner: who.owner.clone(),
             target: ChangeTarget::Session(SessionRef::Id(session.clone())),
@@ -74,7 +76,7 @@ pub(crate) struct Proposal {
     /// Results that are kept with it.
     pub(crate) blobs: Vec<NewBlob>,
     /// Decisions of the proxy that are kept with it.
-    pub(crate) keep: Keep,
+    pub(crate) keep: NewDecisions,
 }
 
 impl Proposal {
@@ -100,7 +102,7 @@ impl Engine {
     /// what to answer, given the session before and what was decided.
     pub(crate) async fn change<T: Serialize + DeserializeOwned>(
         &self,
-        change: &Change,
+        change: &SessionChange,
         propose: impl Fn(&Loaded) -> Result<Proposal, Error>,
         answer: impl Fn(&Session, &Decision) -> Result<T, Failure>,
     ) -> Result<T, Error> {
@@ -112,7 +114,7 @@ impl Engine {
     /// does, which is nothing where an earlier answer is repeated.
     pub(crate) async fn change_counting<T: Serialize + DeserializeOwned, More>(
         &self,
-        change: &Change,
+        change: &SessionChange,
         calls: &[[u8; 16]],
         propose: impl Fn(&Loaded) -> Result<(Proposal, More), Error>,
         answer: impl Fn(&Session, &Decision) -> Result<T, Failure>,
@@ -168,7 +170,7 @@ impl Engine {
     fn decide_with<More>(
         &self,
         loaded: &Loaded,
-        unheard: &Unheard,
+        unheard: &PendingWords,
         propose: impl Fn(&Loaded) -> Result<(Proposal, More), Error>,
         now_ms: u64,
     ) -> Result<(Decision, Proposal, More), Error> {
@@ -184,10 +186,10 @@ impl Engine {
     }
 
     /// What was answered to this change before, for those whose work is too much to be done twice.
-    pub(crate) async fn answered<T: DeserializeOwned>(&self, change: &Change) -> Result<Option<T>, Error> {
+    pub(crate) async fn answered<T: DeserializeOwned>(&self, change: &SessionChange) -> Result<Option<T>, Error> {
         let load = Load {
             target: store_target(&change.owner, &change.target),
-            also: Also::Nothing,
+            also: EndedBranches::Nothing,
             rate_back: 0,
             reply_key: change.key.as_ref().map(|(key, _)| key.clone()),
             counted: Vec::new(),
@@ -218,7 +220,7 @@ impl Engine {
     async fn settle_with(
         &self,
         session: &Session,
-        unheard: &Unheard,
+        unheard: &PendingWords,
         occasion: Occasion,
         now_ms: u64,
     ) -> Result<bool, Error> {
@@ -240,9 +242,9 @@ impl Engine {
             at_ms: now_ms,
             decision: Arc::new(decision),
             blobs: Vec::new(),
-            keep: Keep::default(),
+            keep: NewDecisions::default(),
             reply: None,
-            place: Place::Any,
+            place: ProjectSlot::Any,
             open_branches_max: self.limits().open_per_instance_max,
         };
         match self.record(append).await {
@@ -270,7 +272,12 @@ impl Engine {
         self.inner.locks[at].lock().await
     }
 
-    async fn load_or_start(&self, change: &Change, calls: &[[u8; 16]], now_ms: u64) -> Result<(Loaded, Place), Error> {
+    async fn load_or_start(
+        &self,
+        change: &SessionChange,
+        calls: &[[u8; 16]],
+        now_ms: u64,
+    ) -> Result<(Loaded, ProjectSlot), Error> {
         let load = Load {
             target: store_target(&change.owner, &change.target),
             also: change.also.clone(),
@@ -282,7 +289,7 @@ impl Engine {
             if let ChangeTarget::Session(session) = &change.target {
                 check_project(session, &loaded.session)?;
             }
-            return Ok((loaded, Place::Any));
+            return Ok((loaded, ProjectSlot::Any));
         }
         match (&change.absent, &change.target) {
             (Absent::Start, ChangeTarget::Session(session)) => {
@@ -302,7 +309,7 @@ impl Engine {
     }
 
     /// Loads a session to look at, with what is overdue in it folded first.
-    pub(crate) async fn look(&self, target: Target, also: Also) -> Result<Option<Session>, Error> {
+    pub(crate) async fn look(&self, target: Target, also: EndedBranches) -> Result<Option<Session>, Error> {
         for _ in 0..ATTEMPTS_MAX {
             let load =
                 Load { target: target.clone(), also: also.clone(), rate_back: 0, reply_key: None, counted: Vec::new() };
@@ -317,12 +324,17 @@ impl Engine {
     /// The session that a branch of this caller's belongs to.
     pub async fn session_of_branch(&self, who: &Principal, branch: &str) -> Result<Option<SessionId>, Error> {
         let Ok(id) = self.branch_id(branch) else { return Ok(None) };
-        let found = self.look(Target::Branch(who.owner.clone(), id), Also::Nothing).await?;
+        let found = self.look(Target::Branch(who.owner.clone(), id), EndedBranches::Nothing).await?;
         Ok(found.map(|session| session.id))
     }
 
     /// A session that must exist for this caller.
-    pub(crate) async fn look_up(&self, who: &Principal, session: &SessionRef, also: Also) -> Result<Session, Error> {
+    pub(crate) async fn look_up(
+        &self,
+        who: &Principal,
+        session: &SessionRef,
+        also: EndedBranches,
+    ) -> Result<Session, Error> {
         let target = store_target(&who.owner, &ChangeTarget::Session(session.clone()));
         let found = self.look(target, also).await?;
         let found = found.ok_or_else(|| Refusal::SessionNotFound { session: session.describe() })?;
@@ -356,11 +368,11 @@ fn fresh(session: Session) -> Loaded {
     Loaded { session, rate_mark_ms: None, reply: None, counted: Vec::new() }
 }
 
-fn new_session(owner: &Owner, session: &SessionRef, now_ms: u64) -> Result<(Session, Place), Failure> {
+fn new_session(owner: &Owner, session: &SessionRef, now_ms: u64) -> Result<(Session, ProjectSlot), Failure> {
     let (id, project, place) = match session {
-        SessionRef::Id(id) => (id.clone(), None, Place::Any),
-        SessionRef::Project { path, session: Some(id) } => (id.clone(), Some(path), Place::Any),
-        SessionRef::Project { path, session: None } => (SessionId::mint(random()?), Some(path), Place::Current),
+        SessionRef::Id(id) => (id.clone(), None, ProjectSlot::Any),
+        SessionRef::Project { path, session: Some(id) } => (id.clone(), Some(path), ProjectSlot::Any),
+        SessionRef::Project { path, session: None } => (SessionId::mint(random()?), Some(path), ProjectSlot::Current),
     };
     let mut session = Session::new(owner.clone(), id, now_ms);
     session.project = project.map(|path| ProjectHash::of(path));
@@ -368,7 +380,7 @@ fn new_session(owner: &Owner, session: &SessionRef, now_ms: u64) -> Result<(Sess
 }
 
 /// The answer that was given to this key before, if there was one.
-fn replay<T: DeserializeOwned>(loaded: &Loaded, change: &Change) -> Result<Option<T>, Error> {
+fn replay<T: DeserializeOwned>(loaded: &Loaded, change: &SessionChange) -> Result<Option<T>, Error> {
     let (Some(reply), Some((_, fingerprint))) = (&loaded.reply, &change.key) else { return Ok(None) };
     if reply.fingerprint != *fingerprint {
         return Err(Refusal::KeyReused.into());

@@ -5,10 +5,10 @@ use std::time::Duration;
 use infold_core::{
     Branch, BranchId, Command, ContextState, Decision, EndReason, Event, Principal, Refusal, Session, Thread,
 };
-use infold_store::{Also, Loaded};
+use infold_store::{EndedBranches, Loaded};
 use tokio_util::sync::CancellationToken;
 
-use crate::change::{Absent, Change, ChangeTarget, Proposal, notices};
+use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, notices};
 use crate::{EndProgress, EndSession, Engine, Error, SessionEnded, SessionRef};
 
 impl Engine {
@@ -50,18 +50,18 @@ impl Engine {
         self.change(&change, propose, |before, decision| Ok(self.ended(&open, before, decision))).await
     }
 
-    fn end_change(&self, who: &Principal, session: &SessionRef, key: Option<(String, [u8; 32])>) -> Change {
-        Change {
+    fn end_change(&self, who: &Principal, session: &SessionRef, key: Option<(String, [u8; 32])>) -> SessionChange {
+        SessionChange {
             owner: who.owner.clone(),
             target: ChangeTarget::Session(session.clone()),
-            also: Also::Nothing,
+            also: EndedBranches::Nothing,
             absent: Absent::Refuse(Refusal::SessionNotFound { session: session.describe() }),
             key,
         }
     }
 
-    async fn fold_one(&self, change: &Change, branch: &BranchId) -> Result<(), Error> {
-        let change = Change { key: None, ..change.clone() };
+    async fn fold_one(&self, change: &SessionChange, branch: &BranchId) -> Result<(), Error> {
+        let change = SessionChange { key: None, ..change.clone() };
         let propose = |_: &Loaded| {
             let commands = vec![Command::CutShort { branch: branch.clone(), reason: EndReason::SessionEnded }];
             Ok(Proposal::of(commands))

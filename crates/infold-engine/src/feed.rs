@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use infold_core::{Principal, SessionId};
-use infold_store::{FeedQuery, Recorded};
+use infold_store::{FeedQuery, RecordedEvent};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -43,7 +43,7 @@ impl Engine {
         who: &Principal,
         session: Option<SessionId>,
         after: u64,
-    ) -> Result<Vec<Recorded>, Error> {
+    ) -> Result<Vec<RecordedEvent>, Error> {
         let mut bell = self.inner.feed.0.subscribe();
         let query = FeedQuery { owner: who.owner.clone(), session, after, limit: EVENTS_MAX };
         loop {

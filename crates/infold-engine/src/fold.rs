@@ -4,9 +4,9 @@ use infold_core::{
     BranchId, Command, ContextHealth, ContextState, Decision, EndReason, Event, Field, Principal, Refusal, Scrubbed,
     Session, Thread,
 };
-use infold_store::Also;
+use infold_store::EndedBranches;
 
-use crate::change::{Absent, Change, ChangeTarget, Proposal, notices};
+use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, notices};
 use crate::observe::exhausted_by;
 use crate::{BranchRef, Engine, Error, Failure, FoldBranch, Folded, shown};
 
@@ -56,7 +56,7 @@ impl Engine {
         who: &Principal,
         branch: &BranchRef,
         key: Option<(String, [u8; 32])>,
-    ) -> Result<(Option<BranchId>, Change), Error> {
+    ) -> Result<(Option<BranchId>, SessionChange), Error> {
         let owner = who.owner.clone();
         let (id, target, also, absent) = match branch {
             BranchRef::Id { branch, session } => {
@@ -66,14 +66,14 @@ impl Engine {
                     Some(session) => ChangeTarget::Session(session.clone()),
                     None => ChangeTarget::Branch(id.clone()),
                 };
-                (Some(id.clone()), target, Also::Branch(id), absent)
+                (Some(id.clone()), target, EndedBranches::Branch(id), absent)
             }
             BranchRef::Active(session) => {
                 let absent = Absent::Refuse(Refusal::SessionNotFound { session: session.describe() });
-                (None, ChangeTarget::Session(session.clone()), Also::Nothing, absent)
+                (None, ChangeTarget::Session(session.clone()), EndedBranches::Nothing, absent)
             }
         };
-        Ok((id, Change { owner, target, also, absent, key }))
+        Ok((id, SessionChange { owner, target, also, absent, key }))
     }
 
     fn folded(&self, message: &Scrubbed, before: &Session, decision: &Decision) -> Result<Folded, Failure> {

@@ -12,10 +12,10 @@ use infold_core::{
     BlobId, Command, ContextState, Decision, Event, Field, Origin, Principal, ProjectHash, Refusal, Scrubbed, Session,
     SessionId, recording,
 };
-use infold_store::{Also, Loaded, NewBlob, SessionKey, Target};
+use infold_store::{EndedBranches, Loaded, NewBlob, SessionKey, Target};
 use serde::Serialize;
 
-use crate::change::{Absent, Change, ChangeTarget, Proposal, store_target};
+use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, store_target};
 use crate::fold::belongs;
 use crate::open::{asker, check_name, named};
 use crate::{Engine, Error, Failure, ForkSession, ForkSource, ForkView, Forked, SessionRef, random};
@@ -29,7 +29,7 @@ const FORKED_VERSION: u64 = 2;
 const BATCH_BYTES: usize = 1 << 20;
 
 /// What a child begins with.
-struct Beginning {
+struct ForkBeginning {
     parent: Option<SessionId>,
     profile: Profile,
     shortened: Shortened,
@@ -64,14 +64,19 @@ impl Engine {
         let key = self.key(request.idempotency_key.as_deref(), &print(&request))?;
         let child = self.child_id(who, request.child.as_ref(), key.as_ref())?;
         let target = ChangeTarget::Session(SessionRef::Id(child.clone()));
-        let mut change =
-            Change { owner: who.owner.clone(), target, also: Also::Nothing, absent: Absent::Fork(None), key };
+        let mut change = SessionChange {
+            owner: who.owner.clone(),
+            target,
+            also: EndedBranches::Nothing,
+            absent: Absent::Fork(None),
+            key,
+        };
         if let Some(answer) = self.answered(&change).await? {
             return Ok(answer);
         }
 
         // Whether the name is free is decided when the child is recorded; this spares the work if it is not.
-        if self.look(store_target(&who.owner, &change.target), Also::Nothing).await?.is_some() {
+        if self.look(store_target(&who.owner, &change.target), EndedBranches::Nothing).await?.is_some() {
             return Err(Refusal::SessionExists { session: child }.into());
         }
 
@@ -87,7 +92,7 @@ impl Engine {
     /// A session that began as a fork, with what it began with.
     #[tracing::instrument(skip_all)]
     pub async fn fork_view(&self, who: &Principal, session: &SessionRef) -> Result<ForkView, Error> {
-        let session = self.look_up(who, session, Also::Nothing).await?;
+        let session = self.look_up(who, session, EndedBranches::Nothing).await?;
         let Some(origin) = &session.origin else {
             return Err(Refusal::NotForked { session: session.id }.into());
         };
@@ -166,13 +171,13 @@ impl Engine {
             None => (None, None),
             Some(SessionRef::Id(id)) => {
                 let target = Target::Session(SessionKey { owner: who.owner.clone(), id: id.clone() });
-                let project = self.look(target, Also::Nothing).await?.and_then(|session| session.project);
+                let project = self.look(target, EndedBranches::Nothing).await?.and_then(|session| session.project);
                 (Some(id), project)
             }
             Some(SessionRef::Project { path, session: Some(id) }) => (Some(id), Some(ProjectHash::of(&path))),
             Some(current @ SessionRef::Project { .. }) => {
                 let target = store_target(&who.owner, &ChangeTarget::Session(current.clone()));
-                let found = self.look(target, Also::Nothing).await?;
+                let found = self.look(target, EndedBranches::Nothing).await?;
                 (found.map(|session| session.id), project_of(&current))
             }
         })
@@ -184,7 +189,7 @@ impl Engine {
         profile: Profile,
         prompt: Option<String>,
         child: &SessionId,
-    ) -> Result<Beginning, Error> {
+    ) -> Result<ForkBeginning, Error> {
         let Parent { id, items, texts, field, .. } = parent;
         let shortened = self.shortened(items, texts, profile).await?;
         if shortened.stats.original_count == 0 {
@@ -207,7 +212,7 @@ impl Engine {
         check_name(&names[1], &parent_name)?;
         let prompt = has_prompt.then_some(prompt);
         let blob = BlobId::mint(random()?);
-        Ok(Beginning { parent: id, profile, shortened, context, preamble, prompt, blob })
+        Ok(ForkBeginning { parent: id, profile, shortened, context, preamble, prompt, blob })
     }
 
     /// Runs a transcript through the stages, some of it at a time: each part is scrubbed, if nobody has
@@ -239,7 +244,7 @@ impl Engine {
         Ok(())
     }
 
-    fn proposal(&self, beginning: &Beginning) -> Proposal {
+    fn proposal(&self, beginning: &ForkBeginning) -> Proposal {
         let origin = Origin {
             parent: beginning.parent.clone(),
             profile: beginning.profile,

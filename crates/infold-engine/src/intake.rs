@@ -41,7 +41,7 @@ pub(crate) struct Remarks {
 
 /// Where results come from, and what follows from that.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Source {
+pub(crate) enum ResultSource {
     /// They stand in a request. A text that is too long to be searched for secrets is withheld.
     Request {
         offload: Offload,
@@ -64,7 +64,7 @@ pub(crate) enum Offload {
 
 /// What is sent of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum ShownResult {
     /// It, as it is.
     AsItIs,
     /// Its text parts, without secrets; `None` where a part is as it was.
@@ -73,7 +73,7 @@ pub(crate) enum Shown {
     Reference { text: String, blob: BlobId },
 }
 
-impl Shown {
+impl ShownResult {
     /// Why it is not the result as it is.
     pub(crate) fn reason(&self) -> Option<Reason> {
         match self {
@@ -96,7 +96,7 @@ pub(crate) struct ScrubbedResult {
     /// What the client put behind that.
     pub(crate) remarks: Scrubbed,
     /// What is shown of it if it stays.
-    pub(crate) stays: Shown,
+    pub(crate) stays: ShownResult,
     /// What may stand in its place.
     pub(crate) stand_in: Option<StandIn>,
     /// Digests of the call's id and of the result, to know both again.
@@ -128,13 +128,15 @@ impl Engine {
         &self,
         results: Vec<NewResult>,
         mentions: Mentions,
-        source: Source,
+        source: ResultSource,
     ) -> Result<Vec<ScrubbedResult>, Error> {
         let mut all = Vec::with_capacity(results.len());
         for new in results {
             let (may_go, bytes_min) = match source {
-                Source::Request { offload, .. } => (offload == Offload::Allowed && new.can_go(), REFERENCE_BYTES_MIN),
-                Source::HandedIn => (true, 0),
+                ResultSource::Request { offload, .. } => {
+                    (offload == Offload::Allowed && new.can_go(), REFERENCE_BYTES_MIN)
+                }
+                ResultSource::HandedIn => (true, 0),
             };
             let mut result = self.scrub_result(new, source).await?;
             if may_go && result.content.as_str().len() >= bytes_min {
@@ -148,11 +150,11 @@ impl Engine {
     }
 
     /// Takes the secrets out of one result. Each has the scrubber's whole time.
-    async fn scrub_result(&self, new: NewResult, source: Source) -> Result<ScrubbedResult, ScrubError> {
+    async fn scrub_result(&self, new: NewResult, source: ResultSource) -> Result<ScrubbedResult, ScrubError> {
         let bytes_max = self.inner.settings.scrub.bytes_max;
         let within = |text: String| match source {
-            Source::Request { .. } if text.len() > bytes_max => withheld(text.len(), bytes_max),
-            Source::Request { .. } | Source::HandedIn => text,
+            ResultSource::Request { .. } if text.len() > bytes_max => withheld(text.len(), bytes_max),
+            ResultSource::Request { .. } | ResultSource::HandedIn => text,
         };
         let (call, digest) = (digest(&[&new.call_id]), digest(&new.texts));
         let parted = new.remarks.map(|remarks| [remarks.printed, remarks.said]);
@@ -251,10 +253,10 @@ impl ScrubbedResult {
 }
 
 /// What is shown of a result that stays.
-fn stays(before: &[String], parts: &[Scrubbed]) -> Shown {
+fn stays(before: &[String], parts: &[Scrubbed]) -> ShownResult {
     let changed = |(before, part): (&String, &Scrubbed)| (before != part.as_str()).then(|| part.as_str().to_owned());
     let parts: Vec<Option<String>> = before.iter().zip(parts).map(changed).collect();
-    if parts.iter().all(Option::is_none) { Shown::AsItIs } else { Shown::Parts(parts) }
+    if parts.iter().all(Option::is_none) { ShownResult::AsItIs } else { ShownResult::Parts(parts) }
 }
 
 /// What stands in place of a text that is too long to be searched for secrets.

@@ -43,7 +43,7 @@ pub use error::{Error, Failure};
 pub use infold_store::{RequestRow, RequestSelection, Snapshot};
 pub(crate) use meter::Heard;
 pub use record::RequestQuery;
-pub(crate) use record::{Front, FrontKind, MadeOf, RequestSeen, Sight};
+pub(crate) use record::{FrontKind, PromptFront, PromptInput, PromptParts, RequestSeen};
 pub use requests::*;
 pub use scrubbing::{ScrubFault, ScrubSettings};
 pub use timers::TimerSettings;
@@ -123,12 +123,12 @@ struct Inner {
     scrubbing: scrubbing::Scrubbing,
     /// The scrubber itself, for planning, which is bounded otherwise.
     scrubber: Scrubber,
-    issued: std::sync::Mutex<turn::Registry>,
-    said: std::sync::Mutex<turn::Said>,
-    chains: std::sync::Mutex<turn::Chains>,
-    sessions: turn::Sessions,
+    issued: std::sync::Mutex<turn::IssuedCalls>,
+    said: std::sync::Mutex<turn::HeardWords>,
+    chains: std::sync::Mutex<turn::KnownConversations>,
+    sessions: turn::SessionCaches,
     locks: Vec<Mutex<()>>,
-    metrics: telemetry::Metrics,
+    metrics: telemetry::EngineMetrics,
     recorder: record::Recorder,
     calibrations: calibration::Calibrations,
     alarm: timers::Alarm,
@@ -148,13 +148,13 @@ impl Engine {
             issued: std::sync::Mutex::default(),
             said: std::sync::Mutex::default(),
             chains: std::sync::Mutex::default(),
-            sessions: turn::Sessions::new(settings.turn.sessions_max, settings.turn.sessions_bytes_max),
+            sessions: turn::SessionCaches::new(settings.turn.sessions_max, settings.turn.sessions_bytes_max),
             store,
             settings,
             clock,
             id_key,
             locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
-            metrics: telemetry::Metrics::new(),
+            metrics: telemetry::EngineMetrics::new(),
             recorder: record::Recorder::default(),
             calibrations: calibration::Calibrations::default(),
             alarm: timers::Alarm::default(),

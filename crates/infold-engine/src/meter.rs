@@ -4,10 +4,10 @@ use infold_core::record::Usage;
 use infold_core::{Command, Decision, Principal, Session, SessionId, Thread};
 use infold_store::Loaded;
 
-use crate::change::{Change, Proposal};
+use crate::change::{Proposal, SessionChange};
 use crate::observe::exhausted_by;
 use crate::open::named;
-use crate::{Engine, Error, MadeOf, Notice};
+use crate::{Engine, Error, Notice, PromptParts};
 
 /// What a model was heard to say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Heard {
 impl Engine {
     /// What a provider did not report of a request and its answer, by our own count and what was learnt of how the
     /// provider counts; none if that is nothing. Of an answer that broke off it may have reported less than came.
-    pub fn estimate(&self, model: &str, made_of: &MadeOf, heard: &Heard, reported: Option<&Usage>) -> Option<Usage> {
+    pub fn estimate(&self, model: &str, parts: &PromptParts, heard: &Heard, reported: Option<&Usage>) -> Option<Usage> {
         let counter = self.counter_for(model);
         // What was not kept is taken to be like what was.
         let said_tokens = counter.count(&heard.said) * heard.said_bytes as u64 / (heard.said.len() as u64).max(1);
@@ -33,7 +33,7 @@ impl Engine {
         let output_tokens = said_tokens + heard.calls.iter().map(call).sum::<u64>();
         match reported {
             None => {
-                let fresh_tokens = made_of.sent_tokens(&counter);
+                let fresh_tokens = parts.sent_tokens(&counter);
                 Some(Usage { fresh_tokens, output_tokens, ..Usage::default() })
             }
             Some(reported) => {
@@ -53,7 +53,7 @@ impl Engine {
         thread: &Thread,
         usage: &Usage,
     ) -> Result<Option<Notice>, Error> {
-        let change = Change::in_session(who, session, named(Some(thread)));
+        let change = SessionChange::in_session(who, session, named(Some(thread)));
         let propose = |_: &Loaded| {
             let meter = Command::Meter { thread: thread.clone(), usage: *usage };
             Ok(Proposal::of(vec![meter]))

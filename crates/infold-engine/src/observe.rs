@@ -5,7 +5,7 @@ use infold_core::{
 };
 use infold_store::Loaded;
 
-use crate::change::{Absent, Change, ChangeTarget, Proposal, notice, notices};
+use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, notice, notices};
 use crate::open::{asker, named};
 use crate::{CallKind, Engine, Error, Observation, Observed, Verdict};
 
@@ -19,7 +19,7 @@ impl Engine {
             return Ok(observed);
         }
         let operation = self.operation(&request).await?;
-        let change = Change {
+        let change = SessionChange {
             owner: who.owner.clone(),
             target: ChangeTarget::Session(request.session.clone()),
             also: named(thread.as_ref()),
@@ -68,10 +68,10 @@ impl Engine {
     }
 
     async fn tell(&self, who: &Principal, request: &Observation) -> Result<Observed, Error> {
-        let change = Change {
+        let change = SessionChange {
             owner: who.owner.clone(),
             target: ChangeTarget::Session(request.session.clone()),
-            also: infold_store::Also::Nothing,
+            also: infold_store::EndedBranches::Nothing,
             absent: Absent::Refuse(Refusal::SessionNotFound { session: request.session.describe() }),
             key: None,
         };

@@ -4,9 +4,9 @@ use infold_core::{
     BranchId, Command, ContextHealth, ContextState, Decision, Field, Isolation, Open, Principal, Refusal, Scrubbed,
     Session, Thread,
 };
-use infold_store::Also;
+use infold_store::EndedBranches;
 
-use crate::change::{Absent, Change, ChangeTarget, Proposal, fingerprint, notices};
+use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, fingerprint, notices};
 use crate::{Engine, Error, Failure, OpenBranch, Opened, SessionRef, random};
 
 impl Engine {
@@ -26,7 +26,7 @@ impl Engine {
         let id = BranchId::mint(random()?, self.id_key());
         let isolation = request.isolation.unwrap_or(self.inner.settings.isolation);
 
-        let change = Change {
+        let change = SessionChange {
             owner: who.owner.clone(),
             also: named(parent.as_ref()),
             target: ChangeTarget::Session(request.session.clone()),
@@ -153,10 +153,10 @@ impl<'a> OpenPrint<'a> {
 }
 
 /// The ended branch that a thread's name may mean; open ones are loaded in any case.
-pub(crate) fn named(thread: Option<&Thread>) -> Also {
+pub(crate) fn named(thread: Option<&Thread>) -> EndedBranches {
     match thread {
-        Some(Thread::Branch(id)) => Also::Branch(id.clone()),
-        Some(Thread::Main) | None => Also::Nothing,
+        Some(Thread::Branch(id)) => EndedBranches::Branch(id.clone()),
+        Some(Thread::Main) | None => EndedBranches::Nothing,
     }
 }
 

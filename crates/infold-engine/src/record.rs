@@ -27,9 +27,9 @@ use infold_store::{RequestRow, RequestSelection};
 use crate::calibration::Drift;
 use crate::{Engine, Error};
 
-pub(crate) use kept::Kept;
+pub(crate) use kept::BoundedMap;
 pub(crate) use metrics::RequestMetrics;
-pub use parts::{Front, FrontKind, MadeOf, Sight};
+pub use parts::{FrontKind, PromptFront, PromptInput, PromptParts};
 
 use names::Names;
 use queue::Queue;
@@ -61,7 +61,7 @@ pub struct RequestSeen {
     /// The program that sent it, as far as that is known.
     pub client: Option<String>,
     /// What it was made of.
-    pub made_of: MadeOf,
+    pub parts: PromptParts,
     /// What was edited, and why.
     pub edits: Vec<Edit>,
     /// What the provider reported.
@@ -110,10 +110,10 @@ struct LastWanted {
 /// What the recorder remembers.
 pub(crate) struct Recorder {
     /// By owner, session and thread.
-    threads: Mutex<Kept<(Owner, SessionId, Thread), Last>>,
+    threads: Mutex<BoundedMap<(Owner, SessionId, Thread), Last>>,
     /// The thread of a session that was sent last.
-    newest: Mutex<Kept<(Owner, SessionId), Thread>>,
-    wanted: Mutex<Kept<(Owner, SessionId), LastWanted>>,
+    newest: Mutex<BoundedMap<(Owner, SessionId), Thread>>,
+    wanted: Mutex<BoundedMap<(Owner, SessionId), LastWanted>>,
     names: Names,
     counts: parts::Counts,
     queue: Queue,
@@ -122,9 +122,9 @@ pub(crate) struct Recorder {
 impl Default for Recorder {
     fn default() -> Self {
         Self {
-            threads: Mutex::new(Kept::new(LAST_MAX)),
-            newest: Mutex::new(Kept::new(LAST_MAX)),
-            wanted: Mutex::new(Kept::new(LAST_MAX)),
+            threads: Mutex::new(BoundedMap::new(LAST_MAX)),
+            newest: Mutex::new(BoundedMap::new(LAST_MAX)),
+            wanted: Mutex::new(BoundedMap::new(LAST_MAX)),
             names: Names::default(),
             counts: parts::Counts::default(),
             queue: Queue::default(),
@@ -159,8 +159,8 @@ impl Engine {
             window_tokens: seen.window_tokens,
             kind: seen.kind,
             client: seen.client.as_deref().map(name),
-            wanted: makeup(seen.made_of.wanted(), &counter),
-            sent: makeup(seen.made_of.sent(), &counter),
+            wanted: makeup(seen.parts.wanted(), &counter),
+            sent: makeup(seen.parts.sent(), &counter),
             edits: seen.edits,
             usage: seen.usage,
             estimated: seen.estimated,

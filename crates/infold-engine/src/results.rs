@@ -1,10 +1,10 @@
 //! Results that are handed in, and those that are read back.
 
 use infold_core::{BlobId, ContextState, Decision, Field, Mentions, Principal, Refusal, Scrubbed, Session, Thread};
-use infold_store::{Also, Loaded, SessionKey, Target};
+use infold_store::{EndedBranches, Loaded, SessionKey, Target};
 
-use crate::change::{Absent, Change, ChangeTarget, Proposal};
-use crate::intake::{NewResult, ScrubbedResult, Source};
+use crate::change::{Absent, ChangeTarget, Proposal, SessionChange};
+use crate::intake::{NewResult, ResultSource, ScrubbedResult};
 use crate::observe::{exhausted_by, tokens_of};
 use crate::open::{check_name, name_of, named};
 use crate::{Engine, Error, Failure, Portion, ReadResult, RecordResult, ResultPart, ResultRecorded, shown};
@@ -24,7 +24,7 @@ impl Engine {
         let incoming = self.incoming(&request).await?;
         let print =
             ("result", &request.session, &request.thread, &request.tool_name, &request.arguments, &request.content);
-        let change = Change {
+        let change = SessionChange {
             owner: who.owner.clone(),
             target: ChangeTarget::Session(request.session.clone()),
             also: named(thread.as_ref()),
@@ -55,7 +55,7 @@ impl Engine {
             is_all_text: true,
         };
         // This door is told of results alone, so nothing is known of what else was said.
-        let scrubbed = self.scrub_results(vec![new], Mentions::default(), Source::HandedIn).await?;
+        let scrubbed = self.scrub_results(vec![new], Mentions::default(), ResultSource::HandedIn).await?;
         scrubbed.into_iter().next().ok_or_else(|| Failure::Undecided("a result").into())
     }
 
@@ -133,7 +133,7 @@ impl Engine {
         key: &SessionKey,
         branch: Option<infold_core::BranchId>,
     ) -> Result<Option<Session>, Error> {
-        let also = branch.map_or(Also::Nothing, Also::Branch);
+        let also = branch.map_or(EndedBranches::Nothing, EndedBranches::Branch);
         self.look(Target::Session(key.clone()), also).await
     }
 }

@@ -1,9 +1,9 @@
 //! Going back to a branch.
 
 use infold_core::{BranchId, Command, ContextState, Decision, Event, Principal, Refusal, Session};
-use infold_store::{Also, Loaded};
+use infold_store::{EndedBranches, Loaded};
 
-use crate::change::{Absent, Change, ChangeTarget, Proposal, notices};
+use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, notices};
 use crate::fold::belongs;
 use crate::{Engine, Error, Restore, RollBack, RolledBack, shown};
 
@@ -15,10 +15,10 @@ impl Engine {
         let to = self.branch_id(&request.to)?;
         let print = ("rollback", &request.session, &request.to, request.restore);
         let key = self.key(request.idempotency_key.as_deref(), &print)?;
-        let change = Change {
+        let change = SessionChange {
             owner: who.owner.clone(),
             target: ChangeTarget::Session(request.session.clone()),
-            also: Also::Since(to.clone()),
+            also: EndedBranches::Since(to.clone()),
             absent: Absent::Refuse(Refusal::BranchNotFound { branch: shown(&request.to) }),
             key,
         };
@@ -33,7 +33,7 @@ impl Engine {
                 self.change(&change, propose, |before, decision| Ok(self.rolled_back(&to, before, decision))).await
             }
             Restore::No => {
-                let session = self.look_up(who, &request.session, Also::Since(to.clone())).await?;
+                let session = self.look_up(who, &request.session, EndedBranches::Since(to.clone())).await?;
                 belongs(&session, &to)?;
                 let decision = infold_core::decide(&session, &[command], self.rules(), self.now_ms())?;
                 Ok(RolledBack { notices: Vec::new(), ..self.rolled_back(&to, &session, &decision) })

@@ -2,7 +2,7 @@
 //! session, the newest.
 
 use infold_core::{Principal, Refusal, Scrubbed};
-use infold_store::{Also, SessionKey, Snapshot};
+use infold_store::{EndedBranches, SessionKey, Snapshot};
 use serde_json::Value;
 
 use crate::{Engine, Error, Failure, SessionRef};
@@ -17,7 +17,7 @@ impl Engine {
         session: &SessionRef,
         messages: &[Value],
     ) -> Result<Snapshot, Error> {
-        let found = self.look_up(who, session, Also::Nothing).await?;
+        let found = self.look_up(who, session, EndedBranches::Nothing).await?;
         if found.ended_at_ms.is_some() {
             return Err(Refusal::SessionOver { session: found.id }.into());
         }
@@ -34,7 +34,7 @@ impl Engine {
     /// What a session is to be resumed from; `None` if its agent has never compacted it.
     #[tracing::instrument(skip_all)]
     pub async fn snapshot(&self, who: &Principal, session: &SessionRef) -> Result<Option<Snapshot>, Error> {
-        let found = self.look_up(who, session, Also::Nothing).await?;
+        let found = self.look_up(who, session, EndedBranches::Nothing).await?;
         Ok(self.inner.store.snapshot(SessionKey { owner: found.owner, id: found.id }).await?)
     }
 }

@@ -13,7 +13,7 @@ const TOKEN_BOUNDS: [f64; 12] =
     [64.0, 256.0, 1024.0, 2048.0, 4096.0, 8192.0, 16384.0, 32768.0, 65536.0, 131_072.0, 262_144.0, 1_048_576.0];
 const SECOND_BOUNDS: [f64; 10] = [0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 120.0, 300.0, 600.0, 3600.0];
 
-pub(crate) struct Metrics {
+pub(crate) struct EngineMetrics {
     opened: Counter<u64>,
     refused: Counter<u64>,
     ended: Counter<u64>,
@@ -35,7 +35,7 @@ pub(crate) struct Metrics {
     pub(crate) requests: RequestMetrics,
 }
 
-impl Metrics {
+impl EngineMetrics {
     pub(crate) fn new() -> Self {
         let meter = global::meter("infold");
         let counter = |name: &'static str, what: &'static str| meter.u64_counter(name).with_description(what).build();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use infold_core::Session;
-use infold_store::{Also, Sweep, Target};
+use infold_store::{EndedBranches, Sweep, Target};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -93,7 +93,7 @@ impl Engine {
                 return Ok(());
             }
             for key in due {
-                self.look(Target::Session(key), Also::Nothing).await?;
+                self.look(Target::Session(key), EndedBranches::Nothing).await?;
             }
         }
     }

@@ -16,6 +16,7 @@ mod conversations;
 mod identify;
 mod issued;
 mod keep;
+mod known_session;
 mod last_words;
 mod listen;
 mod lost;
@@ -28,7 +29,6 @@ mod plan;
 mod prompt;
 mod rescue;
 mod results;
-mod snapshot;
 mod take_in;
 mod words;
 
@@ -39,20 +39,20 @@ use bytes::Bytes;
 use infold_core::record::WarningKind;
 use infold_core::view::{BlockKind, Side};
 use infold_core::{ModelWindows, Principal};
-use infold_wire::Refused;
+use infold_wire::ProviderRefusal;
 use infold_wire::request::{Api, Request};
 
-use crate::{Engine, MadeOf};
-use cache::Slot;
-use plan::{Fault, Turn};
+use crate::{Engine, PromptParts};
+use cache::SessionSlot;
+use plan::{AgentTurn, PlanningFault};
 use prompt::SentPrompt;
 use rescue::may_be_rescued;
 
-pub(crate) use cache::Sessions;
-pub(crate) use conversations::Chains;
-pub(crate) use issued::Registry;
+pub(crate) use cache::SessionCaches;
+pub(crate) use conversations::KnownConversations;
+pub(crate) use issued::IssuedCalls;
 pub use issued::{IssuedCall, RunningScript, arguments_hash};
-pub(crate) use last_words::{Said, Unheard};
+pub(crate) use last_words::{HeardWords, PendingWords};
 pub use listen::{AnswerHead, AnswerListener, Legibility};
 
 /// How often a request is mended. Each trouble is mended once.
@@ -126,21 +126,21 @@ pub struct Prepared<'a> {
     /// shows only its end, so that there is nothing to plan by.
     pub can_be_mended: bool,
     engine: Engine,
-    turn: Turn<'a>,
+    turn: AgentTurn<'a>,
     prompt: SentPrompt,
     /// What was sent, once it was looked at.
-    made_of: MadeOf,
+    parts: PromptParts,
     digest: Option<[u8; 32]>,
-    slot: Arc<Slot>,
+    slot: Arc<SessionSlot>,
     /// What the provider refused it for, and what of that was mended.
-    refused: Vec<Refused>,
-    mended: Vec<Refused>,
+    refused: Vec<ProviderRefusal>,
+    mended: Vec<ProviderRefusal>,
     /// Gone once an answer is listened to, or where nothing is sent.
     is_underway: bool,
 }
 
 impl<'a> Prepared<'a> {
-    fn new(engine: &Engine, turn: Turn<'a>, prompt: SentPrompt, slot: Arc<Slot>) -> Self {
+    fn new(engine: &Engine, turn: AgentTurn<'a>, prompt: SentPrompt, slot: Arc<SessionSlot>) -> Self {
         Self {
             body: prompt.body.clone(),
             added: turn.arrived.elapsed(),
@@ -149,7 +149,7 @@ impl<'a> Prepared<'a> {
             engine: engine.clone(),
             turn,
             prompt,
-            made_of: MadeOf::default(),
+            parts: PromptParts::default(),
             digest: None,
             slot,
             refused: Vec::new(),
@@ -179,7 +179,7 @@ impl Engine {
         };
         let identity = self.identify(asked, &request).await;
         let slot = self.inner.sessions.of(&identity.who.owner, &identity.session);
-        let turn = Turn::new(asked, request, identity, slot.last_answer());
+        let turn = AgentTurn::new(asked, request, identity, slot.last_answer());
 
         if turn.purpose == Purpose::Send {
             self.hear_results(&turn);
@@ -205,21 +205,21 @@ impl Engine {
         if prepared.is_whole() && prepared.mended.is_empty() {
             self.remember_conversation(&prepared.turn.identity).await;
         }
-        prepared.made_of = self.parts_of(&prepared.turn.request, prepared.prompt.pieces.as_deref());
+        prepared.parts = self.parts_of(&prepared.turn.request, prepared.prompt.pieces.as_deref());
         prepared.digest = Some(*blake3::hash(&prepared.body).as_bytes());
-        prepared.is_whole() && !prepared.mended.iter().any(Refused::is_too_long) && may_be_rescued(prepared)
+        prepared.is_whole() && !prepared.mended.iter().any(ProviderRefusal::is_too_long) && may_be_rescued(prepared)
     }
 
     /// Mends a request that its provider refuses. Whether it did, so that it can be sent again; why it could not is
     /// told with the record.
-    pub async fn remedy(&self, prepared: &mut Prepared<'_>, refused: Refused) -> bool {
+    pub async fn remedy(&self, prepared: &mut Prepared<'_>, refused: ProviderRefusal) -> bool {
         prepared.refused.push(refused);
         if prepared.mended.contains(&refused) {
             return false;
         }
         let is_mended = match refused {
-            Refused::TooLong { window_tokens } => self.rescue_into(prepared, window_tokens).await,
-            Refused::Reasoning => match self.restarted(prepared).await {
+            ProviderRefusal::TooLong { window_tokens } => self.rescue_into(prepared, window_tokens).await,
+            ProviderRefusal::Reasoning => match self.restarted(prepared).await {
                 Some(prompt) => {
                     prepared.replace(prompt);
                     true
@@ -249,7 +249,7 @@ impl Engine {
     }
 
     /// Takes note of which calls are answered: a script that the model does not wait for any more opens nothing.
-    fn hear_results(&self, turn: &Turn<'_>) {
+    fn hear_results(&self, turn: &AgentTurn<'_>) {
         let results = turn.request.blocks().iter().rev().take_while(|block| block.kind.side() == Side::User);
         let calls: Vec<&str> = results
             .filter_map(|block| match &block.kind {
@@ -262,11 +262,11 @@ impl Engine {
         }
     }
 
-    fn withheld(&self, fault: Fault) -> Withheld {
+    fn withheld(&self, fault: PlanningFault) -> Withheld {
         self.inner.metrics.unplanned("unscrubbed");
         match fault {
-            Fault::Unscrubbed(reason) => Withheld(reason),
-            Fault::Unplanned(kind) => Withheld(kind.to_owned()),
+            PlanningFault::Unscrubbed(reason) => Withheld(reason),
+            PlanningFault::Unplanned(kind) => Withheld(kind.to_owned()),
         }
     }
 }

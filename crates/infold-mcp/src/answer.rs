@@ -14,12 +14,12 @@ const CONTEXT_STATE: &str = "infold/contextState";
 
 /// A tool's answer.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ToolAnswer {
     body: JsonObject,
     pub(crate) state: Option<ContextState>,
 }
 
-impl Answer {
+impl ToolAnswer {
     /// An answer in the context that `state` describes.
     pub(crate) fn new(body: JsonObject, state: ContextState) -> Self {
         Self { body, state: Some(state) }

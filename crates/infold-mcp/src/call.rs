@@ -36,7 +36,7 @@ pub(crate) struct Made<'a> {
 }
 
 /// One call of a tool.
-pub(crate) struct Call {
+pub(crate) struct ToolCall {
     pub(crate) engine: Engine,
     pub(crate) who: Principal,
     /// The thread the call belongs to, if `_meta` names one or the proxy saw it.
@@ -93,7 +93,7 @@ fn changes_tree(tool: &str) -> bool {
     ToolEffect::of(tool).is_some_and(ToolEffect::changes_tree)
 }
 
-impl Call {
+impl ToolCall {
     /// A call by `who`, with its arguments as they came.
     pub(crate) fn new(
         made: Made<'_>,

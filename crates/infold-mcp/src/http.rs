@@ -33,7 +33,7 @@ use crate::server::Server;
 use crate::settings::Fixtures;
 use message::Envelope;
 use running::Running;
-use sessions::Sessions;
+use sessions::HttpSessions;
 
 /// Every route of [`http_router`], with the methods it answers.
 pub const ROUTES: &[(&str, &[&str])] = &[("/mcp", &["POST"]), ("/mcp/tools/list", &["GET"])];
@@ -69,7 +69,7 @@ impl HttpCall {
 struct Surface {
     server: Server,
     stateless: StreamableHttpService<Server, NeverSessionManager>,
-    sessions: Option<Sessions>,
+    sessions: Option<HttpSessions>,
     running: Running,
 }
 
@@ -88,7 +88,7 @@ pub fn http_router(server: Server, shutdown: CancellationToken) -> Router {
         .with_max_request_body_bytes(server.settings().message_bytes_max)
         .with_cancellation_token(shutdown);
     let sessions = match server.settings().fixtures {
-        Fixtures::On if server.settings().sessions_max > 0 => Some(Sessions::new(&server, &config)),
+        Fixtures::On if server.settings().sessions_max > 0 => Some(HttpSessions::new(&server, &config)),
         Fixtures::On | Fixtures::Off => None,
     };
     let factory = {

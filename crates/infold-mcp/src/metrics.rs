@@ -9,13 +9,13 @@ use opentelemetry::{KeyValue, global};
 const SECOND_BOUNDS: [f64; 10] = [0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0];
 
 #[derive(Debug)]
-pub(crate) struct Metrics {
+pub(crate) struct McpMetrics {
     calls: Counter<u64>,
     duration: Histogram<f64>,
     unplaced: Counter<u64>,
 }
 
-impl Metrics {
+impl McpMetrics {
     pub(crate) fn new() -> Self {
         let meter = global::meter("infold");
         Self {

@@ -18,7 +18,7 @@ const INVALID_BRANCH_STATE: ErrorCode = ErrorCode(-32003);
 
 /// A call that was refused or failed.
 #[derive(Debug)]
-pub(crate) struct Refused(Box<Details>);
+pub(crate) struct ToolRefused(Box<Details>);
 
 #[derive(Debug)]
 struct Details {
@@ -30,7 +30,7 @@ struct Details {
     state: Option<ContextState>,
 }
 
-impl From<Error> for Refused {
+impl From<Error> for ToolRefused {
     fn from(error: Error) -> Self {
         Self(Box::new(Details {
             code: error.code(),
@@ -43,13 +43,13 @@ impl From<Error> for Refused {
     }
 }
 
-impl From<Refusal> for Refused {
+impl From<Refusal> for ToolRefused {
     fn from(refusal: Refusal) -> Self {
         Error::Refused(refusal).into()
     }
 }
 
-impl Refused {
+impl ToolRefused {
     /// An answer that did not fit its branch's budget. The branch has folded instead, and what its
     /// parent gets is told here.
     pub(crate) fn withheld(notice: &Notice, observed: Observed) -> Self {

@@ -15,11 +15,11 @@ use rmcp::model::{CallToolResponse, ErrorCode, JsonObject, ServerCapabilities, T
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 
-use crate::answer::Answer;
-use crate::call::{Call, Made};
+use crate::answer::ToolAnswer;
+use crate::call::{Made, ToolCall};
 use crate::fixtures::FixtureSet;
-use crate::metrics::Metrics;
-use crate::refused::Refused;
+use crate::metrics::McpMetrics;
+use crate::refused::ToolRefused;
 use crate::settings::{ErrorStyle, Fixtures, Settings};
 use crate::tools;
 
@@ -37,7 +37,7 @@ struct Shared {
     listed: Vec<Tool>,
     all: HashMap<Cow<'static, str>, Tool>,
     fixtures: Option<FixtureSet>,
-    metrics: Metrics,
+    metrics: McpMetrics,
 }
 
 impl Server {
@@ -58,7 +58,7 @@ impl Server {
         };
         let all = all.into_iter().map(|tool| (tool.name.clone(), tool)).collect();
         Self {
-            shared: Arc::new(Shared { engine, settings, listed, all, fixtures, metrics: Metrics::new() }),
+            shared: Arc::new(Shared { engine, settings, listed, all, fixtures, metrics: McpMetrics::new() }),
             caller: None,
         }
     }
@@ -105,13 +105,13 @@ impl Server {
         };
         let session_from = self.shared.settings.session_from;
         let made = Made { engine: &self.shared.engine, session_from, tool: tool.name() };
-        let outcome = match Call::new(made, who, arguments.as_ref(), context) {
+        let outcome = match ToolCall::new(made, who, arguments.as_ref(), context) {
             Ok(call) => {
                 if call.is_unplaced() {
                     self.shared.metrics.unplaced();
                 }
                 let outcome = match tools::run(tool, &call, definition, arguments).await {
-                    Ok(answer) => call.keep_scripted(answer.text()).await.map(|()| answer).map_err(Refused::from),
+                    Ok(answer) => call.keep_scripted(answer.text()).await.map(|()| answer).map_err(ToolRefused::from),
                     Err(refused) => Err(refused),
                 };
                 self.note(tool, outcome, &call).await
@@ -121,7 +121,7 @@ impl Server {
                 Err(refusal.into())
             }
         };
-        let word = outcome.as_ref().map_or_else(Refused::code, |_| "ok");
+        let word = outcome.as_ref().map_or_else(ToolRefused::code, |_| "ok");
         self.shared.metrics.called(tool.name(), word, began.elapsed());
         match (outcome, self.shared.settings.errors) {
             (Ok(answer), _) => Ok(answer.into_result().into()),
@@ -132,7 +132,12 @@ impl Server {
 
     /// Puts the context's figures where the response header is made, for refusals too, and logs what
     /// failed on our side.
-    async fn note(&self, tool: OwnTool, mut outcome: Result<Answer, Refused>, call: &Call) -> Result<Answer, Refused> {
+    async fn note(
+        &self,
+        tool: OwnTool,
+        mut outcome: Result<ToolAnswer, ToolRefused>,
+        call: &ToolCall,
+    ) -> Result<ToolAnswer, ToolRefused> {
         if let Err(refused) = &mut outcome
             && refused.state().is_none()
             && let Some(session) = call.session()
@@ -156,7 +161,7 @@ impl Server {
         if let Some(state) = state {
             call.show_context(state);
         }
-        if tools::speaks_context(tool) { outcome.map_err(Refused::in_context_words) } else { outcome }
+        if tools::speaks_context(tool) { outcome.map_err(ToolRefused::in_context_words) } else { outcome }
     }
 
     fn principal(&self, context: &RequestContext<RoleServer>) -> Result<Principal, ErrorData> {

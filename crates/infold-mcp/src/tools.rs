@@ -17,10 +17,10 @@ mod session_end;
 use infold_core::{Limits, OwnTool};
 use rmcp::model::{JsonObject, Tool};
 
-use crate::answer::Answer;
+use crate::answer::ToolAnswer;
 use crate::arguments::Arguments;
-use crate::call::Call;
-use crate::refused::Refused;
+use crate::call::ToolCall;
+use crate::refused::ToolRefused;
 use crate::settings::{SessionFrom, ToolFamily};
 
 /// What need not be said where the proxy sees the call, or is better left to settings there: every word is
@@ -83,10 +83,10 @@ pub(crate) fn listed(tool: OwnTool, limits: &Limits, session_from: SessionFrom) 
 /// Does what the tool is for.
 pub(crate) async fn run(
     tool: OwnTool,
-    call: &Call,
+    call: &ToolCall,
     definition: &Tool,
     given: Option<JsonObject>,
-) -> Result<Answer, Refused> {
+) -> Result<ToolAnswer, ToolRefused> {
     let mut arguments = Arguments::new(definition, given)?;
     match tool {
         OwnTool::BranchCreate => branch_create::run(call, &mut arguments).await,

@@ -12,7 +12,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use infold_core::Principal;
 use infold_engine::{ModelRequest, Purpose};
 
-use crate::refusal::Refusal;
+use crate::refusal::ProxyRefusal;
 use crate::route::{Handling, Route};
 use crate::send::Outgoing;
 use crate::{Planning, Provider, Proxy};
@@ -25,7 +25,7 @@ pub(crate) async fn answer(State(proxy): State<Arc<Proxy>>, request: Request) ->
     }
 }
 
-async fn answered(proxy: &Arc<Proxy>, request: Request) -> Result<Response, Refusal> {
+async fn answered(proxy: &Arc<Proxy>, request: Request) -> Result<Response, ProxyRefusal> {
     let (parts, body) = request.into_parts();
     let route = Route::of(&parts, &proxy.settings)?;
     let body = whole(body, route.provider, proxy.settings.body_bytes_max).await?;
@@ -57,12 +57,12 @@ async fn answered(proxy: &Arc<Proxy>, request: Request) -> Result<Response, Refu
 }
 
 /// Passes a request on as it is.
-async fn passed(proxy: &Proxy, outgoing: &Outgoing, body: &Bytes) -> Result<Response, Refusal> {
+async fn passed(proxy: &Proxy, outgoing: &Outgoing, body: &Bytes) -> Result<Response, ProxyRefusal> {
     Ok(proxy.send(outgoing, body).await?.relayed(None, proxy.silence()))
 }
 
 /// Reads a body to its end.
-async fn whole(body: Body, provider: Provider, bytes_max: usize) -> Result<Bytes, Refusal> {
+async fn whole(body: Body, provider: Provider, bytes_max: usize) -> Result<Bytes, ProxyRefusal> {
     match Limited::new(body, bytes_max).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if is_too_long(&*error) => {
@@ -70,11 +70,11 @@ async fn whole(body: Body, provider: Provider, bytes_max: usize) -> Result<Bytes
                 "the request is longer than {bytes_max} bytes: send less, or let proxy.body_bytes_max in infold's \
                  settings be larger"
             );
-            Err(Refusal::new(provider, StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message))
+            Err(ProxyRefusal::new(provider, StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message))
         }
         Err(error) => {
             let message = format!("the request did not arrive whole ({error}): send it again");
-            Err(Refusal::new(provider, StatusCode::BAD_REQUEST, "body_broken", message))
+            Err(ProxyRefusal::new(provider, StatusCode::BAD_REQUEST, "body_broken", message))
         }
     }
 }

@@ -6,7 +6,7 @@ use axum::response::Response;
 use http::header::HOST;
 use http::{HeaderMap, StatusCode};
 
-use crate::refusal::Refusal;
+use crate::refusal::ProxyRefusal;
 use crate::relay::Answered;
 use crate::send::Outgoing;
 use crate::{Provider, Proxy};
@@ -14,7 +14,11 @@ use crate::{Provider, Proxy};
 impl Proxy {
     /// An answer that is passed on; not one that only says that there is nothing at a path which comes of a wrong base
     /// URL. Whoever serves such a path is asked, so that nothing is refused which works.
-    pub(crate) async fn unless_astray(&self, outgoing: &Outgoing, mut answered: Answered) -> Result<Answered, Refusal> {
+    pub(crate) async fn unless_astray(
+        &self,
+        outgoing: &Outgoing,
+        mut answered: Answered,
+    ) -> Result<Answered, ProxyRefusal> {
         let Some(meant) = outgoing.meant.filter(|_| answered.head.status == StatusCode::NOT_FOUND) else {
             return Ok(answered);
         };
@@ -38,12 +42,12 @@ pub(crate) async fn answer(request: Request) -> Response {
     wrong_base(provider, request.headers()).into_response()
 }
 
-fn wrong_base(provider: Provider, headers: &HeaderMap) -> Refusal {
+fn wrong_base(provider: Provider, headers: &HeaderMap) -> ProxyRefusal {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:9090");
     let base = match provider {
         Provider::Anthropic => format!("http://{host}{}", provider.prefix()),
         Provider::OpenAi => format!("http://{host}{}/v1", provider.prefix()),
     };
     let message = format!("infold does not serve this path: set the base URL of your client to {base}");
-    Refusal::new(provider, StatusCode::NOT_FOUND, "wrong_base_url", message)
+    ProxyRefusal::new(provider, StatusCode::NOT_FOUND, "wrong_base_url", message)
 }

@@ -33,7 +33,7 @@ const IDLE_PER_HOST_MAX: usize = 32;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(50);
 
 /// Sends requests.
-pub(crate) struct Client {
+pub(crate) struct UpstreamClient {
     connect_timeout: Duration,
     tunnels: Tunnels,
     /// Made when first needed: reading the machine's certificates takes a while, and an upstream on this
@@ -53,7 +53,7 @@ pub(crate) struct Unreached {
     pub(crate) reason: String,
 }
 
-impl Client {
+impl UpstreamClient {
     pub(crate) fn new(settings: &ProxySettings) -> Self {
         let connect_timeout = Duration::from_millis(settings.connect_timeout_ms);
         let tunnels = settings.tunnels.clone();

@@ -41,16 +41,16 @@ pub use tunnel::{NoTunnel, Tunnels};
 pub(crate) struct Proxy {
     pub(crate) engine: Engine,
     pub(crate) settings: ProxySettings,
-    pub(crate) client: connect::Client,
-    pub(crate) metrics: metrics::Metrics,
+    pub(crate) client: connect::UpstreamClient,
+    pub(crate) metrics: metrics::ProxyMetrics,
     pub(crate) shutdown: CancellationToken,
 }
 
 /// The routes of both providers. Requests under way when `shutdown` is cancelled are finished; what they leave to be
 /// recorded the engine does, whose tasks whoever serves waits for.
 pub fn router(engine: Engine, settings: ProxySettings, shutdown: CancellationToken) -> Router {
-    let client = connect::Client::new(&settings);
-    let metrics = metrics::Metrics::new();
+    let client = connect::UpstreamClient::new(&settings);
+    let metrics = metrics::ProxyMetrics::new();
     let proxy = Arc::new(Proxy { engine, settings, client, metrics, shutdown });
     let mut router = Router::new();
     for provider in Provider::ALL {

@@ -9,7 +9,7 @@ use opentelemetry::{KeyValue, global};
 /// Planning reaches from nothing to what nobody should wait for.
 const SECOND_BOUNDS: [f64; 10] = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0];
 
-pub(crate) struct Metrics {
+pub(crate) struct ProxyMetrics {
     requests: Counter<u64>,
     planning: Histogram<f64>,
     bytes: Counter<u64>,
@@ -17,7 +17,7 @@ pub(crate) struct Metrics {
     repeated: Counter<u64>,
 }
 
-impl Metrics {
+impl ProxyMetrics {
     pub(crate) fn new() -> Self {
         let meter = global::meter("infold");
         let counter = |name: &'static str, what: &'static str| meter.u64_counter(name).with_description(what).build();

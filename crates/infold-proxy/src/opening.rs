@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use http_body_util::BodyExt;
-use infold_wire::Refused;
+use infold_wire::ProviderRefusal;
 use infold_wire::answer::{Opening, Said};
 use infold_wire::request::Api;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -25,10 +25,10 @@ const HELD_BYTES_MAX: usize = 1 << 20;
 impl Answered {
     /// Reads a refusal, if it is one that may be about something that can be mended.
     pub(crate) async fn told(mut self, silence: Duration) -> Self {
-        if Refused::may_come_with(self.head.status.as_u16())
+        if ProviderRefusal::may_come_with(self.head.status.as_u16())
             && let Some(told) = self.refusal(silence).await
         {
-            self.refused = Refused::in_body(&told);
+            self.refused = ProviderRefusal::in_body(&told);
         }
         self
     }
@@ -82,7 +82,8 @@ impl Answered {
                         Said::Nothing if !decoder.is_lost() => {}
                         Said::Nothing | Said::Begun => break,
                         Said::Failed(error) => {
-                            self.refused = Refused::of(error.kind.as_deref().unwrap_or_default(), &error.message);
+                            self.refused =
+                                ProviderRefusal::of(error.kind.as_deref().unwrap_or_default(), &error.message);
                             break;
                         }
                     }

@@ -11,7 +11,7 @@ use crate::Provider;
 
 /// A request that its provider does not answer.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct ProxyRefusal {
     pub(crate) provider: Provider,
     pub(crate) status: StatusCode,
     /// A short name for programs.
@@ -20,7 +20,7 @@ pub(crate) struct Refusal {
     pub(crate) message: String,
 }
 
-impl Refusal {
+impl ProxyRefusal {
     pub(crate) fn new(provider: Provider, status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self { provider, status, code, message: message.into() }
     }

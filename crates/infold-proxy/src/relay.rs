@@ -14,7 +14,7 @@ use http::response::Parts;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use infold_core::record::AnswerEnd;
-use infold_wire::Refused;
+use infold_wire::ProviderRefusal;
 use tokio::time::{Instant, Sleep, sleep};
 use tower::BoxError;
 
@@ -30,7 +30,7 @@ pub(crate) struct Answered {
     /// How reading it ended, if it did.
     pub(crate) broken: Option<BoxError>,
     /// What it says is wrong, if it was read and infold can do something about it.
-    pub(crate) refused: Option<Refused>,
+    pub(crate) refused: Option<ProviderRefusal>,
     /// How often the request was sent again before this answer came.
     pub(crate) repeated: u32,
 }

@@ -5,7 +5,7 @@ use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode, Uri};
 use infold_wire::request::Api;
 
-use crate::refusal::Refusal;
+use crate::refusal::ProxyRefusal;
 use crate::{Provider, ProxySettings};
 
 /// What is done with a request.
@@ -31,26 +31,26 @@ pub(crate) struct Route {
 
 impl Route {
     /// Reads the head of a request.
-    pub(crate) fn of(parts: &Parts, settings: &ProxySettings) -> Result<Self, Refusal> {
+    pub(crate) fn of(parts: &Parts, settings: &ProxySettings) -> Result<Self, ProxyRefusal> {
         let path = parts.uri.path();
         let found = Provider::ALL.into_iter().find_map(|provider| Some((provider, below(provider, path)?)));
         let (provider, path) = found.unwrap_or((Provider::Anthropic, ""));
         if parts.uri.authority().is_some() || parts.method == Method::CONNECT || parts.method == Method::TRACE {
             let message = "infold forwards to the provider in its settings only: send a plain path, such as \
                            /anthropic/v1/messages";
-            return Err(Refusal::new(provider, StatusCode::BAD_REQUEST, "target_refused", message));
+            return Err(ProxyRefusal::new(provider, StatusCode::BAD_REQUEST, "target_refused", message));
         }
         if is_odd(path) {
             let message = "the path has empty or dotted segments, or characters that none should have: send it plainly";
-            return Err(Refusal::new(provider, StatusCode::BAD_REQUEST, "target_refused", message));
+            return Err(ProxyRefusal::new(provider, StatusCode::BAD_REQUEST, "target_refused", message));
         }
         if wants_websocket(&parts.headers) {
             let message = "infold speaks plain HTTP with model providers: use POST instead of a WebSocket";
-            return Err(Refusal::new(provider, StatusCode::UPGRADE_REQUIRED, "websocket_refused", message));
+            return Err(ProxyRefusal::new(provider, StatusCode::UPGRADE_REQUIRED, "websocket_refused", message));
         }
         let target = settings.upstream(provider).at(path, parts.uri.query()).map_err(|error| {
             let message = format!("the path cannot be sent on: {error}");
-            Refusal::new(provider, StatusCode::BAD_REQUEST, "target_refused", message)
+            ProxyRefusal::new(provider, StatusCode::BAD_REQUEST, "target_refused", message)
         })?;
         Ok(Self { provider, handling: handling(provider, &parts.method, path), target, meant: meant(provider, path) })
     }

@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 use tokio::time::{sleep, timeout};
 
 use crate::connect::Unreached;
-use crate::refusal::Refusal;
+use crate::refusal::ProxyRefusal;
 use crate::relay::Answered;
 use crate::settings::RetryStatus;
 use crate::{Provider, Proxy, headers};
@@ -31,7 +31,7 @@ pub(crate) struct Outgoing {
 
 impl Proxy {
     /// Sends `body` until an answer's head is there that may be passed on.
-    pub(crate) async fn send(&self, outgoing: &Outgoing, body: &Bytes) -> Result<Answered, Refusal> {
+    pub(crate) async fn send(&self, outgoing: &Outgoing, body: &Bytes) -> Result<Answered, ProxyRefusal> {
         let mut repeated = 0;
         loop {
             let silence = Duration::from_millis(self.settings.silence_timeout_ms);
@@ -84,7 +84,7 @@ impl Proxy {
         (asked <= Duration::from_millis(self.settings.retry_after_max_ms)).then_some(asked)
     }
 
-    fn unreached(&self, provider: Provider, unreached: &Unreached) -> Refusal {
+    fn unreached(&self, provider: Provider, unreached: &Unreached) -> ProxyRefusal {
         let (upstream, setting) = (self.settings.upstream(provider), provider.setting());
         let mut message = format!(
             "infold got no answer from {upstream} ({}): see that this machine can reach it, and that {setting} in \
@@ -95,16 +95,16 @@ impl Proxy {
             message.push_str("; if somebody in between signs its certificate, name theirs in SSL_CERT_FILE");
         }
         tracing::warn!(%upstream, reason = %unreached.reason, "an upstream gave no answer");
-        Refusal::new(provider, StatusCode::BAD_GATEWAY, "upstream_unreachable", message)
+        ProxyRefusal::new(provider, StatusCode::BAD_GATEWAY, "upstream_unreachable", message)
     }
 
-    fn silent(&self, provider: Provider) -> Refusal {
+    fn silent(&self, provider: Provider) -> ProxyRefusal {
         let (upstream, silence_ms) = (self.settings.upstream(provider), self.settings.silence_timeout_ms);
         let message = format!(
             "{upstream} has said nothing for {silence_ms} ms: try again, or let proxy.silence_timeout_ms in infold's \
              settings be longer"
         );
-        Refusal::new(provider, StatusCode::GATEWAY_TIMEOUT, "upstream_silent", message)
+        ProxyRefusal::new(provider, StatusCode::GATEWAY_TIMEOUT, "upstream_silent", message)
     }
 }
 

@@ -10,14 +10,14 @@ use infold_engine::{AnswerHead, ModelRequest, Prepared, Purpose, Withheld};
 use infold_wire::answer::Delivery;
 
 use crate::Proxy;
-use crate::refusal::Refusal;
+use crate::refusal::ProxyRefusal;
 use crate::relay::Answered;
 use crate::send::Outgoing;
 use crate::watch::Watch;
 
 impl Proxy {
     /// Answers a turn, or a count of one.
-    pub(crate) async fn turn(&self, asked: ModelRequest, outgoing: Outgoing) -> Result<Response, Refusal> {
+    pub(crate) async fn turn(&self, asked: ModelRequest, outgoing: Outgoing) -> Result<Response, ProxyRefusal> {
         let prepared = self.engine.prepare(&asked).await.map_err(|why| self.withheld(&asked, &outgoing, &why))?;
         let Some(prepared) = prepared else {
             self.metrics.request(asked.api.name(), "passed");
@@ -41,7 +41,7 @@ impl Proxy {
         asked: &ModelRequest,
         outgoing: &Outgoing,
         mut prepared: Prepared<'_>,
-    ) -> Result<Response, Refusal> {
+    ) -> Result<Response, ProxyRefusal> {
         loop {
             let body = prepared.body.clone();
             let sending = self.send(outgoing, &body);
@@ -83,13 +83,13 @@ impl Proxy {
         watch
     }
 
-    fn withheld(&self, asked: &ModelRequest, outgoing: &Outgoing, why: &Withheld) -> Refusal {
+    fn withheld(&self, asked: &ModelRequest, outgoing: &Outgoing, why: &Withheld) -> ProxyRefusal {
         self.metrics.request(asked.api.name(), "refused");
         let message = format!(
             "infold could not search this request's tool results for secrets, so it sent nothing: {why}. Try again; \
              if it stays so, raise scrub.timeout_ms in infold's settings, or see `infold doctor`"
         );
-        Refusal::new(outgoing.provider, StatusCode::SERVICE_UNAVAILABLE, "scrubbing_failed", message)
+        ProxyRefusal::new(outgoing.provider, StatusCode::SERVICE_UNAVAILABLE, "scrubbing_failed", message)
     }
 
     pub(crate) fn silence(&self) -> Duration {

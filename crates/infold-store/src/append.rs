@@ -7,7 +7,7 @@ use infold_core::{BlobId, BranchId, Decision, Event, Scrubbed};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::codec::{Payload, to_json};
-use crate::{Keep, SessionKey, StoreError, blobs, proxied};
+use crate::{NewDecisions, SessionKey, StoreError, blobs, proxied};
 
 /// A result that is kept out of the context.
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ pub struct Reply {
 
 /// What a session that belongs to a project and is recorded for the first time needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum ProjectSlot {
     /// To become the project's current one; if another is that already, it is the one to use.
     Current,
     /// Any: its caller named it.
@@ -54,11 +54,11 @@ pub struct Append {
     /// Results to keep with it.
     pub blobs: Vec<NewBlob>,
     /// Decisions of the proxy to keep with it.
-    pub keep: Keep,
+    pub keep: NewDecisions,
     /// An answer to keep with it.
     pub reply: Option<Reply>,
     /// What place the session needs among its project's, if it is new.
-    pub place: Place,
+    pub place: ProjectSlot,
     /// Open branches that the database may hold.
     pub open_branches_max: u64,
 }
@@ -130,7 +130,7 @@ fn write_project(transaction: &Transaction<'_>, key: &str, append: &Append, proj
         .execute(params![owner, project, key])?
         == 0;
     let is_new = append.decided_on == 0;
-    if taken && is_new && append.place == Place::Current { Err(StoreError::Moved) } else { Ok(()) }
+    if taken && is_new && append.place == ProjectSlot::Current { Err(StoreError::Moved) } else { Ok(()) }
 }
 
 fn write_branches(transaction: &Transaction<'_>, key: &str, append: &Append) -> Result<(), StoreError> {

@@ -10,7 +10,7 @@ use crate::{SessionKey, Store, StoreError};
 
 /// An event with where and when it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecordedEvent {
     /// Its place in the feed.
     pub id: u64,
     /// The session it happened to.
@@ -38,9 +38,9 @@ pub struct FeedQuery {
 
 pub(crate) const COLUMNS: &str = "events.id, sessions.owner, sessions.name, events.version, events.at, events.payload";
 
-pub(crate) fn recorded(row: &Row<'_>) -> Result<Recorded, StoreError> {
+pub(crate) fn recorded(row: &Row<'_>) -> Result<RecordedEvent, StoreError> {
     let payload: Payload = row.get(5)?;
-    Ok(Recorded {
+    Ok(RecordedEvent {
         id: row.get(0)?,
         session: session_key((row.get(1)?, row.get(2)?))?,
         version: row.get(3)?,
@@ -51,7 +51,7 @@ pub(crate) fn recorded(row: &Row<'_>) -> Result<Recorded, StoreError> {
 
 impl Store {
     /// Events after a place in the feed, oldest first.
-    pub async fn events(&self, query: FeedQuery) -> Result<Vec<Recorded>, StoreError> {
+    pub async fn events(&self, query: FeedQuery) -> Result<Vec<RecordedEvent>, StoreError> {
         self.read(move |transaction| {
             let by_session = "events.session_id = ?4 AND";
             let filter = if query.session.is_some() { by_session } else { "?4 IS NULL AND" };

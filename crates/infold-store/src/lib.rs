@@ -30,17 +30,17 @@ use std::sync::Arc;
 
 use infold_core::{Owner, SessionId};
 
-pub use append::{Append, NewBlob, Place, Reply};
+pub use append::{Append, NewBlob, ProjectSlot, Reply};
 pub use archive::{ArchiveQuery, Archived, Trajectory};
 pub use blobs::Blob;
 pub use connection::{StoreSettings, Synchronous};
 pub use error::StoreError;
-pub use feed::{FeedQuery, Recorded};
+pub use feed::{FeedQuery, RecordedEvent};
 pub use health::Health;
 pub use key_file::{KEY_BYTES, KEY_FILE};
 pub use list::{SessionQuery, SessionRow};
-pub use load::{Also, Load, Loaded, Target};
-pub use proxied::{Counted, Folds, Keep, Kept, Proxied, Standing};
+pub use load::{EndedBranches, Load, Loaded, Target};
+pub use proxied::{CountedCall, Folds, KeptDecisions, NewDecisions, Proxied, Standing};
 pub use replay::Step;
 pub use requests::{NewRequest, RequestQuery, RequestRow, RequestSelection, StoredCalibration};
 pub use snapshots::Snapshot;

@@ -4,7 +4,7 @@ use infold_core::{Branch, BranchId, Owner, ProjectHash, Session};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::codec::column;
-use crate::{Counted, Reply, SessionKey, Store, StoreError, proxied};
+use crate::{CountedCall, Reply, SessionKey, Store, StoreError, proxied};
 
 /// What a caller knows of a session.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub enum Target {
 
 /// Which ended branches are wanted beside the open ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Also {
+pub enum EndedBranches {
     /// None.
     Nothing,
     /// This one and those above it, if it is the session's.
@@ -36,7 +36,7 @@ pub struct Load {
     /// Which session.
     pub target: Target,
     /// Which of its ended branches.
-    pub also: Also,
+    pub also: EndedBranches,
     /// How many openings to look back for the rate of opening.
     pub rate_back: u64,
     /// The key whose answer is wanted, if there is one.
@@ -55,7 +55,7 @@ pub struct Loaded {
     /// What was answered to the key before.
     pub reply: Option<Reply>,
     /// Those of the calls that were counted.
-    pub counted: Vec<Counted>,
+    pub counted: Vec<CountedCall>,
 }
 
 impl Store {
@@ -63,8 +63,12 @@ impl Store {
     #[tracing::instrument(name = "store_load", skip_all)]
     pub async fn load(&self, load: Load) -> Result<Option<Loaded>, StoreError> {
         match load.also {
-            Also::Nothing | Also::Branch(_) => self.read_little(move |transaction| find(transaction, &load)).await,
-            Also::Since(_) | Also::All => self.read(move |transaction| find(transaction, &load)).await,
+            EndedBranches::Nothing | EndedBranches::Branch(_) => {
+                self.read_little(move |transaction| find(transaction, &load)).await
+            }
+            EndedBranches::Since(_) | EndedBranches::All => {
+                self.read(move |transaction| find(transaction, &load)).await
+            }
         }
     }
 
@@ -159,15 +163,20 @@ fn read_branch(
     read_branches(transaction, sql, params![key, branch.as_str()], session)
 }
 
-fn read_also(transaction: &Transaction<'_>, key: &str, session: &mut Session, also: &Also) -> Result<(), StoreError> {
+fn read_also(
+    transaction: &Transaction<'_>,
+    key: &str,
+    session: &mut Session,
+    also: &EndedBranches,
+) -> Result<(), StoreError> {
     match also {
-        Also::Nothing => Ok(()),
-        Also::Branch(branch) => read_upwards(transaction, key, session, branch),
-        Also::All => {
+        EndedBranches::Nothing => Ok(()),
+        EndedBranches::Branch(branch) => read_upwards(transaction, key, session, branch),
+        EndedBranches::All => {
             let sql = "SELECT state FROM branches WHERE session_id = ?1";
             read_branches(transaction, sql, params![key], session)
         }
-        Also::Since(branch) => {
+        EndedBranches::Since(branch) => {
             read_upwards(transaction, key, session, branch)?;
             let since = session.branches.get(branch).map_or(0, |branch| branch.ordinal);
             let sql = "SELECT state FROM branches WHERE session_id = ?1 AND ordinal > ?2";

@@ -3,7 +3,7 @@
 mod chains;
 mod read;
 
-use infold_core::view::{BlockKey, Ending, Note, Place, Reason, Restart, Rewrite, ScriptedCall};
+use infold_core::view::{Anchor, BlockKey, ForcedFold, Note, Reason, Replacement, Restart, ScriptedCall};
 use infold_core::{BlobId, Session, Thread};
 use rusqlite::{Transaction, params};
 
@@ -12,11 +12,11 @@ use crate::codec::{Payload, to_json};
 
 /// Decisions to be kept.
 #[derive(Debug, Clone, Default)]
-pub struct Keep {
+pub struct NewDecisions {
     /// What is sent in place of results, by the ids of their calls.
-    pub rewrites: Vec<(String, Rewrite)>,
+    pub rewrites: Vec<(String, Replacement)>,
     /// Where branches end that no call ends.
-    pub endings: Vec<Ending>,
+    pub endings: Vec<ForcedFold>,
     /// Words behind results.
     pub notes: Vec<Note>,
     /// Where threads were started anew.
@@ -28,7 +28,7 @@ pub struct Keep {
     /// Calls of our tools that scripts made, in their order, each with the id of the call that ran its script.
     pub scripted: Vec<(String, ScriptedCall)>,
     /// Results that were counted.
-    pub counted: Vec<Counted>,
+    pub counted: Vec<CountedCall>,
     /// Whether the session's model is sent something else than came in.
     pub folds: Folds,
 }
@@ -43,7 +43,7 @@ pub enum Folds {
     Yes,
 }
 
-impl Keep {
+impl NewDecisions {
     /// Whether there is nothing to be kept.
     pub fn is_empty(&self) -> bool {
         self.rewrites.is_empty()
@@ -60,7 +60,7 @@ impl Keep {
 
 /// A result that was counted in a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Counted {
+pub struct CountedCall {
     /// A digest of its call's id.
     pub call: [u8; 16],
     /// A digest of the result.
@@ -71,15 +71,15 @@ pub struct Counted {
 
 /// What is kept of a session.
 #[derive(Debug, Clone, Default)]
-pub struct Kept {
+pub struct KeptDecisions {
     /// Decisions stored so far.
     pub decisions: u64,
     /// Whether its model was ever sent something else than came in.
     pub has_folded: bool,
     /// What is sent in place of results, by the ids of their calls.
-    pub rewrites: Vec<(String, Rewrite)>,
+    pub rewrites: Vec<(String, Replacement)>,
     /// Where branches end that no call ends.
-    pub endings: Vec<Ending>,
+    pub endings: Vec<ForcedFold>,
     /// Words behind results.
     pub notes: Vec<Note>,
     /// Where threads were started anew.
@@ -98,7 +98,7 @@ pub struct Proxied {
     /// The session.
     pub session: Session,
     /// What is kept.
-    pub kept: Kept,
+    pub kept: KeptDecisions,
 }
 
 /// How far a session is: whoever knows it as it stood at the same figures knows all of it.
@@ -112,7 +112,7 @@ pub struct Standing {
 
 pub(crate) use read::counted;
 
-pub(crate) fn keep(transaction: &Transaction<'_>, key: &str, keep: &Keep) -> Result<(), StoreError> {
+pub(crate) fn keep(transaction: &Transaction<'_>, key: &str, keep: &NewDecisions) -> Result<(), StoreError> {
     if keep.is_empty() {
         return Ok(());
     }
@@ -157,7 +157,7 @@ pub(crate) fn keep(transaction: &Transaction<'_>, key: &str, keep: &Keep) -> Res
 
 /// What was decided for a content stays, unless a rescue starts its thread anew. A client that sends another
 /// content has another decided for it.
-fn keep_rewrite(transaction: &Transaction<'_>, key: &str, call: &str, rewrite: &Rewrite) -> Result<(), StoreError> {
+fn keep_rewrite(transaction: &Transaction<'_>, key: &str, call: &str, rewrite: &Replacement) -> Result<(), StoreError> {
     let unreadable = |problem: String| StoreError::Unreadable { what: "rewrite", problem };
     let sent = std::str::from_utf8(&rewrite.sent).map_err(|error| unreadable(error.to_string()))?;
     transaction
@@ -189,14 +189,14 @@ fn keep_restart(transaction: &Transaction<'_>, key: &str, restart: &Restart) -> 
 }
 
 /// The two columns that a place is kept in.
-fn columns(place: &Place) -> (Option<&str>, Option<[u8; 16]>) {
+fn columns(place: &Anchor) -> (Option<&str>, Option<[u8; 16]>) {
     match place {
-        Place::After { call } => (Some(call), None),
-        Place::Before { block } => (None, Some(block.0)),
+        Anchor::After { call } => (Some(call), None),
+        Anchor::Before { block } => (None, Some(block.0)),
     }
 }
 
-fn keep_ending(transaction: &Transaction<'_>, key: &str, ending: &Ending) -> Result<(), StoreError> {
+fn keep_ending(transaction: &Transaction<'_>, key: &str, ending: &ForcedFold) -> Result<(), StoreError> {
     let (after, before) = columns(&ending.place);
     transaction
         .prepare_cached(
@@ -221,7 +221,7 @@ fn keep_scripted(
     Ok(())
 }
 
-fn keep_counted(transaction: &Transaction<'_>, key: &str, counted: &Counted) -> Result<(), StoreError> {
+fn keep_counted(transaction: &Transaction<'_>, key: &str, counted: &CountedCall) -> Result<(), StoreError> {
     let (blob, shown) = counted.offloaded.as_ref().map(|(blob, shown)| (blob.as_str(), shown)).unzip();
     transaction
         .prepare_cached(

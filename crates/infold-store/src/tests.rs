@@ -55,14 +55,14 @@ pub(crate) fn append_of(session: &Session, command: &Command, now_ms: u64) -> Ap
         at_ms: now_ms,
         decision: Arc::new(decision(session, command, now_ms)),
         blobs: Vec::new(),
-        keep: Keep::default(),
+        keep: NewDecisions::default(),
         reply: None,
-        place: Place::Any,
+        place: ProjectSlot::Any,
         open_branches_max: 100,
     }
 }
 
-pub(crate) fn load_of(name: &str, also: Also) -> Load {
+pub(crate) fn load_of(name: &str, also: EndedBranches) -> Load {
     Load {
         target: Target::Session(key(name)),
         also,
@@ -72,7 +72,7 @@ pub(crate) fn load_of(name: &str, also: Also) -> Load {
     }
 }
 
-pub(crate) async fn loaded(store: &Store, name: &str, also: Also) -> Loaded {
+pub(crate) async fn loaded(store: &Store, name: &str, also: EndedBranches) -> Loaded {
     store.load(load_of(name, also)).await.unwrap().unwrap()
 }
 
@@ -91,7 +91,7 @@ async fn what_was_appended_reads_back_from_another_process() {
     let append = append_of(&fresh("s"), &open_command(1), 10);
     let expected = append.decision.after.clone();
     writer.append(append).await.unwrap();
-    assert_eq!(loaded(&reader, "s", Also::Nothing).await.session, expected);
+    assert_eq!(loaded(&reader, "s", EndedBranches::Nothing).await.session, expected);
     assert_eq!(writer.secret(), reader.secret());
 }
 
@@ -141,7 +141,7 @@ async fn the_branch_that_is_one_too_many_for_the_instance_is_refused() {
     let mut second = append_of(&fresh("b"), &open_command(2), 10);
     second.open_branches_max = 1;
     assert_eq!(store.append(second).await, Err(StoreError::InstanceFull { open_max: 1 }));
-    let session = loaded(&store, "a", Also::Nothing).await.session;
+    let session = loaded(&store, "a", EndedBranches::Nothing).await.session;
     store.append(append_of(&session, &fold_command(1, "done"), 20)).await.unwrap();
     assert_eq!(store.health().await.unwrap().open_branches, 0);
 }
@@ -151,10 +151,10 @@ async fn ended_branches_are_loaded_only_when_asked_for() {
     let folder = TempDir::new().unwrap();
     let store = open_store(&folder);
     store.append(append_of(&fresh("s"), &open_command(1), 10)).await.unwrap();
-    let session = loaded(&store, "s", Also::Nothing).await.session;
+    let session = loaded(&store, "s", EndedBranches::Nothing).await.session;
     store.append(append_of(&session, &fold_command(1, "done"), 20)).await.unwrap();
-    assert!(loaded(&store, "s", Also::Nothing).await.session.branches.is_empty());
-    let session = loaded(&store, "s", Also::Branch(branch_id(1))).await.session;
+    assert!(loaded(&store, "s", EndedBranches::Nothing).await.session.branches.is_empty());
+    let session = loaded(&store, "s", EndedBranches::Branch(branch_id(1))).await.session;
     assert_eq!(session.branches[&branch_id(1)].end.as_ref().unwrap().result.as_str(), "done");
 }
 
@@ -168,7 +168,7 @@ async fn the_fifth_opening_back_is_found_by_its_place() {
         session = append.decision.after.clone();
         store.append(append).await.unwrap();
     }
-    assert_eq!(loaded(&store, "s", Also::Nothing).await.rate_mark_ms, Some(2000));
+    assert_eq!(loaded(&store, "s", EndedBranches::Nothing).await.rate_mark_ms, Some(2000));
 }
 
 #[tokio::test]
@@ -179,7 +179,7 @@ async fn a_reply_is_kept_once() {
     let mut append = append_of(&fresh("s"), &open_command(1), 10);
     append.reply = Some(reply.clone());
     store.append(append).await.unwrap();
-    let found = loaded(&store, "s", Also::Nothing).await;
+    let found = loaded(&store, "s", EndedBranches::Nothing).await;
     assert_eq!(found.reply, Some(reply.clone()));
     let mut again = append_of(&found.session, &open_command(2), 20);
     again.reply = Some(reply);
@@ -223,11 +223,11 @@ async fn a_lapsed_session_goes_and_its_trajectories_stay_until_their_time() {
     let sweep = Sweep { active_before_ms: 1000, ended_before_ms: 0, sessions_max: 10 };
     assert_eq!(store.sweep(sweep).await.unwrap(), Swept::default(), "a session with open branches stays");
 
-    let session = loaded(&store, "s", Also::Nothing).await.session;
+    let session = loaded(&store, "s", EndedBranches::Nothing).await.session;
     store.append(append_of(&session, &fold_command(1, "done"), 20)).await.unwrap();
     let live = store.trajectory(Owner::local(), branch_id(1), None).await.unwrap().unwrap();
     assert_eq!(store.sweep(sweep).await.unwrap(), Swept { sessions: 1, archived: 0 });
-    assert!(store.load(load_of("s", Also::All)).await.unwrap().is_none());
+    assert!(store.load(load_of("s", EndedBranches::All)).await.unwrap().is_none());
     let kept = store.trajectory(Owner::local(), branch_id(1), None).await.unwrap().unwrap();
     assert_eq!((kept.steps.len(), &kept.steps), (3, &live.steps));
     assert_eq!(store.newest_event().await.unwrap(), 4, "events do not begin again");
@@ -261,12 +261,12 @@ async fn of_two_new_sessions_for_one_project_the_first_is_current() {
     let in_project = |name: &str, number| {
         let mut session = fresh(name);
         session.project = Some(project.clone());
-        Append { place: Place::Current, ..append_of(&session, &open_command(number), 10) }
+        Append { place: ProjectSlot::Current, ..append_of(&session, &open_command(number), 10) }
     };
     store.append(in_project("first", 1)).await.unwrap();
     assert_eq!(store.append(in_project("second", 2)).await, Err(StoreError::Moved));
     let target = Target::Project(Owner::local(), project);
-    let load = Load { target, ..load_of("x", Also::Nothing) };
+    let load = Load { target, ..load_of("x", EndedBranches::Nothing) };
     assert_eq!(store.load(load).await.unwrap().unwrap().session.id.as_str(), "first");
 }
 
@@ -352,7 +352,7 @@ async fn a_sessions_log_reads_back_whole_unless_it_is_too_long() {
     let folder = TempDir::new().unwrap();
     let store = open_store(&folder);
     store.append(append_of(&fresh("s"), &open_command(1), 10)).await.unwrap();
-    let standing = loaded(&store, "s", Also::All).await.session;
+    let standing = loaded(&store, "s", EndedBranches::All).await.session;
     store.append(append_of(&standing, &fold_command(1, "done"), 20)).await.unwrap();
     store.append(append_of(&fresh("t"), &open_command(2), 10)).await.unwrap();
 

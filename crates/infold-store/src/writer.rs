@@ -15,9 +15,9 @@ const WAITING_MAX: usize = 1024;
 const GROUP_MAX: usize = 256;
 
 /// A write: done inside the group's transaction, if there is one, and answered after its commit.
-type Job = Box<dyn FnOnce(Option<&Transaction<'_>>) -> Answer + Send>;
+type Job = Box<dyn FnOnce(Option<&Transaction<'_>>) -> WriteAnswer + Send>;
 /// Tells the caller how the write went, given how the commit went.
-type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+type WriteAnswer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
 pub(crate) struct Writer {
     jobs: Option<mpsc::Sender<Job>>,
@@ -78,7 +78,7 @@ fn write(mut connection: Connection, mut waiting: mpsc::Receiver<Job>) {
 
 fn write_group(connection: &mut Connection, group: &mut Vec<Job>) {
     let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
-    let (answers, committed): (Vec<Answer>, _) = match begun {
+    let (answers, committed): (Vec<WriteAnswer>, _) = match begun {
         Ok(transaction) => {
             let answers = group.drain(..).map(|job| job(Some(&transaction))).collect();
             (answers, transaction.commit().map_err(StoreError::from))

@@ -42,7 +42,7 @@ pub use handed_in::{NotATranscript, read_handed_in};
 pub use live::GivenUp;
 pub use person_answers::is_answered_by_person;
 pub use reader::{Entry, EntryKind, Kept, Metered, ReadLimits, Reader};
-pub use refusal::Refused;
+pub use refusal::ProviderRefusal;
 pub use sessions::{Read, Sessions, read_sessions, read_transcript};
 pub use source::{Source, open};
 pub use told::Told;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// What a provider refuses a request for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
+pub enum ProviderRefusal {
     /// It does not fit.
     TooLong {
         /// Tokens that would, if the provider says so.
@@ -15,7 +15,7 @@ pub enum Refused {
     Reasoning,
 }
 
-impl Refused {
+impl ProviderRefusal {
     /// Whether it does not fit.
     pub fn is_too_long(&self) -> bool {
         matches!(self, Self::TooLong { .. })

@@ -20,7 +20,7 @@ mod splice;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use infold_core::view::{Beginning, Block, BlockKey, BlockKind, Piece, RequestKind};
+use infold_core::view::{Block, BlockKey, BlockKind, RequestKind, TranscriptStart, ViewPiece};
 
 use json::{At, Document};
 
@@ -150,7 +150,7 @@ impl<'a> Request<'a> {
     }
 
     /// The body that `pieces` ask for. All blocks kept in order are the client's own bytes.
-    pub fn apply(&self, pieces: &[Piece]) -> Vec<u8> {
+    pub fn apply(&self, pieces: &[ViewPiece]) -> Vec<u8> {
         apply::apply(self, pieces)
     }
 
@@ -158,7 +158,7 @@ impl<'a> Request<'a> {
     pub fn without_reasoning(&self) -> Vec<u8> {
         let is_reasoning = |block: &Block<'_>| matches!(block.kind, BlockKind::Reasoning);
         let kept = self.blocks.iter().enumerate().filter(|(_, block)| !is_reasoning(block));
-        self.apply(&kept.map(|(index, _)| Piece::Keep(index)).collect::<Vec<_>>())
+        self.apply(&kept.map(|(index, _)| ViewPiece::Keep(index)).collect::<Vec<_>>())
     }
 
     /// What kind of request its form shows it to be; clients may say more ([`crate::whose()`]).
@@ -224,7 +224,7 @@ impl<'a> Request<'a> {
     }
 
     /// How the conversation begins.
-    pub fn beginning(&self) -> Beginning {
+    pub fn beginning(&self) -> TranscriptStart {
         head::beginning(self)
     }
 

@@ -21,7 +21,7 @@
 use std::borrow::Cow;
 
 use infold_core::transcript::Voice;
-use infold_core::view::{Block, BlockKind, CallBlock, Piece, ResultBlock};
+use infold_core::view::{Block, BlockKind, CallBlock, ResultBlock, ViewPiece};
 
 use crate::request::key_of_words;
 use infold_core::ToolEffect;
@@ -85,20 +85,20 @@ impl<'a> Told<'a> {
     }
 
     /// The text that `pieces` ask for.
-    pub fn write(&self, pieces: &[Piece]) -> String {
+    pub fn write(&self, pieces: &[ViewPiece]) -> String {
         let mut text = self.around.0.to_owned();
         for piece in pieces {
             match piece {
-                Piece::Keep(at) => text.push_str(self.parts.get(*at).map_or("", |part| part.whole)),
-                Piece::Text { text: told, .. } => text.push_str(&format!("[Tool result]: {told}\n\n")),
-                Piece::Words { text: told, .. } | Piece::Say { text: told, .. } => {
+                ViewPiece::Keep(at) => text.push_str(self.parts.get(*at).map_or("", |part| part.whole)),
+                ViewPiece::Text { text: told, .. } => text.push_str(&format!("[Tool result]: {told}\n\n")),
+                ViewPiece::Words { text: told, .. } | ViewPiece::Say { text: told, .. } => {
                     text.push_str(&format!("[User]: {told}\n\n"));
                 }
-                Piece::Quote { block, head, .. } => {
+                ViewPiece::Quote { block, head, .. } => {
                     let quoted = self.parts.get(*block).map_or("", |part| part.text);
                     text.push_str(&format!("[User]: {head}\n{quoted}\n\n"));
                 }
-                Piece::Content { json, .. } => {
+                ViewPiece::Content { json, .. } => {
                     text.push_str(&format!("[Tool result]: {}\n\n", String::from_utf8_lossy(json)));
                 }
             }

@@ -7,7 +7,7 @@ mod requests_support;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use infold_core::view::{BlockKind, Piece};
+use infold_core::view::{BlockKind, ViewPiece};
 use infold_wire::request::{Api, Request};
 use proptest::prelude::*;
 use requests_support::conversation::{Turn, body, turns};
@@ -18,7 +18,7 @@ fn any_api() -> impl Strategy<Value = Api> {
 }
 
 /// A plan that leaves out whole exchanges, some words and some reasoning, and puts other things in.
-fn edits(request: &Request<'_>, choices: &[u8]) -> Vec<Piece> {
+fn edits(request: &Request<'_>, choices: &[u8]) -> Vec<ViewPiece> {
     let choice = |index: usize| choices[index % choices.len()];
     let mut gone = BTreeSet::new();
     let mut pieces = Vec::new();
@@ -30,19 +30,19 @@ fn edits(request: &Request<'_>, choices: &[u8]) -> Vec<Piece> {
             }
             BlockKind::Result(result) if gone.contains(result.call.as_ref()) => {}
             BlockKind::Result(_) => pieces.push(match choice(index) % 5 {
-                0 => Piece::Text { block: index, text: "folded \"\n".to_owned() },
-                1 => Piece::Content { block: index, json: Arc::from(*b"[{\"type\":\"text\",\"text\":\"x\"}]") },
-                _ => Piece::Keep(index),
+                0 => ViewPiece::Text { block: index, text: "folded \"\n".to_owned() },
+                1 => ViewPiece::Content { block: index, json: Arc::from(*b"[{\"type\":\"text\",\"text\":\"x\"}]") },
+                _ => ViewPiece::Keep(index),
             }),
-            BlockKind::Call(_) => pieces.push(Piece::Keep(index)),
-            _ if is_kept => pieces.push(Piece::Keep(index)),
+            BlockKind::Call(_) => pieces.push(ViewPiece::Keep(index)),
+            _ if is_kept => pieces.push(ViewPiece::Keep(index)),
             _ if choice(index) % 7 == 0 => {
-                pieces.push(Piece::Say { entry: Some(block.entry), text: "brief".to_owned() })
+                pieces.push(ViewPiece::Say { entry: Some(block.entry), text: "brief".to_owned() })
             }
             _ => {}
         }
         if choice(index) % 11 == 0 {
-            pieces.push(Piece::Say { entry: None, text: "note".to_owned() });
+            pieces.push(ViewPiece::Say { entry: None, text: "note".to_owned() });
         }
     }
     pieces
@@ -55,12 +55,12 @@ proptest! {
     fn a_body_is_given_back_byte_for_byte(api in any_api(), turns in turns(), style in any::<u64>()) {
         let body = loosely(&body(api, &turns), style);
         let request = Request::read(api, body.as_bytes()).unwrap();
-        let all: Vec<Piece> = (0..request.blocks().len()).map(Piece::Keep).collect();
+        let all: Vec<ViewPiece> = (0..request.blocks().len()).map(ViewPiece::Keep).collect();
         prop_assert_eq!(String::from_utf8(request.apply(&all)).unwrap(), body.clone());
         check_reads_back(&request);
         check_pairs(&request);
         // One more piece makes every entry be written anew: each as it was.
-        let more = [all, vec![Piece::Say { entry: None, text: "x".to_owned() }]].concat();
+        let more = [all, vec![ViewPiece::Say { entry: None, text: "x".to_owned() }]].concat();
         let edited = request.apply(&more);
         let [sent, marks] = [body.as_bytes(), &edited].map(|body| count_marks(&serde_json::from_slice(body).unwrap()));
         if sent > MARKS_MAX {
@@ -118,7 +118,7 @@ proptest! {
         let place = place.index(body.len());
         body[place] = byte;
         if let Ok(request) = Request::read(api, &body) {
-            let all: Vec<Piece> = (0..request.blocks().len()).map(Piece::Keep).collect();
+            let all: Vec<ViewPiece> = (0..request.blocks().len()).map(ViewPiece::Keep).collect();
             prop_assert!(request.apply(&all) == body);
             let edited = request.apply(&edits(&request, &choices));
             prop_assert!(serde_json::from_slice::<&serde_json::value::RawValue>(&edited).is_ok());

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use infold_core::transcript::Client;
-use infold_core::view::{BlockKind, Piece, RequestKind};
+use infold_core::view::{BlockKind, RequestKind, ViewPiece};
 use infold_wire::answer::{AnswerReader, Delivery};
 use infold_wire::request::{Api, Request};
 use infold_wire::{open, read_sessions, whose, write_anthropic, write_openai, write_openai_chat};
@@ -74,7 +74,7 @@ fn every_recorded_request_is_given_back_byte_for_byte() {
     for request in recorded() {
         for body in serialised(&request.body) {
             let read = Request::read(request.api, &body).unwrap();
-            let all: Vec<Piece> = (0..read.blocks().len()).map(Piece::Keep).collect();
+            let all: Vec<ViewPiece> = (0..read.blocks().len()).map(ViewPiece::Keep).collect();
             assert!(read.apply(&all) == body, "{} changed", request.file);
             check_reads_back(&read);
         }
@@ -96,14 +96,14 @@ fn exchanges_can_be_left_out_of_every_recorded_request() {
             .collect();
         for skipped in 0..calls.len().min(8) {
             let gone: HashSet<&str> = calls.iter().skip(skipped % 3).step_by(skipped + 1).map(String::as_str).collect();
-            let kept: Vec<Piece> = (0..read.blocks().len())
+            let kept: Vec<ViewPiece> = (0..read.blocks().len())
                 .filter(|index| match &read.blocks()[*index].kind {
                     BlockKind::Call(call) => !gone.contains(call.id.as_ref()),
                     BlockKind::Result(result) => !gone.contains(result.call.as_ref()),
                     BlockKind::Reasoning => false,
                     _ => true,
                 })
-                .map(Piece::Keep)
+                .map(ViewPiece::Keep)
                 .collect();
             check_apply(&read, &kept);
         }
@@ -156,7 +156,7 @@ fn whole_sessions_are_read_and_cut_in_every_form() {
     assert!(requests.len() >= 27, "there are nine fixtures");
     for (api, name, body) in requests {
         let read = Request::read(api, body.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let all: Vec<Piece> = (0..read.blocks().len()).map(Piece::Keep).collect();
+        let all: Vec<ViewPiece> = (0..read.blocks().len()).map(ViewPiece::Keep).collect();
         assert!(read.apply(&all) == body.as_bytes(), "{name} changed");
         check_pairs(&read);
         // The first half of the session goes, but for what came first.
@@ -172,7 +172,7 @@ fn whole_sessions_are_read_and_cut_in_every_form() {
             BlockKind::Result(result) => !calls.contains(result.call.as_ref()),
             _ => *index == 0 || *index >= middle,
         };
-        let kept: Vec<Piece> = (0..read.blocks().len()).filter(is_kept).map(Piece::Keep).collect();
+        let kept: Vec<ViewPiece> = (0..read.blocks().len()).filter(is_kept).map(ViewPiece::Keep).collect();
         let edited = check_apply(&read, &kept);
         check_pairs(&Request::read(api, &edited).unwrap());
     }

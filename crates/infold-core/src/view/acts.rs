@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::answers::{self, Act};
 use super::script::Scripts;
-use super::{Block, BlockKey, BlockKind, CallBlock, Known};
+use super::{Block, BlockKey, BlockKind, CallBlock, StoredDecisions};
 use crate::{IdKey, ToolEffect};
 
 /// The longest answer that is kept. Ours are shorter; a client may have put something around one.
@@ -33,7 +33,7 @@ pub(super) struct Done {
 impl Acts {
     /// Reads a transcript, with the answers that are kept for where the client has cut or cleared them. A client
     /// may use an id again: a result answers the last call in front of it.
-    pub fn of(blocks: &[Block<'_>], known: &Known, key: &IdKey) -> Self {
+    pub fn of(blocks: &[Block<'_>], known: &StoredDecisions, key: &IdKey) -> Self {
         let mut last: HashMap<&str, usize> = HashMap::new();
         let mut scripts = Scripts::default();
         let mut call_of = vec![None; blocks.len()];

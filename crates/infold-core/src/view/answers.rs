@@ -18,11 +18,11 @@ const TRIES_MAX: usize = 32;
 #[derive(Debug)]
 pub(super) enum Act {
     /// It opened a branch.
-    Open(Opened),
+    Open(OpeningAnswer),
     /// It folded one.
-    Return(Returned),
+    Return(ReturnAnswer),
     /// It went back to one.
-    RollBack(RolledBack),
+    RollBack(RollbackAnswer),
 }
 
 impl Act {
@@ -43,7 +43,7 @@ impl Act {
 
 /// A branch as its opening was answered.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpeningAnswer {
     pub branch: BranchId,
     pub isolation: Isolation,
     pub budget_tokens: Option<u64>,
@@ -53,7 +53,7 @@ pub(super) struct Opened {
     pub script: Option<ByScript>,
 }
 
-impl Opened {
+impl OpeningAnswer {
     /// What the opening was called with, as JSON, if that can be told.
     pub fn arguments<'o>(&'o self, call: &'o CallBlock<'_>) -> Option<&'o str> {
         match &self.script {
@@ -81,9 +81,9 @@ impl OpeningArguments {
 
 /// A fold as it was answered.
 #[derive(Debug)]
-pub(super) struct Returned {
+pub(super) struct ReturnAnswer {
     pub branch: BranchId,
-    pub message: Message,
+    pub message: HandedOver,
     pub is_failure: bool,
     /// The block of the result of the script that made the call, if one did.
     pub script: Option<usize>,
@@ -91,7 +91,7 @@ pub(super) struct Returned {
 
 /// What a branch handed over, as far as the answer says.
 #[derive(Debug)]
-pub(super) enum Message {
+pub(super) enum HandedOver {
     /// It, whole.
     Whole(String),
     /// The answer as the client left it: cut, but still one that says that it folded.
@@ -102,7 +102,7 @@ pub(super) enum Message {
 
 /// A rollback as it was answered.
 #[derive(Debug)]
-pub(super) struct RolledBack {
+pub(super) struct RollbackAnswer {
     pub to: BranchId,
     pub discarded: Vec<BranchId>,
 }
@@ -175,12 +175,12 @@ fn look<T>(mut fields: Fields, wanted: &dyn Fn(Fields) -> Option<T>) -> Option<T
     }
 }
 
-fn opened(fields: Fields, key: &IdKey) -> Option<Opened> {
+fn opened(fields: Fields, key: &IdKey) -> Option<OpeningAnswer> {
     // The answer to a return names its branch too.
     if fields.success.is_some() || fields.folded_at.is_some() {
         return None;
     }
-    Some(Opened {
+    Some(OpeningAnswer {
         branch: BranchId::verify(&fields.branch_id?, key)?,
         isolation: fields.isolation.as_deref().and_then(Isolation::parse).unwrap_or_default(),
         budget_tokens: fields.budget_allocated,
@@ -195,44 +195,44 @@ fn memory(value: &Value) -> String {
     text.map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn returned(fields: Fields, key: &IdKey) -> Option<Returned> {
+fn returned(fields: Fields, key: &IdKey) -> Option<ReturnAnswer> {
     if fields.success != Some(true) && fields.folded_at.is_none() {
         return None;
     }
-    Some(Returned {
+    Some(ReturnAnswer {
         branch: BranchId::verify(&fields.branch_id?, key)?,
-        message: Message::Whole(fields.message?),
+        message: HandedOver::Whole(fields.message?),
         is_failure: fields.status.as_deref() == Some("failed"),
         script: None,
     })
 }
 
 /// The answer to a return of which the client has cut a part out.
-fn cut(answer: &str, key: &IdKey) -> Option<Returned> {
+fn cut(answer: &str, key: &IdKey) -> Option<ReturnAnswer> {
     let says_so = ["\"success\":true", "\"folded_at\":"].iter().any(|sign| answer.contains(sign));
     let branch = says_so.then(|| ids(answer).find_map(|(_, id)| BranchId::verify(id, key)))??;
-    Some(Returned {
+    Some(ReturnAnswer {
         branch,
-        message: Message::Cut(answer.to_owned()),
+        message: HandedOver::Cut(answer.to_owned()),
         is_failure: answer.contains("\"status\":\"failed\""),
         script: None,
     })
 }
 
 /// A return whose answer says nothing any more, because the client cut or cleared it.
-fn named(call: &CallBlock<'_>, answer: &str, key: &IdKey) -> Option<Returned> {
+fn named(call: &CallBlock<'_>, answer: &str, key: &IdKey) -> Option<ReturnAnswer> {
     if is_whole(answer) {
         return None;
     }
     let branch = ids(call.arguments.as_deref()?).find_map(|(_, id)| BranchId::verify(id, key))?;
-    Some(Returned { branch, message: Message::Gone, is_failure: false, script: None })
+    Some(ReturnAnswer { branch, message: HandedOver::Gone, is_failure: false, script: None })
 }
 
-fn rolled_back(fields: Fields, key: &IdKey) -> Option<RolledBack> {
+fn rolled_back(fields: Fields, key: &IdKey) -> Option<RollbackAnswer> {
     if fields.restored == Some(false) {
         return None;
     }
-    Some(RolledBack {
+    Some(RollbackAnswer {
         to: BranchId::verify(&fields.rolled_back_to?, key)?,
         discarded: fields.branches_discarded.iter().filter_map(|id| BranchId::verify(id, key)).collect(),
     })

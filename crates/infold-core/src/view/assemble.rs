@@ -6,22 +6,24 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::brief::{self, Outcome};
+use super::brief::{self, BranchOutcome};
 use super::reasoning::Bounds;
-use super::spoken::{self, Item};
-use super::tree::{MAIN, Opening, State};
+use super::spoken::{self, ThreadItem};
+use super::tree::{BranchStage, MAIN, OpeningCall};
 use super::walk::Walk;
-use super::{Block, BlockKind, BranchState, Note, Piece, Reason, RequestKind, ResultBlock, Rewrite, acts, script};
+use super::{
+    Block, BlockKind, BranchState, Note, Reason, Replacement, RequestKind, ResultBlock, ViewPiece, acts, script,
+};
 use crate::{BranchId, EndReason, Scrubber};
 
 /// A view that is being put together.
-pub(super) struct Scribe<'w, 'r> {
+pub(super) struct ViewWriter<'w, 'r> {
     walk: &'w Walk<'r>,
     scrubber: &'w Scrubber,
     bounds: Bounds<'r>,
     notes: HashMap<&'r str, Vec<&'r Note>>,
     /// The view so far.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<ViewPiece>,
     /// What was changed so far, but for what is left out.
     pub edits: BTreeMap<Reason, usize>,
     /// Blocks that are in the view, or whose absence is accounted for.
@@ -42,7 +44,7 @@ enum Seen {
     ByBranch(usize),
 }
 
-impl<'w, 'r> Scribe<'w, 'r> {
+impl<'w, 'r> ViewWriter<'w, 'r> {
     /// A view of nothing.
     pub fn new(walk: &'w Walk<'r>, scrubber: &'w Scrubber, bounds: Bounds<'r>) -> Self {
         let mut notes: HashMap<&str, Vec<&Note>> = HashMap::new();
@@ -95,7 +97,7 @@ impl<'w, 'r> Scribe<'w, 'r> {
                 if let Some(text) = brief.take() {
                     self.say(Some(block.entry), text, Reason::Brief);
                 }
-            } else if self.walk.tree.front.is_taken_along(blocks, Item::Block(at)) {
+            } else if self.walk.tree.front.is_taken_along(blocks, ThreadItem::Block(at)) {
                 self.keep(at);
             }
         }
@@ -122,9 +124,9 @@ impl<'w, 'r> Scribe<'w, 'r> {
         }
     }
 
-    fn carry(&mut self, item: Item, loads: &mut Vec<usize>) {
+    fn carry(&mut self, item: ThreadItem, loads: &mut Vec<usize>) {
         let blocks = self.walk.request.blocks;
-        if let Item::Block(at) = item {
+        if let ThreadItem::Block(at) = item {
             match &blocks[at].kind {
                 BlockKind::Result(result) if !result.loads.is_empty() => return loads.push(at),
                 BlockKind::Assistant | BlockKind::Reasoning | BlockKind::Call(_) => return self.carry_loads(loads),
@@ -144,11 +146,11 @@ impl<'w, 'r> Scribe<'w, 'r> {
     }
 
     /// Writes what somebody said.
-    fn said(&mut self, item: Item) {
+    fn said(&mut self, item: ThreadItem) {
         match item {
-            Item::Block(at) => self.keep(at),
-            Item::Remark { .. } => self.remark(item),
-            Item::Quote(_) | Item::Words(_) => {}
+            ThreadItem::Block(at) => self.keep(at),
+            ThreadItem::Remark { .. } => self.remark(item),
+            ThreadItem::Quote(_) | ThreadItem::Words(_) => {}
         }
     }
 
@@ -169,17 +171,17 @@ impl<'w, 'r> Scribe<'w, 'r> {
         let items = &walk.tree.nodes[node].items;
         for item in &items[..len.min(items.len())] {
             match item {
-                Item::Words(words) => self.say(None, (*words).to_owned(), Reason::Folded),
-                Item::Remark { .. } => self.remark(*item),
-                Item::Quote(at) => self.quote(*at),
-                Item::Block(at) => self.block(*at, node, seen),
+                ThreadItem::Words(words) => self.say(None, (*words).to_owned(), Reason::Folded),
+                ThreadItem::Remark { .. } => self.remark(*item),
+                ThreadItem::Quote(at) => self.quote(*at),
+                ThreadItem::Block(at) => self.block(*at, node, seen),
             }
         }
     }
 
     /// Words that stood inside of a result, by themselves. The result may have held secrets, and so may they.
-    fn remark(&mut self, item: Item) {
-        if let Item::Remark { block, nth } = item
+    fn remark(&mut self, item: ThreadItem) {
+        if let ThreadItem::Remark { block, nth } = item
             && let Some(remark) = spoken::remark(self.walk.request.blocks, block, nth)
         {
             self.say(None, brief::scrubbed(&remark.text, self.scrubber), Reason::Folded);
@@ -193,7 +195,7 @@ impl<'w, 'r> Scribe<'w, 'r> {
         let head = format!("[What {tool} gave, which the branch called while it returned]");
         let json = rewrite(self.walk, at).map(|rewrite| rewrite.sent.clone());
         self.say_notes();
-        self.pieces.push(Piece::Quote { block: at, json, head });
+        self.pieces.push(ViewPiece::Quote { block: at, json, head });
         self.accounted[at] = true;
         self.count(Reason::Folded);
     }
@@ -220,10 +222,10 @@ impl<'w, 'r> Scribe<'w, 'r> {
         let opened = self.walk.tree.opened_by.get(&at).map(Vec::as_slice).unwrap_or_default();
         if let Some((text, reason)) = self.answers(opened, seen) {
             let text = with_remarks(text, result, self.scrubber);
-            self.push(Piece::Text { block: at, text }, at);
+            self.push(ViewPiece::Text { block: at, text }, at);
             self.count(reason);
         } else if let Some(rewrite) = rewrite(self.walk, at) {
-            self.push(Piece::Content { block: at, json: rewrite.sent.clone() }, at);
+            self.push(ViewPiece::Content { block: at, json: rewrite.sent.clone() }, at);
             self.count(rewrite.reason);
         } else {
             self.keep(at);
@@ -256,10 +258,16 @@ impl<'w, 'r> Scribe<'w, 'r> {
         }
         let printed = result.text.as_deref().unwrap_or_default();
         let untold = opened.iter().filter_map(|&node| match &nodes[node].state {
-            State::Over(outcome @ Outcome::Returned { message, .. }) if !script::holds(printed, message) => {
+            BranchStage::Over(outcome @ BranchOutcome::Returned { message, .. })
+                if !script::holds(printed, message) =>
+            {
                 Some(brief::answer(nodes[node].branch()?, outcome))
             }
-            State::Over(_) | State::Waiting | State::Open | State::Dissolved | State::Discarded => None,
+            BranchStage::Over(_)
+            | BranchStage::Waiting
+            | BranchStage::Open
+            | BranchStage::Dissolved
+            | BranchStage::Discarded => None,
         });
         untold.collect()
     }
@@ -278,25 +286,27 @@ impl<'w, 'r> Scribe<'w, 'r> {
     fn answer(&self, node: usize, seen: Seen) -> Option<(String, Reason)> {
         let line = &self.walk.tree.nodes[node];
         let branch = line.branch()?;
-        let told = |outcome: &Outcome, reason| Some((brief::answer(branch, outcome), reason));
+        let told = |outcome: &BranchOutcome, reason| Some((brief::answer(branch, outcome), reason));
         match (&line.state, seen) {
-            (State::Dissolved, _) => None,
+            (BranchStage::Dissolved, _) => None,
             (_, Seen::ByBranch(own)) if own == node => Some((self.brief(node), Reason::Brief)),
-            (_, Seen::ByBranch(own)) if self.is_beside(own, node) => told(&Outcome::Waiting, Reason::Waiting),
-            (State::Over(outcome), _) => {
+            (_, Seen::ByBranch(own)) if self.is_beside(own, node) => told(&BranchOutcome::Waiting, Reason::Waiting),
+            (BranchStage::Over(outcome), _) => {
                 Some((brief::answer(branch, outcome) + &self.printed_by(node), Reason::Folded))
             }
-            (State::Waiting, _) => told(&Outcome::Waiting, Reason::Waiting),
-            (State::Open, _) => {
+            (BranchStage::Waiting, _) => told(&BranchOutcome::Waiting, Reason::Waiting),
+            (BranchStage::Open, _) => {
                 let known = self.walk.known.branches.get(branch).map(|known| &known.state);
                 let partial = match known {
                     Some(BranchState::Open { partial }) => partial.clone(),
                     Some(BranchState::Ended { result, .. }) => result.clone(),
                     None => String::new(),
                 };
-                told(&Outcome::Open { partial }, Reason::Waiting)
+                told(&BranchOutcome::Open { partial }, Reason::Waiting)
             }
-            (State::Discarded, _) => told(&Outcome::cut(EndReason::RolledBack, String::new()), Reason::Folded),
+            (BranchStage::Discarded, _) => {
+                told(&BranchOutcome::cut(EndReason::RolledBack, String::new()), Reason::Folded)
+            }
         }
     }
 
@@ -309,7 +319,9 @@ impl<'w, 'r> Scribe<'w, 'r> {
     fn printed_by(&self, node: usize) -> String {
         let line = &self.walk.tree.nodes[node];
         match (&line.state, line.branch()) {
-            (State::Over(Outcome::Returned { script: Some(script), .. }), Some(branch)) if !line.is_within_script() => {
+            (BranchStage::Over(BranchOutcome::Returned { script: Some(script), .. }), Some(branch))
+                if !line.is_within_script() =>
+            {
                 self.printed(*script, &[branch], "What the script printed that returned it").unwrap_or_default()
             }
             _ => String::new(),
@@ -324,7 +336,7 @@ impl<'w, 'r> Scribe<'w, 'r> {
     }
 
     /// What a script printed that opened a branch, if the branch is the first that goes on from there.
-    fn printed_at(&self, node: usize, opening: &Opening) -> String {
+    fn printed_at(&self, node: usize, opening: &OpeningCall) -> String {
         let tree = &self.walk.tree;
         let beside = tree.opened_by.get(&opening.result).map(Vec::as_slice).unwrap_or_default();
         let first = beside.iter().find(|&&beside| !tree.nodes[beside].is_within_script());
@@ -336,10 +348,10 @@ impl<'w, 'r> Scribe<'w, 'r> {
     }
 
     fn keep(&mut self, at: usize) {
-        self.push(Piece::Keep(at), at);
+        self.push(ViewPiece::Keep(at), at);
     }
 
-    fn push(&mut self, piece: Piece, at: usize) {
+    fn push(&mut self, piece: ViewPiece, at: usize) {
         let block = &self.walk.request.blocks[at];
         // Words stand behind all results of a round: providers want those first, and at once.
         if self.has_waiting_words() && block.entry != self.noted_entry && !is_result(block) {
@@ -367,7 +379,7 @@ impl<'w, 'r> Scribe<'w, 'r> {
         if self.has_waiting_words() {
             self.say_notes();
         }
-        self.pieces.push(Piece::Say { entry, text });
+        self.pieces.push(ViewPiece::Say { entry, text });
         self.count(reason);
     }
 
@@ -391,9 +403,11 @@ impl<'w, 'r> Scribe<'w, 'r> {
         let mut reasons = vec![here];
         for line in &self.walk.tree.nodes[1..] {
             reasons.push(match line.state {
-                State::Over(_) | State::Discarded => Reason::Folded,
-                State::Open | State::Waiting if self.walk.request.kind == RequestKind::Side => Reason::Waiting,
-                State::Open | State::Waiting | State::Dissolved => reasons[line.parent],
+                BranchStage::Over(_) | BranchStage::Discarded => Reason::Folded,
+                BranchStage::Open | BranchStage::Waiting if self.walk.request.kind == RequestKind::Side => {
+                    Reason::Waiting
+                }
+                BranchStage::Open | BranchStage::Waiting | BranchStage::Dissolved => reasons[line.parent],
             });
         }
         reasons
@@ -414,7 +428,7 @@ fn is_result(block: &Block<'_>) -> bool {
 }
 
 /// What was decided about a result when it was first seen, if that was for the content it has now.
-pub(super) fn rewrite<'r>(walk: &Walk<'r>, at: usize) -> Option<&'r Rewrite> {
+pub(super) fn rewrite<'r>(walk: &Walk<'r>, at: usize) -> Option<&'r Replacement> {
     let result = walk.request.blocks[at].kind.result()?;
     walk.known.rewrites.get(&*result.call).filter(|rewrite| rewrite.content == result.content)
 }

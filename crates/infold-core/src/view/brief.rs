@@ -6,15 +6,14 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-
 use super::CallBlock;
-use super::answers::{Opened, OpeningArguments};
+use super::answers::{OpeningAnswer, OpeningArguments};
 use super::script::ByScript;
 use crate::{BranchId, EndReason, OwnTool, Scrubber, grouped};
 
 /// What a parent gets for a branch.
 #[derive(Debug, Clone)]
-pub(super) enum Outcome {
+pub(super) enum BranchOutcome {
     /// It returned; `script` is the block of the result of the script that made the call, if one did.
     Returned { message: String, is_failure: bool, script: Option<usize> },
     /// It was cut short.
@@ -25,7 +24,7 @@ pub(super) enum Outcome {
     Waiting,
 }
 
-impl Outcome {
+impl BranchOutcome {
     /// A branch that was cut short for a reason that is known.
     pub fn cut(reason: EndReason, result: String) -> Self {
         Self::Cut { reason: Some(Cow::Borrowed(reason.as_str())), result }
@@ -39,7 +38,7 @@ impl Outcome {
 }
 
 /// The words that a branch begins with.
-pub(super) fn brief(call: &CallBlock<'_>, opened: &Opened, scrubber: &Scrubber) -> String {
+pub(super) fn brief(call: &CallBlock<'_>, opened: &OpeningAnswer, scrubber: &Scrubber) -> String {
     let json = opened.arguments(call);
     let arguments = OpeningArguments::read(json);
     let id = &opened.branch;
@@ -77,7 +76,7 @@ pub(super) fn brief(call: &CallBlock<'_>, opened: &Opened, scrubber: &Scrubber) 
 }
 
 /// The tool that folds a branch, as this client spells it, and how it is called.
-fn return_tool(call: &CallBlock<'_>, opened: &Opened) -> String {
+fn return_tool(call: &CallBlock<'_>, opened: &OpeningAnswer) -> String {
     match &opened.script {
         None => OwnTool::return_tool(&call.tool),
         Some(ByScript { tool: Some(tool), .. }) => format!("tools.{} in a script,", OwnTool::return_tool(tool)),
@@ -94,16 +93,16 @@ pub(super) fn scrubbed(text: &str, scrubber: &Scrubber) -> String {
 }
 
 /// What stands in the parent as the answer to the call that opened a branch.
-pub(super) fn answer(branch: &BranchId, outcome: &Outcome) -> String {
+pub(super) fn answer(branch: &BranchId, outcome: &BranchOutcome) -> String {
     match outcome {
-        Outcome::Returned { message, is_failure: false, .. } => format!("[branch {branch} returned]\n{message}"),
-        Outcome::Returned { message, is_failure: true, .. } => format!("[branch {branch} failed]\n{message}"),
-        Outcome::Cut { reason, result } => {
+        BranchOutcome::Returned { message, is_failure: false, .. } => format!("[branch {branch} returned]\n{message}"),
+        BranchOutcome::Returned { message, is_failure: true, .. } => format!("[branch {branch} failed]\n{message}"),
+        BranchOutcome::Cut { reason, result } => {
             let why = reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
             with_text(format!("[branch {branch} was cut short{why}]"), result)
         }
-        Outcome::Open { partial } => with_text(format!("[branch {branch} is still open]"), partial),
-        Outcome::Waiting => format!("[branch {branch}: its parent gets the answer]"),
+        BranchOutcome::Open { partial } => with_text(format!("[branch {branch} is still open]"), partial),
+        BranchOutcome::Waiting => format!("[branch {branch}: its parent gets the answer]"),
     }
 }
 

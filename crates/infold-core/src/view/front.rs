@@ -3,22 +3,22 @@
 
 use std::ops::Range;
 
-use super::spoken::Item;
-use super::{Beginning, Block, BlockKind, Side};
+use super::spoken::ThreadItem;
+use super::{Block, BlockKind, Side, TranscriptStart};
 use crate::transcript::Voice;
 
 /// Where that stands.
 #[derive(Debug, Clone)]
-pub(super) struct Front {
+pub(super) struct ClientPreface {
     /// How many blocks come before the model's first word.
     pub blocks: usize,
     /// Where the client says it again, because it has compacted: behind the summary, with the first words after that.
     again: Range<usize>,
 }
 
-impl Front {
+impl ClientPreface {
     /// Looks for it in a transcript.
-    pub fn of(blocks: &[Block<'_>], beginning: Beginning) -> Self {
+    pub fn of(blocks: &[Block<'_>], beginning: TranscriptStart) -> Self {
         let model_from = |from: usize| {
             blocks[from..]
                 .iter()
@@ -29,20 +29,20 @@ impl Front {
         let is_said = |block: &&Block<'_>| matches!(block.kind, BlockKind::User { voice: Voice::Person });
         let has_words = blocks[..front].iter().filter(is_said).count() > 1;
         let end = match beginning {
-            Beginning::Summary if !has_words => {
+            TranscriptStart::Summary if !has_words => {
                 let said = blocks[front..].iter().position(|block| is_said(&block));
                 said.map_or(blocks.len(), |at| model_from(front + at))
             }
-            Beginning::Summary | Beginning::Words => front,
+            TranscriptStart::Summary | TranscriptStart::Words => front,
         };
         Self { blocks: front, again: front..end }
     }
 
     /// Whether a branch takes an item along from a thread above it: instructions, wherever they stand, and what else
     /// the client says here.
-    pub fn is_taken_along(&self, blocks: &[Block<'_>], item: Item) -> bool {
+    pub fn is_taken_along(&self, blocks: &[Block<'_>], item: ThreadItem) -> bool {
         match item {
-            Item::Block(at) => match &blocks[at].kind {
+            ThreadItem::Block(at) => match &blocks[at].kind {
                 BlockKind::Instruction => true,
                 BlockKind::User { voice: Voice::Client } => at < self.again.end,
                 BlockKind::User { voice: Voice::Person }
@@ -53,8 +53,8 @@ impl Front {
                 | BlockKind::Attachment
                 | BlockKind::Other { .. } => false,
             },
-            Item::Remark { block, .. } => self.again.contains(&block),
-            Item::Quote(_) | Item::Words(_) => false,
+            ThreadItem::Remark { block, .. } => self.again.contains(&block),
+            ThreadItem::Quote(_) | ThreadItem::Words(_) => false,
         }
     }
 }

@@ -8,14 +8,14 @@ use crate::{BranchId, EndReason, Thread};
 
 /// What was stored of a session.
 #[derive(Debug, Clone, Default)]
-pub struct Known {
+pub struct StoredDecisions {
     /// Its branches.
-    pub branches: BTreeMap<BranchId, KnownBranch>,
+    pub branches: BTreeMap<BranchId, StoredBranch>,
     /// Where folds by force took effect.
-    pub endings: Vec<Ending>,
+    pub endings: Vec<ForcedFold>,
     /// Results that were scrubbed or shaped when they were first seen, by the id of their call. A result
     /// that was looked at and left alone need not be here.
-    pub rewrites: HashMap<String, Rewrite>,
+    pub rewrites: HashMap<String, Replacement>,
     /// Words that were put behind a result, once, and have to stay there.
     pub notes: Vec<Note>,
     /// Where a thread was started anew.
@@ -33,7 +33,7 @@ pub struct Known {
 
 /// A branch, as the engine has it.
 #[derive(Debug, Clone)]
-pub struct KnownBranch {
+pub struct StoredBranch {
     /// Which opening of it.
     pub generation: u32,
     /// How it stands.
@@ -59,20 +59,20 @@ pub enum BranchState {
 
 /// A fold that no call shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ending {
+pub struct ForcedFold {
     /// The branch.
     pub branch: BranchId,
     /// Which opening of it.
     pub generation: u32,
     /// Where its thread ends.
-    pub place: Place,
+    pub place: Anchor,
     /// What its parent gets.
     pub result: String,
 }
 
 /// A place in a transcript that a client sends again and again, with more behind it each time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum Anchor {
     /// Behind the entry with the result of this call.
     After {
         /// The id of the call.
@@ -87,7 +87,7 @@ pub enum Place {
 
 /// What became of a result when it was first seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rewrite {
+pub struct Replacement {
     /// The content it was decided for. A client may send another later; that one goes as it is.
     pub content: BlockKey,
     /// What is sent in its place: a JSON value.
@@ -114,5 +114,5 @@ pub struct Restart {
     /// finds everything as it was. None means that nothing is as it was.
     pub from: Option<String>,
     /// Where the transcript ended then.
-    pub place: Place,
+    pub place: Anchor,
 }

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::{BlockKind, Piece, Request, ResultBlock};
+use super::{BlockKind, ResultBlock, ViewPiece, ViewRequest};
 use crate::ToolEffect;
 use crate::grouped;
 
@@ -19,9 +19,9 @@ const LISTED_MAX: usize = 24;
 #[derive(Debug)]
 pub struct Overflow<'a> {
     /// The request.
-    pub request: &'a Request<'a>,
+    pub request: &'a ViewRequest<'a>,
     /// What is sent of it.
-    pub pieces: &'a [Piece],
+    pub pieces: &'a [ViewPiece],
     /// What each of these takes.
     pub tokens: &'a [u64],
     /// What a reference takes that stands for a result.
@@ -94,7 +94,7 @@ fn rounds(overflow: &Overflow<'_>) -> Vec<Round> {
     let blocks = overflow.request.blocks;
     let calls: HashMap<&str, &str> = blocks.iter().filter_map(|block| called(&block.kind)).collect();
     for (piece, tokens) in overflow.pieces.iter().zip(overflow.tokens) {
-        let (Piece::Keep(at) | Piece::Content { block: at, .. }) = piece else { continue };
+        let (ViewPiece::Keep(at) | ViewPiece::Content { block: at, .. }) = piece else { continue };
         let block = &blocks[*at];
         match &block.kind {
             BlockKind::Result(result) if can_leave(result, calls.get(&*result.call)) => {

@@ -3,18 +3,18 @@
 //! People say the same words again and again, and so do clients. What tells one time from another is the last
 //! result in front, whose call's id is used once, and how often the same was said since.
 
-use super::{Block, BlockKey, BlockKind, Place};
+use super::{Anchor, Block, BlockKey, BlockKind};
 
 /// The place in front of a block.
-pub(super) fn before(blocks: &[Block<'_>], at: usize) -> Place {
-    Place::Before { block: key(blocks, at) }
+pub(super) fn before(blocks: &[Block<'_>], at: usize) -> Anchor {
+    Anchor::Before { block: key(blocks, at) }
 }
 
 /// Where a transcript ends whose last turn begins at a block: behind its last result, unless the model has said
 /// something since. The place stays where it is when the transcript grows.
-pub(super) fn end(blocks: &[Block<'_>], last_turn: usize) -> Option<Place> {
+pub(super) fn end(blocks: &[Block<'_>], last_turn: usize) -> Option<Anchor> {
     let last = blocks.iter().rev().find_map(|block| match &block.kind {
-        BlockKind::Result(result) => Some(Place::After { call: result.call.clone().into_owned() }),
+        BlockKind::Result(result) => Some(Anchor::After { call: result.call.clone().into_owned() }),
         _ => None,
     });
     let has_results = blocks[last_turn..].iter().any(|block| matches!(block.kind, BlockKind::Result(_)));
@@ -23,13 +23,13 @@ pub(super) fn end(blocks: &[Block<'_>], last_turn: usize) -> Option<Place> {
 }
 
 /// The first block behind a place, if the transcript has it.
-pub(super) fn find(blocks: &[Block<'_>], place: &Place) -> Option<usize> {
+pub(super) fn find(blocks: &[Block<'_>], place: &Anchor) -> Option<usize> {
     match place {
-        Place::After { call } => {
+        Anchor::After { call } => {
             let is_it = |block: &Block<'_>| matches!(&block.kind, BlockKind::Result(result) if result.call == *call);
             blocks.iter().rposition(is_it).map(|at| at + 1)
         }
-        Place::Before { block } => (0..blocks.len()).find(|&at| key(blocks, at) == *block),
+        Anchor::Before { block } => (0..blocks.len()).find(|&at| key(blocks, at) == *block),
     }
 }
 

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::assemble::{self, Scribe};
+use super::assemble::{self, ViewWriter};
 use super::reasoning::Bounds;
 use super::tree::MAIN;
 use super::walk::Walk;
-use super::{Block, BlockKey, BlockKind, Known, Place, Restart, place, runs_scripts};
+use super::{Anchor, Block, BlockKey, BlockKind, Restart, StoredDecisions, place, runs_scripts};
 use crate::{BranchId, IdKey, Isolation, Scrubber, Thread, ToolEffect};
 
 /// A request to be planned.
 #[derive(Debug)]
-pub struct Request<'a> {
+pub struct ViewRequest<'a> {
     /// The conversation, in order.
     pub blocks: &'a [Block<'a>],
     /// What kind of request it is.
@@ -23,7 +23,7 @@ pub struct Request<'a> {
     /// How the model's last answer ended.
     pub last_answer: LastAnswer,
     /// How the conversation begins.
-    pub beginning: Beginning,
+    pub beginning: TranscriptStart,
 }
 
 /// How the answer that a request goes on from has ended.
@@ -38,7 +38,7 @@ pub enum LastAnswer {
 
 /// How a conversation begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Beginning {
+pub enum TranscriptStart {
     /// With what a person said first.
     #[default]
     Words,
@@ -60,17 +60,17 @@ pub enum RequestKind {
 
 /// What is sent.
 #[derive(Debug)]
-pub struct Plan {
+pub struct ViewPlan {
     /// The thread whose view it is.
     pub thread: Thread,
     /// What starts this view anew from here, if that is stored: nothing if there is no place for it to stay.
     pub anew: Option<Restart>,
     /// The view, in order. All of the request's blocks, each kept, if nothing is edited.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<ViewPiece>,
     /// What was edited, and why; empty means that the client's own bytes are sent.
     pub edits: Vec<Edit>,
     /// What has to be done and stored before this can be sent. When it is, plan again.
-    pub actions: Vec<Action>,
+    pub actions: Vec<PlanAction>,
     /// Results of the last turn that nothing was decided about yet, as indices of blocks.
     pub unseen: Vec<usize>,
     /// The thread of each of these: a result beside an opening is the parent's, though the branch is sent.
@@ -83,7 +83,7 @@ pub struct Plan {
 
 /// One piece of a view.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
+pub enum ViewPiece {
     /// A block as the client sent it.
     Keep(usize),
     /// A result whose content is this JSON value instead.
@@ -160,20 +160,20 @@ pub enum Reason {
 
 /// What has to be done before a request can be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
+pub enum PlanAction {
     /// A person spoke, or the client compacts, while the branch was open: fold it there.
     Interrupt {
         /// The branch.
         branch: BranchId,
         /// Where.
-        place: Place,
+        place: Anchor,
     },
     /// The engine has folded the branch by force: from here on the parent goes on.
     End {
         /// The branch.
         branch: BranchId,
         /// Where.
-        place: Place,
+        place: Anchor,
     },
     /// The transcript goes on in a branch that the engine has as ended: the client has gone back.
     Reopen {
@@ -228,14 +228,14 @@ pub struct FoundOpening {
 }
 
 /// Decides what is sent.
-pub fn plan(request: &Request<'_>, known: &Known, key: &IdKey, scrubber: &Scrubber) -> Plan {
+pub fn plan(request: &ViewRequest<'_>, known: &StoredDecisions, key: &IdKey, scrubber: &Scrubber) -> ViewPlan {
     let mut walk = Walk::through(request, known, key);
     walk.reconcile();
     let bounds = Bounds::of(&walk);
     let end = place::end(request.blocks, walk.last_turn);
     if let (RequestKind::Turn | RequestKind::Compaction, Some(place)) = (request.kind, &end) {
         let anew = bounds.left_behind.iter().map(|restart| Restart { place: place.clone(), ..(*restart).clone() });
-        walk.actions.extend(anew.map(|restart| Action::Restart { restart }));
+        walk.actions.extend(anew.map(|restart| PlanAction::Restart { restart }));
     }
     let node = match request.kind {
         RequestKind::Side => MAIN,
@@ -243,14 +243,14 @@ pub fn plan(request: &Request<'_>, known: &Known, key: &IdKey, scrubber: &Scrubb
     };
 
     let root = walk.tree.nodes[bounds.root(node)].thread();
-    let mut scribe = Scribe::new(&walk, scrubber, bounds);
+    let mut scribe = ViewWriter::new(&walk, scrubber, bounds);
     scribe.thread(node);
     scribe.account(node);
-    let Scribe { pieces, edits, .. } = scribe;
+    let ViewWriter { pieces, edits, .. } = scribe;
 
     let unseen = unseen(&walk);
     let open = walk.tree.open_from_outermost();
-    Plan {
+    ViewPlan {
         thread: walk.tree.nodes[node].thread(),
         anew: end.map(|place| Restart { root: Some(root), from: None, place }),
         reads_results: reads_results(request, known, &pieces),
@@ -274,10 +274,10 @@ fn unseen(walk: &Walk<'_>) -> Vec<usize> {
 
 /// Whether the model can call `read_result`: the client lists it, this view shows how it was made known, or the model's
 /// scripts have called tools of ours before, which are all in one place.
-fn reads_results(request: &Request<'_>, known: &Known, pieces: &[Piece]) -> bool {
+fn reads_results(request: &ViewRequest<'_>, known: &StoredDecisions, pieces: &[ViewPiece]) -> bool {
     let is_reader = |tool: &str| ToolEffect::of(tool) == Some(ToolEffect::Read);
-    let shows_reader = |piece: &Piece| match piece {
-        Piece::Keep(at) | Piece::Content { block: at, .. } => match &request.blocks[*at].kind {
+    let shows_reader = |piece: &ViewPiece| match piece {
+        ViewPiece::Keep(at) | ViewPiece::Content { block: at, .. } => match &request.blocks[*at].kind {
             BlockKind::Result(result) => result.loads.iter().any(|tool| is_reader(tool)),
             BlockKind::Instruction
             | BlockKind::User { .. }
@@ -287,7 +287,7 @@ fn reads_results(request: &Request<'_>, known: &Known, pieces: &[Piece]) -> bool
             | BlockKind::Attachment
             | BlockKind::Other { .. } => false,
         },
-        Piece::Text { .. } | Piece::Words { .. } | Piece::Quote { .. } | Piece::Say { .. } => false,
+        ViewPiece::Text { .. } | ViewPiece::Words { .. } | ViewPiece::Quote { .. } | ViewPiece::Say { .. } => false,
     };
     let scripts_read = || !known.scripted.is_empty() && request.tools.iter().any(|tool| runs_scripts(tool));
     request.tools.iter().any(|tool| is_reader(tool)) || pieces.iter().any(shows_reader) || scripts_read()

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::tree::{MAIN, Tree};
+use super::tree::{MAIN, ThreadTree};
 use super::walk::Walk;
 use super::{BlockKind, Restart, place};
 
@@ -84,7 +84,7 @@ impl<'r> Bounds<'r> {
 }
 
 /// The families of threads that a restart is about.
-fn concerned(tree: &Tree<'_>, families: &[usize], restart: &Restart) -> Vec<usize> {
+fn concerned(tree: &ThreadTree<'_>, families: &[usize], restart: &Restart) -> Vec<usize> {
     match restart.root.as_ref().map(|root| root.branch()) {
         None => families.to_vec(),
         Some(None) => vec![MAIN],
@@ -94,7 +94,7 @@ fn concerned(tree: &Tree<'_>, families: &[usize], restart: &Restart) -> Vec<usiz
 
 /// Threads that begin as their parent does are of one family with it: what changes in the parent's view changes
 /// in theirs.
-fn families(tree: &Tree<'_>) -> Vec<usize> {
+fn families(tree: &ThreadTree<'_>) -> Vec<usize> {
     let mut family: Vec<usize> = Vec::with_capacity(tree.nodes.len());
     for (at, node) in tree.nodes.iter().enumerate() {
         family.push(if at != MAIN && node.inherits() { family[node.parent] } else { at });

@@ -4,15 +4,15 @@
 //! plan that nobody acts on (a count of tokens) shows the same.
 
 use super::answers::OpeningArguments;
-use super::brief::Outcome;
-use super::tree::State;
+use super::brief::BranchOutcome;
+use super::tree::BranchStage;
 use super::walk::Walk;
-use super::{Action, BranchState, FoundOpening, Place, RequestKind, acts, place};
+use super::{Anchor, BranchState, FoundOpening, PlanAction, RequestKind, acts, place};
 use crate::{BranchId, EndReason};
 
 impl Walk<'_> {
     /// Folds all open branches here, because somebody spoke over them.
-    pub fn interrupt(&mut self, place: &Place) {
+    pub fn interrupt(&mut self, place: &Anchor) {
         self.tree.open_from_outermost().into_iter().for_each(|node| self.adopt_unknown(node));
         // Deepest first: no branch ends before those below it.
         for node in self.tree.open_nodes() {
@@ -24,22 +24,22 @@ impl Walk<'_> {
         }
     }
 
-    fn interrupted(&mut self, branch: BranchId, place: &Place) -> Outcome {
+    fn interrupted(&mut self, branch: BranchId, place: &Anchor) -> BranchOutcome {
         let place = place.clone();
         let (partial, is_over) = match self.known.branches.get(&branch).map(|known| &known.state) {
             None => (String::new(), false),
             Some(BranchState::Open { partial }) => (partial.clone(), false),
             Some(BranchState::Ended { reason, result }) if is_by_force(*reason) && !self.is_recorded(&branch) => {
-                self.actions.push(Action::End { branch, place });
-                return Outcome::cut(*reason, result.clone());
+                self.actions.push(PlanAction::End { branch, place });
+                return BranchOutcome::cut(*reason, result.clone());
             }
             Some(BranchState::Ended { result, .. }) => (result.clone(), true),
         };
         if is_over {
-            self.actions.push(Action::Reopen { branch: branch.clone() });
+            self.actions.push(PlanAction::Reopen { branch: branch.clone() });
         }
-        self.actions.push(Action::Interrupt { branch, place });
-        Outcome::cut(EndReason::Interrupted, partial)
+        self.actions.push(PlanAction::Interrupt { branch, place });
+        BranchOutcome::cut(EndReason::Interrupted, partial)
     }
 
     /// Compares what is open at the end of the transcript with what the engine has.
@@ -55,7 +55,7 @@ impl Walk<'_> {
         }
         // Those that wait stand behind the ones that work, and may have run out of time meanwhile.
         for node in self.tree.open_nodes() {
-            if matches!(self.tree.nodes[node].state, State::Waiting) {
+            if matches!(self.tree.nodes[node].state, BranchStage::Waiting) {
                 self.ends_now(node);
             }
         }
@@ -63,10 +63,10 @@ impl Walk<'_> {
             let is_open = |state: &BranchState| matches!(state, BranchState::Open { .. });
             let open = self.known.branches.iter().filter(|(_, branch)| is_open(&branch.state));
             let lost = open.map(|(id, _)| id).filter(|id| self.tree.find(id).is_none());
-            self.actions.extend(lost.map(|branch| Action::Lose { branch: branch.clone() }));
+            self.actions.extend(lost.map(|branch| PlanAction::Lose { branch: branch.clone() }));
         }
         if !self.acts.new.is_empty() {
-            self.actions.push(Action::Remember { answers: std::mem::take(&mut self.acts.new) });
+            self.actions.push(PlanAction::Remember { answers: std::mem::take(&mut self.acts.new) });
         }
     }
 
@@ -85,11 +85,11 @@ impl Walk<'_> {
         let is_new = is_by_force(*reason) && !self.is_recorded(&branch);
         let place = place::end(self.request.blocks, self.last_turn).filter(|_| is_new);
         let Some(place) = place else {
-            self.actions.push(Action::Reopen { branch });
+            self.actions.push(PlanAction::Reopen { branch });
             return false;
         };
-        self.actions.push(Action::End { branch, place });
-        self.tree.end(node, Outcome::cut(*reason, result.clone()));
+        self.actions.push(PlanAction::End { branch, place });
+        self.tree.end(node, BranchOutcome::cut(*reason, result.clone()));
         self.tree.settle();
         true
     }
@@ -120,7 +120,7 @@ impl Walk<'_> {
             isolation: opened.isolation,
         };
         let parent = self.tree.nodes[self.tree.nodes[node].parent].thread();
-        self.actions.push(Action::Adopt { branch: branch.clone(), parent, opening });
+        self.actions.push(PlanAction::Adopt { branch: branch.clone(), parent, opening });
     }
 }
 

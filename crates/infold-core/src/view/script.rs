@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::answers::{self, Act};
-use super::{CallBlock, Known, ResultBlock};
+use super::{CallBlock, ResultBlock, StoredDecisions};
 use crate::{BranchId, IdKey, OwnTool, ToolEffect};
 
 /// How many places in front of an id are tried for the object that it stands in.
@@ -81,7 +81,7 @@ impl<'a> Scripts<'a> {
         &mut self,
         call: &'a CallBlock<'_>,
         result: &'a ResultBlock<'_>,
-        known: &Known,
+        known: &StoredDecisions,
         key: &IdKey,
     ) -> Vec<Act> {
         if !runs_scripts(&call.tool) || !self.answered.insert(&call.id) {
@@ -121,7 +121,7 @@ fn kept(call: &ScriptedCall, source: Option<&str>, key: &IdKey) -> Option<Act> {
 
 /// What a script did, by the answers that it printed. Of a session that the store knows, only its own branches count:
 /// a script can print anything.
-fn shown(source: &str, printed: &str, known: &Known, key: &IdKey) -> Vec<Act> {
+fn shown(source: &str, printed: &str, known: &StoredDecisions, key: &IdKey) -> Vec<Act> {
     let is_own = |branch: &BranchId| known.branches.is_empty() || known.branches.contains_key(branch);
     let called: Vec<(ToolEffect, &str)> =
         acting().filter_map(|own| Some((own.effect(), spelled(source, own)?))).collect();

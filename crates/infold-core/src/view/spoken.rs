@@ -7,7 +7,7 @@ use crate::transcript::Voice;
 
 /// One entry of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Item {
+pub(super) enum ThreadItem {
     /// A block of the transcript.
     Block(usize),
     /// Words that the client put into a result, by themselves.
@@ -23,7 +23,7 @@ pub(super) enum Item {
     Words(&'static str),
 }
 
-impl Item {
+impl ThreadItem {
     /// The block that it is.
     pub fn block(&self) -> Option<usize> {
         match self {
@@ -43,13 +43,15 @@ impl Item {
 }
 
 /// What was said in an item.
-pub(super) fn in_item(blocks: &[Block<'_>], item: Item) -> Vec<Item> {
+pub(super) fn in_item(blocks: &[Block<'_>], item: ThreadItem) -> Vec<ThreadItem> {
     match item {
-        Item::Remark { .. } => vec![item],
-        Item::Quote(_) | Item::Words(_) => Vec::new(),
-        Item::Block(block) => match &blocks[block].kind {
+        ThreadItem::Remark { .. } => vec![item],
+        ThreadItem::Quote(_) | ThreadItem::Words(_) => Vec::new(),
+        ThreadItem::Block(block) => match &blocks[block].kind {
             BlockKind::Instruction | BlockKind::User { .. } | BlockKind::Attachment => vec![item],
-            BlockKind::Result(result) => (0..result.remarks.len()).map(|nth| Item::Remark { block, nth }).collect(),
+            BlockKind::Result(result) => {
+                (0..result.remarks.len()).map(|nth| ThreadItem::Remark { block, nth }).collect()
+            }
             BlockKind::Assistant | BlockKind::Reasoning | BlockKind::Call(_) | BlockKind::Other { .. } => Vec::new(),
         },
     }
@@ -57,12 +59,12 @@ pub(super) fn in_item(blocks: &[Block<'_>], item: Item) -> Vec<Item> {
 
 /// What tells the client's own words from others, so that none are said twice; nothing for a person's, who may well
 /// say the same again.
-pub(super) fn by_client(blocks: &[Block<'_>], item: Item) -> Option<BlockKey> {
+pub(super) fn by_client(blocks: &[Block<'_>], item: ThreadItem) -> Option<BlockKey> {
     match item {
-        Item::Remark { block, nth } => {
+        ThreadItem::Remark { block, nth } => {
             remark(blocks, block, nth).filter(|remark| remark.voice == Voice::Client).map(|remark| remark.key)
         }
-        Item::Block(block) => match &blocks[block].kind {
+        ThreadItem::Block(block) => match &blocks[block].kind {
             BlockKind::Instruction | BlockKind::User { voice: Voice::Client } | BlockKind::Attachment => {
                 Some(blocks[block].key)
             }
@@ -73,14 +75,14 @@ pub(super) fn by_client(blocks: &[Block<'_>], item: Item) -> Option<BlockKey> {
             | BlockKind::Result(_)
             | BlockKind::Other { .. } => None,
         },
-        Item::Quote(_) | Item::Words(_) => None,
+        ThreadItem::Quote(_) | ThreadItem::Words(_) => None,
     }
 }
 
 /// What a person typed that stands inside of a result.
-pub(super) fn typed(blocks: &[Block<'_>], block: usize) -> Vec<Item> {
-    let is_typed = |item: &Item| by_client(blocks, *item).is_none();
-    in_item(blocks, Item::Block(block)).into_iter().filter(is_typed).collect()
+pub(super) fn typed(blocks: &[Block<'_>], block: usize) -> Vec<ThreadItem> {
+    let is_typed = |item: &ThreadItem| by_client(blocks, *item).is_none();
+    in_item(blocks, ThreadItem::Block(block)).into_iter().filter(is_typed).collect()
 }
 
 /// Words inside of a result.

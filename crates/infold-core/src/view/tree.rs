@@ -7,11 +7,11 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::answers::Opened;
-use super::brief::Outcome;
-use super::front::Front;
-use super::spoken::{self, Item};
-use super::{Beginning, Block};
+use super::answers::OpeningAnswer;
+use super::brief::BranchOutcome;
+use super::front::ClientPreface;
+use super::spoken::{self, ThreadItem};
+use super::{Block, TranscriptStart};
 use crate::{BranchId, EndReason, Isolation, Thread};
 
 /// The session's own thread.
@@ -22,13 +22,13 @@ const SAID_SINCE: &str = "[What was said before the branch was opened again. It 
 
 /// How a branch stands in the transcript.
 #[derive(Debug)]
-pub(super) enum State {
+pub(super) enum BranchStage {
     /// Another one, opened in the same message, comes first.
     Waiting,
     /// It works.
     Open,
     /// It is over, and its parent has this of it.
-    Over(Outcome),
+    Over(BranchOutcome),
     /// Nobody knows how it ended: its items stand in its parent.
     Dissolved,
     /// A rollback went back to before it.
@@ -37,35 +37,35 @@ pub(super) enum State {
 
 /// The call that opened a branch.
 #[derive(Debug)]
-pub(super) struct Opening {
+pub(super) struct OpeningCall {
     pub call: usize,
     pub result: usize,
     /// Where the answers begin to the message that it stands in.
     pub round: usize,
-    pub opened: Opened,
+    pub opened: OpeningAnswer,
 }
 
 /// One thread.
 #[derive(Debug)]
-pub(super) struct Node {
+pub(super) struct ThreadNode {
     /// What opened it; nothing did for the main thread.
-    pub opening: Option<Opening>,
+    pub opening: Option<OpeningCall>,
     /// The thread that opened it.
     pub parent: usize,
     /// What stands in it.
-    pub items: Vec<Item>,
+    pub items: Vec<ThreadItem>,
     /// How many items its parent had with the answer to its opening as the last.
     pub cut: usize,
     /// How it stands.
-    pub state: State,
+    pub state: BranchStage,
     /// How many items it had when the model last answered in it, if that answer led to another thread.
     run: Option<usize>,
     /// Branches that it opened and that wait for their turn.
     waiting: VecDeque<usize>,
 }
 
-impl Node {
-    fn new(opening: Option<Opening>, parent: usize, state: State) -> Self {
+impl ThreadNode {
+    fn new(opening: Option<OpeningCall>, parent: usize, state: BranchStage) -> Self {
         Self { opening, parent, items: Vec::new(), cut: 0, state, run: None, waiting: VecDeque::new() }
     }
 
@@ -88,23 +88,23 @@ impl Node {
     /// Whether the script that opened it has returned it, too.
     pub fn is_within_script(&self) -> bool {
         let result = self.opening.as_ref().map(|opening| opening.result);
-        matches!(&self.state, State::Over(Outcome::Returned { script: Some(script), .. }) if Some(*script) == result)
+        matches!(&self.state, BranchStage::Over(BranchOutcome::Returned { script: Some(script), .. }) if Some(*script) == result)
     }
 
     /// Whether it begins as its parent does.
     pub fn inherits(&self) -> bool {
         let isolation = self.opening.as_ref().map(|opening| opening.opened.isolation);
-        isolation == Some(Isolation::Inherit) || matches!(self.state, State::Dissolved)
+        isolation == Some(Isolation::Inherit) || matches!(self.state, BranchStage::Dissolved)
     }
 }
 
 /// All threads.
 #[derive(Debug)]
-pub(super) struct Tree<'r> {
+pub(super) struct ThreadTree<'r> {
     blocks: &'r [Block<'r>],
     /// What stands in front.
-    pub front: Front,
-    pub nodes: Vec<Node>,
+    pub front: ClientPreface,
+    pub nodes: Vec<ThreadNode>,
     /// Open branches, outermost first.
     pub path: Vec<usize>,
     /// The thread that each block stands in.
@@ -114,13 +114,13 @@ pub(super) struct Tree<'r> {
     by_id: HashMap<BranchId, usize>,
 }
 
-impl<'r> Tree<'r> {
+impl<'r> ThreadTree<'r> {
     /// A tree of which nothing was read yet.
-    pub fn new(blocks: &'r [Block<'r>], beginning: Beginning) -> Self {
+    pub fn new(blocks: &'r [Block<'r>], beginning: TranscriptStart) -> Self {
         Self {
             blocks,
-            front: Front::of(blocks, beginning),
-            nodes: vec![Node::new(None, MAIN, State::Open)],
+            front: ClientPreface::of(blocks, beginning),
+            nodes: vec![ThreadNode::new(None, MAIN, BranchStage::Open)],
             path: Vec::new(),
             home: vec![MAIN; blocks.len()],
             opened_by: HashMap::new(),
@@ -149,16 +149,16 @@ impl<'r> Tree<'r> {
     /// Puts a block at the end of a thread.
     pub fn push(&mut self, node: usize, block: usize) {
         self.home[block] = node;
-        self.nodes[node].items.push(Item::Block(block));
+        self.nodes[node].items.push(ThreadItem::Block(block));
     }
 
     /// Lets a thread hear what was said elsewhere.
-    pub fn tell(&mut self, node: usize, items: impl IntoIterator<Item = Item>) {
+    pub fn tell(&mut self, node: usize, items: impl IntoIterator<Item = ThreadItem>) {
         self.nodes[node].items.extend(items);
     }
 
     /// Lets a thread hear what it has not heard of this.
-    pub fn tell_new(&mut self, node: usize, mut items: Vec<Item>) {
+    pub fn tell_new(&mut self, node: usize, mut items: Vec<ThreadItem>) {
         if !items.is_empty() {
             let told = self.told(node);
             items.retain(|item| !told.contains(item));
@@ -169,7 +169,7 @@ impl<'r> Tree<'r> {
     /// Moves a result to a thread that did not make its call, and quotes it there.
     pub fn quote(&mut self, node: usize, result: usize) {
         self.home[result] = node;
-        self.nodes[node].items.push(Item::Quote(result));
+        self.nodes[node].items.push(ThreadItem::Quote(result));
     }
 
     /// The model answers in a thread.
@@ -183,11 +183,11 @@ impl<'r> Tree<'r> {
     }
 
     /// A thread opens a branch. It works when those that were opened before it in the same message are over.
-    pub fn open(&mut self, opener: usize, opening: Opening) -> usize {
+    pub fn open(&mut self, opener: usize, opening: OpeningCall) -> usize {
         let node = self.nodes.len();
         self.by_id.insert(opening.opened.branch.clone(), node);
         self.opened_by.entry(opening.result).or_default().push(node);
-        self.nodes.push(Node::new(Some(opening), opener, State::Waiting));
+        self.nodes.push(ThreadNode::new(Some(opening), opener, BranchStage::Waiting));
         self.nodes[opener].waiting.push_back(node);
         node
     }
@@ -199,19 +199,19 @@ impl<'r> Tree<'r> {
             let Some(next) = self.nodes[thread].waiting.pop_front() else {
                 return;
             };
-            self.nodes[next].state = State::Open;
+            self.nodes[next].state = BranchStage::Open;
             self.path.push(next);
         }
     }
 
     /// Whether a branch has not ended.
     pub fn is_open(&self, node: usize) -> bool {
-        node != MAIN && matches!(self.nodes[node].state, State::Open | State::Waiting)
+        node != MAIN && matches!(self.nodes[node].state, BranchStage::Open | BranchStage::Waiting)
     }
 
     /// Whether a branch has folded.
     pub fn is_over(&self, node: usize) -> bool {
-        matches!(self.nodes[node].state, State::Over(_))
+        matches!(self.nodes[node].state, BranchStage::Over(_))
     }
 
     /// Open branches, deepest first, then those that wait.
@@ -229,7 +229,7 @@ impl<'r> Tree<'r> {
     }
 
     /// A branch is over, and with it what is open below. What was said in them is heard above.
-    pub fn end(&mut self, node: usize, outcome: Outcome) {
+    pub fn end(&mut self, node: usize, outcome: BranchOutcome) {
         if let Some(depth) = self.path.iter().position(|&open| open == node) {
             for below in self.path.split_off(depth).into_iter().rev() {
                 self.close(below);
@@ -239,11 +239,11 @@ impl<'r> Tree<'r> {
             let parent = self.nodes[node].parent;
             self.nodes[parent].waiting.retain(|&waiting| waiting != node);
         }
-        self.nodes[node].state = State::Over(outcome);
+        self.nodes[node].state = BranchStage::Over(outcome);
     }
 
     fn close(&mut self, node: usize) {
-        let closed = || State::Over(Outcome::cut(EndReason::ParentReturning, String::new()));
+        let closed = || BranchStage::Over(BranchOutcome::cut(EndReason::ParentReturning, String::new()));
         for waiting in std::mem::take(&mut self.nodes[node].waiting) {
             self.nodes[waiting].state = closed();
         }
@@ -253,22 +253,22 @@ impl<'r> Tree<'r> {
     /// Tells the parent of a branch what was said in the branch: all that people said, and what the client said and
     /// the parent has not heard yet.
     fn carry_over(&mut self, node: usize) {
-        let said: Vec<Item> = self.said(node).collect();
+        let said: Vec<ThreadItem> = self.said(node).collect();
         if said.is_empty() {
             return;
         }
         let parent = self.nodes[node].parent;
         let told = self.told(parent);
         let mut heard: HashSet<_> = told.iter().filter_map(|item| spoken::by_client(self.blocks, *item)).collect();
-        let is_new = |item: &Item| {
+        let is_new = |item: &ThreadItem| {
             !told.contains(item) && spoken::by_client(self.blocks, *item).is_none_or(|words| heard.insert(words))
         };
-        let new: Vec<Item> = said.into_iter().filter(is_new).collect();
+        let new: Vec<ThreadItem> = said.into_iter().filter(is_new).collect();
         self.tell(parent, new);
     }
 
     /// What was said in a thread.
-    fn said(&self, node: usize) -> impl Iterator<Item = Item> {
+    fn said(&self, node: usize) -> impl Iterator<Item = ThreadItem> {
         self.nodes[node].items.iter().flat_map(|item| spoken::in_item(self.blocks, *item))
     }
 
@@ -279,13 +279,13 @@ impl<'r> Tree<'r> {
         for &node in &open {
             let parent = self.nodes[node].parent;
             // What was said may stand in both, after a rollback.
-            let both: HashSet<Item> = self.nodes[parent].items.iter().copied().collect();
+            let both: HashSet<ThreadItem> = self.nodes[parent].items.iter().copied().collect();
             let mut items = std::mem::take(&mut self.nodes[node].items);
             items.retain(|item| !both.contains(item));
-            items.iter().filter_map(Item::block).for_each(|block| self.home[block] = parent);
+            items.iter().filter_map(ThreadItem::block).for_each(|block| self.home[block] = parent);
             self.tell(parent, items);
             self.nodes[node].waiting.clear();
-            self.nodes[node].state = State::Dissolved;
+            self.nodes[node].state = BranchStage::Dissolved;
         }
         self.nodes[MAIN].waiting.clear();
         self.path.clear();
@@ -294,8 +294,8 @@ impl<'r> Tree<'r> {
 
     /// Whether a session can go back to a branch from where it is.
     pub fn can_roll_back(&self, to: usize) -> bool {
-        let is_gone = |node: &usize| matches!(self.nodes[*node].state, State::Discarded | State::Dissolved);
-        let waits = matches!(self.nodes[to].state, State::Waiting);
+        let is_gone = |node: &usize| matches!(self.nodes[*node].state, BranchStage::Discarded | BranchStage::Dissolved);
+        let waits = matches!(self.nodes[to].state, BranchStage::Waiting);
         to != self.current() && !waits && !self.chain(to).iter().any(is_gone)
     }
 
@@ -314,7 +314,7 @@ impl<'r> Tree<'r> {
         let mut said = Vec::new();
         for node in self.open_nodes() {
             if !chain.contains(&node) {
-                self.nodes[node].state = State::Discarded;
+                self.nodes[node].state = BranchStage::Discarded;
                 said.extend(self.said(node));
             }
         }
@@ -324,17 +324,17 @@ impl<'r> Tree<'r> {
             let heard = self.cut_back(above, cut);
             self.discard_beside(above, node, discarded);
             if !heard.is_empty() {
-                self.tell(above, [Item::Words(SAID_SINCE)].into_iter().chain(heard.iter().copied()));
+                self.tell(above, [ThreadItem::Words(SAID_SINCE)].into_iter().chain(heard.iter().copied()));
                 said.extend(heard);
             }
-            self.nodes[node].state = State::Open;
+            self.nodes[node].state = BranchStage::Open;
             above = node;
         }
         if let Some(run) = self.nodes[to].run.take() {
             said.extend(self.cut_back(to, run));
         }
         self.nodes[to].waiting.clear();
-        said.sort_by_key(Item::order);
+        said.sort_by_key(ThreadItem::order);
         said.dedup();
         // An earlier rollback may have told it some of this.
         self.tell_new(to, said);
@@ -342,9 +342,9 @@ impl<'r> Tree<'r> {
     }
 
     /// What a thread has seen.
-    pub fn told(&self, node: usize) -> HashSet<Item> {
+    pub fn told(&self, node: usize) -> HashSet<ThreadItem> {
         let mut told = HashSet::new();
-        let mut see = |item: &Item| {
+        let mut see = |item: &ThreadItem| {
             told.insert(*item);
             told.extend(spoken::in_item(self.blocks, *item));
         };
@@ -362,11 +362,11 @@ impl<'r> Tree<'r> {
     }
 
     /// Cuts a thread back. Gives what was said behind that point.
-    fn cut_back(&mut self, node: usize, len: usize) -> Vec<Item> {
+    fn cut_back(&mut self, node: usize, len: usize) -> Vec<ThreadItem> {
         let items = &mut self.nodes[node].items;
         let behind = items.split_off(len.min(items.len()));
         let later = self.nodes.iter_mut().filter(|child| child.parent == node && child.cut > len);
-        later.for_each(|child| child.state = State::Discarded);
+        later.for_each(|child| child.state = BranchStage::Discarded);
         behind.into_iter().flat_map(|item| spoken::in_item(self.blocks, item)).collect()
     }
 
@@ -378,9 +378,9 @@ impl<'r> Tree<'r> {
             let is_beside = other != node && self.nodes[other].is_beside(&self.nodes[node]);
             let beside = &mut self.nodes[other];
             if is_beside && beside.branch().is_some_and(|branch| discarded.contains(branch)) {
-                beside.state = State::Over(Outcome::cut(EndReason::RolledBack, String::new()));
-            } else if is_beside && matches!(beside.state, State::Waiting | State::Discarded) {
-                beside.state = State::Waiting;
+                beside.state = BranchStage::Over(BranchOutcome::cut(EndReason::RolledBack, String::new()));
+            } else if is_beside && matches!(beside.state, BranchStage::Waiting | BranchStage::Discarded) {
+                beside.state = BranchStage::Waiting;
                 self.nodes[above].waiting.push_back(other);
             }
         }

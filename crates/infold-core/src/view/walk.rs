@@ -10,43 +10,46 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::acts::{Acts, Done};
-use super::answers::{Act, Message, Returned};
-use super::brief::Outcome;
-use super::spoken::{self, Item};
-use super::tree::{MAIN, Opening, Tree};
-use super::{Action, BlockKey, BlockKind, BranchState, Ending, Known, LastAnswer, Place, Request, RequestKind, place};
+use super::answers::{Act, HandedOver, ReturnAnswer};
+use super::brief::BranchOutcome;
+use super::spoken::{self, ThreadItem};
+use super::tree::{MAIN, OpeningCall, ThreadTree};
+use super::{
+    Anchor, BlockKey, BlockKind, BranchState, ForcedFold, LastAnswer, PlanAction, RequestKind, StoredDecisions,
+    ViewRequest, place,
+};
 use crate::transcript::Voice;
 use crate::{EndReason, IdKey};
 
 /// A transcript that is being read.
 pub(super) struct Walk<'r> {
-    pub request: &'r Request<'r>,
-    pub known: &'r Known,
-    pub tree: Tree<'r>,
+    pub request: &'r ViewRequest<'r>,
+    pub known: &'r StoredDecisions,
+    pub tree: ThreadTree<'r>,
     pub acts: Acts,
-    pub actions: Vec<Action>,
+    pub actions: Vec<PlanAction>,
     /// Calls whose branches were dissolved: reasoning behind them was made on something else.
     pub dissolved: Vec<usize>,
     /// Where the last turn begins: behind the last thing that the model said.
     pub last_turn: usize,
-    after: HashMap<&'r str, Vec<&'r Ending>>,
-    before: HashMap<BlockKey, Vec<&'r Ending>>,
+    after: HashMap<&'r str, Vec<&'r ForcedFold>>,
+    before: HashMap<BlockKey, Vec<&'r ForcedFold>>,
 }
 
 /// Whether a round is the last one.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum RoundPosition {
     Earlier,
     Last,
 }
 
 impl<'r> Walk<'r> {
     /// Reads the whole of a transcript.
-    pub fn through(request: &'r Request<'r>, known: &'r Known, key: &IdKey) -> Self {
+    pub fn through(request: &'r ViewRequest<'r>, known: &'r StoredDecisions, key: &IdKey) -> Self {
         let mut walk = Self {
             request,
             known,
-            tree: Tree::new(request.blocks, request.beginning),
+            tree: ThreadTree::new(request.blocks, request.beginning),
             acts: Acts::of(request.blocks, known, key),
             actions: Vec::new(),
             dissolved: Vec::new(),
@@ -56,8 +59,8 @@ impl<'r> Walk<'r> {
         };
         for ending in &known.endings {
             match &ending.place {
-                Place::After { call } => walk.after.entry(call).or_default().push(ending),
-                Place::Before { block } => walk.before.entry(*block).or_default().push(ending),
+                Anchor::After { call } => walk.after.entry(call).or_default().push(ending),
+                Anchor::Before { block } => walk.before.entry(*block).or_default().push(ending),
             }
         }
         walk.rounds();
@@ -81,7 +84,7 @@ impl<'r> Walk<'r> {
 
     fn round(&mut self, model: Range<usize>, user: Range<usize>) {
         let thread = self.tree.current();
-        let turn = if user.end == self.request.blocks.len() { Turn::Last } else { Turn::Earlier };
+        let turn = if user.end == self.request.blocks.len() { RoundPosition::Last } else { RoundPosition::Earlier };
         let done = self.acts.take(model.end, &user);
         let moved = self.moved(&done);
         if !model.is_empty() {
@@ -99,8 +102,8 @@ impl<'r> Walk<'r> {
 
     /// Where words begin that are not part of the agent's own loop: in a side call, or the client's own compaction,
     /// what stands behind the entry of the last result, or beside it if that entry is the last.
-    fn aside_from(&self, last_result: Option<usize>, user: &Range<usize>, turn: Turn) -> usize {
-        if self.request.kind == RequestKind::Turn || turn == Turn::Earlier {
+    fn aside_from(&self, last_result: Option<usize>, user: &Range<usize>, turn: RoundPosition) -> usize {
+        if self.request.kind == RequestKind::Turn || turn == RoundPosition::Earlier {
             return user.end;
         }
         let Some(last_result) = last_result else { return user.start };
@@ -127,7 +130,7 @@ impl<'r> Walk<'r> {
         self.acts.call_of[at].map_or_else(|| self.tree.current(), |call| self.tree.home[call])
     }
 
-    fn entries(&mut self, range: Range<usize>, turn: Turn) {
+    fn entries(&mut self, range: Range<usize>, turn: RoundPosition) {
         let mut at = range.start;
         let mut words_end = at;
         while at < range.end {
@@ -156,7 +159,7 @@ impl<'r> Walk<'r> {
 
     /// Words in entries of their own, one after the other. What a client says in front of a person's words goes
     /// to the thread that hears the person, in one entry with them or not.
-    fn words(&mut self, range: Range<usize>, turn: Turn) {
+    fn words(&mut self, range: Range<usize>, turn: RoundPosition) {
         if range.clone().any(|at| self.is_result(at)) {
             return;
         }
@@ -167,9 +170,9 @@ impl<'r> Walk<'r> {
     }
 
     /// Words beside the agent's loop are answered on the main thread. A compaction ends what is open.
-    fn aside(&mut self, range: Range<usize>, last_result: Option<usize>, turn: Turn) {
+    fn aside(&mut self, range: Range<usize>, last_result: Option<usize>, turn: RoundPosition) {
         self.end_before(range.clone());
-        let is_compaction = self.request.kind == RequestKind::Compaction && turn == Turn::Last;
+        let is_compaction = self.request.kind == RequestKind::Compaction && turn == RoundPosition::Last;
         if is_compaction && !self.tree.path.is_empty() {
             let first = range.clone().find(|&at| self.is_said(at)).or(range.clone().next());
             let place = first.map(|at| place::before(self.request.blocks, at));
@@ -180,31 +183,31 @@ impl<'r> Walk<'r> {
         range.for_each(|at| self.tree.push(MAIN, at));
     }
 
-    pub(super) fn after_result(&self, at: usize) -> Option<Place> {
+    pub(super) fn after_result(&self, at: usize) -> Option<Anchor> {
         let result = self.request.blocks[at].kind.result()?;
-        Some(Place::After { call: result.call.clone().into_owned() })
+        Some(Anchor::After { call: result.call.clone().into_owned() })
     }
 
     /// Somebody spoke while a branch was open. Behind an answer that broke off it may be anyone, and the branch hears it.
-    fn spoken_over(&mut self, said: usize, turn: Turn) {
+    fn spoken_over(&mut self, said: usize, turn: RoundPosition) {
         let place = place::key(self.request.blocks, said);
         match (turn, self.request.kind) {
             _ if self.tree.path.is_empty() || self.known.heard.contains(&place) => {}
-            (Turn::Last, RequestKind::Side) => {}
-            (Turn::Last, RequestKind::Turn) if self.request.last_answer == LastAnswer::BrokeOff => {
-                self.actions.push(Action::Hear { place });
+            (RoundPosition::Last, RequestKind::Side) => {}
+            (RoundPosition::Last, RequestKind::Turn) if self.request.last_answer == LastAnswer::BrokeOff => {
+                self.actions.push(PlanAction::Hear { place });
             }
-            (Turn::Last, RequestKind::Turn | RequestKind::Compaction) => {
+            (RoundPosition::Last, RequestKind::Turn | RequestKind::Compaction) => {
                 self.interrupt(&place::before(self.request.blocks, said));
             }
-            (Turn::Earlier, _) => self.dissolved.extend(self.tree.dissolve()),
+            (RoundPosition::Earlier, _) => self.dissolved.extend(self.tree.dissolve()),
         }
     }
 
     fn end_before(&mut self, range: Range<usize>) {
         if !self.before.is_empty() {
             let endings = range.filter_map(|at| self.before.get(&place::key(self.request.blocks, at))).flatten();
-            let endings: Vec<&Ending> = endings.copied().collect();
+            let endings: Vec<&ForcedFold> = endings.copied().collect();
             self.end_all(&endings);
         }
     }
@@ -215,16 +218,16 @@ impl<'r> Walk<'r> {
                 BlockKind::Result(result) => Some(&*result.call),
                 _ => None,
             });
-            let endings: Vec<&Ending> = calls.filter_map(|call| self.after.get(call)).flatten().copied().collect();
+            let endings: Vec<&ForcedFold> = calls.filter_map(|call| self.after.get(call)).flatten().copied().collect();
             self.end_all(&endings);
         }
     }
 
     /// Ends branches by force where that was recorded.
-    fn end_all(&mut self, endings: &[&'r Ending]) {
+    fn end_all(&mut self, endings: &[&'r ForcedFold]) {
         // Outermost first: what lies below goes with it.
         let depth = |node: usize| self.tree.path.iter().position(|&open| open == node).unwrap_or(usize::MAX);
-        let mut ended: Vec<(usize, bool, usize, &Ending)> = endings
+        let mut ended: Vec<(usize, bool, usize, &ForcedFold)> = endings
             .iter()
             .filter_map(|ending| {
                 let node = self.tree.find(&ending.branch)?;
@@ -241,15 +244,15 @@ impl<'r> Walk<'r> {
         self.tree.settle();
     }
 
-    fn is_of_now(&self, ending: &Ending) -> bool {
+    fn is_of_now(&self, ending: &ForcedFold) -> bool {
         self.known.branches.get(&ending.branch).is_none_or(|branch| branch.generation == ending.generation)
     }
 
-    fn cut_short(&self, ending: &Ending) -> Outcome {
+    fn cut_short(&self, ending: &ForcedFold) -> BranchOutcome {
         let branch = self.known.branches.get(&ending.branch).filter(|branch| branch.generation == ending.generation);
         match branch.map(|branch| &branch.state) {
-            Some(BranchState::Ended { reason, .. }) => Outcome::cut(*reason, ending.result.clone()),
-            Some(BranchState::Open { .. }) | None => Outcome::cut_for_some_reason(ending.result.clone()),
+            Some(BranchState::Ended { reason, .. }) => BranchOutcome::cut(*reason, ending.result.clone()),
+            Some(BranchState::Open { .. }) | None => BranchOutcome::cut_for_some_reason(ending.result.clone()),
         }
     }
 }
@@ -337,14 +340,14 @@ impl Walk<'_> {
                 let is_moved = moved.contains(&done.call);
                 let opener = if is_moved { self.tree.current() } else { thread };
                 // A script that went back, or opened another there, stands there already.
-                if is_moved && !self.tree.told(opener).contains(&Item::Block(done.call)) {
+                if is_moved && !self.tree.told(opener).contains(&ThreadItem::Block(done.call)) {
                     self.tree.push(opener, done.call);
                     self.tree.push(opener, done.result);
                 }
                 // The same call, repeated with the same key, is answered with the same branch.
                 if self.tree.find(&opening.branch).is_none() {
                     let round = self.last_turn;
-                    let opening = Opening { call: done.call, result: done.result, round, opened: opening };
+                    let opening = OpeningCall { call: done.call, result: done.result, round, opened: opening };
                     let node = self.tree.open(opener, opening);
                     self.tree.nodes[node].cut = self.tree.nodes[opener].items.len();
                     opened.push(node);
@@ -362,7 +365,7 @@ impl Walk<'_> {
                 let to = self.tree.find(&back.to).filter(|&to| self.tree.can_roll_back(to))?;
                 self.tree.roll_back(to, &back.discarded);
                 // One that inherits from the message which went back to it has seen this already.
-                if !self.tree.told(to).contains(&Item::Block(done.call)) {
+                if !self.tree.told(to).contains(&ThreadItem::Block(done.call)) {
                     self.tree.push(to, done.call);
                     self.tree.push(to, done.result);
                 }
@@ -372,17 +375,17 @@ impl Walk<'_> {
     }
 
     /// What a return hands to the parent; nothing if it did not fold.
-    fn handed(&self, returned: &Returned) -> Option<Outcome> {
+    fn handed(&self, returned: &ReturnAnswer) -> Option<BranchOutcome> {
         let stored = self.known.branches.get(&returned.branch).and_then(|branch| match &branch.state {
             BranchState::Ended { reason: EndReason::Returned, result } => Some((result, false)),
             BranchState::Ended { reason: EndReason::ReportedFailure, result } => Some((result, true)),
             BranchState::Ended { .. } | BranchState::Open { .. } => None,
         });
         let (message, is_failure) = match &returned.message {
-            Message::Whole(message) => (message, returned.is_failure),
-            Message::Cut(raw) => stored.unwrap_or((raw, returned.is_failure)),
-            Message::Gone => stored?,
+            HandedOver::Whole(message) => (message, returned.is_failure),
+            HandedOver::Cut(raw) => stored.unwrap_or((raw, returned.is_failure)),
+            HandedOver::Gone => stored?,
         };
-        Some(Outcome::Returned { message: message.clone(), is_failure, script: returned.script })
+        Some(BranchOutcome::Returned { message: message.clone(), is_failure, script: returned.script })
     }
 }

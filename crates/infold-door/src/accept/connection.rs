@@ -19,8 +19,8 @@ use tower::ServiceExt;
 
 use super::House;
 use crate::guard::Caller;
-use crate::refusal::Refusal;
-use crate::strict::{HEADERS_MAX, Line, StrictStream};
+use crate::refusal::DoorRefusal;
+use crate::strict::{HEADERS_MAX, RefusalSlot, StrictStream};
 
 /// Headers by which an answer would let pages of other origins read it. A surface that relays
 /// somebody else's answer may bring them along, so they are taken off here.
@@ -40,7 +40,7 @@ pub(super) async fn serve(house: Arc<House>, stream: TcpStream, peer: SocketAddr
     // the connection is already gone, which the first read will find.
     let _ = stream.set_nodelay(true);
 
-    let line = Arc::new(Line::default());
+    let line = Arc::new(RefusalSlot::default());
     let caller = Arc::new(Caller::new(peer, local));
     let io = TokioIo::new(StrictStream::new(stream, &house.settings, Arc::clone(&line)));
     let answering = Arc::clone(&house);
@@ -82,7 +82,7 @@ pub(super) async fn serve(house: Arc<House>, stream: TcpStream, peer: SocketAddr
     }
 }
 
-async fn answer(house: &House, line: &Line, caller: &Caller, request: Request<Incoming>) -> Response {
+async fn answer(house: &House, line: &RefusalSlot, caller: &Caller, request: Request<Incoming>) -> Response {
     if !request.headers().contains_key(HOST) {
         return line.refusal().into_last_response();
     }
@@ -93,7 +93,7 @@ async fn answer(house: &House, line: &Line, caller: &Caller, request: Request<In
     let bytes_max = house.settings.body_bytes_max(parts.uri.path());
     let announced = parts.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     if announced.and_then(|text| text.parse().ok()).is_some_and(|bytes: u64| bytes > bytes_max) {
-        return Refusal::body_too_large(bytes_max).into_response();
+        return DoorRefusal::body_too_large(bytes_max).into_response();
     }
 
     let body = Limited::new(body, usize::try_from(bytes_max).unwrap_or(usize::MAX));

@@ -10,7 +10,7 @@ use http::HeaderMap;
 use http::header::{HOST, ORIGIN};
 use http::request::Parts;
 
-use crate::refusal::{Refusal, quoted};
+use crate::refusal::{DoorRefusal, quoted};
 use crate::settings::{DoorError, DoorSettings};
 
 /// Names that always mean this machine.
@@ -24,14 +24,14 @@ struct Authority {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Origin {
+struct OriginName {
     scheme: String,
     authority: Authority,
 }
 
 #[derive(Debug)]
 enum OriginRule {
-    Exactly(Origin),
+    Exactly(OriginName),
     AnyPort { scheme: String, host: String },
 }
 
@@ -67,7 +67,7 @@ impl Names {
     }
 
     /// Lets a request pass if its names are among ours.
-    pub(super) fn check(&self, parts: &Parts) -> Result<(), Refusal> {
+    pub(super) fn check(&self, parts: &Parts) -> Result<(), DoorRefusal> {
         // A target may carry a name too, which then counts instead of Host; so both must do.
         let target = parts.uri.authority().map(|authority| authority.as_str().as_bytes());
         let host = parts.headers.get(HOST).map_or(&b""[..], |host| host.as_bytes());
@@ -78,7 +78,7 @@ impl Names {
         check_site(&parts.headers)
     }
 
-    fn check_host(&self, name: &[u8]) -> Result<(), Refusal> {
+    fn check_host(&self, name: &[u8]) -> Result<(), DoorRefusal> {
         let authority = std::str::from_utf8(name).ok().and_then(Authority::parse);
         let known = authority.is_some_and(|authority| {
             self.hosts
@@ -88,7 +88,7 @@ impl Names {
         if known {
             return Ok(());
         }
-        Err(Refusal::forbidden(
+        Err(DoorRefusal::forbidden(
             "host_not_allowed",
             format!(
                 "Host {} is not a name of this infold: use 127.0.0.1 or localhost, or add the name \
@@ -98,12 +98,12 @@ impl Names {
         ))
     }
 
-    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    fn check_origin(&self, headers: &HeaderMap) -> Result<(), DoorRefusal> {
         for value in headers.get_all(ORIGIN) {
-            let origin = std::str::from_utf8(value.as_bytes()).ok().and_then(Origin::parse);
+            let origin = std::str::from_utf8(value.as_bytes()).ok().and_then(OriginName::parse);
             let known = origin.is_some_and(|origin| self.origins.iter().any(|rule| rule.fits(&origin)));
             if !known {
-                return Err(Refusal::forbidden(
+                return Err(DoorRefusal::forbidden(
                     "origin_not_allowed",
                     format!(
                         "pages of origin {} may not call infold: add the origin to \
@@ -118,14 +118,14 @@ impl Names {
 }
 
 /// Browsers say when a page of another site is behind a request, also where they send no Origin.
-fn check_site(headers: &HeaderMap) -> Result<(), Refusal> {
+fn check_site(headers: &HeaderMap) -> Result<(), DoorRefusal> {
     let cross = headers
         .get_all("sec-fetch-site")
         .iter()
         .any(|site| site.as_bytes().trim_ascii().eq_ignore_ascii_case(b"cross-site"));
     if cross {
         let message = "the request was made by a page of another site, which may not call infold";
-        return Err(Refusal::forbidden("cross_site", message));
+        return Err(DoorRefusal::forbidden("cross_site", message));
     }
     Ok(())
 }
@@ -153,7 +153,7 @@ impl Authority {
     }
 }
 
-impl Origin {
+impl OriginName {
     /// Reads an origin as browsers write it. `null`, which stands for any page that hides its
     /// origin, is none.
     fn parse(text: &str) -> Option<Self> {
@@ -175,14 +175,14 @@ impl OriginRule {
     fn parse(text: &str) -> Option<Self> {
         match text.strip_suffix(":*") {
             Some(text) => {
-                let Origin { scheme, authority } = Origin::parse(text)?;
+                let OriginName { scheme, authority } = OriginName::parse(text)?;
                 Some(Self::AnyPort { scheme, host: authority.host })
             }
-            None => Origin::parse(text).map(Self::Exactly),
+            None => OriginName::parse(text).map(Self::Exactly),
         }
     }
 
-    fn fits(&self, origin: &Origin) -> bool {
+    fn fits(&self, origin: &OriginName) -> bool {
         match self {
             Self::Exactly(allowed) => allowed == origin,
             Self::AnyPort { scheme, host } => *scheme == origin.scheme && *host == origin.authority.host,

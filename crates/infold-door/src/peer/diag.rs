@@ -11,7 +11,7 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::net::{connect, recv, send, socket_with};
 
-use super::socket::{Found, Pair};
+use super::socket::{Pair, SocketOwner};
 
 const HEADER_BYTES: usize = 16;
 const QUESTION_BYTES: usize = HEADER_BYTES + 56;
@@ -79,7 +79,7 @@ fn address_bytes(address: SocketAddr) -> [u8; 16] {
 }
 
 /// The socket that the kernel described, or nothing if it answered with an error.
-pub(super) fn read_answer(answer: &[u8]) -> Option<Found> {
+pub(super) fn read_answer(answer: &[u8]) -> Option<SocketOwner> {
     let answer = answer.get(..ANSWER_BYTES)?;
     if u16::from_ne_bytes(field(answer, 4)?) != SOCK_DIAG_BY_FAMILY {
         return None;
@@ -87,7 +87,7 @@ pub(super) fn read_answer(answer: &[u8]) -> Option<Found> {
     let body = &answer[HEADER_BYTES..];
     let theirs = SocketAddr::new(address(body, 8)?, u16::from_be_bytes(field(body, 4)?));
     let ours = SocketAddr::new(address(body, 24)?, u16::from_be_bytes(field(body, 6)?));
-    Some(Found {
+    Some(SocketOwner {
         ends: Pair::new(theirs, ours),
         state: body[1],
         uid: u32::from_ne_bytes(field(body, 64)?),

@@ -1,6 +1,6 @@
 //! A connection's two ends, and what the kernel said of the socket at one of them.
 //!
-//! Both ways of asking the kernel end in [`Found::uid`], so that both are equally careful.
+//! Both ways of asking the kernel end in [`SocketOwner::uid`], so that both are equally careful.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -28,14 +28,14 @@ fn plain(ip: IpAddr, port: u16) -> SocketAddr {
 
 /// One socket as the kernel described it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct SocketOwner {
     pub(super) ends: Pair,
     pub(super) state: u8,
     pub(super) uid: u32,
     pub(super) inode: u32,
 }
 
-impl Found {
+impl SocketOwner {
     /// The socket's user, if it is the socket that was asked for and a process still holds it.
     /// A socket without an inode has been closed, and its user is not to be believed.
     pub(super) fn uid(&self, asked: &Pair) -> Option<u32> {

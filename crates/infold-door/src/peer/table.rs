@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::socket::{Found, Pair};
+use super::socket::{Pair, SocketOwner};
 
 /// The user of the socket at the `theirs` end.
 pub(super) fn lookup(asked: &Pair) -> Option<u32> {
@@ -24,7 +24,7 @@ pub(super) fn find(lines: impl Iterator<Item = impl AsRef<str>>, asked: &Pair) -
 }
 
 /// Reads `sl: local remote state queues timer retransmits uid timeout inode …`.
-fn read_line(line: &str) -> Option<Found> {
+fn read_line(line: &str) -> Option<SocketOwner> {
     let mut words = line.split_ascii_whitespace().skip(1);
     let theirs = read_address(words.next()?)?;
     let ours = read_address(words.next()?)?;
@@ -32,7 +32,7 @@ fn read_line(line: &str) -> Option<Found> {
     let mut words = words.skip(3);
     let uid = words.next()?.parse().ok()?;
     let inode = words.nth(1)?.parse().ok()?;
-    Some(Found { ends: Pair::new(theirs, ours), state, uid, inode })
+    Some(SocketOwner { ends: Pair::new(theirs, ours), state, uid, inode })
 }
 
 /// Reads `ADDRESS:PORT` in hexadecimal, where an address is words in the machine's own byte order.

@@ -5,7 +5,7 @@
 
 use http::StatusCode;
 
-use crate::refusal::{Refusal, quoted};
+use crate::refusal::{DoorRefusal, quoted};
 
 /// Header lines in one head. The HTTP parser is told the same number.
 pub(crate) const HEADERS_MAX: usize = 100;
@@ -22,14 +22,14 @@ pub(super) enum Framing {
 }
 
 /// Judges `head`, which ends in an empty line and has no line end but CR LF in it.
-pub(super) fn judge(head: &[u8]) -> Result<Framing, Refusal> {
+pub(super) fn judge(head: &[u8]) -> Result<Framing, DoorRefusal> {
     let mut lines = split_lines(head);
     judge_request_line(lines.next().unwrap_or_default())?;
 
-    let mut seen = Seen::default();
+    let mut seen = SeenHeaders::default();
     for (index, line) in lines.enumerate() {
         if index == HEADERS_MAX {
-            return Err(Refusal::new(
+            return Err(DoorRefusal::new(
                 StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
                 "head_too_large",
                 format!("the head has more than {HEADERS_MAX} header lines: send fewer"),
@@ -47,28 +47,28 @@ fn split_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
         .take_while(|line| !line.is_empty())
 }
 
-fn judge_request_line(line: &[u8]) -> Result<(), Refusal> {
+fn judge_request_line(line: &[u8]) -> Result<(), DoorRefusal> {
     let mut parts = line.split(|byte| *byte == b' ');
     let (Some(method), Some(target), Some(version), None) = (parts.next(), parts.next(), parts.next(), parts.next())
     else {
-        return Err(Refusal::malformed(
+        return Err(DoorRefusal::malformed(
             "the request line must be a method, a target and a version with one space between",
         ));
     };
 
     if method.is_empty() || !method.iter().copied().all(is_token) {
-        return Err(Refusal::malformed("the method is not a word"));
+        return Err(DoorRefusal::malformed("the method is not a word"));
     }
     if method == b"CONNECT" {
-        return Err(Refusal::malformed("CONNECT asks for a tunnel, and infold opens none"));
+        return Err(DoorRefusal::malformed("CONNECT asks for a tunnel, and infold opens none"));
     }
     if target.is_empty() || !target.iter().all(u8::is_ascii_graphic) {
-        return Err(Refusal::malformed(
+        return Err(DoorRefusal::malformed(
             "the target is empty or has other than visible ASCII characters: percent-encode it",
         ));
     }
     if version != b"HTTP/1.1" {
-        return Err(Refusal::new(
+        return Err(DoorRefusal::new(
             StatusCode::HTTP_VERSION_NOT_SUPPORTED,
             "version_not_supported",
             format!("the version is {}: speak HTTP/1.1", quoted(version)),
@@ -79,28 +79,28 @@ fn judge_request_line(line: &[u8]) -> Result<(), Refusal> {
 
 /// What the header lines so far have said about the framing.
 #[derive(Default)]
-struct Seen {
+struct SeenHeaders {
     hosts: usize,
     length: Option<u64>,
     chunked: bool,
 }
 
-impl Seen {
-    fn add(&mut self, line: &[u8]) -> Result<(), Refusal> {
+impl SeenHeaders {
+    fn add(&mut self, line: &[u8]) -> Result<(), DoorRefusal> {
         if line.first().is_some_and(|byte| is_blank(*byte)) {
-            return Err(Refusal::malformed(
+            return Err(DoorRefusal::malformed(
                 "a header line begins with white space (obsolete line folding): put it on one line",
             ));
         }
         let Some(colon) = line.iter().position(|byte| *byte == b':') else {
-            return Err(Refusal::malformed(format!("header line {} has no colon", quoted(line))));
+            return Err(DoorRefusal::malformed(format!("header line {} has no colon", quoted(line))));
         };
         let (name, value) = (&line[..colon], trim(&line[colon + 1..]));
         if name.last().is_some_and(|byte| is_blank(*byte)) {
-            return Err(Refusal::malformed(format!("header {} has white space before its colon", quoted(name))));
+            return Err(DoorRefusal::malformed(format!("header {} has white space before its colon", quoted(name))));
         }
         if name.is_empty() || !name.iter().copied().all(is_token) {
-            return Err(Refusal::malformed(format!("header name {} is not a word", quoted(name))));
+            return Err(DoorRefusal::malformed(format!("header name {} is not a word", quoted(name))));
         }
 
         match () {
@@ -112,25 +112,25 @@ impl Seen {
         Ok(())
     }
 
-    fn add_length(&mut self, value: &[u8]) -> Result<(), Refusal> {
+    fn add_length(&mut self, value: &[u8]) -> Result<(), DoorRefusal> {
         if self.length.is_some() {
-            return Err(Refusal::malformed("Content-Length stands in the head more than once"));
+            return Err(DoorRefusal::malformed("Content-Length stands in the head more than once"));
         }
         let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
         if !digits || value.len() > LENGTH_DIGITS_MAX {
-            return Err(Refusal::malformed(format!("Content-Length {} is not one decimal number", quoted(value))));
+            return Err(DoorRefusal::malformed(format!("Content-Length {} is not one decimal number", quoted(value))));
         }
         let add = |total: u64, digit: &u8| total * 10 + u64::from(digit - b'0');
         self.length = Some(value.iter().fold(0, add));
         Ok(())
     }
 
-    fn add_encoding(&mut self, value: &[u8]) -> Result<(), Refusal> {
+    fn add_encoding(&mut self, value: &[u8]) -> Result<(), DoorRefusal> {
         if self.chunked {
-            return Err(Refusal::malformed("Transfer-Encoding stands in the head more than once"));
+            return Err(DoorRefusal::malformed("Transfer-Encoding stands in the head more than once"));
         }
         if !value.eq_ignore_ascii_case(b"chunked") {
-            return Err(Refusal::malformed(format!(
+            return Err(DoorRefusal::malformed(format!(
                 "Transfer-Encoding {} is not supported: send “chunked”, once",
                 quoted(value)
             )));
@@ -139,16 +139,16 @@ impl Seen {
         Ok(())
     }
 
-    fn framing(self) -> Result<Framing, Refusal> {
+    fn framing(self) -> Result<Framing, DoorRefusal> {
         match self.hosts {
-            0 => return Err(Refusal::malformed("there is no Host header: send one")),
+            0 => return Err(DoorRefusal::malformed("there is no Host header: send one")),
             1 => {}
-            _ => return Err(Refusal::malformed("there is more than one Host header: send one")),
+            _ => return Err(DoorRefusal::malformed("there is more than one Host header: send one")),
         }
         match (self.length, self.chunked) {
-            (Some(_), true) => {
-                Err(Refusal::malformed("Content-Length and Transfer-Encoding stand in one head: send one of the two"))
-            }
+            (Some(_), true) => Err(DoorRefusal::malformed(
+                "Content-Length and Transfer-Encoding stand in one head: send one of the two",
+            )),
             (length, false) => Ok(Framing::Length(length.unwrap_or(0))),
             (None, true) => Ok(Framing::Chunked),
         }

@@ -4,13 +4,13 @@
 
 use http::StatusCode;
 
-use super::chunked::{Chunked, Progress};
+use super::chunked::{ChunkProgress, Chunked};
 use super::head::{Framing, is_forbidden, judge};
-use crate::refusal::Refusal;
+use crate::refusal::DoorRefusal;
 
 /// Where on the connection the next byte belongs.
 #[derive(Debug)]
-enum State {
+enum HeadState {
     /// In a head, of which these bytes have come. None of them has been passed on.
     Head(Vec<u8>),
     /// In a body, of which so many bytes are to come.
@@ -25,7 +25,7 @@ enum State {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Broken {
     /// A head was refused; nothing of it was passed on.
-    Head(Refusal),
+    Head(DoorRefusal),
     /// A body that was already passed on in part breaks its form.
     Body(&'static str),
 }
@@ -46,21 +46,21 @@ pub(super) enum Awaits {
 /// One connection's place in the sequence of its requests.
 #[derive(Debug)]
 pub(super) struct Machine {
-    state: State,
+    state: HeadState,
     head_bytes_max: usize,
 }
 
 impl Machine {
     pub(super) fn new(head_bytes_max: usize) -> Self {
-        Self { state: State::Head(Vec::new()), head_bytes_max }
+        Self { state: HeadState::Head(Vec::new()), head_bytes_max }
     }
 
     pub(super) fn awaits(&self) -> Awaits {
         match &self.state {
-            State::Head(bytes) if bytes.is_empty() => Awaits::Request,
-            State::Head(_) => Awaits::Head,
-            State::Length(_) | State::Chunked(_) => Awaits::Body,
-            State::Broken => Awaits::Nothing,
+            HeadState::Head(bytes) if bytes.is_empty() => Awaits::Request,
+            HeadState::Head(_) => Awaits::Head,
+            HeadState::Length(_) | HeadState::Chunked(_) => Awaits::Body,
+            HeadState::Broken => Awaits::Nothing,
         }
     }
 
@@ -71,7 +71,7 @@ impl Machine {
             let used = match self.feed_some(bytes, approved) {
                 Ok(used) => used,
                 Err(broken) => {
-                    self.state = State::Broken;
+                    self.state = HeadState::Broken;
                     return Err(broken);
                 }
             };
@@ -83,7 +83,7 @@ impl Machine {
     /// Takes bytes up to the end of the present head or body, and says how many it took.
     fn feed_some(&mut self, bytes: &[u8], approved: &mut Vec<u8>) -> Result<usize, Broken> {
         match &mut self.state {
-            State::Head(head) => {
+            HeadState::Head(head) => {
                 let (used, ended) = extend_head(head, bytes, self.head_bytes_max).map_err(Broken::Head)?;
                 if ended {
                     let framing = judge(head).map_err(Broken::Head)?;
@@ -92,68 +92,68 @@ impl Machine {
                 }
                 Ok(used)
             }
-            State::Length(left) => {
+            HeadState::Length(left) => {
                 let used = (*left).min(bytes.len() as u64) as usize;
                 approved.extend_from_slice(&bytes[..used]);
                 self.state = after_bytes(*left - used as u64);
                 Ok(used)
             }
-            State::Chunked(chunked) => match chunked.feed(bytes) {
-                Progress::More => {
+            HeadState::Chunked(chunked) => match chunked.feed(bytes) {
+                ChunkProgress::More => {
                     approved.extend_from_slice(bytes);
                     Ok(bytes.len())
                 }
-                Progress::Ended(used) => {
+                ChunkProgress::Ended(used) => {
                     approved.extend_from_slice(&bytes[..used]);
-                    self.state = State::Head(Vec::new());
+                    self.state = HeadState::Head(Vec::new());
                     Ok(used)
                 }
-                Progress::Broken(good, reason) => {
+                ChunkProgress::Broken(good, reason) => {
                     approved.extend_from_slice(&bytes[..good]);
                     Err(Broken::Body(reason))
                 }
             },
-            State::Broken => Ok(bytes.len()),
+            HeadState::Broken => Ok(bytes.len()),
         }
     }
 
-    fn after_head(&self, framing: Framing) -> State {
+    fn after_head(&self, framing: Framing) -> HeadState {
         match framing {
             Framing::Length(length) => after_bytes(length),
-            Framing::Chunked => State::Chunked(Chunked::new(self.head_bytes_max)),
+            Framing::Chunked => HeadState::Chunked(Chunked::new(self.head_bytes_max)),
         }
     }
 }
 
-fn after_bytes(left: u64) -> State {
-    if left == 0 { State::Head(Vec::new()) } else { State::Length(left) }
+fn after_bytes(left: u64) -> HeadState {
+    if left == 0 { HeadState::Head(Vec::new()) } else { HeadState::Length(left) }
 }
 
 /// Adds bytes to a head until it ends; how many were used, and whether it ended.
 ///
 /// Line ends, control characters and size are judged byte by byte, because a head that is wrong in
 /// one of these might never end.
-fn extend_head(head: &mut Vec<u8>, bytes: &[u8], head_bytes_max: usize) -> Result<(usize, bool), Refusal> {
+fn extend_head(head: &mut Vec<u8>, bytes: &[u8], head_bytes_max: usize) -> Result<(usize, bool), DoorRefusal> {
     for (index, byte) in bytes.iter().copied().enumerate() {
         match (head.last().copied(), byte) {
             (Some(b'\r'), b'\n') => {}
             (_, b'\n') => {
-                return Err(Refusal::malformed("a line ends in LF without CR: end lines in CR LF"));
+                return Err(DoorRefusal::malformed("a line ends in LF without CR: end lines in CR LF"));
             }
             (Some(b'\r'), _) => {
-                return Err(Refusal::malformed("a CR stands alone: end lines in CR LF"));
+                return Err(DoorRefusal::malformed("a CR stands alone: end lines in CR LF"));
             }
             (None, b'\r') => {
-                return Err(Refusal::malformed("an empty line stands before the request line"));
+                return Err(DoorRefusal::malformed("an empty line stands before the request line"));
             }
             (_, b'\r') => {}
             (_, byte) if is_forbidden(byte) => {
-                return Err(Refusal::malformed(format!("the head has the control character 0x{byte:02x} in it")));
+                return Err(DoorRefusal::malformed(format!("the head has the control character 0x{byte:02x} in it")));
             }
             _ => {}
         }
         if head.len() == head_bytes_max {
-            return Err(Refusal::new(
+            return Err(DoorRefusal::new(
                 StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
                 "head_too_large",
                 format!("the head is larger than {head_bytes_max} bytes: send less"),

@@ -2,7 +2,7 @@
 //!
 //! A refused head is replaced by [`SUBSTITUTE`], a head without a Host. No approved head lacks one,
 //! so a request without a Host can only be ours, and the service answers it with the refusal that
-//! [`Line`] holds. The parser thereby keeps the order of answers on a connection with several
+//! [`RefusalSlot`] holds. The parser thereby keeps the order of answers on a connection with several
 //! requests in flight, and closes it after the last, without knowing that anything was refused.
 
 use std::future::Future;
@@ -19,7 +19,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 use super::machine::{Awaits, Broken, Machine};
-use crate::refusal::Refusal;
+use crate::refusal::DoorRefusal;
 use crate::settings::DoorSettings;
 
 /// What stands in a refused head's place.
@@ -32,14 +32,14 @@ pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
 /// What the stream tells the service of the same connection.
 #[derive(Debug, Default)]
-pub(crate) struct Line {
-    refusal: OnceLock<Refusal>,
+pub(crate) struct RefusalSlot {
+    refusal: OnceLock<DoorRefusal>,
 }
 
-impl Line {
+impl RefusalSlot {
     /// The refusal that the substitute request stands for.
-    pub(crate) fn refusal(&self) -> Refusal {
-        self.refusal.get().cloned().unwrap_or_else(|| Refusal::malformed("there is no Host header: send one"))
+    pub(crate) fn refusal(&self) -> DoorRefusal {
+        self.refusal.get().cloned().unwrap_or_else(|| DoorRefusal::malformed("there is no Host header: send one"))
     }
 }
 
@@ -49,7 +49,7 @@ type Timer = Option<Pin<Box<Sleep>>>;
 #[derive(Debug)]
 pub(crate) struct StrictStream {
     tcp: TcpStream,
-    line: Arc<Line>,
+    line: Arc<RefusalSlot>,
     machine: Machine,
     approved: Vec<u8>,
     given: usize,
@@ -74,7 +74,7 @@ enum Ended {
 }
 
 impl StrictStream {
-    pub(crate) fn new(tcp: TcpStream, settings: &DoorSettings, line: Arc<Line>) -> Self {
+    pub(crate) fn new(tcp: TcpStream, settings: &DoorSettings, line: Arc<RefusalSlot>) -> Self {
         Self {
             tcp,
             line,
@@ -111,7 +111,7 @@ impl StrictStream {
         }
     }
 
-    fn refuse(&mut self, refusal: Refusal) {
+    fn refuse(&mut self, refusal: DoorRefusal) {
         // A connection is refused once, since nothing is read from it afterwards.
         let _ = self.line.refusal.set(refusal);
         self.approved.extend_from_slice(SUBSTITUTE);
@@ -129,7 +129,7 @@ impl StrictStream {
                     self.ended = Some(Ended::Closed);
                 } else {
                     let ms = self.head_timeout.as_millis();
-                    self.refuse(Refusal::new(
+                    self.refuse(DoorRefusal::new(
                         StatusCode::REQUEST_TIMEOUT,
                         "head_timeout",
                         format!("the head did not arrive within {ms} ms: send it at once"),

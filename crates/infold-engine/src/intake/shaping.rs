@@ -6,7 +6,7 @@ use infold_core::{
     BlobId, Counter, Mentions, Scrubbed, ScrubbedSight, ShapeRules, reference_at_sight, shaped_reference,
 };
 
-use super::{ScrubbedResult, Source};
+use super::{ResultSource, ScrubbedResult};
 
 /// Results up to this length are shaped where they are; longer ones would hold up other calls.
 const INLINE_BYTES_MAX: usize = 65_536;
@@ -27,7 +27,7 @@ type Shaped = Option<(Scrubbed, bool)>;
 pub(super) async fn shape_all(
     mut all: Vec<ScrubbedResult>,
     mentions: Mentions,
-    source: Source,
+    source: ResultSource,
     rules: ShapeRules,
 ) -> Vec<ScrubbedResult> {
     if !all.iter().any(|result| result.stand_in.is_some()) {
@@ -58,13 +58,13 @@ impl ToShape {
         }
     }
 
-    fn shaped(&self, mentions: &Mentions, source: Source, rules: &ShapeRules) -> Shaped {
+    fn shaped(&self, mentions: &Mentions, source: ResultSource, rules: &ShapeRules) -> Shaped {
         let sight = ScrubbedSight { tool: &self.tool, arguments: &self.arguments, content: &self.content };
         let blob = self.blob.as_ref()?;
         let always = || shaped_reference(&sight, blob, mentions, rules);
         match source {
-            Source::HandedIn => Some((always(), rules.is_over(&sight.sight()))),
-            Source::Request { counter, is_bounded, .. } => self
+            ResultSource::HandedIn => Some((always(), rules.is_over(&sight.sight()))),
+            ResultSource::Request { counter, is_bounded, .. } => self
                 .at_sight(&sight, mentions, rules, counter)
                 .map(|shaped| (shaped, true))
                 .or_else(|| is_bounded.then(|| (always(), false))),
@@ -83,7 +83,7 @@ impl ToShape {
 }
 
 /// What each result leaves behind is known to those after it.
-fn shaped(all: &[ToShape], mut mentions: Mentions, source: Source, rules: ShapeRules) -> Vec<Shaped> {
+fn shaped(all: &[ToShape], mut mentions: Mentions, source: ResultSource, rules: ShapeRules) -> Vec<Shaped> {
     let mut found = Vec::with_capacity(all.len());
     for to_shape in all {
         let shaped = to_shape.shaped(&mentions, source, &rules);

@@ -34,7 +34,7 @@ impl Engine {
             return Shadow::TheSame;
         }
         let key = (owner.clone(), seen.session.clone());
-        let now = seen.made_of.wanted();
+        let now = seen.parts.wanted();
         let mut sessions = locked(&self.inner.recorder.wanted);
         let last = sessions.get(&key).filter(|last| last.model == seen.model);
         let as_it_came = seen.edits.is_empty() && last.is_none_or(|last| last.as_it_came);
@@ -58,7 +58,7 @@ enum Shadow {
 /// The usage that the provider would have reported.
 fn wanted(seen: &RequestSeen, usage: &Usage, shared: usize, price: &Price) -> Usage {
     let counter = Counter::new(infold_core::Family::of_model(&seen.model));
-    let (wanted, sent) = (seen.made_of.wanted(), seen.made_of.sent());
+    let (wanted, sent) = (seen.parts.wanted(), seen.parts.sent());
     let sent_tokens = tokens(sent, &counter).max(1);
     let scaled = |tokens: u64| tokens * usage.prompt_tokens() / sent_tokens;
     let prompt_tokens = scaled(tokens(wanted, &counter));

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 /// Two generations: what is used moves to the young one; when that is full, the old one goes.
-pub(crate) struct Kept<K, V> {
+pub(crate) struct BoundedMap<K, V> {
     young: HashMap<K, V>,
     old: HashMap<K, V>,
     generation_max: usize,
 }
 
-impl<K: Hash + Eq, V> Kept<K, V> {
+impl<K: Hash + Eq, V> BoundedMap<K, V> {
     /// A map of at most `entries_max` entries.
     pub(crate) fn new(entries_max: usize) -> Self {
         Self { young: HashMap::new(), old: HashMap::new(), generation_max: (entries_max / 2).max(1) }

@@ -49,7 +49,7 @@ impl Engine {
     fn client_changed(&self, owner: &Owner, seen: &RequestSeen) -> Option<usize> {
         let mut sessions = locked(&self.inner.recorder.wanted);
         let last = sessions.get(&(owner.clone(), seen.session.clone()))?;
-        match diverge(&last.marks, seen.made_of.wanted()) {
+        match diverge(&last.marks, seen.parts.wanted()) {
             Divergence::Changed { shared } => Some(shared),
             Divergence::Extends | Divergence::CutBack { .. } => None,
         }
@@ -58,7 +58,7 @@ impl Engine {
     /// What could have been read, and why it would not have been.
     fn compared(&self, owner: &Owner, seen: &RequestSeen, at_ms: u64, counter: &Counter, usage: &Usage) -> (u64, Why) {
         let recorder = &self.inner.recorder;
-        let sent = seen.made_of.sent();
+        let sent = seen.parts.sent();
         let key = |thread| (owner.clone(), seen.session.clone(), thread);
         let newest = locked(&recorder.newest).get(&(owner.clone(), seen.session.clone())).cloned();
         let mut threads = locked(&recorder.threads);
@@ -77,7 +77,7 @@ impl Engine {
     fn remember(&self, owner: &Owner, seen: &RequestSeen, at_ms: u64, usage: &Usage) {
         let recorder = &self.inner.recorder;
         let last = Last {
-            sent: seen.made_of.sent().iter().take(MARKS_MAX).map(Part::mark).collect(),
+            sent: seen.parts.sent().iter().take(MARKS_MAX).map(Part::mark).collect(),
             model: seen.model.clone(),
             at_ms,
             prompt_tokens: usage.prompt_tokens(),
@@ -94,7 +94,7 @@ impl Engine {
             what: parts.get(shared).map_or(PartKind::Other, |part| part.kind),
             name: parts.get(shared).and_then(|part| part.name.as_deref()).map(name),
         };
-        let (wanted, sent) = (seen.made_of.wanted(), seen.made_of.sent());
+        let (wanted, sent) = (seen.parts.wanted(), seen.parts.sent());
         match why {
             Why::FirstOfThread => Cause::FirstOfThread,
             Why::NotSeen => Cause::NotSeen,
@@ -113,7 +113,7 @@ impl Engine {
 
 /// What a request could have read of the one before it in its thread.
 fn after(last: &Last, seen: &RequestSeen, at_ms: u64, counter: &Counter) -> (u64, Why) {
-    let sent = seen.made_of.sent();
+    let sent = seen.parts.sent();
     let divergence = diverge(&last.sent, sent);
     if last.model != seen.model {
         return (last.prompt_tokens, Why::OtherModel(last.model.clone()));

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use infold_core::Scrubbed;
 
-use super::kept::Kept;
+use super::kept::BoundedMap;
 use super::{RequestSeen, locked};
 use crate::Engine;
 
@@ -17,11 +17,11 @@ const NAME_CHARS_MAX: usize = 80;
 /// What stands for a name that could not be scrubbed.
 const WITHHELD: &str = "(withheld)";
 
-pub(crate) struct Names(Mutex<Kept<String, Scrubbed>>);
+pub(crate) struct Names(Mutex<BoundedMap<String, Scrubbed>>);
 
 impl Default for Names {
     fn default() -> Self {
-        Self(Mutex::new(Kept::new(NAMES_MAX)))
+        Self(Mutex::new(BoundedMap::new(NAMES_MAX)))
     }
 }
 
@@ -45,7 +45,7 @@ impl Engine {
     /// Scrubs the names in a request that were not seen before.
     pub(super) async fn scrub_names(&self, seen: &RequestSeen) {
         let names = &self.inner.recorder.names;
-        let of_parts = seen.made_of.wanted().iter().chain(seen.made_of.sent()).filter_map(|part| part.name.as_deref());
+        let of_parts = seen.parts.wanted().iter().chain(seen.parts.sent()).filter_map(|part| part.name.as_deref());
         let others = [Some(seen.model.as_str()), seen.agent.as_deref(), seen.client.as_deref()];
         let mut new: HashSet<&str> = of_parts.chain(others.into_iter().flatten()).collect();
         new.retain(|name| !names.is_known(name));

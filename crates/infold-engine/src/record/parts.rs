@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use infold_core::Counter;
 use infold_core::record::{By, Part, PartKind};
-use infold_core::view::{Block, BlockKey, BlockKind, Piece, Side};
+use infold_core::view::{Block, BlockKey, BlockKind, Side, ViewPiece};
 
-use super::kept::Kept;
+use super::kept::BoundedMap;
 use super::locked;
 use crate::Engine;
 
@@ -22,7 +22,7 @@ const FRAME_BYTES: usize = 1_024;
 
 /// A part in front of the conversation.
 #[derive(Debug, Clone, Copy)]
-pub struct Front<'a> {
+pub struct PromptFront<'a> {
     /// What it is.
     pub kind: FrontKind<'a>,
     /// Its text, or its JSON.
@@ -42,26 +42,26 @@ pub enum FrontKind<'a> {
 }
 
 /// A request, as far as it is looked at.
-pub struct Sight<'a> {
+pub struct PromptInput<'a> {
     /// What stands in front of the conversation, in the order of the prompt.
-    pub front: &'a [Front<'a>],
+    pub front: &'a [PromptFront<'a>],
     /// The conversation, as the client sent it.
     pub blocks: &'a [Block<'a>],
     /// What was sent of it; none means all, as it came.
-    pub pieces: Option<&'a [Piece]>,
+    pub pieces: Option<&'a [ViewPiece]>,
     /// The text of a block.
     pub words: &'a dyn Fn(usize) -> Cow<'a, str>,
 }
 
 /// What a request was made of. It holds no text.
 #[derive(Debug, Clone, Default)]
-pub struct MadeOf {
+pub struct PromptParts {
     wanted: Arc<[Part]>,
     sent: Arc<[Part]>,
     has_opaque: bool,
 }
 
-impl MadeOf {
+impl PromptParts {
     /// What the client wanted to send.
     pub fn wanted(&self) -> &[Part] {
         &self.wanted
@@ -86,11 +86,11 @@ impl MadeOf {
 }
 
 /// Counts of parts, by their keys.
-pub(crate) struct Counts(Mutex<Kept<BlockKey, u32>>);
+pub(crate) struct Counts(Mutex<BoundedMap<BlockKey, u32>>);
 
 impl Default for Counts {
     fn default() -> Self {
-        Self(Mutex::new(Kept::new(COUNTS_MAX)))
+        Self(Mutex::new(BoundedMap::new(COUNTS_MAX)))
     }
 }
 
@@ -108,8 +108,8 @@ impl Counts {
 impl Engine {
     /// Says what a request is made of. Counts what was not counted before, so it is best done while the
     /// provider is at work on the answer.
-    pub fn made_of(&self, sight: &Sight<'_>) -> MadeOf {
-        let look = Look { counts: &self.inner.recorder.counts, sight, tools: tools(sight.blocks) };
+    pub fn parts(&self, sight: &PromptInput<'_>) -> PromptParts {
+        let look = PartCounter { counts: &self.inner.recorder.counts, sight, tools: tools(sight.blocks) };
         let front: Vec<Part> = sight.front.iter().map(|front| look.front(front)).collect();
         let conversation = (0..sight.blocks.len()).map(|block| look.kept(block));
         let wanted: Arc<[Part]> = front.iter().cloned().chain(conversation).collect();
@@ -118,7 +118,7 @@ impl Engine {
             None => Arc::clone(&wanted),
         };
         let has_opaque = has_opaque(sight.blocks, &wanted[sight.front.len()..]);
-        MadeOf { wanted, sent, has_opaque }
+        PromptParts { wanted, sent, has_opaque }
     }
 }
 
@@ -135,14 +135,14 @@ fn tools<'a>(blocks: &'a [Block<'a>]) -> HashMap<&'a str, Arc<str>> {
     tools
 }
 
-struct Look<'l, 's> {
+struct PartCounter<'l, 's> {
     counts: &'l Counts,
-    sight: &'l Sight<'s>,
+    sight: &'l PromptInput<'s>,
     tools: HashMap<&'s str, Arc<str>>,
 }
 
-impl Look<'_, '_> {
-    fn front(&self, front: &Front<'_>) -> Part {
+impl PartCounter<'_, '_> {
+    fn front(&self, front: &PromptFront<'_>) -> Part {
         let (kind, name) = match front.kind {
             FrontKind::System => (PartKind::System, None),
             FrontKind::Tool { server } => (PartKind::Tool, server.map(Arc::from)),
@@ -171,14 +171,16 @@ impl Look<'_, '_> {
         }
     }
 
-    fn piece(&self, piece: &Piece) -> Part {
+    fn piece(&self, piece: &ViewPiece) -> Part {
         match piece {
-            Piece::Keep(block) => self.kept(*block),
-            Piece::Content { block, json } => self.replaced(*block, json),
-            Piece::Text { block, text } | Piece::Words { block, text } => self.replaced(*block, text.as_bytes()),
-            Piece::Quote { block, json: Some(json), .. } => self.replaced(*block, json),
-            Piece::Quote { block, json: None, .. } => self.kept(*block),
-            Piece::Say { text, .. } => {
+            ViewPiece::Keep(block) => self.kept(*block),
+            ViewPiece::Content { block, json } => self.replaced(*block, json),
+            ViewPiece::Text { block, text } | ViewPiece::Words { block, text } => {
+                self.replaced(*block, text.as_bytes())
+            }
+            ViewPiece::Quote { block, json: Some(json), .. } => self.replaced(*block, json),
+            ViewPiece::Quote { block, json: None, .. } => self.kept(*block),
+            ViewPiece::Say { text, .. } => {
                 let key = key_of(text.as_bytes());
                 let vocabulary_tokens = self.counts.of(key, || Cow::Borrowed(text));
                 Part { kind: PartKind::User, name: None, key, vocabulary_tokens, by: By::Infold }

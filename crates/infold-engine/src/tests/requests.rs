@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use infold_core::record::{AnswerEnd, Cause, RequestRecord, Timing, Usage, WarningKind};
 use infold_core::transcript::Voice;
-use infold_core::view::{Block, BlockKey, BlockKind, CallBlock, Edit, Piece, Reason, RequestKind, ResultBlock};
+use infold_core::view::{Block, BlockKey, BlockKind, CallBlock, Edit, Reason, RequestKind, ResultBlock, ViewPiece};
 use infold_core::{Price, Prices, SessionId, Thread};
 
 use super::*;
@@ -36,11 +36,11 @@ fn block<'a>(at: usize, line: &'a str) -> Block<'a> {
     Block { entry: at, key: BlockKey(key), kind }
 }
 
-fn made_of(engine: &Engine, lines: &[&str], pieces: Option<&[Piece]>) -> MadeOf {
+fn parts(engine: &Engine, lines: &[&str], pieces: Option<&[ViewPiece]>) -> PromptParts {
     let blocks: Vec<Block<'_>> = lines.iter().enumerate().map(|(at, line)| block(at, line)).collect();
-    let front = [Front { kind: FrontKind::System, text: SYSTEM }];
+    let front = [PromptFront { kind: FrontKind::System, text: SYSTEM }];
     let words = |at: usize| Cow::Borrowed(lines[at]);
-    engine.made_of(&Sight { front: &front, blocks: &blocks, pieces, words: &words })
+    engine.parts(&PromptInput { front: &front, blocks: &blocks, pieces, words: &words })
 }
 
 fn usage(cache_read_tokens: u64, cache_write_tokens: u64) -> Usage {
@@ -57,7 +57,7 @@ fn seen(engine: &Engine, lines: &[&str], usage: Usage) -> RequestSeen {
         window_tokens: None,
         kind: RequestKind::Turn,
         client: Some("claude-code".to_owned()),
-        made_of: made_of(engine, lines, None),
+        parts: parts(engine, lines, None),
         edits: Vec::new(),
         usage: Some(usage),
         estimated: None,
@@ -171,9 +171,14 @@ async fn what_was_not_sent_is_saved_and_priced() {
     let work = ["me: fix the bug", "call Read", &long, "model: found"];
     let first = seen(engine, &work, usage(0, 20_000));
     let folded = ["me: fix the bug", "call Read", &long, "model: found", "me: go on"];
-    let pieces = [Piece::Keep(0), Piece::Keep(1), Piece::Text { block: 2, text: "found".to_owned() }, Piece::Keep(4)];
+    let pieces = [
+        ViewPiece::Keep(0),
+        ViewPiece::Keep(1),
+        ViewPiece::Text { block: 2, text: "found".to_owned() },
+        ViewPiece::Keep(4),
+    ];
     let second = RequestSeen {
-        made_of: made_of(engine, &folded, Some(&pieces)),
+        parts: parts(engine, &folded, Some(&pieces)),
         edits: vec![Edit { reason: Reason::Folded, blocks: 2 }],
         ..seen(engine, &folded, usage(400, 200))
     };
@@ -290,23 +295,23 @@ async fn a_branch_is_metered_into_its_budget_and_folds_when_that_is_gone() {
 async fn what_is_not_reported_is_estimated_as_the_provider_counts_and_nothing_is_learnt_from_it() {
     let bench = Bench::new(settings());
     let engine = &bench.engine;
-    let made_of = made_of(engine, &TALK, None);
+    let parts = parts(engine, &TALK, None);
     let words = "the harbour is quiet ".repeat(100);
     let heard = |said: &str, said_bytes| Heard {
         said: said.to_owned(),
         said_bytes,
         calls: vec![("Read".to_owned(), "{}".to_owned())],
     };
-    let whole = engine.estimate(MODEL, &made_of, &heard(&words, words.len()), None).unwrap();
+    let whole = engine.estimate(MODEL, &parts, &heard(&words, words.len()), None).unwrap();
     let counter = engine.counter_for(MODEL);
-    assert_eq!(whole.fresh_tokens, made_of.sent_tokens(&counter));
+    assert_eq!(whole.fresh_tokens, parts.sent_tokens(&counter));
     assert!(whole.output_tokens > counter.count(&words), "{whole:?}");
-    let cut = engine.estimate(MODEL, &made_of, &heard(&words, words.len() * 10), None).unwrap();
+    let cut = engine.estimate(MODEL, &parts, &heard(&words, words.len() * 10), None).unwrap();
     assert_eq!(cut.output_tokens - whole.output_tokens, 9 * counter.count(&words), "what was not kept is counted too");
     let reported = |output_tokens| Usage { fresh_tokens: 9, output_tokens, ..Usage::default() };
-    let rest = engine.estimate(MODEL, &made_of, &heard(&words, words.len()), Some(&reported(1))).unwrap();
+    let rest = engine.estimate(MODEL, &parts, &heard(&words, words.len()), Some(&reported(1))).unwrap();
     assert_eq!((rest.prompt_tokens(), rest.output_tokens), (0, whole.output_tokens - 1));
-    assert_eq!(engine.estimate(MODEL, &made_of, &heard("", 0), Some(&reported(500))), None);
+    assert_eq!(engine.estimate(MODEL, &parts, &heard("", 0), Some(&reported(500))), None);
 
     let unreported = RequestSeen { usage: None, estimated: Some(reported(90_000)), ..seen(engine, &TALK, usage(0, 1)) };
     let rows = told(&bench, vec![unreported]).await;

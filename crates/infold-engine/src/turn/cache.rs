@@ -14,30 +14,30 @@ use infold_core::view::{BlockKey, BranchState, LastAnswer};
 use infold_core::{Owner, SessionId};
 use tokio::sync::OwnedMutexGuard;
 
+use super::known_session::KnownSession;
 use super::mentioned::Mentioned;
-use super::snapshot::Facts;
 
 /// What an entry of a set or map costs beside what it holds, roughly.
 const ENTRY_BYTES: usize = 64;
 
 /// The sessions that are held.
-pub(crate) struct Sessions {
-    held: Mutex<Held>,
+pub(crate) struct SessionCaches {
+    held: Mutex<HeldSessions>,
     sessions_max: usize,
     bytes_max: usize,
 }
 
 #[derive(Default)]
-struct Held {
-    slots: HashMap<(Owner, SessionId), (Arc<Slot>, u64)>,
+struct HeldSessions {
+    slots: HashMap<(Owner, SessionId), (Arc<SessionSlot>, u64)>,
     /// Counts up with each use, to tell what was used longest ago.
     now: u64,
 }
 
 /// A session's place.
 #[derive(Default)]
-pub(super) struct Slot {
-    pub(super) state: Arc<tokio::sync::Mutex<State>>,
+pub(super) struct SessionSlot {
+    pub(super) cache: Arc<tokio::sync::Mutex<SessionCache>>,
     bytes: AtomicUsize,
     /// The request whose answer was counted last, and how much of it.
     counted: Mutex<Option<([u8; 32], u64)>>,
@@ -47,7 +47,7 @@ pub(super) struct Slot {
     has_broken_off: AtomicBool,
 }
 
-impl Slot {
+impl SessionSlot {
     /// How much is still to be counted of an answer of so many tokens; none if nothing is. A request that is repeated
     /// word for word is answered again, and its client goes on from one of the answers: the longest is counted.
     pub(super) fn uncounted(&self, request: [u8; 32], output_tokens: u64) -> Option<u64> {
@@ -61,12 +61,12 @@ impl Slot {
     }
 
     /// Takes a place in the line for the state, before this returns: whoever asks for it later gets it later.
-    pub(super) fn line_up(&self) -> Place {
+    pub(super) fn line_up(&self) -> QueuePosition {
         // A task that has done much without a pause would not be let into the line.
-        let mut waiting = Box::pin(tokio::task::unconstrained(Arc::clone(&self.state).lock_owned()));
+        let mut waiting = Box::pin(tokio::task::unconstrained(Arc::clone(&self.cache).lock_owned()));
         match waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(state) => Place::Reached(state),
-            Poll::Pending => Place::Waiting(waiting),
+            Poll::Ready(cache) => QueuePosition::Reached(cache),
+            Poll::Pending => QueuePosition::Waiting(waiting),
         }
     }
 
@@ -92,18 +92,18 @@ impl Slot {
 }
 
 /// A place in the line for a session's state.
-pub(super) enum Place {
+pub(super) enum QueuePosition {
     /// It is this one's turn.
-    Reached(OwnedMutexGuard<State>),
+    Reached(OwnedMutexGuard<SessionCache>),
     /// It will be.
-    Waiting(Pin<Box<dyn Future<Output = OwnedMutexGuard<State>> + Send>>),
+    Waiting(Pin<Box<dyn Future<Output = OwnedMutexGuard<SessionCache>> + Send>>),
 }
 
-impl Place {
+impl QueuePosition {
     /// Waits for the turn.
-    pub(super) async fn reached(self) -> OwnedMutexGuard<State> {
+    pub(super) async fn reached(self) -> OwnedMutexGuard<SessionCache> {
         match self {
-            Self::Reached(state) => state,
+            Self::Reached(cache) => cache,
             Self::Waiting(waiting) => waiting.await,
         }
     }
@@ -111,10 +111,10 @@ impl Place {
 
 /// What is held of a session.
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct SessionCache {
     /// What the engine knows. Taken out while a request is planned, so that one that is given up halfway
     /// leaves nothing half known behind.
-    pub(super) facts: Option<Facts>,
+    pub(super) known: Option<KnownSession>,
     /// Contents of results, and words of the client's, that hold no secrets and go as they are.
     pub(super) clean: HashSet<BlockKey>,
     /// Words of the client's that hold secrets, as they are sent.
@@ -128,11 +128,11 @@ pub(super) struct State {
     pub(super) mentioned: Mentioned,
 }
 
-impl State {
+impl SessionCache {
     fn bytes(&self) -> usize {
         let clean = self.clean.len() * (size_of::<BlockKey>() + ENTRY_BYTES / 4);
-        let facts = self.facts.as_ref().map_or(0, |facts| {
-            let known = &facts.known;
+        let known = self.known.as_ref().map_or(0, |known| {
+            let known = &known.decisions;
             let rewrites: usize =
                 known.rewrites.iter().map(|(call, rewrite)| call.len() + rewrite.sent.len() + ENTRY_BYTES).sum();
             let notes: usize = known.notes.iter().map(|note| note.text.len() + ENTRY_BYTES).sum();
@@ -142,25 +142,25 @@ impl State {
         });
         let taken: usize = self.taken.iter().map(|(call, _)| call.len() + ENTRY_BYTES).sum();
         let words: usize = self.words.values().map(|text| text.len() + ENTRY_BYTES).sum();
-        clean + words + facts + taken + self.mentioned.bytes()
+        clean + words + known + taken + self.mentioned.bytes()
     }
 }
 
 /// Bytes of what a branch gives its parent, or would give it now.
-fn text_of(state: &BranchState) -> usize {
-    match state {
+fn text_of(cache: &BranchState) -> usize {
+    match cache {
         BranchState::Open { partial } => partial.len(),
         BranchState::Ended { result, .. } => result.len(),
     }
 }
 
-impl Sessions {
+impl SessionCaches {
     pub(crate) fn new(sessions_max: usize, bytes_max: usize) -> Self {
-        Self { held: Mutex::new(Held::default()), sessions_max, bytes_max }
+        Self { held: Mutex::new(HeldSessions::default()), sessions_max, bytes_max }
     }
 
     /// The place of a session.
-    pub(super) fn of(&self, owner: &Owner, session: &SessionId) -> Arc<Slot> {
+    pub(super) fn of(&self, owner: &Owner, session: &SessionId) -> Arc<SessionSlot> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.now += 1;
         let now = held.now;
@@ -171,8 +171,8 @@ impl Sessions {
 
     /// Takes note of how much is held of a session now, and lets go of those that were used longest ago if
     /// it is too much in all. One that is in use stays.
-    pub(super) fn weigh(&self, slot: &Slot, state: &State) {
-        slot.bytes.store(state.bytes(), Ordering::Relaxed);
+    pub(super) fn weigh(&self, slot: &SessionSlot, cache: &SessionCache) {
+        slot.bytes.store(cache.bytes(), Ordering::Relaxed);
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let mut bytes: usize = held.slots.values().map(|(slot, _)| slot.bytes.load(Ordering::Relaxed)).sum();
         if held.slots.len() <= self.sessions_max && bytes <= self.bytes_max {

@@ -1,13 +1,13 @@
 //! Ending and opening branches as a transcript asks for it, where no call of ours does.
 
-use infold_core::view::{Ending, FoundOpening, Place};
+use infold_core::view::{Anchor, ForcedFold, FoundOpening};
 use infold_core::{
     BranchId, Command, EndReason, Field, Open, Principal, Refusal, Scrubbed, Session, SessionId, Start, Thread,
 };
-use infold_store::{Also, Folds, Keep, Loaded, StoreError};
+use infold_store::{EndedBranches, Folds, Loaded, NewDecisions, StoreError};
 
-use super::snapshot::Facts;
-use crate::change::{Absent, Change, Proposal};
+use super::known_session::KnownSession;
+use crate::change::{Absent, Proposal, SessionChange};
 use crate::{Engine, Error, Failure};
 
 /// A branch of ours that stands in a transcript and not in the store.
@@ -30,8 +30,8 @@ impl Engine {
         who: &Principal,
         session: &SessionId,
         branch: &BranchId,
-        place: Place,
-    ) -> Result<Facts, Error> {
+        place: Anchor,
+    ) -> Result<KnownSession, Error> {
         let cut_short = Command::CutShort { branch: branch.clone(), reason: EndReason::Interrupted };
         self.end_there(who, session, branch, place, vec![cut_short]).await
     }
@@ -44,8 +44,8 @@ impl Engine {
         who: &Principal,
         session: &SessionId,
         branch: &BranchId,
-        place: Place,
-    ) -> Result<Facts, Error> {
+        place: Anchor,
+    ) -> Result<KnownSession, Error> {
         self.end_there(who, session, branch, place, Vec::new()).await
     }
 
@@ -54,25 +54,31 @@ impl Engine {
         who: &Principal,
         session: &SessionId,
         branch: &BranchId,
-        place: Place,
+        place: Anchor,
         mut commands: Vec<Command>,
-    ) -> Result<Facts, Error> {
+    ) -> Result<KnownSession, Error> {
         commands.push(Command::TellOf { branch: branch.clone() });
         let propose = |loaded: &Loaded| {
             let decided = infold_core::decide(&loaded.session, &commands, self.rules(), self.now_ms())?;
             let ending = ending(&decided.after, branch, &place);
-            let keep = Keep { endings: ending.into_iter().collect(), folds: Folds::Yes, ..Keep::default() };
+            let keep =
+                NewDecisions { endings: ending.into_iter().collect(), folds: Folds::Yes, ..NewDecisions::default() };
             Ok(Proposal { keep, ..Proposal::of(commands.clone()) })
         };
         self.change(&in_tree(who, session, branch), propose, |_, _| Ok(())).await?;
-        self.facts(who, session).await
+        self.known_session(who, session).await
     }
 
     /// Opens a branch again that the transcript goes on in: the client has gone back. Nothing is discarded by
     /// that, because what is not in the transcript any more shows by itself. Where it is impossible the store
     /// stays as it is, and the facts have the branch as open all the same.
     #[tracing::instrument(skip_all)]
-    pub(super) async fn reopen(&self, who: &Principal, session: &SessionId, branch: &BranchId) -> Result<Facts, Error> {
+    pub(super) async fn reopen(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        branch: &BranchId,
+    ) -> Result<KnownSession, Error> {
         let propose = |_: &Loaded| Ok(Proposal::of(vec![Command::Reopen { branch: branch.clone() }]));
         let reopened = self.change(&in_tree(who, session, branch), propose, |_, _| Ok(())).await;
         self.open_in_any_case(who, session, branch, reopened).await
@@ -81,11 +87,16 @@ impl Engine {
     /// Opens a branch that the store does not know under the id that it has. Where that is impossible the
     /// store stays as it is, and the facts have the branch as open all the same.
     #[tracing::instrument(skip_all)]
-    pub(super) async fn adopt(&self, who: &Principal, session: &SessionId, adoption: Adoption) -> Result<Facts, Error> {
+    pub(super) async fn adopt(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        adoption: Adoption,
+    ) -> Result<KnownSession, Error> {
         let open = self.opening_of(who, &adoption).await?;
-        let change = Change { absent: Absent::Start, ..in_tree(who, session, &adoption.branch) };
+        let change = SessionChange { absent: Absent::Start, ..in_tree(who, session, &adoption.branch) };
         let propose = |_: &Loaded| {
-            let keep = Keep { folds: Folds::Yes, ..Keep::default() };
+            let keep = NewDecisions { folds: Folds::Yes, ..NewDecisions::default() };
             Ok(Proposal { keep, ..Proposal::of(vec![Command::Adopt(Box::new(open.clone()))]) })
         };
         let adopted = self.change(&change, propose, |_, _| Ok(())).await;
@@ -94,11 +105,16 @@ impl Engine {
 
     /// Closes a branch whose opening is not in the transcript any more, as failed.
     #[tracing::instrument(skip_all)]
-    pub(super) async fn lose(&self, who: &Principal, session: &SessionId, branch: &BranchId) -> Result<Facts, Error> {
+    pub(super) async fn lose(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        branch: &BranchId,
+    ) -> Result<KnownSession, Error> {
         let lost = Command::CutShort { branch: branch.clone(), reason: EndReason::OpeningLost };
         let propose = |_: &Loaded| Ok(Proposal::of(vec![lost.clone()]));
         self.change(&in_tree(who, session, branch), propose, |_, _| Ok(())).await?;
-        self.facts(who, session).await
+        self.known_session(who, session).await
     }
 
     async fn open_in_any_case(
@@ -107,16 +123,16 @@ impl Engine {
         session: &SessionId,
         branch: &BranchId,
         outcome: Result<(), Error>,
-    ) -> Result<Facts, Error> {
+    ) -> Result<KnownSession, Error> {
         match outcome {
             // The id may be another session's: clients copy transcripts.
             Ok(()) | Err(Error::Refused(_) | Error::Failed(Failure::Store(StoreError::IdTaken(_)))) => {}
             Err(error) => return Err(error),
         }
-        let mut facts = self.facts(who, session).await?;
-        facts.assume_open(branch.clone());
-        facts.has_folded = true;
-        Ok(facts)
+        let mut known = self.known_session(who, session).await?;
+        known.assume_open(branch.clone());
+        known.has_folded = true;
+        Ok(known)
     }
 
     /// The opening that a call and its answer tell of.
@@ -141,14 +157,14 @@ impl Engine {
 }
 
 /// A change of a session's tree at a branch that may have ended.
-fn in_tree(who: &Principal, session: &SessionId, branch: &BranchId) -> Change {
+fn in_tree(who: &Principal, session: &SessionId, branch: &BranchId) -> SessionChange {
     let absent = Absent::Refuse(Refusal::SessionNotFound { session: session.to_string() });
-    Change { absent, ..Change::in_session(who, session, Also::Branch(branch.clone())) }
+    SessionChange { absent, ..SessionChange::in_session(who, session, EndedBranches::Branch(branch.clone())) }
 }
 
 /// Where a branch ends, if it has ended.
-fn ending(session: &Session, branch: &BranchId, place: &Place) -> Option<Ending> {
+fn ending(session: &Session, branch: &BranchId, place: &Anchor) -> Option<ForcedFold> {
     let ended = session.branches.get(branch)?;
     let result = ended.end.as_ref()?.result.as_str().to_owned();
-    Some(Ending { branch: branch.clone(), generation: ended.generation, place: place.clone(), result })
+    Some(ForcedFold { branch: branch.clone(), generation: ended.generation, place: place.clone(), result })
 }

@@ -13,12 +13,12 @@ const HELD_MAX: usize = 8_192;
 
 /// Conversations that were seen by this process.
 #[derive(Debug, Default)]
-pub(crate) struct Chains {
+pub(crate) struct KnownConversations {
     sessions: HashMap<(Owner, [u8; 32]), SessionId>,
     order: VecDeque<(Owner, [u8; 32])>,
 }
 
-impl Chains {
+impl KnownConversations {
     /// The latest of these beginnings that is held, and whose it is.
     fn find(&self, owner: &Owner, digests: &[[u8; 32]]) -> Option<(usize, SessionId)> {
         let held = |at: &usize| self.sessions.contains_key(&(owner.clone(), digests[*at]));

@@ -27,7 +27,7 @@ pub struct IssuedCall {
 }
 
 #[derive(Debug)]
-struct Held {
+struct IssuedEntry {
     call: IssuedCall,
     session: SessionId,
     thread: Thread,
@@ -38,11 +38,11 @@ struct Held {
 
 /// Calls that were seen and may be asked for.
 #[derive(Debug, Default)]
-pub(crate) struct Registry {
-    owners: HashMap<Owner, VecDeque<Held>>,
+pub(crate) struct IssuedCalls {
+    owners: HashMap<Owner, VecDeque<IssuedEntry>>,
 }
 
-impl Registry {
+impl IssuedCalls {
     fn note(&mut self, owner: &Owner, session: &SessionId, thread: &Thread, calls: Vec<IssuedCall>) {
         if !self.owners.contains_key(owner) && self.owners.len() >= OWNERS_MAX {
             self.owners.clear();
@@ -59,7 +59,7 @@ impl Registry {
             }
         }
         for call in calls.into_iter().filter(|call| !told.contains(call)) {
-            held.push_back(Held { call, session: session.clone(), thread: thread.clone(), awaited: true });
+            held.push_back(IssuedEntry { call, session: session.clone(), thread: thread.clone(), awaited: true });
         }
         held.drain(..held.len().saturating_sub(PER_OWNER_MAX));
     }
@@ -74,7 +74,8 @@ impl Registry {
         let held = self.owners.get_mut(owner)?;
         let by_id = call_id.and_then(|id| held.iter().rposition(|held| held.call.id == id));
         // Of several that look alike the latest is the likeliest: an older one was perhaps never made.
-        let is_it = |held: &Held| held.awaited && held.call.tool.ends_with(tool) && held.call.arguments_hash == *hash;
+        let is_it =
+            |held: &IssuedEntry| held.awaited && held.call.tool.ends_with(tool) && held.call.arguments_hash == *hash;
         let at = by_id.or_else(|| held.iter().rposition(is_it))?;
         let found = held.get_mut(at)?;
         found.awaited = false;

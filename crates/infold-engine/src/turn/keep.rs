@@ -1,11 +1,11 @@
 //! Decisions of the proxy, kept for ever: bytes that stand for a result, notes, and new starts.
 
-use infold_core::view::{BlockKey, Note, Restart, Rewrite, ScriptedCall};
+use infold_core::view::{BlockKey, Note, Replacement, Restart, ScriptedCall};
 use infold_core::{Command, Principal, Scrubbed, SessionId};
-use infold_store::{Also, Folds, Keep, Loaded, NewBlob};
+use infold_store::{EndedBranches, Folds, Loaded, NewBlob, NewDecisions};
 
-use super::snapshot::Facts;
-use crate::change::{Change, Proposal};
+use super::known_session::KnownSession;
+use crate::change::{Proposal, SessionChange};
 use crate::{Engine, Error};
 
 impl Engine {
@@ -15,17 +15,17 @@ impl Engine {
         &self,
         who: &Principal,
         session: &SessionId,
-        rewrites: Vec<(String, Rewrite)>,
+        rewrites: Vec<(String, Replacement)>,
     ) -> Result<(), Error> {
         if rewrites.is_empty() {
             return Ok(());
         }
-        self.keep(who, session, Keep { rewrites, folds: Folds::Yes, ..Keep::default() }).await
+        self.keep(who, session, NewDecisions { rewrites, folds: Folds::Yes, ..NewDecisions::default() }).await
     }
 
     /// Keeps words that were put behind a result.
     pub(super) async fn keep_note(&self, who: &Principal, session: &SessionId, note: Note) -> Result<(), Error> {
-        self.keep(who, session, Keep { notes: vec![note], folds: Folds::Yes, ..Keep::default() }).await
+        self.keep(who, session, NewDecisions { notes: vec![note], folds: Folds::Yes, ..NewDecisions::default() }).await
     }
 
     /// Keeps that threads were started anew.
@@ -34,9 +34,10 @@ impl Engine {
         who: &Principal,
         session: &SessionId,
         restart: Restart,
-    ) -> Result<Facts, Error> {
-        self.keep(who, session, Keep { restarts: vec![restart], folds: Folds::Yes, ..Keep::default() }).await?;
-        self.facts(who, session).await
+    ) -> Result<KnownSession, Error> {
+        self.keep(who, session, NewDecisions { restarts: vec![restart], folds: Folds::Yes, ..NewDecisions::default() })
+            .await?;
+        self.known_session(who, session).await
     }
 
     /// Keeps what our own tools answered, by what tells the calls from others, so that the tree stays what it is
@@ -46,14 +47,14 @@ impl Engine {
         who: &Principal,
         session: &SessionId,
         answers: Vec<(BlockKey, String)>,
-    ) -> Result<Facts, Error> {
+    ) -> Result<KnownSession, Error> {
         let (calls, texts): (Vec<BlockKey>, Vec<String>) = answers.into_iter().unzip();
         let texts = self.scrub_list(texts).await?.into_iter().map(Scrubbed::into_string);
         let answers = calls.into_iter().zip(texts).collect();
 
-        self.keep(who, session, Keep { answers, ..Keep::default() }).await?;
+        self.keep(who, session, NewDecisions { answers, ..NewDecisions::default() }).await?;
 
-        self.facts(who, session).await
+        self.known_session(who, session).await
     }
 
     /// Keeps that an open branch heard words and went on, by their place.
@@ -62,9 +63,9 @@ impl Engine {
         who: &Principal,
         session: &SessionId,
         place: BlockKey,
-    ) -> Result<Facts, Error> {
-        self.keep(who, session, Keep { heard: vec![place], ..Keep::default() }).await?;
-        self.facts(who, session).await
+    ) -> Result<KnownSession, Error> {
+        self.keep(who, session, NewDecisions { heard: vec![place], ..NewDecisions::default() }).await?;
+        self.known_session(who, session).await
     }
 
     /// Keeps a call of one of our tools that a script made, by the id of the call that ran the script, without secrets.
@@ -81,16 +82,17 @@ impl Engine {
         let [arguments, answer] = [(); 2].map(|()| texts.next().unwrap_or_default());
         let call = ScriptedCall { tool: call.tool, arguments, answer };
 
-        self.keep(who, session, Keep { scripted: vec![(run_by.to_owned(), call)], ..Keep::default() }).await
+        self.keep(who, session, NewDecisions { scripted: vec![(run_by.to_owned(), call)], ..NewDecisions::default() })
+            .await
     }
 
     /// Keeps that the session's model was sent something else than its client sent. To be called once, when
     /// a plan with edits is about to be sent and the facts do not say so yet.
     pub(super) async fn keep_folded(&self, who: &Principal, session: &SessionId) -> Result<(), Error> {
-        self.keep(who, session, Keep { folds: Folds::Yes, ..Keep::default() }).await
+        self.keep(who, session, NewDecisions { folds: Folds::Yes, ..NewDecisions::default() }).await
     }
 
-    async fn keep(&self, who: &Principal, session: &SessionId, keep: Keep) -> Result<(), Error> {
+    async fn keep(&self, who: &Principal, session: &SessionId, keep: NewDecisions) -> Result<(), Error> {
         self.keep_beside(who, session, Vec::new(), keep).await
     }
 
@@ -101,7 +103,7 @@ impl Engine {
         who: &Principal,
         session: &SessionId,
         blobs: Vec<NewBlob>,
-        keep: Keep,
+        keep: NewDecisions,
     ) -> Result<(), Error> {
         let propose = |loaded: &Loaded| {
             // What was decided about the requests of a session that is over is kept all the same.
@@ -109,6 +111,6 @@ impl Engine {
             let commands = start.into_iter().collect();
             Ok(Proposal { blobs: blobs.clone(), keep: keep.clone(), ..Proposal::of(commands) })
         };
-        self.change(&Change::in_session(who, session, Also::Nothing), propose, |_, _| Ok(())).await
+        self.change(&SessionChange::in_session(who, session, EndedBranches::Nothing), propose, |_, _| Ok(())).await
     }
 }

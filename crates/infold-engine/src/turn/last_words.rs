@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::PoisonError;
 
 use infold_core::{BranchId, Command, Owner, Principal, Session, SessionId, Thread};
-use infold_store::{Also, SessionKey, Target};
+use infold_store::{EndedBranches, SessionKey, Target};
 
 use crate::{Engine, Error};
 
@@ -18,7 +18,7 @@ const HELD_MAX: usize = 256;
 
 /// Words that are not stored yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Held {
+struct UnstoredWords {
     owner: Owner,
     session: SessionId,
     branch: BranchId,
@@ -27,30 +27,30 @@ struct Held {
 
 /// Words that were heard. Of each branch the latest are held.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
-    held: VecDeque<Held>,
+pub(crate) struct HeardWords {
+    held: VecDeque<UnstoredWords>,
 }
 
 /// What a session's agents said, to be recorded with the next decision on it.
 #[derive(Debug, Default)]
-pub(crate) struct Unheard {
-    held: Vec<Held>,
+pub(crate) struct PendingWords {
+    held: Vec<UnstoredWords>,
     pub(crate) commands: Vec<Command>,
 }
 
-impl Said {
-    fn hold(&mut self, new: Held) {
+impl HeardWords {
+    fn hold(&mut self, new: UnstoredWords) {
         self.held.retain(|held| (&held.owner, &held.session, &held.branch) != (&new.owner, &new.session, &new.branch));
         self.held.push_back(new);
         self.held.drain(..self.held.len().saturating_sub(HELD_MAX));
     }
 
-    fn of(&self, owner: &Owner, session: &SessionId) -> Vec<Held> {
+    fn of(&self, owner: &Owner, session: &SessionId) -> Vec<UnstoredWords> {
         self.held.iter().filter(|held| held.owner == *owner && held.session == *session).cloned().collect()
     }
 
     /// Lets go of what was stored. What was said in the meantime stays.
-    fn let_go(&mut self, stored: &[Held]) {
+    fn let_go(&mut self, stored: &[UnstoredWords]) {
         self.held.retain(|held| !stored.contains(held));
     }
 }
@@ -60,7 +60,7 @@ impl Engine {
     /// gives its last words to its parent if it is cut short.
     pub(super) fn words_said(&self, who: &Principal, session: &SessionId, thread: &Thread, words: &str) {
         let Some(branch) = thread.branch().filter(|_| !words.trim().is_empty()) else { return };
-        let held = Held {
+        let held = UnstoredWords {
             owner: who.owner.clone(),
             session: session.clone(),
             branch: branch.clone(),
@@ -73,7 +73,7 @@ impl Engine {
     pub(super) async fn keep_words(&self, who: &Principal, session: &SessionId) -> Result<(), Error> {
         if self.has_unheard(&who.owner, session) {
             let key = SessionKey { owner: who.owner.clone(), id: session.clone() };
-            self.look(Target::Session(key), Also::Nothing).await?;
+            self.look(Target::Session(key), EndedBranches::Nothing).await?;
         }
         Ok(())
     }
@@ -85,9 +85,9 @@ impl Engine {
 
     /// What was said in a session and is not stored yet, without secrets. What cannot be searched for them is never
     /// stored.
-    pub(crate) async fn unheard(&self, session: &Session) -> Unheard {
+    pub(crate) async fn unheard(&self, session: &Session) -> PendingWords {
         let held = self.inner.said.lock().unwrap_or_else(PoisonError::into_inner).of(&session.owner, &session.id);
-        let mut unheard = Unheard { held, commands: Vec::new() };
+        let mut unheard = PendingWords { held, commands: Vec::new() };
         for held in &unheard.held {
             match self.scrub([held.words.clone()]).await {
                 Ok([words]) => unheard.commands.push(Command::Hear { branch: held.branch.clone(), words }),
@@ -98,7 +98,7 @@ impl Engine {
     }
 
     /// Takes note that it is stored, or never will be.
-    pub(crate) fn heard(&self, unheard: &Unheard) {
+    pub(crate) fn heard(&self, unheard: &PendingWords) {
         if !unheard.held.is_empty() {
             self.inner.said.lock().unwrap_or_else(PoisonError::into_inner).let_go(&unheard.held);
         }

@@ -17,9 +17,9 @@ use infold_wire::unwrapped;
 use serde::de::IgnoredAny;
 
 use super::Prepared;
-use super::cache::{Place, Slot};
+use super::cache::{QueuePosition, SessionSlot};
 use super::issued::{IssuedCall, arguments_hash};
-use crate::{Engine, Heard, MadeOf, RequestSeen};
+use crate::{Engine, Heard, PromptParts, RequestSeen};
 
 /// The header in which clients of Anthropic's ask for what is not usual.
 const BETAS: &str = "anthropic-beta";
@@ -47,7 +47,7 @@ pub enum Legibility {
 }
 
 /// What is known of a request before its answer.
-struct Ticket {
+struct PendingRequest {
     who: Principal,
     session: SessionId,
     agent: Option<String>,
@@ -58,19 +58,19 @@ struct Ticket {
     window_tokens: Option<u64>,
     kind: RequestKind,
     client: Option<String>,
-    made_of: MadeOf,
+    parts: PromptParts,
     edits: Vec<Edit>,
     warnings: Vec<(WarningKind, String)>,
     arrived: Instant,
     added: Duration,
     /// The session's place in memory, and what tells this request from others in it.
-    slot: Arc<Slot>,
+    slot: Arc<SessionSlot>,
     digest: Option<[u8; 32]>,
 }
 
 /// A request whose answer is over.
-struct Finished {
-    ticket: Ticket,
+struct FinishedRequest {
+    ticket: PendingRequest,
     usage: Option<Usage>,
     /// What the model was heard to say, if the provider has not reported all of it.
     heard: Option<Heard>,
@@ -84,7 +84,7 @@ struct Finished {
 pub struct AnswerListener {
     engine: Engine,
     /// Gone once the answer is over.
-    ticket: Option<Ticket>,
+    ticket: Option<PendingRequest>,
     status: Option<u16>,
     legibility: Legibility,
     reader: AnswerReader,
@@ -166,7 +166,7 @@ impl AnswerListener {
         }
         let (first_byte, total) = (self.first_byte, ticket.arrived.elapsed());
         let heard = unreported(status, &answer).filter(|_| self.legibility == Legibility::Plain);
-        Finished { ticket, usage: answer.usage, heard, status: Some(status), end, first_byte, total }
+        FinishedRequest { ticket, usage: answer.usage, heard, status: Some(status), end, first_byte, total }
             .record(&self.engine);
     }
 }
@@ -188,11 +188,11 @@ impl Drop for Prepared<'_> {
 }
 
 impl Prepared<'_> {
-    fn ticket(&self) -> Ticket {
+    fn ticket(&self) -> PendingRequest {
         let (turn, prompt) = (&self.turn, &self.prompt);
         let identity = &turn.identity;
         let model = turn.model().into_owned();
-        Ticket {
+        PendingRequest {
             who: identity.who.clone(),
             session: identity.session.clone(),
             agent: identity.agent.clone(),
@@ -203,7 +203,7 @@ impl Prepared<'_> {
             model,
             kind: identity.kind,
             client: identity.client_name(),
-            made_of: self.made_of.clone(),
+            parts: self.parts.clone(),
             edits: prompt.edits.clone(),
             warnings: prompt.warnings.clone(),
             arrived: turn.arrived,
@@ -238,7 +238,7 @@ fn complete(calls: &[AnswerCall]) -> Vec<&AnswerCall> {
 }
 
 /// All of an answer's calls at once, because each telling stands for the whole answer.
-fn tell(engine: &Engine, ticket: &Ticket, calls: Vec<&AnswerCall>) {
+fn tell(engine: &Engine, ticket: &PendingRequest, calls: Vec<&AnswerCall>) {
     let issued = calls.into_iter().map(|call| {
         let inside = unwrapped(&call.tool, &call.arguments);
         let (tool, arguments) = inside.unwrap_or_else(|| (call.tool.clone(), call.arguments.clone()));
@@ -248,7 +248,7 @@ fn tell(engine: &Engine, ticket: &Ticket, calls: Vec<&AnswerCall>) {
 }
 
 /// What the model has said. Asides are answered in the main thread, whatever is at work meanwhile.
-fn tell_words(engine: &Engine, ticket: &Ticket, words: &str) {
+fn tell_words(engine: &Engine, ticket: &PendingRequest, words: &str) {
     if ticket.kind == RequestKind::Turn {
         engine.words_said(&ticket.who, &ticket.session, &ticket.thread, words);
     }
@@ -290,7 +290,7 @@ fn unreported(status: u16, answer: &Answer) -> Option<Heard> {
     is_heard.then(|| Heard { said: answer.said.clone(), said_bytes: answer.said_bytes, calls: calls.collect() })
 }
 
-impl Ticket {
+impl PendingRequest {
     /// Counts an answer in its thread.
     async fn meter(&self, engine: &Engine, usage: Option<Usage>, estimated: Option<Usage>) {
         if self.kind != RequestKind::Turn || (usage.is_none() && estimated.is_none()) {
@@ -309,13 +309,13 @@ impl Ticket {
         }
     }
 
-    fn without_answer(self, end: AnswerEnd) -> Finished {
+    fn without_answer(self, end: AnswerEnd) -> FinishedRequest {
         let total = self.arrived.elapsed();
-        Finished { ticket: self, usage: None, heard: None, status: None, end, first_byte: None, total }
+        FinishedRequest { ticket: self, usage: None, heard: None, status: None, end, first_byte: None, total }
     }
 }
 
-impl Finished {
+impl FinishedRequest {
     /// Has it metered and recorded, while the client goes on.
     fn record(self, engine: &Engine) {
         let engine = engine.clone();
@@ -327,10 +327,10 @@ impl Finished {
         drop(tasks.spawn(async move { self.recorded(&engine, place).await }));
     }
 
-    async fn recorded(self, engine: &Engine, place: Place) {
+    async fn recorded(self, engine: &Engine, place: QueuePosition) {
         let Self { ticket, usage, heard, status, end, first_byte, total } = self;
         let state = place.reached().await;
-        let estimated = heard.and_then(|heard| engine.estimate(&ticket.model, &ticket.made_of, &heard, usage.as_ref()));
+        let estimated = heard.and_then(|heard| engine.estimate(&ticket.model, &ticket.parts, &heard, usage.as_ref()));
         ticket.meter(engine, usage, estimated).await;
         // Counting has stored them, where it was counted.
         if let Err(error) = engine.keep_words(&ticket.who, &ticket.session).await {
@@ -351,7 +351,7 @@ impl Finished {
             window_tokens: ticket.window_tokens,
             kind: ticket.kind,
             client: ticket.client,
-            made_of: ticket.made_of,
+            parts: ticket.parts,
             edits: ticket.edits,
             usage,
             estimated,

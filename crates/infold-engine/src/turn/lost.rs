@@ -7,13 +7,15 @@
 
 use std::collections::HashMap;
 
-use infold_core::view::{Block, BlockKind, Known, Plan, Reason, Restart, ResultBlock, changes_tree, reads_back};
+use infold_core::view::{
+    Block, BlockKind, Reason, Restart, ResultBlock, StoredDecisions, ViewPlan, changes_tree, reads_back,
+};
 use infold_core::{Counter, Mentions, Sight, ToolEffect};
 
-use super::cache::State;
-use super::plan::{Fault, Turn};
+use super::cache::SessionCache;
+use super::known_session::KnownSession;
+use super::plan::{AgentTurn, PlanningFault};
 use super::results::{call_of, calls};
-use super::snapshot::Facts;
 use super::{Purpose, Shaping};
 use crate::Engine;
 
@@ -22,14 +24,14 @@ impl Engine {
     /// seen before has lost none.
     pub(super) async fn start_over_if_lost(
         &self,
-        turn: &Turn<'_>,
-        state: &mut State,
-        facts: &mut Facts,
-    ) -> Result<(), Fault> {
+        turn: &AgentTurn<'_>,
+        cache: &mut SessionCache,
+        known: &mut KnownSession,
+    ) -> Result<(), PlanningFault> {
         if !self.lacks_decisions(turn) {
             return Ok(());
         }
-        facts.has_folded = true;
+        known.has_folded = true;
         let plan = self.plan_by_transcript(turn)?;
         // Any thread may have lost some.
         let Some(restart) = plan.anew.map(|anew| Restart { root: None, ..anew }) else { return Ok(()) };
@@ -38,16 +40,16 @@ impl Engine {
                 let identity = &turn.identity;
                 self.keep_restart(&identity.who, &identity.session, restart.clone()).await?;
             }
-            Purpose::Count => state.has_passing = true,
+            Purpose::Count => cache.has_passing = true,
         }
-        facts.known.restarts.push(restart);
+        known.decisions.restarts.push(restart);
         Ok(())
     }
 
     /// Whether there is reasoning behind a result that would have been kept elsewhere when it was first seen, if the
     /// session was here then, or behind a script that changed the tree: what it was answered is in no transcript. What
     /// was shaped for any other reason than its own length cannot be told.
-    pub(super) fn lacks_decisions(&self, turn: &Turn<'_>) -> bool {
+    pub(super) fn lacks_decisions(&self, turn: &AgentTurn<'_>) -> bool {
         let blocks = turn.request.blocks();
         let last = blocks.iter().rposition(|block| matches!(block.kind, BlockKind::Reasoning));
         let changes = |block: &Block<'_>| matches!(&block.kind, BlockKind::Call(call) if changes_tree(call));
@@ -70,20 +72,20 @@ impl Engine {
     }
 
     /// Whether a transcript shows by itself that its model was sent something else.
-    pub(super) fn shows_folds(&self, turn: &Turn<'_>) -> bool {
+    pub(super) fn shows_folds(&self, turn: &AgentTurn<'_>) -> bool {
         let of_branches = [Reason::Folded, Reason::Isolated, Reason::Brief, Reason::Waiting];
-        let has_folded = |plan: Plan| plan.edits.iter().any(|edit| of_branches.contains(&edit.reason));
+        let has_folded = |plan: ViewPlan| plan.edits.iter().any(|edit| of_branches.contains(&edit.reason));
         self.plan_by_transcript(turn).is_ok_and(has_folded)
     }
 
-    fn plan_by_transcript(&self, turn: &Turn<'_>) -> Result<Plan, Fault> {
+    fn plan_by_transcript(&self, turn: &AgentTurn<'_>) -> Result<ViewPlan, PlanningFault> {
         let wanted = turn.wanted();
-        Ok(self.plan_view(&wanted, &Known::default())?)
+        Ok(self.plan_view(&wanted, &StoredDecisions::default())?)
     }
 
     fn is_long(
         &self,
-        turn: &Turn<'_>,
+        turn: &AgentTurn<'_>,
         at: usize,
         result: &ResultBlock<'_>,
         calls: &HashMap<&str, usize>,

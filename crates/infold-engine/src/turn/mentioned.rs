@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use infold_core::view::{BlockKind, Piece, Plan};
+use infold_core::view::{BlockKind, ViewPiece, ViewPlan};
 use infold_core::{Mentions, ToolEffect, plain_arguments};
 use infold_wire::request::Request;
 
@@ -21,8 +21,8 @@ pub(super) struct Mentioned {
 
 impl Mentioned {
     /// What the view has said and shown without its unseen results.
-    pub(super) fn in_view(&mut self, request: &Request<'_>, plan: &Plan) -> Mentions {
-        let is_unseen = |piece: &Piece| matches!(piece, Piece::Keep(at) if plan.unseen.contains(at));
+    pub(super) fn in_view(&mut self, request: &Request<'_>, plan: &ViewPlan) -> Mentions {
+        let is_unseen = |piece: &ViewPiece| matches!(piece, ViewPiece::Keep(at) if plan.unseen.contains(at));
         // What stands behind the first unseen result will stand behind it in the next view too.
         let seen = plan.pieces.iter().position(is_unseen).unwrap_or(plan.pieces.len());
         let (seen, behind) = plan.pieces.split_at(seen);
@@ -34,7 +34,7 @@ impl Mentioned {
     }
 
     /// Brings what is known up to these pieces.
-    fn read(&mut self, request: &Request<'_>, pieces: &[Piece]) {
+    fn read(&mut self, request: &Request<'_>, pieces: &[ViewPiece]) {
         let keys: Vec<u64> = pieces.iter().map(|piece| key(request, piece)).collect();
         if !keys.starts_with(&self.pieces) {
             *self = Self::default();
@@ -56,22 +56,22 @@ impl Mentioned {
 }
 
 /// What tells a piece from others. What was decided for a result never changes, so its bytes need not be read.
-fn key(request: &Request<'_>, piece: &Piece) -> u64 {
+fn key(request: &Request<'_>, piece: &ViewPiece) -> u64 {
     let mut hasher = DefaultHasher::new();
     match piece {
-        Piece::Keep(at) => (0, request.blocks()[*at].key).hash(&mut hasher),
-        Piece::Content { block, .. } => (1, request.blocks()[*block].key).hash(&mut hasher),
-        Piece::Text { block, text } => (2, request.blocks()[*block].key, text).hash(&mut hasher),
-        Piece::Words { block, .. } => (4, request.blocks()[*block].key).hash(&mut hasher),
-        Piece::Quote { block, .. } => (5, request.blocks()[*block].key).hash(&mut hasher),
-        Piece::Say { text, .. } => (3, text).hash(&mut hasher),
+        ViewPiece::Keep(at) => (0, request.blocks()[*at].key).hash(&mut hasher),
+        ViewPiece::Content { block, .. } => (1, request.blocks()[*block].key).hash(&mut hasher),
+        ViewPiece::Text { block, text } => (2, request.blocks()[*block].key, text).hash(&mut hasher),
+        ViewPiece::Words { block, .. } => (4, request.blocks()[*block].key).hash(&mut hasher),
+        ViewPiece::Quote { block, .. } => (5, request.blocks()[*block].key).hash(&mut hasher),
+        ViewPiece::Say { text, .. } => (3, text).hash(&mut hasher),
     }
     hasher.finish()
 }
 
-fn note(mentions: &mut Mentions, request: &Request<'_>, piece: &Piece, calls: &HashMap<&str, usize>) {
+fn note(mentions: &mut Mentions, request: &Request<'_>, piece: &ViewPiece, calls: &HashMap<&str, usize>) {
     match piece {
-        Piece::Keep(at) => match &request.blocks()[*at].kind {
+        ViewPiece::Keep(at) => match &request.blocks()[*at].kind {
             BlockKind::User { .. } => mentions.ask(&request.words(*at)),
             BlockKind::Assistant => mentions.say(&request.words(*at)),
             BlockKind::Call(call) if ToolEffect::of(&call.tool).is_none() => {
@@ -85,17 +85,17 @@ fn note(mentions: &mut Mentions, request: &Request<'_>, piece: &Piece, calls: &H
             BlockKind::Call(_) | BlockKind::Instruction | BlockKind::Reasoning | BlockKind::Other { .. } => {}
         },
         // As JSON its lines would be one, with a letter for each line end.
-        Piece::Content { block, json, .. } => {
+        ViewPiece::Content { block, json, .. } => {
             let (tool, arguments) = match &request.blocks()[*block].kind {
                 BlockKind::Result(result) => call_of(request, result, calls),
                 _ => (String::new(), String::new()),
             };
             mentions.show_result(&tool, &arguments, &plain_arguments(&String::from_utf8_lossy(json)));
         }
-        Piece::Text { text, .. } => mentions.show(text),
-        Piece::Quote { block, json: None, .. } => mentions.show(&request.words(*block)),
-        Piece::Quote { json: Some(json), .. } => mentions.show(&plain_arguments(&String::from_utf8_lossy(json))),
-        Piece::Words { text, .. } | Piece::Say { text, .. } => mentions.ask(text),
+        ViewPiece::Text { text, .. } => mentions.show(text),
+        ViewPiece::Quote { block, json: None, .. } => mentions.show(&request.words(*block)),
+        ViewPiece::Quote { json: Some(json), .. } => mentions.show(&plain_arguments(&String::from_utf8_lossy(json))),
+        ViewPiece::Words { text, .. } | ViewPiece::Say { text, .. } => mentions.ask(text),
     }
 }
 

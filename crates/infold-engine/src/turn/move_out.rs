@@ -4,11 +4,11 @@
 //! Must hold: what they and their references took was counted when they were first seen, so nothing is counted
 //! here; and all of a rescue is stored, or nothing.
 
-use infold_core::view::{Note, Restart, Rewrite};
+use infold_core::view::{Note, Replacement, Restart};
 use infold_core::{Mentions, Principal, Scrubbed, SessionId, Thread};
-use infold_store::{Folds, Keep, NewBlob};
+use infold_store::{Folds, NewBlob, NewDecisions};
 
-use crate::intake::{NewResult, Offload, ScrubbedResult, Source};
+use crate::intake::{NewResult, Offload, ResultSource, ScrubbedResult};
 use crate::{Engine, Error};
 
 /// A result that is to be kept elsewhere.
@@ -20,11 +20,11 @@ pub(super) struct Leaving {
 }
 
 /// What a rescue does to a session.
-pub(super) struct Rescue {
+pub(super) struct StoredRescue {
     /// What is kept elsewhere.
     pub(super) blobs: Vec<NewBlob>,
     /// The bytes that are sent in their places, by the ids of their calls.
-    pub(super) rewrites: Vec<(String, Rewrite)>,
+    pub(super) rewrites: Vec<(String, Replacement)>,
     /// Where the thread starts anew.
     pub(super) restart: Restart,
     /// The receipt.
@@ -44,16 +44,27 @@ impl Engine {
     ) -> Result<Vec<Option<Leaving>>, Error> {
         let counter = self.counter_in(&who.owner, session);
         // As in a thread with a budget, each may have to go, whatever its length.
-        let source = Source::Request { offload: Offload::Allowed, counter, is_bounded: true };
+        let source = ResultSource::Request { offload: Offload::Allowed, counter, is_bounded: true };
         let results = self.scrub_results(results, Mentions::default(), source).await?;
         Ok(results.iter().map(|result| leaving(result, thread)).collect())
     }
 
     /// Stores a rescue.
-    pub(super) async fn keep_rescue(&self, who: &Principal, session: &SessionId, rescue: Rescue) -> Result<(), Error> {
-        let Rescue { blobs, rewrites, restart, note } = rescue;
+    pub(super) async fn keep_rescue(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        rescue: StoredRescue,
+    ) -> Result<(), Error> {
+        let StoredRescue { blobs, rewrites, restart, note } = rescue;
         let moved = blobs.len();
-        let keep = Keep { rewrites, restarts: vec![restart], notes: vec![note], folds: Folds::Yes, ..Keep::default() };
+        let keep = NewDecisions {
+            rewrites,
+            restarts: vec![restart],
+            notes: vec![note],
+            folds: Folds::Yes,
+            ..NewDecisions::default()
+        };
         self.keep_beside(who, session, blobs, keep).await?;
         self.inner.metrics.results_offloaded(moved);
         Ok(())

@@ -1,13 +1,13 @@
 //! Tells a branch, once, that its budget is nearly gone: one that does not return is cut short, and its parent gets
 //! a part of what it found.
 
-use infold_core::view::{BlockKind, Note, Plan};
+use infold_core::view::{BlockKind, Note, ViewPlan};
 use infold_core::{BranchId, Principal, SessionId, grouped};
-use infold_store::{Also, SessionKey, Target};
+use infold_store::{EndedBranches, SessionKey, Target};
 
+use super::known_session::KnownSession;
 use super::placeholders::{is_of, last_results};
-use super::plan::{Fault, Turn};
-use super::snapshot::Facts;
+use super::plan::{AgentTurn, PlanningFault};
 use crate::{Engine, Error};
 
 /// How much of its budget a branch has used.
@@ -18,11 +18,16 @@ struct BudgetUse {
 
 impl Engine {
     /// Puts the warning behind the last result of a branch that has come so far. Whether it did.
-    pub(super) async fn note_budget(&self, turn: &Turn<'_>, plan: &Plan, facts: &mut Facts) -> Result<bool, Fault> {
+    pub(super) async fn note_budget(
+        &self,
+        turn: &AgentTurn<'_>,
+        plan: &ViewPlan,
+        known: &mut KnownSession,
+    ) -> Result<bool, PlanningFault> {
         let Some(branch) = plan.thread.branch() else { return Ok(false) };
         let telling = telling(branch);
         let Some(after) = last_result(turn, plan) else { return Ok(false) };
-        if facts.known.notes.iter().any(|note| note.text.starts_with(&telling)) {
+        if known.decisions.notes.iter().any(|note| note.text.starts_with(&telling)) {
             return Ok(false);
         }
         let (who, session) = (&turn.identity.who, &turn.identity.session);
@@ -31,7 +36,7 @@ impl Engine {
         let note = Note { after, text: words(&telling, budget) };
         self.keep_note(who, session, note.clone()).await?;
 
-        facts.known.notes.push(note);
+        known.decisions.notes.push(note);
         Ok(true)
     }
 
@@ -43,7 +48,7 @@ impl Engine {
         branch: &BranchId,
     ) -> Result<Option<BudgetUse>, Error> {
         let key = SessionKey { owner: who.owner.clone(), id: session.clone() };
-        let session = self.look(Target::Session(key), Also::Nothing).await?;
+        let session = self.look(Target::Session(key), EndedBranches::Nothing).await?;
         let branch = session.as_ref().and_then(|session| session.branches.get(branch));
         Ok(branch
             .filter(|branch| branch.warned && branch.is_open())
@@ -67,7 +72,7 @@ fn words(telling: &str, budget: BudgetUse) -> String {
 
 /// The call of the last result that is sent, if the model has not seen it yet: nothing is put in front of what it has
 /// said already.
-fn last_result(turn: &Turn<'_>, plan: &Plan) -> Option<String> {
+fn last_result(turn: &AgentTurn<'_>, plan: &ViewPlan) -> Option<String> {
     let sent = last_results(&turn.request).filter(|at| plan.pieces.iter().any(|piece| is_of(piece, *at)));
     sent.last().and_then(|at| match &turn.request.blocks()[at].kind {
         BlockKind::Result(result) => Some(result.call.clone().into_owned()),

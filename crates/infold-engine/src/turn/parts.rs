@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use infold_core::view::Piece;
+use infold_core::view::ViewPiece;
 use infold_wire::request::Request;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::{Engine, Front, FrontKind, MadeOf, Sight};
+use crate::{Engine, FrontKind, PromptFront, PromptInput, PromptParts};
 
 /// What stands in front of a conversation, wherever an API puts it.
 #[derive(Deserialize)]
@@ -30,18 +30,18 @@ struct Tool<'a> {
 
 impl Engine {
     /// Counts what a request is made of, and what of it is sent.
-    pub(super) fn parts_of(&self, request: &Request<'_>, pieces: Option<&[Piece]>) -> MadeOf {
+    pub(super) fn parts_of(&self, request: &Request<'_>, pieces: Option<&[ViewPiece]>) -> PromptParts {
         let head: Option<Head<'_>> = serde_json::from_slice(request.body()).ok();
         let tools: Vec<(Option<String>, &str)> =
             head.iter().flat_map(|head| head.tools.iter().flatten()).filter_map(|tool| shown(tool.get())).collect();
-        let mut front: Vec<Front<'_>> = tools
+        let mut front: Vec<PromptFront<'_>> = tools
             .iter()
-            .map(|(server, text)| Front { kind: FrontKind::Tool { server: server.as_deref() }, text })
+            .map(|(server, text)| PromptFront { kind: FrontKind::Tool { server: server.as_deref() }, text })
             .collect();
         let system = head.iter().flat_map(|head| [head.system, head.instructions]).flatten();
-        front.extend(system.map(|text| Front { kind: FrontKind::System, text: text.get() }));
+        front.extend(system.map(|text| PromptFront { kind: FrontKind::System, text: text.get() }));
         let words = |at: usize| request.words(at);
-        self.made_of(&Sight { front: &front, blocks: request.blocks(), pieces, words: &words })
+        self.parts(&PromptInput { front: &front, blocks: request.blocks(), pieces, words: &words })
     }
 }
 

@@ -6,13 +6,13 @@
 
 mod outcome;
 
-use infold_core::view::{BlockKind, Note, Piece, Plan, ResultBlock};
+use infold_core::view::{BlockKind, Note, ResultBlock, ViewPiece, ViewPlan};
 use infold_core::writes::{Means, writing};
 use infold_wire::request::Request;
 
-use super::plan::{Fault, Turn};
+use super::known_session::KnownSession;
+use super::plan::{AgentTurn, PlanningFault};
 use super::results::{call_of, calls};
-use super::snapshot::Facts;
 use crate::Engine;
 
 /// How a note about a placeholder begins. A call has at most one of these.
@@ -22,26 +22,30 @@ impl Engine {
     /// Notes that a call of the last turn has written a placeholder. Says so in words, once for each call.
     pub(super) async fn note_placeholders(
         &self,
-        turn: &Turn<'_>,
-        plan: &Plan,
-        facts: &mut Facts,
-    ) -> Result<Vec<String>, Fault> {
+        turn: &AgentTurn<'_>,
+        plan: &ViewPlan,
+        known: &mut KnownSession,
+    ) -> Result<Vec<String>, PlanningFault> {
         let mut told = Vec::new();
         for (result, written) in self.written(&turn.request, plan) {
             let is_told = |note: &Note| note.after == *result.call && note.text.starts_with(TELLING);
-            if facts.known.notes.iter().any(is_told) {
+            if known.decisions.notes.iter().any(is_told) {
                 continue;
             }
             let note = Note { after: result.call.clone().into_owned(), text: written.words() };
             self.keep_note(&turn.identity.who, &turn.identity.session, note.clone()).await?;
-            facts.known.notes.push(note);
+            known.decisions.notes.push(note);
             told.push(format!("{} wrote {} where a secret was", written.tool, written.placeholder));
         }
         Ok(told)
     }
 
     /// Results of the last turn whose calls wrote placeholders of ours.
-    fn written<'r, 'a>(&self, request: &'r Request<'a>, plan: &Plan) -> Vec<(&'r ResultBlock<'a>, Written)> {
+    fn written<'r, 'a>(
+        &self,
+        request: &'r Request<'a>,
+        plan: &ViewPlan,
+    ) -> Vec<(&'r ResultBlock<'a>, WrittenPlaceholder)> {
         let mut found = Vec::new();
         let mut places = None;
         for at in last_results(request) {
@@ -56,20 +60,20 @@ impl Engine {
                 continue;
             };
             if outcome::was_done(request, at, result, &tool, writing.means) {
-                found.push((result, Written { tool, placeholder, means: writing.means }));
+                found.push((result, WrittenPlaceholder { tool, placeholder, means: writing.means }));
             }
         }
         found
     }
 }
 
-struct Written {
+struct WrittenPlaceholder {
     tool: String,
     placeholder: String,
     means: Means,
 }
 
-impl Written {
+impl WrittenPlaceholder {
     fn words(&self) -> String {
         let Self { tool, placeholder, .. } = self;
         let happened = match self.means {
@@ -85,14 +89,14 @@ impl Written {
 }
 
 /// Whether a piece is of this block.
-pub(super) fn is_of(piece: &Piece, at: usize) -> bool {
+pub(super) fn is_of(piece: &ViewPiece, at: usize) -> bool {
     match piece {
-        Piece::Keep(block)
-        | Piece::Content { block, .. }
-        | Piece::Text { block, .. }
-        | Piece::Words { block, .. }
-        | Piece::Quote { block, .. } => *block == at,
-        Piece::Say { .. } => false,
+        ViewPiece::Keep(block)
+        | ViewPiece::Content { block, .. }
+        | ViewPiece::Text { block, .. }
+        | ViewPiece::Words { block, .. }
+        | ViewPiece::Quote { block, .. } => *block == at,
+        ViewPiece::Say { .. } => false,
     }
 }
 

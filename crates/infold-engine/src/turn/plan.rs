@@ -11,13 +11,13 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use infold_core::Thread;
-use infold_core::view::{self, Action, BlockKind, Edit, Known, LastAnswer, Piece, Plan, Reason};
+use infold_core::view::{self, BlockKind, Edit, LastAnswer, PlanAction, Reason, StoredDecisions, ViewPiece, ViewPlan};
 use infold_wire::request::Request;
 
-use super::cache::State;
+use super::cache::SessionCache;
 use super::carry_out::Adoption;
 use super::identify::Identity;
-use super::snapshot::Facts;
+use super::known_session::KnownSession;
 use super::{ModelRequest, Purpose};
 use crate::{Engine, Error, Failure};
 
@@ -26,7 +26,7 @@ use crate::{Engine, Error, Failure};
 const ROUNDS_MAX: usize = 100;
 
 /// A request that is to be planned.
-pub(super) struct Turn<'a> {
+pub(super) struct AgentTurn<'a> {
     pub(super) request: Request<'a>,
     /// The client's own bytes.
     pub(super) body: &'a Bytes,
@@ -40,7 +40,7 @@ pub(super) struct Turn<'a> {
     pub(super) purpose: Purpose,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> AgentTurn<'a> {
     pub(super) fn new(
         asked: &'a ModelRequest,
         request: Request<'a>,
@@ -53,8 +53,8 @@ impl<'a> Turn<'a> {
     }
 
     /// What is to be planned.
-    pub(super) fn wanted(&self) -> view::Request<'_> {
-        view::Request {
+    pub(super) fn wanted(&self) -> view::ViewRequest<'_> {
+        view::ViewRequest {
             blocks: self.request.blocks(),
             kind: self.identity.kind,
             tools: &self.tools,
@@ -71,14 +71,14 @@ impl<'a> Turn<'a> {
 
 /// Why there is no plan.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum PlanningFault {
     /// Secrets could get out: nothing may be sent.
     Unscrubbed(String),
     /// Anything else, by a word for it.
     Unplanned(&'static str),
 }
 
-impl From<Error> for Fault {
+impl From<Error> for PlanningFault {
     fn from(error: Error) -> Self {
         match error {
             Error::Failed(failure) => failure.into(),
@@ -87,7 +87,7 @@ impl From<Error> for Fault {
     }
 }
 
-impl From<Failure> for Fault {
+impl From<Failure> for PlanningFault {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Scrubbing(error) => Self::Unscrubbed(error.to_string()),
@@ -102,61 +102,74 @@ impl From<Failure> for Fault {
 impl Engine {
     /// Decides what is sent of a request. A fault in planning is an error and not a panic, because the request goes on
     /// without a plan then.
-    pub(super) fn plan_view(&self, request: &view::Request<'_>, known: &Known) -> Result<Plan, Failure> {
+    pub(super) fn plan_view(
+        &self,
+        request: &view::ViewRequest<'_>,
+        known: &StoredDecisions,
+    ) -> Result<ViewPlan, Failure> {
         let plan = || view::plan(request, known, self.id_key(), &self.inner.scrubber);
         std::panic::catch_unwind(AssertUnwindSafe(plan)).map_err(|_| Failure::Planning)
     }
 
     /// Brings what is known of a session up to date. Where that fails, what was held stays held.
-    pub(super) async fn facts_held(&self, identity: &Identity, state: &mut State) -> Result<Facts, Error> {
-        match state.facts.take() {
-            Some(mut facts) => match self.refresh(&identity.who, &identity.session, &mut facts).await {
-                Ok(()) => Ok(facts),
+    pub(super) async fn held_session(
+        &self,
+        identity: &Identity,
+        cache: &mut SessionCache,
+    ) -> Result<KnownSession, Error> {
+        match cache.known.take() {
+            Some(mut known) => match self.refresh(&identity.who, &identity.session, &mut known).await {
+                Ok(()) => Ok(known),
                 Err(error) => {
-                    state.facts = Some(facts);
+                    cache.known = Some(known);
                     Err(error)
                 }
             },
-            None => self.facts(&identity.who, &identity.session).await,
+            None => self.known_session(&identity.who, &identity.session).await,
         }
     }
 
     /// Plans a request until nothing is left to be done for it.
-    pub(super) async fn plan(&self, turn: &Turn<'_>, state: &mut State, facts: &mut Facts) -> Result<Plan, Fault> {
-        let mut done: Vec<Action> = Vec::new();
+    pub(super) async fn plan(
+        &self,
+        turn: &AgentTurn<'_>,
+        cache: &mut SessionCache,
+        known: &mut KnownSession,
+    ) -> Result<ViewPlan, PlanningFault> {
+        let mut done: Vec<PlanAction> = Vec::new();
         for _ in 0..ROUNDS_MAX {
             let wanted = turn.wanted();
-            let plan = self.plan_view(&wanted, &facts.known)?;
+            let plan = self.plan_view(&wanted, &known.decisions)?;
 
             let actions = plan.actions.iter().filter(|_| turn.purpose == Purpose::Send);
-            let new: Vec<Action> = actions.filter(|action| !done.contains(action)).cloned().collect();
+            let new: Vec<PlanAction> = actions.filter(|action| !done.contains(action)).cloned().collect();
             if let Some(action) = new.into_iter().next() {
-                self.act(turn, action.clone(), facts).await?;
+                self.act(turn, action.clone(), known).await?;
                 done.push(action);
                 continue;
             }
-            if self.look_at_results(turn, &plan, state, facts).await? {
+            if self.look_at_results(turn, &plan, cache, known).await? {
                 continue;
             }
             return Ok(plan);
         }
-        Err(Fault::Unplanned("unsettled"))
+        Err(PlanningFault::Unplanned("unsettled"))
     }
 
-    async fn act(&self, turn: &Turn<'_>, action: Action, facts: &mut Facts) -> Result<(), Error> {
+    async fn act(&self, turn: &AgentTurn<'_>, action: PlanAction, known: &mut KnownSession) -> Result<(), Error> {
         let (who, session) = (&turn.identity.who, &turn.identity.session);
-        *facts = match action {
-            Action::Interrupt { branch, place } => self.interrupt(who, session, &branch, place).await?,
-            Action::End { branch, place } => self.end_at(who, session, &branch, place).await?,
-            Action::Reopen { branch } => self.reopen(who, session, &branch).await?,
-            Action::Adopt { branch, parent, opening } => {
+        *known = match action {
+            PlanAction::Interrupt { branch, place } => self.interrupt(who, session, &branch, place).await?,
+            PlanAction::End { branch, place } => self.end_at(who, session, &branch, place).await?,
+            PlanAction::Reopen { branch } => self.reopen(who, session, &branch).await?,
+            PlanAction::Adopt { branch, parent, opening } => {
                 let adoption = Adoption { branch, parent, opening };
                 self.adopt(who, session, adoption).await?
             }
-            Action::Lose { branch } => self.lose(who, session, &branch).await?,
-            Action::Restart { restart } => self.keep_restart(who, session, restart).await?,
-            Action::Hear { place } => self.keep_heard(who, session, place).await?,
-            Action::Remember { answers } => self.keep_answers(who, session, answers).await?,
+            PlanAction::Lose { branch } => self.lose(who, session, &branch).await?,
+            PlanAction::Restart { restart } => self.keep_restart(who, session, restart).await?,
+            PlanAction::Hear { place } => self.keep_heard(who, session, place).await?,
+            PlanAction::Remember { answers } => self.keep_answers(who, session, answers).await?,
         };
         Ok(())
     }
@@ -165,14 +178,14 @@ impl Engine {
     /// scrubbed, and no reasoning if the session has folded before, because that was made on other prefixes.
     pub(super) async fn unplanned(
         &self,
-        turn: &Turn<'_>,
-        state: &mut State,
-        facts: Option<&Facts>,
-    ) -> Result<Plan, Fault> {
+        turn: &AgentTurn<'_>,
+        cache: &mut SessionCache,
+        known: Option<&KnownSession>,
+    ) -> Result<ViewPlan, PlanningFault> {
         let blocks = turn.request.blocks();
-        let drops_reasoning = match facts {
-            Some(facts) if facts.has_folded => true,
-            Some(facts) if !facts.is_new => false,
+        let drops_reasoning = match known {
+            Some(known) if known.has_folded => true,
+            Some(known) if !known.is_new => false,
             // The store cannot say, so the transcript has to.
             Some(_) | None => self.shows_folds(turn) || self.lacks_decisions(turn),
         };
@@ -185,22 +198,22 @@ impl Engine {
                     continue;
                 }
                 BlockKind::Result(result) => {
-                    let rewrite = facts.and_then(|facts| facts.known.rewrites.get(&*result.call));
+                    let rewrite = known.and_then(|known| known.decisions.rewrites.get(&*result.call));
                     let rewrite = rewrite.filter(|rewrite| rewrite.content == result.content).cloned();
                     let rewrite = match rewrite {
                         Some(rewrite) => Some(rewrite),
-                        None => self.scrubbed(turn, at, result, state).await?,
+                        None => self.scrubbed(turn, at, result, cache).await?,
                     };
                     rewrite.map(|rewrite| {
                         *edits.entry(rewrite.reason).or_default() += 1;
-                        Piece::Content { block: at, json: rewrite.sent }
+                        ViewPiece::Content { block: at, json: rewrite.sent }
                     })
                 }
                 _ => None,
             };
-            pieces.push(piece.unwrap_or(Piece::Keep(at)));
+            pieces.push(piece.unwrap_or(ViewPiece::Keep(at)));
         }
-        Ok(Plan {
+        Ok(ViewPlan {
             thread: Thread::Main,
             anew: None,
             pieces,

@@ -3,14 +3,14 @@
 use bytes::Bytes;
 use infold_core::Thread;
 use infold_core::record::WarningKind;
-use infold_core::view::{BlockKind, Edit, Piece, Plan, Reason, Restart};
+use infold_core::view::{BlockKind, Edit, Reason, Restart, ViewPiece, ViewPlan};
 use infold_wire::request::Request;
 
 use super::Purpose;
-use super::cache::State;
+use super::cache::SessionCache;
 use super::identify::Identity;
-use super::plan::{Fault, Turn};
-use super::snapshot::Facts;
+use super::known_session::KnownSession;
+use super::plan::{AgentTurn, PlanningFault};
 use crate::Engine;
 
 /// What is sent of a request.
@@ -21,7 +21,7 @@ pub(super) struct SentPrompt {
     pub(super) anew: Option<Restart>,
     pub(super) edits: Vec<Edit>,
     /// What is sent, piece by piece; none if it goes as it came.
-    pub(super) pieces: Option<Vec<Piece>>,
+    pub(super) pieces: Option<Vec<ViewPiece>>,
     /// Whether the model can read back what is kept elsewhere.
     pub(super) reads_results: bool,
     /// Results that go without their secrets and are otherwise as they came, by their blocks.
@@ -31,49 +31,49 @@ pub(super) struct SentPrompt {
 
 impl Engine {
     /// Plans a request and makes the body that is sent.
-    pub(super) async fn make_prompt(&self, turn: &Turn<'_>) -> Result<SentPrompt, Fault> {
+    pub(super) async fn make_prompt(&self, turn: &AgentTurn<'_>) -> Result<SentPrompt, PlanningFault> {
         let identity = &turn.identity;
         let slot = self.inner.sessions.of(&identity.who.owner, &identity.session);
-        let mut state = slot.state.lock().await;
-        let prompt = self.prompt_in(turn, &mut state).await;
-        self.inner.sessions.weigh(&slot, &state);
+        let mut cache = slot.cache.lock().await;
+        let prompt = self.prompt_in(turn, &mut cache).await;
+        self.inner.sessions.weigh(&slot, &cache);
         prompt
     }
 
-    async fn prompt_in(&self, turn: &Turn<'_>, state: &mut State) -> Result<SentPrompt, Fault> {
-        let is_held = state.facts.is_some();
-        let mut facts = match self.facts_held(&turn.identity, state).await {
-            Ok(facts) => facts,
+    async fn prompt_in(&self, turn: &AgentTurn<'_>, cache: &mut SessionCache) -> Result<SentPrompt, PlanningFault> {
+        let is_held = cache.known.is_some();
+        let mut known = match self.held_session(&turn.identity, cache).await {
+            Ok(known) => known,
             Err(error) => {
-                let held = state.facts.take();
-                let prompt = self.prompt_unplanned(turn, state, held.as_ref(), error.into()).await;
-                state.facts = held;
+                let held = cache.known.take();
+                let prompt = self.prompt_unplanned(turn, cache, held.as_ref(), error.into()).await;
+                cache.known = held;
                 return prompt;
             }
         };
-        let started = match facts.is_new && !is_held {
-            true => self.start_over_if_lost(turn, state, &mut facts).await,
+        let started = match known.is_new && !is_held {
+            true => self.start_over_if_lost(turn, cache, &mut known).await,
             false => Ok(()),
         };
         let planned = match started {
-            Ok(()) => self.plan_with_notes(turn, state, &mut facts).await,
+            Ok(()) => self.plan_with_notes(turn, cache, &mut known).await,
             Err(fault) => Err(fault),
         };
         let (mut plan, told) = match planned {
             Ok(planned) => planned,
             Err(fault) => {
-                let prompt = self.prompt_unplanned(turn, state, Some(&facts), fault).await;
+                let prompt = self.prompt_unplanned(turn, cache, Some(&known), fault).await;
                 return prompt;
             }
         };
-        self.scrub_words(turn, &mut plan, state, Some(&facts)).await?;
+        self.scrub_words(turn, &mut plan, cache, Some(&known)).await?;
         if turn.purpose == Purpose::Send {
-            self.remember_edits(turn, !plan.edits.is_empty(), &mut facts).await;
+            self.remember_edits(turn, !plan.edits.is_empty(), &mut known).await;
         }
-        let scrubbed = scrubbed(&turn.request, &plan.pieces, &facts);
+        let scrubbed = scrubbed(&turn.request, &plan.pieces, &known);
         // A plan for a count may have decided things that are not stored.
-        let is_stored = !std::mem::take(&mut state.has_passing);
-        state.facts = is_stored.then_some(facts);
+        let is_stored = !std::mem::take(&mut cache.has_passing);
+        cache.known = is_stored.then_some(known);
         let mut prompt = SentPrompt { scrubbed, ..SentPrompt::of(turn, plan) };
         prompt.warnings.extend(told.into_iter().map(|text| (WarningKind::PlaceholderWritten, text)));
         Ok(prompt)
@@ -81,28 +81,28 @@ impl Engine {
 
     async fn plan_with_notes(
         &self,
-        turn: &Turn<'_>,
-        state: &mut State,
-        facts: &mut Facts,
-    ) -> Result<(Plan, Vec<String>), Fault> {
-        let plan = self.plan(turn, state, facts).await?;
+        turn: &AgentTurn<'_>,
+        cache: &mut SessionCache,
+        known: &mut KnownSession,
+    ) -> Result<(ViewPlan, Vec<String>), PlanningFault> {
+        let plan = self.plan(turn, cache, known).await?;
         if turn.purpose == Purpose::Count {
             return Ok((plan, Vec::new()));
         }
-        let told = self.note_placeholders(turn, &plan, facts).await?;
-        let is_warned = self.note_budget(turn, &plan, facts).await?;
+        let told = self.note_placeholders(turn, &plan, known).await?;
+        let is_warned = self.note_budget(turn, &plan, known).await?;
         if told.is_empty() && !is_warned {
             return Ok((plan, told));
         }
-        Ok((self.plan(turn, state, facts).await?, told))
+        Ok((self.plan(turn, cache, known).await?, told))
     }
 
     /// Stores what the next request of this session needs to know. That it could not be stored stops nothing.
-    async fn remember_edits(&self, turn: &Turn<'_>, is_edited: bool, facts: &mut Facts) {
+    async fn remember_edits(&self, turn: &AgentTurn<'_>, is_edited: bool, known: &mut KnownSession) {
         let Identity { who, session, .. } = &turn.identity;
-        if is_edited && !facts.has_folded {
+        if is_edited && !known.has_folded {
             match self.keep_folded(who, session).await {
-                Ok(()) => facts.has_folded = true,
+                Ok(()) => known.has_folded = true,
                 Err(error) => tracing::warn!(%error, "that a session was edited could not be stored"),
             }
         }
@@ -122,18 +122,18 @@ impl Engine {
     /// The request as it came, as far as that is safe.
     async fn prompt_unplanned(
         &self,
-        turn: &Turn<'_>,
-        state: &mut State,
-        facts: Option<&Facts>,
-        fault: Fault,
-    ) -> Result<SentPrompt, Fault> {
+        turn: &AgentTurn<'_>,
+        cache: &mut SessionCache,
+        known: Option<&KnownSession>,
+        fault: PlanningFault,
+    ) -> Result<SentPrompt, PlanningFault> {
         let kind = match fault {
-            Fault::Unscrubbed(_) => return Err(fault),
-            Fault::Unplanned(kind) => kind,
+            PlanningFault::Unscrubbed(_) => return Err(fault),
+            PlanningFault::Unplanned(kind) => kind,
         };
         self.inner.metrics.unplanned(kind);
-        let mut plan = self.unplanned(turn, state, facts).await?;
-        self.scrub_words(turn, &mut plan, state, facts).await?;
+        let mut plan = self.unplanned(turn, cache, known).await?;
+        self.scrub_words(turn, &mut plan, cache, known).await?;
         let mut prompt = SentPrompt::of(turn, plan);
         let warning = format!("the request could not be planned ({kind}) and went as it came");
         prompt.warnings.push((WarningKind::PlanningFailed, warning));
@@ -142,17 +142,21 @@ impl Engine {
 }
 
 /// The results that a plan sends without their secrets and otherwise as they came.
-fn scrubbed(request: &Request<'_>, pieces: &[Piece], facts: &Facts) -> Vec<usize> {
+fn scrubbed(request: &Request<'_>, pieces: &[ViewPiece], known: &KnownSession) -> Vec<usize> {
     let is_scrubbed = |at: usize| match &request.blocks()[at].kind {
         BlockKind::Result(result) => {
-            let rewrite = facts.known.rewrites.get(&*result.call);
+            let rewrite = known.decisions.rewrites.get(&*result.call);
             rewrite.is_some_and(|rewrite| rewrite.content == result.content && rewrite.reason == Reason::Scrubbed)
         }
         _ => false,
     };
     let rewritten = pieces.iter().filter_map(|piece| match piece {
-        Piece::Content { block, .. } => Some(*block),
-        Piece::Keep(_) | Piece::Text { .. } | Piece::Words { .. } | Piece::Quote { .. } | Piece::Say { .. } => None,
+        ViewPiece::Content { block, .. } => Some(*block),
+        ViewPiece::Keep(_)
+        | ViewPiece::Text { .. }
+        | ViewPiece::Words { .. }
+        | ViewPiece::Quote { .. }
+        | ViewPiece::Say { .. } => None,
     });
     rewritten.filter(|at| is_scrubbed(*at)).collect()
 }
@@ -172,12 +176,12 @@ impl SentPrompt {
     }
 
     /// What is sent, piece by piece.
-    pub(super) fn all_pieces(&self, request: &Request<'_>) -> Vec<Piece> {
-        let all = || (0..request.blocks().len()).map(Piece::Keep).collect();
+    pub(super) fn all_pieces(&self, request: &Request<'_>) -> Vec<ViewPiece> {
+        let all = || (0..request.blocks().len()).map(ViewPiece::Keep).collect();
         self.pieces.clone().unwrap_or_else(all)
     }
 
-    pub(super) fn of(turn: &Turn<'_>, plan: Plan) -> Self {
+    pub(super) fn of(turn: &AgentTurn<'_>, plan: ViewPlan) -> Self {
         let is_edited = !plan.edits.is_empty();
         let body = if is_edited { turn.request.apply(&plan.pieces).into() } else { turn.body.clone() };
         Self {

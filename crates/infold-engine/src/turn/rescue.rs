@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use infold_core::record::{Part, PartKind, WarningKind};
 use infold_core::view::{
-    self, BlockKind, Edit, MovedOut, Note, Overflow, Piece, Reason, Restart, ResultBlock, Rewrite,
+    self, BlockKind, Edit, MovedOut, Note, Overflow, Reason, Replacement, Restart, ResultBlock, ViewPiece,
 };
 use infold_core::{OwnTool, Thread, ToolEffect, grouped};
 use infold_store::NewBlob;
@@ -17,8 +17,8 @@ use infold_wire::request::Api;
 
 use super::Prepared;
 use super::identify::Identity;
-use super::move_out::Rescue;
-use super::plan::Turn;
+use super::move_out::StoredRescue;
+use super::plan::AgentTurn;
 use super::prompt::SentPrompt;
 use super::results::{call_of, calls, new_result};
 use crate::intake::NewResult;
@@ -48,8 +48,8 @@ impl Engine {
         if (prompt.body.len() as u64) < window_tokens * 2 {
             return None;
         }
-        let made_of = self.parts_of(&turn.request, prompt.pieces.as_deref());
-        (made_of.sent_tokens(&self.counter_for(&model)) > window_tokens).then_some(window_tokens)
+        let parts = self.parts_of(&turn.request, prompt.pieces.as_deref());
+        (parts.sent_tokens(&self.counter_for(&model)) > window_tokens).then_some(window_tokens)
     }
 
     /// The request with results moved out of it until it fits, or why that cannot be.
@@ -93,7 +93,7 @@ impl Engine {
     }
 
     /// Moves results out and stores that; whether there were any.
-    async fn rescue(&self, turn: &Turn<'_>, prompt: &SentPrompt, chosen: &[(usize, u64)]) -> Result<bool, Error> {
+    async fn rescue(&self, turn: &AgentTurn<'_>, prompt: &SentPrompt, chosen: &[(usize, u64)]) -> Result<bool, Error> {
         let Identity { who, session, .. } = &turn.identity;
         let moved = self.move_out(turn, &prompt.thread, chosen).await?;
         let (Some(last), Some(anew)) = (last_result(turn, prompt), prompt.anew.clone()) else { return Ok(false) };
@@ -108,7 +108,7 @@ impl Engine {
         let restart = Restart { from: Some(from), ..anew };
         let note = Note { after: last, text };
 
-        let rescue = Rescue { blobs, rewrites, restart, note };
+        let rescue = StoredRescue { blobs, rewrites, restart, note };
         self.keep_rescue(who, session, rescue).await?;
         Ok(true)
     }
@@ -128,14 +128,14 @@ impl Engine {
     }
 
     /// Plans a request once more, with what was stored meanwhile.
-    async fn again(&self, turn: &Turn<'_>, told: (WarningKind, String)) -> Option<SentPrompt> {
+    async fn again(&self, turn: &AgentTurn<'_>, told: (WarningKind, String)) -> Option<SentPrompt> {
         let mut prompt = self.make_prompt(turn).await.ok()?;
         prompt.warnings.push(told);
         Some(prompt)
     }
 
     /// What a view takes in all, and what each of its pieces would free.
-    fn weighed(&self, turn: &Turn<'_>, prompt: &SentPrompt, model: &str) -> Weighed {
+    fn weighed(&self, turn: &AgentTurn<'_>, prompt: &SentPrompt, model: &str) -> Weighed {
         let request = &turn.request;
         let pieces = prompt.all_pieces(request);
         let made_of = self.parts_of(request, Some(&pieces));
@@ -143,7 +143,7 @@ impl Engine {
         let parts = made_of.sent();
         let front = parts.len() - pieces.len();
         let calls = calls(request);
-        let can_move = |piece: &Piece| can_move(turn, prompt, piece, &calls);
+        let can_move = |piece: &ViewPiece| can_move(turn, prompt, piece, &calls);
         let weights = pieces.iter().zip(&parts[front..]);
         let movable = weights
             .map(|(piece, part)| if can_move(piece) { counter.scaled(part.vocabulary_tokens) } else { 0 })
@@ -153,7 +153,12 @@ impl Engine {
     }
 
     /// Says what stands for each of these results once it is kept elsewhere.
-    async fn move_out(&self, turn: &Turn<'_>, thread: &Thread, chosen: &[(usize, u64)]) -> Result<Vec<Moved>, Error> {
+    async fn move_out(
+        &self,
+        turn: &AgentTurn<'_>,
+        thread: &Thread,
+        chosen: &[(usize, u64)],
+    ) -> Result<Vec<Moved>, Error> {
         let (request, identity) = (&turn.request, &turn.identity);
         let calls = calls(request);
         let results = chosen.iter().filter_map(|(at, tokens)| match &request.blocks()[*at].kind {
@@ -171,7 +176,7 @@ impl Engine {
             results.into_iter().zip(tools).zip(leaving).filter_map(|(((at, tokens, result), tool), leaving)| {
                 let leaving = leaving?;
                 let sent = request.content_of_text(at, &leaving.text).into();
-                let rewrite = Rewrite { content: result.content, sent, reason: Reason::Rescued };
+                let rewrite = Replacement { content: result.content, sent, reason: Reason::Rescued };
                 let (call, handle) = (result.call.clone().into_owned(), leaving.blob.id.to_string());
                 Some(Moved { call, tool, tokens, handle, blob: leaving.blob, rewrite })
             });
@@ -180,12 +185,12 @@ impl Engine {
 }
 
 /// The same view, with its reasoning left out, where there is no plan that says so.
-fn without_reasoning(turn: &Turn<'_>, prompt: &SentPrompt) -> Option<SentPrompt> {
+fn without_reasoning(turn: &AgentTurn<'_>, prompt: &SentPrompt) -> Option<SentPrompt> {
     let blocks = turn.request.blocks();
     let is_reasoning =
-        |piece: &Piece| matches!(piece, Piece::Keep(at) if matches!(blocks[*at].kind, BlockKind::Reasoning));
+        |piece: &ViewPiece| matches!(piece, ViewPiece::Keep(at) if matches!(blocks[*at].kind, BlockKind::Reasoning));
     let before = prompt.all_pieces(&turn.request);
-    let pieces: Vec<Piece> = before.iter().filter(|piece| !is_reasoning(piece)).cloned().collect();
+    let pieces: Vec<ViewPiece> = before.iter().filter(|piece| !is_reasoning(piece)).cloned().collect();
     let dropped = before.len() - pieces.len();
     if dropped == 0 {
         return None;
@@ -213,12 +218,16 @@ pub(super) fn may_be_rescued(prepared: &Prepared<'_>) -> bool {
 
 /// Whether a piece is a result that can be moved out: a long one, of words alone, that is still there, with or
 /// without its secrets.
-fn can_move(turn: &Turn<'_>, prompt: &SentPrompt, piece: &Piece, calls: &HashMap<&str, usize>) -> bool {
+fn can_move(turn: &AgentTurn<'_>, prompt: &SentPrompt, piece: &ViewPiece, calls: &HashMap<&str, usize>) -> bool {
     let request = &turn.request;
     let (at, sent_bytes) = match piece {
-        Piece::Keep(at) => (*at, usize::MAX),
-        Piece::Content { block, json } if prompt.scrubbed.contains(block) => (*block, json.len()),
-        Piece::Content { .. } | Piece::Text { .. } | Piece::Words { .. } | Piece::Quote { .. } | Piece::Say { .. } => {
+        ViewPiece::Keep(at) => (*at, usize::MAX),
+        ViewPiece::Content { block, json } if prompt.scrubbed.contains(block) => (*block, json.len()),
+        ViewPiece::Content { .. }
+        | ViewPiece::Text { .. }
+        | ViewPiece::Words { .. }
+        | ViewPiece::Quote { .. }
+        | ViewPiece::Say { .. } => {
             return false;
         }
     };
@@ -230,14 +239,14 @@ fn can_move(turn: &Turn<'_>, prompt: &SentPrompt, piece: &Piece, calls: &HashMap
 }
 
 /// The block that a piece is made of.
-fn block_of(piece: &Piece) -> Option<usize> {
+fn block_of(piece: &ViewPiece) -> Option<usize> {
     match piece {
-        Piece::Keep(at)
-        | Piece::Content { block: at, .. }
-        | Piece::Text { block: at, .. }
-        | Piece::Words { block: at, .. }
-        | Piece::Quote { block: at, .. } => Some(*at),
-        Piece::Say { .. } => None,
+        ViewPiece::Keep(at)
+        | ViewPiece::Content { block: at, .. }
+        | ViewPiece::Text { block: at, .. }
+        | ViewPiece::Words { block: at, .. }
+        | ViewPiece::Quote { block: at, .. } => Some(*at),
+        ViewPiece::Say { .. } => None,
     }
 }
 
@@ -246,7 +255,7 @@ struct Weighed {
     tokens: u64,
     /// What no rescue can make smaller, in words.
     fixed: String,
-    pieces: Vec<Piece>,
+    pieces: Vec<ViewPiece>,
     /// Tokens of each piece that can be moved out; none of the others.
     movable: Vec<u64>,
 }
@@ -254,7 +263,7 @@ struct Weighed {
 impl Weighed {
     /// The results that have to go so that the rest fits with room to go on, with their tokens. None if it would not
     /// fit even without them.
-    fn chosen(&self, turn: &Turn<'_>, room_tokens: u64, window_tokens: u64) -> Vec<(usize, u64)> {
+    fn chosen(&self, turn: &AgentTurn<'_>, room_tokens: u64, window_tokens: u64) -> Vec<(usize, u64)> {
         let request = turn.wanted();
         let excess_tokens = self.tokens.saturating_sub(room_tokens);
         let relief = view::overflow(&Overflow {
@@ -295,7 +304,7 @@ struct Moved {
     tokens: u64,
     handle: String,
     blob: NewBlob,
-    rewrite: Rewrite,
+    rewrite: Replacement,
 }
 
 impl Moved {
@@ -305,8 +314,8 @@ impl Moved {
 }
 
 /// The id of the call whose result stands last in a view: that is where its thread has come to.
-fn last_result(turn: &Turn<'_>, prompt: &SentPrompt) -> Option<String> {
-    let result = |piece: &Piece| -> Option<&ResultBlock<'_>> {
+fn last_result(turn: &AgentTurn<'_>, prompt: &SentPrompt) -> Option<String> {
+    let result = |piece: &ViewPiece| -> Option<&ResultBlock<'_>> {
         match &turn.request.blocks()[block_of(piece)?].kind {
             BlockKind::Result(result) => Some(result),
             _ => None,
@@ -317,7 +326,7 @@ fn last_result(turn: &Turn<'_>, prompt: &SentPrompt) -> Option<String> {
 }
 
 /// The tool that reads results back, as the client spells it.
-fn reader(turn: &Turn<'_>) -> String {
+fn reader(turn: &AgentTurn<'_>) -> String {
     let is_reader = |tool: &&str| ToolEffect::of(tool) == Some(ToolEffect::Read);
     let loaded = turn.request.blocks().iter().filter_map(|block| match &block.kind {
         BlockKind::Result(result) => result.loads.iter().map(|tool| &**tool).find(is_reader),

@@ -5,16 +5,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use infold_core::view::{BlockKind, Piece, Plan, Reason, ResultBlock, Rewrite};
+use infold_core::view::{BlockKind, Reason, Replacement, ResultBlock, ViewPiece, ViewPlan};
 use infold_core::{Mentions, ScrubError, Thread};
 use infold_wire::request::Request;
 
-use super::cache::State;
-use super::plan::{Fault, Turn};
-use super::snapshot::Facts;
+use super::cache::SessionCache;
+use super::known_session::KnownSession;
+use super::plan::{AgentTurn, PlanningFault};
 use super::take_in::TakeIn;
 use super::{Purpose, Shaping};
-use crate::intake::{NewResult, Offload, Remarks, Shown, withheld};
+use crate::intake::{NewResult, Offload, Remarks, ShownResult, withheld};
 use crate::{Engine, Failure};
 
 /// A result that was not seen before, and where it stands.
@@ -25,13 +25,13 @@ impl Engine {
     /// not, so that the plan has to be made again.
     pub(super) async fn look_at_results(
         &self,
-        turn: &Turn<'_>,
-        plan: &Plan,
-        state: &mut State,
-        facts: &mut Facts,
-    ) -> Result<bool, Fault> {
+        turn: &AgentTurn<'_>,
+        plan: &ViewPlan,
+        cache: &mut SessionCache,
+        known: &mut KnownSession,
+    ) -> Result<bool, PlanningFault> {
         let took_in = match turn.purpose {
-            Purpose::Send => self.take_in_new(turn, plan, state, facts).await?,
+            Purpose::Send => self.take_in_new(turn, plan, cache, known).await?,
             Purpose::Count => false,
         };
         if took_in {
@@ -40,30 +40,30 @@ impl Engine {
         let mut found = Vec::new();
         for (at, result) in kept_results(&turn.request, plan) {
             let is_decided =
-                facts.known.rewrites.get(&*result.call).is_some_and(|known| known.content == result.content);
-            if is_decided || state.clean.contains(&result.content) {
+                known.decisions.rewrites.get(&*result.call).is_some_and(|known| known.content == result.content);
+            if is_decided || cache.clean.contains(&result.content) {
                 continue;
             }
-            if let Some(rewrite) = self.scrubbed(turn, at, result, state).await? {
+            if let Some(rewrite) = self.scrubbed(turn, at, result, cache).await? {
                 found.push((result.call.clone().into_owned(), rewrite));
             }
         }
         let has_found = !found.is_empty();
-        self.decide(turn, found, state, facts).await?;
+        self.decide(turn, found, cache, known).await?;
         Ok(has_found)
     }
 
     /// Takes in what was never seen, thread by thread. Whether there was any.
     async fn take_in_new(
         &self,
-        turn: &Turn<'_>,
-        plan: &Plan,
-        state: &mut State,
-        facts: &mut Facts,
-    ) -> Result<bool, Fault> {
+        turn: &AgentTurn<'_>,
+        plan: &ViewPlan,
+        cache: &mut SessionCache,
+        known: &mut KnownSession,
+    ) -> Result<bool, PlanningFault> {
         let new = |at: usize| {
             let result = result_at(&turn.request, at)?;
-            let is_new = !state.taken.contains(&(result.call.clone().into_owned(), result.content));
+            let is_new = !cache.taken.contains(&(result.call.clone().into_owned(), result.content));
             is_new.then_some((at, result))
         };
         let mut threads: Vec<(&Thread, Vec<Unseen<'_, '_>>)> = Vec::new();
@@ -74,23 +74,23 @@ impl Engine {
                 None => threads.push((thread, vec![unseen])),
             }
         }
-        state.taken.retain(|(call, _)| plan.unseen.iter().any(|at| is_of_call(&turn.request, *at, call)));
+        cache.taken.retain(|(call, _)| plan.unseen.iter().any(|at| is_of_call(&turn.request, *at, call)));
         let has_new = !threads.is_empty();
         for (thread, unseen) in threads {
-            self.take_in_thread(turn, plan, thread, &unseen, state, facts).await?;
+            self.take_in_thread(turn, plan, thread, &unseen, cache, known).await?;
         }
         Ok(has_new)
     }
 
     async fn take_in_thread(
         &self,
-        turn: &Turn<'_>,
-        plan: &Plan,
+        turn: &AgentTurn<'_>,
+        plan: &ViewPlan,
         thread: &Thread,
         unseen: &[Unseen<'_, '_>],
-        state: &mut State,
-        facts: &mut Facts,
-    ) -> Result<(), Fault> {
+        cache: &mut SessionCache,
+        known: &mut KnownSession,
+    ) -> Result<(), PlanningFault> {
         let (request, identity) = (&turn.request, &turn.identity);
         let calls = calls(request);
         let results: Vec<NewResult> =
@@ -98,7 +98,7 @@ impl Engine {
         let may_offload = plan.reads_results && self.inner.settings.turn.shaping == Shaping::On;
         let offload = if may_offload { Offload::Allowed } else { Offload::No };
         let is_worth_it = may_offload && self.wants_mentions(&results);
-        let mentions = if is_worth_it { state.mentioned.in_view(request, plan) } else { Mentions::default() };
+        let mentions = if is_worth_it { cache.mentioned.in_view(request, plan) } else { Mentions::default() };
         let take_in = TakeIn { thread: thread.clone(), results, offload, mentions };
 
         let taken = self.take_in(&identity.who, &identity.session, take_in).await?;
@@ -106,24 +106,24 @@ impl Engine {
         let mut rewrites = Vec::new();
         for ((at, result), (call_id, shown)) in unseen.iter().zip(&taken.results) {
             let sent = match shown {
-                Shown::AsItIs => None,
-                Shown::Parts(parts) => Some(request.content_json(*at, parts)),
-                Shown::Reference { text, .. } => Some(request.content_of_text(*at, text)),
+                ShownResult::AsItIs => None,
+                ShownResult::Parts(parts) => Some(request.content_json(*at, parts)),
+                ShownResult::Reference { text, .. } => Some(request.content_of_text(*at, text)),
             };
             match (sent, shown.reason()) {
                 (Some(sent), Some(reason)) => {
-                    let rewrite = Rewrite { content: result.content, sent: sent.into(), reason };
+                    let rewrite = Replacement { content: result.content, sent: sent.into(), reason };
                     rewrites.push((call_id.clone(), rewrite));
                 }
                 (_, _) => {
-                    state.clean.insert(result.content);
-                    state.taken.insert((call_id.clone(), result.content));
+                    cache.clean.insert(result.content);
+                    cache.taken.insert((call_id.clone(), result.content));
                 }
             }
         }
-        self.decide(turn, rewrites, state, facts).await?;
+        self.decide(turn, rewrites, cache, known).await?;
         if taken.folded.is_some() {
-            self.refresh(&identity.who, &identity.session, facts).await?;
+            self.refresh(&identity.who, &identity.session, known).await?;
         }
         Ok(())
     }
@@ -131,11 +131,11 @@ impl Engine {
     /// Keeps decisions: for ever, or for this request alone.
     async fn decide(
         &self,
-        turn: &Turn<'_>,
-        rewrites: Vec<(String, Rewrite)>,
-        state: &mut State,
-        facts: &mut Facts,
-    ) -> Result<(), Fault> {
+        turn: &AgentTurn<'_>,
+        rewrites: Vec<(String, Replacement)>,
+        cache: &mut SessionCache,
+        known: &mut KnownSession,
+    ) -> Result<(), PlanningFault> {
         if rewrites.is_empty() {
             return Ok(());
         }
@@ -144,21 +144,21 @@ impl Engine {
                 let identity = &turn.identity;
                 self.keep_rewrites(&identity.who, &identity.session, rewrites.clone()).await?;
             }
-            Purpose::Count => state.has_passing = true,
+            Purpose::Count => cache.has_passing = true,
         }
-        facts.known.rewrites.extend(rewrites);
+        known.decisions.rewrites.extend(rewrites);
         Ok(())
     }
 
     /// A result without its secrets, if it has any; one that has none counts as clean from here on.
     pub(super) async fn scrubbed(
         &self,
-        turn: &Turn<'_>,
+        turn: &AgentTurn<'_>,
         at: usize,
         result: &ResultBlock<'_>,
-        state: &mut State,
-    ) -> Result<Option<Rewrite>, Fault> {
-        if state.clean.contains(&result.content) {
+        cache: &mut SessionCache,
+    ) -> Result<Option<Replacement>, PlanningFault> {
+        if cache.clean.contains(&result.content) {
             return Ok(None);
         }
         let mut parts = Vec::new();
@@ -170,11 +170,11 @@ impl Engine {
             });
         }
         if parts.iter().all(Option::is_none) {
-            state.clean.insert(result.content);
+            cache.clean.insert(result.content);
             return Ok(None);
         }
         let sent: Arc<[u8]> = turn.request.content_json(at, &parts).into();
-        Ok(Some(Rewrite { content: result.content, sent, reason: Reason::Scrubbed }))
+        Ok(Some(Replacement { content: result.content, sent, reason: Reason::Scrubbed }))
     }
 }
 
@@ -192,14 +192,16 @@ fn is_of_call(request: &Request<'_>, at: usize, call: &str) -> bool {
 /// Results that a plan sends as they came.
 fn kept_results<'r, 'a>(
     request: &'r Request<'a>,
-    plan: &'r Plan,
+    plan: &'r ViewPlan,
 ) -> impl Iterator<Item = (usize, &'r ResultBlock<'a>)> {
     plan.pieces.iter().filter_map(move |piece| match piece {
-        Piece::Keep(at) => Some((*at, result_at(request, *at)?)),
-        Piece::Quote { block, json: None, .. } => Some((*block, result_at(request, *block)?)),
-        Piece::Content { .. } | Piece::Text { .. } | Piece::Words { .. } | Piece::Quote { .. } | Piece::Say { .. } => {
-            None
-        }
+        ViewPiece::Keep(at) => Some((*at, result_at(request, *at)?)),
+        ViewPiece::Quote { block, json: None, .. } => Some((*block, result_at(request, *block)?)),
+        ViewPiece::Content { .. }
+        | ViewPiece::Text { .. }
+        | ViewPiece::Words { .. }
+        | ViewPiece::Quote { .. }
+        | ViewPiece::Say { .. } => None,
     })
 }
 

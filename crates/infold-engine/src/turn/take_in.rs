@@ -4,10 +4,10 @@
 use infold_core::{
     Command, Counter, Decision, Mentions, Principal, Scrubbed, Session, SessionId, Sight, Thread, ToolEffect,
 };
-use infold_store::{Counted, Keep, Loaded, NewBlob};
+use infold_store::{CountedCall, Loaded, NewBlob, NewDecisions};
 
-use crate::change::{Change, Proposal, notice};
-use crate::intake::{NewResult, Offload, ScrubbedResult, Shown, Source};
+use crate::change::{Proposal, SessionChange, notice};
+use crate::intake::{NewResult, Offload, ResultSource, ScrubbedResult, ShownResult};
 use crate::observe::exhausted_by;
 use crate::open::named;
 use crate::{Engine, Error, Notice};
@@ -29,7 +29,7 @@ pub(crate) struct TakeIn {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct TakenIn {
     /// What is sent of each, in the order in which they were given, with the ids of their calls.
-    pub(crate) results: Vec<(String, Shown)>,
+    pub(crate) results: Vec<(String, ShownResult)>,
     /// The branch that folded because one did not fit, or had folded before they came. What is known of the
     /// session has changed then.
     pub(crate) folded: Option<Notice>,
@@ -44,14 +44,14 @@ impl Engine {
     pub(super) async fn take_in(&self, who: &Principal, session: &SessionId, new: TakeIn) -> Result<TakenIn, Error> {
         let TakeIn { thread, results, offload, mentions } = new;
         let counter = self.counter_in(&who.owner, session);
-        let source = Source::Request { offload, counter, is_bounded: thread != Thread::Main };
+        let source = ResultSource::Request { offload, counter, is_bounded: thread != Thread::Main };
         let results = self.scrub_results(results, mentions, source).await?;
         let calls: Vec<[u8; 16]> = results.iter().map(|result| result.call).collect();
-        let change = Change::in_session(who, session, named(Some(&thread)));
+        let change = SessionChange::in_session(who, session, named(Some(&thread)));
 
         let propose = |loaded: &Loaded| {
             let admission = Admission::make(loaded, &thread, &results, counter);
-            let keep = Keep { counted: admission.counted, ..Keep::default() };
+            let keep = NewDecisions { counted: admission.counted, ..NewDecisions::default() };
             let proposal = Proposal { blobs: admission.blobs, keep, ..Proposal::of(admission.commands) };
             Ok((proposal, admission.taken))
         };
@@ -59,7 +59,7 @@ impl Engine {
         let (folded, taken) = self.change_counting(&change, &calls, propose, answer).await?;
 
         let taken = taken.unwrap_or_default();
-        let offloaded = |(_, shown): &&(String, Shown)| matches!(shown, Shown::Reference { .. });
+        let offloaded = |(_, shown): &&(String, ShownResult)| matches!(shown, ShownResult::Reference { .. });
         self.inner.metrics.results_offloaded(taken.results.iter().filter(offloaded).count());
         Ok(TakenIn { folded: folded.or(taken.folded), ..taken })
     }
@@ -81,12 +81,12 @@ impl Engine {
 struct Admission {
     commands: Vec<Command>,
     blobs: Vec<NewBlob>,
-    counted: Vec<Counted>,
+    counted: Vec<CountedCall>,
     taken: TakenIn,
 }
 
 /// What is left of a thread.
-enum Room {
+enum ThreadRoom {
     /// Nothing bounds it.
     Unbounded,
     /// A branch's budget.
@@ -95,7 +95,7 @@ enum Room {
     Over,
 }
 
-impl Room {
+impl ThreadRoom {
     fn of(loaded: &Loaded, thread: &Thread) -> Self {
         if loaded.session.ended_at_ms.is_some() {
             return Self::Over;
@@ -128,9 +128,9 @@ impl Room {
 
 impl Admission {
     fn make(loaded: &Loaded, thread: &Thread, results: &[ScrubbedResult], counter: Counter) -> Self {
-        let mut room = Room::of(loaded, thread);
+        let mut room = ThreadRoom::of(loaded, thread);
         let mut admission = Self::default();
-        if let (Room::Over, Some(id)) = (&room, thread.branch()) {
+        if let (ThreadRoom::Over, Some(id)) = (&room, thread.branch()) {
             admission.taken.folded = notice(&loaded.session, id);
         }
         for result in results {
@@ -138,7 +138,7 @@ impl Admission {
             let is_repeated = admission.counted.iter().any(|counted| counted.call == result.call);
             let shown = match before {
                 Some(before) => again(before, result),
-                None if is_repeated || matches!(room, Room::Over) => result.stays.clone(),
+                None if is_repeated || matches!(room, ThreadRoom::Over) => result.stays.clone(),
                 None => admission.admit(result, thread, &mut room, counter),
             };
             admission.taken.results.push((result.call_id.clone(), shown));
@@ -147,20 +147,26 @@ impl Admission {
     }
 
     /// Lets in a result that was not counted before.
-    fn admit(&mut self, result: &ScrubbedResult, thread: &Thread, room: &mut Room, counter: Counter) -> Shown {
+    fn admit(
+        &mut self,
+        result: &ScrubbedResult,
+        thread: &Thread,
+        room: &mut ThreadRoom,
+        counter: Counter,
+    ) -> ShownResult {
         // The call itself is part of the model's answer, and is counted with that.
         let remarks_tokens = counter.count(result.remarks.as_str());
         let tokens = |text: &Scrubbed| counter.count(text.as_str()) + remarks_tokens;
         let fits = |text: &Scrubbed| room.has(|| tokens(text));
         let placement = result.place(fits);
-        let is_changed = placement.stand_in.is_some() || result.stays != Shown::AsItIs;
+        let is_changed = placement.stand_in.is_some() || result.stays != ShownResult::AsItIs;
         if !counts(result, thread, is_changed) {
             return result.stays.clone();
         }
         let (tokens, fits) = (tokens(placement.text), fits(placement.text));
         let shown = match placement.stand_in {
             Some(stand_in) if fits && *placement.text != result.content => {
-                Shown::Reference { text: result.with_remarks(placement.text), blob: stand_in.blob.clone() }
+                ShownResult::Reference { text: result.with_remarks(placement.text), blob: stand_in.blob.clone() }
             }
             Some(_) | None => result.stays.clone(),
         };
@@ -168,10 +174,10 @@ impl Admission {
         self.commands.push(command);
         self.blobs.extend(blob);
         let offloaded = match &shown {
-            Shown::Reference { text, blob } => Some((blob.clone(), text.clone())),
-            Shown::AsItIs | Shown::Parts(_) => None,
+            ShownResult::Reference { text, blob } => Some((blob.clone(), text.clone())),
+            ShownResult::AsItIs | ShownResult::Parts(_) => None,
         };
-        self.counted.push(Counted { call: result.call, content: result.digest, offloaded });
+        self.counted.push(CountedCall { call: result.call, content: result.digest, offloaded });
         room.take(tokens);
         shown
     }
@@ -185,10 +191,10 @@ fn counts(result: &ScrubbedResult, thread: &Thread, is_changed: bool) -> bool {
 }
 
 /// What is shown of a result that was counted before, by a process that came to no more than that.
-fn again(before: &Counted, result: &ScrubbedResult) -> Shown {
+fn again(before: &CountedCall, result: &ScrubbedResult) -> ShownResult {
     match &before.offloaded {
         Some((blob, text)) if before.content == result.digest => {
-            Shown::Reference { text: text.clone(), blob: blob.clone() }
+            ShownResult::Reference { text: text.clone(), blob: blob.clone() }
         }
         Some(_) | None => result.stays.clone(),
     }

@@ -6,13 +6,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use infold_core::transcript::Voice;
-use infold_core::view::{self, Beginning, BlockKind, Edit, LastAnswer, Piece, Plan, Reason, RequestKind};
+use infold_core::view::{self, BlockKind, Edit, LastAnswer, Reason, RequestKind, TranscriptStart, ViewPiece, ViewPlan};
 use infold_core::{ScrubError, Thread};
 use infold_wire::Told;
 
-use super::cache::State;
-use super::plan::{Fault, Turn};
-use super::snapshot::Facts;
+use super::cache::SessionCache;
+use super::known_session::KnownSession;
+use super::plan::{AgentTurn, PlanningFault};
 use crate::intake::withheld;
 use crate::{Engine, Failure};
 
@@ -20,19 +20,19 @@ impl Engine {
     /// Takes the secrets out of what the client says in a plan, and folded work out of a conversation that it tells.
     pub(super) async fn scrub_words(
         &self,
-        turn: &Turn<'_>,
-        plan: &mut Plan,
-        state: &mut State,
-        facts: Option<&Facts>,
-    ) -> Result<(), Fault> {
+        turn: &AgentTurn<'_>,
+        plan: &mut ViewPlan,
+        cache: &mut SessionCache,
+        known: Option<&KnownSession>,
+    ) -> Result<(), PlanningFault> {
         let mut changed = 0;
         for piece in &mut plan.pieces {
-            let Piece::Keep(at) = *piece else { continue };
+            let ViewPiece::Keep(at) = *piece else { continue };
             if !is_the_clients(turn, at) {
                 continue;
             }
-            if let Some(text) = self.scrubbed_words(turn, at, state, facts).await? {
-                *piece = Piece::Words { block: at, text: text.to_string() };
+            if let Some(text) = self.scrubbed_words(turn, at, cache, known).await? {
+                *piece = ViewPiece::Words { block: at, text: text.to_string() };
                 changed += 1;
             }
         }
@@ -49,21 +49,21 @@ impl Engine {
     /// in every request.
     async fn scrubbed_words(
         &self,
-        turn: &Turn<'_>,
+        turn: &AgentTurn<'_>,
         at: usize,
-        state: &mut State,
-        facts: Option<&Facts>,
-    ) -> Result<Option<Arc<str>>, Fault> {
+        cache: &mut SessionCache,
+        known: Option<&KnownSession>,
+    ) -> Result<Option<Arc<str>>, PlanningFault> {
         let key = turn.request.blocks()[at].key;
-        if state.clean.contains(&key) {
+        if cache.clean.contains(&key) {
             return Ok(None);
         }
-        if let Some(text) = state.words.get(&key) {
+        if let Some(text) = cache.words.get(&key) {
             return Ok(Some(Arc::clone(text)));
         }
         let said = turn.request.words(at);
         let told = match turn.identity.kind {
-            RequestKind::Compaction => self.retold(&said, facts),
+            RequestKind::Compaction => self.retold(&said, known),
             RequestKind::Turn | RequestKind::Side => None,
         };
         let wanted = told.map_or(Cow::Borrowed(&*said), Cow::Owned);
@@ -73,33 +73,33 @@ impl Engine {
             Err(error) => return Err(Failure::Scrubbing(error).into()),
         };
         if text == *said {
-            state.clean.insert(key);
+            cache.clean.insert(key);
             return Ok(None);
         }
         let text: Arc<str> = text.into();
-        state.words.insert(key, Arc::clone(&text));
+        cache.words.insert(key, Arc::clone(&text));
         Ok(Some(text))
     }
 
     /// A conversation that is told as one text, without the work of branches that have folded; none if the text tells
     /// none. What was decided by force is known by the ids of calls, which are not in it: that is told whole.
-    fn retold(&self, text: &str, facts: Option<&Facts>) -> Option<String> {
+    fn retold(&self, text: &str, known: Option<&KnownSession>) -> Option<String> {
         let told = Told::read(text)?;
         let blocks = told.blocks();
-        let request = view::Request {
+        let request = view::ViewRequest {
             blocks: &blocks,
             kind: RequestKind::Compaction,
             tools: &[],
             last_answer: LastAnswer::Ended,
-            beginning: Beginning::Words,
+            beginning: TranscriptStart::Words,
         };
-        let plan = self.plan_view(&request, &facts?.known).ok()?;
+        let plan = self.plan_view(&request, &known?.decisions).ok()?;
         (plan.thread == Thread::Main).then(|| told.write(&plan.pieces))
     }
 }
 
 /// Whether a block is what the client says on its own account, or the conversation that it tells.
-fn is_the_clients(turn: &Turn<'_>, at: usize) -> bool {
+fn is_the_clients(turn: &AgentTurn<'_>, at: usize) -> bool {
     match &turn.request.blocks()[at].kind {
         BlockKind::Instruction | BlockKind::User { voice: Voice::Client } | BlockKind::Attachment => true,
         BlockKind::User { voice: Voice::Person } => {

@@ -19,9 +19,9 @@ pub(super) struct Envelope {
 
 /// Why a body is not a message.
 #[derive(Debug, PartialEq)]
-pub(super) struct Problem(ErrorData);
+pub(super) struct MessageProblem(ErrorData);
 
-impl Problem {
+impl MessageProblem {
     /// The JSON-RPC error to answer with.
     pub(super) fn body(self) -> String {
         serde_json::to_string(&JsonRpcError::new(None, self.0)).unwrap_or_default()
@@ -45,17 +45,19 @@ struct Outside<'a> {
 }
 
 /// Reads the outside of the message in `body`.
-pub(super) fn read(body: &[u8]) -> Result<Envelope, Problem> {
-    let invalid = |text: &'static str| Problem(ErrorData::invalid_request(text, None));
+pub(super) fn read(body: &[u8]) -> Result<Envelope, MessageProblem> {
+    let invalid = |text: &'static str| MessageProblem(ErrorData::invalid_request(text, None));
     match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'{') => {}
         Some(b'[') => return Err(invalid("Batches are not supported: send one message in each request")),
         Some(_) => return Err(invalid("The body must be one JSON-RPC message, a JSON object")),
-        None => return Err(Problem(ErrorData::parse_error("The body is empty: send one JSON-RPC message", None))),
+        None => {
+            return Err(MessageProblem(ErrorData::parse_error("The body is empty: send one JSON-RPC message", None)));
+        }
     }
     // Two passes, so that broken JSON and well-formed JSON of the wrong shape are told apart.
     if serde_json::from_slice::<&RawValue>(body).is_err() {
-        return Err(Problem(ErrorData::parse_error("The body is not valid JSON", None)));
+        return Err(MessageProblem(ErrorData::parse_error("The body is not valid JSON", None)));
     }
     let outside: Outside = serde_json::from_slice(body).map_err(|_| invalid("jsonrpc and method must be strings"))?;
     if outside.jsonrpc.as_deref() != Some("2.0") {

@@ -17,13 +17,13 @@ use super::plain;
 use crate::server::Server;
 
 #[derive(Clone)]
-pub(super) struct Sessions {
+pub(super) struct HttpSessions {
     service: StreamableHttpService<Server, LocalSessionManager>,
     manager: Arc<LocalSessionManager>,
     sessions_max: usize,
 }
 
-impl Sessions {
+impl HttpSessions {
     pub(super) fn new(server: &Server, config: &StreamableHttpServerConfig) -> Self {
         let mut manager = LocalSessionManager::default();
         manager.session_config.keep_alive = Some(server.settings().session_idle);

@@ -3,7 +3,7 @@
 use infold_core::{BranchId, Refusal, ScrubError, SessionId, Status};
 use infold_engine::{Error, Failure};
 
-use super::Refused;
+use super::ToolRefused;
 
 fn refusals() -> Vec<Error> {
     let session = SessionId::parse("s").unwrap();
@@ -38,7 +38,7 @@ fn context_tools_answer_with_the_codes_of_their_document() {
     let lines: Vec<String> = refusals()
         .into_iter()
         .map(|error| {
-            let error = Refused::from(error).in_context_words().into_rpc_error();
+            let error = ToolRefused::from(error).in_context_words().into_rpc_error();
             format!("{} {} {}", error.code.0, error.message, error.data.unwrap())
         })
         .collect();
@@ -50,7 +50,7 @@ fn other_tools_answer_with_a_result_that_the_model_reads() {
     let lines: Vec<String> = refusals()
         .into_iter()
         .map(|error| {
-            let result = Refused::from(error).into_result();
+            let result = ToolRefused::from(error).into_result();
             assert_eq!(result.is_error, Some(true));
             assert_eq!(result.structured_content, None);
             result.content[0].as_text().unwrap().text.clone()

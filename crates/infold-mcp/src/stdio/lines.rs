@@ -11,7 +11,7 @@ const PARSE_ERROR: i32 = -32_700;
 const INVALID_REQUEST: i32 = -32_600;
 
 /// What a line is.
-enum Line {
+enum StdioLine {
     /// One that may be a message.
     Whole,
     /// One that is longer than any message may be. It has been read to its end and dropped.
@@ -31,19 +31,19 @@ pub(super) async fn sift(
     let mut line = Vec::new();
     loop {
         let problem = match next(&mut input, &mut line, line_bytes_max).await {
-            Ok(Line::Whole) if line.trim_ascii().is_empty() => continue,
-            Ok(Line::Whole) if serde_json::from_slice::<IgnoredAny>(&line).is_ok() => {
+            Ok(StdioLine::Whole) if line.trim_ascii().is_empty() => continue,
+            Ok(StdioLine::Whole) if serde_json::from_slice::<IgnoredAny>(&line).is_ok() => {
                 // The server is gone: so is the reason to read on.
                 if server.write_all(&line).await.is_err() {
                     return;
                 }
                 continue;
             }
-            Ok(Line::Whole) => (PARSE_ERROR, "The line is not JSON: send one JSON-RPC message a line".to_owned()),
-            Ok(Line::TooLong) => {
+            Ok(StdioLine::Whole) => (PARSE_ERROR, "The line is not JSON: send one JSON-RPC message a line".to_owned()),
+            Ok(StdioLine::TooLong) => {
                 (INVALID_REQUEST, format!("The message is larger than {line_bytes_max} bytes: send less at once"))
             }
-            Ok(Line::None) | Err(_) => return,
+            Ok(StdioLine::None) | Err(_) => return,
         };
         let error = json!({ "code": problem.0, "message": problem.1 });
         if answers.send(json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string()).await.is_err() {
@@ -57,19 +57,19 @@ async fn next<R: AsyncRead + Unpin>(
     input: &mut BufReader<R>,
     line: &mut Vec<u8>,
     bytes_max: usize,
-) -> std::io::Result<Line> {
+) -> std::io::Result<StdioLine> {
     line.clear();
     let bytes = input.take(bytes_max as u64 + 1).read_until(b'\n', line).await?;
     if bytes == 0 {
-        return Ok(Line::None);
+        return Ok(StdioLine::None);
     }
     if line.ends_with(b"\n") {
-        return Ok(Line::Whole);
+        return Ok(StdioLine::Whole);
     }
     if bytes <= bytes_max {
         // The input ended without a line end.
         line.push(b'\n');
-        return Ok(Line::Whole);
+        return Ok(StdioLine::Whole);
     }
     while !line.ends_with(b"\n") {
         line.clear();
@@ -77,7 +77,7 @@ async fn next<R: AsyncRead + Unpin>(
             break;
         }
     }
-    Ok(Line::TooLong)
+    Ok(StdioLine::TooLong)
 }
 
 /// Writes the server's lines and the answers to lines that never reached it, each whole.

@@ -5,11 +5,11 @@ use infold_engine::OpenBranch;
 use rmcp::model::{JsonObject, Tool};
 use serde_json::json;
 
-use super::schema::{self, Draft, Effect};
-use crate::answer::{self, Answer};
+use super::schema::{self, Effect, ToolDraft};
+use crate::answer::{self, ToolAnswer};
 use crate::arguments::Arguments;
-use crate::call::Call;
-use crate::refused::Refused;
+use crate::call::ToolCall;
+use crate::refused::ToolRefused;
 
 pub(super) fn definition(limits: &Limits) -> Tool {
     let wish =
@@ -35,7 +35,7 @@ pub(super) fn definition(limits: &Limits) -> Tool {
         "notes": schema::strings(),
         "notices": schema::notices(),
     });
-    let draft = Draft {
+    let draft = ToolDraft {
         name: OwnTool::BranchCreate.name(),
         title: "Open a branch",
         description: "Opens a branch for a noisy sub-task: searching, many files or logs, builds, tests. Not for one short call. It sees only description and prompt; only what branch_return gives back stays.",
@@ -47,7 +47,7 @@ pub(super) fn definition(limits: &Limits) -> Tool {
     )
 }
 
-pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
+pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     let request = OpenBranch {
         session: call.session_by_id(arguments)?,
         parent: call.parent(arguments)?,
@@ -75,7 +75,7 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
     if !opened.notes.is_empty() {
         body.insert("notes".to_owned(), json!(opened.notes));
     }
-    Ok(Answer::new(body, opened.state).with_notices(&opened.notices))
+    Ok(ToolAnswer::new(body, opened.state).with_notices(&opened.notices))
 }
 
 /// What the branch is to begin with, if the caller says.

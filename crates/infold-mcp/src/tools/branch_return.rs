@@ -5,11 +5,11 @@ use infold_engine::{BranchRef, FoldBranch, SessionRef};
 use rmcp::model::Tool;
 use serde_json::json;
 
-use super::schema::{self, Draft, Effect};
-use crate::answer::{self, Answer};
+use super::schema::{self, Effect, ToolDraft};
+use crate::answer::{self, ToolAnswer};
 use crate::arguments::Arguments;
-use crate::call::Call;
-use crate::refused::Refused;
+use crate::call::ToolCall;
+use crate::refused::ToolRefused;
 
 pub(super) fn definition() -> Tool {
     let input = json!({
@@ -29,7 +29,7 @@ pub(super) fn definition() -> Tool {
         "folded_with_it": schema::strings(),
         "notices": schema::notices(),
     });
-    let draft = Draft {
+    let draft = ToolDraft {
         name: OwnTool::BranchReturn.name(),
         title: "Return from a branch",
         description: "Ends a branch: its parent gets message, without secrets, and nothing else. Without it a branch is cut short.",
@@ -41,7 +41,7 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
+pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     if let Some(session) = call.issued_session() {
         call.in_session(session);
     }
@@ -72,11 +72,11 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
     if !folded.folded_with_it.is_empty() {
         body.insert("folded_with_it".to_owned(), json!(folded.folded_with_it));
     }
-    Ok(Answer::new(body, folded.state).with_notices(&folded.notices))
+    Ok(ToolAnswer::new(body, folded.state).with_notices(&folded.notices))
 }
 
 /// The branch that returns: the one that is named, else the one in which the call was seen.
-fn branch(call: &Call, arguments: &mut Arguments) -> Result<String, Refusal> {
+fn branch(call: &ToolCall, arguments: &mut Arguments) -> Result<String, Refusal> {
     match (arguments.optional_id("branch_id")?, call.issued_branch()) {
         (Some(branch), _) | (None, Some(branch)) => Ok(branch),
         (None, None) => {
@@ -87,7 +87,7 @@ fn branch(call: &Call, arguments: &mut Arguments) -> Result<String, Refusal> {
 }
 
 /// What a branch says of itself.
-pub(super) fn outcome(arguments: &mut Arguments) -> Result<Outcome, Refused> {
+pub(super) fn outcome(arguments: &mut Arguments) -> Result<Outcome, ToolRefused> {
     Ok(match arguments.optional_flag("failed")? {
         Some(true) => Outcome::Failed,
         Some(false) | None => Outcome::Completed,

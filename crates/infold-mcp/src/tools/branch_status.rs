@@ -6,11 +6,11 @@ use rmcp::model::{JsonObject, Tool};
 use serde_json::json;
 
 use super::reading::{self, Counted};
-use super::schema::{self, Draft, Effect};
-use crate::answer::{self, Answer};
+use super::schema::{self, Effect, ToolDraft};
+use crate::answer::{self, ToolAnswer};
 use crate::arguments::Arguments;
-use crate::call::Call;
-use crate::refused::Refused;
+use crate::call::ToolCall;
+use crate::refused::ToolRefused;
 
 pub(super) fn definition() -> Tool {
     let input = json!({
@@ -32,7 +32,7 @@ pub(super) fn definition() -> Tool {
         "result": schema::string(),
         "notices": schema::notices(),
     });
-    let draft = Draft {
+    let draft = ToolDraft {
         name: OwnTool::BranchStatus.name(),
         title: "Branch status",
         description: "Status and budget usage of a branch, or of a session's active branch.",
@@ -41,7 +41,7 @@ pub(super) fn definition() -> Tool {
     draft.takes(schema::object(input, &[]), schema::object(output, &["branch_id", "status"]))
 }
 
-pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
+pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     let branch = branch(call, arguments)?;
 
     let Some(view) = call.engine.branch(&call.who, &branch, call.thread.as_deref()).await? else {
@@ -58,7 +58,7 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
     }
 }
 
-fn branch(call: &Call, arguments: &mut Arguments) -> Result<BranchRef, Refused> {
+fn branch(call: &ToolCall, arguments: &mut Arguments) -> Result<BranchRef, ToolRefused> {
     let branch = arguments.optional_id("branch_id")?;
     let named = arguments.optional_text("session_id")?.map(|session| SessionRef::by_id(&session)).transpose()?;
     let session = call.issued_session().or(named).map(|session| call.in_session(session));
@@ -100,15 +100,15 @@ fn no_branch() -> JsonObject {
 }
 
 /// No branch to show; a session that was asked for still has its figures, and perhaps news.
-async fn none(call: &Call, branch: &BranchRef) -> Result<Answer, Refused> {
+async fn none(call: &ToolCall, branch: &BranchRef) -> Result<ToolAnswer, ToolRefused> {
     let BranchRef::Active(session) = branch else {
-        return Ok(Answer::without_state(no_branch()));
+        return Ok(ToolAnswer::without_state(no_branch()));
     };
     match call.engine.session(&call.who, session).await {
         Ok(view) => match reading::count(call, &view.session.id, CallKind::Query, no_branch()).await? {
             Counted::Shown(answer) => Ok(answer),
             Counted::Folded { notice, observed } => Ok(reading::after_fold(no_branch(), notice, observed)),
         },
-        Err(_absent) => Ok(Answer::without_state(no_branch())),
+        Err(_absent) => Ok(ToolAnswer::without_state(no_branch())),
     }
 }

@@ -6,11 +6,11 @@ use rmcp::model::Tool;
 use serde_json::json;
 
 use super::branch_create::{isolation, tell_isolation};
-use super::schema::{self, Draft, Effect};
-use crate::answer::{self, Answer};
+use super::schema::{self, Effect, ToolDraft};
+use crate::answer::{self, ToolAnswer};
 use crate::arguments::Arguments;
-use crate::call::Call;
-use crate::refused::Refused;
+use crate::call::ToolCall;
+use crate::refused::ToolRefused;
 
 pub(super) fn definition() -> Tool {
     let input = json!({
@@ -35,7 +35,7 @@ pub(super) fn definition() -> Tool {
         "context_health": schema::context_health(),
         "notices": schema::notices(),
     });
-    let draft = Draft {
+    let draft = ToolDraft {
         name: OwnTool::ContextBranch.name(),
         title: "Branch for a subtask",
         description: "Create sub-trajectory for focused subtask. End it with context_return.",
@@ -47,7 +47,7 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
+pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     let request = OpenBranch {
         session: call.session_by_project(arguments)?,
         parent: call.parent(arguments)?,
@@ -75,5 +75,5 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
         "context_health": answer::context_health(&opened.health),
     }));
     tell_isolation(&mut body, opened.isolation);
-    Ok(Answer::new(body, opened.state).with_notices(&opened.notices))
+    Ok(ToolAnswer::new(body, opened.state).with_notices(&opened.notices))
 }

@@ -5,11 +5,11 @@ use rmcp::model::{JsonObject, Tool};
 use serde_json::json;
 
 use super::reading::{self, Counted};
-use super::schema::{self, Draft, Effect};
-use crate::answer::{self, Answer};
+use super::schema::{self, Effect, ToolDraft};
+use crate::answer::{self, ToolAnswer};
 use crate::arguments::Arguments;
-use crate::call::Call;
-use crate::refused::Refused;
+use crate::call::ToolCall;
+use crate::refused::ToolRefused;
 use infold_core::OwnTool;
 
 pub(super) fn definition() -> Tool {
@@ -26,7 +26,7 @@ pub(super) fn definition() -> Tool {
         "context_health": schema::context_health(),
         "notices": schema::notices(),
     });
-    let draft = Draft {
+    let draft = ToolDraft {
         name: OwnTool::ContextBranchStatus.name(),
         title: "Context status",
         description: "Get current branch state and what fills the context.",
@@ -38,7 +38,7 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
+pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     let session = call.session_by_project(arguments)?;
 
     let view = call.engine.session(&call.who, &session).await?;

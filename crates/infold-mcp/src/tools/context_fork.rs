@@ -8,11 +8,11 @@ use infold_wire::{Format, read_handed_in};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
 
-use super::schema::{self, Draft, Effect};
-use crate::answer::{self, Answer};
+use super::schema::{self, Effect, ToolDraft};
+use crate::answer::{self, ToolAnswer};
 use crate::arguments::Arguments;
-use crate::call::Call;
-use crate::refused::Refused;
+use crate::call::ToolCall;
+use crate::refused::ToolRefused;
 
 /// Forms in which messages can be handed in here.
 const FORMATS: [Format; 3] = [Format::Anthropic, Format::OpenAi, Format::OpenCode];
@@ -48,7 +48,7 @@ pub(super) fn definition() -> Tool {
         "stats": stats_schema(),
         "next": schema::string(),
     });
-    let draft = Draft {
+    let draft = ToolDraft {
         name: OwnTool::ContextFork.name(),
         title: "Fork a session",
         description: "Start a new session from this one's transcript, cut to fit. Its context is stored; read it with read_result.",
@@ -76,7 +76,7 @@ fn stats_schema() -> Value {
     schema::object(figures, &["originalCount", "finalCount", "totalChars"])
 }
 
-pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
+pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     let session = call.session_by_project(arguments)?;
     let format = arguments.optional_text("format")?.as_deref().map(format).transpose()?;
     let source = match arguments.optional_list("transcript")? {
@@ -101,7 +101,7 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
         Ok(view) => view.state,
         Err(_) => forked.state.clone(),
     };
-    Ok(Answer::new(body(&forked), state))
+    Ok(ToolAnswer::new(body(&forked), state))
 }
 
 /// Reads a transcript where nobody else waits for the thread.

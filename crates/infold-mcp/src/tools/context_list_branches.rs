@@ -6,11 +6,11 @@ use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
 
 use super::reading::{self, Counted};
-use super::schema::{self, Draft, Effect};
-use crate::answer::{self, Answer};
+use super::schema::{self, Effect, ToolDraft};
+use crate::answer::{self, ToolAnswer};
 use crate::arguments::Arguments;
-use crate::call::Call;
-use crate::refused::Refused;
+use crate::call::ToolCall;
+use crate::refused::ToolRefused;
 
 /// Branches in one answer, if the caller does not say how many.
 const LIMIT_DEFAULT: u64 = 100;
@@ -43,7 +43,7 @@ pub(super) fn definition() -> Tool {
         "next_offset": schema::count(),
         "notices": schema::notices(),
     });
-    let draft = Draft {
+    let draft = ToolDraft {
         name: OwnTool::ContextListBranches.name(),
         title: "List branches",
         description: "List all branches for session.",
@@ -55,7 +55,7 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
+pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     let session = call.session_by_project(arguments)?;
     let offset = arguments.optional_number("offset", 0)?.unwrap_or(0);
     let limit = arguments.optional_number("limit", 1)?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);

@@ -7,11 +7,11 @@ use serde_json::json;
 
 use super::branch_return::outcome;
 use super::context_list_branches::status_in_context;
-use super::schema::{self, Draft, Effect};
-use crate::answer::{self, Answer};
+use super::schema::{self, Effect, ToolDraft};
+use crate::answer::{self, ToolAnswer};
 use crate::arguments::Arguments;
-use crate::call::Call;
-use crate::refused::Refused;
+use crate::call::ToolCall;
+use crate::refused::ToolRefused;
 
 pub(super) fn definition() -> Tool {
     let input = json!({
@@ -40,7 +40,7 @@ pub(super) fn definition() -> Tool {
         "context_health": schema::context_health(),
         "notices": schema::notices(),
     });
-    let draft = Draft {
+    let draft = ToolDraft {
         name: OwnTool::ContextReturn.name(),
         title: "Fold a branch",
         description: "Fold branch and return to parent with summary.",
@@ -52,7 +52,7 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
+pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     let session = call.session_by_project(arguments)?;
     let branch = match arguments.optional_id("branch_id")?.or_else(|| call.issued_branch()) {
         Some(branch) => BranchRef::Id { branch, session: Some(session) },
@@ -83,5 +83,5 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
         "context_state": answer::context_state(&folded.state),
         "context_health": answer::context_health(&folded.health),
     }));
-    Ok(Answer::new(body, folded.state).with_notices(&folded.notices))
+    Ok(ToolAnswer::new(body, folded.state).with_notices(&folded.notices))
 }

@@ -4,11 +4,11 @@ use infold_engine::{Restore, RollBack};
 use rmcp::model::Tool;
 use serde_json::json;
 
-use super::schema::{self, Draft, Effect};
-use crate::answer::{self, Answer};
+use super::schema::{self, Effect, ToolDraft};
+use crate::answer::{self, ToolAnswer};
 use crate::arguments::Arguments;
-use crate::call::Call;
-use crate::refused::Refused;
+use crate::call::ToolCall;
+use crate::refused::ToolRefused;
 use infold_core::OwnTool;
 
 pub(super) fn definition() -> Tool {
@@ -29,7 +29,7 @@ pub(super) fn definition() -> Tool {
         "restored": { "type": "boolean" },
         "notices": schema::notices(),
     });
-    let draft = Draft {
+    let draft = ToolDraft {
         name: OwnTool::ContextRollback.name(),
         title: "Roll back to a branch",
         description: "Rollback to specific branch point: the branch is active again, later branches are discarded.",
@@ -41,7 +41,7 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
+pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     let restore = match arguments.optional_flag("restore_state")? {
         Some(false) => Restore::No,
         Some(true) | None => Restore::Yes,
@@ -64,5 +64,5 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
         "generation": rolled.generation,
         "restored": restore == Restore::Yes,
     }));
-    Ok(Answer::new(body, rolled.state).with_notices(&rolled.notices))
+    Ok(ToolAnswer::new(body, rolled.state).with_notices(&rolled.notices))
 }

@@ -6,11 +6,11 @@ use rmcp::model::{JsonObject, Tool};
 use serde_json::json;
 
 use super::reading::{self, Counted};
-use super::schema::{self, Draft, Effect};
-use crate::answer::{self, Answer};
+use super::schema::{self, Effect, ToolDraft};
+use crate::answer::{self, ToolAnswer};
 use crate::arguments::Arguments;
-use crate::call::Call;
-use crate::refused::Refused;
+use crate::call::ToolCall;
+use crate::refused::ToolRefused;
 
 /// Bytes in one answer, if the caller does not say how many.
 const LIMIT_DEFAULT_BYTES: u64 = 4_096;
@@ -37,7 +37,7 @@ pub(super) fn definition() -> Tool {
         "next_line": schema::count(),
         "notices": schema::notices(),
     });
-    let draft = Draft {
+    let draft = ToolDraft {
         name: OwnTool::ReadResult.name(),
         title: "Read a stored result",
         description: "Reads part of a long tool result that was stored outside the context: by bytes, by lines, or by a regular expression.",
@@ -51,29 +51,29 @@ pub(super) fn definition() -> Tool {
 
 /// Where a part's position is counted in.
 #[derive(Clone, Copy)]
-enum Unit {
+enum PortionUnit {
     Bytes,
     Lines,
 }
 
-pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
+pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     let ref_id = arguments.id("ref_id")?;
     let limit = arguments.optional_number("limit", 1)?.unwrap_or(LIMIT_DEFAULT_BYTES);
     let portion = portion(arguments)?;
     let unit = match &portion {
-        Portion::Bytes { .. } => Unit::Bytes,
-        Portion::Lines { .. } | Portion::Matches { .. } => Unit::Lines,
+        Portion::Bytes { .. } => PortionUnit::Bytes,
+        Portion::Lines { .. } | Portion::Matches { .. } => PortionUnit::Lines,
     };
     let request = ReadResult { ref_id, thread: call.thread.clone(), portion, limit_bytes: size(limit) };
 
     let part = call.engine.read_result(&call.who, &request).await?;
     match reading::count(call, &part.session_id, CallKind::Content, body(&part, unit)).await? {
         Counted::Shown(answer) => Ok(answer),
-        Counted::Folded { notice, observed } => Err(Refused::withheld(&notice, observed)),
+        Counted::Folded { notice, observed } => Err(ToolRefused::withheld(&notice, observed)),
     }
 }
 
-fn portion(arguments: &mut Arguments) -> Result<Portion, Refused> {
+fn portion(arguments: &mut Arguments) -> Result<Portion, ToolRefused> {
     let offset = arguments.optional_number("offset", 0)?;
     let first = arguments.optional_number("start_line", 1)?;
     let last = arguments.optional_number("end_line", 1)?;
@@ -107,7 +107,7 @@ fn size(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-fn body(part: &ResultPart, unit: Unit) -> JsonObject {
+fn body(part: &ResultPart, unit: PortionUnit) -> JsonObject {
     let mut body = answer::object(json!({
         "ref_id": part.ref_id,
         "tool_name": part.tool_name,
@@ -117,8 +117,8 @@ fn body(part: &ResultPart, unit: Unit) -> JsonObject {
         "total_lines": part.total_lines,
     }));
     let (here, next) = match unit {
-        Unit::Bytes => ("offset", "next_offset"),
-        Unit::Lines => ("start_line", "next_line"),
+        PortionUnit::Bytes => ("offset", "next_offset"),
+        PortionUnit::Lines => ("start_line", "next_line"),
     };
     body.insert(here.to_owned(), json!(part.offset));
     if let Some(next_offset) = part.next_offset {

@@ -5,14 +5,14 @@ use infold_engine::{CallKind, Notice, Observed, SessionRef, Verdict};
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
-use crate::answer::Answer;
-use crate::call::Call;
-use crate::refused::Refused;
+use crate::answer::ToolAnswer;
+use crate::call::ToolCall;
+use crate::refused::ToolRefused;
 
 /// What became of an answer when it was counted.
 pub(super) enum Counted {
     /// It is to be shown.
-    Shown(Answer),
+    Shown(ToolAnswer),
     /// It did not fit: the branch has folded, and everything looks different now.
     Folded {
         /// The branch, for its parent.
@@ -23,11 +23,16 @@ pub(super) enum Counted {
 }
 
 /// Counts `body` as the answer to `call` in the session `id`.
-pub(super) async fn count(call: &Call, id: &SessionId, kind: CallKind, body: JsonObject) -> Result<Counted, Refused> {
+pub(super) async fn count(
+    call: &ToolCall,
+    id: &SessionId,
+    kind: CallKind,
+    body: JsonObject,
+) -> Result<Counted, ToolRefused> {
     let text = Value::Object(body.clone()).to_string();
     let observed = call.observe(SessionRef::Id(id.clone()), kind, text).await?;
     match observed.verdict.clone() {
-        Verdict::Show => Ok(Counted::Shown(Answer::new(body, observed.state).with_notices(&observed.notices))),
+        Verdict::Show => Ok(Counted::Shown(ToolAnswer::new(body, observed.state).with_notices(&observed.notices))),
         Verdict::Withheld(notice) => Ok(Counted::Folded { notice, observed }),
     }
 }
@@ -35,8 +40,8 @@ pub(super) async fn count(call: &Call, id: &SessionId, kind: CallKind, body: Jso
 /// The answer to a question about the session itself whose first answer made a branch fold: `body` is
 /// how things stand since. It is not counted again; it goes to the parent together with the result,
 /// which is.
-pub(super) fn after_fold(body: JsonObject, notice: Notice, observed: Observed) -> Answer {
+pub(super) fn after_fold(body: JsonObject, notice: Notice, observed: Observed) -> ToolAnswer {
     let mut notices = observed.notices;
     notices.push(notice);
-    Answer::new(body, observed.state).with_notices(&notices)
+    ToolAnswer::new(body, observed.state).with_notices(&notices)
 }

@@ -19,14 +19,14 @@ pub(super) enum Effect {
 }
 
 /// A tool before its schemas are added.
-pub(super) struct Draft {
+pub(super) struct ToolDraft {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     pub(super) description: &'static str,
     pub(super) effect: Effect,
 }
 
-impl Draft {
+impl ToolDraft {
     /// The tool, with what it takes and what it gives. What it does not take is refused.
     pub(super) fn takes(self, mut input: Value, output: Value) -> Tool {
         input["additionalProperties"] = json!(false);

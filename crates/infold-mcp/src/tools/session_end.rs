@@ -8,11 +8,11 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::schema::{self, Draft, Effect};
-use crate::answer::{self, Answer};
+use super::schema::{self, Effect, ToolDraft};
+use crate::answer::{self, ToolAnswer};
 use crate::arguments::Arguments;
-use crate::call::Call;
-use crate::refused::Refused;
+use crate::call::ToolCall;
+use crate::refused::ToolRefused;
 
 pub(super) fn definition() -> Tool {
     let input = json!({
@@ -31,7 +31,7 @@ pub(super) fn definition() -> Tool {
         "context_state": schema::context_state(),
         "notices": schema::notices(),
     });
-    let draft = Draft {
+    let draft = ToolDraft {
         name: OwnTool::SessionEnd.name(),
         title: "End a session",
         description: "Folds all open branches of a session and closes it; its session_id cannot be used again.",
@@ -43,7 +43,7 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer, Refused> {
+pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     let session = call.in_session(session(call, arguments)?);
     let request = EndSession { session, idempotency_key: call.idempotency_key(arguments)? };
 
@@ -62,10 +62,10 @@ pub(super) async fn run(call: &Call, arguments: &mut Arguments) -> Result<Answer
         "branches_failed": ended.failed,
         "context_state": answer::context_state(&ended.state),
     }));
-    Ok(Answer::new(body, ended.state).with_notices(&ended.notices))
+    Ok(ToolAnswer::new(body, ended.state).with_notices(&ended.notices))
 }
 
-fn session(call: &Call, arguments: &mut Arguments) -> Result<SessionRef, Refused> {
+fn session(call: &ToolCall, arguments: &mut Arguments) -> Result<SessionRef, ToolRefused> {
     let id = arguments.optional_text("session_id")?;
     let path = arguments.optional_text("project_path")?;
     if let Some(session) = call.issued_session() {
@@ -81,7 +81,7 @@ fn session(call: &Call, arguments: &mut Arguments) -> Result<SessionRef, Refused
     })
 }
 
-async fn end(call: &Call, request: EndSession) -> Result<SessionEnded, Error> {
+async fn end(call: &ToolCall, request: EndSession) -> Result<SessionEnded, Error> {
     let cancel = CancellationToken::new();
     // Only the latest state is of interest, so nothing can pile up behind a slow client.
     let (progress, mut news) = watch::channel(None::<EndProgress>);

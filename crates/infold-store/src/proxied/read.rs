@@ -2,21 +2,26 @@
 
 use std::sync::Arc;
 
-use infold_core::view::{BlockKey, Ending, Note, Place, Restart, Rewrite, ScriptedCall};
+use infold_core::view::{Anchor, BlockKey, ForcedFold, Note, Replacement, Restart, ScriptedCall};
 use infold_core::{BlobId, BranchId, Thread};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use super::{Counted, Kept, Proxied, Standing};
+use super::{CountedCall, KeptDecisions, Proxied, Standing};
 use crate::codec::{Payload, from_json};
 use crate::load::find;
-use crate::{Also, Load, SessionKey, Store, StoreError, Target};
+use crate::{EndedBranches, Load, SessionKey, Store, StoreError, Target};
 
 impl Store {
     /// A session with all its branches and what was decided about its requests; `None` if there is none.
     pub async fn proxied(&self, key: SessionKey) -> Result<Option<Proxied>, StoreError> {
         let text = key.as_text();
-        let load =
-            Load { target: Target::Session(key), also: Also::All, rate_back: 0, reply_key: None, counted: Vec::new() };
+        let load = Load {
+            target: Target::Session(key),
+            also: EndedBranches::All,
+            rate_back: 0,
+            reply_key: None,
+            counted: Vec::new(),
+        };
         self.read(move |transaction| {
             let Some(loaded) = find(transaction, &load)? else { return Ok(None) };
             Ok(Some(Proxied { session: loaded.session, kept: kept(transaction, &text)? }))
@@ -40,12 +45,12 @@ impl Store {
     }
 }
 
-fn kept(transaction: &Transaction<'_>, key: &str) -> Result<Kept, StoreError> {
+fn kept(transaction: &Transaction<'_>, key: &str) -> Result<KeptDecisions, StoreError> {
     let proxied = transaction
         .prepare_cached("SELECT decisions, has_folded FROM proxied WHERE session_id = ?1")?
         .query_row([key], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let Some((decisions, has_folded)) = proxied else { return Ok(Kept::default()) };
+    let Some((decisions, has_folded)) = proxied else { return Ok(KeptDecisions::default()) };
     let rewrites = "SELECT call_id, content, sent, reason FROM rewrites WHERE session_id = ?1";
     let endings = "SELECT branch, generation, after_call, before_block, result FROM endings WHERE session_id = ?1
                    ORDER BY rowid";
@@ -55,7 +60,7 @@ fn kept(transaction: &Transaction<'_>, key: &str) -> Result<Kept, StoreError> {
     let answers = "SELECT call, answer FROM answers WHERE session_id = ?1";
     let heard = "SELECT place FROM heard WHERE session_id = ?1";
     let scripts = "SELECT run_by, tool, arguments, answer FROM scripted WHERE session_id = ?1 ORDER BY rowid";
-    Ok(Kept {
+    Ok(KeptDecisions {
         decisions,
         has_folded,
         rewrites: all(transaction, rewrites, key, rewrite)?,
@@ -83,9 +88,9 @@ fn all<T>(
     Ok(found)
 }
 
-fn rewrite(row: &Row<'_>) -> Result<(String, Rewrite), StoreError> {
+fn rewrite(row: &Row<'_>) -> Result<(String, Replacement), StoreError> {
     let (Payload(sent), reason): (Payload, String) = (row.get(2)?, row.get(3)?);
-    let rewrite = Rewrite {
+    let rewrite = Replacement {
         content: BlockKey(row.get(1)?),
         sent: Arc::from(sent.into_bytes()),
         reason: from_json("reason", &reason)?,
@@ -103,9 +108,9 @@ fn scripted(row: &Row<'_>) -> Result<(String, ScriptedCall), StoreError> {
     Ok((row.get(0)?, ScriptedCall { tool: row.get(1)?, arguments, answer }))
 }
 
-fn ending(row: &Row<'_>) -> Result<Ending, StoreError> {
+fn ending(row: &Row<'_>) -> Result<ForcedFold, StoreError> {
     let branch = BranchId::from_stored(row.get(0)?);
-    Ok(Ending { branch, generation: row.get(1)?, place: place(row, "ending")?, result: row.get(4)? })
+    Ok(ForcedFold { branch, generation: row.get(1)?, place: place(row, "ending")?, result: row.get(4)? })
 }
 
 fn restart(row: &Row<'_>) -> Result<Restart, StoreError> {
@@ -114,10 +119,10 @@ fn restart(row: &Row<'_>) -> Result<Restart, StoreError> {
 }
 
 /// A place, from the third and fourth columns of a row.
-fn place(row: &Row<'_>, what: &'static str) -> Result<Place, StoreError> {
+fn place(row: &Row<'_>, what: &'static str) -> Result<Anchor, StoreError> {
     match (row.get(2)?, row.get(3)?) {
-        (Some(call), _) => Ok(Place::After { call }),
-        (None, Some(block)) => Ok(Place::Before { block: BlockKey(block) }),
+        (Some(call), _) => Ok(Anchor::After { call }),
+        (None, Some(block)) => Ok(Anchor::Before { block: BlockKey(block) }),
         (None, None) => Err(StoreError::Unreadable { what, problem: "it has no place".to_owned() }),
     }
 }
@@ -127,7 +132,7 @@ pub(crate) fn counted(
     transaction: &Transaction<'_>,
     key: &str,
     calls: &[[u8; 16]],
-) -> Result<Vec<Counted>, StoreError> {
+) -> Result<Vec<CountedCall>, StoreError> {
     let mut found = Vec::new();
     for call in calls {
         let counted = transaction
@@ -135,7 +140,7 @@ pub(crate) fn counted(
             .query_row(params![key, call], |row| {
                 let (blob, shown): (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
                 let blob = blob.as_deref().and_then(BlobId::parse);
-                Ok(Counted { call: *call, content: row.get(0)?, offloaded: blob.zip(shown) })
+                Ok(CountedCall { call: *call, content: row.get(0)?, offloaded: blob.zip(shown) })
             })
             .optional()?;
         found.extend(counted);

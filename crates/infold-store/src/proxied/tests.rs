@@ -2,29 +2,32 @@
 
 use std::sync::Arc;
 
-use infold_core::view::{BlockKey, Ending, Note, Place, Reason, Restart, Rewrite, ScriptedCall};
+use infold_core::view::{Anchor, BlockKey, ForcedFold, Note, Reason, Replacement, Restart, ScriptedCall};
 use infold_core::{BlobId, Owner, Thread};
 use tempfile::TempDir;
 
-use super::{Counted, Folds, Keep};
+use super::{CountedCall, Folds, NewDecisions};
 use crate::tests::{
     append_of, branch_id, fold_command, fresh, key, load_of, loaded, open_command, open_store, scrubbed,
 };
-use crate::{Also, Append, NewBlob, Standing, Store, Sweep};
+use crate::{Append, EndedBranches, NewBlob, Standing, Store, Sweep};
 
-fn rewrite(content: u8, sent: &str) -> Rewrite {
-    Rewrite { content: BlockKey([content; 16]), sent: Arc::from(sent.as_bytes()), reason: Reason::Offloaded }
+fn rewrite(content: u8, sent: &str) -> Replacement {
+    Replacement { content: BlockKey([content; 16]), sent: Arc::from(sent.as_bytes()), reason: Reason::Offloaded }
 }
 
-fn endings() -> Vec<Ending> {
+fn endings() -> Vec<ForcedFold> {
     let ending =
-        |number, place| Ending { branch: branch_id(number), generation: 1, place, result: "so far".to_owned() };
-    vec![ending(1, Place::After { call: "toolu_9".to_owned() }), ending(2, Place::Before { block: BlockKey([5; 16]) })]
+        |number, place| ForcedFold { branch: branch_id(number), generation: 1, place, result: "so far".to_owned() };
+    vec![
+        ending(1, Anchor::After { call: "toolu_9".to_owned() }),
+        ending(2, Anchor::Before { block: BlockKey([5; 16]) }),
+    ]
 }
 
 fn restarts() -> Vec<Restart> {
-    let after = Place::After { call: "toolu_9".to_owned() };
-    let before = Place::Before { block: BlockKey([5; 16]) };
+    let after = Anchor::After { call: "toolu_9".to_owned() };
+    let before = Anchor::Before { block: BlockKey([5; 16]) };
     let restart = |root, from: Option<&str>, place| Restart { root, from: from.map(str::to_owned), place };
     vec![
         restart(None, None, before),
@@ -34,8 +37,8 @@ fn restarts() -> Vec<Restart> {
 }
 
 /// Everything that can be kept, once.
-fn keep() -> Keep {
-    Keep {
+fn keep() -> NewDecisions {
+    NewDecisions {
         rewrites: vec![("toolu_1".to_owned(), rewrite(1, r#""short""#))],
         endings: endings(),
         notes: vec![Note { after: "toolu_1".to_owned(), text: "a note".to_owned() }],
@@ -62,14 +65,14 @@ fn scripted() -> Vec<(String, ScriptedCall)> {
 }
 
 /// Keeps something in a session that is there already or not.
-async fn kept(store: &Store, name: &str, keep: Keep) {
-    let session = match store.load(load_of(name, Also::Nothing)).await.unwrap() {
+async fn kept(store: &Store, name: &str, keep: NewDecisions) {
+    let session = match store.load(load_of(name, EndedBranches::Nothing)).await.unwrap() {
         Some(loaded) => loaded.session,
         None => fresh(name),
     };
     let number = session.opened + 1;
     store.append(Append { keep, ..append_of(&session, &open_command(number), 10) }).await.unwrap();
-    let session = loaded(store, name, Also::Nothing).await.session;
+    let session = loaded(store, name, EndedBranches::Nothing).await.session;
     store.append(append_of(&session, &fold_command(number, "done"), 11)).await.unwrap();
 }
 
@@ -96,9 +99,9 @@ async fn what_was_decided_reads_back_in_another_process() {
 async fn what_was_decided_for_a_content_stays_and_long_bytes_come_back_as_they_were() {
     let folder = TempDir::new().unwrap();
     let store = open_store(&folder);
-    let rewrites = |content, sent: &str| Keep {
+    let rewrites = |content, sent: &str| NewDecisions {
         rewrites: vec![("toolu_1".to_owned(), rewrite(content, sent))],
-        ..Keep::default()
+        ..NewDecisions::default()
     };
     let long = format!("{:?}", "näh\\n ".repeat(1_000));
     kept(&store, "s", rewrites(1, &long)).await;
@@ -107,8 +110,8 @@ async fn what_was_decided_for_a_content_stays_and_long_bytes_come_back_as_they_w
     assert_eq!(found.rewrites, [("toolu_1".to_owned(), rewrite(1, &long))]);
     assert!(!found.has_folded);
 
-    let rescued = Rewrite { reason: Reason::Rescued, ..rewrite(1, "\"moved out\"") };
-    let rescue = Keep { rewrites: vec![("toolu_1".to_owned(), rescued.clone())], ..Keep::default() };
+    let rescued = Replacement { reason: Reason::Rescued, ..rewrite(1, "\"moved out\"") };
+    let rescue = NewDecisions { rewrites: vec![("toolu_1".to_owned(), rescued.clone())], ..NewDecisions::default() };
     kept(&store, "s", rescue).await;
     let found = store.proxied(key("s")).await.unwrap().unwrap().kept;
     assert_eq!(found.rewrites, [("toolu_1".to_owned(), rescued)], "a rescue starts anew");
@@ -123,8 +126,8 @@ async fn an_ending_is_where_it_was_first_said_to_be() {
     let folder = TempDir::new().unwrap();
     let store = open_store(&folder);
     kept(&store, "s", keep()).await;
-    let elsewhere = Ending { place: Place::After { call: "toolu_99".to_owned() }, ..endings()[0].clone() };
-    kept(&store, "s", Keep { endings: vec![elsewhere], ..Keep::default() }).await;
+    let elsewhere = ForcedFold { place: Anchor::After { call: "toolu_99".to_owned() }, ..endings()[0].clone() };
+    kept(&store, "s", NewDecisions { endings: vec![elsewhere], ..NewDecisions::default() }).await;
     assert_eq!(store.proxied(key("s")).await.unwrap().unwrap().kept.endings, endings());
 }
 
@@ -132,11 +135,15 @@ async fn an_ending_is_where_it_was_first_said_to_be() {
 async fn a_counted_call_is_known_again() {
     let folder = TempDir::new().unwrap();
     let store = open_store(&folder);
-    let plain = Counted { call: [1; 16], content: [2; 16], offloaded: None };
-    let offloaded =
-        Counted { call: [3; 16], content: [4; 16], offloaded: Some((BlobId::mint([9; 16]), "a reference".to_owned())) };
-    kept(&store, "s", Keep { counted: vec![plain.clone(), offloaded.clone()], ..Keep::default() }).await;
-    let mut load = load_of("s", Also::Nothing);
+    let plain = CountedCall { call: [1; 16], content: [2; 16], offloaded: None };
+    let offloaded = CountedCall {
+        call: [3; 16],
+        content: [4; 16],
+        offloaded: Some((BlobId::mint([9; 16]), "a reference".to_owned())),
+    };
+    kept(&store, "s", NewDecisions { counted: vec![plain.clone(), offloaded.clone()], ..NewDecisions::default() })
+        .await;
+    let mut load = load_of("s", EndedBranches::Nothing);
     load.counted = vec![[1; 16], [2; 16], [3; 16]];
     assert_eq!(store.load(load).await.unwrap().unwrap().counted, [plain, offloaded]);
 }
@@ -153,7 +160,7 @@ async fn decisions_and_the_blobs_they_name_stay_as_long_as_the_archive_and_go_to
     };
     let append = Append { keep: keep(), blobs: vec![blob], ..append_of(&fresh("s"), &open_command(1), 10) };
     store.append(append).await.unwrap();
-    let session = loaded(&store, "s", Also::Nothing).await.session;
+    let session = loaded(&store, "s", EndedBranches::Nothing).await.session;
     store.append(append_of(&session, &fold_command(1, "done"), 20)).await.unwrap();
     store.keep_chain(key("s"), [1; 32]).await.unwrap();
 

@@ -4,34 +4,34 @@ use super::*;
 
 #[test]
 fn the_providers_words_are_known() {
-    let told = |body: &str| Refused::in_body(body.as_bytes());
+    let told = |body: &str| ProviderRefusal::in_body(body.as_bytes());
     assert_eq!(
         told(
             r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 205000 tokens > 200000 maximum"}}"#
         ),
-        Some(Refused::TooLong { window_tokens: Some(200_000) })
+        Some(ProviderRefusal::TooLong { window_tokens: Some(200_000) })
     );
     assert_eq!(
         told(
             r#"{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}"#
         ),
-        Some(Refused::TooLong { window_tokens: Some(128_000) })
+        Some(ProviderRefusal::TooLong { window_tokens: Some(128_000) })
     );
     assert_eq!(
         told(
             r#"{"error":{"message":"Your input exceeds the context window of this model.","code":"context_length_exceeded"}}"#
         ),
-        Some(Refused::TooLong { window_tokens: None })
+        Some(ProviderRefusal::TooLong { window_tokens: None })
     );
     assert_eq!(
         told(
             r#"{"type":"error","error":{"type":"invalid_request_error","message":"messages.3.content.0: `thinking` block signature is bound to a different conversation. x"}}"#
         ),
-        Some(Refused::Reasoning)
+        Some(ProviderRefusal::Reasoning)
     );
     assert_eq!(
         told(r#"{"error":{"message":"The encrypted content for item rs_1 could not be verified.","code":null}}"#),
-        Some(Refused::Reasoning)
+        Some(ProviderRefusal::Reasoning)
     );
 }
 
@@ -45,6 +45,6 @@ fn other_refusals_are_the_clients_to_read() {
         r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#,
         r#"{"error":"a text"}"#,
     ] {
-        assert_eq!(Refused::in_body(body.as_bytes()), None, "{body}");
+        assert_eq!(ProviderRefusal::in_body(body.as_bytes()), None, "{body}");
     }
 }

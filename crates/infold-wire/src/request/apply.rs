@@ -10,7 +10,7 @@ mod marks;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use infold_core::view::{BlockKind, Piece};
+use infold_core::view::{BlockKind, ViewPiece};
 
 use super::json::{At, Document, quote};
 use super::{Api, Request, Speaker, parts};
@@ -18,13 +18,13 @@ use super::{Api, Request, Speaker, parts};
 use marks::Mark;
 
 /// The body that `pieces` ask for.
-pub(super) fn apply(request: &Request<'_>, pieces: &[Piece]) -> Vec<u8> {
+pub(super) fn apply(request: &Request<'_>, pieces: &[ViewPiece]) -> Vec<u8> {
     let body = request.body();
     let is_whole = pieces.len() == request.blocks.len()
-        && pieces.iter().enumerate().all(|(index, piece)| *piece == Piece::Keep(index));
+        && pieces.iter().enumerate().all(|(index, piece)| *piece == ViewPiece::Keep(index));
     let (false, Some(list)) = (is_whole, request.list) else { return body.to_vec() };
 
-    let pieces: Vec<Piece> = pieces.iter().map(|piece| said_out(request, piece)).collect();
+    let pieces: Vec<ViewPiece> = pieces.iter().map(|piece| said_out(request, piece)).collect();
     let placed = results_first(request, &pieces);
     let marks = marks::decide(request, &placed);
     let runs = runs(request, &placed);
@@ -48,49 +48,52 @@ pub(super) fn apply(request: &Request<'_>, pieces: &[Piece]) -> Vec<u8> {
 }
 
 /// A piece as it is written: what a quote quotes is said.
-fn said_out(request: &Request<'_>, piece: &Piece) -> Piece {
+fn said_out(request: &Request<'_>, piece: &ViewPiece) -> ViewPiece {
     match piece {
-        Piece::Quote { block, json, head } => {
+        ViewPiece::Quote { block, json, head } => {
             let text = format!("{head}\n{}", parts::quoted(request, *block, json.as_deref()));
-            Piece::Say { entry: None, text }
+            ViewPiece::Say { entry: None, text }
         }
-        Piece::Keep(_) | Piece::Content { .. } | Piece::Text { .. } | Piece::Words { .. } | Piece::Say { .. } => {
-            piece.clone()
-        }
+        ViewPiece::Keep(_)
+        | ViewPiece::Content { .. }
+        | ViewPiece::Text { .. }
+        | ViewPiece::Words { .. }
+        | ViewPiece::Say { .. } => piece.clone(),
     }
 }
 
-fn said_bytes(piece: &Piece) -> usize {
+fn said_bytes(piece: &ViewPiece) -> usize {
     match piece {
-        Piece::Keep(_) => 0,
-        Piece::Content { json, .. } => json.len(),
-        Piece::Text { text, .. } | Piece::Words { text, .. } | Piece::Say { text, .. } => {
+        ViewPiece::Keep(_) => 0,
+        ViewPiece::Content { json, .. } => json.len(),
+        ViewPiece::Text { text, .. } | ViewPiece::Words { text, .. } | ViewPiece::Say { text, .. } => {
             text.len() + text.len() / 8 + 128
         }
-        Piece::Quote { head, .. } => head.len(),
+        ViewPiece::Quote { head, .. } => head.len(),
     }
 }
 
 /// The block that a piece is of; none for words of ours.
-fn block_of(piece: &Piece) -> Option<usize> {
+fn block_of(piece: &ViewPiece) -> Option<usize> {
     match piece {
-        Piece::Keep(block) | Piece::Content { block, .. } | Piece::Text { block, .. } | Piece::Words { block, .. } => {
-            Some(*block)
-        }
-        Piece::Quote { .. } | Piece::Say { .. } => None,
+        ViewPiece::Keep(block)
+        | ViewPiece::Content { block, .. }
+        | ViewPiece::Text { block, .. }
+        | ViewPiece::Words { block, .. } => Some(*block),
+        ViewPiece::Quote { .. } | ViewPiece::Say { .. } => None,
     }
 }
 
 /// The pieces with words of ours behind the results that are due: every API wants results to follow their calls
 /// before anything is said. Pieces of blocks that are not there are left out, and so are words that say nothing, which
 /// Anthropic refuses.
-fn results_first<'p>(request: &Request<'_>, pieces: &'p [Piece]) -> Vec<&'p Piece> {
+fn results_first<'p>(request: &Request<'_>, pieces: &'p [ViewPiece]) -> Vec<&'p ViewPiece> {
     let mut placed = Vec::with_capacity(pieces.len());
     let mut said = Vec::new();
     let mut due: HashSet<&str> = HashSet::new();
     for piece in pieces {
         let Some(block) = block_of(piece) else {
-            said.extend(matches!(piece, Piece::Say { text, .. } if !text.is_empty()).then_some(piece));
+            said.extend(matches!(piece, ViewPiece::Say { text, .. } if !text.is_empty()).then_some(piece));
             continue;
         };
         let Some(block) = request.blocks.get(block) else { continue };
@@ -119,11 +122,11 @@ struct Run<'p> {
     entry: Option<usize>,
     /// Whether another part of the same entry was written before.
     is_again: bool,
-    pieces: &'p [&'p Piece],
+    pieces: &'p [&'p ViewPiece],
     marks: &'p [Mark],
 }
 
-fn runs(request: &Request<'_>, pieces: &[&Piece]) -> Vec<Span> {
+fn runs(request: &Request<'_>, pieces: &[&ViewPiece]) -> Vec<Span> {
     let mut runs: Vec<Span> = Vec::new();
     for (index, piece) in pieces.iter().enumerate() {
         let entry = entry_of(request, piece);
@@ -136,13 +139,14 @@ fn runs(request: &Request<'_>, pieces: &[&Piece]) -> Vec<Span> {
 }
 
 /// The client's entry that a piece belongs into.
-fn entry_of(request: &Request<'_>, piece: &Piece) -> Option<usize> {
+fn entry_of(request: &Request<'_>, piece: &ViewPiece) -> Option<usize> {
     match piece {
-        Piece::Keep(block) | Piece::Content { block, .. } | Piece::Text { block, .. } | Piece::Words { block, .. } => {
-            Some(request.blocks[*block].entry)
-        }
-        Piece::Quote { .. } => None,
-        Piece::Say { entry, .. } => {
+        ViewPiece::Keep(block)
+        | ViewPiece::Content { block, .. }
+        | ViewPiece::Text { block, .. }
+        | ViewPiece::Words { block, .. } => Some(request.blocks[*block].entry),
+        ViewPiece::Quote { .. } => None,
+        ViewPiece::Say { entry, .. } => {
             entry.filter(|entry| request.entries.get(*entry).is_some_and(|entry| entry.speaker == Speaker::User))
         }
     }

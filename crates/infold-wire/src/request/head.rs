@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use infold_core::view::{Beginning, BlockKind, RequestKind};
+use infold_core::view::{BlockKind, RequestKind, TranscriptStart};
 
 use super::json::At;
 use super::{Api, Entry, Request};
@@ -112,12 +112,12 @@ pub(super) fn kind_hint(request: &Request<'_>) -> RequestKind {
 }
 
 /// How a conversation begins: with a summary, if that is what the first words are.
-pub(super) fn beginning(request: &Request<'_>) -> Beginning {
+pub(super) fn beginning(request: &Request<'_>) -> TranscriptStart {
     let first = request.blocks.iter().position(|block| !matches!(block.kind, BlockKind::Instruction));
     let is_words = |at: &usize| matches!(request.blocks[*at].kind, BlockKind::User { .. });
     match first.filter(is_words).is_some_and(|at| is_summary(&request.words(at))) {
-        true => Beginning::Summary,
-        false => Beginning::Words,
+        true => TranscriptStart::Summary,
+        false => TranscriptStart::Words,
     }
 }
 

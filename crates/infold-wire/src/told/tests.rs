@@ -10,7 +10,7 @@ const TEXT: &str = "Here is the conversation so far:\n\n<conversation>\n[User]: 
 #[test]
 fn all_blocks_kept_are_the_text_as_it_was() {
     let told = Told::read(TEXT).unwrap();
-    let pieces: Vec<Piece> = (0..told.blocks().len()).map(Piece::Keep).collect();
+    let pieces: Vec<ViewPiece> = (0..told.blocks().len()).map(ViewPiece::Keep).collect();
     assert_eq!(told.write(&pieces), TEXT);
 }
 
@@ -30,8 +30,8 @@ fn calls_of_ours_are_read_with_what_they_gave() {
 #[test]
 fn what_is_left_out_is_gone_and_what_is_said_instead_is_there() {
     let told = Told::read(TEXT).unwrap();
-    let instead = Piece::Text { block: 3, text: "it is in a.rs".to_owned() };
-    let text = told.write(&[Piece::Keep(0), Piece::Keep(1), Piece::Keep(2), instead, Piece::Keep(7)]);
+    let instead = ViewPiece::Text { block: 3, text: "it is in a.rs".to_owned() };
+    let text = told.write(&[ViewPiece::Keep(0), ViewPiece::Keep(1), ViewPiece::Keep(2), instead, ViewPiece::Keep(7)]);
     assert!(text.contains("[Tool result]: it is in a.rs\n\n</conversation>\n\nCreate"), "{text}");
     assert!(!text.contains("fn main"), "{text}");
 }

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use infold_core::transcript::Voice;
-use infold_core::view::{BlockKind, Piece, RequestKind, Side};
+use infold_core::view::{BlockKind, RequestKind, Side, ViewPiece};
 use infold_wire::request::{Api, Request, RequestError};
 use insta::assert_snapshot;
 use requests_support::check_apply;
@@ -50,7 +50,7 @@ fn read(text: Option<&str>) -> &'static str {
 }
 
 /// The conversation of the request that `pieces` make of a body, an entry a line.
-fn sent(api: Api, body: &str, pieces: &[Piece]) -> String {
+fn sent(api: Api, body: &str, pieces: &[ViewPiece]) -> String {
     let request = Request::read(api, body.as_bytes()).unwrap();
     entries(api, &check_apply(&request, pieces))
 }
@@ -62,16 +62,16 @@ fn entries(api: Api, body: &[u8]) -> String {
     entries.iter().map(|entry| format!("{}\n", entry.get())).collect()
 }
 
-fn keep(blocks: impl IntoIterator<Item = usize>) -> Vec<Piece> {
-    blocks.into_iter().map(Piece::Keep).collect()
+fn keep(blocks: impl IntoIterator<Item = usize>) -> Vec<ViewPiece> {
+    blocks.into_iter().map(ViewPiece::Keep).collect()
 }
 
-fn say(entry: Option<usize>, text: &str) -> Piece {
-    Piece::Say { entry, text: text.to_owned() }
+fn say(entry: Option<usize>, text: &str) -> ViewPiece {
+    ViewPiece::Say { entry, text: text.to_owned() }
 }
 
-fn text(block: usize, text: &str) -> Piece {
-    Piece::Text { block, text: text.to_owned() }
+fn text(block: usize, text: &str) -> ViewPiece {
+    ViewPiece::Text { block, text: text.to_owned() }
 }
 
 const MESSAGES: &str = r#"{"model":"claude-opus-5","max_tokens":32000,"system":[{"type":"text","text":"You are.","cache_control":{"type":"ephemeral"}}],
@@ -153,7 +153,8 @@ fn words_of_ours_go_into_an_entry_or_make_one() {
 
 #[test]
 fn words_of_ours_never_part_a_call_from_its_results() {
-    let results = [say(Some(6), "first"), Piece::Keep(12), say(Some(6), "second"), Piece::Keep(13), say(None, "third")];
+    let results =
+        [say(Some(6), "first"), ViewPiece::Keep(12), say(Some(6), "second"), ViewPiece::Keep(13), say(None, "third")];
     let pieces = [keep(0..12), results.to_vec()].concat();
     let sent = sent(Api::Messages, MESSAGES, &pieces);
     let last: Vec<&str> = sent.lines().skip(6).collect();
@@ -216,7 +217,7 @@ fn texts_of_a_result_are_replaced_and_the_rest_of_it_is_left() {
     assert_eq!(request.text_parts(0), ["key=A", "b", "c"]);
     let json = request.content_json(0, &[Some("key=[SECRET]".to_owned()), None, Some("d\u{1}".to_owned())]);
     assert_snapshot!(String::from_utf8(json.clone()).unwrap(), @r#"[ {"type":"text","text":"key=[SECRET]"}, {"type":"image","source":{"n":1.0}} ,{"type":"text","text":"b"},{"type":"document","source":{"type":"text","data":"d\u0001"}}]"#);
-    assert_snapshot!(sent(Api::Messages, body, &[Piece::Content { block: 0, json: Arc::from(json) }]), @r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[ {"type":"text","text":"key=[SECRET]"}, {"type":"image","source":{"n":1.0}} ,{"type":"text","text":"b"},{"type":"document","source":{"type":"text","data":"d\u0001"}}],"cache_control":{"type":"ephemeral"}}]}"#);
+    assert_snapshot!(sent(Api::Messages, body, &[ViewPiece::Content { block: 0, json: Arc::from(json) }]), @r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[ {"type":"text","text":"key=[SECRET]"}, {"type":"image","source":{"n":1.0}} ,{"type":"text","text":"b"},{"type":"document","source":{"type":"text","data":"d\u0001"}}],"cache_control":{"type":"ephemeral"}}]}"#);
 }
 
 #[test]
@@ -341,7 +342,7 @@ fn items_of_responses_go_and_their_outputs_are_replaced() {
         keep([0, 1]),
         vec![say(Some(1), "brief")],
         keep([5, 6, 7]),
-        vec![text(8, "folded"), Piece::Keep(9), text(10, "cut"), say(Some(9), "note")],
+        vec![text(8, "folded"), ViewPiece::Keep(9), text(10, "cut"), say(Some(9), "note")],
         keep([13]),
         vec![text(14, "short")],
     ]
@@ -364,7 +365,7 @@ fn items_of_responses_go_and_their_outputs_are_replaced() {
 #[test]
 fn an_item_that_is_sent_in_two_parts_has_its_id_once() {
     let body = r#"{"input":[{"id":"msg_1","type":"message","role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_text","text":"b"}]}]}"#;
-    let pieces = [Piece::Keep(0), say(None, "between"), Piece::Keep(1)];
+    let pieces = [ViewPiece::Keep(0), say(None, "between"), ViewPiece::Keep(1)];
     assert_snapshot!(sent(Api::Responses, body, &pieces), @r#"
     {"id":"msg_1","type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}
     {"type":"message","role":"user","content":[{"type":"input_text","text":"between"}]}
@@ -405,7 +406,7 @@ fn what_text_cannot_stand_for_stays() {
 fn responses_takes_plain_words_too() {
     let body = r#"{"model":"m","input":"hello","previous_response_id":null}"#;
     assert_snapshot!(shape(Api::Responses, body), @r#"0 person: hello"#);
-    assert_snapshot!(sent(Api::Responses, body, &[Piece::Keep(0), say(None, "x")]), @r#"
+    assert_snapshot!(sent(Api::Responses, body, &[ViewPiece::Keep(0), say(None, "x")]), @r#"
     {"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}
     {"type":"message","role":"user","content":[{"type":"input_text","text":"x"}]}
     "#);
@@ -459,7 +460,7 @@ fn a_message_of_chat_keeps_what_is_left_of_it() {
 
 #[test]
 fn words_of_ours_in_chat_wait_for_all_results() {
-    let pieces = [keep(0..7), vec![say(Some(3), "note"), Piece::Keep(7), say(Some(1), "brief")]].concat();
+    let pieces = [keep(0..7), vec![say(Some(3), "note"), ViewPiece::Keep(7), say(Some(1), "brief")]].concat();
     assert_snapshot!(sent(Api::Chat, CHAT, &pieces), @r#"
     {"role":"system","content":"sys"}
     {"role":"user","content":"go"}
@@ -469,7 +470,7 @@ fn words_of_ours_in_chat_wait_for_all_results() {
     {"role":"user","content":"note"}
     {"role":"user","content":"brief"}
     "#);
-    assert_snapshot!(sent(Api::Chat, CHAT, &[Piece::Keep(0), Piece::Keep(1), say(Some(1), "beside"), say(Some(8), "in place")]), @r#"
+    assert_snapshot!(sent(Api::Chat, CHAT, &[ViewPiece::Keep(0), ViewPiece::Keep(1), say(Some(1), "beside"), say(Some(8), "in place")]), @r#"
     {"role":"system","content":"sys"}
     {"role":"user","content":[{"type":"text","text":"go"},{"type":"text","text":"beside"}]}
     {"role":"user","content":[{"type":"text","text":"in place"}]}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use infold_core::view::Piece;
+use infold_core::view::ViewPiece;
 use infold_wire::request::Api;
 use insta::assert_snapshot;
 
@@ -56,10 +56,10 @@ fn codex_says_whose_words_the_parts_of_a_message_are() {
 fn words_are_replaced_in_their_place_and_results_are_quoted_as_words() {
     let body = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"token abc","cache_control":{"type":"ephemeral"}},{"type":"text","text":"go"}]},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"went\n\n<system-reminder>\nrules\n</system-reminder>"}]}]}"#;
     let pieces = [
-        Piece::Words { block: 0, text: "token ***".to_owned() },
-        Piece::Keep(1),
-        Piece::Quote { block: 3, json: None, head: "[What Bash gave]".to_owned() },
-        Piece::Quote { block: 3, json: Some(Arc::from(&b"\"some of it\""[..])), head: "[Bash]".to_owned() },
+        ViewPiece::Words { block: 0, text: "token ***".to_owned() },
+        ViewPiece::Keep(1),
+        ViewPiece::Quote { block: 3, json: None, head: "[What Bash gave]".to_owned() },
+        ViewPiece::Quote { block: 3, json: Some(Arc::from(&b"\"some of it\""[..])), head: "[Bash]".to_owned() },
     ];
     assert_snapshot!(sent(Api::Messages, body, &pieces), @r#"
     {"role":"user","content":[{"type":"text","text":"token ***","cache_control":{"type":"ephemeral"}},{"type":"text","text":"go"}]}

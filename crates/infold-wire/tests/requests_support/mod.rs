@@ -6,7 +6,7 @@ pub mod conversation;
 
 use std::collections::HashSet;
 
-use infold_core::view::{BlockKey, BlockKind, Piece};
+use infold_core::view::{BlockKey, BlockKind, ViewPiece};
 use infold_wire::request::{Api, Request};
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ pub fn check_reads_back(request: &Request<'_>) {
 
 /// What an edited request must be: JSON, with the kept blocks in order and nothing else, no more marks than allowed,
 /// and nothing around the conversation changed.
-pub fn check_apply(request: &Request<'_>, pieces: &[Piece]) -> Vec<u8> {
+pub fn check_apply(request: &Request<'_>, pieces: &[ViewPiece]) -> Vec<u8> {
     let edited = request.apply(pieces);
     let value: Value = serde_json::from_slice(&edited).unwrap_or_else(|error| {
         panic!(
@@ -66,12 +66,12 @@ pub fn check_apply(request: &Request<'_>, pieces: &[Piece]) -> Vec<u8> {
     let kept: Vec<BlockKey> = pieces
         .iter()
         .filter_map(|piece| match piece {
-            Piece::Keep(block) => Some(request.blocks()[*block].key),
-            Piece::Content { .. }
-            | Piece::Text { .. }
-            | Piece::Words { .. }
-            | Piece::Quote { .. }
-            | Piece::Say { .. } => None,
+            ViewPiece::Keep(block) => Some(request.blocks()[*block].key),
+            ViewPiece::Content { .. }
+            | ViewPiece::Text { .. }
+            | ViewPiece::Words { .. }
+            | ViewPiece::Quote { .. }
+            | ViewPiece::Say { .. } => None,
         })
         .collect();
     let mut found = again.blocks().iter().map(|block| block.key);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use infold_core::{Event, Owner};
-use infold_store::{FeedQuery, Recorded, Store, StoreSettings, Synchronous};
+use infold_store::{FeedQuery, RecordedEvent, Store, StoreSettings, Synchronous};
 
 use crate::workload::{Answer, Operation};
 
@@ -67,7 +67,7 @@ struct Counted {
 }
 
 impl Counted {
-    fn of(events: &[Recorded]) -> Self {
+    fn of(events: &[RecordedEvent]) -> Self {
         let mut counted = Self::default();
         for recorded in events {
             match &recorded.event {

@@ -39,13 +39,16 @@ fn a_return_needs_a_word_that_it_folded() {
     let answer = |success: &str| format!(r#"{{"success":{success},"message":"m","branch_id":"{}"}}"#, id());
     assert!(matches!(
         act(ToolEffect::Return, &answer("true")),
-        Some(Act::Return(Returned { message: Message::Whole(_), .. }))
+        Some(Act::Return(ReturnAnswer { message: HandedOver::Whole(_), .. }))
     ));
     assert!(act(ToolEffect::Return, &answer("false")).is_none());
     let refused = format!(r#"{{"code":"x","status":409,"message":"m","data":{{"branch_id":"{}"}}}}"#, id());
     assert!(act(ToolEffect::Return, &refused).is_none());
     // The id in the arguments alone makes no fold: the store has to know of it.
-    assert!(matches!(act(ToolEffect::Return, "cleared"), Some(Act::Return(Returned { message: Message::Gone, .. }))));
+    assert!(matches!(
+        act(ToolEffect::Return, "cleared"),
+        Some(Act::Return(ReturnAnswer { message: HandedOver::Gone, .. }))
+    ));
 }
 
 #[test]

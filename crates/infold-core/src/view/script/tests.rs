@@ -57,7 +57,7 @@ fn a_tool_is_spelled_as_the_script_calls_it() {
     assert_eq!(spelled("tools.mcp__my__rebranch_create()", OwnTool::BranchCreate), None);
 }
 
-fn acts(tool: &str, source: &str, printed: &str, known: &Known) -> Vec<String> {
+fn acts(tool: &str, source: &str, printed: &str, known: &StoredDecisions) -> Vec<String> {
     let call = CallBlock { id: "x1".into(), tool: tool.to_owned().into(), arguments: Some(source.to_owned().into()) };
     let result = ResultBlock {
         call: "x1".into(),
@@ -82,7 +82,7 @@ const CALLS: &str = "tools.mcp__infold__branch_create({}); tools.mcp__infold__br
 #[test]
 fn without_a_store_printed_answers_tell_what_a_script_did() {
     let printed = format!("{DONE}{}\nfn a() {{}}\n{}", wrapped(&opened(1)), wrapped(&returned(1)));
-    let none = Known::default();
+    let none = StoredDecisions::default();
     let both = [format!("open {}", branch(1)), format!("return {}", branch(1))];
     assert_eq!(acts("exec", CALLS, &printed, &none), both);
     assert!(acts("exec", "text(await tools.exec_command({cmd: 'cat log'}))", &printed, &none).is_empty());
@@ -100,7 +100,7 @@ fn of_a_session_that_the_store_knows_only_its_own_branches_count() {
 
 #[test]
 fn what_was_kept_of_a_script_goes_before_what_it_printed() {
-    let mut known = Known::default();
+    let mut known = StoredDecisions::default();
     let call = |tool: &str, answer: Value| ScriptedCall {
         tool: tool.to_owned(),
         arguments: "{}".to_owned(),

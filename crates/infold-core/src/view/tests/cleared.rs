@@ -3,7 +3,7 @@
 use super::text::*;
 use crate::transcript::CLEARED;
 use crate::view::RequestKind::{Side, Turn};
-use crate::view::{Action, Known};
+use crate::view::{PlanAction, StoredDecisions};
 
 const OPEN: &str = "
     user: fix the bug
@@ -14,14 +14,14 @@ const OPEN: &str = "
     ";
 
 /// What is known once a transcript was planned.
-fn remembered(said: &[Said]) -> Known {
+fn remembered(said: &[Said]) -> StoredDecisions {
     let mut known = known().open(1, "so far").0;
     for action in plan_of(said, Turn, &known).actions {
-        if let Action::Remember { answers } = action {
+        if let PlanAction::Remember { answers } = action {
             known.answers.extend(answers);
         }
     }
-    assert!(plan_of(said, Turn, &known).actions.iter().all(|action| !matches!(action, Action::Remember { .. })));
+    assert!(plan_of(said, Turn, &known).actions.iter().all(|action| !matches!(action, PlanAction::Remember { .. })));
     known
 }
 
@@ -38,7 +38,7 @@ fn with_result(said: &[Said], cleared: &str, now: &str) -> Vec<Said> {
     said
 }
 
-fn shown(said: &[Said], known: &Known) -> String {
+fn shown(said: &[Said], known: &StoredDecisions) -> String {
     view(said, &plan_of(said, Turn, known))
 }
 
@@ -54,7 +54,7 @@ fn an_opening_that_was_cleared_is_still_one() {
             assert_eq!(shown(&cleared, &known), shown(&said, &known));
             assert!(plan_of(&cleared, Turn, &known).open == plan_of(&said, Turn, &known).open);
         }
-        assert_ne!(shown(&with_result(&said, "c1", CLEARED), &Known::default()), shown(&said, &known));
+        assert_ne!(shown(&with_result(&said, "c1", CLEARED), &StoredDecisions::default()), shown(&said, &known));
     }
 }
 
@@ -78,7 +78,7 @@ fn a_rollback_that_was_cleared_is_still_one() {
     let known = remembered(&said);
     let cleared = with_result(&said, "c4", CLEARED);
     assert_eq!(plan_of(&cleared, Turn, &known).open, [branch(1)]);
-    assert!(plan_of(&cleared, Turn, &Known::default()).open.is_empty());
+    assert!(plan_of(&cleared, Turn, &StoredDecisions::default()).open.is_empty());
 }
 
 #[test]

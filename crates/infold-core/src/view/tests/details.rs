@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use super::text::*;
 use crate::EndReason;
 use crate::view::RequestKind::{Side, Turn};
-use crate::view::{BranchState, Known};
+use crate::view::{BranchState, StoredDecisions};
 
 #[test]
 fn an_inheriting_branch_begins_as_its_parent() {
@@ -256,7 +256,7 @@ fn an_answer_that_the_client_cut_comes_from_the_store() {
     call branch_create (c1)
       c1 -> [branch br_1 returned] / a long, whole message
     ");
-    assert_eq!(plan_of(&transcript(text), Turn, &Known::default()).open, [branch(1)]);
+    assert_eq!(plan_of(&transcript(text), Turn, &StoredDecisions::default()).open, [branch(1)]);
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn words_around_an_answer_do_not_matter() {
     let json = format!(r#"{{"branch_id":"{}","depth":1}}"#, branch(1));
     let quoted = serde_json::json!([{"type": "text", "text": json}]).to_string();
     for answer in [format!("Wall time: 0.1 {{s}} Output: {json}"), quoted, format!(" {json} ")] {
-        assert_eq!(plan_of(&said(&answer), Turn, &Known::default()).open, [branch(1)], "{answer}");
+        assert_eq!(plan_of(&said(&answer), Turn, &StoredDecisions::default()).open, [branch(1)], "{answer}");
     }
 }
 
@@ -303,7 +303,7 @@ fn a_rollback_that_only_reports_does_nothing() {
         call branch_return {{branch: br_1, message: one}} -> ok
         call context_rollback {{branch: br_1}} -> {report}"
     );
-    assert_eq!(plan_of(&transcript(&text), Turn, &Known::default()).open, []);
+    assert_eq!(plan_of(&transcript(&text), Turn, &StoredDecisions::default()).open, []);
 }
 
 #[test]

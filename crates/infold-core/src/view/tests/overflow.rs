@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use super::text::*;
 use crate::view::RequestKind::Turn;
-use crate::view::{MovedOut, Overflow, Piece, Relief, overflow, plan, receipt};
+use crate::view::{MovedOut, Overflow, Relief, ViewPiece, overflow, plan, receipt};
 
 const TEXT: &str = "
     user: fix the bug, and here is everything I know about it
@@ -32,7 +32,7 @@ fn leaving(excess_tokens: u64) -> (Vec<String>, Relief) {
         .pieces
         .iter()
         .map(|piece| match piece {
-            Piece::Keep(at) => text(*at).parse().unwrap_or(100),
+            ViewPiece::Keep(at) => text(*at).parse().unwrap_or(100),
             _ => 100,
         })
         .collect();

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use super::text::*;
 use crate::view::RequestKind::Turn;
-use crate::view::{Beginning, Known, LastAnswer, Request, plan};
+use crate::view::{LastAnswer, StoredDecisions, TranscriptStart, ViewRequest, plan};
 
 const OPEN: &str = "
     user: fix the bug
@@ -103,7 +103,7 @@ fn behind_an_answer_that_broke_off_the_branch_goes_on() {
     let text = format!("{OPEN}\ncall read {{path: a}} -> a\nsays: I will now\nuser: Resume where you stopped.");
     let said = transcript(&text);
     let blocks = blocks(&said);
-    let broken = Request { last_answer: LastAnswer::BrokeOff, ..request(&blocks, Turn, &[]) };
+    let broken = ViewRequest { last_answer: LastAnswer::BrokeOff, ..request(&blocks, Turn, &[]) };
     let mut known = known().open(1, "so far").0;
     let planned = plan(&broken, &known, &key(), &scrubber());
     assert_snapshot!(view(&said, &planned), @"
@@ -115,7 +115,7 @@ fn behind_an_answer_that_broke_off_the_branch_goes_on() {
     ");
     // What was decided is kept: the next request shows it as an earlier one, and the branch is still open.
     let heard = planned.actions.iter().find_map(|action| match action {
-        crate::view::Action::Hear { place } => Some(*place),
+        crate::view::PlanAction::Hear { place } => Some(*place),
         _ => None,
     });
     known.heard.extend(heard);
@@ -152,8 +152,8 @@ fn behind_a_summary_branches_have_what_the_client_says_there() {
     ";
     let said = transcript(text);
     let blocks = blocks(&said);
-    let compacted = Request { beginning: Beginning::Summary, ..request(&blocks, Turn, &[]) };
-    assert_snapshot!(view(&said, &plan(&compacted, &Known::default(), &key(), &scrubber())), @"
+    let compacted = ViewRequest { beginning: TranscriptStart::Summary, ..request(&blocks, Turn, &[]) };
+    assert_snapshot!(view(&said, &plan(&compacted, &StoredDecisions::default(), &key(), &scrubber())), @"
     infold in entry 0: (brief of br_1: find it)
     client: the project's rules
     system: the environment

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 
 use super::text::*;
 use crate::view::RequestKind::Turn;
-use crate::view::{Action, Edit, Note, Reason, Restart, Rewrite};
+use crate::view::{Edit, Note, PlanAction, Reason, Replacement, Restart};
 use crate::{EndReason, Thread};
 
 const TEXT: &str = "
@@ -20,7 +20,8 @@ const TEXT: &str = "
     ";
 
 fn rewritten(mut stored: Stored, call: &str, content: &str, sent: &str) -> Stored {
-    let rewrite = Rewrite { content: block_key(content), sent: Arc::from(sent.as_bytes()), reason: Reason::Offloaded };
+    let rewrite =
+        Replacement { content: block_key(content), sent: Arc::from(sent.as_bytes()), reason: Reason::Offloaded };
     stored.0.rewrites.insert(call.to_owned(), rewrite);
     stored
 }
@@ -155,7 +156,7 @@ fn a_client_that_goes_back_to_before_a_restart_starts_anew_once_more() {
     let plan = plan_of(&said, Turn, &stored.0);
     assert!(!view(&said, &plan).contains("think:"), "all of it was made on other bytes");
     let place = after("c3");
-    assert_eq!(plan.actions, [Action::Restart { restart: Restart { place: place.clone(), ..restart.clone() } }]);
+    assert_eq!(plan.actions, [PlanAction::Restart { restart: Restart { place: place.clone(), ..restart.clone() } }]);
 
     // Once that is stored, nothing has to be done any more, and what is made since stays.
     stored.0.restarts.push(Restart { place, ..restart });
@@ -304,7 +305,7 @@ fn the_same_words_of_a_client_are_told_apart() {
     let stored = known().ended(1, EndReason::TimedOut, "so far");
     let actions = plan_of(&transcript(text), Turn, &stored.0).actions;
     let ends = actions.into_iter().find_map(|action| match action {
-        Action::End { place, .. } => Some(place),
+        PlanAction::End { place, .. } => Some(place),
         _ => None,
     });
     let stored = stored.ending(1, 1, ends.expect("it ended by force"), "so far");

@@ -21,8 +21,9 @@ use serde_json::{Value, json};
 
 use crate::transcript::Voice;
 use crate::view::{
-    Action, Beginning, Block, BlockKey, BlockKind, BranchState, CallBlock, Ending, Known, KnownBranch, LastAnswer,
-    Piece, Place, Plan, Remark, Request, RequestKind, ResultBlock, Side, place, plan,
+    Anchor, Block, BlockKey, BlockKind, BranchState, CallBlock, ForcedFold, LastAnswer, PlanAction, Remark,
+    RequestKind, ResultBlock, Side, StoredBranch, StoredDecisions, TranscriptStart, ViewPiece, ViewPlan, ViewRequest,
+    place, plan,
 };
 use crate::{BranchId, EndReason, IdKey, Scrubber, ToolEffect};
 
@@ -238,11 +239,11 @@ fn without_ids(text: &str) -> String {
 
 /// What is stored, put together step by step.
 pub fn known() -> Stored {
-    Stored(Known::default())
+    Stored(StoredDecisions::default())
 }
 
 #[derive(Debug, Default, Clone)]
-pub struct Stored(pub Known);
+pub struct Stored(pub StoredDecisions);
 
 impl Stored {
     pub fn open(self, number: u8, partial: &str) -> Self {
@@ -254,22 +255,22 @@ impl Stored {
     }
 
     pub fn with(mut self, number: u8, generation: u32, state: BranchState) -> Self {
-        self.0.branches.insert(branch(number), KnownBranch { generation, state });
+        self.0.branches.insert(branch(number), StoredBranch { generation, state });
         self
     }
 
-    pub fn ending(mut self, number: u8, generation: u32, place: Place, result: &str) -> Self {
-        self.0.endings.push(Ending { branch: branch(number), generation, place, result: result.to_owned() });
+    pub fn ending(mut self, number: u8, generation: u32, place: Anchor, result: &str) -> Self {
+        self.0.endings.push(ForcedFold { branch: branch(number), generation, place, result: result.to_owned() });
         self
     }
 }
 
-pub fn after(call: &str) -> Place {
-    Place::After { call: call.to_owned() }
+pub fn after(call: &str) -> Anchor {
+    Anchor::After { call: call.to_owned() }
 }
 
 /// The place in front of the n-th time that a person says something, counted from 1.
-pub fn before_person(text: &str, words: &str, nth: usize) -> Place {
+pub fn before_person(text: &str, words: &str, nth: usize) -> Anchor {
     let said = transcript(text);
     let is_wanted = |said: &Said| matches!(&said.what, What::Person(person) if person == words);
     let times: Vec<usize> = said.iter().enumerate().filter(|(_, said)| is_wanted(said)).map(|(at, _)| at).collect();
@@ -279,7 +280,7 @@ pub fn before_person(text: &str, words: &str, nth: usize) -> Place {
 /// The view of a transcript's last request, with everything known that its calls say.
 pub fn check(text: &str) -> String {
     let said = transcript(text);
-    let planned = plan_of(&said, RequestKind::Turn, &Known::default());
+    let planned = plan_of(&said, RequestKind::Turn, &StoredDecisions::default());
     view(&said, &planned)
 }
 
@@ -289,7 +290,7 @@ pub fn check_with(text: &str, kind: RequestKind, known: &Stored) -> String {
     let planned = plan_of(&said, kind, &known.0);
     let mut lines = view(&said, &planned);
     // Nearly every plan of a transcript that is seen for the first time asks for this.
-    let is_telling = |action: &&Action| !matches!(action, Action::Remember { .. });
+    let is_telling = |action: &&PlanAction| !matches!(action, PlanAction::Remember { .. });
     for action in planned.actions.iter().filter(is_telling) {
         lines.push_str(&format!("\n! {}", action_text(&said, action)));
     }
@@ -300,46 +301,46 @@ pub fn check_with(text: &str, kind: RequestKind, known: &Stored) -> String {
 pub fn check_flat(text: &str) -> String {
     let mut said = transcript(text);
     said.iter_mut().enumerate().for_each(|(at, said)| said.entry = at);
-    let planned = plan_of(&said, RequestKind::Turn, &Known::default());
+    let planned = plan_of(&said, RequestKind::Turn, &StoredDecisions::default());
     view(&said, &planned)
 }
 
 /// A request as most are.
-pub fn request<'a>(blocks: &'a [Block<'a>], kind: RequestKind, tools: &'a [String]) -> Request<'a> {
-    Request { blocks, kind, tools, last_answer: LastAnswer::Ended, beginning: Beginning::Words }
+pub fn request<'a>(blocks: &'a [Block<'a>], kind: RequestKind, tools: &'a [String]) -> ViewRequest<'a> {
+    ViewRequest { blocks, kind, tools, last_answer: LastAnswer::Ended, beginning: TranscriptStart::Words }
 }
 
-pub fn plan_of(said: &[Said], kind: RequestKind, known: &Known) -> Plan {
+pub fn plan_of(said: &[Said], kind: RequestKind, known: &StoredDecisions) -> ViewPlan {
     let blocks = blocks(said);
     plan(&request(&blocks, kind, &[]), known, &key(), &scrubber())
 }
 
-fn action_text(said: &[Said], action: &Action) -> String {
-    let place = |place: &Place| match place {
-        Place::After { call } => format!("after {call}"),
-        Place::Before { block } => {
+fn action_text(said: &[Said], action: &PlanAction) -> String {
+    let place = |place: &Anchor| match place {
+        Anchor::After { call } => format!("after {call}"),
+        Anchor::Before { block } => {
             let blocks = blocks(said);
             let at = (0..said.len()).find(|&at| place::key(&blocks, at) == *block).expect("it stands there");
-            format!("before {}", piece_text(said, &HashMap::new(), &Piece::Keep(at)))
+            format!("before {}", piece_text(said, &HashMap::new(), &ViewPiece::Keep(at)))
         }
     };
     let text = match action {
-        Action::Interrupt { branch, place: at } => format!("interrupt {branch} {}", place(at)),
-        Action::End { branch, place: at } => format!("end {branch} {}", place(at)),
-        Action::Reopen { branch } => format!("reopen {branch}"),
-        Action::Adopt { branch, parent, .. } => format!("adopt {branch} below {parent}"),
-        Action::Lose { branch } => format!("lose {branch}"),
-        Action::Restart { .. } => "start anew".to_owned(),
-        Action::Hear { place: at } => {
-            format!("hear {}", place(&Place::Before { block: *at }).trim_start_matches("before "))
+        PlanAction::Interrupt { branch, place: at } => format!("interrupt {branch} {}", place(at)),
+        PlanAction::End { branch, place: at } => format!("end {branch} {}", place(at)),
+        PlanAction::Reopen { branch } => format!("reopen {branch}"),
+        PlanAction::Adopt { branch, parent, .. } => format!("adopt {branch} below {parent}"),
+        PlanAction::Lose { branch } => format!("lose {branch}"),
+        PlanAction::Restart { .. } => "start anew".to_owned(),
+        PlanAction::Hear { place: at } => {
+            format!("hear {}", place(&Anchor::Before { block: *at }).trim_start_matches("before "))
         }
-        Action::Remember { answers } => format!("remember {}", answers.len()),
+        PlanAction::Remember { answers } => format!("remember {}", answers.len()),
     };
     without_ids(&text)
 }
 
 /// What the model gets to see.
-pub fn view(said: &[Said], plan: &Plan) -> String {
+pub fn view(said: &[Said], plan: &ViewPlan) -> String {
     let tools: HashMap<&str, &str> = said
         .iter()
         .filter_map(|said| match &said.what {
@@ -351,9 +352,9 @@ pub fn view(said: &[Said], plan: &Plan) -> String {
     without_ids(&lines.join("\n"))
 }
 
-fn piece_text(said: &[Said], tools: &HashMap<&str, &str>, piece: &Piece) -> String {
+fn piece_text(said: &[Said], tools: &HashMap<&str, &str>, piece: &ViewPiece) -> String {
     match piece {
-        Piece::Keep(at) => match &said[*at].what {
+        ViewPiece::Keep(at) => match &said[*at].what {
             What::System(words) => format!("system: {words}"),
             What::Client(words) => format!("client: {words}"),
             What::Person(words) => format!("user: {words}"),
@@ -370,13 +371,15 @@ fn piece_text(said: &[Said], tools: &HashMap<&str, &str>, piece: &Piece) -> Stri
                 format!("  {call} -> {text}{}", remarks.collect::<String>())
             }
         },
-        Piece::Content { block, json } => format!("  {} => {}", call_of(said, *block), String::from_utf8_lossy(json)),
-        Piece::Text { block, text } => format!("  {} -> {}", call_of(said, *block), short(text)),
-        Piece::Words { block, text } => format!("block {block} says {text}"),
-        Piece::Quote { block, json: None, head } => format!("infold: {head} {}", text_of(said, *block)),
-        Piece::Quote { json: Some(json), head, .. } => format!("infold: {head} {}", String::from_utf8_lossy(json)),
-        Piece::Say { entry: Some(entry), text } => format!("infold in entry {entry}: {}", short(text)),
-        Piece::Say { entry: None, text } => format!("infold: {}", short(text)),
+        ViewPiece::Content { block, json } => {
+            format!("  {} => {}", call_of(said, *block), String::from_utf8_lossy(json))
+        }
+        ViewPiece::Text { block, text } => format!("  {} -> {}", call_of(said, *block), short(text)),
+        ViewPiece::Words { block, text } => format!("block {block} says {text}"),
+        ViewPiece::Quote { block, json: None, head } => format!("infold: {head} {}", text_of(said, *block)),
+        ViewPiece::Quote { json: Some(json), head, .. } => format!("infold: {head} {}", String::from_utf8_lossy(json)),
+        ViewPiece::Say { entry: Some(entry), text } => format!("infold in entry {entry}: {}", short(text)),
+        ViewPiece::Say { entry: None, text } => format!("infold: {}", short(text)),
     }
 }
 

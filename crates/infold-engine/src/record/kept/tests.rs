@@ -1,10 +1,10 @@
 //! The bound, and what is forgotten first.
 
-use super::Kept;
+use super::BoundedMap;
 
 #[test]
 fn what_was_used_lately_stays_and_the_bound_holds() {
-    let mut kept = Kept::new(8);
+    let mut kept = BoundedMap::new(8);
     kept.insert(0, "used");
     for key in 1..1_000 {
         kept.insert(key, "passing");
@@ -17,7 +17,7 @@ fn what_was_used_lately_stays_and_the_bound_holds() {
 
 #[test]
 fn a_value_is_replaced_and_not_doubled() {
-    let mut kept = Kept::new(4);
+    let mut kept = BoundedMap::new(4);
     for key in [1, 2, 3, 1, 1] {
         kept.insert(key, key * 10);
     }

@@ -6,9 +6,9 @@ fn session(name: usize) -> SessionId {
     SessionId::parse(&format!("s{name}")).expect("a name")
 }
 
-fn use_it(sessions: &Sessions, name: usize, contents: usize) {
+fn use_it(sessions: &SessionCaches, name: usize, contents: usize) {
     let slot = sessions.of(&Owner::local(), &session(name));
-    let mut state = State::default();
+    let mut state = SessionCache::default();
     let key = |at: usize| BlockKey((at as u128).to_le_bytes());
     state.clean.extend((0..contents).map(key));
     sessions.weigh(&slot, &state);
@@ -16,7 +16,7 @@ fn use_it(sessions: &Sessions, name: usize, contents: usize) {
 
 #[test]
 fn the_number_of_sessions_is_bounded_and_the_oldest_go() {
-    let sessions = Sessions::new(3, usize::MAX);
+    let sessions = SessionCaches::new(3, usize::MAX);
     (0..10).for_each(|name| use_it(&sessions, name, 0));
     assert_eq!(sessions.len(), 3);
     let held = sessions.held.lock().expect("nobody panics");
@@ -25,14 +25,14 @@ fn the_number_of_sessions_is_bounded_and_the_oldest_go() {
 
 #[test]
 fn bytes_are_bounded_over_all_sessions() {
-    let sessions = Sessions::new(100, 64 * 1024);
+    let sessions = SessionCaches::new(100, 64 * 1024);
     (0..50).for_each(|name| use_it(&sessions, name, 1_000));
     assert!(sessions.len() < 4, "{}", sessions.len());
 }
 
 #[test]
 fn one_that_is_in_use_stays() {
-    let sessions = Sessions::new(1, usize::MAX);
+    let sessions = SessionCaches::new(1, usize::MAX);
     let mine = sessions.of(&Owner::local(), &session(1));
     use_it(&sessions, 2, 0);
     use_it(&sessions, 3, 0);
@@ -41,27 +41,27 @@ fn one_that_is_in_use_stays() {
 
 #[tokio::test]
 async fn a_place_in_line_is_taken_at_once_and_kept() {
-    let slot = Slot::default();
+    let slot = SessionSlot::default();
     let place = slot.line_up();
-    assert!(slot.state.try_lock().is_err(), "it is there before anybody waits for it");
+    assert!(slot.cache.try_lock().is_err(), "it is there before anybody waits for it");
     drop(place.reached().await);
 
-    let other = slot.state.lock().await;
+    let other = slot.cache.lock().await;
     let place = slot.line_up();
     drop(other);
-    assert!(slot.state.try_lock().is_err(), "whoever comes later does not get in between");
+    assert!(slot.cache.try_lock().is_err(), "whoever comes later does not get in between");
     drop(place.reached().await);
-    assert!(slot.state.try_lock().is_ok());
+    assert!(slot.cache.try_lock().is_ok());
 
-    let other = slot.state.lock().await;
+    let other = slot.cache.lock().await;
     drop(slot.line_up());
     drop(other);
-    assert!(slot.state.try_lock().is_ok(), "a place that is given up keeps nobody waiting");
+    assert!(slot.cache.try_lock().is_ok(), "a place that is given up keeps nobody waiting");
 }
 
 #[test]
 fn of_answers_to_the_same_request_the_longest_is_counted() {
-    let slot = Slot::default();
+    let slot = SessionSlot::default();
     let (first, second) = ([1; 32], [2; 32]);
     assert_eq!(slot.uncounted(first, 30), Some(30), "one that broke off");
     assert_eq!(slot.uncounted(first, 200), Some(170), "the same again, whole");

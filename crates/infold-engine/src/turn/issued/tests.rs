@@ -2,7 +2,7 @@
 
 use infold_core::{Owner, SessionId, Thread};
 
-use super::{IssuedCall, PER_OWNER_MAX, Registry, RunningScript, arguments_hash};
+use super::{IssuedCall, IssuedCalls, PER_OWNER_MAX, RunningScript, arguments_hash};
 
 fn call(id: &str, tool: &str, arguments: &str) -> IssuedCall {
     IssuedCall { id: id.to_owned(), tool: tool.to_owned(), arguments_hash: arguments_hash(arguments) }
@@ -12,11 +12,11 @@ fn session(name: &str) -> SessionId {
     SessionId::parse(name).unwrap()
 }
 
-fn note(registry: &mut Registry, name: &str, calls: Vec<IssuedCall>) {
+fn note(registry: &mut IssuedCalls, name: &str, calls: Vec<IssuedCall>) {
     registry.note(&Owner::local(), &session(name), &Thread::Main, calls);
 }
 
-fn find(registry: &mut Registry, id: Option<&str>, tool: &str, arguments: &str) -> Option<String> {
+fn find(registry: &mut IssuedCalls, id: Option<&str>, tool: &str, arguments: &str) -> Option<String> {
     let found = registry.find(&Owner::local(), id, tool, &arguments_hash(arguments));
     found.map(|(session, _)| session.to_string())
 }
@@ -34,7 +34,7 @@ fn a_hash_does_not_depend_on_how_arguments_are_written_down() {
 
 #[test]
 fn by_its_id_a_call_is_found_again_and_by_what_it_says_once() {
-    let mut registry = Registry::default();
+    let mut registry = IssuedCalls::default();
     note(&mut registry, "s", vec![call("toolu_1", "mcp__infold__branch_status", "{}")]);
     assert_eq!(find(&mut registry, Some("toolu_1"), "branch_status", "{}").as_deref(), Some("s"));
     assert_eq!(find(&mut registry, Some("toolu_1"), "branch_status", "{}").as_deref(), Some("s"));
@@ -49,7 +49,7 @@ fn by_its_id_a_call_is_found_again_and_by_what_it_says_once() {
 
 #[test]
 fn a_call_that_was_never_made_is_not_taken_for_a_later_one() {
-    let mut registry = Registry::default();
+    let mut registry = IssuedCalls::default();
     note(&mut registry, "denied", vec![call("toolu_1", "branch_status", "{}")]);
     note(&mut registry, "s", vec![call("toolu_2", "branch_status", "{}")]);
     assert_eq!(find(&mut registry, None, "branch_status", "{}").as_deref(), Some("s"));
@@ -59,7 +59,7 @@ fn a_call_that_was_never_made_is_not_taken_for_a_later_one() {
 
 #[test]
 fn an_answer_may_be_told_again_with_more_calls_in_it() {
-    let mut registry = Registry::default();
+    let mut registry = IssuedCalls::default();
     let first = call("toolu_1", "branch_create", r#"{"description":"a"}"#);
     note(&mut registry, "s", vec![first.clone()]);
     assert!(find(&mut registry, None, "branch_create", r#"{"description":"a"}"#).is_some());
@@ -70,7 +70,7 @@ fn an_answer_may_be_told_again_with_more_calls_in_it() {
 
 #[test]
 fn each_owner_has_its_own_and_the_oldest_go() {
-    let mut registry = Registry::default();
+    let mut registry = IssuedCalls::default();
     for number in 0..=PER_OWNER_MAX {
         note(&mut registry, "s", vec![call(&format!("toolu_{number}"), "branch_status", "{}")]);
     }
@@ -82,8 +82,8 @@ fn each_owner_has_its_own_and_the_oldest_go() {
 
 #[test]
 fn a_script_takes_calls_for_as_long_as_its_model_waits_for_it() {
-    let mut registry = Registry::default();
-    let running = |registry: &Registry, name: &str| registry.script(&Owner::local(), &session(name));
+    let mut registry = IssuedCalls::default();
+    let running = |registry: &IssuedCalls, name: &str| registry.script(&Owner::local(), &session(name));
     let awaited = |id: &str| RunningScript::Awaited { run_by: id.to_owned(), thread: Thread::Main };
     assert_eq!(running(&registry, "s"), RunningScript::Unseen);
     note(&mut registry, "s", vec![call("call_1", "exec", "text(1)")]);

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn held(branch: &str, words: &str) -> Held {
-    Held {
+fn held(branch: &str, words: &str) -> UnstoredWords {
+    UnstoredWords {
         owner: Owner::local(),
         session: SessionId::parse("s").unwrap(),
         branch: BranchId::from_stored(branch.to_owned()),
@@ -11,14 +11,14 @@ fn held(branch: &str, words: &str) -> Held {
     }
 }
 
-fn words(said: &Said) -> Vec<String> {
+fn words(said: &HeardWords) -> Vec<String> {
     let held = said.of(&Owner::local(), &SessionId::parse("s").unwrap());
     held.into_iter().map(|held| held.words).collect()
 }
 
 #[test]
 fn of_each_branch_the_latest_words_are_held() {
-    let mut said = Said::default();
+    let mut said = HeardWords::default();
     for (branch, text) in [("br_1", "first"), ("br_2", "second"), ("br_1", "third")] {
         said.hold(held(branch, text));
     }
@@ -29,7 +29,7 @@ fn of_each_branch_the_latest_words_are_held() {
 
 #[test]
 fn what_was_said_while_others_were_stored_stays() {
-    let mut said = Said::default();
+    let mut said = HeardWords::default();
     said.hold(held("br_1", "first"));
     let storing = said.of(&Owner::local(), &SessionId::parse("s").unwrap());
     said.hold(held("br_1", "second"));
@@ -41,7 +41,7 @@ fn what_was_said_while_others_were_stored_stays() {
 
 #[test]
 fn it_is_bounded_and_the_oldest_go_first() {
-    let mut said = Said::default();
+    let mut said = HeardWords::default();
     (0..HELD_MAX + 3).for_each(|number| said.hold(held(&format!("br_{number}"), &number.to_string())));
     assert_eq!((words(&said).len(), words(&said)[0].as_str()), (HELD_MAX, "3"));
 }

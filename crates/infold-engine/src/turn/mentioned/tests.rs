@@ -1,6 +1,6 @@
 //! What is known of a view follows the view, turn by turn and when it is cut back.
 
-use infold_core::view::{BlockKind, Piece, Plan};
+use infold_core::view::{BlockKind, ViewPiece, ViewPlan};
 use infold_core::{Counter, Family, Mentions, Shape, ShapeRules, Sight, Thread, shape};
 use infold_wire::request::{Api, Request};
 use serde_json::{Value, json};
@@ -31,10 +31,10 @@ fn known(mentioned: &mut Mentioned, files: usize) -> Mentions {
     let request = Request::read(Api::Messages, &body).unwrap();
     let is_result = |at: &usize| matches!(request.blocks()[*at].kind, BlockKind::Result(_));
     let unseen = (0..request.blocks().len()).rfind(is_result);
-    let plan = Plan {
+    let plan = ViewPlan {
         thread: Thread::Main,
         anew: None,
-        pieces: (0..request.blocks().len()).map(Piece::Keep).collect(),
+        pieces: (0..request.blocks().len()).map(ViewPiece::Keep).collect(),
         edits: Vec::new(),
         actions: Vec::new(),
         unseen: unseen.into_iter().collect(),

@@ -13,12 +13,12 @@ const BODY: &str = r#"{"model":"m","messages":[{"role":"user","content":"Look."}
     {"type":"thinking","thinking":"hm","signature":"sig"},{"type":"tool_use","id":"t1","name":"Read","input":{}}]},
     {"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"ghp_16C7e42F292c6912E7710c838347Ae178B4a"}]}]}"#;
 
-async fn unplanned(facts: Option<&Facts>) -> String {
+async fn unplanned(known: Option<&KnownSession>) -> String {
     let bench = Bench::new(settings());
-    unplanned_by(&bench.engine, BODY, facts).await
+    unplanned_by(&bench.engine, BODY, known).await
 }
 
-async fn unplanned_by(engine: &Engine, body: &str, facts: Option<&Facts>) -> String {
+async fn unplanned_by(engine: &Engine, body: &str, known: Option<&KnownSession>) -> String {
     let asked = ModelRequest {
         who: Principal::local(),
         api: Api::Messages,
@@ -36,8 +36,8 @@ async fn unplanned_by(engine: &Engine, body: &str, facts: Option<&Facts>) -> Str
         client: None,
         digest: None,
     };
-    let turn = Turn::new(&asked, request, identity, LastAnswer::Ended);
-    let plan = engine.unplanned(&turn, &mut State::default(), facts).await.expect("a plan");
+    let turn = AgentTurn::new(&asked, request, identity, LastAnswer::Ended);
+    let plan = engine.unplanned(&turn, &mut SessionCache::default(), known).await.expect("a plan");
     String::from_utf8(turn.request.apply(&plan.pieces)).expect("text")
 }
 
@@ -50,9 +50,9 @@ async fn what_cannot_be_planned_goes_as_it_came_but_for_its_secrets() {
 
 #[tokio::test]
 async fn what_cannot_be_planned_goes_without_reasoning_if_the_session_has_folded() {
-    let mut facts = Facts::default();
-    facts.has_folded = true;
-    let sent = unplanned(Some(&facts)).await;
+    let mut known = KnownSession::default();
+    known.has_folded = true;
+    let sent = unplanned(Some(&known)).await;
     assert!(!sent.contains("signature") && sent.contains("\"t1\""), "{sent}");
 }
 

@@ -1,12 +1,12 @@
 //! Results at first sight: what is sent of them, what is counted, what is kept.
 
-use infold_core::view::{Note, Place, Reason, Restart, Rewrite};
+use infold_core::view::{Anchor, Note, Reason, Replacement, Restart};
 use infold_core::{BlobId, BranchId, Mentions, SessionId, Thread};
 
 use super::{TakeIn, TakenIn};
-use crate::intake::{NewResult, Offload, Shown};
+use crate::intake::{NewResult, Offload, ShownResult};
 use crate::tests::{Bench, open, settings};
-use crate::turn::move_out::Rescue;
+use crate::turn::move_out::StoredRescue;
 use crate::{OpenBranch, Portion, ReadResult};
 
 fn name() -> SessionId {
@@ -60,8 +60,8 @@ async fn read_back(bench: &Bench, blob: &BlobId) -> String {
 async fn a_plain_session_costs_the_disk_nothing() {
     let bench = Bench::new(settings());
     let taken = take(&bench, &Thread::Main, vec![seen("c1", "Read", "short"), seen("c2", "Bash", &medium())]).await;
-    assert!(taken.results.iter().all(|(_, shown)| *shown == Shown::AsItIs && shown.reason().is_none()));
-    assert!(bench.engine.facts(&bench.who, &name()).await.unwrap().is_new);
+    assert!(taken.results.iter().all(|(_, shown)| *shown == ShownResult::AsItIs && shown.reason().is_none()));
+    assert!(bench.engine.known_session(&bench.who, &name()).await.unwrap().is_new);
     assert_eq!(bench.engine.store().health().await.unwrap().events, 0);
 }
 
@@ -71,15 +71,15 @@ async fn secrets_are_taken_out_part_by_part_and_out_of_everything_that_is_stored
     let parts =
         NewResult { texts: vec!["nothing".to_owned(), format!("token {}", secret())], ..seen("c1", "Read", "") };
     let taken = take(&bench, &Thread::Main, vec![parts]).await;
-    let Shown::Parts(parts) = &taken.results[0].1 else { panic!("{taken:?}") };
+    let ShownResult::Parts(parts) = &taken.results[0].1 else { panic!("{taken:?}") };
     assert!(parts[0].is_none() && parts[1].as_deref().unwrap().starts_with("token [SECRET:github-pat:"));
     assert_eq!(taken.results[0].1.reason(), Some(Reason::Scrubbed));
 
     // A tool that has the name of one of ours is not trusted for that.
     let named = take(&bench, &Thread::Main, vec![seen("c2", "evil__branch_status", &secret())]).await;
-    assert!(matches!(&named.results[0].1, Shown::Parts(_)));
+    assert!(matches!(&named.results[0].1, ShownResult::Parts(_)));
     let big = take(&bench, &Thread::Main, vec![seen("c3", "Bash", &format!("{}{}", long(), secret()))]).await;
-    assert!(matches!(&big.results[0].1, Shown::Reference { text, .. } if !text.contains(&secret())));
+    assert!(matches!(&big.results[0].1, ShownResult::Reference { text, .. } if !text.contains(&secret())));
     for file in std::fs::read_dir(bench.folder.path()).unwrap() {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();
         assert!(!bytes.windows(secret().len()).any(|window| window == secret().as_bytes()));
@@ -94,14 +94,14 @@ async fn a_long_result_is_kept_elsewhere_only_where_it_can_be_read_back() {
     let request = TakeIn { thread: Thread::Main, results, offload: Offload::No, mentions: Mentions::default() };
     assert!(bench.engine.wants_mentions(&request.results));
     let refused = bench.engine.take_in(&bench.who, &name(), request.clone()).await.unwrap();
-    assert!(refused.results.iter().all(|(_, shown)| *shown == Shown::AsItIs));
+    assert!(refused.results.iter().all(|(_, shown)| *shown == ShownResult::AsItIs));
 
     let request = TakeIn { offload: Offload::Allowed, ..request };
     let taken = bench.engine.take_in(&bench.who, &name(), request).await.unwrap();
-    let Shown::Reference { text, blob } = &taken.results[0].1 else { panic!("{taken:?}") };
+    let ShownResult::Reference { text, blob } = &taken.results[0].1 else { panic!("{taken:?}") };
     assert!(text.contains(blob.as_str()) && text.contains("line 2000 of the log"), "{text}");
     assert_eq!(read_back(&bench, blob).await, long());
-    assert_eq!((&taken.results[1].1, &taken.results[2].1), (&Shown::AsItIs, &Shown::AsItIs));
+    assert_eq!((&taken.results[1].1, &taken.results[2].1), (&ShownResult::AsItIs, &ShownResult::AsItIs));
 }
 
 #[tokio::test]
@@ -114,7 +114,7 @@ async fn what_was_said_before_is_shown_of_a_file() {
     let results = vec![NewResult { arguments: r#"{"path":"a.rs"}"#.to_owned(), ..seen("c1", "Read", &file) }];
     let request = TakeIn { thread: Thread::Main, results, offload: Offload::Allowed, mentions };
     let taken = bench.engine.take_in(&bench.who, &name(), request).await.unwrap();
-    assert!(matches!(&taken.results[0].1, Shown::Reference { text, .. } if text.contains("fn function_451()")));
+    assert!(matches!(&taken.results[0].1, ShownResult::Reference { text, .. } if text.contains("fn function_451()")));
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn a_text_that_is_too_long_to_be_searched_is_withheld() {
     let bench = Bench::new(small);
     let parts = NewResult { texts: vec!["short".to_owned(), long()], ..seen("c1", "Bash", "") };
     let taken = take(&bench, &Thread::Main, vec![parts]).await;
-    let Shown::Parts(parts) = &taken.results[0].1 else { panic!("{taken:?}") };
+    let ShownResult::Parts(parts) = &taken.results[0].1 else { panic!("{taken:?}") };
     assert_eq!(parts[0], None);
     assert!(parts[1].as_deref().unwrap().starts_with("[infold withheld this text: it has 40893 bytes, and only 5000"));
 }
@@ -160,7 +160,7 @@ async fn in_a_branch_each_call_is_counted_once_whoever_asks_again() {
 
     // The client has cleared the result itself: its version goes as it is.
     let cleared = take(&bench, &thread, vec![seen("c2", "Bash", "[cleared]")]).await;
-    assert_eq!(cleared.results[0].1, Shown::AsItIs);
+    assert_eq!(cleared.results[0].1, ShownResult::AsItIs);
     assert_eq!(bench.view(id.as_str()).await.branch.used_tokens, once.used_tokens);
 }
 
@@ -182,11 +182,11 @@ async fn one_huge_result_in_a_branch_is_kept_elsewhere_before_it_is_sent_and_els
     let bench = Bench::new(settings());
     let (id, thread) = open_branch(&bench, 850).await;
     let first = take(&bench, &thread, vec![seen("c1", "Bash", &medium())]).await;
-    assert_eq!((&first.results[0].1, &first.folded), (&Shown::AsItIs, &None));
+    assert_eq!((&first.results[0].1, &first.folded), (&ShownResult::AsItIs, &None));
 
     // It would be short enough to stay, and breaks the budget.
     let second = take(&bench, &thread, vec![seen("c2", "Bash", &medium())]).await;
-    let Shown::Reference { blob, .. } = &second.results[0].1 else { panic!("{second:?}") };
+    let ShownResult::Reference { blob, .. } = &second.results[0].1 else { panic!("{second:?}") };
     assert_eq!((read_back(&bench, blob).await, &second.folded), (medium(), &None));
 
     let results = vec![seen("c3", "Bash", &medium()), seen("c4", "Bash", &secret())];
@@ -194,7 +194,7 @@ async fn one_huge_result_in_a_branch_is_kept_elsewhere_before_it_is_sent_and_els
     let folded = third.folded.as_ref().unwrap();
     assert_eq!((&folded.branch_id, folded.reason.as_str()), (&id, "budget exhausted"));
     assert!(folded.result.contains("read_result"), "{}", folded.result);
-    assert!(matches!(&third.results[1].1, Shown::Parts(_)), "what comes after is scrubbed all the same");
+    assert!(matches!(&third.results[1].1, ShownResult::Parts(_)), "what comes after is scrubbed all the same");
     let branch = bench.view(id.as_str()).await.branch;
     assert!(branch.used_tokens <= 850);
 
@@ -209,24 +209,24 @@ async fn a_branch_nobody_knows_is_not_counted_in_and_keeps_nobody_from_going_on(
     let elsewhere = bench.engine.open_branch(&bench.who, open("other")).await.unwrap().branch_id;
     let results = vec![seen("c1", "Bash", &secret()), seen("c2", "Bash", "plain")];
     let taken = take(&bench, &Thread::Branch(elsewhere), results).await;
-    assert!(matches!(&taken.results[0].1, Shown::Parts(_)));
-    assert_eq!((&taken.results[1].1, &taken.folded), (&Shown::AsItIs, &None));
+    assert!(matches!(&taken.results[0].1, ShownResult::Parts(_)));
+    assert_eq!((&taken.results[1].1, &taken.folded), (&ShownResult::AsItIs, &None));
 }
 
 #[tokio::test]
 async fn the_bytes_that_were_kept_are_there_after_a_restart() {
     let bench = Bench::new(settings());
     take(&bench, &Thread::Main, vec![seen("c1", "Bash", &long())]).await;
-    let rewrite = Rewrite {
+    let rewrite = Replacement {
         content: infold_core::view::BlockKey([3; 16]),
         sent: std::sync::Arc::from(&b"[{\"type\":\"text\"}]"[..]),
         reason: Reason::Offloaded,
     };
     let kept = vec![("c1".to_owned(), rewrite.clone())];
     bench.engine.keep_rewrites(&bench.who, &name(), kept).await.unwrap();
-    let facts = bench.another(settings()).facts(&bench.who, &name()).await.unwrap();
-    assert_eq!(facts.known.rewrites["c1"], rewrite);
-    assert!(facts.has_folded && !facts.is_new);
+    let known = bench.another(settings()).known_session(&bench.who, &name()).await.unwrap();
+    assert_eq!(known.decisions.rewrites["c1"], rewrite);
+    assert!(known.has_folded && !known.is_new);
 }
 
 #[tokio::test]
@@ -241,15 +241,15 @@ async fn what_a_rescue_moves_out_can_be_read_back_and_is_not_counted() {
     let away = bench.engine.put_away(&bench.who, &name(), &thread, results).await.unwrap();
     let [Some(away), None] = &away[..] else { panic!("one of two leaves") };
     assert!(away.text.contains(away.blob.id.as_str()) && away.text.len() < text.len(), "{}", away.text);
-    let rewrite = Rewrite {
+    let rewrite = Replacement {
         content: infold_core::view::BlockKey([1; 16]),
         sent: b"\"r\"".to_vec().into(),
         reason: Reason::Rescued,
     };
-    let rescue = Rescue {
+    let rescue = StoredRescue {
         blobs: vec![away.blob.clone()],
         rewrites: vec![("c1".to_owned(), rewrite)],
-        restart: Restart { root: None, from: None, place: Place::After { call: "c2".to_owned() } },
+        restart: Restart { root: None, from: None, place: Anchor::After { call: "c2".to_owned() } },
         note: Note { after: "c2".to_owned(), text: "a receipt".to_owned() },
     };
     bench.engine.keep_rescue(&bench.who, &name(), rescue).await.unwrap();
@@ -257,6 +257,6 @@ async fn what_a_rescue_moves_out_can_be_read_back_and_is_not_counted() {
     let kept = read_back(&bench, &away.blob.id).await;
     assert!(kept.starts_with("TOKEN=[SECRET:") && kept.ends_with(medium().as_str()), "{kept}");
     assert_eq!(bench.view(branch.as_str()).await.branch.used_tokens, used_tokens);
-    let known = bench.engine.facts(&bench.who, &name()).await.unwrap().known;
+    let known = bench.engine.known_session(&bench.who, &name()).await.unwrap().decisions;
     assert_eq!((known.rewrites["c1"].reason, known.notes.len(), known.restarts.len()), (Reason::Rescued, 1, 1));
 }

@@ -1,29 +1,29 @@
 //! Branches that a transcript ends and opens, and what is known of a session.
 
 use infold_core::record::Usage;
-use infold_core::view::{BlockKey, BranchState, FoundOpening, Note, Place, Restart};
+use infold_core::view::{Anchor, BlockKey, BranchState, FoundOpening, Note, Restart};
 use infold_core::{BranchId, EndReason, Principal, SessionId, Thread};
 use tempfile::TempDir;
 
 use crate::tests::*;
 use crate::turn::carry_out::Adoption;
-use crate::turn::snapshot::Facts;
+use crate::turn::known_session::KnownSession;
 use crate::*;
 
 fn name() -> SessionId {
     SessionId::parse("s").unwrap()
 }
 
-fn after(call: &str) -> Place {
-    Place::After { call: call.to_owned() }
+fn after(call: &str) -> Anchor {
+    Anchor::After { call: call.to_owned() }
 }
 
-async fn facts(bench: &Bench) -> Facts {
-    bench.engine.facts(&bench.who, &name()).await.unwrap()
+async fn known(bench: &Bench) -> KnownSession {
+    bench.engine.known_session(&bench.who, &name()).await.unwrap()
 }
 
-fn reason(facts: &Facts, branch: &BranchId) -> Option<EndReason> {
-    match &facts.known.branches[branch].state {
+fn reason(known: &KnownSession, branch: &BranchId) -> Option<EndReason> {
+    match &known.decisions.branches[branch].state {
         BranchState::Open { .. } => None,
         BranchState::Ended { reason, .. } => Some(*reason),
     }
@@ -41,17 +41,17 @@ async fn the_user_speaks_while_a_branch_is_open() {
     let bench = Bench::new(settings());
     let outer = bench.open("s").await.unwrap().branch_id;
     let inner = bench.open("s").await.unwrap().branch_id;
-    let place = Place::Before { block: BlockKey([4; 16]) };
-    let facts = bench.engine.interrupt(&bench.who, &name(), &outer, place.clone()).await.unwrap();
-    assert_eq!(reason(&facts, &outer), Some(EndReason::Interrupted));
-    assert_eq!(reason(&facts, &inner), Some(EndReason::ParentReturning));
-    let [ending] = &facts.known.endings[..] else { panic!("{:?}", facts.known.endings) };
+    let place = Anchor::Before { block: BlockKey([4; 16]) };
+    let known = bench.engine.interrupt(&bench.who, &name(), &outer, place.clone()).await.unwrap();
+    assert_eq!(reason(&known, &outer), Some(EndReason::Interrupted));
+    assert_eq!(reason(&known, &inner), Some(EndReason::ParentReturning));
+    let [ending] = &known.decisions.endings[..] else { panic!("{:?}", known.decisions.endings) };
     assert_eq!((&ending.branch, ending.generation, &ending.place), (&outer, 1, &place));
     assert!(ending.result.starts_with("[Partial result: interrupted."), "{}", ending.result);
 
     // Said again, it stays where it was first said to be; and the parent has been told.
     let again = bench.engine.interrupt(&bench.who, &name(), &outer, after("c9")).await.unwrap();
-    assert_eq!(again.known.endings, facts.known.endings);
+    assert_eq!(again.decisions.endings, known.decisions.endings);
     assert_eq!(code(bench.engine.fold_branch(&bench.who, fold(outer.as_str(), "late")).await), "branch_not_active");
     assert!(bench.open("s").await.unwrap().notices.is_empty());
 }
@@ -60,26 +60,26 @@ async fn the_user_speaks_while_a_branch_is_open() {
 async fn a_fold_by_force_ends_where_its_parent_is_told_of_it() {
     let bench = Bench::new(settings());
     let branch = overdue(&bench).await;
-    let known = facts(&bench).await;
-    assert_eq!((reason(&known, &branch), known.known.endings.len()), (Some(EndReason::TimedOut), 0));
-    let facts = bench.engine.end_at(&bench.who, &name(), &branch, after("c3")).await.unwrap();
-    let [ending] = &facts.known.endings[..] else { panic!("{:?}", facts.known.endings) };
+    let known = known(&bench).await;
+    assert_eq!((reason(&known, &branch), known.decisions.endings.len()), (Some(EndReason::TimedOut), 0));
+    let known = bench.engine.end_at(&bench.who, &name(), &branch, after("c3")).await.unwrap();
+    let [ending] = &known.decisions.endings[..] else { panic!("{:?}", known.decisions.endings) };
     assert!(ending.place == after("c3") && ending.result.contains("timed out"));
     assert_eq!(code(bench.engine.fold_branch(&bench.who, fold(branch.as_str(), "late")).await), "branch_not_active");
-    let restarted = bench.another(settings()).facts(&bench.who, &name()).await.unwrap();
-    assert_eq!(restarted.known.endings, facts.known.endings);
+    let restarted = bench.another(settings()).known_session(&bench.who, &name()).await.unwrap();
+    assert_eq!(restarted.decisions.endings, known.decisions.endings);
 }
 
 #[tokio::test]
 async fn a_late_return_is_the_result_while_the_parent_has_not_been_told() {
     let bench = Bench::new(settings());
     let branch = overdue(&bench).await;
-    assert_eq!(reason(&facts(&bench).await, &branch), Some(EndReason::TimedOut));
+    assert_eq!(reason(&known(&bench).await, &branch), Some(EndReason::TimedOut));
     let folded = bench.engine.fold_branch(&bench.who, fold(branch.as_str(), "found it after all")).await.unwrap();
     assert_eq!((folded.status.as_str(), folded.message.as_str()), ("timeout", "found it after all"));
     assert!(folded.notices.is_empty(), "the answer tells it already");
-    let facts = bench.engine.end_at(&bench.who, &name(), &branch, after("c3")).await.unwrap();
-    assert_eq!(facts.known.endings[0].result, "found it after all");
+    let known = bench.engine.end_at(&bench.who, &name(), &branch, after("c3")).await.unwrap();
+    assert_eq!(known.decisions.endings[0].result, "found it after all");
     let steps = bench.engine.trajectory(&bench.who, branch.as_str(), None).await.unwrap().steps;
     let ends = steps.iter().filter(|step| matches!(step.event, infold_core::Event::BranchEnded { .. })).count();
     assert_eq!(ends, 1);
@@ -92,11 +92,11 @@ async fn the_client_goes_back_into_a_branch_that_has_returned() {
     let first = bench.engine.open_branch(&bench.who, under_main()).await.unwrap().branch_id;
     let second = bench.engine.open_branch(&bench.who, under_main()).await.unwrap().branch_id;
     bench.engine.fold_branch(&bench.who, fold(first.as_str(), "done")).await.unwrap();
-    let facts = bench.engine.reopen(&bench.who, &name(), &first).await.unwrap();
-    assert_eq!((reason(&facts, &first), facts.known.branches[&first].generation), (None, 2));
-    assert_eq!(reason(&facts, &second), None, "its sibling waits as before");
+    let known = bench.engine.reopen(&bench.who, &name(), &first).await.unwrap();
+    assert_eq!((reason(&known, &first), known.decisions.branches[&first].generation), (None, 2));
+    assert_eq!(reason(&known, &second), None, "its sibling waits as before");
     let again = bench.engine.reopen(&bench.who, &name(), &first).await.unwrap();
-    assert_eq!(again.known.branches[&first].generation, 2);
+    assert_eq!(again.decisions.branches[&first].generation, 2);
     bench.engine.fold_branch(&bench.who, fold(first.as_str(), "done again")).await.unwrap();
 }
 
@@ -110,14 +110,14 @@ async fn the_client_goes_back_into_a_branch_that_has_used_its_budget() {
     bench.engine.end_at(&bench.who, &name(), &branch, after("c1")).await.unwrap();
 
     bench.engine.reopen(&bench.who, &name(), &branch).await.unwrap();
-    let stored = facts(&bench).await;
-    assert_eq!((reason(&stored, &branch), stored.known.branches[&branch].generation), (None, 2));
+    let stored = known(&bench).await;
+    assert_eq!((reason(&stored, &branch), stored.decisions.branches[&branch].generation), (None, 2));
 
     // It has nothing to go on with, and its second end has a place of its own.
     bench.engine.meter(&bench.who, &name(), &thread, &answer(1)).await.unwrap();
-    let facts = bench.engine.end_at(&bench.who, &name(), &branch, after("c2")).await.unwrap();
-    assert_eq!(reason(&facts, &branch), Some(EndReason::BudgetExhausted));
-    let places: Vec<Place> = facts.known.endings.into_iter().map(|ending| ending.place).collect();
+    let known = bench.engine.end_at(&bench.who, &name(), &branch, after("c2")).await.unwrap();
+    assert_eq!(reason(&known, &branch), Some(EndReason::BudgetExhausted));
+    let places: Vec<Anchor> = known.decisions.endings.into_iter().map(|ending| ending.place).collect();
     assert_eq!(places, [after("c1"), after("c2")]);
 }
 
@@ -144,9 +144,9 @@ async fn a_branch_is_known_again_when_the_store_is_gone() {
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join(infold_store::KEY_FILE), key).unwrap();
     let engine = Bench::engine_in(&folder, settings(), &elsewhere.now_ms);
-    let facts = engine.adopt(&bench.who, &name(), adoption.clone()).await.unwrap();
-    assert_eq!(reason(&facts, &branch), None);
-    assert!(facts.has_folded);
+    let known = engine.adopt(&bench.who, &name(), adoption.clone()).await.unwrap();
+    assert_eq!(reason(&known, &branch), None);
+    assert!(known.has_folded);
     let look = BranchRef::Id { branch: branch.to_string(), session: None };
     let view = engine.branch(&bench.who, &look, None).await.unwrap().unwrap().branch;
     assert_eq!((view.budget_tokens, view.timeout_ms, view.isolation), (5_000, 60_000, Isolation::Inherit));
@@ -155,8 +155,8 @@ async fn a_branch_is_known_again_when_the_store_is_gone() {
 
     // A client that copies a transcript has the ids of another session in it.
     let copy = SessionId::parse("copy").unwrap();
-    let facts = bench.engine.adopt(&bench.who, &copy, adoption).await.unwrap();
-    assert_eq!(reason(&facts, &branch), None);
+    let known = bench.engine.adopt(&bench.who, &copy, adoption).await.unwrap();
+    assert_eq!(reason(&known, &branch), None);
 }
 
 #[tokio::test]
@@ -164,8 +164,8 @@ async fn the_opening_call_is_gone_from_the_transcript() {
     let bench = Bench::new(settings());
     let branch = bench.open("s").await.unwrap().branch_id;
     let before = bench.session("s").await.session.main_tokens;
-    let facts = bench.engine.lose(&bench.who, &name(), &branch).await.unwrap();
-    assert_eq!(reason(&facts, &branch), Some(EndReason::OpeningLost));
+    let known = bench.engine.lose(&bench.who, &name(), &branch).await.unwrap();
+    assert_eq!(reason(&known, &branch), Some(EndReason::OpeningLost));
     let view = bench.view(branch.as_str()).await;
     assert_eq!((view.branch.status.as_str(), bench.session("s").await.session.main_tokens), ("failed", before));
     assert!(bench.open("s").await.unwrap().notices.is_empty());
@@ -175,17 +175,17 @@ async fn the_opening_call_is_gone_from_the_transcript() {
 async fn notes_restarts_and_folds_are_kept_of_a_session_that_is_new_and_of_one_that_is_over() {
     let bench = Bench::new(settings());
     let note = |text: &str| Note { after: "c1".to_owned(), text: text.to_owned() };
-    let restart = Restart { root: None, from: None, place: Place::After { call: "c1".to_owned() } };
+    let restart = Restart { root: None, from: None, place: Anchor::After { call: "c1".to_owned() } };
     bench.engine.keep_note(&bench.who, &name(), note("first")).await.unwrap();
     bench.engine.keep_restart(&bench.who, &name(), restart.clone()).await.unwrap();
     let end = EndSession { session: SessionRef::Id(name()), idempotency_key: None };
     bench.engine.end_session(&bench.who, end, &Default::default(), |_| {}).await.unwrap();
     bench.engine.keep_note(&bench.who, &name(), note("second")).await.unwrap();
     bench.engine.keep_folded(&bench.who, &name()).await.unwrap();
-    let facts = facts(&bench).await;
-    assert_eq!(facts.known.notes, [note("first"), note("second")]);
-    assert_eq!(facts.known.restarts, [restart]);
-    assert!(facts.has_folded);
+    let known = known(&bench).await;
+    assert_eq!(known.decisions.notes, [note("first"), note("second")]);
+    assert_eq!(known.decisions.restarts, [restart]);
+    assert!(known.has_folded);
 }
 
 #[tokio::test]
@@ -194,26 +194,26 @@ async fn answers_are_kept_without_secrets_and_the_first_one_stays() {
     let answers = |text: &str| vec![(BlockKey([8; 16]), text.to_owned())];
     let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
     let kept = bench.engine.keep_answers(&bench.who, &name(), answers(&format!("it said {secret}"))).await.unwrap();
-    let text = kept.known.answers[&BlockKey([8; 16])].clone();
+    let text = kept.decisions.answers[&BlockKey([8; 16])].clone();
     assert!(text.starts_with("it said ") && !text.contains(secret), "{text}");
     let again = bench.engine.keep_answers(&bench.who, &name(), answers("something else")).await.unwrap();
-    assert_eq!(again.known.answers[&BlockKey([8; 16])], text);
-    assert_eq!(facts(&bench).await.known.answers, again.known.answers);
+    assert_eq!(again.decisions.answers[&BlockKey([8; 16])], text);
+    assert_eq!(known(&bench).await.decisions.answers, again.decisions.answers);
 }
 
 #[tokio::test]
 async fn facts_follow_what_other_doors_do() {
     let bench = Bench::new(settings());
-    let mut held = facts(&bench).await;
+    let mut held = known(&bench).await;
     assert!(held.is_new && !held.has_folded);
     let branch = bench.open("s").await.unwrap().branch_id;
-    let refresh = async |held: &mut Facts| bench.engine.refresh(&bench.who, &name(), held).await.unwrap();
+    let refresh = async |held: &mut KnownSession| bench.engine.refresh(&bench.who, &name(), held).await.unwrap();
     refresh(&mut held).await;
     assert_eq!((reason(&held, &branch), held.is_new, held.has_folded), (None, false, true));
 
     bench.engine.record_result(&bench.who, result("s", "three files")).await.unwrap();
     refresh(&mut held).await;
-    let partial = |held: &Facts| match &held.known.branches[&branch].state {
+    let partial = |held: &KnownSession| match &held.decisions.branches[&branch].state {
         BranchState::Open { partial } => partial.clone(),
         BranchState::Ended { result, .. } => result.clone(),
     };

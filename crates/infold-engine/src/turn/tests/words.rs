@@ -1,11 +1,11 @@
 //! What agents say, stored before anybody can cut their branches short.
 
 use infold_core::record::Usage;
-use infold_core::view::{BranchState, Place};
+use infold_core::view::{Anchor, BranchState};
 use infold_core::{BranchId, Event, SessionId, Thread};
 
 use crate::tests::*;
-use crate::turn::snapshot::Facts;
+use crate::turn::known_session::KnownSession;
 use crate::*;
 
 const SAID: &str = "It is not the lexer.\nIt must be the parser.";
@@ -14,8 +14,8 @@ fn name() -> SessionId {
     SessionId::parse("s").unwrap()
 }
 
-fn after(call: &str) -> Place {
-    Place::After { call: call.to_owned() }
+fn after(call: &str) -> Anchor {
+    Anchor::After { call: call.to_owned() }
 }
 
 /// A branch in which this was said.
@@ -26,8 +26,8 @@ async fn having_said(bench: &Bench, words: &str) -> BranchId {
 }
 
 /// What a branch gives its parent, or would give it now.
-fn given(facts: &Facts, branch: &BranchId) -> String {
-    match &facts.known.branches[branch].state {
+fn given(known: &KnownSession, branch: &BranchId) -> String {
+    match &known.decisions.branches[branch].state {
         BranchState::Open { partial } => partial.clone(),
         BranchState::Ended { result, .. } => result.clone(),
     }
@@ -37,16 +37,16 @@ fn given(facts: &Facts, branch: &BranchId) -> String {
 async fn an_interrupted_branch_gives_its_last_words_and_they_stay() {
     let bench = Bench::new(settings());
     let branch = having_said(&bench, SAID).await;
-    let facts = bench.engine.interrupt(&bench.who, &name(), &branch, after("c1")).await.unwrap();
-    assert!(given(&facts, &branch).contains(&format!("\nLast words: {SAID}")), "{}", given(&facts, &branch));
-    assert_eq!(facts.known.endings[0].result, given(&facts, &branch));
+    let known = bench.engine.interrupt(&bench.who, &name(), &branch, after("c1")).await.unwrap();
+    assert!(given(&known, &branch).contains(&format!("\nLast words: {SAID}")), "{}", given(&known, &branch));
+    assert_eq!(known.decisions.endings[0].result, given(&known, &branch));
 
     // What was shown once is the same for ever, whatever is said late, and after a restart.
     bench.engine.words_said(&bench.who, &name(), &Thread::Branch(branch.clone()), "too late");
     bench.engine.keep_words(&bench.who, &name()).await.unwrap();
-    let restarted = bench.another(settings()).facts(&bench.who, &name()).await.unwrap();
-    assert_eq!(restarted.known.endings, facts.known.endings);
-    assert_eq!(given(&restarted, &branch), given(&facts, &branch));
+    let restarted = bench.another(settings()).known_session(&bench.who, &name()).await.unwrap();
+    assert_eq!(restarted.decisions.endings, known.decisions.endings);
+    assert_eq!(given(&restarted, &branch), given(&known, &branch));
 }
 
 #[tokio::test]
@@ -90,7 +90,7 @@ async fn whoever_folds_it_by_whatever_door_gives_its_last_words() {
 async fn facts_that_are_held_learn_of_them() {
     let bench = Bench::new(settings());
     let branch = bench.open("s").await.unwrap().branch_id;
-    let mut held = bench.engine.facts(&bench.who, &name()).await.unwrap();
+    let mut held = bench.engine.known_session(&bench.who, &name()).await.unwrap();
     assert!(!given(&held, &branch).contains("Last words"));
     for words in ["First this.", "Then that.", " "] {
         bench.engine.words_said(&bench.who, &name(), &Thread::Branch(branch.clone()), words);
@@ -121,8 +121,8 @@ async fn secrets_in_them_never_reach_the_store() {
     let secret = format!("{}{}", "ghp_", "16C7e42F292c6912E7710c838347Ae178B4a");
     let branch = having_said(&bench, &format!("I log in with {secret}, then.")).await;
     bench.engine.keep_words(&bench.who, &name()).await.unwrap();
-    let facts = bench.engine.interrupt(&bench.who, &name(), &branch, after("c1")).await.unwrap();
-    let result = given(&facts, &branch);
+    let known = bench.engine.interrupt(&bench.who, &name(), &branch, after("c1")).await.unwrap();
+    let result = given(&known, &branch);
     assert!(result.contains("Last words: I log in with [SECRET:") && !result.contains(&secret), "{result}");
     let steps = bench.engine.trajectory(&bench.who, branch.as_str(), None).await.unwrap().steps;
     assert!(steps.iter().any(|step| matches!(step.event, Event::Said { .. })));
@@ -141,8 +141,8 @@ async fn what_cannot_be_scrubbed_is_not_kept_and_holds_up_nothing() {
         (broken.scrub.fault, broken.scrub.timeout_ms) = (fault, 50);
         let broken = bench.another(broken);
         broken.words_said(&bench.who, &name(), &Thread::Branch(branch.clone()), SAID);
-        let facts = broken.interrupt(&bench.who, &name(), &branch, after("c1")).await.unwrap();
-        let result = given(&facts, &branch);
+        let known = broken.interrupt(&bench.who, &name(), &branch, after("c1")).await.unwrap();
+        let result = given(&known, &branch);
         assert!(result.starts_with("[Partial result: interrupted.") && !result.contains("Last words"), "{result}");
     }
 }

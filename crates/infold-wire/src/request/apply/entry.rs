@@ -1,6 +1,6 @@
 //! One entry of the new list: the client's own bytes, or what is left of it in the client's frame.
 
-use infold_core::view::{BlockKind, Piece};
+use infold_core::view::{BlockKind, ViewPiece};
 
 use super::super::json::{At, quote};
 use super::super::keys::MARK;
@@ -15,7 +15,7 @@ pub(super) fn write(request: &Request<'_>, run: &Run<'_>, out: &mut Vec<u8>) {
         run.pieces.iter().zip(run.marks).for_each(|(piece, mark)| own_entry(request, piece, *mark, out));
         return;
     };
-    let is_kept = |(block, piece): (usize, &&Piece)| **piece == Piece::Keep(block);
+    let is_kept = |(block, piece): (usize, &&ViewPiece)| **piece == ViewPiece::Keep(block);
     let is_whole = !run.is_again
         && entry.blocks.len() == run.pieces.len()
         && entry.blocks.clone().zip(run.pieces).all(is_kept)
@@ -31,8 +31,8 @@ pub(super) fn write(request: &Request<'_>, run: &Run<'_>, out: &mut Vec<u8>) {
 }
 
 /// Words of ours as an entry of their own.
-fn own_entry(request: &Request<'_>, piece: &Piece, mark: Mark, out: &mut Vec<u8>) {
-    let Piece::Say { text, .. } = piece else { return };
+fn own_entry(request: &Request<'_>, piece: &ViewPiece, mark: Mark, out: &mut Vec<u8>) {
+    let ViewPiece::Say { text, .. } = piece else { return };
     match request.api {
         Api::Chat => {
             out.extend_from_slice(b"{\"role\":\"user\",\"content\":");
@@ -59,8 +59,8 @@ fn lone_words(request: &Request<'_>, entry: &Entry, run: &Run<'_>, out: &mut Vec
         }
         let words = request.document.text(entry.at).unwrap_or_default();
         match piece {
-            Piece::Say { text, .. } | Piece::Words { text, .. } => text_block(request.api, text, None, out),
-            Piece::Keep(_) | Piece::Content { .. } | Piece::Text { .. } | Piece::Quote { .. } => {
+            ViewPiece::Say { text, .. } | ViewPiece::Words { text, .. } => text_block(request.api, text, None, out),
+            ViewPiece::Keep(_) | ViewPiece::Content { .. } | ViewPiece::Text { .. } | ViewPiece::Quote { .. } => {
                 text_block(request.api, &words, None, out);
             }
         }
@@ -135,8 +135,8 @@ fn calls_left(
 /// The content of a message that is left, with words of ours in it.
 fn content_left(request: &Request<'_>, entry: &Entry, run: &Run<'_>, content: At, splices: &mut Splices) {
     let document = &request.document;
-    let form_of = |piece: &Piece| block_of(piece).map(|block| request.seats[block].form);
-    let parts: Vec<(&Piece, Mark)> = run
+    let form_of = |piece: &ViewPiece| block_of(piece).map(|block| request.seats[block].form);
+    let parts: Vec<(&ViewPiece, Mark)> = run
         .pieces
         .iter()
         .zip(run.marks)
@@ -149,13 +149,13 @@ fn content_left(request: &Request<'_>, entry: &Entry, run: &Run<'_>, content: At
         [] if had_parts => splices.replace(document, content, b"null".to_vec()),
         [] => {}
         // Words alone stay words alone: it is another prefix to the cache.
-        [(Piece::Words { text, .. }, Mark::AsItWas)] if document.is_text(content) => {
+        [(ViewPiece::Words { text, .. }, Mark::AsItWas)] if document.is_text(content) => {
             let mut json = Vec::new();
             quote(text, &mut json);
             splices.replace(document, content, json);
         }
         [(piece, Mark::AsItWas)] if matches!(form_of(piece), Some(Form::Text(_))) => {}
-        [(Piece::Say { text, .. }, Mark::AsItWas)] if document.is_text(content) => {
+        [(ViewPiece::Say { text, .. }, Mark::AsItWas)] if document.is_text(content) => {
             let mut json = Vec::new();
             quote(text, &mut json);
             splices.replace(document, content, json);
@@ -168,7 +168,7 @@ fn content_left(request: &Request<'_>, entry: &Entry, run: &Run<'_>, content: At
     }
 }
 
-fn content_list(request: &Request<'_>, content: At, parts: &[(&Piece, Mark)], out: &mut Vec<u8>) {
+fn content_list(request: &Request<'_>, content: At, parts: &[(&ViewPiece, Mark)], out: &mut Vec<u8>) {
     let document = &request.document;
     let mut list = ListWriter::new(document, content);
     for (piece, mark) in parts {
@@ -179,8 +179,8 @@ fn content_list(request: &Request<'_>, content: At, parts: &[(&Piece, Mark)], ou
         };
         list.next(old, out);
         match (piece, form) {
-            (Piece::Say { text, .. }, _) => text_block(request.api, text, set_mark(request, *mark), out),
-            (Piece::Words { text, .. }, Some(Form::Text(_))) => {
+            (ViewPiece::Say { text, .. }, _) => text_block(request.api, text, set_mark(request, *mark), out),
+            (ViewPiece::Words { text, .. }, Some(Form::Text(_))) => {
                 text_block(request.api, text, set_mark(request, *mark), out);
             }
             (_, Some(Form::Text(at))) => {
@@ -194,7 +194,7 @@ fn content_list(request: &Request<'_>, content: At, parts: &[(&Piece, Mark)], ou
 }
 
 /// One block of a message, perhaps with other content or another mark.
-fn element_left(request: &Request<'_>, at: At, piece: &Piece, mark: Mark, out: &mut Vec<u8>) {
+fn element_left(request: &Request<'_>, at: At, piece: &ViewPiece, mark: Mark, out: &mut Vec<u8>) {
     let document = &request.document;
     let mut splices = Splices::default();
     replace_content(request, at, piece, &mut splices);
@@ -210,19 +210,19 @@ fn element_left(request: &Request<'_>, at: At, piece: &Piece, mark: Mark, out: &
 
 /// A result that is an entry of its own, with other content.
 fn whole_result(request: &Request<'_>, entry: &Entry, run: &Run<'_>, splices: &mut Splices) {
-    let is_whole = |piece: &&&Piece| block_of(piece).is_some_and(|block| request.seats[block].form == Form::Whole);
+    let is_whole = |piece: &&&ViewPiece| block_of(piece).is_some_and(|block| request.seats[block].form == Form::Whole);
     if let Some(piece) = run.pieces.iter().find(is_whole) {
         replace_content(request, entry.at, piece, splices);
     }
 }
 
 /// Puts the content that a piece asks for into the result at `at`.
-fn replace_content(request: &Request<'_>, at: At, piece: &Piece, splices: &mut Splices) {
+fn replace_content(request: &Request<'_>, at: At, piece: &ViewPiece, splices: &mut Splices) {
     let (block, json) = match piece {
-        Piece::Keep(_) | Piece::Quote { .. } | Piece::Say { .. } => return,
-        Piece::Words { text, .. } => return replace_words(request, at, text, splices),
-        Piece::Content { block, json } => (*block, json.to_vec()),
-        Piece::Text { block, text } => (*block, parts::content_of_text(request, *block, text)),
+        ViewPiece::Keep(_) | ViewPiece::Quote { .. } | ViewPiece::Say { .. } => return,
+        ViewPiece::Words { text, .. } => return replace_words(request, at, text, splices),
+        ViewPiece::Content { block, json } => (*block, json.to_vec()),
+        ViewPiece::Text { block, text } => (*block, parts::content_of_text(request, *block, text)),
     };
     if !matches!(request.blocks[block].kind, BlockKind::Result(_)) {
         return;

@@ -3,7 +3,7 @@
 //! The client's stay where they are. One that stood on a block that goes moves to the last block in front of it
 //! that stays and may carry one. There are never more than four, and none on reasoning or on empty text.
 
-use infold_core::view::{BlockKind, Piece};
+use infold_core::view::{BlockKind, ViewPiece};
 
 use super::super::json::At;
 use super::super::keys::MARK;
@@ -25,7 +25,7 @@ pub(super) enum Mark {
 }
 
 /// What becomes of the marks of `pieces`, one for each.
-pub(super) fn decide(request: &Request<'_>, pieces: &[&Piece]) -> Vec<Mark> {
+pub(super) fn decide(request: &Request<'_>, pieces: &[&ViewPiece]) -> Vec<Mark> {
     let mut marks = vec![Mark::AsItWas; pieces.len()];
     if request.api != Api::Messages {
         return marks;
@@ -36,7 +36,7 @@ pub(super) fn decide(request: &Request<'_>, pieces: &[&Piece]) -> Vec<Mark> {
         is_kept[block] = true;
         // Marks inside of content that is replaced go with it.
         let seat = request.seats[block];
-        let is_replaced = matches!(piece, Piece::Content { .. } | Piece::Text { .. });
+        let is_replaced = matches!(piece, ViewPiece::Content { .. } | ViewPiece::Text { .. });
         if let (true, None, Some(inside)) = (is_replaced, seat.mark, seat.mark_inside) {
             *mark = Mark::Set(inside);
         }
@@ -56,12 +56,13 @@ pub(super) fn decide(request: &Request<'_>, pieces: &[&Piece]) -> Vec<Mark> {
 }
 
 /// Whether a mark may stand on a piece. Text alone cannot carry one, and what is not known is not touched.
-fn may_carry(request: &Request<'_>, piece: &Piece) -> bool {
+fn may_carry(request: &Request<'_>, piece: &ViewPiece) -> bool {
     let block = match piece {
-        Piece::Quote { .. } | Piece::Say { .. } => return true,
-        Piece::Keep(block) | Piece::Content { block, .. } | Piece::Text { block, .. } | Piece::Words { block, .. } => {
-            *block
-        }
+        ViewPiece::Quote { .. } | ViewPiece::Say { .. } => return true,
+        ViewPiece::Keep(block)
+        | ViewPiece::Content { block, .. }
+        | ViewPiece::Text { block, .. }
+        | ViewPiece::Words { block, .. } => *block,
     };
     let Form::Element(at) = request.seats[block].form else { return false };
     match request.blocks[block].kind {
@@ -75,10 +76,10 @@ fn may_carry(request: &Request<'_>, piece: &Piece) -> bool {
 
 /// Takes marks away, the first in the conversation first, until there are no more than allowed. A plan that only
 /// leaves things out never has more than its client had.
-fn within_bounds(request: &Request<'_>, pieces: &[&Piece], marks: &mut [Mark]) {
+fn within_bounds(request: &Request<'_>, pieces: &[&ViewPiece], marks: &mut [Mark]) {
     let count_at = |index: usize, mark: Mark| {
         let seat = block_of(pieces[index]).map(|block| request.seats[block]);
-        let is_kept = matches!(pieces[index], Piece::Keep(_));
+        let is_kept = matches!(pieces[index], ViewPiece::Keep(_));
         let inside = usize::from(is_kept && seat.is_some_and(|seat| seat.mark_inside.is_some()));
         inside
             + match mark {

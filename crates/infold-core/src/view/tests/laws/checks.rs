@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::text::{Said, What};
 use super::world::World;
-use crate::view::{Action, Known, Piece, Plan, Reason, RequestKind, Restart, Side, runs_scripts};
+use crate::view::{PlanAction, Reason, RequestKind, Restart, Side, StoredDecisions, ViewPiece, ViewPlan, runs_scripts};
 use crate::{BranchId, Thread, ToolEffect};
 
 /// A request that was sent.
@@ -20,7 +20,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    pub fn of(world: &World, plan: &Plan) -> Self {
+    pub fn of(world: &World, plan: &ViewPlan) -> Self {
         Self {
             thread: plan.thread.clone(),
             anew: plan.anew.clone(),
@@ -31,20 +31,22 @@ impl Sent {
 }
 
 /// A view in bytes that can be compared.
-fn view(said: &[Said], plan: &Plan) -> Vec<String> {
+fn view(said: &[Said], plan: &ViewPlan) -> Vec<String> {
     plan.pieces
         .iter()
         .map(|piece| match piece {
-            Piece::Keep(at) => format!("{:?}", said[*at].what),
-            Piece::Content { block, json } => format!("{} is {}", call_of(said, *block), String::from_utf8_lossy(json)),
-            Piece::Text { block, text } => format!("{} says {text}", call_of(said, *block)),
-            Piece::Words { block, text } => format!("{block} says {text}"),
-            Piece::Quote { block, json, head } => {
+            ViewPiece::Keep(at) => format!("{:?}", said[*at].what),
+            ViewPiece::Content { block, json } => {
+                format!("{} is {}", call_of(said, *block), String::from_utf8_lossy(json))
+            }
+            ViewPiece::Text { block, text } => format!("{} says {text}", call_of(said, *block)),
+            ViewPiece::Words { block, text } => format!("{block} says {text}"),
+            ViewPiece::Quote { block, json, head } => {
                 let json = json.as_ref().map(|json| String::from_utf8_lossy(json).into_owned());
                 let text = json.unwrap_or_else(|| format!("{:?}", said[*block].what));
                 format!("infold quotes {head} {text}")
             }
-            Piece::Say { text, .. } => format!("infold says {text}"),
+            ViewPiece::Say { text, .. } => format!("infold says {text}"),
         })
         .collect()
 }
@@ -57,7 +59,7 @@ fn call_of(said: &[Said], at: usize) -> &str {
 }
 
 /// Checks everything.
-pub fn check(world: &World, plan: &Plan, kind: RequestKind) {
+pub fn check(world: &World, plan: &ViewPlan, kind: RequestKind) {
     assert!(plan.actions.is_empty(), "what a plan asks for was done: {:?}", plan.actions);
     calls_and_results_are_not_parted(world, plan);
     reasoning_has_its_prefix(world, plan);
@@ -73,19 +75,21 @@ pub fn check(world: &World, plan: &Plan, kind: RequestKind) {
     }
 }
 
-fn side(said: &[Said], piece: &Piece) -> Side {
+fn side(said: &[Said], piece: &ViewPiece) -> Side {
     match piece {
-        Piece::Keep(at) => said[*at].block().kind.side(),
-        Piece::Content { .. } | Piece::Text { .. } | Piece::Words { .. } | Piece::Quote { .. } | Piece::Say { .. } => {
-            Side::User
-        }
+        ViewPiece::Keep(at) => said[*at].block().kind.side(),
+        ViewPiece::Content { .. }
+        | ViewPiece::Text { .. }
+        | ViewPiece::Words { .. }
+        | ViewPiece::Quote { .. }
+        | ViewPiece::Say { .. } => Side::User,
     }
 }
 
 /// Each request extends, or cuts back and extends, one of the session's earlier ones. It is cut back where a
 /// rollback has opened its thread again since, and nowhere else. Behind the cut the thread hears again, in their
 /// order, the words that were said meanwhile; nothing else that stood there comes again.
-fn an_earlier_request_is_extended(world: &World, plan: &Plan) {
+fn an_earlier_request_is_extended(world: &World, plan: &ViewPlan) {
     let now = view(&world.said, plan);
     let Some(base) = base(world, &plan.thread).or_else(|| first_of_branch(world, plan)) else {
         return;
@@ -107,7 +111,7 @@ fn is_words(piece: &str) -> bool {
     ["Person(", "Client(", "System(", "Attachment(", "infold says receipt"].iter().any(|head| piece.starts_with(head))
 }
 
-impl Plan {
+impl ViewPlan {
     /// A side call may show less than there is.
     fn edits_waiting(&self) -> bool {
         self.edits.iter().any(|edit| edit.reason == Reason::Waiting || edit.reason == Reason::Folded)
@@ -126,7 +130,7 @@ fn base<'w>(world: &'w World, thread: &Thread) -> Option<&'w Sent> {
 }
 
 /// A branch that inherits begins with its parent's last request, and with it one of its own.
-fn first_of_branch<'w>(world: &'w World, plan: &Plan) -> Option<&'w Sent> {
+fn first_of_branch<'w>(world: &'w World, plan: &ViewPlan) -> Option<&'w Sent> {
     let id = plan.thread.branch()?;
     if !world.inheriting.contains(id) {
         return None;
@@ -151,16 +155,16 @@ fn made_in(world: &World, id: &BranchId) -> Option<(Thread, usize)> {
 }
 
 /// Every call is answered at once, before anything else is said, and every result has its call.
-fn calls_and_results_are_not_parted(world: &World, plan: &Plan) {
+fn calls_and_results_are_not_parted(world: &World, plan: &ViewPlan) {
     let mut called: BTreeSet<&str> = BTreeSet::new();
     let mut words_since = false;
     for piece in &plan.pieces {
         let what = match piece {
-            Piece::Keep(at)
-            | Piece::Content { block: at, .. }
-            | Piece::Text { block: at, .. }
-            | Piece::Words { block: at, .. } => Some(&world.said[*at].what),
-            Piece::Quote { .. } | Piece::Say { .. } => None,
+            ViewPiece::Keep(at)
+            | ViewPiece::Content { block: at, .. }
+            | ViewPiece::Text { block: at, .. }
+            | ViewPiece::Words { block: at, .. } => Some(&world.said[*at].what),
+            ViewPiece::Quote { .. } | ViewPiece::Say { .. } => None,
         };
         match what {
             Some(What::Call { id, .. }) => {
@@ -184,10 +188,10 @@ fn calls_and_results_are_not_parted(world: &World, plan: &Plan) {
 }
 
 /// No kept reasoning has anything in front of it but what it was made on.
-fn reasoning_has_its_prefix(world: &World, plan: &Plan) {
+fn reasoning_has_its_prefix(world: &World, plan: &ViewPlan) {
     let view = view(&world.said, plan);
     for (at, piece) in plan.pieces.iter().enumerate() {
-        let Piece::Keep(block) = piece else { continue };
+        let ViewPiece::Keep(block) = piece else { continue };
         let What::Think(thought) = &world.said[*block].what else {
             continue;
         };
@@ -199,26 +203,26 @@ fn reasoning_has_its_prefix(world: &World, plan: &Plan) {
 }
 
 /// Every block is in the view once or accounted for by an edit.
-fn what_no_edit_names_is_kept(world: &World, plan: &Plan) {
+fn what_no_edit_names_is_kept(world: &World, plan: &ViewPlan) {
     let mut shown = BTreeSet::new();
     let mut changed = 0;
     for piece in &plan.pieces {
         match piece {
-            Piece::Keep(at) => assert!(shown.insert(*at), "{at} is there twice"),
-            Piece::Content { block, .. }
-            | Piece::Text { block, .. }
-            | Piece::Words { block, .. }
-            | Piece::Quote { block, .. } => {
+            ViewPiece::Keep(at) => assert!(shown.insert(*at), "{at} is there twice"),
+            ViewPiece::Content { block, .. }
+            | ViewPiece::Text { block, .. }
+            | ViewPiece::Words { block, .. }
+            | ViewPiece::Quote { block, .. } => {
                 assert!(shown.insert(*block), "{block} is there twice");
                 changed += 1;
             }
-            Piece::Say { .. } => changed += 1,
+            ViewPiece::Say { .. } => changed += 1,
         }
     }
     let named: usize = plan.edits.iter().map(|edit| edit.blocks).sum();
     assert_eq!(named, changed + world.said.len() - shown.len(), "edits name what was edited: {:?}", plan.edits);
     if plan.edits.is_empty() {
-        let all: Vec<Piece> = (0..world.said.len()).map(Piece::Keep).collect();
+        let all: Vec<ViewPiece> = (0..world.said.len()).map(ViewPiece::Keep).collect();
         assert_eq!(plan.pieces, all, "with no edit everything is as the client has it");
     }
 }
@@ -234,7 +238,7 @@ fn may_leave(tool: &str) -> bool {
 }
 
 /// What the model said in one thread is not shown in another.
-fn what_was_made_elsewhere_is_not_shown(world: &World, plan: &Plan) {
+fn what_was_made_elsewhere_is_not_shown(world: &World, plan: &ViewPlan) {
     if world.engine.known.branches.is_empty() || world.has_broken {
         return;
     }
@@ -246,7 +250,7 @@ fn what_was_made_elsewhere_is_not_shown(world: &World, plan: &Plan) {
         above.push(parent);
     }
     for piece in &plan.pieces {
-        let Piece::Keep(at) = piece else { continue };
+        let ViewPiece::Keep(at) = piece else { continue };
         let what = &world.said[*at].what;
         let moves = match what {
             What::Call { tool, .. } => tool == "ToolSearch" || is_ours(tool),
@@ -259,7 +263,7 @@ fn what_was_made_elsewhere_is_not_shown(world: &World, plan: &Plan) {
 }
 
 /// What the model said in a thread stays there, but for what a rollback cuts off.
-fn what_was_made_here_is_shown(world: &World, plan: &Plan) {
+fn what_was_made_here_is_shown(world: &World, plan: &ViewPlan) {
     if !world.rollbacks.is_empty() || world.has_broken {
         return;
     }
@@ -267,25 +271,25 @@ fn what_was_made_here_is_shown(world: &World, plan: &Plan) {
         let is_ours = matches!(&said.what, What::Call { tool, .. } if is_ours(tool));
         let made_in = world.made_in.iter().find(|(made, _)| *made == said.what).filter(|_| !is_ours);
         if made_in.is_some_and(|(_, thread)| *thread == plan.thread) {
-            assert!(plan.pieces.contains(&Piece::Keep(at)), "{:?} is not shown in {}", said.what, plan.thread);
+            assert!(plan.pieces.contains(&ViewPiece::Keep(at)), "{:?} is not shown in {}", said.what, plan.thread);
         }
     }
 }
 
 /// Words that stand alone in the last turn are for whoever answers it.
-fn what_was_just_said_is_heard(world: &World, plan: &Plan, kind: RequestKind) {
+fn what_was_just_said_is_heard(world: &World, plan: &ViewPlan, kind: RequestKind) {
     let last_turn = world.said.iter().rposition(|said| said.block().kind.side() == Side::Model).map_or(0, |at| at + 1);
     let has_results =
         |entry: usize| world.said.iter().any(|said| said.entry == entry && matches!(said.what, What::Result { .. }));
     for (at, said) in world.said.iter().enumerate().skip(last_turn) {
         if last_turn > 0 && kind == RequestKind::Turn && !has_results(said.entry) {
-            assert!(plan.pieces.contains(&Piece::Keep(at)), "{:?} is not heard in {}", said.what, plan.thread);
+            assert!(plan.pieces.contains(&ViewPiece::Keep(at)), "{:?} is not heard in {}", said.what, plan.thread);
         }
     }
 }
 
 /// All that people and clients ever said, wherever it stood, is in the main thread when that goes on.
-fn what_anybody_said_is_in_the_main_thread(world: &World, plan: &Plan, kind: RequestKind) {
+fn what_anybody_said_is_in_the_main_thread(world: &World, plan: &ViewPlan, kind: RequestKind) {
     if kind != RequestKind::Turn || plan.thread != Thread::Main {
         return;
     }
@@ -294,7 +298,7 @@ fn what_anybody_said_is_in_the_main_thread(world: &World, plan: &Plan, kind: Req
     for (at, said) in world.said.iter().enumerate() {
         match &said.what {
             // People say the same again and again, and each time counts.
-            What::Person(words) => assert!(plan.pieces.contains(&Piece::Keep(at)), "{words:?} is gone: {view:#?}"),
+            What::Person(words) => assert!(plan.pieces.contains(&ViewPiece::Keep(at)), "{words:?} is gone: {view:#?}"),
             What::Client(words) | What::System(words) | What::Attachment(words) => {
                 assert!(is_there(words), "{words:?} is gone: {view:#?}");
             }
@@ -307,12 +311,14 @@ fn what_anybody_said_is_in_the_main_thread(world: &World, plan: &Plan, kind: Req
 }
 
 /// The same transcript gives the same bytes, and so it does without the store where calls show every fold.
-fn planning_again_gives_the_same(world: &World, plan: &Plan, kind: RequestKind) {
+fn planning_again_gives_the_same(world: &World, plan: &ViewPlan, kind: RequestKind) {
     let again = world.plan(kind, &world.engine.known);
     assert_eq!(again.pieces, plan.pieces);
     if !world.engine.is_needed && kind == RequestKind::Turn {
-        let bare = world.plan(kind, &Known::default());
+        let bare = world.plan(kind, &StoredDecisions::default());
         assert_eq!(bare.pieces, plan.pieces, "the store was not needed");
-        assert!(bare.actions.iter().all(|action| matches!(action, Action::Adopt { .. } | Action::Remember { .. })));
+        assert!(
+            bare.actions.iter().all(|action| matches!(action, PlanAction::Adopt { .. } | PlanAction::Remember { .. }))
+        );
     }
 }

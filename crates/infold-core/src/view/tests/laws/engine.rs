@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::super::text::{branch, key};
-use crate::view::{Action, BranchState, Ending, Known, KnownBranch, Place};
+use crate::view::{Anchor, BranchState, ForcedFold, PlanAction, StoredBranch, StoredDecisions};
 use crate::{BranchId, EndReason, Thread};
 
 #[derive(Debug, Default)]
 pub struct Engine {
-    pub known: Known,
+    pub known: StoredDecisions,
     pub parents: BTreeMap<BranchId, Thread>,
     /// In the order of their opening.
     pub opened: Vec<BranchId>,
@@ -43,7 +43,7 @@ impl Engine {
     fn set_open(&mut self, id: &BranchId) {
         let partial = self.partial();
         let generation = self.known.branches.get(id).map_or(1, |known| known.generation + 1);
-        self.known.branches.insert(id.clone(), KnownBranch { generation, state: BranchState::Open { partial } });
+        self.known.branches.insert(id.clone(), StoredBranch { generation, state: BranchState::Open { partial } });
     }
 
     pub fn is_open(&self, id: &BranchId) -> bool {
@@ -122,9 +122,9 @@ impl Engine {
     }
 
     /// Does what a plan asks for.
-    pub fn act(&mut self, action: &Action) {
+    pub fn act(&mut self, action: &PlanAction) {
         match action {
-            Action::Interrupt { branch, place } => {
+            PlanAction::Interrupt { branch, place } => {
                 self.is_needed = true;
                 let result = match self.known.branches.get(branch).map(|known| &known.state) {
                     Some(BranchState::Open { partial }) => cut_short(EndReason::Interrupted, partial),
@@ -134,37 +134,37 @@ impl Engine {
                 self.end(branch, EndReason::Interrupted, result);
                 self.record(branch, place);
             }
-            Action::End { branch, place } => self.record(branch, place),
-            Action::Reopen { branch } => {
+            PlanAction::End { branch, place } => self.record(branch, place),
+            PlanAction::Reopen { branch } => {
                 self.discarded.retain(|id| id != branch);
                 self.is_needed = true;
                 self.set_open(branch);
             }
-            Action::Adopt { branch, parent, .. } => {
+            PlanAction::Adopt { branch, parent, .. } => {
                 self.parents.insert(branch.clone(), parent.clone());
                 assert!(BranchId::verify(branch.as_str(), &key()).is_some());
                 self.set_open(branch);
             }
-            Action::Lose { branch } => self.set_ended(branch, EndReason::OpeningLost, String::new()),
-            Action::Restart { restart } => self.known.restarts.push(restart.clone()),
-            Action::Hear { place } => {
+            PlanAction::Lose { branch } => self.set_ended(branch, EndReason::OpeningLost, String::new()),
+            PlanAction::Restart { restart } => self.known.restarts.push(restart.clone()),
+            PlanAction::Hear { place } => {
                 self.is_needed = true;
                 self.known.heard.insert(*place);
             }
-            Action::Remember { answers } => self.known.answers.extend(answers.iter().cloned()),
+            PlanAction::Remember { answers } => self.known.answers.extend(answers.iter().cloned()),
         }
     }
 
-    fn record(&mut self, branch: &BranchId, place: &Place) {
+    fn record(&mut self, branch: &BranchId, place: &Anchor) {
         let known = &self.known.branches[branch];
         let BranchState::Ended { result, .. } = &known.state else { panic!("the end of an open branch is recorded") };
-        let ending = Ending {
+        let ending = ForcedFold {
             branch: branch.clone(),
             generation: known.generation,
             place: place.clone(),
             result: result.clone(),
         };
-        let is_it = |end: &&Ending| end.branch == ending.branch && end.generation == ending.generation;
+        let is_it = |end: &&ForcedFold| end.branch == ending.branch && end.generation == ending.generation;
         assert_eq!(self.known.endings.iter().find(is_it), None, "each generation has one end");
         self.known.endings.push(ending);
     }

@@ -5,7 +5,7 @@ use super::super::text::{What, blocks};
 use super::checks::Sent;
 use super::world::World;
 use crate::transcript::CLEARED;
-use crate::view::{Known, Note, Piece, Place, Reason, RequestKind, Restart, place};
+use crate::view::{Anchor, Note, Reason, RequestKind, Restart, StoredDecisions, ViewPiece, place};
 
 impl World {
     /// The client clears what one of our tools answered. What opened or folded a branch does so still.
@@ -72,8 +72,10 @@ impl World {
             .pieces
             .iter()
             .filter_map(|piece| match piece {
-                Piece::Keep(at) | Piece::Content { block: at, .. } => Some((*at, result(*at)?)),
-                Piece::Text { .. } | Piece::Words { .. } | Piece::Quote { .. } | Piece::Say { .. } => None,
+                ViewPiece::Keep(at) | ViewPiece::Content { block: at, .. } => Some((*at, result(*at)?)),
+                ViewPiece::Text { .. } | ViewPiece::Words { .. } | ViewPiece::Quote { .. } | ViewPiece::Say { .. } => {
+                    None
+                }
             })
             .collect();
         let Some((_, last)) = shown.last().cloned() else {
@@ -101,13 +103,13 @@ impl World {
     pub(super) fn lose_store(&mut self) {
         let plan = self.settle(RequestKind::Turn);
         let known = &self.engine.known;
-        let is_spoken = |place: &Place| match place {
-            Place::Before { block } => {
+        let is_spoken = |place: &Anchor| match place {
+            Anchor::Before { block } => {
                 let blocks = blocks(&self.said);
                 let is_there = |at: usize| place::key(&blocks, at) == *block;
                 (0..blocks.len()).any(|at| matches!(self.said[at].what, What::Person(_)) && is_there(at))
             }
-            Place::After { .. } => false,
+            Anchor::After { .. } => false,
         };
         let is_ending_told = known.endings.iter().all(|ending| is_spoken(&ending.place));
         let is_told = is_ending_told && known.heard.is_empty() && !self.has_cleared;
@@ -115,7 +117,7 @@ impl World {
             return;
         }
         let lost = plan.anew.map(|anew| Restart { root: None, ..anew });
-        self.engine.known = Known { restarts: lost.into_iter().collect(), ..Known::default() };
+        self.engine.known = StoredDecisions { restarts: lost.into_iter().collect(), ..StoredDecisions::default() };
         self.engine.is_needed = true;
         self.has_broken = true;
         self.sent.clear();

@@ -8,7 +8,9 @@ use super::super::text::{Said, What, blocks, key, request, scrubber};
 use super::checks::{Sent, check};
 use super::engine::Engine;
 use crate::transcript::Voice;
-use crate::view::{BlockKind, Known, LastAnswer, Plan, Reason, Request, RequestKind, Rewrite, ScriptedCall, plan};
+use crate::view::{
+    BlockKind, LastAnswer, Reason, Replacement, RequestKind, ScriptedCall, StoredDecisions, ViewPlan, ViewRequest, plan,
+};
 use crate::{BranchId, Thread};
 
 /// How often a plan may ask for something before it is sent.
@@ -152,10 +154,10 @@ impl World {
         self.said.push(Said { entry, what });
     }
 
-    pub fn plan(&self, kind: RequestKind, known: &Known) -> Plan {
+    pub fn plan(&self, kind: RequestKind, known: &StoredDecisions) -> ViewPlan {
         let blocks = blocks(&self.said);
         let tools = ["mcp__infold__branch_return".to_owned()];
-        let request = Request { last_answer: self.last_answer, ..request(&blocks, kind, &tools) };
+        let request = ViewRequest { last_answer: self.last_answer, ..request(&blocks, kind, &tools) };
         plan(&request, known, &key(), &scrubber())
     }
 
@@ -215,7 +217,7 @@ impl World {
     }
 
     /// Plans until nothing has to be done any more.
-    pub(super) fn settle(&mut self, kind: RequestKind) -> Plan {
+    pub(super) fn settle(&mut self, kind: RequestKind) -> ViewPlan {
         for _ in 0..ROUNDS_MAX {
             let plan = self.plan(kind, &self.engine.known);
             if plan.actions.is_empty() {
@@ -229,7 +231,7 @@ impl World {
     }
 
     /// Shapes some of what is seen for the first time.
-    fn take_in(&mut self, plan: &Plan) {
+    fn take_in(&mut self, plan: &ViewPlan) {
         for &at in &plan.unseen {
             let said = self.said[at].clone();
             let block = said.block();
@@ -249,7 +251,7 @@ impl World {
             format!("\"{} of {call}{}\"", if reason == Reason::Rescued { "less" } else { "some" }, remarks.concat())
                 .as_bytes(),
         );
-        let rewrite = Rewrite { content: result.content, sent, reason };
+        let rewrite = Replacement { content: result.content, sent, reason };
         self.engine.is_needed = true;
         self.engine.known.rewrites.insert(call.to_owned(), rewrite);
     }
