@@ -26,7 +26,7 @@ static DIGITS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\d{3,}$"
 
 /// What sort of name an atom is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Sort {
+pub enum AtomSort {
     /// The last two components of a path.
     Path,
     /// An identifier of six or more characters with an underscore, a digit or an inner capital.
@@ -41,7 +41,7 @@ pub enum Sort {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Atom<'a> {
     /// What sort of name it is; the same letters may be an identifier here and a hash there.
-    pub sort: Sort,
+    pub sort: AtomSort,
     /// The name.
     pub name: &'a str,
 }
@@ -62,10 +62,10 @@ pub fn each_atom<'a>(text: &'a str, mut see: impl FnMut(Atom<'a>)) {
         path_in(run, &mut see);
         identifiers_in(run, &mut see);
         for number in run.split(|c: char| !(is_word(c) || c == '.')).filter(|number| is_number(number)) {
-            see(Atom { sort: Sort::Number, name: number });
+            see(Atom { sort: AtomSort::Number, name: number });
         }
         for word in run.split(|c: char| !is_word(c)).filter(|word| is_hash(word)) {
-            see(Atom { sort: Sort::Hash, name: &word[..HASH_CHARS_MIN] });
+            see(Atom { sort: AtomSort::Hash, name: &word[..HASH_CHARS_MIN] });
         }
     }
 }
@@ -109,14 +109,14 @@ fn path_in<'a>(run: &'a str, see: &mut impl FnMut(Atom<'a>)) {
         Some((slash, _)) => &path[slash + 1..],
         None => path,
     };
-    see(Atom { sort: Sort::Path, name });
+    see(Atom { sort: AtomSort::Path, name });
 }
 
 fn identifiers_in<'a>(run: &'a str, see: &mut impl FnMut(Atom<'a>)) {
     for word in run.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
         let word = word.trim_start_matches(|c: char| c.is_ascii_digit());
         if word.len() >= IDENTIFIER_CHARS_MIN && is_telling(word) {
-            see(Atom { sort: Sort::Identifier, name: word });
+            see(Atom { sort: AtomSort::Identifier, name: word });
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     BranchId, Claims, Counter, EndReason, Event, Isolation, Limits, Operation, Origin, Refusal, Scrubbed, Session,
     Start, Thread,
 };
-use draft::Draft;
+use draft::DecisionDraft;
 
 /// What decisions are made by.
 #[derive(Debug, Clone, Copy)]
@@ -163,7 +163,7 @@ impl Decision {
 
 /// Says what commands lead to, one after the other: all of them, or none if one is refused.
 pub fn decide(session: &Session, commands: &[Command], rules: Rules<'_>, now_ms: u64) -> Result<Decision, Refusal> {
-    let mut draft = Draft::new(session, rules, now_ms);
+    let mut draft = DecisionDraft::new(session, rules, now_ms);
     for command in commands {
         match command {
             Command::Settle => draft.settle(),

@@ -41,7 +41,7 @@ pub use input::{Field, normalise_project_path, strip_controls};
 pub use limits::{Allocation, ContextBound, Limits};
 pub use models::{ModelWindow, ModelWindows};
 pub use offload::{
-    Page, ScrubbedSight, grouped, lines, matches, no_match, page, reference, reference_at_sight, reference_text,
+    ResultPage, ScrubbedSight, grouped, lines, matches, no_match, page, reference, reference_at_sight, reference_text,
     shaped_reference,
 };
 pub use own_tools::{OwnTool, ToolEffect};

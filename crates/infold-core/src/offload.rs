@@ -93,7 +93,7 @@ pub fn grouped(number: u64) -> String {
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
+pub struct ResultPage {
     /// The part.
     pub content: String,
     /// Where it begins.
@@ -104,17 +104,17 @@ pub struct Page {
 
 /// The part of a text that begins at `offset` and has at most `limit` bytes, but at least one
 /// character, so that reading page by page always comes to an end.
-pub fn page(text: &str, offset: usize, limit: usize) -> Page {
+pub fn page(text: &str, offset: usize, limit: usize) -> ResultPage {
     let start = text.floor_char_boundary(offset.min(text.len()));
     let mut end = text.floor_char_boundary((start + limit).min(text.len()));
     if end <= start && start < text.len() {
         end = text.ceil_char_boundary(start + 1);
     }
-    Page { content: text[start..end].to_owned(), offset: start, next_offset: (end < text.len()).then_some(end) }
+    ResultPage { content: text[start..end].to_owned(), offset: start, next_offset: (end < text.len()).then_some(end) }
 }
 
 /// Lines `first` to `last` of a text, counted from 1, each with its number, within `limit` bytes.
-pub fn lines(text: &str, first: usize, last: usize, limit: usize) -> Page {
+pub fn lines(text: &str, first: usize, last: usize, limit: usize) -> ResultPage {
     let wanted =
         text.lines().enumerate().skip(first.max(1) - 1).take(last.saturating_add(1).saturating_sub(first.max(1)));
     numbered(wanted.map(|(at, line)| (at + 1, line, ':')), limit)
@@ -122,7 +122,7 @@ pub fn lines(text: &str, first: usize, last: usize, limit: usize) -> Page {
 
 /// Lines from `first` on that match, each with its number and `context` lines around it, within
 /// `limit` bytes.
-pub fn matches(text: &str, pattern: &regex::Regex, first: usize, context: usize, limit: usize) -> Page {
+pub fn matches(text: &str, pattern: &regex::Regex, first: usize, context: usize, limit: usize) -> ResultPage {
     let all: Vec<&str> = text.lines().collect();
     let mut shown = std::collections::BTreeMap::new();
     for (at, line) in all.iter().enumerate().skip(first.max(1) - 1) {
@@ -163,7 +163,7 @@ pub fn no_match(text: &str, pattern: &regex::Regex, first: usize) -> String {
 
 /// As many lines as fit. A line that does not fit by itself is cut, so that reading on always comes
 /// to an end; its rest can be read by bytes.
-fn numbered<'a>(lines: impl Iterator<Item = (usize, &'a str, char)>, limit: usize) -> Page {
+fn numbered<'a>(lines: impl Iterator<Item = (usize, &'a str, char)>, limit: usize) -> ResultPage {
     let mut content = String::new();
     let mut first = None;
     let mut lines = lines.peekable();
@@ -175,12 +175,12 @@ fn numbered<'a>(lines: impl Iterator<Item = (usize, &'a str, char)>, limit: usiz
         } else if content.is_empty() {
             content.push_str(&text[..text.floor_char_boundary(limit)]);
             content.push_str(CUT);
-            return Page { content, offset: start, next_offset: lines.peek().map(|(next, ..)| *next) };
+            return ResultPage { content, offset: start, next_offset: lines.peek().map(|(next, ..)| *next) };
         } else {
-            return Page { content, offset: start, next_offset: Some(number) };
+            return ResultPage { content, offset: start, next_offset: Some(number) };
         }
     }
-    Page { content, offset: first.unwrap_or(0), next_offset: None }
+    ResultPage { content, offset: first.unwrap_or(0), next_offset: None }
 }
 
 #[cfg(test)]

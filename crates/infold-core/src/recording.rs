@@ -20,7 +20,7 @@ const STILL_OPEN: &str = "[This branch is still open and has not returned yet.]"
 /// session began with, if it is a fork: the log only says where that is kept.
 pub fn items(events: &[Event], thread: &Thread, inherited: Option<&str>) -> Vec<Item> {
     let ends = Ends::of(events);
-    let mut writer = Writer::default();
+    let mut writer = TranscriptWriter::default();
     for (entry, event) in (1..).zip(events) {
         match event {
             Event::SessionForked { origin, prompt } if *thread == Thread::Main => {
@@ -99,13 +99,13 @@ impl<'a> Ends<'a> {
 
 /// Items in the making; each thing that is written is a message of its own.
 #[derive(Default)]
-struct Writer {
+struct TranscriptWriter {
     items: Vec<Item>,
     message: u64,
     part: u32,
 }
 
-impl Writer {
+impl TranscriptWriter {
     /// Writes one message of some kinds.
     fn message<const N: usize>(&mut self, entry: u64, kinds: [Kind; N]) {
         let same_entry = self.items.last().is_some_and(|last| last.place.entry == entry);

@@ -110,8 +110,8 @@ impl Scrubber {
         let mut secrets = 0;
         for _ in 0..ROUNDS_MAX {
             match self.round(&text)? {
-                Round::Clean => return Ok(Scrubbed::made(text, secrets)),
-                Round::Replaced { text: next, secrets: found } => {
+                ScrubRound::Clean => return Ok(Scrubbed::made(text, secrets)),
+                ScrubRound::Replaced { text: next, secrets: found } => {
                     text = next;
                     secrets += found;
                 }
@@ -145,8 +145,8 @@ impl Scrubber {
             }
             self.hidden_in(&text[done..], &mut found)?;
             match self.round(&text)? {
-                Round::Clean => return Ok(found),
-                Round::Replaced { text: next, .. } => text = next,
+                ScrubRound::Clean => return Ok(found),
+                ScrubRound::Replaced { text: next, .. } => text = next,
             }
         }
         Err(ScrubError::Unsettled { rounds_max: ROUNDS_MAX })
@@ -164,7 +164,7 @@ impl Scrubber {
 
     /// Goes over a text once. What stands between placeholders is looked at piece by piece, so
     /// that nothing can match into or across one.
-    fn round(&self, text: &str) -> Result<Round, ScrubError> {
+    fn round(&self, text: &str) -> Result<ScrubRound, ScrubError> {
         let mut scrubbed = String::with_capacity(text.len());
         let mut secrets = 0;
         let mut done = 0;
@@ -174,7 +174,7 @@ impl Scrubber {
             done = standing.end;
         }
         secrets += self.replace(&text[done..], &mut scrubbed)?;
-        Ok(if secrets == 0 { Round::Clean } else { Round::Replaced { text: scrubbed, secrets } })
+        Ok(if secrets == 0 { ScrubRound::Clean } else { ScrubRound::Replaced { text: scrubbed, secrets } })
     }
 
     /// Writes `text` to `scrubbed` with placeholders for its secrets. Returns how many there were.
@@ -209,7 +209,7 @@ impl fmt::Debug for FoundSecret {
 }
 
 /// What one round led to.
-enum Round {
+enum ScrubRound {
     Clean,
     Replaced { text: String, secrets: u32 },
 }

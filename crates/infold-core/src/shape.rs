@@ -33,10 +33,10 @@ mod worth;
 
 use crate::offload::reference_text;
 use crate::{Counter, ToolEffect};
-use again::Again;
-use kept::Kept;
-use kind::Kind;
-use names::Found;
+use again::ShownBefore;
+use kept::KeptLines;
+use kind::ResultKind;
+use names::FoundNames;
 
 pub use mentions::{Mentions, plain_arguments};
 pub use wish::Wish;
@@ -157,7 +157,7 @@ pub fn shape(sight: &Sight<'_>, mentions: &Mentions, rules: &ShapeRules, counter
     if sight.text.len() <= rules.file_bytes_max.min(rules.output_bytes_max) && wish.file().is_none() {
         return Shape::Stays;
     }
-    let look = Look::at(sight, wish, mentions);
+    let look = ResultLook::at(sight, wish, mentions);
     let is_again = look.again.bytes >= rules.reread_bytes_min.max(1);
     let is_long = sight.text.len() > look.bytes_max(rules);
     if !is_again && !is_long {
@@ -180,24 +180,24 @@ pub fn shape(sight: &Sight<'_>, mentions: &Mentions, rules: &ShapeRules, counter
 
 /// What is worth showing of a result that is kept elsewhere, however long it is.
 pub fn excerpt(sight: &Sight<'_>, mentions: &Mentions, rules: &ShapeRules) -> String {
-    let look = Look::at(sight, Wish::of(sight.tool, sight.arguments), mentions);
+    let look = ResultLook::at(sight, Wish::of(sight.tool, sight.arguments), mentions);
     look.excerpt(sight, mentions, rules, 1)
 }
 
 /// What can be told of a result by looking at its lines.
-struct Look<'a> {
-    lines: Vec<Line<'a>>,
+struct ResultLook<'a> {
+    lines: Vec<NumberedLine<'a>>,
     wish: Wish,
-    kind: Kind,
+    kind: ResultKind,
     /// What of it was shown before.
-    again: Again,
+    again: ShownBefore,
 }
 
-impl<'a> Look<'a> {
+impl<'a> ResultLook<'a> {
     fn at(sight: &Sight<'a>, wish: Wish, mentions: &Mentions) -> Self {
         let lines = lines_of(sight.text);
-        let kind = Kind::of(&lines, &wish);
-        let again = wish.file().map_or_else(Again::default, |file| Again::of(&lines, file, mentions));
+        let kind = ResultKind::of(&lines, &wish);
+        let again = wish.file().map_or_else(ShownBefore::default, |file| ShownBefore::of(&lines, file, mentions));
         Self { lines, wish, kind, again }
     }
 
@@ -205,8 +205,8 @@ impl<'a> Look<'a> {
     fn bytes_max(&self, rules: &ShapeRules) -> usize {
         match (&self.wish, self.kind) {
             (Wish::Person, _) => OWN_BYTES_MAX,
-            (Wish::Named { .. }, _) | (Wish::Output, Kind::File) => rules.file_bytes_max,
-            (Wish::Output, Kind::Text | Kind::Search | Kind::Output) => rules.output_bytes_max,
+            (Wish::Named { .. }, _) | (Wish::Output, ResultKind::File) => rules.file_bytes_max,
+            (Wish::Output, ResultKind::Text | ResultKind::Search | ResultKind::Output) => rules.output_bytes_max,
         }
     }
 
@@ -224,16 +224,16 @@ impl<'a> Look<'a> {
         let taken_chars = lead.chars().count() + notices.chars().count() + heads;
         let room_chars = (sight.text.chars().count() / share_of(sight.text)).saturating_sub(taken_chars) / part;
 
-        let found = Found::in_lines(&self.lines, self.kind);
+        let found = FoundNames::in_lines(&self.lines, self.kind);
         let lines_room_chars = room_chars - room_chars / NAMES_SHARE;
         let kept = match self.kind {
-            Kind::File | Kind::Text => self.of_file(sight, mentions, rules, &found, lines_room_chars),
-            Kind::Search | Kind::Output => self.of_output(rules.lines_chars_max.min(lines_room_chars)),
+            ResultKind::File | ResultKind::Text => self.of_file(sight, mentions, rules, &found, lines_room_chars),
+            ResultKind::Search | ResultKind::Output => self.of_output(rules.lines_chars_max.min(lines_room_chars)),
         };
         let names_chars_max = rules.names_chars_max.min(room_chars / NAMES_SHARE);
         let hits = match self.kind {
-            Kind::Search => hits::by_file(&self.lines, names_chars_max / HITS_SHARE),
-            Kind::File | Kind::Text | Kind::Output => String::new(),
+            ResultKind::Search => hits::by_file(&self.lines, names_chars_max / HITS_SHARE),
+            ResultKind::File | ResultKind::Text | ResultKind::Output => String::new(),
         };
         let shown = [notices.as_str(), &hits, &kept].join("\n");
         let names = found.list(mentions, sight.text, &shown, names_chars_max - hits.chars().count());
@@ -248,16 +248,16 @@ impl<'a> Look<'a> {
         sight: &Sight<'_>,
         mentions: &Mentions,
         rules: &ShapeRules,
-        found: &Found<'_>,
+        found: &FoundNames<'_>,
         room_chars: usize,
     ) -> String {
         let (factor, around) = match mentions.has_asked_for(sight.arguments) {
             true => (ASKED_FACTOR, AROUND_LINES_ASKED),
             false => (1, AROUND_LINES),
         };
-        let mut kept = Kept::new(&self.lines, self.kind, (factor * rules.lines_chars_max).min(room_chars));
+        let mut kept = KeptLines::new(&self.lines, self.kind, (factor * rules.lines_chars_max).min(room_chars));
         kept.end(END_CHARS_MAX_ELSE);
-        if self.kind == Kind::Text {
+        if self.kind == ResultKind::Text {
             marks::keep_status(&mut kept);
         }
         let said = found.said(mentions, sight.arguments);
@@ -267,8 +267,8 @@ impl<'a> Look<'a> {
     }
 
     fn of_output(&self, chars_max: usize) -> String {
-        let mut kept = Kept::new(&self.lines, self.kind, chars_max);
-        if self.kind == Kind::Search {
+        let mut kept = KeptLines::new(&self.lines, self.kind, chars_max);
+        if self.kind == ResultKind::Search {
             kept.end(END_CHARS_MAX_ELSE);
             marks::keep_status(&mut kept);
         } else {
@@ -283,8 +283,8 @@ impl<'a> Look<'a> {
 }
 
 /// The lines that are looked at, each with its number, counted from 1.
-fn lines_of(text: &str) -> Vec<Line<'_>> {
-    let number = |from: usize| move |(at, text)| Line { number: from + at, text };
+fn lines_of(text: &str) -> Vec<NumberedLine<'_>> {
+    let number = |from: usize| move |(at, text)| NumberedLine { number: from + at, text };
     if text.len() <= LOOK_BYTES_MAX {
         return text.split('\n').enumerate().map(number(1)).collect();
     }
@@ -304,7 +304,7 @@ fn lines_of(text: &str) -> Vec<Line<'_>> {
 
 /// A line of a text.
 #[derive(Debug, Clone, Copy)]
-struct Line<'a> {
+struct NumberedLine<'a> {
     number: usize,
     text: &'a str,
 }

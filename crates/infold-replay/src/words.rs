@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hasher};
 
-use infold_core::atoms::{Atom, Sort, each_atom, edit_line};
+use infold_core::atoms::{Atom, AtomSort, each_atom, edit_line};
 
 /// An atom or a line of one thread.
 pub(crate) type WordId = u32;
@@ -92,10 +92,10 @@ fn without_number(line: &str) -> &str {
 fn hash_of_atom(atom: Atom<'_>) -> u64 {
     hash(
         match atom.sort {
-            Sort::Path => 0,
-            Sort::Identifier => 1,
-            Sort::Number => 2,
-            Sort::Hash => 3,
+            AtomSort::Path => 0,
+            AtomSort::Identifier => 1,
+            AtomSort::Number => 2,
+            AtomSort::Hash => 3,
         },
         atom.name,
     )

@@ -6,10 +6,10 @@ fn check(text: &str) -> Vec<String> {
     let mut found: Vec<Atom<'_>> = atoms(text).into_iter().collect();
     found.sort();
     let letter = |sort| match sort {
-        Sort::Path => 'P',
-        Sort::Identifier => 'I',
-        Sort::Number => 'N',
-        Sort::Hash => 'H',
+        AtomSort::Path => 'P',
+        AtomSort::Identifier => 'I',
+        AtomSort::Number => 'N',
+        AtomSort::Hash => 'H',
     };
     found.into_iter().map(|atom| format!("{}:{}", letter(atom.sort), atom.name)).collect()
 }

@@ -6,14 +6,14 @@ use crate::findings::{last_words, partial_result};
 use crate::record::Usage;
 use crate::{BlobId, Branch, BranchId, EndReason, Event, Operation, Origin, Refusal, Scrubbed, Session, Thread};
 
-pub(super) struct Draft<'a> {
+pub(super) struct DecisionDraft<'a> {
     pub(super) session: Session,
     pub(super) rules: Rules<'a>,
     pub(super) now_ms: u64,
     events: Vec<Event>,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> DecisionDraft<'a> {
     pub(super) fn new(session: &Session, rules: Rules<'a>, now_ms: u64) -> Self {
         Self { session: session.clone(), rules, now_ms, events: Vec::new() }
     }

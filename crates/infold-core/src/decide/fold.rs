@@ -1,10 +1,10 @@
 //! Ending branches: by a return, by time, with their session.
 
 use super::Outcome;
-use super::draft::Draft;
+use super::draft::DecisionDraft;
 use crate::{BranchId, EndReason, Event, Refusal, Scrubbed, Thread};
 
-impl Draft<'_> {
+impl DecisionDraft<'_> {
     /// Folds every branch whose time is over, deepest first: a branch that is out of time itself is
     /// not counted as closed by its parent.
     pub(super) fn settle(&mut self) {

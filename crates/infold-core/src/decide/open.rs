@@ -1,13 +1,13 @@
 //! Opening a branch: whether it may be, with what budget, and until when.
 
 use super::Open;
-use super::draft::Draft;
+use super::draft::DecisionDraft;
 use crate::event::Opening;
 use crate::{Allocation, ContextBound, Event, Refusal, Scrubbed, Thread};
 
 const RATE_WINDOW_MS: u64 = 60_000;
 
-impl Draft<'_> {
+impl DecisionDraft<'_> {
     pub(super) fn open(&mut self, open: &Open) -> Result<(), Refusal> {
         self.begin()?;
         let parent = self.parent_of(open)?;

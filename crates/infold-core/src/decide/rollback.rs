@@ -1,10 +1,10 @@
 //! Going back to a branch: it is open again as it was at its last turn, and what was opened since
 //! no longer counts. Nothing is erased.
 
-use super::draft::Draft;
+use super::draft::DecisionDraft;
 use crate::{Branch, BranchId, EndReason, Event, Refusal, Thread};
 
-impl Draft<'_> {
+impl DecisionDraft<'_> {
     pub(super) fn roll_back(&mut self, to: &BranchId) -> Result<(), Refusal> {
         self.begin()?;
         let target = self.known(to)?;

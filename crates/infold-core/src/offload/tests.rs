@@ -21,7 +21,7 @@ fn pages_add_up_to_the_text_and_never_cut_a_character() {
 
 #[test]
 fn a_page_past_the_end_is_empty() {
-    assert_eq!(page("abc", 10, 5), Page { content: String::new(), offset: 3, next_offset: None });
+    assert_eq!(page("abc", 10, 5), ResultPage { content: String::new(), offset: 3, next_offset: None });
 }
 
 #[test]

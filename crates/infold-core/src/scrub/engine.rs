@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use aho_corasick::AhoCorasick;
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::rules::{self, Form, Rule};
+use super::rules::{self, PatternPlace, Rule};
 use super::{ScrubError, private_key};
 
 /// A match that fails its checks is searched again from its secret on, for one that overlaps it. Only
@@ -26,13 +26,13 @@ pub(super) struct Secret {
 
 /// A secret, with its rule's place in the table: earlier rules are more specific.
 #[derive(Debug, Clone)]
-struct Found {
+struct SecretSpan {
     span: Range<usize>,
     rule: usize,
 }
 
 /// The rules, with what is compiled of them so far.
-struct Engine {
+struct RuleEngine {
     keywords: AhoCorasick,
     /// For each keyword, the rule it belongs to.
     rule_of_keyword: Vec<usize>,
@@ -41,8 +41,8 @@ struct Engine {
 
 /// The secrets in `text`, in order, none overlapping.
 pub(super) fn find(text: &str) -> Result<Vec<Secret>, ScrubError> {
-    static ENGINE: OnceLock<Option<Engine>> = OnceLock::new();
-    let engine = ENGINE.get_or_init(Engine::build).as_ref().ok_or(ScrubError::Missing)?;
+    static ENGINE: OnceLock<Option<RuleEngine>> = OnceLock::new();
+    let engine = ENGINE.get_or_init(RuleEngine::build).as_ref().ok_or(ScrubError::Missing)?;
 
     let mut found = Vec::new();
     for index in engine.rules_called_for(text) {
@@ -54,7 +54,7 @@ pub(super) fn find(text: &str) -> Result<Vec<Secret>, ScrubError> {
     Ok(merge(found).into_iter().map(|one| Secret { span: one.span, rule: engine.rules[one.rule].0.id }).collect())
 }
 
-impl Engine {
+impl RuleEngine {
     /// Builds the keyword search; patterns wait until they are called for.
     fn build() -> Option<Self> {
         let rules: Vec<_> = rules::all().map(|rule| (rule, OnceLock::new())).collect();
@@ -78,14 +78,16 @@ impl Engine {
     }
 
     /// Adds what one rule finds.
-    fn apply(&self, index: usize, text: &[u8], found: &mut Vec<Found>) -> Result<(), ScrubError> {
+    fn apply(&self, index: usize, text: &[u8], found: &mut Vec<SecretSpan>) -> Result<(), ScrubError> {
         let (rule, pattern) = &self.rules[index];
         let pattern = pattern.get_or_init(|| compile(rule)).as_ref().ok_or(ScrubError::Missing)?;
         let spans = match rule.form {
-            Form::PrivateKey => private_key::find(text, pattern),
-            Form::Anywhere | Form::Word | Form::Named(_) | Form::Quoted(_) => matches(rule, pattern, text),
+            PatternPlace::PrivateKey => private_key::find(text, pattern),
+            PatternPlace::Anywhere | PatternPlace::Word | PatternPlace::Named(_) | PatternPlace::Quoted(_) => {
+                matches(rule, pattern, text)
+            }
         };
-        found.extend(spans.into_iter().map(|span| Found { span, rule: index }));
+        found.extend(spans.into_iter().map(|span| SecretSpan { span, rule: index }));
         Ok(())
     }
 }
@@ -121,9 +123,9 @@ fn matches(rule: &Rule, pattern: &Regex, text: &[u8]) -> Vec<Range<usize>> {
 
 /// Joins what overlaps. The longest gives its name to the whole, the earlier rule where two are as
 /// long; the span covers all of them, so that no end of a shorter one is left standing.
-fn merge(mut found: Vec<Found>) -> Vec<Found> {
+fn merge(mut found: Vec<SecretSpan>) -> Vec<SecretSpan> {
     found.sort_by_key(|one| (one.span.start, one.rule));
-    let mut merged: Vec<Found> = Vec::with_capacity(found.len());
+    let mut merged: Vec<SecretSpan> = Vec::with_capacity(found.len());
     let mut longest = 0;
     for one in found {
         match merged.last_mut() {

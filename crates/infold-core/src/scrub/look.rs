@@ -5,7 +5,7 @@
 
 /// What a rule asks of a match beyond its pattern and its entropy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum SecretLook {
     /// Nothing: the pattern says it all.
     Any,
     /// Made by a machine: letters, cases and digits alternate as no word does.
@@ -18,7 +18,7 @@ pub(super) enum Look {
     Password,
 }
 
-impl Look {
+impl SecretLook {
     /// Whether `secret` looks like it.
     pub(super) fn fits(self, secret: &[u8]) -> bool {
         match self {

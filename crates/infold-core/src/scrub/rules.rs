@@ -12,7 +12,7 @@ mod code;
 mod general;
 mod services;
 
-use super::look::{self, Look};
+use super::look::{self, SecretLook};
 use super::private_key;
 
 /// The longest id of a rule.
@@ -23,15 +23,15 @@ pub(super) const ID_BYTES_MAX: usize = 40;
 pub(super) struct Rule {
     pub(super) id: &'static str,
     pub(super) keywords: &'static [&'static str],
-    pub(super) form: Form,
+    pub(super) form: PatternPlace,
     pattern: &'static str,
-    look: Look,
+    look: SecretLook,
     entropy_min_bits: f32,
 }
 
 /// Where a pattern applies.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Form {
+pub(super) enum PatternPlace {
     /// Anywhere: the token's own prefix says what it is.
     Anywhere,
     /// Where it stands alone, because its form might occur inside something longer.
@@ -82,15 +82,15 @@ impl Rule {
     pub(super) fn whole_pattern(&self) -> String {
         let Self { pattern, .. } = self;
         match self.form {
-            Form::Anywhere => pattern.to_string(),
-            Form::Word => format!("{LEFT}({pattern}){RIGHT}"),
-            Form::Named(names) => {
+            PatternPlace::Anywhere => pattern.to_string(),
+            PatternPlace::Word => format!("{LEFT}({pattern}){RIGHT}"),
+            PatternPlace::Named(names) => {
                 let by_operator = format!(r"{OPERATOR}(?:[ \t]{{0,20}}{QUOTE}?|\s{{0,40}}{QUOTE})");
                 let by_comma = format!(r"{COMMA}[ \t]{{0,20}}{QUOTE}?");
                 format!(r"(?:{names})(?:{by_operator}|{by_comma}|>\s{{0,40}})(?:{pattern})")
             }
-            Form::Quoted(names) => format!(r"(?:{names}){OPERATOR}\s{{0,40}}{QUOTE}(?:{pattern})"),
-            Form::PrivateKey => private_key::PATTERN.to_owned(),
+            PatternPlace::Quoted(names) => format!(r"(?:{names}){OPERATOR}\s{{0,40}}{QUOTE}(?:{pattern})"),
+            PatternPlace::PrivateKey => private_key::PATTERN.to_owned(),
         }
     }
 
@@ -99,19 +99,19 @@ impl Rule {
         look::entropy_bits(secret) >= self.entropy_min_bits
             && !look::is_example(secret)
             && self.look.fits(secret)
-            && !(matches!(self.form, Form::Named(_) | Form::Quoted(_)) && is_open_name(before))
+            && !(matches!(self.form, PatternPlace::Named(_) | PatternPlace::Quoted(_)) && is_open_name(before))
     }
 
     /// The same rule, for values in quotes only.
     const fn quoted(self) -> Self {
         match self.form {
-            Form::Named(names) => Self { form: Form::Quoted(names), ..self },
-            Form::Anywhere | Form::Word | Form::Quoted(_) | Form::PrivateKey => self,
+            PatternPlace::Named(names) => Self { form: PatternPlace::Quoted(names), ..self },
+            PatternPlace::Anywhere | PatternPlace::Word | PatternPlace::Quoted(_) | PatternPlace::PrivateKey => self,
         }
     }
 
     /// The same rule, with one more thing asked of a match.
-    const fn looking(self, look: Look) -> Self {
+    const fn looking(self, look: SecretLook) -> Self {
         Self { look, ..self }
     }
 }
@@ -129,7 +129,7 @@ const fn token(
     pattern: &'static str,
     entropy_min_bits: f32,
 ) -> Rule {
-    Rule { id, keywords, form: Form::Anywhere, pattern, look: Look::Any, entropy_min_bits }
+    Rule { id, keywords, form: PatternPlace::Anywhere, pattern, look: SecretLook::Any, entropy_min_bits }
 }
 
 /// A token that counts only where it stands alone.
@@ -139,7 +139,7 @@ const fn word(
     pattern: &'static str,
     entropy_min_bits: f32,
 ) -> Rule {
-    Rule { id, keywords, form: Form::Word, pattern, look: Look::Any, entropy_min_bits }
+    Rule { id, keywords, form: PatternPlace::Word, pattern, look: SecretLook::Any, entropy_min_bits }
 }
 
 /// A value that only its name gives away.
@@ -150,16 +150,16 @@ const fn named(
     pattern: &'static str,
     entropy_min_bits: f32,
 ) -> Rule {
-    Rule { id, keywords, form: Form::Named(names), pattern, look: Look::Any, entropy_min_bits }
+    Rule { id, keywords, form: PatternPlace::Named(names), pattern, look: SecretLook::Any, entropy_min_bits }
 }
 
 /// Private keys, which are more than a pattern.
 static PRIVATE_KEY: [Rule; 1] = [Rule {
     id: "private-key",
     keywords: &["PRIVATE KEY"],
-    form: Form::PrivateKey,
+    form: PatternPlace::PrivateKey,
     pattern: private_key::PATTERN,
-    look: Look::Any,
+    look: SecretLook::Any,
     entropy_min_bits: 0.0,
 }];
 

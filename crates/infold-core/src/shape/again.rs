@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::kept::{is_gap, split_number};
 use super::mentions::Mentions;
-use super::{Line, kept};
+use super::{NumberedLine, kept};
 
 /// Shorter lines say nothing about where they come from. They belong to the next one that does.
 const TELLING_BYTES_MIN: usize = 12;
@@ -20,14 +20,14 @@ const BEHIND_LINES: usize = 1;
 
 /// The lines of a text that were shown before.
 #[derive(Debug, Default)]
-pub(super) struct Again {
+pub(super) struct ShownBefore {
     is_known: Vec<bool>,
     /// Bytes of these lines.
     pub(super) bytes: usize,
 }
 
-impl Again {
-    pub(super) fn of(lines: &[Line<'_>], file: &str, mentions: &Mentions) -> Self {
+impl ShownBefore {
+    pub(super) fn of(lines: &[NumberedLine<'_>], file: &str, mentions: &Mentions) -> Self {
         let mut again = Self { is_known: vec![false; lines.len()], bytes: 0 };
         let mut from = 0;
         each_place(file, lines.iter().map(|line| line.text), |at, place| {
@@ -42,7 +42,7 @@ impl Again {
     }
 
     /// The runs of lines that were not shown before, each with enough around it to be found and known again.
-    pub(super) fn new_runs(&self, lines: &[Line<'_>]) -> Vec<Range<usize>> {
+    pub(super) fn new_runs(&self, lines: &[NumberedLine<'_>]) -> Vec<Range<usize>> {
         let mut runs: Vec<Range<usize>> = Vec::new();
         for at in (0..lines.len()).filter(|at| !self.is_known[*at]) {
             let end = (at + 1 + BEHIND_LINES).min(lines.len());
@@ -60,7 +60,7 @@ impl Again {
 }
 
 /// Where to begin so that enough telling lines stand before the line at `at`.
-fn before(lines: &[Line<'_>], at: usize) -> usize {
+fn before(lines: &[NumberedLine<'_>], at: usize) -> usize {
     let telling = (0..at).rev().filter(|at| is_telling(lines[*at].text));
     telling.take(BEFORE_LINES).last().unwrap_or(at)
 }
@@ -105,6 +105,6 @@ fn hash(before: &[u64], text: &str) -> u64 {
 }
 
 /// What is shown of a file that was read before: all that is new in it.
-pub(super) fn render(lines: &[Line<'_>], kind: super::kind::Kind, again: &Again) -> String {
+pub(super) fn render(lines: &[NumberedLine<'_>], kind: super::kind::ResultKind, again: &ShownBefore) -> String {
     kept::render_runs(lines, kind, &again.new_runs(lines))
 }

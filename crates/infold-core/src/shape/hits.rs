@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Line;
+use super::NumberedLine;
 use super::marks::head;
 
 const LINE_CHARS_MAX: usize = 400;
@@ -14,7 +14,7 @@ const NUMBERS_MAX: usize = 8;
 static HIT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^([^\s:]*[./][^\s:]*):([0-9]+):").ok());
 
 /// Each file with its first lines and how many more there are, `file:12,40 +7`, as many as fit.
-pub(super) fn by_file(lines: &[Line<'_>], chars_max: usize) -> String {
+pub(super) fn by_file(lines: &[NumberedLine<'_>], chars_max: usize) -> String {
     let Some(hit) = HIT.as_ref() else { return String::new() };
     let mut files: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in lines {

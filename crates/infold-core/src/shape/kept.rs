@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::Line;
-use super::kind::Kind;
+use super::NumberedLine;
+use super::kind::ResultKind;
 use super::marks::head;
 
 /// A longer line is cut.
@@ -18,17 +18,17 @@ const GAP_NUMBERED_CHARS_MAX: usize = 24;
 const NUMBER_DIGITS_MAX: usize = 8;
 
 /// The lines that are kept so far.
-pub(super) struct Kept<'a> {
-    lines: &'a [Line<'a>],
-    kind: Kind,
+pub(super) struct KeptLines<'a> {
+    lines: &'a [NumberedLine<'a>],
+    kind: ResultKind,
     /// What is shown of each, by its place.
-    shown: BTreeMap<usize, Shown>,
+    shown: BTreeMap<usize, ShownEnd>,
     left_chars: usize,
     gap_chars: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shown {
+enum ShownEnd {
     /// The line, or as much of its front as may be.
     Front,
     /// So many characters of its end.
@@ -36,18 +36,18 @@ enum Shown {
 }
 
 /// What one rule may still take.
-pub(super) struct Share(usize);
+pub(super) struct CharAllowance(usize);
 
-impl<'a> Kept<'a> {
-    pub(super) fn new(lines: &'a [Line<'a>], kind: Kind, chars_max: usize) -> Self {
+impl<'a> KeptLines<'a> {
+    pub(super) fn new(lines: &'a [NumberedLine<'a>], kind: ResultKind, chars_max: usize) -> Self {
         let gap_chars = match kind {
-            Kind::Search => GAP_CHARS_MAX,
-            Kind::File | Kind::Text | Kind::Output => GAP_NUMBERED_CHARS_MAX,
+            ResultKind::Search => GAP_CHARS_MAX,
+            ResultKind::File | ResultKind::Text | ResultKind::Output => GAP_NUMBERED_CHARS_MAX,
         };
         Self { lines, kind, shown: BTreeMap::new(), left_chars: chars_max, gap_chars }
     }
 
-    pub(super) fn lines(&self) -> &'a [Line<'a>] {
+    pub(super) fn lines(&self) -> &'a [NumberedLine<'a>] {
         self.lines
     }
 
@@ -56,12 +56,12 @@ impl<'a> Kept<'a> {
     }
 
     /// At most so much for one rule, of what is left for all.
-    pub(super) fn share(&self, chars_max: usize) -> Share {
-        Share(chars_max.min(self.left_chars))
+    pub(super) fn share(&self, chars_max: usize) -> CharAllowance {
+        CharAllowance(chars_max.min(self.left_chars))
     }
 
     /// Keeps a run of lines, if all of it fits. Says whether it did.
-    pub(super) fn take(&mut self, share: &mut Share, run: Range<usize>) -> bool {
+    pub(super) fn take(&mut self, share: &mut CharAllowance, run: Range<usize>) -> bool {
         let new: Vec<usize> = run.filter(|at| *at < self.lines.len() && !self.has(*at)).collect();
         if new.is_empty() {
             return true;
@@ -71,7 +71,7 @@ impl<'a> Kept<'a> {
             return false;
         }
         self.spend(share, cost);
-        self.shown.extend(new.into_iter().map(|at| (at, Shown::Front)));
+        self.shown.extend(new.into_iter().map(|at| (at, ShownEnd::Front)));
         true
     }
 
@@ -95,7 +95,7 @@ impl<'a> Kept<'a> {
         if self.text(last).chars().nth(room).is_some() {
             if room > 0 {
                 self.spend(&mut share, room + self.gap_chars + 2);
-                self.shown.insert(last, Shown::End(room));
+                self.shown.insert(last, ShownEnd::End(room));
             }
             return;
         }
@@ -112,7 +112,7 @@ impl<'a> Kept<'a> {
         head(self.text(at), LINE_CHARS_MAX).chars().count() + 1
     }
 
-    fn spend(&mut self, share: &mut Share, cost: usize) {
+    fn spend(&mut self, share: &mut CharAllowance, cost: usize) {
         share.0 -= cost;
         self.left_chars -= cost;
     }
@@ -124,14 +124,14 @@ impl<'a> Kept<'a> {
         let mut next = 0;
         for (&at, &shown) in &self.shown {
             // A file's first line may be its hundredth, if only a part was read.
-            let is_first = out.is_empty() && self.kind == Kind::File;
+            let is_first = out.is_empty() && self.kind == ResultKind::File;
             if at != next || is_first {
                 out.push(gap_before(&self.lines[at], self.kind));
             }
             next = at + 1;
             out.push(match shown {
-                Shown::Front => front(self.text(at)),
-                Shown::End(chars) => end(self.text(at), chars),
+                ShownEnd::Front => front(self.text(at)),
+                ShownEnd::End(chars) => end(self.text(at), chars),
             });
         }
         out.join("\n")
@@ -139,7 +139,7 @@ impl<'a> Kept<'a> {
 }
 
 /// Runs of lines, whole, with a mark before each that says which line comes next.
-pub(super) fn render_runs(lines: &[Line<'_>], kind: Kind, runs: &[Range<usize>]) -> String {
+pub(super) fn render_runs(lines: &[NumberedLine<'_>], kind: ResultKind, runs: &[Range<usize>]) -> String {
     let mut out = Vec::new();
     for run in runs {
         out.push(gap_before(&lines[run.start], kind));
@@ -148,18 +148,18 @@ pub(super) fn render_runs(lines: &[Line<'_>], kind: Kind, runs: &[Range<usize>])
     out.join("\n").trim_end().to_owned()
 }
 
-fn text_of<'a>(line: &Line<'a>, kind: Kind) -> &'a str {
+fn text_of<'a>(line: &NumberedLine<'a>, kind: ResultKind) -> &'a str {
     match kind {
-        Kind::File => split_number(line.text).map_or(line.text, |(_, line)| line),
-        Kind::Text | Kind::Search | Kind::Output => line.text,
+        ResultKind::File => split_number(line.text).map_or(line.text, |(_, line)| line),
+        ResultKind::Text | ResultKind::Search | ResultKind::Output => line.text,
     }
 }
 
-fn gap_before(line: &Line<'_>, kind: Kind) -> String {
+fn gap_before(line: &NumberedLine<'_>, kind: ResultKind) -> String {
     match kind {
-        Kind::Search => GAP.to_owned(),
-        Kind::Text | Kind::Output => format!("{GAP} line {}:", line.number),
-        Kind::File => match split_number(line.text) {
+        ResultKind::Search => GAP.to_owned(),
+        ResultKind::Text | ResultKind::Output => format!("{GAP} line {}:", line.number),
+        ResultKind::File => match split_number(line.text) {
             Some((number, _)) => format!("{GAP} line {number}:"),
             None => GAP.to_owned(),
         },

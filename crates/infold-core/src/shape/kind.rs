@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Line;
+use super::NumberedLine;
 use super::marks::{head, is_match};
 use super::wish::Wish;
 
@@ -18,7 +18,7 @@ static FOUND: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^[^\s:]*[.
 
 /// What a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ResultKind {
     /// Lines of a file, with their numbers before them.
     File,
     /// Lines of a file, or of another text that was asked for, as they are. Its words for errors are no errors.
@@ -29,8 +29,8 @@ pub(super) enum Kind {
     Output,
 }
 
-impl Kind {
-    pub(super) fn of(lines: &[Line<'_>], wish: &Wish) -> Self {
+impl ResultKind {
+    pub(super) fn of(lines: &[NumberedLine<'_>], wish: &Wish) -> Self {
         let front = &lines[..lines.len().min(FRONT_LINES)];
         let numbered = front.iter().filter(|line| is_match(&NUMBERED, head(line.text, FRONT_CHARS))).count();
         if numbered >= (front.len() / 2).max(2) {

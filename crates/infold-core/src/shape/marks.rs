@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::kept::{Kept, LINE_CHARS_MAX};
+use super::kept::{KeptLines, LINE_CHARS_MAX};
 
 const STATUS_CHARS_MAX: usize = 200;
 const FLAGGED_CHARS_MAX: usize = 500;
@@ -41,7 +41,7 @@ static COUNTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// Keeps the exit status, where a text gives it.
-pub(super) fn keep_status(kept: &mut Kept<'_>) {
+pub(super) fn keep_status(kept: &mut KeptLines<'_>) {
     let mut share = kept.share(STATUS_CHARS_MAX);
     let lines = kept.lines();
     let from_end = lines.len().saturating_sub(STATUS_LINES).max(STATUS_LINES);
@@ -55,7 +55,7 @@ pub(super) fn keep_status(kept: &mut Kept<'_>) {
 
 /// Keeps error messages and then warnings, each form once, with the line after it: that is where
 /// compilers say where.
-pub(super) fn keep_flagged(kept: &mut Kept<'_>) {
+pub(super) fn keep_flagged(kept: &mut KeptLines<'_>) {
     let mut share = kept.share(FLAGGED_CHARS_MAX);
     for pattern in [&ERRORS, &WARNINGS] {
         let mut forms = HashSet::new();
@@ -74,7 +74,7 @@ pub(super) fn keep_flagged(kept: &mut Kept<'_>) {
 }
 
 /// Keeps counts of what passed, failed or changed, the last ones first.
-pub(super) fn keep_counts(kept: &mut Kept<'_>) {
+pub(super) fn keep_counts(kept: &mut KeptLines<'_>) {
     let mut share = kept.share(COUNTS_CHARS_MAX);
     for (at, line) in kept.lines().iter().enumerate().rev() {
         let line = head(line.text, COUNTS_CHARS_MAX);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::again::each_place;
 use super::wish::Wish;
-use crate::atoms::{Sort, each_atom};
+use crate::atoms::{AtomSort, each_atom};
 
 /// More names than this are not remembered, nor more lines. A long session has a tenth of it.
 const NAMES_MAX: usize = 500_000;
@@ -131,7 +131,7 @@ impl Mentions {
     pub(super) fn has_asked_for(&self, arguments: &str) -> bool {
         let mut is_asked = false;
         each_atom(&plain_arguments(arguments), |atom| {
-            is_asked |= atom.sort == Sort::Path && self.how(hash_of(atom.name)) == Some(How::Asked);
+            is_asked |= atom.sort == AtomSort::Path && self.how(hash_of(atom.name)) == Some(How::Asked);
         });
         is_asked
     }

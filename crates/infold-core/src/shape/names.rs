@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Line;
-use super::kind::Kind;
+use super::NumberedLine;
+use super::kind::ResultKind;
 use super::marks::{form, head};
 use super::mentions::{Mentions, plain_arguments};
-use crate::atoms::{Atom, Sort, each_atom};
+use crate::atoms::{Atom, AtomSort, each_atom};
 
 /// Of a longer text, names are taken from so many bytes: half at the front, half at the end.
 const LOOK_BYTES_MAX: usize = 1 << 20;
@@ -22,26 +22,26 @@ const ALIKE_MAX: usize = 2;
 const PREVIEW_CHARS: usize = 200;
 
 /// The names that were found in a text.
-pub(super) struct Found<'a> {
+pub(super) struct FoundNames<'a> {
     /// In the order in which they first occur.
-    names: Vec<Name<'a>>,
+    names: Vec<FoundName<'a>>,
     lines: usize,
 }
 
-struct Name<'a> {
+struct FoundName<'a> {
     atom: Atom<'a>,
     /// The lines that it is on, up to one more than makes it rare.
     at: Vec<usize>,
 }
 
-impl<'a> Found<'a> {
-    pub(super) fn in_lines(lines: &[Line<'a>], kind: Kind) -> Self {
-        let mut names: Vec<Name<'a>> = Vec::new();
+impl<'a> FoundNames<'a> {
+    pub(super) fn in_lines(lines: &[NumberedLine<'a>], kind: ResultKind) -> Self {
+        let mut names: Vec<FoundName<'a>> = Vec::new();
         let mut places: HashMap<Atom<'a>, usize> = HashMap::new();
         for at in looked_at(lines) {
             each_atom(bare(lines[at].text, kind), |atom| {
                 let place = *places.entry(atom).or_insert_with(|| {
-                    names.push(Name { atom, at: Vec::new() });
+                    names.push(FoundName { atom, at: Vec::new() });
                     names.len() - 1
                 });
                 let seen = &mut names[place].at;
@@ -59,8 +59,8 @@ impl<'a> Found<'a> {
         let arguments = plain_arguments(arguments);
         let in_call = names_of(&arguments);
         let mut rarest = vec![usize::MAX; self.lines];
-        for Name { atom, at } in &self.names {
-            let tells = atom.sort == Sort::Identifier && at.len() <= RARE_LINES_MAX && !in_call.contains(atom.name);
+        for FoundName { atom, at } in &self.names {
+            let tells = atom.sort == AtomSort::Identifier && at.len() <= RARE_LINES_MAX && !in_call.contains(atom.name);
             if tells && mentions.has_said(atom.name) {
                 at.iter().for_each(|line| rarest[*line] = rarest[*line].min(at.len()));
             }
@@ -74,9 +74,9 @@ impl<'a> Found<'a> {
     pub(super) fn list(&self, mentions: &Mentions, text: &str, shown: &str, chars_max: usize) -> String {
         let mut have = names_of(head(text, PREVIEW_CHARS));
         have.extend(names_of(shown));
-        let mut list = List { out: String::new(), left_chars: chars_max, alike: HashMap::new() };
+        let mut list = NameList { out: String::new(), left_chars: chars_max, alike: HashMap::new() };
         for lines in (1..=OFTEN_LINES).rev() {
-            for Name { atom, .. } in self.names.iter().filter(|name| name.at.len().min(OFTEN_LINES) == lines) {
+            for FoundName { atom, .. } in self.names.iter().filter(|name| name.at.len().min(OFTEN_LINES) == lines) {
                 if !mentions.has(atom.name) && !have.contains(atom.name) && list.push(*atom) {
                     // A path shows the names of which it is made.
                     have.extend(names_of(atom.name));
@@ -89,18 +89,18 @@ impl<'a> Found<'a> {
 }
 
 /// Names with a blank between, as many as fit.
-struct List {
+struct NameList {
     out: String,
     left_chars: usize,
     /// How many names there are of each form.
     alike: HashMap<String, usize>,
 }
 
-impl List {
+impl NameList {
     /// Adds a name, if it fits. Says whether it did.
     fn push(&mut self, atom: Atom<'_>) -> bool {
         let chars = atom.name.chars().count();
-        if atom.sort == Sort::Number || chars > NAME_CHARS_MAX || chars + 1 > self.left_chars {
+        if atom.sort == AtomSort::Number || chars > NAME_CHARS_MAX || chars + 1 > self.left_chars {
             return false;
         }
         let alike = self.alike.entry(form(atom.name)).or_default();
@@ -124,8 +124,8 @@ fn names_of(text: &str) -> HashSet<&str> {
 }
 
 /// The places of the lines whose names are taken.
-fn looked_at(lines: &[Line<'_>]) -> impl Iterator<Item = usize> + use<> {
-    let within = |lines: &mut dyn Iterator<Item = &Line<'_>>| {
+fn looked_at(lines: &[NumberedLine<'_>]) -> impl Iterator<Item = usize> + use<> {
+    let within = |lines: &mut dyn Iterator<Item = &NumberedLine<'_>>| {
         let mut left_bytes = LOOK_BYTES_MAX / 2;
         lines
             .take_while(|line| {
@@ -141,10 +141,10 @@ fn looked_at(lines: &[Line<'_>]) -> impl Iterator<Item = usize> + use<> {
 }
 
 /// A line without the number that a tool put before it, and no longer than is looked at.
-fn bare(line: &str, kind: Kind) -> &str {
+fn bare(line: &str, kind: ResultKind) -> &str {
     let line = &line[..line.floor_char_boundary(LOOK_BYTES_MAX / 2)];
     match kind {
-        Kind::File => line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()),
-        Kind::Text | Kind::Search | Kind::Output => line,
+        ResultKind::File => line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()),
+        ResultKind::Text | ResultKind::Search | ResultKind::Output => line,
     }
 }

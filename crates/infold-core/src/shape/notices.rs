@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Line;
+use super::NumberedLine;
 use super::kept::split_number;
-use super::kind::Kind;
+use super::kind::ResultKind;
 
 /// A longer line is no notice.
 const NOTICE_BYTES_MAX: usize = 600;
@@ -26,13 +26,13 @@ static NOTICE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// The notices in a text, each a line as it is.
-pub(super) fn notices(lines: &[Line<'_>], kind: Kind) -> String {
+pub(super) fn notices(lines: &[NumberedLine<'_>], kind: ResultKind) -> String {
     let Some(pattern) = NOTICE.as_ref() else { return String::new() };
     let is_edge = |at: usize| at < EDGE_LINES || at + EDGE_LINES >= lines.len();
     let may_be = |at: usize, line: &str| match kind {
-        Kind::File => split_number(line).is_none(),
-        Kind::Text => is_edge(at),
-        Kind::Search | Kind::Output => true,
+        ResultKind::File => split_number(line).is_none(),
+        ResultKind::Text => is_edge(at),
+        ResultKind::Search | ResultKind::Output => true,
     };
     let (mut left_chars, mut matches) = (NOTICES_CHARS_MAX, 0);
     let mut found: Vec<&str> = Vec::new();

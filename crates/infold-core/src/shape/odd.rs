@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
 
-use super::kept::{Kept, LINE_CHARS_MAX};
+use super::kept::{KeptLines, LINE_CHARS_MAX};
 use super::marks::head;
 
 /// Odd lines take at most so many characters.
@@ -27,7 +27,7 @@ const WORD_CHARS_MAX: usize = 24;
 const RESPECTS: usize = WORDS_MAX + 2;
 
 /// Keeps the lines that are unlike the others, those of the most telling respect first.
-pub(super) fn keep_odd(kept: &mut Kept<'_>) {
+pub(super) fn keep_odd(kept: &mut KeptLines<'_>) {
     let lines = kept.lines().len();
     if lines < ODD_LINES_MIN {
         return;

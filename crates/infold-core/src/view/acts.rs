@@ -13,24 +13,24 @@ const ANSWER_BYTES_MAX: usize = 256 << 10;
 
 /// Calls and results of a transcript, found once.
 #[derive(Debug)]
-pub(super) struct Acts {
+pub(super) struct TreeActs {
     /// For each block that is a result, the block of its call.
     pub call_of: Vec<Option<usize>>,
     /// Answers that said what a call did and that are not kept yet.
     pub new: Vec<(BlockKey, String)>,
     /// What calls did to the tree, in the order of their calls.
-    acts: VecDeque<Done>,
+    acts: VecDeque<TreeAct>,
 }
 
 /// What a call did.
 #[derive(Debug)]
-pub(super) struct Done {
+pub(super) struct TreeAct {
     pub call: usize,
     pub result: usize,
     pub act: Act,
 }
 
-impl Acts {
+impl TreeActs {
     /// Reads a transcript, with the answers that are kept for where the client has cut or cleared them. A client
     /// may use an id again: a result answers the last call in front of it.
     pub fn of(blocks: &[Block<'_>], known: &StoredDecisions, key: &IdKey) -> Self {
@@ -53,14 +53,14 @@ impl Acts {
                         if let Act::Return(returned) = &mut act {
                             returned.script = Some(at);
                         }
-                        acts.push(Done { call, result: at, act });
+                        acts.push(TreeAct { call, result: at, act });
                     }
                     let kept = known.answers.get(&blocks[call].key);
                     let Some((act, source)) = act(own, answer, kept, key) else { continue };
-                    if source == Source::Answer && kept.is_none() && answer.len() <= ANSWER_BYTES_MAX {
+                    if source == ActSource::Answer && kept.is_none() && answer.len() <= ANSWER_BYTES_MAX {
                         new.push((blocks[call].key, answer.to_owned()));
                     }
-                    acts.push(Done { call, result: at, act });
+                    acts.push(TreeAct { call, result: at, act });
                 }
                 BlockKind::Instruction
                 | BlockKind::User { .. }
@@ -76,7 +76,7 @@ impl Acts {
 
     /// Takes out what the calls in front of `model_end` did. Runs are asked for in order. What was answered
     /// anywhere but in `user`, where providers want it, did nothing.
-    pub fn take(&mut self, model_end: usize, user: &Range<usize>) -> Vec<Done> {
+    pub fn take(&mut self, model_end: usize, user: &Range<usize>) -> Vec<TreeAct> {
         let mut taken = Vec::new();
         while let Some(done) = self.acts.pop_front_if(|done| done.call < model_end) {
             if user.contains(&done.result) {
@@ -89,7 +89,7 @@ impl Acts {
 
 /// What an act was read from.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
+enum ActSource {
     /// The answer, as our tool gave it.
     Answer,
     /// What was kept of it, or what the client has left of it.
@@ -98,14 +98,14 @@ enum Source {
 
 /// What a call did: by its answer; where the client has cut or cleared that, by the answer that was kept; and
 /// without one, by what is left.
-fn act(call: &CallBlock<'_>, answer: &str, kept: Option<&String>, key: &IdKey) -> Option<(Act, Source)> {
+fn act(call: &CallBlock<'_>, answer: &str, kept: Option<&String>, key: &IdKey) -> Option<(Act, ActSource)> {
     let verb = ToolEffect::of(&call.tool)?;
     if let Some(act) = answers::read(verb, answer, key) {
-        return Some((act, Source::Answer));
+        return Some((act, ActSource::Answer));
     }
     let kept = kept.filter(|_| !answers::is_whole(answer)).and_then(|kept| answers::read(verb, kept, key));
     let act = kept.or_else(|| answers::read_remains(verb, call, answer, key))?;
-    Some((act, Source::Remains))
+    Some((act, ActSource::Remains))
 }
 
 /// The call that a block is.

@@ -37,7 +37,7 @@ pub(super) struct ViewWriter<'w, 'r> {
 
 /// What the answer to an opening is in a view.
 #[derive(Clone, Copy)]
-enum Seen {
+enum OpeningShownTo {
     /// What the parent gets.
     ByParent,
     /// The brief for this branch; others that were opened beside it wait.
@@ -68,7 +68,7 @@ impl<'w, 'r> ViewWriter<'w, 'r> {
     /// Writes the whole view of a thread.
     pub fn thread(&mut self, node: usize) {
         self.front(node);
-        self.items(node, self.walk.tree.nodes[node].items.len(), Seen::ByParent);
+        self.items(node, self.walk.tree.nodes[node].items.len(), OpeningShownTo::ByParent);
         self.say_notes();
     }
 
@@ -80,7 +80,7 @@ impl<'w, 'r> ViewWriter<'w, 'r> {
         let line = &self.walk.tree.nodes[node];
         if line.inherits() {
             self.front(line.parent);
-            self.items(line.parent, line.cut, Seen::ByBranch(node));
+            self.items(line.parent, line.cut, OpeningShownTo::ByBranch(node));
         } else {
             self.isolated_front(node);
         }
@@ -160,13 +160,13 @@ impl<'w, 'r> ViewWriter<'w, 'r> {
         loads.iter().filter_map(|&at| walk.acts.call_of[at]).for_each(|call| self.keep(call));
         for at in loads.drain(..).filter(|&at| walk.acts.call_of[at].is_some()) {
             if let BlockKind::Result(result) = &walk.request.blocks[at].kind {
-                self.result(at, result, Seen::ByParent);
+                self.result(at, result, OpeningShownTo::ByParent);
             }
         }
     }
 
     /// Writes the first items of a thread.
-    fn items(&mut self, node: usize, len: usize, seen: Seen) {
+    fn items(&mut self, node: usize, len: usize, seen: OpeningShownTo) {
         let walk = self.walk;
         let items = &walk.tree.nodes[node].items;
         for item in &items[..len.min(items.len())] {
@@ -200,7 +200,7 @@ impl<'w, 'r> ViewWriter<'w, 'r> {
         self.count(Reason::Folded);
     }
 
-    fn block(&mut self, at: usize, node: usize, seen: Seen) {
+    fn block(&mut self, at: usize, node: usize, seen: OpeningShownTo) {
         match &self.walk.request.blocks[at].kind {
             BlockKind::Reasoning if !self.bounds.allow(at, node) => {
                 self.accounted[at] = true;
@@ -217,7 +217,7 @@ impl<'w, 'r> ViewWriter<'w, 'r> {
         }
     }
 
-    fn result(&mut self, at: usize, result: &'r ResultBlock<'r>, seen: Seen) {
+    fn result(&mut self, at: usize, result: &'r ResultBlock<'r>, seen: OpeningShownTo) {
         let entry = self.walk.request.blocks[at].entry;
         let opened = self.walk.tree.opened_by.get(&at).map(Vec::as_slice).unwrap_or_default();
         if let Some((text, reason)) = self.answers(opened, seen) {
@@ -239,7 +239,7 @@ impl<'w, 'r> ViewWriter<'w, 'r> {
 
     /// What stands as the answer to the openings of one result; nothing if it is what the client has. A script that
     /// has returned all that it opened printed what it wanted to print.
-    fn answers(&self, opened: &[usize], seen: Seen) -> Option<(String, Reason)> {
+    fn answers(&self, opened: &[usize], seen: OpeningShownTo) -> Option<(String, Reason)> {
         let nodes = &self.walk.tree.nodes;
         if opened.iter().all(|&node| nodes[node].is_within_script()) {
             return None;
@@ -283,14 +283,16 @@ impl<'w, 'r> ViewWriter<'w, 'r> {
     }
 
     /// What stands as the answer to an opening; nothing if it is what the client has.
-    fn answer(&self, node: usize, seen: Seen) -> Option<(String, Reason)> {
+    fn answer(&self, node: usize, seen: OpeningShownTo) -> Option<(String, Reason)> {
         let line = &self.walk.tree.nodes[node];
         let branch = line.branch()?;
         let told = |outcome: &BranchOutcome, reason| Some((brief::answer(branch, outcome), reason));
         match (&line.state, seen) {
             (BranchStage::Dissolved, _) => None,
-            (_, Seen::ByBranch(own)) if own == node => Some((self.brief(node), Reason::Brief)),
-            (_, Seen::ByBranch(own)) if self.is_beside(own, node) => told(&BranchOutcome::Waiting, Reason::Waiting),
+            (_, OpeningShownTo::ByBranch(own)) if own == node => Some((self.brief(node), Reason::Brief)),
+            (_, OpeningShownTo::ByBranch(own)) if self.is_beside(own, node) => {
+                told(&BranchOutcome::Waiting, Reason::Waiting)
+            }
             (BranchStage::Over(outcome), _) => {
                 Some((brief::answer(branch, outcome) + &self.printed_by(node), Reason::Folded))
             }

@@ -55,7 +55,7 @@ pub struct MovedOut<'a> {
 
 /// The results of one round.
 #[derive(Debug, Default)]
-struct Round {
+struct ResultRound {
     results: Vec<usize>,
     gain_tokens: u64,
     is_newest: bool,
@@ -89,8 +89,8 @@ pub fn overflow(overflow: &Overflow<'_>) -> Relief {
 }
 
 /// The rounds of a view, each with the results that can leave.
-fn rounds(overflow: &Overflow<'_>) -> Vec<Round> {
-    let mut rounds = vec![Round::default()];
+fn rounds(overflow: &Overflow<'_>) -> Vec<ResultRound> {
+    let mut rounds = vec![ResultRound::default()];
     let blocks = overflow.request.blocks;
     let calls: HashMap<&str, &str> = blocks.iter().filter_map(|block| called(&block.kind)).collect();
     for (piece, tokens) in overflow.pieces.iter().zip(overflow.tokens) {
@@ -103,7 +103,7 @@ fn rounds(overflow: &Overflow<'_>) -> Vec<Round> {
                     round.results.push(*at);
                 }
             }
-            kind if kind.side() == super::Side::Model => rounds.push(Round::default()),
+            kind if kind.side() == super::Side::Model => rounds.push(ResultRound::default()),
             _ => {}
         }
     }

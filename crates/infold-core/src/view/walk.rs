@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::acts::{Acts, Done};
+use super::acts::{TreeAct, TreeActs};
 use super::answers::{Act, HandedOver, ReturnAnswer};
 use super::brief::BranchOutcome;
 use super::spoken::{self, ThreadItem};
@@ -26,7 +26,7 @@ pub(super) struct Walk<'r> {
     pub request: &'r ViewRequest<'r>,
     pub known: &'r StoredDecisions,
     pub tree: ThreadTree<'r>,
-    pub acts: Acts,
+    pub acts: TreeActs,
     pub actions: Vec<PlanAction>,
     /// Calls whose branches were dissolved: reasoning behind them was made on something else.
     pub dissolved: Vec<usize>,
@@ -50,7 +50,7 @@ impl<'r> Walk<'r> {
             request,
             known,
             tree: ThreadTree::new(request.blocks, request.beginning),
-            acts: Acts::of(request.blocks, known, key),
+            acts: TreeActs::of(request.blocks, known, key),
             actions: Vec::new(),
             dissolved: Vec::new(),
             last_turn: 0,
@@ -260,10 +260,10 @@ impl<'r> Walk<'r> {
 /// What calls did.
 impl Walk<'_> {
     /// Openings behind a call that left the thread: they act in the thread that works then, and move there.
-    fn moved(&self, done: &[Done]) -> Vec<usize> {
+    fn moved(&self, done: &[TreeAct]) -> Vec<usize> {
         let mut has_left = false;
         let mut moved = Vec::new();
-        for Done { call, act, .. } in done {
+        for TreeAct { call, act, .. } in done {
             match act {
                 Act::Open(_) if has_left => moved.push(*call),
                 Act::Open(_) => {}
@@ -281,7 +281,7 @@ impl Walk<'_> {
     }
 
     /// A round's results, what its calls did, and where the words beside the results go.
-    fn answers(&mut self, range: Range<usize>, done: Vec<Done>, moved: &[usize]) {
+    fn answers(&mut self, range: Range<usize>, done: Vec<TreeAct>, moved: &[usize]) {
         let thread = self.tree.current();
         let entry_of = |at: usize| self.request.blocks[at].entry;
         let answered: Vec<usize> = done.iter().map(|done| done.result).collect();
@@ -334,7 +334,7 @@ impl Walk<'_> {
     }
 
     /// Does what a call did. Gives the thread that hears what was said beside its result.
-    fn act(&mut self, done: Done, moved: &[usize], thread: usize, opened: &mut Vec<usize>) -> Option<usize> {
+    fn act(&mut self, done: TreeAct, moved: &[usize], thread: usize, opened: &mut Vec<usize>) -> Option<usize> {
         match done.act {
             Act::Open(opening) => {
                 let is_moved = moved.contains(&done.call);

@@ -7,7 +7,7 @@
 mod programs;
 mod words;
 
-use words::{Token, tokens};
+use words::{ShellToken, tokens};
 
 /// How deep commands inside commands are followed: `sh -c 'sh -c …'`.
 const DEPTH_MAX: usize = 4;
@@ -43,41 +43,41 @@ fn written_within(command: &str, depth_left: usize) -> Vec<String> {
 /// The parts of a command.
 #[derive(Default)]
 struct Parts {
-    list: Vec<Part>,
+    list: Vec<CommandPart>,
     /// Whether values can wander between them.
     are_one: bool,
 }
 
 #[derive(Default)]
-struct Part {
+struct CommandPart {
     text: String,
     can_write: bool,
 }
 
 fn parts(command: &str, depth_left: usize) -> Parts {
     let mut parts = Parts::default();
-    let mut part = Part::default();
+    let mut part = CommandPart::default();
     let mut program: Vec<String> = Vec::new();
     for token in tokens(command) {
         match token {
-            Token::Word(word) => {
+            ShellToken::Word(word) => {
                 part.text.push_str(&word);
                 part.text.push(' ');
                 program.push(word);
             }
-            Token::Given(text) => {
+            ShellToken::Given(text) => {
                 part.text.push_str(&text);
                 part.text.push(' ');
                 parts.are_one = true;
             }
-            Token::Into(target) => part.can_write |= is_file(&target),
-            Token::Inside => {
+            ShellToken::Into(target) => part.can_write |= is_file(&target),
+            ShellToken::Inside => {
                 part.can_write = true;
                 parts.are_one = true;
             }
-            Token::Group => parts.are_one = true,
-            Token::Pipe => part.judge(std::mem::take(&mut program), depth_left, &mut parts.are_one),
-            Token::End => {
+            ShellToken::Group => parts.are_one = true,
+            ShellToken::Pipe => part.judge(std::mem::take(&mut program), depth_left, &mut parts.are_one),
+            ShellToken::End => {
                 part.judge(std::mem::take(&mut program), depth_left, &mut parts.are_one);
                 parts.list.push(std::mem::take(&mut part));
             }
@@ -88,7 +88,7 @@ fn parts(command: &str, depth_left: usize) -> Parts {
     parts
 }
 
-impl Part {
+impl CommandPart {
     /// Takes note of one program with its arguments.
     fn judge(&mut self, words: Vec<String>, depth_left: usize, are_one: &mut bool) {
         let mut words = words.into_iter().skip_while(|word| {

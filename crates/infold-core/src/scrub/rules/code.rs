@@ -1,6 +1,6 @@
 //! Tokens of code hosts, package registries, build and deployment tools.
 
-use super::super::look::Look;
+use super::super::look::SecretLook;
 use super::{Rule, named, token, word};
 
 pub(super) static RULES: &[Rule] = &[
@@ -44,7 +44,7 @@ pub(super) static RULES: &[Rule] = &[
     token("terraform-token", &["atlasv1"], r"[0-9A-Za-z]{14}\.atlasv1\.[0-9A-Za-z_=-]{60,}", 3.5),
     token("vault-token", &["hvs.", "hvb.", "hvr."], r"hv[sbr]\.[0-9A-Za-z_-]{24,}", 3.3),
     named("vault-legacy-token", &["vault"], r"(?i:vault)[0-9A-Za-z_]{0,24}", r"([sbr]\.[0-9A-Za-z_-]{24,})", 3.3)
-        .looking(Look::Random),
+        .looking(SecretLook::Random),
     named("vault-unseal-key", &["unseal"], r"(?i:unseal key)(?: [0-9]{1,2})?", r"([0-9A-Za-z+/]{43,}=?)", 4.0),
     word("pulumi-token", &["pul-"], r"pul-[0-9a-f]{40}", 3.0),
     token("doppler-token", &["dp."], r"dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[0-9a-z_-]{2,35}\.)?[0-9A-Za-z]{40,}", 3.0),

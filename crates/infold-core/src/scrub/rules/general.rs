@@ -1,6 +1,6 @@
 //! Secrets that no provider's prefix marks: headers, URLs, command lines, and values whose name says it.
 
-use super::super::look::Look;
+use super::super::look::SecretLook;
 use super::{Rule, named, token, word};
 
 /// Names whose value is a secret. A name ends with one of these: `token_count` and `secretName` do not.
@@ -41,7 +41,7 @@ pub(super) static RULES: &[Rule] = &[
         ),
         2.6,
     )
-    .looking(Look::Mixed),
+    .looking(SecretLook::Mixed),
     token(
         "authorization-header-bare",
         &["authorization"],
@@ -51,8 +51,9 @@ pub(super) static RULES: &[Rule] = &[
         ),
         3.0,
     )
-    .looking(Look::Random),
-    token("bearer-token", &["bearer"], r"(?i:bearer)[ \t:]{1,4}([0-9A-Za-z+/=_.~-]{16,})", 3.0).looking(Look::Random),
+    .looking(SecretLook::Random),
+    token("bearer-token", &["bearer"], r"(?i:bearer)[ \t:]{1,4}([0-9A-Za-z+/=_.~-]{16,})", 3.0)
+        .looking(SecretLook::Random),
     // Addresses and command lines
     token(
         "url-password",
@@ -60,7 +61,7 @@ pub(super) static RULES: &[Rule] = &[
         r#"[a-z][0-9a-z+.-]{1,30}://[^\s/@:"'`<>\\\[\]{}$(]{0,100}:([^\s/:"'`<>\\\[\]{}$(]{3,200})@[0-9A-Za-z\[%_*{-]"#,
         0.9,
     )
-    .looking(Look::Chosen),
+    .looking(SecretLook::Chosen),
     token(
         "curl-user",
         &["curl"],
@@ -70,7 +71,7 @@ pub(super) static RULES: &[Rule] = &[
         ),
         2.2,
     )
-    .looking(Look::Chosen),
+    .looking(SecretLook::Chosen),
     token(
         "flag-secret",
         &["-password", "-passwd", "-token", "-secret", "-api-key", "-apikey"],
@@ -80,9 +81,9 @@ pub(super) static RULES: &[Rule] = &[
         ),
         2.2,
     )
-    .looking(Look::Mixed),
+    .looking(SecretLook::Mixed),
     token("netrc-password", &["machine"], r"machine\s+\S{1,100}\s+login\s+\S{1,100}\s+password\s+(\S{4,})", 2.0)
-        .looking(Look::Chosen),
+        .looking(SecretLook::Chosen),
     token(
         "connection-string-password",
         &["password", "pwd"],
@@ -109,7 +110,7 @@ pub(super) static RULES: &[Rule] = &[
         r"([0-9A-Za-z_.=/+~%-]{12,})(?:$|[^0-9A-Za-z_.=/+~%:(\[-]|:(?:$|[^:]))",
         3.0,
     )
-    .looking(Look::Random),
+    .looking(SecretLook::Random),
     named(
         "named-password",
         &["passw", "passphrase", "pwd", "secret", "pass"],
@@ -118,7 +119,7 @@ pub(super) static RULES: &[Rule] = &[
         2.2,
     )
     .quoted()
-    .looking(Look::Password),
+    .looking(SecretLook::Password),
     token(
         "env-password",
         &["PASS", "PWD", "SECRET"],
@@ -128,12 +129,12 @@ pub(super) static RULES: &[Rule] = &[
         ),
         2.2,
     )
-    .looking(Look::Password),
+    .looking(SecretLook::Password),
     token(
         "told-password",
         &["passw", "passphrase"],
         r#"(?i:password|passphrase)[^\n"'.]{0,40} is:?[ \t]{1,4}["'`]([^\s"'`]{4,})["'`]"#,
         2.2,
     )
-    .looking(Look::Mixed),
+    .looking(SecretLook::Mixed),
 ];

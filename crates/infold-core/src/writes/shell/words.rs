@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// One piece of a command.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Token {
+pub(super) enum ShellToken {
     /// A word, without its quotes.
     Word(String),
     /// Text that a program is given as its input.
@@ -22,24 +22,24 @@ pub(super) enum Token {
 }
 
 /// The tokens of a command, in order.
-pub(super) fn tokens(command: &str) -> Vec<Token> {
-    let mut reader = Reader { left: command.chars().collect(), ..Reader::default() };
+pub(super) fn tokens(command: &str) -> Vec<ShellToken> {
+    let mut reader = WordReader { left: command.chars().collect(), ..WordReader::default() };
     while reader.step() {}
     reader.end_word();
     reader.tokens
 }
 
 #[derive(Default)]
-struct Reader {
+struct WordReader {
     left: VecDeque<char>,
-    tokens: Vec<Token>,
+    tokens: Vec<ShellToken>,
     /// The word that is being read; an empty one may have been quoted.
     word: Option<String>,
     /// Where here-documents end whose texts come after this line.
     documents: VecDeque<String>,
 }
 
-impl Reader {
+impl WordReader {
     /// Reads on. Whether there was anything.
     fn step(&mut self) -> bool {
         let Some(c) = self.left.pop_front() else { return false };
@@ -57,21 +57,21 @@ impl Reader {
             }
             '\n' => self.line_end(),
             c if c.is_whitespace() => self.end_word(),
-            '`' => self.token(Token::Inside),
-            '$' if self.left.front() == Some(&'(') => self.token(Token::Inside),
-            '(' | ')' => self.token(Token::Group),
+            '`' => self.token(ShellToken::Inside),
+            '$' if self.left.front() == Some(&'(') => self.token(ShellToken::Inside),
+            '(' | ')' => self.token(ShellToken::Group),
             '>' => self.output(),
             '<' => self.input(),
-            ';' => self.token(Token::End),
-            '|' if self.takes('|') => self.token(Token::End),
+            ';' => self.token(ShellToken::End),
+            '|' if self.takes('|') => self.token(ShellToken::End),
             '|' => {
                 self.takes('&');
-                self.token(Token::Pipe);
+                self.token(ShellToken::Pipe);
             }
             '&' if self.takes('>') => self.output(),
             '&' => {
                 self.takes('&');
-                self.token(Token::End);
+                self.token(ShellToken::End);
             }
             c => self.push(c),
         }
@@ -91,10 +91,10 @@ impl Reader {
     }
 
     fn end_word(&mut self) {
-        self.tokens.extend(self.word.take().map(Token::Word));
+        self.tokens.extend(self.word.take().map(ShellToken::Word));
     }
 
-    fn token(&mut self, token: Token) {
+    fn token(&mut self, token: ShellToken) {
         self.end_word();
         self.tokens.push(token);
     }
@@ -111,8 +111,8 @@ impl Reader {
         while let Some(c) = self.left.pop_front().filter(|c| *c != '"') {
             match c {
                 '\\' => self.left.pop_front().into_iter().for_each(|escaped| self.push(escaped)),
-                '`' => self.tokens.push(Token::Inside),
-                '$' if self.left.front() == Some(&'(') => self.tokens.push(Token::Inside),
+                '`' => self.tokens.push(ShellToken::Inside),
+                '$' if self.left.front() == Some(&'(') => self.tokens.push(ShellToken::Inside),
                 c => self.push(c),
             }
         }
@@ -125,25 +125,25 @@ impl Reader {
         }
         self.end_word();
         if self.left.front() == Some(&'(') {
-            self.tokens.push(Token::Inside);
+            self.tokens.push(ShellToken::Inside);
             return;
         }
         let _ = self.takes('>') || self.takes('|');
         let sign = if self.takes('&') { "&" } else { "" };
         let target = self.next_word();
-        self.tokens.push(Token::Into(format!("{sign}{target}")));
+        self.tokens.push(ShellToken::Into(format!("{sign}{target}")));
     }
 
     /// Behind a `<`: what comes in.
     fn input(&mut self) {
         self.end_word();
         if self.left.front() == Some(&'(') {
-            self.tokens.push(Token::Inside);
+            self.tokens.push(ShellToken::Inside);
         } else if !self.takes('<') {
             self.next_word();
         } else if self.takes('<') {
             let text = self.next_word();
-            self.tokens.push(Token::Given(text));
+            self.tokens.push(ShellToken::Given(text));
         } else {
             self.takes('-');
             let end = self.next_word();
@@ -178,9 +178,9 @@ impl Reader {
                 text.push_str(&line);
                 text.push('\n');
             }
-            self.tokens.push(Token::Given(text));
+            self.tokens.push(ShellToken::Given(text));
         }
-        self.tokens.push(Token::End);
+        self.tokens.push(ShellToken::End);
     }
 
     fn line(&mut self) -> Option<String> {
