@@ -25,11 +25,11 @@ mod move_out;
 mod notes;
 mod parts;
 mod placeholders;
-mod plan;
 mod prompt;
 mod rescue;
 mod results;
 mod take_in;
+mod unplanned;
 mod words;
 
 use std::sync::Arc;
@@ -44,8 +44,7 @@ use infold_wire::request::{Api, Request};
 
 use crate::{Engine, PromptParts};
 use cache::SessionSlot;
-use plan::{AgentTurn, PlanningFault};
-use prompt::SentPrompt;
+use prompt::{AgentTurn, PlanningFault, SentPrompt};
 use rescue::may_be_rescued;
 
 pub(crate) use cache::SessionCaches;

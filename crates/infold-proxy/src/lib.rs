@@ -24,7 +24,6 @@ mod send;
 mod settings;
 mod tunnel;
 mod turn;
-mod watch;
 
 use std::sync::Arc;
 

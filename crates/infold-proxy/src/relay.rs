@@ -10,16 +10,18 @@ use std::time::Duration;
 use axum::body::Body as AxumBody;
 use axum::response::Response;
 use bytes::Bytes;
+use http::HeaderMap;
 use http::response::Parts;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use infold_core::record::AnswerEnd;
+use infold_engine::{AnswerListener, Legibility};
 use infold_wire::ProviderRefusal;
 use tokio::time::{Instant, Sleep, sleep};
 use tower::BoxError;
 
+use crate::decode::Decoder;
 use crate::headers;
-use crate::watch::Watch;
 
 /// An answer whose head is there.
 pub(crate) struct Answered {
@@ -63,6 +65,37 @@ impl Answered {
 
 pub(crate) fn said_nothing(silence: Duration) -> String {
     format!("the upstream has said nothing for {} ms", silence.as_millis())
+}
+
+/// Hands the engine a copy of an answer while it is relayed, decoded.
+pub(crate) struct Watch {
+    decoder: Decoder,
+    listener: AnswerListener,
+}
+
+impl Watch {
+    pub(crate) fn new(listener: AnswerListener, headers: &HeaderMap) -> Self {
+        Self { decoder: Decoder::of(headers), listener }
+    }
+
+    /// Whether the answer comes in an encoding that cannot be read.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.decoder.is_lost()
+    }
+
+    /// Takes bytes that are about to be relayed.
+    pub(crate) fn saw(&mut self, bytes: &[u8]) {
+        let decoder = &mut self.decoder;
+        self.listener.hear(|read| {
+            decoder.push(bytes, read);
+            if decoder.is_lost() { Legibility::Lost } else { Legibility::Plain }
+        });
+    }
+
+    /// The answer is over.
+    pub(crate) fn ended(&mut self, how: AnswerEnd) {
+        self.listener.end(how);
+    }
 }
 
 /// An answer's body.

@@ -11,9 +11,8 @@ use infold_wire::answer::Delivery;
 
 use crate::Proxy;
 use crate::refusal::ProxyRefusal;
-use crate::relay::Answered;
+use crate::relay::{Answered, Watch};
 use crate::send::Outgoing;
-use crate::watch::Watch;
 
 impl Proxy {
     /// Answers a turn, or a count of one.

@@ -23,6 +23,8 @@ use std::ops::Range;
 use infold_core::view::{Block, BlockKey, BlockKind, RequestKind, TranscriptStart, ViewPiece};
 
 use json::{At, Document};
+use std::collections::HashMap;
+use std::sync::OnceLock;
 
 pub use error::RequestError;
 pub use head::ListedTool;
@@ -67,6 +69,8 @@ pub struct Request<'a> {
     blocks: Vec<Block<'a>>,
     /// Where each of the blocks stands.
     seats: Vec<Seat>,
+    /// The block of each call, by its id; made when it is first asked for.
+    calls: OnceLock<HashMap<String, usize>>,
 }
 
 /// One entry of the client's list.
@@ -211,6 +215,34 @@ impl<'a> Request<'a> {
     pub fn tools_in_reach(&self) -> Vec<String> {
         let tools = head::tools(self).into_iter();
         tools.filter(|tool| !tool.is_deferred).map(|tool| tool.name.into_owned()).collect()
+    }
+
+    /// The definitions of the tools that the model is shown, each as it stands, with the server that its name names.
+    pub fn shown_tools(&self) -> Vec<(Option<String>, &'a str)> {
+        head::shown_tools(self)
+    }
+
+    /// The system prompt, wherever the interface puts it, as JSON.
+    pub fn system(&self) -> impl Iterator<Item = &'a str> {
+        let fields = ["system", "instructions"].into_iter().filter_map(|key| self.document.field(0, key));
+        fields.map(|field| self.document.raw(field)).filter(|text| *text != "null")
+    }
+
+    /// The tool that a call was of and what it was called with; both empty if there is no such call.
+    pub fn call(&self, id: &str) -> (String, String) {
+        let calls = self.calls.get_or_init(|| {
+            let calls = self.blocks.iter().enumerate().filter_map(|(at, block)| match &block.kind {
+                BlockKind::Call(call) => Some((call.id.clone().into_owned(), at)),
+                _ => None,
+            });
+            calls.collect()
+        });
+        let Some(at) = calls.get(id).copied() else { return Default::default() };
+        let tool = match &self.blocks[at].kind {
+            BlockKind::Call(call) => call.tool.clone().into_owned(),
+            _ => String::new(),
+        };
+        (tool, self.arguments(at).unwrap_or_default().into_owned())
     }
 
     /// The texts in a result, in order; of other blocks, what they say.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use infold_core::record::{AnswerEnd, Timing, Usage, WarningKind};
-use infold_core::view::{Edit, LastAnswer, RequestKind, runs_scripts};
-use infold_core::{Principal, SessionId, Thread, ToolEffect};
+use infold_core::view::{LastAnswer, RequestKind, runs_scripts};
+use infold_core::{Principal, ToolEffect};
 use infold_wire::answer::{Answer, AnswerCall, AnswerReader, Delivery};
 use infold_wire::request::Api;
 use infold_wire::unwrapped;
@@ -19,7 +19,7 @@ use serde::de::IgnoredAny;
 use super::Prepared;
 use super::cache::{QueuePosition, SessionSlot};
 use super::issued::{IssuedCall, arguments_hash};
-use crate::{Engine, Heard, PromptParts, RequestSeen};
+use crate::{Engine, Heard, RequestSeen};
 
 /// The header in which clients of Anthropic's ask for what is not usual.
 const BETAS: &str = "anthropic-beta";
@@ -46,53 +46,28 @@ pub enum Legibility {
     Lost,
 }
 
-/// What is known of a request before its answer.
+/// A request that is not recorded yet.
 struct PendingRequest {
     who: Principal,
-    session: SessionId,
-    agent: Option<String>,
-    thread: Thread,
-    api: &'static str,
-    model: String,
-    /// The window that its client asked for, if it asked.
-    window_tokens: Option<u64>,
-    kind: RequestKind,
-    client: Option<String>,
-    parts: PromptParts,
-    edits: Vec<Edit>,
-    warnings: Vec<(WarningKind, String)>,
+    /// What will be recorded, with what is known of the answer so far.
+    seen: RequestSeen,
     arrived: Instant,
-    added: Duration,
     /// The session's place in memory, and what tells this request from others in it.
     slot: Arc<SessionSlot>,
     digest: Option<[u8; 32]>,
-}
-
-/// A request whose answer is over.
-struct FinishedRequest {
-    ticket: PendingRequest,
-    usage: Option<Usage>,
-    /// What the model was heard to say, if the provider has not reported all of it.
-    heard: Option<Heard>,
-    status: Option<u16>,
-    end: AnswerEnd,
-    first_byte: Option<Duration>,
-    total: Duration,
 }
 
 /// Listens to an answer. One that is dropped before its end was given up by its client.
 pub struct AnswerListener {
     engine: Engine,
     /// Gone once the answer is over.
-    ticket: Option<PendingRequest>,
-    status: Option<u16>,
+    pending: Option<PendingRequest>,
     legibility: Legibility,
     reader: AnswerReader,
     /// Calls of ours that the engine knows of.
     told: usize,
     /// Whether the engine knows the model's last words.
     has_spoken: bool,
-    first_byte: Option<Duration>,
 }
 
 impl Engine {
@@ -103,20 +78,19 @@ impl Engine {
         if is_success && prepared.refused.is_empty() {
             prepared.slot.fits();
         }
-        let mut ticket = prepared.ticket();
+        let mut pending = prepared.pending();
+        pending.seen.status = head.status;
         if head.repeated > 0 {
             let words = format!("it was sent {} times until an answer came", head.repeated + 1);
-            ticket.warnings.push((WarningKind::Retried, words));
+            pending.seen.warnings.push((WarningKind::Retried, words));
         }
         AnswerListener {
             engine: self.clone(),
-            ticket: Some(ticket),
-            status: head.status,
+            pending: Some(pending),
             legibility: Legibility::Plain,
             reader: AnswerReader::new(prepared.turn.request.api(), head.delivery),
             told: 0,
             has_spoken: false,
-            first_byte: None,
         }
     }
 }
@@ -124,20 +98,20 @@ impl Engine {
 impl AnswerListener {
     /// Takes a piece of the answer that is about to be passed on: `read` hands over what can be read of it.
     pub fn hear(&mut self, read: impl FnOnce(&mut dyn FnMut(&[u8])) -> Legibility) {
-        let Some(ticket) = &self.ticket else { return };
-        self.first_byte.get_or_insert_with(|| ticket.arrived.elapsed());
+        let Some(pending) = &mut self.pending else { return };
+        pending.seen.timing.first_byte_ms.get_or_insert_with(|| millis(pending.arrived.elapsed()));
         let reader = &mut self.reader;
         self.legibility = read(&mut |bytes| reader.push(bytes));
         let ready = complete(self.reader.calls());
         if ready.len() > self.told {
             self.told = ready.len();
-            tell(&self.engine, ticket, ready);
-            tell_words(&self.engine, ticket, self.reader.words());
+            tell(&self.engine, pending, ready);
+            tell_words(&self.engine, pending, self.reader.words());
         }
         // Clients go on as soon as an answer says that it is over, whatever comes behind that.
         if self.reader.is_over() && !self.has_spoken {
             self.has_spoken = true;
-            tell_words(&self.engine, ticket, self.reader.words());
+            tell_words(&self.engine, pending, self.reader.words());
         }
         // The next request may come before the end of this answer's body does.
         if self.reader.is_settled() {
@@ -147,27 +121,26 @@ impl AnswerListener {
 
     /// The answer is over.
     pub fn end(&mut self, how: AnswerEnd) {
-        let Some(ticket) = self.ticket.take() else { return };
-        let Some(status) = self.status else { return ticket.without_answer(how).record(&self.engine) };
+        let Some(mut pending) = self.pending.take() else { return };
+        let Some(status) = pending.seen.status else { return pending.record(&self.engine, how, None) };
         let reader = std::mem::replace(&mut self.reader, AnswerReader::new(Api::Chat, Delivery::Whole));
         let mut answer = reader.finish();
         // Some servers fill in nothing where they do not count.
         answer.usage = answer.usage.filter(|usage| usage.prompt_tokens() > 0 || usage.output_tokens > 0);
         let ours: Vec<&AnswerCall> = answer.calls.iter().filter(|call| is_ours(call)).collect();
         if ours.len() > self.told {
-            tell(&self.engine, &ticket, ours);
+            tell(&self.engine, &pending, ours);
         }
         if !self.has_spoken {
-            tell_words(&self.engine, &ticket, &answer.words);
+            tell_words(&self.engine, &pending, &answer.words);
         }
         let end = end_of(how, status, &answer, self.legibility);
-        if ticket.kind == RequestKind::Turn {
-            ticket.slot.answered(last_answer(end, &answer));
+        if pending.seen.kind == RequestKind::Turn {
+            pending.slot.answered(last_answer(end, &answer));
         }
-        let (first_byte, total) = (self.first_byte, ticket.arrived.elapsed());
         let heard = unreported(status, &answer).filter(|_| self.legibility == Legibility::Plain);
-        FinishedRequest { ticket, usage: answer.usage, heard, status: Some(status), end, first_byte, total }
-            .record(&self.engine);
+        pending.seen.usage = answer.usage;
+        pending.record(&self.engine, end, heard);
     }
 }
 
@@ -182,35 +155,37 @@ impl Drop for Prepared<'_> {
     fn drop(&mut self) {
         // Nobody waits for the answer any more.
         if self.is_underway {
-            self.ticket().without_answer(AnswerEnd::Aborted).record(&self.engine);
+            self.pending().record(&self.engine, AnswerEnd::Aborted, None);
         }
     }
 }
 
 impl Prepared<'_> {
-    fn ticket(&self) -> PendingRequest {
+    fn pending(&self) -> PendingRequest {
         let (turn, prompt) = (&self.turn, &self.prompt);
         let identity = &turn.identity;
         let model = turn.model().into_owned();
-        PendingRequest {
-            who: identity.who.clone(),
+        let windows = &self.engine.inner.settings.turn.windows;
+        let seen = RequestSeen {
             session: identity.session.clone(),
             agent: identity.agent.clone(),
             thread: prompt.thread.clone(),
             api: turn.request.api().name(),
-            window_tokens: asks_for_long_window(turn.headers)
-                .then(|| self.engine.inner.settings.turn.windows.largest_tokens_of(&model)),
+            window_tokens: asks_for_long_window(turn.headers).then(|| windows.largest_tokens_of(&model)),
             model,
             kind: identity.kind,
             client: identity.client_name(),
             parts: self.parts.clone(),
             edits: prompt.edits.clone(),
+            usage: None,
+            estimated: None,
+            timing: Timing { added_us: micros(self.added), ..Timing::default() },
+            status: None,
+            end: AnswerEnd::Aborted,
             warnings: prompt.warnings.clone(),
-            arrived: turn.arrived,
-            added: self.added,
-            slot: Arc::clone(&self.slot),
-            digest: self.digest,
-        }
+        };
+        let (arrived, slot) = (turn.arrived, Arc::clone(&self.slot));
+        PendingRequest { who: identity.who.clone(), seen, arrived, slot, digest: self.digest }
     }
 }
 
@@ -238,19 +213,19 @@ fn complete(calls: &[AnswerCall]) -> Vec<&AnswerCall> {
 }
 
 /// All of an answer's calls at once, because each telling stands for the whole answer.
-fn tell(engine: &Engine, ticket: &PendingRequest, calls: Vec<&AnswerCall>) {
+fn tell(engine: &Engine, pending: &PendingRequest, calls: Vec<&AnswerCall>) {
     let issued = calls.into_iter().map(|call| {
         let inside = unwrapped(&call.tool, &call.arguments);
         let (tool, arguments) = inside.unwrap_or_else(|| (call.tool.clone(), call.arguments.clone()));
         IssuedCall { id: call.id.clone(), tool, arguments_hash: arguments_hash(&arguments) }
     });
-    engine.calls_issued(&ticket.who, &ticket.session, &ticket.thread, issued.collect());
+    engine.calls_issued(&pending.who, &pending.seen.session, &pending.seen.thread, issued.collect());
 }
 
 /// What the model has said. Asides are answered in the main thread, whatever is at work meanwhile.
-fn tell_words(engine: &Engine, ticket: &PendingRequest, words: &str) {
-    if ticket.kind == RequestKind::Turn {
-        engine.words_said(&ticket.who, &ticket.session, &ticket.thread, words);
+fn tell_words(engine: &Engine, pending: &PendingRequest, words: &str) {
+    if pending.seen.kind == RequestKind::Turn {
+        engine.words_said(&pending.who, &pending.seen.session, &pending.seen.thread, words);
     }
 }
 
@@ -291,9 +266,37 @@ fn unreported(status: u16, answer: &Answer) -> Option<Heard> {
 }
 
 impl PendingRequest {
+    /// Has it metered and recorded, while the client goes on. `heard` is what the model was heard to say, if the
+    /// provider has not reported all of it.
+    fn record(mut self, engine: &Engine, end: AnswerEnd, heard: Option<Heard>) {
+        self.seen.end = end;
+        self.seen.timing.total_ms = millis(self.arrived.elapsed());
+        let engine = engine.clone();
+        // The session's next request is planned after this one is counted, because it may have used up a budget. So
+        // the place in line is taken now, before the client has all of the answer.
+        let place = self.slot.line_up();
+        // Whoever serves waits for these tasks at the end.
+        let tasks = engine.inner.tasks.clone();
+        drop(tasks.spawn(async move { self.recorded(&engine, place, heard).await }));
+    }
+
+    async fn recorded(mut self, engine: &Engine, place: QueuePosition, heard: Option<Heard>) {
+        let state = place.reached().await;
+        let seen = &mut self.seen;
+        seen.estimated = heard.and_then(|heard| engine.estimate(&seen.model, &seen.parts, &heard, seen.usage.as_ref()));
+        self.meter(engine).await;
+        // Counting has stored them, where it was counted.
+        if let Err(error) = engine.keep_words(&self.who, &self.seen.session).await {
+            tracing::warn!(%error, "an agent's last words could not be stored");
+        }
+        drop(state);
+        engine.record_request(&self.who, self.seen).await;
+    }
+
     /// Counts an answer in its thread.
-    async fn meter(&self, engine: &Engine, usage: Option<Usage>, estimated: Option<Usage>) {
-        if self.kind != RequestKind::Turn || (usage.is_none() && estimated.is_none()) {
+    async fn meter(&self, engine: &Engine) {
+        let RequestSeen { session, thread, kind, usage, estimated, .. } = &self.seen;
+        if *kind != RequestKind::Turn || (usage.is_none() && estimated.is_none()) {
             return;
         }
         let used = usage.unwrap_or_default().plus(&estimated.unwrap_or_default());
@@ -302,64 +305,17 @@ impl PendingRequest {
             None => Some(used.output_tokens),
         };
         if let Some(output_tokens) = uncounted
-            && let Err(error) =
-                engine.meter(&self.who, &self.session, &self.thread, &Usage { output_tokens, ..used }).await
+            && let Err(error) = engine.meter(&self.who, session, thread, &Usage { output_tokens, ..used }).await
         {
             tracing::warn!(%error, "an answer could not be counted");
         }
     }
-
-    fn without_answer(self, end: AnswerEnd) -> FinishedRequest {
-        let total = self.arrived.elapsed();
-        FinishedRequest { ticket: self, usage: None, heard: None, status: None, end, first_byte: None, total }
-    }
 }
 
-impl FinishedRequest {
-    /// Has it metered and recorded, while the client goes on.
-    fn record(self, engine: &Engine) {
-        let engine = engine.clone();
-        // The session's next request is planned after this one is counted, because it may have used up a budget. So
-        // the place in line is taken now, before the client has all of the answer.
-        let place = self.ticket.slot.line_up();
-        // Whoever serves waits for these tasks at the end.
-        let tasks = engine.inner.tasks.clone();
-        drop(tasks.spawn(async move { self.recorded(&engine, place).await }));
-    }
+fn millis(took: Duration) -> u64 {
+    u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
+}
 
-    async fn recorded(self, engine: &Engine, place: QueuePosition) {
-        let Self { ticket, usage, heard, status, end, first_byte, total } = self;
-        let state = place.reached().await;
-        let estimated = heard.and_then(|heard| engine.estimate(&ticket.model, &ticket.parts, &heard, usage.as_ref()));
-        ticket.meter(engine, usage, estimated).await;
-        // Counting has stored them, where it was counted.
-        if let Err(error) = engine.keep_words(&ticket.who, &ticket.session).await {
-            tracing::warn!(%error, "an agent's last words could not be stored");
-        }
-        drop(state);
-        let timing = Timing {
-            added_us: u64::try_from(ticket.added.as_micros()).unwrap_or(u64::MAX),
-            first_byte_ms: first_byte.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
-            total_ms: u64::try_from(total.as_millis()).unwrap_or(u64::MAX),
-        };
-        let seen = RequestSeen {
-            session: ticket.session,
-            agent: ticket.agent,
-            thread: ticket.thread,
-            api: ticket.api,
-            model: ticket.model,
-            window_tokens: ticket.window_tokens,
-            kind: ticket.kind,
-            client: ticket.client,
-            parts: ticket.parts,
-            edits: ticket.edits,
-            usage,
-            estimated,
-            timing,
-            status,
-            end,
-            warnings: ticket.warnings,
-        };
-        engine.record_request(&ticket.who, seen).await;
-    }
+fn micros(took: Duration) -> u64 {
+    u64::try_from(took.as_micros()).unwrap_or(u64::MAX)
 }

@@ -5,8 +5,6 @@
 //! Such a session starts anew, once, and that is stored: all later requests then leave out the same reasoning,
 //! and keep what was made since.
 
-use std::collections::HashMap;
-
 use infold_core::view::{
     Block, BlockKind, Reason, Restart, ResultBlock, StoredDecisions, ViewPlan, changes_tree, reads_back,
 };
@@ -14,8 +12,7 @@ use infold_core::{Counter, Mentions, Sight, ToolEffect};
 
 use super::cache::SessionCache;
 use super::known_session::KnownSession;
-use super::plan::{AgentTurn, PlanningFault};
-use super::results::{call_of, calls};
+use super::prompt::{AgentTurn, PlanningFault};
 use super::{Purpose, Shaping};
 use crate::Engine;
 
@@ -59,11 +56,10 @@ impl Engine {
         let Some(last) = last.filter(|_| self.inner.settings.turn.shaping == Shaping::On) else { return false };
         let is_reader = |tool: &str| ToolEffect::of(tool) == Some(ToolEffect::Read);
         let mut has_reader = turn.tools.iter().any(|tool| is_reader(tool));
-        let calls = calls(&turn.request);
         let counter = self.counter_for(&turn.model());
         for (at, block) in blocks[..last].iter().enumerate() {
             let BlockKind::Result(result) = &block.kind else { continue };
-            if has_reader && self.is_long(turn, at, result, &calls, counter) {
+            if has_reader && self.is_long(turn, at, result, counter) {
                 return true;
             }
             has_reader |= result.loads.iter().any(|tool| is_reader(tool));
@@ -83,15 +79,8 @@ impl Engine {
         Ok(self.plan_view(&wanted, &StoredDecisions::default())?)
     }
 
-    fn is_long(
-        &self,
-        turn: &AgentTurn<'_>,
-        at: usize,
-        result: &ResultBlock<'_>,
-        calls: &HashMap<&str, usize>,
-        counter: Counter,
-    ) -> bool {
-        let (tool, arguments) = call_of(&turn.request, result, calls);
+    fn is_long(&self, turn: &AgentTurn<'_>, at: usize, result: &ResultBlock<'_>, counter: Counter) -> bool {
+        let (tool, arguments) = turn.request.call(&result.call);
         if ToolEffect::of(&tool).is_some() || reads_back(&tool, &arguments) || !turn.request.is_all_text(at) {
             return false;
         }

@@ -1,15 +1,12 @@
 //! What a thread has said and shown, kept from turn to turn: a view extends the one before it, so that only
 //! what is new in it has to be read. Where it does not, after a fold for instance, all of it is read again.
 
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use infold_core::view::{BlockKind, ViewPiece, ViewPlan};
 use infold_core::{Mentions, ToolEffect, plain_arguments};
 use infold_wire::request::Request;
-
-use super::results::{call_of, calls};
 
 /// What was read of a thread.
 #[derive(Default)]
@@ -28,8 +25,7 @@ impl Mentioned {
         let (seen, behind) = plan.pieces.split_at(seen);
         self.read(request, seen);
         let mut mentions = Mentions::above(Arc::clone(&self.mentions));
-        let calls = calls(request);
-        behind.iter().filter(|piece| !is_unseen(piece)).for_each(|piece| note(&mut mentions, request, piece, &calls));
+        behind.iter().filter(|piece| !is_unseen(piece)).for_each(|piece| note(&mut mentions, request, piece));
         mentions
     }
 
@@ -44,8 +40,7 @@ impl Mentioned {
             *self = Self::default();
             return self.read(request, pieces);
         };
-        let calls = calls(request);
-        pieces[self.pieces.len()..].iter().for_each(|piece| note(mentions, request, piece, &calls));
+        pieces[self.pieces.len()..].iter().for_each(|piece| note(mentions, request, piece));
         self.pieces = keys;
     }
 
@@ -69,7 +64,7 @@ fn key(request: &Request<'_>, piece: &ViewPiece) -> u64 {
     hasher.finish()
 }
 
-fn note(mentions: &mut Mentions, request: &Request<'_>, piece: &ViewPiece, calls: &HashMap<&str, usize>) {
+fn note(mentions: &mut Mentions, request: &Request<'_>, piece: &ViewPiece) {
     match piece {
         ViewPiece::Keep(at) => match &request.blocks()[*at].kind {
             BlockKind::User { .. } => mentions.ask(&request.words(*at)),
@@ -79,7 +74,7 @@ fn note(mentions: &mut Mentions, request: &Request<'_>, piece: &ViewPiece, calls
             }
             BlockKind::Attachment => mentions.show(&request.words(*at)),
             BlockKind::Result(result) => {
-                let (tool, arguments) = call_of(request, result, calls);
+                let (tool, arguments) = request.call(&result.call);
                 mentions.show_result(&tool, &arguments, &request.words(*at));
             }
             BlockKind::Call(_) | BlockKind::Instruction | BlockKind::Reasoning | BlockKind::Other { .. } => {}
@@ -87,7 +82,7 @@ fn note(mentions: &mut Mentions, request: &Request<'_>, piece: &ViewPiece, calls
         // As JSON its lines would be one, with a letter for each line end.
         ViewPiece::Content { block, json, .. } => {
             let (tool, arguments) = match &request.blocks()[*block].kind {
-                BlockKind::Result(result) => call_of(request, result, calls),
+                BlockKind::Result(result) => request.call(&result.call),
                 _ => (String::new(), String::new()),
             };
             mentions.show_result(&tool, &arguments, &plain_arguments(&String::from_utf8_lossy(json)));

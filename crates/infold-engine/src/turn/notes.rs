@@ -7,7 +7,7 @@ use infold_store::{EndedBranches, SessionKey, Target};
 
 use super::known_session::KnownSession;
 use super::placeholders::{is_of, last_results};
-use super::plan::{AgentTurn, PlanningFault};
+use super::prompt::{AgentTurn, PlanningFault};
 use crate::{Engine, Error};
 
 /// How much of its budget a branch has used.

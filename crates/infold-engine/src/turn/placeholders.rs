@@ -11,8 +11,7 @@ use infold_core::writes::{Means, writing};
 use infold_wire::request::Request;
 
 use super::known_session::KnownSession;
-use super::plan::{AgentTurn, PlanningFault};
-use super::results::{call_of, calls};
+use super::prompt::{AgentTurn, PlanningFault};
 use crate::Engine;
 
 /// How a note about a placeholder begins. A call has at most one of these.
@@ -47,14 +46,12 @@ impl Engine {
         plan: &ViewPlan,
     ) -> Vec<(&'r ResultBlock<'a>, WrittenPlaceholder)> {
         let mut found = Vec::new();
-        let mut places = None;
         for at in last_results(request) {
             let BlockKind::Result(result) = &request.blocks()[at].kind else { continue };
             if !plan.pieces.iter().any(|piece| is_of(piece, at)) {
                 continue;
             }
-            let calls = places.get_or_insert_with(|| calls(request));
-            let (tool, arguments) = call_of(request, result, calls);
+            let (tool, arguments) = request.call(&result.call);
             let Some(writing) = writing(&tool, &arguments) else { continue };
             let Some(placeholder) = writing.texts.iter().find_map(|text| self.own_placeholder(text)) else {
                 continue;

@@ -5,8 +5,6 @@
 //! reasoning, and is stored, so that every later request goes on from it. A rescue that cannot help is not
 //! made: the client then gets the provider's own words.
 
-use std::collections::HashMap;
-
 use infold_core::record::{Part, PartKind, WarningKind};
 use infold_core::view::{
     self, BlockKind, Edit, MovedOut, Note, Overflow, Reason, Replacement, Restart, ResultBlock, ViewPiece,
@@ -18,9 +16,9 @@ use infold_wire::request::Api;
 use super::Prepared;
 use super::identify::Identity;
 use super::move_out::StoredRescue;
-use super::plan::AgentTurn;
+use super::prompt::AgentTurn;
 use super::prompt::SentPrompt;
-use super::results::{call_of, calls, new_result};
+use super::results::new_result;
 use crate::intake::NewResult;
 use crate::{Engine, Error};
 
@@ -142,8 +140,7 @@ impl Engine {
         let counter = self.counter_for(model);
         let parts = made_of.sent();
         let front = parts.len() - pieces.len();
-        let calls = calls(request);
-        let can_move = |piece: &ViewPiece| can_move(turn, prompt, piece, &calls);
+        let can_move = |piece: &ViewPiece| can_move(turn, prompt, piece);
         let weights = pieces.iter().zip(&parts[front..]);
         let movable = weights
             .map(|(piece, part)| if can_move(piece) { counter.scaled(part.vocabulary_tokens) } else { 0 })
@@ -160,14 +157,12 @@ impl Engine {
         chosen: &[(usize, u64)],
     ) -> Result<Vec<Moved>, Error> {
         let (request, identity) = (&turn.request, &turn.identity);
-        let calls = calls(request);
         let results = chosen.iter().filter_map(|(at, tokens)| match &request.blocks()[*at].kind {
             BlockKind::Result(result) => Some((*at, *tokens, result)),
             _ => None,
         });
         let results: Vec<(usize, u64, &ResultBlock<'_>)> = results.collect();
-        let new: Vec<NewResult> =
-            results.iter().map(|(at, _, result)| new_result(request, *at, result, &calls)).collect();
+        let new: Vec<NewResult> = results.iter().map(|(at, _, result)| new_result(request, *at, result)).collect();
         let tools: Vec<String> = new.iter().map(|new| new.tool.clone()).collect();
 
         let leaving = self.put_away(&identity.who, &identity.session, thread, new).await?;
@@ -212,13 +207,12 @@ fn without_reasoning(turn: &AgentTurn<'_>, prompt: &SentPrompt) -> Option<SentPr
 /// Whether a rescue could move anything out of a request, as far as can be told at a glance.
 pub(super) fn may_be_rescued(prepared: &Prepared<'_>) -> bool {
     let Prepared { turn, prompt, .. } = prepared;
-    let calls = calls(&turn.request);
-    prompt.reads_results && prompt.all_pieces(&turn.request).iter().any(|piece| can_move(turn, prompt, piece, &calls))
+    prompt.reads_results && prompt.all_pieces(&turn.request).iter().any(|piece| can_move(turn, prompt, piece))
 }
 
 /// Whether a piece is a result that can be moved out: a long one, of words alone, that is still there, with or
 /// without its secrets.
-fn can_move(turn: &AgentTurn<'_>, prompt: &SentPrompt, piece: &ViewPiece, calls: &HashMap<&str, usize>) -> bool {
+fn can_move(turn: &AgentTurn<'_>, prompt: &SentPrompt, piece: &ViewPiece) -> bool {
     let request = &turn.request;
     let (at, sent_bytes) = match piece {
         ViewPiece::Keep(at) => (*at, usize::MAX),
@@ -234,7 +228,7 @@ fn can_move(turn: &AgentTurn<'_>, prompt: &SentPrompt, piece: &ViewPiece, calls:
     let BlockKind::Result(result) = &request.blocks()[at].kind else { return false };
     let bytes = || request.text_parts(at).iter().map(|text| text.len()).sum::<usize>();
     let is_long = result.content_bytes.min(sent_bytes) >= MOVED_BYTES_MIN && bytes() >= MOVED_BYTES_MIN;
-    let is_ours = || ToolEffect::of(&call_of(request, result, calls).0).is_some();
+    let is_ours = || ToolEffect::of(&request.call(&result.call).0).is_some();
     is_long && request.is_all_text(at) && !is_ours()
 }
 

@@ -2,7 +2,6 @@
 //! and perhaps offloads them; older ones, which were seen before or before infold was there, are scrubbed.
 //! Each content is looked at once; what was decided is stored as bytes and sent again for ever.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use infold_core::view::{BlockKind, Reason, Replacement, ResultBlock, ViewPiece, ViewPlan};
@@ -11,7 +10,7 @@ use infold_wire::request::Request;
 
 use super::cache::SessionCache;
 use super::known_session::KnownSession;
-use super::plan::{AgentTurn, PlanningFault};
+use super::prompt::{AgentTurn, PlanningFault};
 use super::take_in::TakeIn;
 use super::{Purpose, Shaping};
 use crate::intake::{NewResult, Offload, Remarks, ShownResult, withheld};
@@ -92,9 +91,7 @@ impl Engine {
         known: &mut KnownSession,
     ) -> Result<(), PlanningFault> {
         let (request, identity) = (&turn.request, &turn.identity);
-        let calls = calls(request);
-        let results: Vec<NewResult> =
-            unseen.iter().map(|(at, result)| new_result(request, *at, result, &calls)).collect();
+        let results: Vec<NewResult> = unseen.iter().map(|(at, result)| new_result(request, *at, result)).collect();
         let may_offload = plan.reads_results && self.inner.settings.turn.shaping == Shaping::On;
         let offload = if may_offload { Offload::Allowed } else { Offload::No };
         let is_worth_it = may_offload && self.wants_mentions(&results);
@@ -205,37 +202,9 @@ fn kept_results<'r, 'a>(
     })
 }
 
-/// Where each call stands, by its id.
-pub(super) fn calls<'r>(request: &'r Request<'_>) -> HashMap<&'r str, usize> {
-    let calls = request.blocks().iter().enumerate().filter_map(|(at, block)| match &block.kind {
-        BlockKind::Call(call) => Some((&*call.id, at)),
-        _ => None,
-    });
-    calls.collect()
-}
-
-/// The tool and the arguments of the call that a result is of.
-pub(super) fn call_of(
-    request: &Request<'_>,
-    result: &ResultBlock<'_>,
-    calls: &HashMap<&str, usize>,
-) -> (String, String) {
-    let Some(at) = calls.get(&*result.call).copied() else { return (String::new(), String::new()) };
-    let tool = match &request.blocks()[at].kind {
-        BlockKind::Call(call) => call.tool.clone().into_owned(),
-        _ => String::new(),
-    };
-    (tool, request.arguments(at).unwrap_or_default().into_owned())
-}
-
 /// A result, with the call that it is of.
-pub(super) fn new_result(
-    request: &Request<'_>,
-    at: usize,
-    result: &ResultBlock<'_>,
-    calls: &HashMap<&str, usize>,
-) -> NewResult {
-    let (tool, arguments) = call_of(request, result, calls);
+pub(super) fn new_result(request: &Request<'_>, at: usize, result: &ResultBlock<'_>) -> NewResult {
+    let (tool, arguments) = request.call(&result.call);
     let texts: Vec<String> = request.text_parts(at).into_iter().map(|text| text.into_owned()).collect();
     let is_all_text = request.is_all_text(at);
     let said: Vec<&str> = result.remarks.iter().map(|remark| &*remark.text).collect();

@@ -12,7 +12,7 @@ use infold_wire::Told;
 
 use super::cache::SessionCache;
 use super::known_session::KnownSession;
-use super::plan::{AgentTurn, PlanningFault};
+use super::prompt::{AgentTurn, PlanningFault};
 use crate::intake::withheld;
 use crate::{Engine, Failure};
 

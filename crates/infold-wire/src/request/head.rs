@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use infold_core::view::{BlockKind, RequestKind, TranscriptStart};
 
 use super::json::At;
-use super::{Api, Entry, Request};
+use super::{Api, Document, Entry, Request};
 use crate::client_words::{asks_for_compaction, is_summary};
 
 /// A tool that a request lists.
@@ -30,6 +30,22 @@ const PLAIN_NAMESPACE: &str = "functions";
 /// The tools of a request, in order; those in a namespace each by itself.
 pub(super) fn tools<'a>(request: &Request<'a>) -> Vec<ListedTool<'a>> {
     lists(request).flat_map(|list| listed(request, list, None)).collect()
+}
+
+/// The request's own tools that the model is shown, each with its server.
+pub(super) fn shown_tools<'a>(request: &Request<'a>) -> Vec<(Option<String>, &'a str)> {
+    let document = &request.document;
+    let own = document.field(0, "tools").into_iter().flat_map(|list| document.elements(list));
+    let shown = own.filter(|tool| !is_flagged(document, *tool, "defer_loading"));
+    let server = |name: Cow<'a, str>| {
+        let rest = name.strip_prefix("mcp__")?;
+        Some(rest.split("__").next().unwrap_or(rest).to_owned())
+    };
+    shown.map(|tool| (document.text_field(tool, "name").and_then(server), document.raw(tool))).collect()
+}
+
+fn is_flagged(document: &Document<'_>, at: At, key: &str) -> bool {
+    document.field(at, key).is_some_and(|flag| document.raw(flag) == "true")
 }
 
 /// The lists of tools: the request's own, and those among its entries.
@@ -58,7 +74,7 @@ fn listed<'a>(request: &Request<'a>, list: At, namespace: Option<&str>) -> Vec<L
             tools.extend(listed(request, inner, Some(&name)));
             continue;
         }
-        let is_deferred = document.field(fields, "defer_loading").is_some_and(|flag| document.raw(flag) == "true");
+        let is_deferred = is_flagged(document, fields, "defer_loading");
         let name = joined(namespace, name);
         tools.push(ListedTool { server: server_of(&name), name, is_deferred, bytes: document.raw(tool).len() });
     }
@@ -79,7 +95,7 @@ fn server_of(name: &str) -> Option<String> {
 }
 
 /// Names of tools in a list of their descriptions.
-pub(super) fn names<'a>(document: &super::Document<'a>, list: At) -> Vec<Cow<'a, str>> {
+pub(super) fn names<'a>(document: &Document<'a>, list: At) -> Vec<Cow<'a, str>> {
     let mut names = Vec::new();
     for tool in document.elements(list) {
         let Some(name) = document.text_field(tool, "name") else { continue };

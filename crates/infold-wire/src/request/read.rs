@@ -16,6 +16,7 @@ use super::{Api, Entry, Form, Request, RequestError, Seat, Speaker, parts, remar
 use crate::client_words::{Words, is_command, is_note, words_of};
 use crate::wrapped;
 use infold_core::ToolEffect;
+use std::sync::OnceLock;
 
 /// Reads a body.
 pub(super) fn read(api: Api, body: &[u8]) -> Result<Request<'_>, RequestError> {
@@ -33,7 +34,7 @@ pub(super) fn read(api: Api, body: &[u8]) -> Result<Request<'_>, RequestError> {
         _ => return Err(RequestError::NoList { key }),
     }
     let Reading { document, entries, blocks, seats, .. } = reading;
-    Ok(Request { api, document, list, entries, blocks, seats })
+    Ok(Request { api, document, list, entries, blocks, seats, calls: OnceLock::new() })
 }
 
 impl Speaker {

@@ -1,13 +1,17 @@
 //! What goes out when planning fails.
 #![allow(clippy::field_reassign_with_default, reason = "some of its fields are the engine's own")]
 
-use infold_core::view::RequestKind;
+use std::time::Instant;
+
+use bytes::Bytes;
+use infold_core::view::{LastAnswer, RequestKind};
 use infold_core::{Field, Principal, SessionId, Start};
-use infold_wire::request::Api;
+use infold_wire::request::{Api, Request};
 
 use super::*;
 use crate::tests::{Bench, settings};
-use crate::{OpenBranch, SessionRef};
+use crate::turn::identify::Identity;
+use crate::{ModelRequest, OpenBranch, Purpose, SessionRef};
 
 const BODY: &str = r#"{"model":"m","messages":[{"role":"user","content":"Look."},{"role":"assistant","content":[
     {"type":"thinking","thinking":"hm","signature":"sig"},{"type":"tool_use","id":"t1","name":"Read","input":{}}]},

@@ -1,0 +1,91 @@
+//! Requests that could not be planned: they go as they came, as far as that is safe.
+
+use std::collections::BTreeMap;
+
+use infold_core::Thread;
+use infold_core::record::WarningKind;
+use infold_core::view::{BlockKind, Edit, Reason, ViewPiece, ViewPlan};
+
+use super::cache::SessionCache;
+use super::known_session::KnownSession;
+use super::prompt::SentPrompt;
+use super::prompt::{AgentTurn, PlanningFault};
+use crate::Engine;
+
+impl Engine {
+    /// The request as it came, as far as that is safe.
+    pub(super) async fn prompt_unplanned(
+        &self,
+        turn: &AgentTurn<'_>,
+        cache: &mut SessionCache,
+        known: Option<&KnownSession>,
+        fault: PlanningFault,
+    ) -> Result<SentPrompt, PlanningFault> {
+        let kind = match fault {
+            PlanningFault::Unscrubbed(_) => return Err(fault),
+            PlanningFault::Unplanned(kind) => kind,
+        };
+        self.inner.metrics.unplanned(kind);
+        let mut plan = self.unplanned(turn, cache, known).await?;
+        self.scrub_words(turn, &mut plan, cache, known).await?;
+        let mut prompt = SentPrompt::of(turn, plan);
+        let warning = format!("the request could not be planned ({kind}) and went as it came");
+        prompt.warnings.push((WarningKind::PlanningFailed, warning));
+        Ok(prompt)
+    }
+
+    /// What is sent of a request that could not be planned: all of it, results as they were decided or else
+    /// scrubbed, and no reasoning if the session has folded before, because that was made on other prefixes.
+    async fn unplanned(
+        &self,
+        turn: &AgentTurn<'_>,
+        cache: &mut SessionCache,
+        known: Option<&KnownSession>,
+    ) -> Result<ViewPlan, PlanningFault> {
+        let blocks = turn.request.blocks();
+        let drops_reasoning = match known {
+            Some(known) if known.has_folded => true,
+            Some(known) if !known.is_new => false,
+            // The store cannot say, so the transcript has to.
+            Some(_) | None => self.shows_folds(turn) || self.lacks_decisions(turn),
+        };
+        let mut pieces = Vec::with_capacity(blocks.len());
+        let mut edits: BTreeMap<Reason, usize> = BTreeMap::new();
+        for (at, block) in blocks.iter().enumerate() {
+            let piece = match &block.kind {
+                BlockKind::Reasoning if drops_reasoning => {
+                    *edits.entry(Reason::Reasoning).or_default() += 1;
+                    continue;
+                }
+                BlockKind::Result(result) => {
+                    let rewrite = known.and_then(|known| known.decisions.rewrites.get(&*result.call));
+                    let rewrite = rewrite.filter(|rewrite| rewrite.content == result.content).cloned();
+                    let rewrite = match rewrite {
+                        Some(rewrite) => Some(rewrite),
+                        None => self.scrubbed(turn, at, result, cache).await?,
+                    };
+                    rewrite.map(|rewrite| {
+                        *edits.entry(rewrite.reason).or_default() += 1;
+                        ViewPiece::Content { block: at, json: rewrite.sent }
+                    })
+                }
+                _ => None,
+            };
+            pieces.push(piece.unwrap_or(ViewPiece::Keep(at)));
+        }
+        Ok(ViewPlan {
+            thread: Thread::Main,
+            anew: None,
+            pieces,
+            edits: edits.into_iter().map(|(reason, blocks)| Edit { reason, blocks }).collect(),
+            actions: Vec::new(),
+            unseen: Vec::new(),
+            unseen_in: Vec::new(),
+            reads_results: false,
+            open: Vec::new(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
