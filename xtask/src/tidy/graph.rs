@@ -11,7 +11,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("infold-wire", &["infold-core"]),
     ("infold-replay", &["infold-core"]),
     ("infold-store", &["infold-core"]),
-    ("infold-engine", &["infold-core", "infold-store"]),
+    ("infold-engine", &["infold-core", "infold-store", "infold-wire"]),
     ("infold-mcp", &["infold-core", "infold-wire", "infold-engine"]),
     ("infold-control", &["infold-core", "infold-wire", "infold-engine"]),
     ("infold-proxy", &["infold-core", "infold-wire", "infold-engine"]),
