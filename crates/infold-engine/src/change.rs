@@ -126,15 +126,15 @@ impl Engine {
             if let Some(answer) = replay(&loaded, change)? {
                 return Ok((answer, None));
             }
-            let unheard = self.unheard(&loaded.session).await;
-            if self.settle_with(&loaded.session, &unheard, Occasion::Overdue, now_ms).await? {
+            let unheard = self.pending_words(&loaded.session).await;
+            if self.bring_up_to_date_with(&loaded.session, &unheard, Occasion::Overdue, now_ms).await? {
                 continue;
             }
 
             let (decision, proposal, more) = self.decide_with(&loaded, &unheard, &propose, now_ms)?;
             let answer = answer(&loaded.session, &decision)?;
             if decision.events.is_empty() && proposal.keep.is_empty() {
-                self.heard(&unheard);
+                self.confirm_stored(&unheard);
                 return Ok((answer, Some(more)));
             }
 
@@ -155,7 +155,7 @@ impl Engine {
             };
             match self.record(append).await {
                 Ok(()) => {
-                    self.heard(&unheard);
+                    self.confirm_stored(&unheard);
                     return Ok((answer, Some(more)));
                 }
                 Err(StoreError::Moved) if turn.is_none() => turn = Some(self.turn(&loaded.session).await),
@@ -212,12 +212,12 @@ impl Engine {
 
     /// Stores what was said in a session, and folds its branches whose time is over. Tells whether there was
     /// anything to do.
-    pub(crate) async fn settle(&self, session: &Session, now_ms: u64) -> Result<bool, Error> {
-        let unheard = self.unheard(session).await;
-        self.settle_with(session, &unheard, Occasion::Any, now_ms).await
+    pub(crate) async fn bring_up_to_date(&self, session: &Session, now_ms: u64) -> Result<bool, Error> {
+        let unheard = self.pending_words(session).await;
+        self.bring_up_to_date_with(session, &unheard, Occasion::Any, now_ms).await
     }
 
-    async fn settle_with(
+    async fn bring_up_to_date_with(
         &self,
         session: &Session,
         unheard: &PendingWords,
@@ -234,7 +234,7 @@ impl Engine {
             decision = decide(&[&unheard.commands[..], &[Command::Settle]].concat())?;
         }
         if decision.events.is_empty() {
-            self.heard(unheard);
+            self.confirm_stored(unheard);
             return Ok(false);
         }
         let append = Append {
@@ -249,7 +249,7 @@ impl Engine {
         };
         match self.record(append).await {
             Ok(()) => {
-                self.heard(unheard);
+                self.confirm_stored(unheard);
                 Ok(true)
             }
             // Whoever moved it has settled it, or the next look will.
@@ -257,7 +257,7 @@ impl Engine {
             // Nobody has to do without a session because of its last words.
             Err(error) if !is_overdue => {
                 tracing::warn!(%error, "an agent's last words could not be stored");
-                self.heard(unheard);
+                self.confirm_stored(unheard);
                 Ok(false)
             }
             Err(error) => Err(error.into()),
@@ -309,12 +309,12 @@ impl Engine {
     }
 
     /// Loads a session to look at, with what is overdue in it folded first.
-    pub(crate) async fn look(&self, target: Target, also: EndedBranches) -> Result<Option<Session>, Error> {
+    pub(crate) async fn find_session(&self, target: Target, also: EndedBranches) -> Result<Option<Session>, Error> {
         for _ in 0..ATTEMPTS_MAX {
             let load =
                 Load { target: target.clone(), also: also.clone(), rate_back: 0, reply_key: None, counted: Vec::new() };
             let Some(loaded) = self.inner.store.load(load).await? else { return Ok(None) };
-            if !self.settle(&loaded.session, self.now_ms()).await? {
+            if !self.bring_up_to_date(&loaded.session, self.now_ms()).await? {
                 return Ok(Some(loaded.session));
             }
         }
@@ -324,19 +324,19 @@ impl Engine {
     /// The session that a branch of this caller's belongs to.
     pub async fn session_of_branch(&self, who: &Principal, branch: &str) -> Result<Option<SessionId>, Error> {
         let Ok(id) = self.branch_id(branch) else { return Ok(None) };
-        let found = self.look(Target::Branch(who.owner.clone(), id), EndedBranches::Nothing).await?;
+        let found = self.find_session(Target::Branch(who.owner.clone(), id), EndedBranches::Nothing).await?;
         Ok(found.map(|session| session.id))
     }
 
     /// A session that must exist for this caller.
-    pub(crate) async fn look_up(
+    pub(crate) async fn require_session(
         &self,
         who: &Principal,
         session: &SessionRef,
         also: EndedBranches,
     ) -> Result<Session, Error> {
         let target = store_target(&who.owner, &ChangeTarget::Session(session.clone()));
-        let found = self.look(target, also).await?;
+        let found = self.find_session(target, also).await?;
         let found = found.ok_or_else(|| Refusal::SessionNotFound { session: session.describe() })?;
         check_project(session, &found)?;
         Ok(found)

@@ -76,7 +76,7 @@ impl Engine {
         }
 
         // Whether the name is free is decided when the child is recorded; this spares the work if it is not.
-        if self.look(store_target(&who.owner, &change.target), EndedBranches::Nothing).await?.is_some() {
+        if self.find_session(store_target(&who.owner, &change.target), EndedBranches::Nothing).await?.is_some() {
             return Err(Refusal::SessionExists { session: child }.into());
         }
 
@@ -92,7 +92,7 @@ impl Engine {
     /// A session that began as a fork, with what it began with.
     #[tracing::instrument(skip_all)]
     pub async fn fork_view(&self, who: &Principal, session: &SessionRef) -> Result<ForkView, Error> {
-        let session = self.look_up(who, session, EndedBranches::Nothing).await?;
+        let session = self.require_session(who, session, EndedBranches::Nothing).await?;
         let Some(origin) = &session.origin else {
             return Err(Refusal::NotForked { session: session.id }.into());
         };
@@ -142,7 +142,7 @@ impl Engine {
 
     async fn kept_parent(&self, who: &Principal, session: &SessionRef, thread: Option<&str>) -> Result<Parent, Error> {
         let thread = thread.map(|thread| self.thread(thread)).transpose()?;
-        let found = self.look_up(who, session, named(thread.as_ref())).await?;
+        let found = self.require_session(who, session, named(thread.as_ref())).await?;
         let thread = asker(thread.as_ref(), &found);
         if let Some(branch) = thread.branch() {
             belongs(&found, branch)?;
@@ -171,13 +171,14 @@ impl Engine {
             None => (None, None),
             Some(SessionRef::Id(id)) => {
                 let target = Target::Session(SessionKey { owner: who.owner.clone(), id: id.clone() });
-                let project = self.look(target, EndedBranches::Nothing).await?.and_then(|session| session.project);
+                let project =
+                    self.find_session(target, EndedBranches::Nothing).await?.and_then(|session| session.project);
                 (Some(id), project)
             }
             Some(SessionRef::Project { path, session: Some(id) }) => (Some(id), Some(ProjectHash::of(&path))),
             Some(current @ SessionRef::Project { .. }) => {
                 let target = store_target(&who.owner, &ChangeTarget::Session(current.clone()));
-                let found = self.look(target, EndedBranches::Nothing).await?;
+                let found = self.find_session(target, EndedBranches::Nothing).await?;
                 (found.map(|session| session.id), project_of(&current))
             }
         })

@@ -54,7 +54,7 @@ impl Engine {
         if request.kind == CallKind::Content {
             return Ok(None);
         }
-        let session = self.look_up(who, &request.session, named(thread)).await?;
+        let session = self.require_session(who, &request.session, named(thread)).await?;
         let in_main = matches!(thread.unwrap_or(&session.active), Thread::Main);
         let is_over = session.ended_at_ms.is_some();
         if is_over || (in_main && session.untold_to(&Thread::Main).is_empty()) {

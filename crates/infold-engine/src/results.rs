@@ -134,7 +134,7 @@ impl Engine {
         branch: Option<infold_core::BranchId>,
     ) -> Result<Option<Session>, Error> {
         let also = branch.map_or(EndedBranches::Nothing, EndedBranches::Branch);
-        self.look(Target::Session(key.clone()), also).await
+        self.find_session(Target::Session(key.clone()), also).await
     }
 }
 

@@ -33,7 +33,7 @@ impl Engine {
                 self.change(&change, propose, |before, decision| Ok(self.rolled_back(&to, before, decision))).await
             }
             Restore::No => {
-                let session = self.look_up(who, &request.session, EndedBranches::Since(to.clone())).await?;
+                let session = self.require_session(who, &request.session, EndedBranches::Since(to.clone())).await?;
                 belongs(&session, &to)?;
                 let decision = infold_core::decide(&session, &[command], self.rules(), self.now_ms())?;
                 Ok(RolledBack { notices: Vec::new(), ..self.rolled_back(&to, &session, &decision) })

@@ -17,7 +17,7 @@ impl Engine {
         session: &SessionRef,
         messages: &[Value],
     ) -> Result<Snapshot, Error> {
-        let found = self.look_up(who, session, EndedBranches::Nothing).await?;
+        let found = self.require_session(who, session, EndedBranches::Nothing).await?;
         if found.ended_at_ms.is_some() {
             return Err(Refusal::SessionOver { session: found.id }.into());
         }
@@ -34,7 +34,7 @@ impl Engine {
     /// What a session is to be resumed from; `None` if its agent has never compacted it.
     #[tracing::instrument(skip_all)]
     pub async fn snapshot(&self, who: &Principal, session: &SessionRef) -> Result<Option<Snapshot>, Error> {
-        let found = self.look_up(who, session, EndedBranches::Nothing).await?;
+        let found = self.require_session(who, session, EndedBranches::Nothing).await?;
         Ok(self.inner.store.snapshot(SessionKey { owner: found.owner, id: found.id }).await?)
     }
 }

@@ -27,12 +27,12 @@ impl Engine {
                     Some(session) => store_target(&who.owner, &ChangeTarget::Session(session.clone())),
                     None => Target::Branch(who.owner.clone(), id.clone()),
                 };
-                let found = self.look(target, EndedBranches::Branch(id.clone())).await?;
+                let found = self.find_session(target, EndedBranches::Branch(id.clone())).await?;
                 (Some(id), found)
             }
             BranchRef::Active(session) => {
                 let target = store_target(&who.owner, &ChangeTarget::Session(session.clone()));
-                (None, self.look(target, EndedBranches::Nothing).await?)
+                (None, self.find_session(target, EndedBranches::Nothing).await?)
             }
         };
         let Some(session) = found else { return Ok(None) };
@@ -51,13 +51,13 @@ impl Engine {
     /// A session as it stands, with its open branches.
     #[tracing::instrument(skip_all)]
     pub async fn session(&self, who: &Principal, session: &SessionRef) -> Result<SessionView, Error> {
-        Ok(self.view(self.look_up(who, session, EndedBranches::Nothing).await?))
+        Ok(self.view(self.require_session(who, session, EndedBranches::Nothing).await?))
     }
 
     /// A session as it stands, with all its branches.
     #[tracing::instrument(skip_all)]
     pub async fn session_with_branches(&self, who: &Principal, session: &SessionRef) -> Result<SessionView, Error> {
-        Ok(self.view(self.look_up(who, session, EndedBranches::All).await?))
+        Ok(self.view(self.require_session(who, session, EndedBranches::All).await?))
     }
 
     pub(crate) fn view(&self, session: Session) -> SessionView {

@@ -93,7 +93,7 @@ impl Engine {
                 return Ok(());
             }
             for key in due {
-                self.look(Target::Session(key), EndedBranches::Nothing).await?;
+                self.find_session(Target::Session(key), EndedBranches::Nothing).await?;
             }
         }
     }

@@ -181,7 +181,7 @@ impl Engine {
         let turn = AgentTurn::new(asked, request, identity, slot.last_answer());
 
         if turn.purpose == Purpose::Send {
-            self.hear_results(&turn);
+            self.note_answered_calls(&turn);
         }
         let prompt = match turn.request.previous_response() {
             Some(_) => SentPrompt::as_it_came(turn.body),
@@ -218,7 +218,7 @@ impl Engine {
         }
         let is_mended = match refused {
             ProviderRefusal::TooLong { window_tokens } => self.rescue_into(prepared, window_tokens).await,
-            ProviderRefusal::Reasoning => match self.restarted(prepared).await {
+            ProviderRefusal::Reasoning => match self.restart_prompt(prepared).await {
                 Some(prompt) => {
                     prepared.replace(prompt);
                     true
@@ -235,7 +235,7 @@ impl Engine {
 
     /// Rescues a request that does not fit; whether that could be done.
     async fn rescue_into(&self, prepared: &mut Prepared<'_>, window_tokens: Option<u64>) -> bool {
-        match self.rescued(prepared, window_tokens).await {
+        match self.rescue_prompt(prepared, window_tokens).await {
             Ok(prompt) => {
                 prepared.replace(prompt);
                 true
@@ -248,7 +248,7 @@ impl Engine {
     }
 
     /// Takes note of which calls are answered: a script that the model does not wait for any more opens nothing.
-    fn hear_results(&self, turn: &AgentTurn<'_>) {
+    fn note_answered_calls(&self, turn: &AgentTurn<'_>) {
         let results = turn.request.blocks().iter().rev().take_while(|block| block.kind.side() == Side::User);
         let calls: Vec<&str> = results
             .filter_map(|block| match &block.kind {

@@ -35,7 +35,7 @@ async fn answered(proxy: &Arc<Proxy>, request: Request) -> Result<Response, Prox
         provider: route.provider,
         method: parts.method,
         target: route.target,
-        meant: route.meant,
+        suggested: route.suggested,
         headers: parts.headers,
         extensions: parts.extensions,
     };

@@ -10,7 +10,6 @@
 #![cfg_attr(test, allow(clippy::expect_used, reason = "a test that cannot go on should stop"))]
 
 mod answer;
-mod astray;
 mod connect;
 mod decode;
 mod headers;
@@ -24,6 +23,7 @@ mod send;
 mod settings;
 mod tunnel;
 mod turn;
+mod wrong_base_url;
 
 use std::sync::Arc;
 
@@ -58,10 +58,10 @@ pub fn router(engine: Engine, settings: ProxySettings, shutdown: CancellationTok
             router = router.route(&path, any(answer::answer));
         }
     }
-    router.route(&format!("{ASTRAY}/{{*rest}}"), any(astray::answer)).with_state(proxy)
+    router.route(&format!("{NO_PROVIDER}/{{*rest}}"), any(wrong_base_url::answer)).with_state(proxy)
 }
 
 /// Paths below which `Authorization` is a provider's.
-pub const PATHS: [&str; 3] = [Provider::Anthropic.prefix(), Provider::OpenAi.prefix(), ASTRAY];
+pub const PATHS: [&str; 3] = [Provider::Anthropic.prefix(), Provider::OpenAi.prefix(), NO_PROVIDER];
 /// Where requests come to whose base URL lacks the provider's path.
-const ASTRAY: &str = "/v1";
+const NO_PROVIDER: &str = "/v1";

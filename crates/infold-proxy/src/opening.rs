@@ -24,7 +24,7 @@ const HELD_BYTES_MAX: usize = 1 << 20;
 
 impl Answered {
     /// Reads a refusal, if it is one that may be about something that can be mended.
-    pub(crate) async fn told(mut self, silence: Duration) -> Self {
+    pub(crate) async fn read_refusal(mut self, silence: Duration) -> Self {
         if ProviderRefusal::may_come_with(self.head.status.as_u16())
             && let Some(told) = self.refusal(silence).await
         {
@@ -63,7 +63,7 @@ impl Answered {
     }
 
     /// Reads a stream up to the first event that says anything, for so long at most.
-    pub(crate) async fn opened(mut self, api: Api, hold: Duration) -> Self {
+    pub(crate) async fn read_opening(mut self, api: Api, hold: Duration) -> Self {
         let mut decoder = Decoder::of(&self.head.headers);
         if !self.head.status.is_success() || !self.is_stream() || decoder.is_lost() {
             return self;

@@ -26,7 +26,7 @@ pub(crate) struct Route {
     pub(crate) handling: Handling,
     pub(crate) target: Uri,
     /// Whose base URL its client should have, if the path makes one think that it has a wrong one.
-    pub(crate) meant: Option<Provider>,
+    pub(crate) suggested: Option<Provider>,
 }
 
 impl Route {
@@ -52,7 +52,12 @@ impl Route {
             let message = format!("the path cannot be sent on: {error}");
             ProxyRefusal::new(provider, StatusCode::BAD_REQUEST, "target_refused", message)
         })?;
-        Ok(Self { provider, handling: handling(provider, &parts.method, path), target, meant: meant(provider, path) })
+        Ok(Self {
+            provider,
+            handling: handling(provider, &parts.method, path),
+            target,
+            suggested: suggested(provider, path),
+        })
     }
 }
 
@@ -77,21 +82,21 @@ fn handling(provider: Provider, method: &Method, path: &str) -> Handling {
 }
 
 /// Whom a path was meant for that ends like one of a provider's, if it does not stand where that provider has it.
-fn meant(provider: Provider, path: &str) -> Option<Provider> {
+fn suggested(provider: Provider, path: &str) -> Option<Provider> {
     const ENDS: [(&str, Provider); 4] = [
         ("/messages", Provider::Anthropic),
         ("/messages/count_tokens", Provider::Anthropic),
         ("/responses", Provider::OpenAi),
         ("/chat/completions", Provider::OpenAi),
     ];
-    ENDS.into_iter().find_map(|(end, meant)| {
+    ENDS.into_iter().find_map(|(end, suggested)| {
         let front = path.strip_suffix(end)?;
-        let is_astray = match front {
-            "/v1" => meant != provider,
+        let is_wrong = match front {
+            "/v1" => suggested != provider,
             "" | "/v1/v1" => true,
             _ => false,
         };
-        is_astray.then_some(meant)
+        is_wrong.then_some(suggested)
     })
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Outgoing {
     pub(crate) method: Method,
     pub(crate) target: Uri,
     /// Whose base URL its client should have, if it seems to have a wrong one.
-    pub(crate) meant: Option<Provider>,
+    pub(crate) suggested: Option<Provider>,
     pub(crate) headers: HeaderMap,
     pub(crate) extensions: http::Extensions,
 }
@@ -51,7 +51,7 @@ impl Proxy {
                 continue;
             }
             return match answered {
-                Ok(Ok(response)) => self.unless_astray(outgoing, Answered::new(response, repeated)).await,
+                Ok(Ok(response)) => self.explain_wrong_base_url(outgoing, Answered::new(response, repeated)).await,
                 Ok(Err(unreached)) => Err(self.unreached(outgoing.provider, &unreached)),
                 Err(_) => Err(self.silent(outgoing.provider)),
             };

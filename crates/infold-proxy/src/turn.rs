@@ -56,9 +56,9 @@ impl Proxy {
                     return Err(refusal);
                 }
             };
-            let answered = if prepared.can_be_mended { answered.told(self.silence()).await } else { answered };
+            let answered = if prepared.can_be_mended { answered.read_refusal(self.silence()).await } else { answered };
             let hold = Duration::from_millis(self.settings.hold_ms);
-            let answered = if may_hold { answered.opened(asked.api, hold).await } else { answered };
+            let answered = if may_hold { answered.read_opening(asked.api, hold).await } else { answered };
             if let Some(refused) = answered.refused
                 && self.engine.remedy(&mut prepared, refused).await
             {

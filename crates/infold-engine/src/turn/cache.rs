@@ -61,7 +61,7 @@ impl SessionSlot {
     }
 
     /// Takes a place in the line for the state, before this returns: whoever asks for it later gets it later.
-    pub(super) fn line_up(&self) -> QueuePosition {
+    pub(super) fn queue_up(&self) -> QueuePosition {
         // A task that has done much without a pause would not be let into the line.
         let mut waiting = Box::pin(tokio::task::unconstrained(Arc::clone(&self.cache).lock_owned()));
         match waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())) {

@@ -47,7 +47,11 @@ impl KnownConversations {
 impl Engine {
     /// The session that a conversation belongs to: the one that was kept for the longest beginning of it.
     /// `digests` are of its beginnings, the shortest first.
-    pub(super) async fn chain(&self, who: &Principal, digests: &[[u8; 32]]) -> Result<Option<SessionId>, Error> {
+    pub(super) async fn conversation_by_prefix(
+        &self,
+        who: &Principal,
+        digests: &[[u8; 32]],
+    ) -> Result<Option<SessionId>, Error> {
         let held = self.inner.chains.lock().unwrap_or_else(PoisonError::into_inner).find(&who.owner, digests);
         let longer = held.as_ref().map_or(0, |(at, _)| at + 1);
         if longer == digests.len() {
@@ -60,7 +64,12 @@ impl Engine {
 
     /// Keeps that a conversation that begins like this belongs to a session. It is written to disk only once
     /// something else is stored of the session: before that there is nothing to find again.
-    pub(super) async fn keep_chain(&self, who: &Principal, digest: [u8; 32], session: &SessionId) -> Result<(), Error> {
+    pub(super) async fn keep_conversation(
+        &self,
+        who: &Principal,
+        digest: [u8; 32],
+        session: &SessionId,
+    ) -> Result<(), Error> {
         let is_new = self.inner.chains.lock().unwrap_or_else(PoisonError::into_inner).hold(&who.owner, digest, session);
         if is_new {
             let key = SessionKey { owner: who.owner.clone(), id: session.clone() };

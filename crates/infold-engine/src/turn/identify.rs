@@ -52,7 +52,7 @@ impl Engine {
         }
         let digests = request.digests();
         let spoken = spoken_from(request).map_or(&[][..], |entry| digests.get(entry..).unwrap_or_default());
-        let known = self.chain(&who, spoken).await.unwrap_or_else(|error| {
+        let known = self.conversation_by_prefix(&who, spoken).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "a conversation could not be looked up");
             None
         });

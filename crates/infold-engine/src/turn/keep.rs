@@ -11,7 +11,7 @@ use crate::{Engine, Error};
 impl Engine {
     /// Keeps what is sent in place of results, by the ids of their calls. The first that was kept for a
     /// content stays; what is kept is on disk when this returns.
-    pub(super) async fn keep_rewrites(
+    pub(super) async fn keep_replacements(
         &self,
         who: &Principal,
         session: &SessionId,

@@ -49,7 +49,7 @@ impl Engine {
             let Some(found) = self.inner.store.proxied(key.clone()).await? else {
                 return Ok(KnownSession { is_new: true, ..KnownSession::default() });
             };
-            if !self.settle(&found.session, self.now_ms()).await? {
+            if !self.bring_up_to_date(&found.session, self.now_ms()).await? {
                 return Ok(KnownSession::of(&found.session, found.kept));
             }
         }
@@ -68,7 +68,7 @@ impl Engine {
         let key = SessionKey { owner: who.owner.clone(), id: session.clone() };
         let standing = self.inner.store.standing(key.clone()).await?;
         let is_overdue = known.deadline_ms.is_some_and(|deadline_ms| deadline_ms <= self.now_ms());
-        let has_unheard = self.has_unheard(&who.owner, session);
+        let has_unheard = self.has_pending_words(&who.owner, session);
         match standing {
             None if known.is_new => return Ok(()),
             Some(standing) if standing.decisions == known.decided && !known.is_new && !is_overdue => {
@@ -76,7 +76,7 @@ impl Engine {
                     return Ok(());
                 }
                 // Most of what happens in a session leaves its tree as it was.
-                let found = self.look(Target::Session(key), EndedBranches::Nothing).await?;
+                let found = self.find_session(Target::Session(key), EndedBranches::Nothing).await?;
                 if found.is_some_and(|session| known.follow(&session)) {
                     return Ok(());
                 }

@@ -58,7 +58,7 @@ impl HeardWords {
 impl Engine {
     /// Takes note of what the model has said in a thread. It is stored without secrets, and of a branch only, which
     /// gives its last words to its parent if it is cut short.
-    pub(super) fn words_said(&self, who: &Principal, session: &SessionId, thread: &Thread, words: &str) {
+    pub(super) fn note_words(&self, who: &Principal, session: &SessionId, thread: &Thread, words: &str) {
         let Some(branch) = thread.branch().filter(|_| !words.trim().is_empty()) else { return };
         let held = UnstoredWords {
             owner: who.owner.clone(),
@@ -70,22 +70,22 @@ impl Engine {
     }
 
     /// Stores what was said in a session. Whoever counts an answer need not ask for it.
-    pub(super) async fn keep_words(&self, who: &Principal, session: &SessionId) -> Result<(), Error> {
-        if self.has_unheard(&who.owner, session) {
+    pub(super) async fn store_pending_words(&self, who: &Principal, session: &SessionId) -> Result<(), Error> {
+        if self.has_pending_words(&who.owner, session) {
             let key = SessionKey { owner: who.owner.clone(), id: session.clone() };
-            self.look(Target::Session(key), EndedBranches::Nothing).await?;
+            self.find_session(Target::Session(key), EndedBranches::Nothing).await?;
         }
         Ok(())
     }
 
     /// Whether something was said in a session that is not stored yet.
-    pub(crate) fn has_unheard(&self, owner: &Owner, session: &SessionId) -> bool {
+    pub(crate) fn has_pending_words(&self, owner: &Owner, session: &SessionId) -> bool {
         !self.inner.said.lock().unwrap_or_else(PoisonError::into_inner).of(owner, session).is_empty()
     }
 
     /// What was said in a session and is not stored yet, without secrets. What cannot be searched for them is never
     /// stored.
-    pub(crate) async fn unheard(&self, session: &Session) -> PendingWords {
+    pub(crate) async fn pending_words(&self, session: &Session) -> PendingWords {
         let held = self.inner.said.lock().unwrap_or_else(PoisonError::into_inner).of(&session.owner, &session.id);
         let mut unheard = PendingWords { held, commands: Vec::new() };
         for held in &unheard.held {
@@ -98,7 +98,7 @@ impl Engine {
     }
 
     /// Takes note that it is stored, or never will be.
-    pub(crate) fn heard(&self, unheard: &PendingWords) {
+    pub(crate) fn confirm_stored(&self, unheard: &PendingWords) {
         if !unheard.held.is_empty() {
             self.inner.said.lock().unwrap_or_else(PoisonError::into_inner).let_go(&unheard.held);
         }

@@ -105,13 +105,13 @@ impl AnswerListener {
         let ready = complete(self.reader.calls());
         if ready.len() > self.told {
             self.told = ready.len();
-            tell(&self.engine, pending, ready);
-            tell_words(&self.engine, pending, self.reader.words());
+            report_calls(&self.engine, pending, ready);
+            report_words(&self.engine, pending, self.reader.words());
         }
         // Clients go on as soon as an answer says that it is over, whatever comes behind that.
         if self.reader.is_over() && !self.has_spoken {
             self.has_spoken = true;
-            tell_words(&self.engine, pending, self.reader.words());
+            report_words(&self.engine, pending, self.reader.words());
         }
         // The next request may come before the end of this answer's body does.
         if self.reader.is_settled() {
@@ -129,10 +129,10 @@ impl AnswerListener {
         answer.usage = answer.usage.filter(|usage| usage.prompt_tokens() > 0 || usage.output_tokens > 0);
         let ours: Vec<&AnswerCall> = answer.calls.iter().filter(|call| is_ours(call)).collect();
         if ours.len() > self.told {
-            tell(&self.engine, &pending, ours);
+            report_calls(&self.engine, &pending, ours);
         }
         if !self.has_spoken {
-            tell_words(&self.engine, &pending, &answer.words);
+            report_words(&self.engine, &pending, &answer.words);
         }
         let end = end_of(how, status, &answer, self.legibility);
         if pending.seen.kind == RequestKind::Turn {
@@ -213,7 +213,7 @@ fn complete(calls: &[AnswerCall]) -> Vec<&AnswerCall> {
 }
 
 /// All of an answer's calls at once, because each telling stands for the whole answer.
-fn tell(engine: &Engine, pending: &PendingRequest, calls: Vec<&AnswerCall>) {
+fn report_calls(engine: &Engine, pending: &PendingRequest, calls: Vec<&AnswerCall>) {
     let issued = calls.into_iter().map(|call| {
         let inside = unwrapped(&call.tool, &call.arguments);
         let (tool, arguments) = inside.unwrap_or_else(|| (call.tool.clone(), call.arguments.clone()));
@@ -223,9 +223,9 @@ fn tell(engine: &Engine, pending: &PendingRequest, calls: Vec<&AnswerCall>) {
 }
 
 /// What the model has said. Asides are answered in the main thread, whatever is at work meanwhile.
-fn tell_words(engine: &Engine, pending: &PendingRequest, words: &str) {
+fn report_words(engine: &Engine, pending: &PendingRequest, words: &str) {
     if pending.seen.kind == RequestKind::Turn {
-        engine.words_said(&pending.who, &pending.seen.session, &pending.seen.thread, words);
+        engine.note_words(&pending.who, &pending.seen.session, &pending.seen.thread, words);
     }
 }
 
@@ -274,7 +274,7 @@ impl PendingRequest {
         let engine = engine.clone();
         // The session's next request is planned after this one is counted, because it may have used up a budget. So
         // the place in line is taken now, before the client has all of the answer.
-        let place = self.slot.line_up();
+        let place = self.slot.queue_up();
         // Whoever serves waits for these tasks at the end.
         let tasks = engine.inner.tasks.clone();
         drop(tasks.spawn(async move { self.recorded(&engine, place, heard).await }));
@@ -286,7 +286,7 @@ impl PendingRequest {
         seen.estimated = heard.and_then(|heard| engine.estimate(&seen.model, &seen.parts, &heard, seen.usage.as_ref()));
         self.meter(engine).await;
         // Counting has stored them, where it was counted.
-        if let Err(error) = engine.keep_words(&self.who, &self.seen.session).await {
+        if let Err(error) = engine.store_pending_words(&self.who, &self.seen.session).await {
             tracing::warn!(%error, "an agent's last words could not be stored");
         }
         drop(state);

@@ -75,7 +75,7 @@ impl Engine {
     }
 
     fn plan_by_transcript(&self, turn: &AgentTurn<'_>) -> Result<ViewPlan, PlanningFault> {
-        let wanted = turn.wanted();
+        let wanted = turn.view_request();
         Ok(self.plan_view(&wanted, &StoredDecisions::default())?)
     }
 

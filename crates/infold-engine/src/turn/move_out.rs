@@ -35,7 +35,7 @@ impl Engine {
     /// What would stand in the places of results of a thread, in their order; none where that would be no shorter.
     /// Nothing is stored by this.
     #[tracing::instrument(skip_all)]
-    pub(super) async fn put_away(
+    pub(super) async fn write_references(
         &self,
         who: &Principal,
         session: &SessionId,

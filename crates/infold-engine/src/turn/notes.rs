@@ -48,7 +48,7 @@ impl Engine {
         branch: &BranchId,
     ) -> Result<Option<BudgetUse>, Error> {
         let key = SessionKey { owner: who.owner.clone(), id: session.clone() };
-        let session = self.look(Target::Session(key), EndedBranches::Nothing).await?;
+        let session = self.find_session(Target::Session(key), EndedBranches::Nothing).await?;
         let branch = session.as_ref().and_then(|session| session.branches.get(branch));
         Ok(branch
             .filter(|branch| branch.warned && branch.is_open())

@@ -55,7 +55,7 @@ impl<'a> AgentTurn<'a> {
     }
 
     /// What is to be planned.
-    pub(super) fn wanted(&self) -> view::ViewRequest<'_> {
+    pub(super) fn view_request(&self) -> view::ViewRequest<'_> {
         view::ViewRequest {
             blocks: self.request.blocks(),
             kind: self.identity.kind,
@@ -201,7 +201,7 @@ impl Engine {
     pub(super) async fn remember_conversation(&self, identity: &Identity) {
         let Identity { who, session, digest, .. } = identity;
         if let Some(digest) = digest
-            && let Err(error) = self.keep_chain(who, *digest, session).await
+            && let Err(error) = self.keep_conversation(who, *digest, session).await
         {
             tracing::warn!(%error, "a conversation could not be remembered");
         }
@@ -245,7 +245,7 @@ impl Engine {
     ) -> Result<ViewPlan, PlanningFault> {
         let mut done: Vec<PlanAction> = Vec::new();
         for _ in 0..ROUNDS_MAX {
-            let wanted = turn.wanted();
+            let wanted = turn.view_request();
             let plan = self.plan_view(&wanted, &known.decisions)?;
 
             let actions = plan.actions.iter().filter(|_| turn.purpose == Purpose::Send);

@@ -51,7 +51,7 @@ impl Engine {
     }
 
     /// The request with results moved out of it until it fits, or why that cannot be.
-    pub(super) async fn rescued(
+    pub(super) async fn rescue_prompt(
         &self,
         prepared: &Prepared<'_>,
         window_tokens: Option<u64>,
@@ -112,7 +112,7 @@ impl Engine {
     }
 
     /// The request without reasoning that its provider refuses.
-    pub(super) async fn restarted(&self, prepared: &Prepared<'_>) -> Option<SentPrompt> {
+    pub(super) async fn restart_prompt(&self, prepared: &Prepared<'_>) -> Option<SentPrompt> {
         let Prepared { turn, prompt, .. } = prepared;
         let identity = &turn.identity;
         let Some(restart) = prompt.anew.clone() else { return without_reasoning(turn, prompt) };
@@ -165,7 +165,7 @@ impl Engine {
         let new: Vec<NewResult> = results.iter().map(|(at, _, result)| new_result(request, *at, result)).collect();
         let tools: Vec<String> = new.iter().map(|new| new.tool.clone()).collect();
 
-        let leaving = self.put_away(&identity.who, &identity.session, thread, new).await?;
+        let leaving = self.write_references(&identity.who, &identity.session, thread, new).await?;
 
         let moved =
             results.into_iter().zip(tools).zip(leaving).filter_map(|(((at, tokens, result), tool), leaving)| {
@@ -258,7 +258,7 @@ impl Weighed {
     /// The results that have to go so that the rest fits with room to go on, with their tokens. None if it would not
     /// fit even without them.
     fn chosen(&self, turn: &AgentTurn<'_>, room_tokens: u64, window_tokens: u64) -> Vec<(usize, u64)> {
-        let request = turn.wanted();
+        let request = turn.view_request();
         let excess_tokens = self.tokens.saturating_sub(room_tokens);
         let relief = view::overflow(&Overflow {
             request: &request,

@@ -139,7 +139,7 @@ impl Engine {
         match turn.purpose {
             Purpose::Send => {
                 let identity = &turn.identity;
-                self.keep_rewrites(&identity.who, &identity.session, rewrites.clone()).await?;
+                self.keep_replacements(&identity.who, &identity.session, rewrites.clone()).await?;
             }
             Purpose::Count => cache.has_passing = true,
         }

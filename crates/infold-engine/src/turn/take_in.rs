@@ -37,7 +37,7 @@ pub(crate) struct TakenIn {
 
 impl Engine {
     /// Takes in results before they are sent for the first time. When this returns, what was decided is on disk, and
-    /// the caller stores the bytes with [`Engine::keep_rewrites`].
+    /// the caller stores the bytes with [`Engine::keep_replacements`].
     ///
     /// In the main thread, only what was changed is recorded: a plain session costs the disk nothing.
     #[tracing::instrument(skip_all)]

@@ -42,19 +42,19 @@ fn one_that_is_in_use_stays() {
 #[tokio::test]
 async fn a_place_in_line_is_taken_at_once_and_kept() {
     let slot = SessionSlot::default();
-    let place = slot.line_up();
+    let place = slot.queue_up();
     assert!(slot.cache.try_lock().is_err(), "it is there before anybody waits for it");
     drop(place.reached().await);
 
     let other = slot.cache.lock().await;
-    let place = slot.line_up();
+    let place = slot.queue_up();
     drop(other);
     assert!(slot.cache.try_lock().is_err(), "whoever comes later does not get in between");
     drop(place.reached().await);
     assert!(slot.cache.try_lock().is_ok());
 
     let other = slot.cache.lock().await;
-    drop(slot.line_up());
+    drop(slot.queue_up());
     drop(other);
     assert!(slot.cache.try_lock().is_ok(), "a place that is given up keeps nobody waiting");
 }

@@ -223,7 +223,7 @@ async fn the_bytes_that_were_kept_are_there_after_a_restart() {
         reason: Reason::Offloaded,
     };
     let kept = vec![("c1".to_owned(), rewrite.clone())];
-    bench.engine.keep_rewrites(&bench.who, &name(), kept).await.unwrap();
+    bench.engine.keep_replacements(&bench.who, &name(), kept).await.unwrap();
     let known = bench.another(settings()).known_session(&bench.who, &name()).await.unwrap();
     assert_eq!(known.decisions.rewrites["c1"], rewrite);
     assert!(known.has_folded && !known.is_new);
@@ -238,7 +238,7 @@ async fn what_a_rescue_moves_out_can_be_read_back_and_is_not_counted() {
     take(&bench, &thread, results.clone()).await;
     let used_tokens = bench.view(branch.as_str()).await.branch.used_tokens;
 
-    let away = bench.engine.put_away(&bench.who, &name(), &thread, results).await.unwrap();
+    let away = bench.engine.write_references(&bench.who, &name(), &thread, results).await.unwrap();
     let [Some(away), None] = &away[..] else { panic!("one of two leaves") };
     assert!(away.text.contains(away.blob.id.as_str()) && away.text.len() < text.len(), "{}", away.text);
     let rewrite = Replacement {

@@ -230,16 +230,17 @@ async fn facts_follow_what_other_doors_do() {
 #[tokio::test]
 async fn a_conversation_without_ids_is_found_again_after_a_restart_once_something_is_stored_of_it() {
     let bench = Bench::new(settings());
-    let chain = async |engine: &Engine, digests: &[[u8; 32]]| engine.chain(&bench.who, digests).await.unwrap();
-    bench.engine.keep_chain(&bench.who, [1; 32], &name()).await.unwrap();
+    let chain =
+        async |engine: &Engine, digests: &[[u8; 32]]| engine.conversation_by_prefix(&bench.who, digests).await.unwrap();
+    bench.engine.keep_conversation(&bench.who, [1; 32], &name()).await.unwrap();
     assert_eq!(chain(&bench.engine, &[[1; 32], [2; 32]]).await, Some(name()));
     assert_eq!(chain(&bench.another(settings()), &[[1; 32], [2; 32]]).await, None);
 
     bench.open("s").await.unwrap();
-    bench.engine.keep_chain(&bench.who, [2; 32], &name()).await.unwrap();
+    bench.engine.keep_conversation(&bench.who, [2; 32], &name()).await.unwrap();
     assert_eq!(chain(&bench.another(settings()), &[[1; 32], [2; 32], [3; 32]]).await, Some(name()));
     let other = Principal { owner: infold_core::Owner::from_subject("mallory"), ..Principal::local() };
-    assert_eq!(bench.engine.chain(&other, &[[1; 32]]).await.unwrap(), None);
+    assert_eq!(bench.engine.conversation_by_prefix(&other, &[[1; 32]]).await.unwrap(), None);
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ fn after(call: &str) -> Anchor {
 /// A branch in which this was said.
 async fn having_said(bench: &Bench, words: &str) -> BranchId {
     let branch = bench.open("s").await.unwrap().branch_id;
-    bench.engine.words_said(&bench.who, &name(), &Thread::Branch(branch.clone()), words);
+    bench.engine.note_words(&bench.who, &name(), &Thread::Branch(branch.clone()), words);
     branch
 }
 
@@ -42,8 +42,8 @@ async fn an_interrupted_branch_gives_its_last_words_and_they_stay() {
     assert_eq!(known.decisions.endings[0].result, given(&known, &branch));
 
     // What was shown once is the same for ever, whatever is said late, and after a restart.
-    bench.engine.words_said(&bench.who, &name(), &Thread::Branch(branch.clone()), "too late");
-    bench.engine.keep_words(&bench.who, &name()).await.unwrap();
+    bench.engine.note_words(&bench.who, &name(), &Thread::Branch(branch.clone()), "too late");
+    bench.engine.store_pending_words(&bench.who, &name()).await.unwrap();
     let restarted = bench.another(settings()).known_session(&bench.who, &name()).await.unwrap();
     assert_eq!(restarted.decisions.endings, known.decisions.endings);
     assert_eq!(given(&restarted, &branch), given(&known, &branch));
@@ -73,7 +73,7 @@ async fn whoever_folds_it_by_whatever_door_gives_its_last_words() {
     let request = OpenBranch { budget_tokens: Some(100), ..open("s") };
     let branch = bench.engine.open_branch(&bench.who, request).await.unwrap().branch_id;
     let thread = Thread::Branch(branch.clone());
-    bench.engine.words_said(&bench.who, &name(), &thread, SAID);
+    bench.engine.note_words(&bench.who, &name(), &thread, SAID);
     let long = RecordResult { thread: Some(branch.to_string()), ..result("s", &"found in a sibling\n".repeat(900)) };
     bench.engine.record_result(&bench.who, long).await.unwrap();
     let view = bench.view(branch.as_str()).await;
@@ -81,7 +81,7 @@ async fn whoever_folds_it_by_whatever_door_gives_its_last_words() {
     assert!(view.result.unwrap().contains(SAID), "out of budget");
 
     let (outer, inner) = (bench.open("s").await.unwrap().branch_id, bench.open("s").await.unwrap().branch_id);
-    bench.engine.words_said(&bench.who, &name(), &Thread::Branch(inner.clone()), SAID);
+    bench.engine.note_words(&bench.who, &name(), &Thread::Branch(inner.clone()), SAID);
     bench.engine.fold_branch(&bench.who, fold(outer.as_str(), "done")).await.unwrap();
     assert!(bench.view(inner.as_str()).await.result.unwrap().contains(SAID), "its parent has returned");
 }
@@ -93,7 +93,7 @@ async fn facts_that_are_held_learn_of_them() {
     let mut held = bench.engine.known_session(&bench.who, &name()).await.unwrap();
     assert!(!given(&held, &branch).contains("Last words"));
     for words in ["First this.", "Then that.", " "] {
-        bench.engine.words_said(&bench.who, &name(), &Thread::Branch(branch.clone()), words);
+        bench.engine.note_words(&bench.who, &name(), &Thread::Branch(branch.clone()), words);
         bench.engine.refresh(&bench.who, &name(), &mut held).await.unwrap();
         let wanted = if words == " " { "Then that." } else { words };
         assert!(given(&held, &branch).contains(&format!("Last words: {wanted}")), "{}", given(&held, &branch));
@@ -108,10 +108,10 @@ async fn what_is_said_in_the_main_thread_or_in_no_session_is_not_stored() {
     let bench = Bench::new(settings());
     let branch = bench.open("s").await.unwrap().branch_id;
     let before = bench.session("s").await;
-    bench.engine.words_said(&bench.who, &name(), &Thread::Main, SAID);
-    bench.engine.words_said(&bench.who, &SessionId::parse("other").unwrap(), &Thread::Branch(branch), SAID);
-    bench.engine.keep_words(&bench.who, &name()).await.unwrap();
-    bench.engine.keep_words(&bench.who, &SessionId::parse("other").unwrap()).await.unwrap();
+    bench.engine.note_words(&bench.who, &name(), &Thread::Main, SAID);
+    bench.engine.note_words(&bench.who, &SessionId::parse("other").unwrap(), &Thread::Branch(branch), SAID);
+    bench.engine.store_pending_words(&bench.who, &name()).await.unwrap();
+    bench.engine.store_pending_words(&bench.who, &SessionId::parse("other").unwrap()).await.unwrap();
     assert_eq!(bench.session("s").await, before);
 }
 
@@ -120,7 +120,7 @@ async fn secrets_in_them_never_reach_the_store() {
     let bench = Bench::new(settings());
     let secret = format!("{}{}", "ghp_", "16C7e42F292c6912E7710c838347Ae178B4a");
     let branch = having_said(&bench, &format!("I log in with {secret}, then.")).await;
-    bench.engine.keep_words(&bench.who, &name()).await.unwrap();
+    bench.engine.store_pending_words(&bench.who, &name()).await.unwrap();
     let known = bench.engine.interrupt(&bench.who, &name(), &branch, after("c1")).await.unwrap();
     let result = given(&known, &branch);
     assert!(result.contains("Last words: I log in with [SECRET:") && !result.contains(&secret), "{result}");
@@ -140,7 +140,7 @@ async fn what_cannot_be_scrubbed_is_not_kept_and_holds_up_nothing() {
         let mut broken = settings();
         (broken.scrub.fault, broken.scrub.timeout_ms) = (fault, 50);
         let broken = bench.another(broken);
-        broken.words_said(&bench.who, &name(), &Thread::Branch(branch.clone()), SAID);
+        broken.note_words(&bench.who, &name(), &Thread::Branch(branch.clone()), SAID);
         let known = broken.interrupt(&bench.who, &name(), &branch, after("c1")).await.unwrap();
         let result = given(&known, &branch);
         assert!(result.starts_with("[Partial result: interrupted.") && !result.contains("Last words"), "{result}");

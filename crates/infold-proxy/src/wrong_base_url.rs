@@ -14,12 +14,12 @@ use crate::{Provider, Proxy};
 impl Proxy {
     /// An answer that is passed on; not one that only says that there is nothing at a path which comes of a wrong base
     /// URL. Whoever serves such a path is asked, so that nothing is refused which works.
-    pub(crate) async fn unless_astray(
+    pub(crate) async fn explain_wrong_base_url(
         &self,
         outgoing: &Outgoing,
         mut answered: Answered,
     ) -> Result<Answered, ProxyRefusal> {
-        let Some(meant) = outgoing.meant.filter(|_| answered.head.status == StatusCode::NOT_FOUND) else {
+        let Some(suggested) = outgoing.suggested.filter(|_| answered.head.status == StatusCode::NOT_FOUND) else {
             return Ok(answered);
         };
         let said = answered.refusal(self.silence()).await.unwrap_or_default();
@@ -27,7 +27,7 @@ impl Proxy {
         if String::from_utf8_lossy(&said).to_lowercase().contains("model") {
             return Ok(answered);
         }
-        Err(wrong_base(meant, &outgoing.headers))
+        Err(wrong_base(suggested, &outgoing.headers))
     }
 }
 
