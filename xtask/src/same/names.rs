@@ -1,0 +1,191 @@
+//! Takes out of a text what differs from run to run by nature. Nothing else is taken out:
+//!
+//! - ids behind `br_`, `res_` and `sess_`: branches, blobs, sessions that nobody named;
+//! - uuids that stand nowhere in what the program was given: fresh names of sessions and lines;
+//! - digests of 24 hex digits, which the scripted model makes of all that it was sent, ids included;
+//! - times to the second that stand nowhere in what the program was given;
+//! - addresses on loopback with their port;
+//! - the folders that a program was run in.
+//!
+//! An id becomes a number in the order of first appearance, so that one which is used twice must be used twice on both
+//! sides. Times become one word, because two of them may or may not be equal.
+
+use std::collections::{HashMap, HashSet};
+
+#[cfg(test)]
+mod tests;
+
+const ID_PREFIXES: [&[u8]; 3] = [b"br_", b"res_", b"sess_"];
+const DIGEST_DIGITS: usize = 24;
+const ADDRESS: &[u8] = b"127.0.0.1:";
+
+/// What has been named so far in the texts of one side.
+#[derive(Debug, Default)]
+pub struct Names {
+    numbers: HashMap<Vec<u8>, usize>,
+    /// Uuids and times that the program was given.
+    given: HashSet<Vec<u8>>,
+    folders: Vec<Vec<u8>>,
+}
+
+/// Something that is taken out of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// With the length of what stands in front of the id and stays.
+    Id {
+        prefix: usize,
+        end: usize,
+    },
+    Uuid {
+        end: usize,
+    },
+    Digest {
+        end: usize,
+    },
+    Time {
+        end: usize,
+    },
+    Address {
+        end: usize,
+    },
+    Folder {
+        end: usize,
+    },
+}
+
+impl Names {
+    /// Names of a program that runs in these folders.
+    pub fn in_folders(folders: &[&str]) -> Self {
+        let mut folders: Vec<Vec<u8>> = folders.iter().map(|folder| folder.as_bytes().to_vec()).collect();
+        // The longest first: one may lie in another.
+        folders.sort_by_key(|folder| std::cmp::Reverse(folder.len()));
+        Self { folders, ..Self::default() }
+    }
+
+    /// Leaves the uuids and times as they are that stand in what the program was given.
+    pub fn leave(&mut self, input: &[u8]) {
+        let mut at = 0;
+        while at < input.len() {
+            match self.find(input, at) {
+                Some(Found::Uuid { end } | Found::Time { end }) => {
+                    self.given.insert(input[at..end].to_vec());
+                    at = end;
+                }
+                Some(found) => at = found.end(),
+                None => at += 1,
+            }
+        }
+    }
+
+    /// The text without what differs by nature.
+    pub fn normal(&mut self, text: &[u8]) -> Vec<u8> {
+        let mut normal = Vec::with_capacity(text.len());
+        let mut at = 0;
+        while at < text.len() {
+            let Some(found) = self.find(text, at) else {
+                normal.push(text[at]);
+                at += 1;
+                continue;
+            };
+            let end = found.end();
+            match found {
+                Found::Id { prefix, .. } => {
+                    normal.extend_from_slice(&text[at..at + prefix]);
+                    normal.extend(self.number("id", &text[at + prefix..end]));
+                }
+                Found::Uuid { .. } | Found::Time { .. } if self.given.contains(&text[at..end]) => {
+                    normal.extend_from_slice(&text[at..end]);
+                }
+                Found::Uuid { .. } => normal.extend(self.number("id", &text[at..end])),
+                Found::Digest { .. } => normal.extend(self.number("digest", &text[at..end])),
+                Found::Time { .. } => normal.extend(b"<time>"),
+                Found::Address { .. } => normal.extend(b"<address>"),
+                Found::Folder { .. } => normal.extend(b"<folder>"),
+            }
+            at = end;
+        }
+        normal
+    }
+
+    fn number(&mut self, kind: &str, name: &[u8]) -> Vec<u8> {
+        let next = self.numbers.len() + 1;
+        let number = *self.numbers.entry(name.to_vec()).or_insert(next);
+        format!("<{kind} {number}>").into_bytes()
+    }
+
+    fn find(&self, text: &[u8], at: usize) -> Option<Found> {
+        let rest = &text[at..];
+        match rest[0] {
+            b'b' | b'r' | b's' => id(rest).map(|(prefix, length)| Found::Id { prefix, end: at + length }),
+            b'/' => {
+                let folder = self.folders.iter().find(|folder| rest.starts_with(folder));
+                folder.map(|folder| Found::Folder { end: at + folder.len() })
+            }
+            _ => None,
+        }
+        .or_else(|| {
+            // A name inside a longer word is a part of that word.
+            let is_inside = at.checked_sub(1).is_some_and(|before| text[before].is_ascii_alphanumeric());
+            if is_inside || !rest[0].is_ascii_hexdigit() {
+                return None;
+            }
+            None.or_else(|| uuid(rest).map(|length| Found::Uuid { end: at + length }))
+                .or_else(|| digest(rest).map(|length| Found::Digest { end: at + length }))
+                .or_else(|| time(rest).map(|length| Found::Time { end: at + length }))
+                .or_else(|| address(rest).map(|length| Found::Address { end: at + length }))
+        })
+    }
+}
+
+impl Found {
+    fn end(self) -> usize {
+        match self {
+            Self::Id { end, .. }
+            | Self::Uuid { end }
+            | Self::Digest { end }
+            | Self::Time { end }
+            | Self::Address { end }
+            | Self::Folder { end } => end,
+        }
+    }
+}
+
+fn id(text: &[u8]) -> Option<(usize, usize)> {
+    let prefix = ID_PREFIXES.iter().find(|prefix| text.starts_with(prefix))?;
+    Some((prefix.len(), prefix.len() + uuid(&text[prefix.len()..])?))
+}
+
+fn uuid(text: &[u8]) -> Option<usize> {
+    shaped(text, "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh")
+}
+
+fn digest(text: &[u8]) -> Option<usize> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    (digits == DIGEST_DIGITS).then_some(digits)
+}
+
+/// A time as in logs, or as in the names of files, with a fraction of a second or without.
+fn time(text: &[u8]) -> Option<usize> {
+    let whole = shaped(text, "dddd-dd-ddTdd:dd:dd").or_else(|| shaped(text, "dddd-dd-ddTdd-dd-dd"))?;
+    let fraction = match text.get(whole) {
+        Some(b'.') => 1 + text[whole + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count(),
+        _ => 0,
+    };
+    let zone = usize::from(text.get(whole + fraction) == Some(&b'Z'));
+    Some(whole + fraction + zone)
+}
+
+fn address(text: &[u8]) -> Option<usize> {
+    let port = text.strip_prefix(ADDRESS)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    (port > 0).then_some(ADDRESS.len() + port)
+}
+
+/// The length of a shape in which `h` is a hex digit, `d` a digit, and anything else itself.
+fn shaped(text: &[u8], shape: &str) -> Option<usize> {
+    let fits = |(byte, wanted): (&u8, u8)| match wanted {
+        b'h' => byte.is_ascii_hexdigit(),
+        b'd' => byte.is_ascii_digit(),
+        _ => *byte == wanted,
+    };
+    (text.len() >= shape.len() && text.iter().zip(shape.bytes()).all(fits)).then_some(shape.len())
+}
