@@ -1,9 +1,9 @@
 //! Takes out of a text what differs from run to run by nature. Nothing else is taken out:
 //!
-//! - ids behind `br_`, `res_` and `sess_`: branches, blobs, sessions that nobody named;
+//! - ids behind `br_`, `res_` and `sess_`, and 32 hex digits behind `x-`: branches, blobs, sessions that nobody named;
 //! - uuids that stand nowhere in what the program was given: fresh names of sessions and lines;
 //! - digests of 24 hex digits, which the scripted model makes of all that it was sent, ids included;
-//! - times to the second that stand nowhere in what the program was given;
+//! - times to the second, with their fractions, that stand nowhere in what the program was given;
 //! - addresses on loopback with their port;
 //! - the folders that a program was run in.
 //!
@@ -16,6 +16,8 @@ use std::collections::{HashMap, HashSet};
 mod tests;
 
 const ID_PREFIXES: [&[u8]; 3] = [b"br_", b"res_", b"sess_"];
+const NAMELESS_PREFIX: &[u8] = b"x-";
+const NAMELESS_DIGITS: usize = 32;
 const DIGEST_DIGITS: usize = 24;
 const ADDRESS: &[u8] = b"127.0.0.1:";
 
@@ -116,7 +118,7 @@ impl Names {
     fn find(&self, text: &[u8], at: usize) -> Option<Found> {
         let rest = &text[at..];
         match rest[0] {
-            b'b' | b'r' | b's' => id(rest).map(|(prefix, length)| Found::Id { prefix, end: at + length }),
+            b'b' | b'r' | b's' | b'x' => id(rest).map(|(prefix, length)| Found::Id { prefix, end: at + length }),
             b'/' => {
                 let folder = self.folders.iter().find(|folder| rest.starts_with(folder));
                 folder.map(|folder| Found::Folder { end: at + folder.len() })
@@ -151,6 +153,10 @@ impl Found {
 }
 
 fn id(text: &[u8]) -> Option<(usize, usize)> {
+    if let Some(digits) = text.strip_prefix(NAMELESS_PREFIX) {
+        let count = digits.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+        return (count == NAMELESS_DIGITS).then_some((NAMELESS_PREFIX.len(), NAMELESS_PREFIX.len() + count));
+    }
     let prefix = ID_PREFIXES.iter().find(|prefix| text.starts_with(prefix))?;
     Some((prefix.len(), prefix.len() + uuid(&text[prefix.len()..])?))
 }

@@ -12,6 +12,9 @@ mod tests;
 /// Fields that are called otherwise now: the old name, and the new one.
 const RENAMED: &[(&str, &str)] = &[];
 
+/// Fields with times that were measured, by their old and new names. They differ from run to run.
+const MEASURED: &[&str] = &["added_us", "first_byte_ms", "total_ms"];
+
 /// A value as lines, with its fields sorted by the names that they have now.
 pub fn lines(text: &[u8], side: Side) -> Option<Vec<u8>> {
     let value: Value = serde_json::from_slice(text).ok()?;
@@ -27,7 +30,7 @@ fn write(value: &Value, side: Side, renamed: &[(&str, &str)], path: &str, lines:
             let mut fields: Vec<(&str, &Value)> =
                 fields.iter().map(|(name, value)| (named_now(name, side, renamed), value)).collect();
             fields.sort_by_key(|(name, _)| *name);
-            for (name, value) in fields {
+            for (name, value) in fields.into_iter().filter(|(name, _)| !MEASURED.contains(name)) {
                 write(value, side, renamed, &format!("{path}.{name}"), lines);
             }
         }
