@@ -30,29 +30,24 @@ pub struct Names {
     folders: Vec<Vec<u8>>,
 }
 
-/// Something that is taken out of a text.
+/// Something that is taken out of a text, and where it ends.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    kind: Kind,
+    end: usize,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum Kind {
     /// With the length of what stands in front of the id and stays.
     Id {
         prefix: usize,
-        end: usize,
     },
-    Uuid {
-        end: usize,
-    },
-    Digest {
-        end: usize,
-    },
-    Time {
-        end: usize,
-    },
-    Address {
-        end: usize,
-    },
-    Folder {
-        end: usize,
-    },
+    Uuid,
+    Digest,
+    Time,
+    Address,
+    Folder,
 }
 
 impl Names {
@@ -68,14 +63,14 @@ impl Names {
     pub fn leave(&mut self, input: &[u8]) {
         let mut at = 0;
         while at < input.len() {
-            match self.find(input, at) {
-                Some(Found::Uuid { end } | Found::Time { end }) => {
-                    self.given.insert(input[at..end].to_vec());
-                    at = end;
-                }
-                Some(found) => at = found.end(),
-                None => at += 1,
+            let Some(Found { kind, end }) = self.find(input, at) else {
+                at += 1;
+                continue;
+            };
+            if matches!(kind, Kind::Uuid | Kind::Time) {
+                self.given.insert(input[at..end].to_vec());
             }
+            at = end;
         }
     }
 
@@ -84,25 +79,24 @@ impl Names {
         let mut normal = Vec::with_capacity(text.len());
         let mut at = 0;
         while at < text.len() {
-            let Some(found) = self.find(text, at) else {
+            let Some(Found { kind, end }) = self.find(text, at) else {
                 normal.push(text[at]);
                 at += 1;
                 continue;
             };
-            let end = found.end();
-            match found {
-                Found::Id { prefix, .. } => {
+            match kind {
+                Kind::Id { prefix } => {
                     normal.extend_from_slice(&text[at..at + prefix]);
                     normal.extend(self.number("id", &text[at + prefix..end]));
                 }
-                Found::Uuid { .. } | Found::Time { .. } if self.given.contains(&text[at..end]) => {
+                Kind::Uuid | Kind::Time if self.given.contains(&text[at..end]) => {
                     normal.extend_from_slice(&text[at..end]);
                 }
-                Found::Uuid { .. } => normal.extend(self.number("id", &text[at..end])),
-                Found::Digest { .. } => normal.extend(self.number("digest", &text[at..end])),
-                Found::Time { .. } => normal.extend(b"<time>"),
-                Found::Address { .. } => normal.extend(b"<address>"),
-                Found::Folder { .. } => normal.extend(b"<folder>"),
+                Kind::Uuid => normal.extend(self.number("id", &text[at..end])),
+                Kind::Digest => normal.extend(self.number("digest", &text[at..end])),
+                Kind::Time => normal.extend(b"<time>"),
+                Kind::Address => normal.extend(b"<address>"),
+                Kind::Folder => normal.extend(b"<folder>"),
             }
             at = end;
         }
@@ -115,50 +109,47 @@ impl Names {
         format!("<{kind} {number}>").into_bytes()
     }
 
+    /// What is taken out of the text here. A name inside a longer word is a part of that word.
     fn find(&self, text: &[u8], at: usize) -> Option<Found> {
+        if !begins_word(text, at) {
+            return None;
+        }
         let rest = &text[at..];
+        let found = |kind: Kind, length: usize| Found { kind, end: at + length };
         match rest[0] {
-            b'b' | b'r' | b's' | b'x' => id(rest).map(|(prefix, length)| Found::Id { prefix, end: at + length }),
             b'/' => {
-                let folder = self.folders.iter().find(|folder| rest.starts_with(folder));
-                folder.map(|folder| Found::Folder { end: at + folder.len() })
+                let folder = self.folders.iter().find(|folder| rest.starts_with(folder))?;
+                Some(found(Kind::Folder, folder.len()))
             }
+            b'r' | b's' | b'x' => id(rest).map(|(prefix, length)| found(Kind::Id { prefix }, length)),
+            b'a'..=b'f' | b'A'..=b'F' | b'0'..=b'9' => id(rest)
+                .map(|(prefix, length)| found(Kind::Id { prefix }, length))
+                .or_else(|| uuid(rest).map(|length| found(Kind::Uuid, length)))
+                .or_else(|| digest(rest).map(|length| found(Kind::Digest, length)))
+                .or_else(|| time(rest).map(|length| found(Kind::Time, length)))
+                .or_else(|| address(rest).map(|length| found(Kind::Address, length))),
             _ => None,
         }
-        .or_else(|| {
-            // A name inside a longer word is a part of that word.
-            let is_inside = at.checked_sub(1).is_some_and(|before| text[before].is_ascii_alphanumeric());
-            if is_inside || !rest[0].is_ascii_hexdigit() {
-                return None;
-            }
-            None.or_else(|| uuid(rest).map(|length| Found::Uuid { end: at + length }))
-                .or_else(|| digest(rest).map(|length| Found::Digest { end: at + length }))
-                .or_else(|| time(rest).map(|length| Found::Time { end: at + length }))
-                .or_else(|| address(rest).map(|length| Found::Address { end: at + length }))
-        })
     }
 }
 
-impl Found {
-    fn end(self) -> usize {
-        match self {
-            Self::Id { end, .. }
-            | Self::Uuid { end }
-            | Self::Digest { end }
-            | Self::Time { end }
-            | Self::Address { end }
-            | Self::Folder { end } => end,
-        }
+/// Whether a word can begin here: not behind a letter, unless that is the end of an escape in JSON.
+fn begins_word(text: &[u8], at: usize) -> bool {
+    match &text[..at] {
+        [.., b'\\', b'n' | b't' | b'r'] => true,
+        [.., before] => !before.is_ascii_alphanumeric(),
+        [] => true,
     }
 }
 
+/// The lengths of what stands in front of an id, and of both together.
 fn id(text: &[u8]) -> Option<(usize, usize)> {
     if let Some(digits) = text.strip_prefix(NAMELESS_PREFIX) {
         let count = digits.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
         return (count == NAMELESS_DIGITS).then_some((NAMELESS_PREFIX.len(), NAMELESS_PREFIX.len() + count));
     }
-    let prefix = ID_PREFIXES.iter().find(|prefix| text.starts_with(prefix))?;
-    Some((prefix.len(), prefix.len() + uuid(&text[prefix.len()..])?))
+    let prefix = ID_PREFIXES.iter().find(|prefix| text.starts_with(prefix))?.len();
+    Some((prefix, prefix + uuid(&text[prefix..])?))
 }
 
 fn uuid(text: &[u8]) -> Option<usize> {

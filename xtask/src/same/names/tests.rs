@@ -35,6 +35,12 @@ fn digests_addresses_and_folders_are_taken_out_and_words_that_are_like_them_are_
 }
 
 #[test]
+fn a_name_may_begin_behind_an_escape() {
+    let text = format!("as told\\nbr_{ONE}");
+    assert_eq!(normal(&mut Names::default(), &text), "as told\\nbr_<id 1>");
+}
+
+#[test]
 fn figures_stay() {
     let text = "1,234 tokens, 12.5 %, 2026-01-02, 127.0.0.1, res_1, abc-def, 3f";
     assert_eq!(normal(&mut Names::default(), text), text);
