@@ -89,7 +89,7 @@ impl EraName {
 
 /// Runs a measurement; fails when a target is missed.
 pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
-    let before = arguments.what.before().map(|before| found(before)).transpose()?;
+    let before = arguments.what.before().map(found).transpose()?;
     if cfg!(debug_assertions) && before.is_none() {
         return run_release_build(workspace);
     }

@@ -20,6 +20,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use clap::ValueEnum;
+use infold_testkit::TempFolder;
 
 use crate::workspace::Workspace;
 use commands::What;
@@ -88,8 +89,10 @@ impl Subject {
 /// Compares, and fails when anything differs.
 pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     let folder = workspace.target().join("same");
-    std::fs::create_dir_all(&folder)?;
-    let programs = program::both(workspace, arguments, &folder)?;
+    // Each run has a place of its own to work in, so that two of them do not meet.
+    let scratch = TempFolder::inside(&folder.join("work"))?;
+    let chance = program::compile_chance(scratch.path())?;
+    let programs = program::both(workspace, arguments, &folder, &chance)?;
     let data = workspace.test_data();
     let has_recordings = data.is_dir();
     if !has_recordings {
@@ -107,7 +110,7 @@ pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
         }
         let started = Instant::now();
         let mut group = Group::new(subject.name(), &folder)?;
-        compare_group(*subject, workspace, &programs, &folder, &mut group)?;
+        compare_group(*subject, workspace, &programs, scratch.path(), &mut group)?;
         eprintln!("{}: {:.0} s", subject.name(), started.elapsed().as_secs_f64());
         groups.push(group);
     }
@@ -121,7 +124,7 @@ fn compare_group(
     subject: Subject,
     workspace: &Workspace,
     programs: &Pair<Program>,
-    folder: &Path,
+    scratch: &Path,
     group: &mut Group,
 ) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -131,7 +134,7 @@ fn compare_group(
         runtime.block_on(sessions::compare(programs, &sessions, way, group))
     };
     let command =
-        |what: What, group: &mut Group| commands::compare(programs, &commands::files(workspace), what, folder, group);
+        |what: What, group: &mut Group| commands::compare(programs, &commands::files(workspace), what, scratch, group);
     match subject {
         Subject::Requests => runtime.block_on(requests::compare(programs, &data, group)),
         Subject::Sessions => play(Way::InOneThread, group),

@@ -103,7 +103,7 @@ pub fn compare(
     let group = Mutex::new(group);
     std::thread::scope(|scope| {
         let worker = |number: usize| {
-            let home = folder.join("work").join(number.to_string());
+            let home = folder.join(number.to_string());
             let (next, group) = (&next, &group);
             move || -> Result<()> {
                 while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {

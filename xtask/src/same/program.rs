@@ -38,7 +38,7 @@ pub struct Running {
 }
 
 /// Finds or builds both programs.
-pub fn both(workspace: &Workspace, arguments: &Arguments, folder: &Path) -> Result<Pair<Program>> {
+pub fn both(workspace: &Workspace, arguments: &Arguments, folder: &Path, chance: &Path) -> Result<Pair<Program>> {
     let before = match (&arguments.before, &arguments.before_commit) {
         (Some(path), _) => path.clone(),
         (None, Some(commit)) => built_from(workspace, commit, folder)?,
@@ -48,11 +48,9 @@ pub fn both(workspace: &Workspace, arguments: &Arguments, folder: &Path) -> Resu
         Some(path) => path.clone(),
         None => workspace.build_program(Profile::Release)?,
     };
-    let chance = folder.join("chance.so");
-    compile_chance(&chance)?;
     let program = |path: PathBuf| {
         let path = path.canonicalize().with_context(|| format!("there is no {}", path.display()))?;
-        anyhow::Ok(Program { path, chance: chance.clone() })
+        anyhow::Ok(Program { path, chance: chance.to_owned() })
     };
     Ok(Pair { before: program(before)?, after: program(after)? })
 }
@@ -84,11 +82,12 @@ fn built_from(workspace: &Workspace, commit: &str, folder: &Path) -> Result<Path
 }
 
 /// Compiles what repeats chance, with the compiler that the program's own C code is built with.
-fn compile_chance(library: &Path) -> Result<()> {
-    let source = library.with_extension("c");
+pub fn compile_chance(folder: &Path) -> Result<PathBuf> {
+    let (source, library) = (folder.join("chance.c"), folder.join("chance.so"));
     fs::write(&source, CHANCE)?;
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
-    run(Command::new(compiler).args(["-O1", "-shared", "-fPIC", "-o"]).arg(library).arg(&source))
+    run(Command::new(compiler).args(["-O1", "-shared", "-fPIC", "-o"]).arg(&library).arg(&source))?;
+    Ok(library)
 }
 
 impl Program {
