@@ -1,7 +1,8 @@
 //! Measures the program as people run it, and compares with the targets.
 //!
 //! A measurement made by a slow client flatters the program, because it makes the yardstick longer.
-//! So a debug build of this tool does not measure: it runs its release build.
+//! So a debug build of this tool does not measure: it runs its release build. Two programs are compared by their own
+//! processor time and memory, which a slow client does not change.
 
 mod crowd;
 mod figures;
@@ -13,11 +14,12 @@ mod process;
 mod proxy;
 mod recording;
 mod start;
+mod turns;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Subcommand, ValueEnum};
 use infold_testkit::{DaemonSetup, Era};
 
@@ -63,6 +65,8 @@ pub struct FoldArguments {
     /// Which era of the protocol the clients speak.
     #[arg(long, value_enum, default_value_t = EraName::Legacy)]
     era: EraName,
+    #[command(flatten)]
+    turns: turns::Arguments,
 }
 
 /// An era, as it is typed.
@@ -85,20 +89,48 @@ impl EraName {
 
 /// Runs a measurement; fails when a target is missed.
 pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
-    if cfg!(debug_assertions) {
+    let before = arguments.what.before().map(found).transpose()?;
+    if cfg!(debug_assertions) && before.is_none() {
         return run_release_build(workspace);
     }
     let program = match &arguments.program {
-        Some(program) => program.canonicalize().with_context(|| format!("there is no {}", program.display()))?,
+        Some(program) => found(program)?,
         None => workspace.build_program(Profile::Release)?,
     };
     let runtime = tokio::runtime::Runtime::new()?;
+    if let Some(before) = before {
+        return runtime.block_on(arguments.what.compare(&before, &program));
+    }
     match &arguments.what {
         Bench::Start => runtime.block_on(start::run(&program)),
         Bench::Fork(arguments) => fork::run(workspace, &program, arguments),
         Bench::Proxy(arguments) => runtime.block_on(proxy::run(workspace, &program, arguments)),
         Bench::Fold(arguments) => runtime.block_on(fold::run(workspace, &program, arguments)),
     }
+}
+
+impl Bench {
+    /// The older program that a newer one is to be compared with.
+    fn before(&self) -> Option<&Path> {
+        match self {
+            Self::Start | Self::Fork(_) => None,
+            Self::Proxy(arguments) => arguments.turns.before.as_deref(),
+            Self::Fold(arguments) => arguments.turns.before.as_deref(),
+        }
+    }
+
+    /// Compares an older program with a newer one.
+    async fn compare(&self, old: &Path, new: &Path) -> Result<ExitCode> {
+        match self {
+            Self::Start | Self::Fork(_) => bail!("only `proxy` and `fold` compare two programs"),
+            Self::Proxy(arguments) => proxy::before::run(old, new, arguments.turns.pairs).await,
+            Self::Fold(arguments) => fold::before::run(old, new, arguments).await,
+        }
+    }
+}
+
+fn found(program: &Path) -> Result<PathBuf> {
+    program.canonicalize().with_context(|| format!("there is no {}", program.display()))
 }
 
 /// A daemon whose limits do not stand in the way of a measurement.

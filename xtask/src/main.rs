@@ -10,6 +10,7 @@ mod conformance;
 mod measure;
 mod page;
 mod report;
+mod same;
 mod suite;
 mod tidy;
 mod tools;
@@ -48,6 +49,8 @@ enum Chore {
     Model(clients::model::Arguments),
     /// Measure the program and compare with the targets.
     Bench(bench::Arguments),
+    /// Show that two programs do the same: what models are sent, what commands make, every figure.
+    Same(same::Arguments),
     /// Look at the page of `infold replay` in a real browser.
     Page,
     /// Make the tables of docs/measurements.md from recorded sessions.
@@ -76,6 +79,7 @@ fn run(chore: Chore) -> Result<ExitCode> {
         Chore::Record => clients::record::run(&workspace),
         Chore::Model(arguments) => clients::model::run(&arguments),
         Chore::Bench(arguments) => bench::run(&workspace, &arguments),
+        Chore::Same(arguments) => same::run(&workspace, &arguments),
         Chore::Page => page::run(&workspace),
         Chore::Measure(arguments) => measure::run(&workspace, &arguments),
         Chore::Torture(arguments) => torture::run(&workspace, &arguments),

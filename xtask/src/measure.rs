@@ -4,8 +4,8 @@
 //! figures leave this file, never a word of a session.
 
 mod claims;
-mod parts;
-mod proxied;
+pub(crate) mod parts;
+pub(crate) mod proxied;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -133,19 +133,11 @@ pub struct Arguments {
 
 /// Measures, writes the tables, and fails when a claim does not hold.
 pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
-    let data = data(workspace);
-    let Ok(file) = File::open(data.join(SESSIONS)) else {
+    let data = workspace.test_data();
+    let Some(read) = recorded(&data)? else {
         println!("skipped: there are no recorded sessions in {} (INFOLD_TEST_DATA names the folder)", data.display());
         return Ok(ExitCode::SUCCESS);
     };
-    let mut origins = origins(&data.join(SESSIONS))?;
-    let mut named = |transcript: Transcript| {
-        let name = transcript.session.clone().unwrap_or_default();
-        let SessionOrigin { source, agent, .. } = origins.remove(&name).unwrap_or_default();
-        Arc::new(RecordedSession { name, source, agent, transcript })
-    };
-    let limits = ReadLimits::with_entry_bytes_max(ENTRY_BYTES_MAX);
-    let read = read_sessions(file, None, limits)?.map(|transcript| transcript.map(&mut named));
     if let Some(sessions) = arguments.sample {
         return sample(workspace, arguments, read.take(sessions).collect::<Result<_, _>>()?);
     }
@@ -166,6 +158,20 @@ pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
         paper.add(recording);
     }
     finish(workspace, paper, &recordings, &proxied)
+}
+
+/// The recorded sessions, one at a time; nothing if there are none in this folder.
+pub(crate) fn recorded(data: &Path) -> Result<Option<impl Iterator<Item = Result<Arc<RecordedSession>>>>> {
+    let path = data.join(SESSIONS);
+    let Ok(file) = File::open(&path) else { return Ok(None) };
+    let mut origins = origins(&path)?;
+    let limits = ReadLimits::with_entry_bytes_max(ENTRY_BYTES_MAX);
+    let mut named = move |transcript: Transcript| {
+        let name = transcript.session.clone().unwrap_or_default();
+        let SessionOrigin { source, agent, .. } = origins.remove(&name).unwrap_or_default();
+        Arc::new(RecordedSession { name, source, agent, transcript })
+    };
+    Ok(Some(read_sessions(file, None, limits)?.map(move |transcript| Ok(named(transcript?)))))
 }
 
 /// Where a session comes from.
@@ -205,10 +211,6 @@ fn verdict(missed: &[String]) -> ExitCode {
         println!("MISSED: {claim}");
     }
     if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-fn data(workspace: &Workspace) -> PathBuf {
-    std::env::var_os("INFOLD_TEST_DATA").map_or_else(|| workspace.root.join("../shared/data"), PathBuf::from)
 }
 
 fn finish(workspace: &Workspace, paper: Paper, recordings: &[&RecordedSession], proxied: &Proxied) -> Result<ExitCode> {

@@ -1,5 +1,6 @@
 //! A provider on loopback that says the same to everyone, as fast as it can, and keeps the last request of
-//! each session. It knows just enough HTTP for that: the strict model is for tests, this is for measuring.
+//! each session, or every request. It knows just enough HTTP for that: the strict model is for tests, this is for
+//! measuring and comparing.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -21,15 +22,37 @@ const SESSION_HEADERS: [&str; 3] = ["x-claude-code-session-id", "session_id", "s
 #[derive(Debug)]
 pub struct Upstream {
     address: SocketAddr,
-    kept: Arc<Mutex<HashMap<String, Vec<u8>>>>,
+    kept: Arc<Mutex<Kept>>,
     server: JoinHandle<()>,
+}
+
+/// What was kept.
+#[derive(Debug, Default)]
+struct Kept {
+    last: HashMap<String, Vec<u8>>,
+    every: Vec<Vec<u8>>,
+}
+
+impl Kept {
+    fn take(&mut self, request: Request, keep: Keep, address: &str) {
+        match keep {
+            Keep::Last => _ = self.last.insert(request.session, request.body),
+            Keep::Every => {
+                let head = request.head.replace(address, "<upstream>");
+                self.every.push([head.as_bytes(), &request.body].concat());
+            }
+            Keep::Nothing => {}
+        }
+    }
 }
 
 /// Whether requests are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// The last one of each session.
+    /// The last body of each session.
     Last,
+    /// All of them, head and body, until they are taken.
+    Every,
     /// None.
     Nothing,
 }
@@ -39,7 +62,7 @@ impl Upstream {
     pub async fn start(keep: Keep) -> Result<Self> {
         let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
         let address = listener.local_addr()?;
-        let kept = Arc::new(Mutex::new(HashMap::new()));
+        let kept = Arc::new(Mutex::new(Kept::default()));
         let shared = Arc::clone(&kept);
         let server = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -58,7 +81,12 @@ impl Upstream {
 
     /// Takes the last request of a session.
     pub fn take(&self, session: &str) -> Option<Vec<u8>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).remove(session)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).last.remove(session)
+    }
+
+    /// Takes every request since it was last asked, each as it came, but for its own address.
+    pub fn take_every(&self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner).every)
     }
 }
 
@@ -68,20 +96,21 @@ impl Drop for Upstream {
     }
 }
 
-async fn serve(stream: TcpStream, keep: Keep, kept: &Mutex<HashMap<String, Vec<u8>>>) -> Result<()> {
+async fn serve(stream: TcpStream, keep: Keep, kept: &Mutex<Kept>) -> Result<()> {
     stream.set_nodelay(true)?;
+    let address = stream.local_addr()?.to_string();
     let mut stream = BufReader::with_capacity(64 << 10, stream);
     while let Some(request) = read(&mut stream).await? {
         let answer = answer(&request, keep);
-        if keep == Keep::Last {
-            kept.lock().unwrap_or_else(PoisonError::into_inner).insert(request.session, request.body);
-        }
+        kept.lock().unwrap_or_else(PoisonError::into_inner).take(request, keep, &address);
         stream.get_mut().write_all(answer.as_bytes()).await?;
     }
     Ok(())
 }
 
 struct Request {
+    /// Its lines, with an empty one at the end.
+    head: String,
     path: String,
     session: String,
     body: Vec<u8>,
@@ -91,8 +120,10 @@ async fn read(stream: &mut (impl AsyncBufReadExt + Unpin)) -> Result<Option<Requ
     let first = line(stream).await?;
     let Some(path) = first.split(' ').nth(1).map(str::to_owned) else { return Ok(None) };
     let (mut session, mut length) = (String::new(), 0);
+    let mut head = format!("{first}\n");
     for _ in 0..HEAD_LINES_MAX {
         let header = line(stream).await?;
+        head.push_str(&format!("{header}\n"));
         let Some((name, value)) = header.split_once(':') else { break };
         let name = name.to_ascii_lowercase();
         if name == "content-length" {
@@ -108,7 +139,7 @@ async fn read(stream: &mut (impl AsyncBufReadExt + Unpin)) -> Result<Option<Requ
     }
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await?;
-    Ok(Some(Request { path, session, body }))
+    Ok(Some(Request { head, path, session, body }))
 }
 
 async fn line(stream: &mut (impl AsyncBufReadExt + Unpin)) -> Result<String> {
@@ -117,15 +148,16 @@ async fn line(stream: &mut (impl AsyncBufReadExt + Unpin)) -> Result<String> {
     Ok(String::from_utf8_lossy(&line).trim_end().to_owned())
 }
 
-/// What everyone is told. Where requests are kept it counts no tokens, so that nobody recalibrates by it.
+/// What everyone is told. Where only last requests are kept it counts no tokens, so that nobody recalibrates by it.
 fn answer(request: &Request, keep: Keep) -> String {
+    let tokens = request.body.len() / BYTES_PER_TOKEN;
     let usage = match keep {
         Keep::Last => String::new(),
-        Keep::Nothing => {
-            format!(",\"usage\":{{\"input_tokens\":{},\"output_tokens\":2}}", request.body.len() / BYTES_PER_TOKEN)
-        }
+        Keep::Every | Keep::Nothing => format!(",\"usage\":{{\"input_tokens\":{tokens},\"output_tokens\":2}}"),
     };
-    let body = if request.path.contains("messages") {
+    let body = if request.path.contains("count_tokens") {
+        format!(r#"{{"input_tokens":{tokens}}}"#)
+    } else if request.path.contains("messages") {
         format!(
             r#"{{"id":"msg_1","type":"message","role":"assistant","model":"claude","content":[{{"type":"text","text":"ok"}}],"stop_reason":"end_turn","stop_sequence":null{usage}}}"#
         )

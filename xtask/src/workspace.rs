@@ -48,6 +48,11 @@ impl Workspace {
         self.metadata["target_directory"].as_str().map_or_else(|| self.root.join("target"), PathBuf::from)
     }
 
+    /// The folder with recordings that are not in the repository. It need not be there.
+    pub fn test_data(&self) -> PathBuf {
+        std::env::var_os("INFOLD_TEST_DATA").map_or_else(|| self.root.join("../shared/data"), PathBuf::from)
+    }
+
     /// The folder for what the tests install. It is ignored by git.
     pub fn tools(&self) -> PathBuf {
         self.root.join(".tools")

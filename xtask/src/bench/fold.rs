@@ -1,6 +1,8 @@
 //! What opening and folding a branch costs: against the cheapest that the same server and the same
 //! disk can do, in a crowd of sessions, and late in a long session.
 
+pub mod before;
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -4,6 +4,7 @@
 //! Absolute times say as much about the machine as about the program. What can be compared across machines
 //! are the ratios within one run, so those have targets too.
 
+pub mod before;
 mod load;
 mod peers;
 mod talk;
@@ -16,6 +17,7 @@ use infold_testkit::{Daemon, DaemonSetup};
 
 use super::figures::Table;
 use super::process::Process;
+use super::turns;
 use crate::upstream::{Keep, Upstream};
 use crate::workspace::Workspace;
 use load::{Size, Target, Way};
@@ -31,6 +33,8 @@ pub struct Arguments {
     /// Measure infold alone.
     #[arg(long)]
     no_peers: bool,
+    #[command(flatten)]
+    pub turns: turns::Arguments,
 }
 
 const KIB: usize = 1 << 10;

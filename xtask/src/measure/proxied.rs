@@ -4,8 +4,8 @@
 //! with recorded sub-tasks as branches. The figures of the first two are taken as `infold-replay` takes them.
 
 mod broken;
-mod client;
-mod folding;
+pub(crate) mod client;
+pub(crate) mod folding;
 mod received;
 mod session;
 #[cfg(test)]

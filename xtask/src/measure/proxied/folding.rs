@@ -22,7 +22,7 @@ mod tests;
 
 const DESCRIPTION_CHARS_MAX: usize = 200;
 const PROMPT_CHARS_MAX: usize = 8_000;
-const MESSAGE_CHARS_MAX: usize = 40_000;
+pub(crate) const MESSAGE_CHARS_MAX: usize = 40_000;
 /// What a token costs, with a token of input for the unit.
 const READ: f64 = 0.1;
 const WRITE: f64 = 1.25;
@@ -143,16 +143,7 @@ impl Folding<'_> {
 
     /// Opens a branch in the place of a call that started an agent.
     async fn open(&mut self, id: &str, input: &str) -> Result<(Kind, String, String)> {
-        let input: Value = serde_json::from_str(input).unwrap_or_default();
-        let text = |key: &str, other: &str| {
-            input[key].as_str().filter(|text| !text.trim().is_empty()).unwrap_or(other).to_owned()
-        };
-        let arguments = json!({
-            "session_id": self.conversation.session,
-            "description": head(&text("description", "a sub-task"), DESCRIPTION_CHARS_MAX),
-            "prompt": head(&text("prompt", "do it"), PROMPT_CHARS_MAX),
-            "parent_branch_id": "main",
-        });
+        let arguments = opening(&self.conversation.session, input);
         let answer = self.mcp.call("branch_create", arguments.clone()).await?;
         let branch = answer.structured.as_ref().and_then(|body| body["branch_id"].as_str());
         let branch = branch.with_context(|| format!("no branch was opened: {}", answer.text))?.to_owned();
@@ -163,12 +154,7 @@ impl Folding<'_> {
 
     /// Does the work of a sub-task in its branch, and returns.
     async fn work(&mut self, branch: &str, subtask: &Subtask, message: &str, counter: Counter) -> Result<()> {
-        let mut items: &[Item] = work(subtask);
-        // What the agent said last is what it returned.
-        while let [rest @ .., Item { kind: Kind::Assistant { .. } | Kind::Reasoning { .. }, .. }] = items {
-            items = rest;
-        }
-        for answer in answers(items) {
+        for answer in answers(without_last_words(work(subtask))) {
             let answer: Vec<&Item> = answer.iter().filter(|item| is_work(&item.kind)).collect();
             self.send(answer.iter().map(|item| counter.count_item(item)).sum()).await?;
             self.conversation.add(&answer);
@@ -208,6 +194,19 @@ impl Folding<'_> {
             ..self.out
         }
     }
+}
+
+/// What opens a branch in the place of a call that started an agent with `input`.
+pub(crate) fn opening(session: &str, input: &str) -> Value {
+    let input: Value = serde_json::from_str(input).unwrap_or_default();
+    let text =
+        |key: &str, other: &str| input[key].as_str().filter(|text| !text.trim().is_empty()).unwrap_or(other).to_owned();
+    json!({
+        "session_id": session,
+        "description": head(&text("description", "a sub-task"), DESCRIPTION_CHARS_MAX),
+        "prompt": head(&text("prompt", "do it"), PROMPT_CHARS_MAX),
+        "parent_branch_id": "main",
+    })
 }
 
 /// Which requests the provider remembers.
@@ -271,13 +270,21 @@ impl Bill {
 }
 
 /// What a sub-task did after it had been told what to do.
-fn work(subtask: &Subtask) -> &[Item] {
+pub(crate) fn work(subtask: &Subtask) -> &[Item] {
     let first = subtask.items.iter().position(|item| is_of_the_model(&item.kind));
     first.map_or(&[], |first| &subtask.items[first..])
 }
 
+/// All but what the agent said last, which is what it returned.
+pub(crate) fn without_last_words(mut items: &[Item]) -> &[Item] {
+    while let [rest @ .., Item { kind: Kind::Assistant { .. } | Kind::Reasoning { .. }, .. }] = items {
+        items = rest;
+    }
+    items
+}
+
 /// The answers that items are, each with what came after it: calls and their results are in one.
-fn answers(items: &[Item]) -> Vec<&[Item]> {
+pub(crate) fn answers(items: &[Item]) -> Vec<&[Item]> {
     let mut answer = AnswerStarts::default();
     let mut begins: Vec<usize> = Vec::new();
     for (at, item) in items.iter().enumerate() {
@@ -290,23 +297,23 @@ fn answers(items: &[Item]) -> Vec<&[Item]> {
 }
 
 /// Whether an item of a sub-task is its work. Words on the user's side would be the user speaking.
-fn is_work(kind: &Kind) -> bool {
+pub(crate) fn is_work(kind: &Kind) -> bool {
     is_of_the_model(kind) || matches!(kind, Kind::Result { .. })
 }
 
-fn result_id(item: &Item) -> Option<&str> {
+pub(crate) fn result_id(item: &Item) -> Option<&str> {
     match &item.kind {
         Kind::Result { id, .. } => Some(id),
         _ => None,
     }
 }
 
-fn result(beside: &Item, id: &str, text: &str) -> Item {
+pub(crate) fn result(beside: &Item, id: &str, text: &str) -> Item {
     let (tool, text) = (String::new(), text.to_owned());
     let kind = Kind::Result { id: id.to_owned(), tool, text, outcome: Outcome::Succeeded, held: Held::Whole };
     Item { kind, ..beside.clone() }
 }
 
-fn head(text: &str, chars_max: usize) -> &str {
+pub(crate) fn head(text: &str, chars_max: usize) -> &str {
     text.char_indices().nth(chars_max).map_or(text, |(at, _)| &text[..at])
 }

@@ -1,0 +1,77 @@
+//! Branches of an old program beside those of a new one: what opening and folding the same ones costs each.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Result;
+use infold_testkit::{Daemon, DaemonSetup, McpHttp};
+use tokio::task::JoinSet;
+
+use super::open_and_fold;
+use crate::bench::figures::Table;
+use crate::bench::process::Process;
+use crate::bench::turns::{Both, Ratios};
+use crate::bench::{FoldArguments, unlimited};
+
+/// Branches that are opened and folded before it is the other's turn.
+const SLICE: usize = 250;
+/// Slices of each in one pair.
+const SLICES: usize = 6;
+/// Sessions that fold at once.
+const SESSIONS: usize = 10;
+
+/// A daemon and a client of it.
+struct Side {
+    _daemon: Daemon,
+    client: Arc<McpHttp>,
+    process: Process,
+}
+
+impl Side {
+    async fn start(program: &Path, arguments: &FoldArguments) -> Result<Self> {
+        let daemon = unlimited(DaemonSetup::new(program)).start().await?;
+        let client = Arc::new(McpHttp::connect(daemon.base_url(), arguments.era.era()).await?);
+        let process = Process(daemon.pid()?);
+        Ok(Self { _daemon: daemon, client, process })
+    }
+
+    /// Opens and folds branches in several sessions, and says what processor time that took.
+    async fn slice(&self) -> Result<f64> {
+        let before_ms = self.process.cpu_ms()?;
+        let mut running = JoinSet::new();
+        for session in 0..SESSIONS {
+            let client = Arc::clone(&self.client);
+            running.spawn(async move {
+                for _ in 0..SLICE / SESSIONS {
+                    open_and_fold(&client, &format!("turn-{session}")).await?;
+                }
+                anyhow::Ok(())
+            });
+        }
+        while let Some(done) = running.join_next().await {
+            done??;
+        }
+        Ok(self.process.cpu_ms()? - before_ms)
+    }
+}
+
+/// Measures, and fails when the new program uses more.
+pub async fn run(old: &Path, new: &Path, arguments: &FoldArguments) -> Result<ExitCode> {
+    let pairs = arguments.turns.pairs.max(1);
+    let mut ratios = Ratios::default();
+    for pair in 1..=pairs {
+        let both = Both { old: Side::start(old, arguments).await?, new: Side::start(new, arguments).await? };
+        let mut used_ms = Both { old: 0.0, new: 0.0 };
+        for _ in 0..SLICES {
+            used_ms.old += both.old.slice().await?;
+            used_ms.new += both.new.slice().await?;
+        }
+        ratios.add("open + fold, processor time", used_ms);
+        ratios.add_memory(Both { old: both.old.process, new: both.new.process })?;
+        eprintln!("pair {pair} of {pairs}: done");
+    }
+    let mut table = Table::default();
+    ratios.hold(&mut table);
+    Ok(table.finish())
+}

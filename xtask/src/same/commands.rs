@@ -1,0 +1,221 @@
+//! Commands that work on files: `fork`, `rescue` and `replay`, on recorded sessions and the repository's fixtures.
+//!
+//! Both programs run in the same folder, one after the other, because some of what they write names it.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Context, Result};
+
+use super::compare::{Group, Pair};
+use super::moves::handles;
+use super::names::Names;
+use super::program::Program;
+use super::requests::files_below;
+use super::sessions::spread;
+use crate::workspace::Workspace;
+
+/// Recordings that commands work on, beside the fixtures.
+const RECORDINGS: usize = 20;
+/// Files that are worked on at once.
+const WORKERS: usize = 2;
+/// Results that are read back of each rescue.
+const READ_BACK_MAX: usize = 5;
+/// What the page of a replay draws stands between these.
+const PAGE_DATA: (&str, &str) = ("<script id=\"data\" type=\"application/json\">", "</script>");
+
+/// Each way to fork that changes the text.
+const FORKS: [(&str, &[&str]); 8] = [
+    ("seed", &["--profile", "seed"]),
+    ("seed-short", &["--profile", "seed", "--budget", "20000", "--prompt", "Write the tests."]),
+    ("recall", &["--profile", "recall"]),
+    ("recall-short", &["--profile", "recall", "--budget", "20000", "--prompt", "Write the tests."]),
+    ("anthropic", &["--to", "anthropic"]),
+    ("openai", &["--to", "openai"]),
+    ("opencode", &["--to", "opencode"]),
+    ("json", &["--json", "--profile", "recall", "--budget", "100000"]),
+];
+
+/// Windows that sessions are rescued for.
+const RESCUES: [(&str, &[&str]); 4] = [
+    ("usual", &[]),
+    ("forced", &["--force"]),
+    ("100k", &["--window", "100000"]),
+    ("30k", &["--window", "30000", "--reserve", "8000"]),
+];
+
+/// Ways to replay.
+const REPLAYS: [(&str, &[&str]); 2] = [("as-recorded", &[]), ("never-compacting", &["--ignore-compactions"])];
+
+/// A command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    Fork,
+    Rescue,
+    Replay,
+}
+
+/// Something that a command made.
+#[derive(Debug)]
+struct Made {
+    name: String,
+    form: Form,
+    text: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Text,
+    Json,
+}
+
+/// The files that commands work on, the same in every run.
+pub fn files(workspace: &Workspace) -> Vec<PathBuf> {
+    let recorded = files_below(&workspace.test_data().join("sessions/raw"), ".jsonl.gz");
+    let named: Vec<(String, PathBuf)> = recorded
+        .into_iter()
+        .map(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            (name.split("__").next().unwrap_or_default().to_owned(), path)
+        })
+        .collect();
+    let recorded = spread(named, |(source, _)| source, RECORDINGS).into_iter().map(|(_, path)| path);
+    let fixtures = ["claude-code", "codex", "opencode"]
+        .into_iter()
+        .flat_map(|client| files_below(&workspace.root.join("fixtures").join(client), ""));
+    fixtures.chain(recorded).collect()
+}
+
+/// Runs a command of both programs on every file.
+pub fn compare(
+    programs: &Pair<Program>,
+    files: &[PathBuf],
+    what: What,
+    folder: &Path,
+    group: &mut Group,
+) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let group = Mutex::new(group);
+    std::thread::scope(|scope| {
+        let worker = |number: usize| {
+            let home = folder.join(number.to_string());
+            let (next, group) = (&next, &group);
+            move || -> Result<()> {
+                while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let before = made(&programs.before, file, what, &home)?;
+                    let after = made(&programs.after, file, what, &home)?;
+                    let mut group = group.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    judge(&mut group, file, &home, Pair { before, after })?;
+                }
+                Ok(())
+            }
+        };
+        let workers: Vec<_> = (0..WORKERS).map(|number| scope.spawn(worker(number))).collect();
+        workers.into_iter().try_for_each(|worker| match worker.join() {
+            Ok(done) => done,
+            Err(_) => anyhow::bail!("a worker panicked"),
+        })
+    })
+}
+
+fn judge(group: &mut Group, file: &Path, home: &Path, made: Pair<Vec<Made>>) -> Result<()> {
+    let home = home.to_string_lossy();
+    let mut names = Pair { before: (), after: () }.map(|()| Names::in_folders(&[&home]));
+    let is_equal = |(before, after): (&Made, &Made)| before.text == after.text;
+    if !made.before.iter().zip(&made.after).all(is_equal) {
+        let mut input = Vec::new();
+        infold_wire::open(file)?.read_to_end(&mut input)?;
+        names.before.leave(&input);
+        names.after.leave(&input);
+    }
+    let shown = file.file_name().unwrap_or_default().to_string_lossy();
+    let listed = made.as_ref().map(|made| made.iter().map(|one| format!("{}\n", one.name)).collect::<String>());
+    let listed = listed.as_ref().map(|listed| listed.as_bytes());
+    group.compare(&format!("{shown}/list"), &mut names, listed)?;
+    for (before, after) in made.before.iter().zip(&made.after) {
+        let name = format!("{shown}/{}", before.name);
+        let texts = Pair { before: &*before.text, after: &*after.text };
+        match before.form {
+            Form::Text => group.compare(&name, &mut names, texts)?,
+            Form::Json => group.compare_values(&name, &mut names, texts)?,
+        }
+    }
+    Ok(())
+}
+
+/// All that a command makes of a file, in a home that is empty at first.
+fn made(program: &Program, file: &Path, what: What, home: &Path) -> Result<Vec<Made>> {
+    if home.exists() {
+        fs::remove_dir_all(home)?;
+    }
+    fs::create_dir_all(home)?;
+    match what {
+        What::Fork => forks(program, file, home),
+        What::Rescue => rescues(program, file, home),
+        What::Replay => replays(program, file, home),
+    }
+}
+
+fn forks(program: &Program, file: &Path, home: &Path) -> Result<Vec<Made>> {
+    let mut all = Vec::new();
+    for (name, options) in FORKS {
+        let ran = program.run(home, &arguments("fork", file, options), Stdio::null())?;
+        let form = if name == "json" { Form::Json } else { Form::Text };
+        all.push(Made { name: format!("{name} exit {:?}", ran.code), form, text: ran.stdout });
+    }
+    // Through standard input, which can be read only once, turns that were undone stay. It does not take compressed files.
+    if file.extension().is_some_and(|ending| ending == "jsonl") {
+        let ran = program.run(home, &arguments("fork", Path::new("-"), &[]), File::open(file)?.into())?;
+        all.push(Made { name: format!("input exit {:?}", ran.code), form: Form::Text, text: ran.stdout });
+    }
+    Ok(all)
+}
+
+fn rescues(program: &Program, file: &Path, home: &Path) -> Result<Vec<Made>> {
+    let mut all = Vec::new();
+    for (name, options) in RESCUES {
+        let out = home.join(name);
+        fs::create_dir_all(&out)?;
+        let mut given = arguments("rescue", file, options);
+        given.extend(["--json".into(), "--output".into(), out.clone().into()]);
+        let ran = program.run(home, &given, Stdio::null())?;
+        let read_back = handles(&ran.stdout);
+        all.push(Made { name: format!("{name} exit {:?}", ran.code), form: Form::Json, text: ran.stdout });
+        for path in files_below(&out, "") {
+            let text = [path.to_string_lossy().as_bytes(), b"\n", &*fs::read(&path)?].concat();
+            all.push(Made { name: format!("{name} file"), form: Form::Text, text });
+        }
+        for handle in read_back.into_iter().take(READ_BACK_MAX) {
+            let ran = program.run(home, &["result".into(), handle.into()], Stdio::null())?;
+            all.push(Made { name: format!("{name} result exit {:?}", ran.code), form: Form::Text, text: ran.stdout });
+        }
+    }
+    Ok(all)
+}
+
+fn replays(program: &Program, file: &Path, home: &Path) -> Result<Vec<Made>> {
+    let mut all = Vec::new();
+    for (name, options) in REPLAYS {
+        let page = home.join(format!("{name}.html"));
+        let mut given = arguments("replay", file, options);
+        given.extend(["--json".into(), "--html".into(), page.clone().into()]);
+        let ran = program.run(home, &given, Stdio::null())?;
+        all.push(Made { name: format!("{name} exit {:?}", ran.code), form: Form::Json, text: ran.stdout });
+        let page = fs::read_to_string(&page).unwrap_or_default();
+        let drawn = page.split_once(PAGE_DATA.0).and_then(|(_, rest)| rest.split_once(PAGE_DATA.1));
+        let drawn = drawn.map(|(data, _)| data.as_bytes().to_vec());
+        all.push(Made { name: format!("{name} page"), form: Form::Json, text: drawn.context("the page has no data")? });
+    }
+    Ok(all)
+}
+
+fn arguments(command: &str, file: &Path, options: &[&str]) -> Vec<OsString> {
+    let mut all: Vec<OsString> = vec![command.into(), file.into()];
+    all.extend(options.iter().map(OsString::from));
+    all
+}

@@ -1,0 +1,51 @@
+//! JSON that commands print, as text in which values can be compared line by line.
+//!
+//! Fields may be renamed and may change their order; what stands in them may not.
+
+use serde_json::Value;
+
+use super::compare::Side;
+
+#[cfg(test)]
+mod tests;
+
+/// Fields that are called otherwise now: the old name, and the new one.
+const RENAMED: &[(&str, &str)] = &[];
+
+/// Fields with times that were measured, by their old and new names. They differ from run to run.
+const MEASURED: &[&str] = &["added_us", "first_byte_ms", "total_ms"];
+
+/// A value as lines, with its fields sorted by the names that they have now.
+pub fn lines(text: &[u8], side: Side) -> Option<Vec<u8>> {
+    let value: Value = serde_json::from_slice(text).ok()?;
+    let mut lines = String::new();
+    write(&value, side, RENAMED, "", &mut lines);
+    Some(lines.into_bytes())
+}
+
+/// Every line has the whole path of its value in front, so that one line says what differs.
+fn write(value: &Value, side: Side, renamed: &[(&str, &str)], path: &str, lines: &mut String) {
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            let mut fields: Vec<(&str, &Value)> =
+                fields.iter().map(|(name, value)| (named_now(name, side, renamed), value)).collect();
+            fields.sort_by_key(|(name, _)| *name);
+            for (name, value) in fields.into_iter().filter(|(name, _)| !MEASURED.contains(name)) {
+                write(value, side, renamed, &format!("{path}.{name}"), lines);
+            }
+        }
+        Value::Array(values) if !values.is_empty() => {
+            for (at, value) in values.iter().enumerate() {
+                write(value, side, renamed, &format!("{path}[{at}]"), lines);
+            }
+        }
+        _ => lines.push_str(&format!("{path} = {value}\n")),
+    }
+}
+
+fn named_now<'a>(name: &'a str, side: Side, renamed: &[(&str, &'a str)]) -> &'a str {
+    match side {
+        Side::Before => renamed.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new),
+        Side::After => name,
+    }
+}
