@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::LOCATION;
-use infold_core::{Field, Outcome, Refusal, Start};
+use infold_core::{Branch, Field, Outcome, Refusal, Start};
 use infold_engine::{BranchRef, FoldBranch, OpenBranch, SessionRef, SessionView};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -28,18 +28,23 @@ pub(crate) async fn list(
     Query(query): Query<PageQuery>,
 ) -> Result<Json<BranchList>, ApiError> {
     let page = Page::new(query.offset, query.limit)?;
-    let view = control.engine.session_with_branches(&who, &SessionRef::by_id(&session)?).await?;
+    let view = control.engine.session_with_branches(&who, &control.session(&who, &session).await?).await?;
     Ok(Json(listed(&view, page)))
 }
 
 /// A page of a session's branches.
 pub(crate) fn listed(view: &SessionView, page: Page) -> BranchList {
-    let all = view.branches();
+    listed_as(Some(view), page, BranchSummary::new)
+}
+
+/// The same, each branch in the shape that is wanted; none of a session that has no live state.
+pub(crate) fn listed_as<B>(view: Option<&SessionView>, page: Page, shape: fn(&str, &Branch) -> B) -> BranchList<B> {
+    let all = view.map(SessionView::branches).unwrap_or_default();
+    let id = view.map_or("", |view| view.session.id.as_str());
     let open = all.iter().filter(|branch| branch.is_open()).count();
     let discarded = all.iter().filter(|branch| branch.discarded).count();
     let on_page = all.iter().skip(page.offset).take(page.fetch());
-    let (branches, next_offset) =
-        page.cut(on_page.map(|branch| BranchSummary::new(view.session.id.as_str(), branch)).collect());
+    let (branches, next_offset) = page.cut(on_page.map(|branch| shape(id, branch)).collect());
     BranchList {
         branches,
         total_branches: all.len(),

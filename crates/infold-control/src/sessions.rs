@@ -2,17 +2,17 @@
 
 use axum::Json;
 use axum::extract::State;
-use infold_engine::{EndSession, Restore, RollBack, SessionRef};
+use infold_engine::{EndSession, Restore, RollBack};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::branches::listed;
+use crate::branches::listed_as;
 use crate::control::Control;
 use crate::error::ApiError;
 use crate::extract::{Body, Caller, Key, Name, Query};
 use crate::page::{LIMIT_MAX, Page};
-use crate::shapes::branch::RolledBack;
+use crate::shapes::branch::{BranchSummary, RolledBack};
 use crate::shapes::session::{SessionDetail, SessionEnded, SessionList, SessionSummary};
 
 /// Which part of a list is wanted.
@@ -32,8 +32,10 @@ pub(crate) async fn list(
     Query(query): Query<PageQuery>,
 ) -> Result<Json<SessionList>, ApiError> {
     let page = Page::new(query.offset, query.limit)?;
-    let (rows, next_offset) = page.cut(control.engine.sessions(&who, page.offset, page.fetch()).await?);
-    let sessions = rows.iter().map(|row| SessionSummary::new(&row.session, row.open, row.open_tokens)).collect();
+    let known = control.engine.known_sessions(&who).await?;
+    let on_page = known.into_iter().skip(page.offset).take(page.fetch());
+    let (known, next_offset) = page.cut(on_page.collect());
+    let sessions = known.iter().map(|session| SessionSummary::new(session, &control.settings.room)).collect();
     Ok(Json(SessionList { sessions, offset: page.offset, limit: page.limit, next_offset }))
 }
 
@@ -42,10 +44,11 @@ pub(crate) async fn show(
     State(control): State<Control>,
     Caller(who): Caller,
     Name(session): Name,
-) -> Result<Json<SessionDetail>, ApiError> {
-    let view = control.engine.session_with_branches(&who, &SessionRef::by_id(&session)?).await?;
-    let branches = listed(&view, Page::new(None, Some(LIMIT_MAX))?);
-    Ok(Json(SessionDetail::new(&view, branches)))
+) -> Result<Json<SessionDetail<BranchSummary>>, ApiError> {
+    let session = control.engine.session_meant(&who, &session).await?;
+    let (known, view) = control.engine.known_session(&who, &session).await?;
+    let branches = listed_as(view.as_ref(), Page::new(None, Some(LIMIT_MAX))?, BranchSummary::new);
+    Ok(Json(SessionDetail::new(&known, view.as_ref(), &control.settings.room, branches)))
 }
 
 /// What may come with ending a session.
@@ -64,7 +67,8 @@ pub(crate) async fn end(
     Query(query): Query<EndQuery>,
     key: Key,
 ) -> Result<Json<SessionEnded>, ApiError> {
-    let request = EndSession { session: SessionRef::by_id(&session)?, idempotency_key: key.or(query.idempotency_key)? };
+    let session = control.session(&who, &session).await?;
+    let request = EndSession { session, idempotency_key: key.or(query.idempotency_key)? };
     // Nobody can take this request back but by going away, and then nobody waits for progress either.
     let ended = control.engine.end_session(&who, request, &CancellationToken::new(), |_| ()).await?;
     Ok(Json(ended.into()))
@@ -92,7 +96,7 @@ pub(crate) async fn roll_back(
 ) -> Result<Json<RolledBack>, ApiError> {
     let restore = if body.restore_state.unwrap_or(true) { Restore::Yes } else { Restore::No };
     let request = RollBack {
-        session: SessionRef::by_id(&session)?,
+        session: control.session(&who, &session).await?,
         to: body.branch_id,
         restore,
         idempotency_key: key.or(body.idempotency_key)?,

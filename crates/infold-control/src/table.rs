@@ -12,7 +12,7 @@ use crate::route::Route;
 use crate::scrub::{self, ScrubRequest};
 use crate::sessions::{self, EndQuery, PageQuery, RollbackRequest};
 use crate::shapes::archive::{ArchiveList, Trajectory};
-use crate::shapes::branch::{BranchDetail, BranchList, BranchOpened, BranchReturned, RolledBack};
+use crate::shapes::branch::{BranchDetail, BranchList, BranchOpened, BranchReturned, BranchSummary, RolledBack};
 use crate::shapes::event::EventRecord;
 use crate::shapes::fork::SessionForked;
 use crate::shapes::request::{RequestDetail, RequestList};
@@ -43,7 +43,7 @@ fn session_routes() -> Vec<Route> {
             .refuses(&[400]),
         Route::get("/api/v1/sessions/{session}", "getSession", sessions::show)
             .does("Shows a session as it stands, with its first branches.")
-            .answers::<SessionDetail>(200)
+            .answers::<SessionDetail<BranchSummary>>(200)
             .refuses(&[400, 404]),
         Route::delete("/api/v1/sessions/{session}", "endSession", sessions::end)
             .does("Ends a session; its open branches are folded, deepest first.")

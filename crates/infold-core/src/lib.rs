@@ -14,6 +14,7 @@ pub mod fork;
 mod ids;
 mod input;
 mod limits;
+mod models;
 mod offload;
 mod prices;
 mod principal;
@@ -37,6 +38,7 @@ pub use findings::{Findings, ToolUse, partial_result};
 pub use ids::{BadSessionId, BlobId, BranchId, IdKey, ProjectHash, SessionId, Thread};
 pub use input::{Field, normalise_project_path, strip_controls};
 pub use limits::{Allocation, ContextBound, Limits};
+pub use models::{Window, Windows, fits};
 pub use offload::{
     Page, ScrubbedSight, grouped, lines, matches, no_match, page, reference, reference_at_sight, reference_text,
     shaped_reference,

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::models::fits;
 use crate::record::Usage;
 
 const MICROS_PER_DOLLAR: f64 = 1_000_000.0;
@@ -48,20 +49,6 @@ impl Price {
     pub fn asks_for_writes(&self) -> bool {
         self.cache_write.is_some_and(|write| write > self.input)
     }
-
-    /// Whether a model's name is one that this price is for.
-    fn is_for(&self, model: &str) -> bool {
-        let mut parts = self.model.split('*');
-        let first = parts.next().unwrap_or_default();
-        let Some(mut rest) = model.strip_prefix(first) else { return false };
-        let mut parts: Vec<&str> = parts.collect();
-        let Some(last) = parts.pop() else { return rest.is_empty() };
-        for part in parts {
-            let Some(at) = rest.find(part) else { return false };
-            rest = &rest[at + part.len()..];
-        }
-        rest.ends_with(last)
-    }
 }
 
 /// A table of prices. The first that is for a model counts.
@@ -72,6 +59,6 @@ pub struct Prices(pub Vec<Price>);
 impl Prices {
     /// The price of a model, if the table has one.
     pub fn of(&self, model: &str) -> Option<&Price> {
-        self.0.iter().find(|price| price.is_for(model))
+        self.0.iter().find(|price| fits(&price.model, model))
     }
 }

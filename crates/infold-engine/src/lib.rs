@@ -47,6 +47,7 @@ pub use proxy::{
 pub use record::{Front, FrontKind, MadeOf, RequestQuery, RequestSeen, Sight};
 pub use requests::*;
 pub use scrubbing::{ScrubFault, ScrubSettings};
+pub use sessions::KnownSession;
 pub use timers::TimerSettings;
 
 /// Sessions whose writers wait for each other after a collision share one of so many locks.

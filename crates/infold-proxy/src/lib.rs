@@ -47,7 +47,7 @@ use infold_engine::Engine;
 use tokio_util::sync::CancellationToken;
 
 pub use provider::Provider;
-pub use settings::{Planning, ProxySettings, RetryStatus, Shaping, Upstream, UpstreamError, Window};
+pub use settings::{Planning, ProxySettings, RetryStatus, Shaping, Upstream, UpstreamError};
 pub use tunnel::{NoTunnel, Tunnels};
 
 /// What every request needs.

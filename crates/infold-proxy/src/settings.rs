@@ -2,7 +2,7 @@
 
 use http::uri::{Authority, Scheme};
 use http::{HeaderMap, Uri};
-use infold_core::ShapeRules;
+use infold_core::{ShapeRules, Windows};
 use tokio_util::task::TaskTracker;
 
 use crate::{Provider, Tunnels};
@@ -42,10 +42,8 @@ pub struct ProxySettings {
     pub retry_statuses: Vec<RetryStatus>,
     /// The longest wait that an upstream may ask for; with a longer one its answer is passed on.
     pub retry_after_max_ms: u64,
-    /// Tokens that a model takes which `windows` does not name.
-    pub window_tokens: u64,
-    /// Tokens that models take, by their name. The first that fits counts.
-    pub windows: Vec<Window>,
+    /// How many tokens models take.
+    pub windows: Windows,
     /// Tokens of a window that a rescue leaves free.
     pub reserve_tokens: u64,
     /// Sessions that are held in memory.
@@ -72,17 +70,6 @@ pub enum Shaping {
     On,
     /// They go as they are.
     Off,
-}
-
-/// A model's window.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Window {
-    /// The model's name, in which `*` stands for anything.
-    pub model: String,
-    /// Tokens of it that clients fill.
-    pub tokens: u64,
-    /// Tokens that it takes from those that ask for more.
-    pub largest_tokens: u64,
 }
 
 /// An answer after which a request may be sent again.
@@ -192,27 +179,14 @@ impl ProxySettings {
         }
     }
 
-    fn window(&self, model: &str) -> Option<&Window> {
-        self.windows.iter().find(|window| fits(&window.model, model))
-    }
-
     /// Tokens of a model's window, as its clients fill it unless they ask for more.
     pub fn window_of(&self, model: &str) -> u64 {
-        self.window(model).map_or(self.window_tokens, |window| window.tokens)
+        self.windows.of(model)
     }
 
     /// The most tokens that a model takes from anybody.
     pub fn largest_window_of(&self, model: &str) -> u64 {
-        self.window(model).map_or(self.window_tokens, |window| window.largest_tokens)
-    }
-
-    /// Tokens of the window that was in force where a request of so many tokens was answered: one that took more than
-    /// the window holds has shown that it is larger.
-    pub fn window_proven_by(&self, model: &str, window_tokens: u64, answered_tokens: u64) -> u64 {
-        if answered_tokens <= window_tokens {
-            return window_tokens;
-        }
-        self.largest_window_of(model).max(answered_tokens)
+        self.windows.largest_of(model)
     }
 
     /// Tokens of the window that a client asks for in its headers, if it asks for one.
@@ -221,19 +195,6 @@ impl ProxySettings {
         let asks = betas.flat_map(|list| list.split(',')).any(|beta| beta.trim().starts_with(LONG_WINDOW));
         asks.then(|| self.largest_window_of(model))
     }
-}
-
-/// Whether a name fits a pattern in which `*` stands for anything.
-fn fits(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
-    let mut parts: Vec<&str> = parts.collect();
-    let Some(last) = parts.pop() else { return rest.is_empty() };
-    for part in parts {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-    }
-    rest.ends_with(last)
 }
 
 #[cfg(test)]

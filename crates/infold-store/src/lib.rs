@@ -42,7 +42,7 @@ pub use list::{SessionQuery, SessionRow};
 pub use load::{Also, Load, Loaded, Target};
 pub use proxied::{Counted, Folds, Keep, Kept, Proxied, Standing};
 pub use replay::Step;
-pub use requests::{NewRequest, RequestQuery, RequestRow, RequestSelection, StoredCalibration};
+pub use requests::{NewRequest, RequestQuery, RequestRow, RequestSelection, SessionRequests, StoredCalibration};
 pub use snapshots::Snapshot;
 pub use sweep::{Sweep, Swept};
 

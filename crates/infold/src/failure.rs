@@ -62,7 +62,7 @@ pub struct ChecksFailed;
 
 impl fmt::Display for ChecksFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not all checks passed")
+        f.write_str("a check failed")
     }
 }
 
@@ -89,7 +89,7 @@ pub struct Interrupted;
 
 impl fmt::Display for Interrupted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("interrupted: stopped at once, requests under way were cut off")
+        f.write_str("interrupted: running requests were cut off")
     }
 }
 

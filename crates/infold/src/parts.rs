@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
-use infold_control::ControlSettings;
+use infold_control::{ControlSettings, Room};
 use infold_core::fork::ForkLimits;
-use infold_core::{ContextBound, Counter, Limits, Prices, ShapeRules};
+use infold_core::{ContextBound, Counter, Limits, Prices, ShapeRules, Window, Windows};
 use infold_door::{DoorSettings, JwtSettings, LongBody, Token};
 use infold_engine::{Clock, Engine, EngineSettings, ForkSettings, ScrubSettings, TimerSettings};
-use infold_proxy::{Planning, ProxySettings, RetryStatus, Shaping, Tunnels, Upstream, Window};
+use infold_proxy::{Planning, ProxySettings, RetryStatus, Shaping, Tunnels, Upstream};
 use infold_store::{Store, StoreError, StoreSettings};
 use prometheus::Registry;
 use tokio_util::sync::CancellationToken;
@@ -36,7 +36,7 @@ pub fn engine(folder: &DataFolder, settings: &Settings) -> anyhow::Result<Engine
 fn told_of_store(error: StoreError) -> anyhow::Error {
     match error {
         StoreError::TooNew { .. } | StoreError::DiskFull | StoreError::Busy => Refused::new(error.to_string()).into(),
-        other => anyhow::Error::new(other).context("the database cannot be opened; `infold doctor` looks closer"),
+        other => anyhow::Error::new(other).context("cannot open the database; run `infold doctor` for details"),
     }
 }
 
@@ -101,7 +101,7 @@ fn engine_settings(settings: &Settings) -> EngineSettings {
 
 /// What providers ask for tokens.
 pub fn prices(settings: &Settings) -> Prices {
-    Prices(settings.replay.prices.iter().map(price).collect())
+    Prices(settings.prices.models.iter().map(price).collect())
 }
 
 fn price(price: &crate::settings::Price) -> infold_core::Price {
@@ -233,13 +233,18 @@ pub fn proxy_settings(settings: &Settings, tasks: TaskTracker) -> anyhow::Result
         retries_max: proxy.retries_max,
         retry_statuses: proxy.retry_statuses.iter().filter_map(|status| RetryStatus::of(*status)).collect(),
         retry_after_max_ms: proxy.retry_after_max_ms,
-        window_tokens: proxy.window_tokens,
-        windows: proxy.windows.iter().map(window).collect(),
+        windows: windows(settings),
         reserve_tokens: settings.rescue.reserve_tokens,
         sessions_max: proxy.sessions_max,
         sessions_bytes_max: proxy.sessions_bytes_max,
         tasks,
     })
+}
+
+/// How many tokens models take.
+pub fn windows(settings: &Settings) -> Windows {
+    let windows = &settings.windows;
+    Windows { default_tokens: windows.default_tokens, models: windows.models.iter().map(window).collect() }
 }
 
 fn window(window: &crate::settings::Window) -> Window {
@@ -254,7 +259,12 @@ pub fn tunnels(surroundings: &Surroundings) -> Result<Tunnels, String> {
         return Ok(Tunnels::none());
     };
     let except = first(&["NO_PROXY", "no_proxy"]).map_or("", |(_, list)| list);
-    Tunnels::through(proxy, except).map_err(|error| format!("{name} {error}; upstreams are reached without it"))
+    Tunnels::through(proxy, except).map_err(|error| format!("ignoring {name}, which {error}"))
+}
+
+/// What the size of a session's main thread is measured against.
+pub fn room(settings: &Settings) -> Room {
+    Room { windows: windows(settings), context_limit_tokens: settings.context.context_limit }
 }
 
 /// What the JSON API is told.
@@ -263,6 +273,7 @@ pub fn control_settings(settings: &Settings, registry: Registry, shutdown: Cance
         streams_max: settings.server.streams_max,
         body_bytes_max: usize::try_from(settings.server.body_bytes_max).unwrap_or(usize::MAX),
         transcript_bytes_max: transcript_bytes_max(settings),
+        room: room(settings),
         registry,
         shutdown,
     }
@@ -275,10 +286,10 @@ pub fn serving_runtime(settings: &Settings) -> anyhow::Result<tokio::runtime::Ru
         .thread_name("infold")
         .enable_all()
         .build()
-        .context("no threads could be started")
+        .context("cannot start threads")
 }
 
 /// A runtime for commands that ask one thing.
 pub fn asking_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().context("no runtime could be started")
+    tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")
 }

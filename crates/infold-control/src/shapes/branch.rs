@@ -153,9 +153,9 @@ impl BranchDetail {
 
 /// Some of a session's branches, in the order they were opened, and how many there are of each kind.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct BranchList {
+pub(crate) struct BranchList<B = BranchSummary> {
     /// The branches.
-    pub(crate) branches: Vec<BranchSummary>,
+    pub(crate) branches: Vec<B>,
     /// All branches of the session.
     pub(crate) total_branches: usize,
     /// Those that are open.

@@ -319,7 +319,7 @@ fn limits_follow_the_window_where_nobody_has_set_them() {
         follow_window(&mut in_force, model).unwrap();
         in_force.settings
     };
-    let settings = limits(&["proxy.windows=[[\"big*\", 1000000]]"], Some("local/big-one"));
+    let settings = limits(&["windows.models=[[\"big*\", 1000000]]"], Some("local/big-one"));
     assert_eq!((settings.folding.default_budget, settings.folding.max_budget), (400_000, 800_000));
     assert_eq!(settings.folding.default_timeout_seconds, 14_400);
     assert_eq!(settings.folding.max_branches_per_minute, 120);

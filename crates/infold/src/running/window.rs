@@ -1,16 +1,14 @@
 //! Limits that follow the model's window. The tools' own defaults are small on purpose; nine of ten
 //! recorded sub-tasks would not have fitted them. What the user has set stays as it is.
 
-use tokio_util::task::TaskTracker;
-
 use crate::parts;
 use crate::settings::{InForce, Origin, SessionSource, ToolFamily};
 
 const PERCENT: u64 = 100;
 
 /// Lets every limit that nobody has set follow the window of `model`.
-pub fn follow(in_force: &mut InForce, model: Option<&str>) -> anyhow::Result<()> {
-    let window_tokens = window_tokens(in_force, model)?;
+pub fn follow(in_force: &mut InForce, model: Option<&str>) {
+    let window_tokens = window_tokens(in_force, model);
     let InForce { settings, entries, .. } = in_force;
     let run = settings.run.clone();
     let untouched =
@@ -45,15 +43,14 @@ pub fn follow(in_force: &mut InForce, model: Option<&str>) -> anyhow::Result<()>
     if untouched("mcp.tools") {
         settings.mcp.tools = vec![ToolFamily::Lean];
     }
-    Ok(())
 }
 
-fn window_tokens(in_force: &InForce, model: Option<&str>) -> anyhow::Result<u64> {
+fn window_tokens(in_force: &InForce, model: Option<&str>) -> u64 {
     let settings = &in_force.settings;
     if settings.run.window_tokens > 0 {
-        return Ok(settings.run.window_tokens);
+        return settings.run.window_tokens;
     }
     // OpenCode writes the provider in front.
     let model = model.map(|model| model.rsplit('/').next().unwrap_or(model)).unwrap_or_default();
-    Ok(parts::proxy_settings(settings, TaskTracker::new())?.window_of(model))
+    parts::windows(settings).of(model)
 }

@@ -67,7 +67,7 @@ async fn top_prints_one_frame_for_scripts() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_window_is_no_smaller_than_what_was_answered() {
     let scene = worked().await;
-    let windows = ["--set", "proxy.windows=[[\"claude-opus-*\", 1000, 900000]]"];
+    let windows = ["--set", "windows.models=[[\"claude-opus-*\", 1000, 900000]]"];
     let text = scene.prints(&[&["show", "shown"][..], &windows].concat()).await;
     assert!(text.contains(" of 900,000 tokens reported"), "{text}");
     let frame = scene.prints(&[&["top", "--json"][..], &windows].concat()).await;
@@ -99,7 +99,7 @@ async fn a_client_that_asks_for_the_long_window_has_it() {
 async fn doctor_and_metrics_tell_how_the_provider_counts() {
     let scene = worked().await;
     let metrics = scene.api.get("/metrics").await.unwrap().text;
-    for name in ["infold_requests_total", "infold_request_tokens_total", "infold_request_saved_tokens_total"] {
+    for name in ["infold_requests_total", "infold_request_tokens_total", "infold_request_saved_tokens"] {
         assert!(metrics.contains(name), "{name} is missing from\n{metrics}");
     }
     let ended = scene.daemon.program(&["doctor"]).env("LANG", "C.UTF-8").output().await.unwrap();
@@ -116,7 +116,7 @@ async fn a_proxied_session_is_headed_with_what_its_provider_reported_of_its_mode
     let tokens: u64 = fields.into_iter().map(figure).sum();
 
     // Even where none of the requests is to be listed, and whatever the tools' own limit is.
-    let settings = ["--set", "proxy.windows=[[\"claude-opus-*\", 123456]]", "--set", "context.context_limit=4000"];
+    let settings = ["--set", "windows.models=[[\"claude-opus-*\", 123456]]", "--set", "context.context_limit=4000"];
     let text = scene.prints(&[&["show", "shown", "--requests", "0"][..], &settings].concat()).await;
     let head = text.lines().nth(1).unwrap();
     let wanted =
