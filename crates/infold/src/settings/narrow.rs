@@ -59,7 +59,7 @@ fn refused(value: &Entry, below: &[Entry]) -> Option<Problem> {
     }
     let (key, origin) = (&value.key, &value.origin);
     let problem = Problem::new(format!(
-        "`{key}` in {origin} would raise a limit from {} to {}; a project file may only lower limits",
+        "`{key}` in {origin} changes {} to {}, but a project file may only lower limits",
         now.shown(),
         value.shown()
     ));

@@ -12,11 +12,17 @@ use crate::draw::{
 const SESSION_COLUMNS: usize = 36;
 /// Columns of a session's first words that are shown.
 const WORDS_COLUMNS: usize = 40;
+/// Columns of them below which another column goes instead, where a terminal has room for them.
+const WORDS_COLUMNS_MIN: usize = 16;
+/// Columns of a terminal that has.
+const WORDS_FROM_COLUMNS: usize = 120;
+/// The heading of the first words.
+const WORDS: &str = "FIRST WORDS";
 const BAR_CELLS: u64 = 8;
 const NAME: &str = "infold top";
 /// What may go where there is little room, in this order.
 const MAY_GO: [&str; 11] = [
-    "FIRST WORDS",
+    WORDS,
     "OUTPUT",
     "INPUT",
     "CACHED",
@@ -146,10 +152,13 @@ fn sessions(view: &TopView, chosen: Option<&SessionId>, style: &Style) -> Vec<Sp
         right("COST"),
         right("SAVED"),
         right("LAST ACTIVE"),
-        left("FIRST WORDS"),
+        left(WORDS),
     ]);
     for line in &view.sessions {
         table.row(cells(line, chosen, view.now_ms, style));
+    }
+    if style.width >= WORDS_FROM_COLUMNS {
+        table = table.cut_to_fit(WORDS, WORDS_COLUMNS_MIN, &["OUTPUT", "INPUT", "CACHED"], style);
     }
     table.cut_to_fit("SESSION", SESSION_COLUMNS_MIN, &MAY_GO, style).lines()
 }
