@@ -9,6 +9,7 @@ use clap_complete::Shell;
 use crate::commands::{
     connect, disconnect, fork, launch, man, replay, rescue, result, run, secret, sessions, show, top,
 };
+use crate::failure;
 use crate::help;
 use crate::settings::{Assignment, FlagValues};
 
@@ -214,7 +215,7 @@ impl Cli {
     /// Of a flag that stands both in front of the command and behind it, clap keeps the latter alone. Settings
     /// must not be lost that way, so those in front are read by themselves.
     pub fn read() -> Self {
-        let mut cli = Self::parse();
+        let mut cli = Self::try_parse().unwrap_or_else(|error| refuse(&error));
         if let Ok(front) = Front::try_parse() {
             cli.globals.set = joined(front.globals.set, std::mem::take(&mut cli.globals.set));
         }
@@ -248,6 +249,19 @@ impl Cli {
         };
         FlagValues { set: self.globals.set.clone(), listen, data: self.globals.data.clone() }
     }
+}
+
+/// Ends the program with what is wrong with the command line, or with the help that was asked for.
+fn refuse(error: &clap::Error) -> ! {
+    let wants_json = std::env::args_os().any(|argument| argument == "--json");
+    if wants_json && error.use_stderr() {
+        let message = error.to_string();
+        let message = message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        let exit_code = error.exit_code();
+        failure::tell_of_usage(&message, u8::try_from(exit_code).unwrap_or(u8::MAX));
+        std::process::exit(exit_code);
+    }
+    error.exit()
 }
 
 /// The assignments in front of a command and those that clap found. It finds those in front where none are

@@ -43,7 +43,7 @@ fn told_of_store(error: StoreError) -> anyhow::Error {
 /// An engine's error as a command's: what was refused is the user's to put right.
 pub fn told(error: infold_engine::Error) -> anyhow::Error {
     match error {
-        infold_engine::Error::Refused(refusal) => Refused::new(refusal.to_string()).into(),
+        infold_engine::Error::Refused(refusal) => Refused::new(refusal.to_string()).code(refusal.code()).into(),
         infold_engine::Error::Failed(failure) => failure.into(),
     }
 }

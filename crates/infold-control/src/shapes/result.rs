@@ -78,6 +78,6 @@ impl From<ResultPart> for ResultRead {
 pub(crate) struct ScrubbedText {
     /// The text, with a placeholder for each secret.
     pub(crate) text: String,
-    /// How many secrets were taken out.
-    pub(crate) secrets: u32,
+    /// How many secrets were removed.
+    pub(crate) secrets_scrubbed: u32,
 }

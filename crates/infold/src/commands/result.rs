@@ -2,7 +2,6 @@
 
 use infold_core::Principal;
 use infold_engine::{Portion, ReadResult, ResultPart};
-use serde_json::json;
 
 use super::Invocation;
 use crate::failure::{Refused, tell};
@@ -64,7 +63,7 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     })?;
 
     match invocation.output.form {
-        Form::Json => invocation.output.json(&as_json(&part))?,
+        Form::Json => invocation.output.json(&infold_control::result_json(part.clone()))?,
         Form::Text => {
             invocation.output.text(&part.content)?;
             // Pages of bytes are to be joined, so only the last one gets an end of line.
@@ -97,6 +96,7 @@ fn portion(args: &Args) -> Result<Portion, Refused> {
 fn absent(ref_id: &str) -> Refused {
     Refused::new(format!("no result {ref_id:?} in this data folder"))
         .hint("results belong to one data folder: pass the --data that infold ran with")
+        .code("result_not_found")
 }
 
 fn tell_how_to_read_on(part: &ResultPart, portion: &Portion) {
@@ -114,16 +114,4 @@ fn tell_how_to_read_on(part: &ResultPart, portion: &Portion) {
         Portion::Matches { .. } => "a pattern that matches fewer lines".to_owned(),
     };
     tell("note", format_args!("{} bytes, {} lines in all; continue with {how}", part.total_bytes, part.total_lines));
-}
-
-fn as_json(part: &ResultPart) -> serde_json::Value {
-    json!({
-        "ref_id": part.ref_id,
-        "tool_name": part.tool_name,
-        "content": part.content,
-        "total_bytes": part.total_bytes,
-        "total_lines": part.total_lines,
-        "offset": part.offset,
-        "next_offset": part.next_offset,
-    })
 }

@@ -154,7 +154,9 @@ fn drawn_requests(found: &Found) -> RequestsView {
 }
 
 fn absent(session: &str) -> Refused {
-    Refused::new(format!("no session {session:?} in this data folder")).hint("`infold sessions` lists them")
+    Refused::new(format!("no session {session:?} in this data folder"))
+        .hint("`infold sessions` lists them")
+        .code("session_not_found")
 }
 
 /// Whether a session goes on, in a word.

@@ -2,7 +2,7 @@
 
 use infold_core::record::Usage;
 use infold_core::{Counter, Price};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::bill::Bill;
@@ -40,7 +40,13 @@ pub struct Cost {
     /// Of these, read from the provider's cache.
     pub cache_read_tokens: u64,
     /// Millionths of a dollar, with the answer.
+    #[serde(rename = "cost_usd", serialize_with = "dollars")]
     pub cost_micros: u64,
+}
+
+/// Programs are given dollars, as everywhere.
+fn dollars<S: Serializer>(micros: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(*micros as f64 / 1_000_000.0)
 }
 
 /// What was played, counted.
