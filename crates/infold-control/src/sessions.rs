@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use infold_core::{ProjectHash, normalise_project_path};
 use infold_engine::{EndSession, Restore, RollBack};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -25,14 +26,31 @@ pub(crate) struct PageQuery {
     pub(crate) limit: Option<u32>,
 }
 
+/// Which sessions are wanted.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SessionsQuery {
+    /// Sessions of this project only: an absolute path.
+    project_path: Option<String>,
+    /// How many entries to pass over; 0 if it is not given.
+    offset: Option<u32>,
+    /// At most how many entries; 50 if it is not given, and never more than 500.
+    limit: Option<u32>,
+}
+
 /// The caller's sessions.
 pub(crate) async fn list(
     State(control): State<Control>,
     Caller(who): Caller,
-    Query(query): Query<PageQuery>,
+    Query(query): Query<SessionsQuery>,
 ) -> Result<Json<SessionList>, ApiError> {
     let page = Page::new(query.offset, query.limit)?;
-    let known = control.engine.known_sessions(&who).await?;
+    let path = query.project_path.as_deref().map(normalise_project_path).transpose()?;
+    let project = path.as_deref().map(ProjectHash::of);
+    let mut known = control.engine.known_sessions(&who).await?;
+    if project.is_some() {
+        known.retain(|session| session.live.as_ref().is_some_and(|row| row.session.project == project));
+    }
     let on_page = known.into_iter().skip(page.offset).take(page.fetch());
     let (known, next_offset) = page.cut(on_page.collect());
     let sessions = known.iter().map(|session| SessionSummary::new(session, &control.settings.room)).collect();

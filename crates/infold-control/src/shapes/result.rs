@@ -42,7 +42,7 @@ impl From<infold_engine::ResultRecorded> for ResultRecorded {
 pub(crate) struct ResultRead {
     /// The session it belongs to.
     session_id: String,
-    /// Its handle.
+    /// Its id.
     ref_id: String,
     /// The tool that gave it.
     tool_name: String,
@@ -56,6 +56,8 @@ pub(crate) struct ResultRead {
     offset: usize,
     /// Where to go on; null if there is no more.
     next_offset: Option<usize>,
+    /// If a pattern matches no line: that in words, and what to try; else null.
+    no_match: Option<String>,
 }
 
 impl From<ResultPart> for ResultRead {
@@ -69,6 +71,7 @@ impl From<ResultPart> for ResultRead {
             content: part.content,
             offset: part.offset,
             next_offset: part.next_offset,
+            no_match: part.no_match,
         }
     }
 }
