@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::extract::State;
-use infold_core::SessionId;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -19,7 +18,7 @@ use crate::shapes::branch::{BranchDetail, BranchSummary};
 #[serde(deny_unknown_fields)]
 pub(crate) struct ArchiveQuery {
     /// Branches of this session only.
-    session: Option<String>,
+    session_id: Option<String>,
     /// How many entries to pass over; 0 if it is not given.
     offset: Option<u32>,
     /// At most how many entries; 50 if it is not given, and never more than 500.
@@ -33,24 +32,17 @@ pub(crate) async fn list(
     Query(query): Query<ArchiveQuery>,
 ) -> Result<Json<ArchiveList>, ApiError> {
     let page = Page::new(query.offset, query.limit)?;
-    let session = query.session.as_deref().map(session_id).transpose()?;
-    let session = session.map(String::from);
+    let session = control.session_in(&who, query.session_id.as_deref()).await?.map(String::from);
     let (rows, next_offset) = page.cut(control.engine.archive(&who, session, page.offset, page.fetch()).await?);
     let branches = rows.iter().map(|row| BranchSummary::new(&row.session, &row.branch)).collect();
     Ok(Json(ArchiveList { branches, offset: page.offset, limit: page.limit, next_offset }))
-}
-
-/// Reads the name of a session that a query asks for.
-pub(crate) fn session_id(text: &str) -> Result<SessionId, ApiError> {
-    let problem = "must be 1 to 128 characters, each one of A-Z a-z 0-9 . _ : -";
-    SessionId::parse(text).map_err(|_| ApiError::invalid("session", problem))
 }
 
 /// Which opening of the branch is meant.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TrajectoryQuery {
-    /// The how-manieth opening of the branch; the latest that has ended if it is not given.
+    /// Which opening of the branch, counted from 1; the latest that has ended if it is not given.
     generation: Option<u32>,
 }
 

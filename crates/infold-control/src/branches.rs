@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::LOCATION;
-use infold_core::{Field, Outcome, Refusal, Start};
+use infold_core::{Branch, Field, Outcome, Principal, Refusal, Start};
 use infold_engine::{BranchRef, FoldBranch, OpenBranch, SessionRef, SessionView};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,7 +15,7 @@ use crate::error::{ApiError, shown};
 use crate::extract::{Body, Caller, Key, Name, Query};
 use crate::page::Page;
 use crate::sessions::PageQuery;
-use crate::shapes::branch::{BranchDetail, BranchList, BranchOpened, BranchReturned, BranchSummary};
+use crate::shapes::branch::{BranchDetail, BranchList, BranchOpened, BranchReturned, BranchSummary, Isolation};
 
 /// Who asks: people look at everything.
 const READER: &str = "main";
@@ -28,18 +28,23 @@ pub(crate) async fn list(
     Query(query): Query<PageQuery>,
 ) -> Result<Json<BranchList>, ApiError> {
     let page = Page::new(query.offset, query.limit)?;
-    let view = control.engine.session_with_branches(&who, &SessionRef::by_id(&session)?).await?;
+    let view = control.engine.session_with_branches(&who, &control.session(&who, &session).await?).await?;
     Ok(Json(listed(&view, page)))
 }
 
 /// A page of a session's branches.
 pub(crate) fn listed(view: &SessionView, page: Page) -> BranchList {
-    let all = view.branches();
+    listed_as(Some(view), page, BranchSummary::new)
+}
+
+/// The same, each branch in the shape that is wanted; none of a session that has no live state.
+pub(crate) fn listed_as<B>(view: Option<&SessionView>, page: Page, shape: fn(&str, &Branch) -> B) -> BranchList<B> {
+    let all = view.map(SessionView::branches).unwrap_or_default();
+    let id = view.map_or("", |view| view.session.id.as_str());
     let open = all.iter().filter(|branch| branch.is_open()).count();
     let discarded = all.iter().filter(|branch| branch.discarded).count();
     let on_page = all.iter().skip(page.offset).take(page.fetch());
-    let (branches, next_offset) =
-        page.cut(on_page.map(|branch| BranchSummary::new(view.session.id.as_str(), branch)).collect());
+    let (branches, next_offset) = page.cut(on_page.map(|branch| shape(id, branch)).collect());
     BranchList {
         branches,
         total_branches: all.len(),
@@ -64,13 +69,39 @@ pub(crate) struct OpenRequest {
     budget: Option<u64>,
     /// How long it may take; a wish over the maximum is capped, and the answer says so.
     timeout_seconds: Option<u64>,
+    /// What its thread begins with; as the settings say if it is not given.
+    isolation: Option<Isolation>,
     /// The branch to open it under, or `main`; the session's active thread if it is not given.
     parent_branch_id: Option<String>,
+    /// The project that the session belongs to: an absolute path.
+    project_path: Option<String>,
+    /// The session, where the path of the request does not name it. Without one the branch is opened in the project's
+    /// current session.
+    session_id: Option<String>,
     /// Makes repeating the request safe; the header Idempotency-Key does the same.
     idempotency_key: Option<String>,
 }
 
-/// Opens a branch, and with it the session if that is new.
+/// Opens a branch in a project's current session, or in one that is named.
+pub(crate) async fn open_in_project(
+    State(control): State<Control>,
+    Caller(who): Caller,
+    key: Key,
+    Body(body): Body<OpenRequest>,
+) -> Result<Response, ApiError> {
+    let session = match (&body.project_path, &body.session_id) {
+        (Some(path), session) => SessionRef::by_project(path, session.as_deref())?,
+        (None, Some(session)) => SessionRef::by_id(session)?,
+        (None, None) => {
+            let problem = "or session_id is required: name the project or the session";
+            return Err(ApiError::invalid("project_path", problem));
+        }
+    };
+    opened(&control, &who, session, key, body).await
+}
+
+/// Opens a branch, and with it the session if that is new. A new session may have any id, so the first characters of
+/// another's do not stand for that one here.
 pub(crate) async fn open(
     State(control): State<Control>,
     Caller(who): Caller,
@@ -78,19 +109,36 @@ pub(crate) async fn open(
     key: Key,
     Body(body): Body<OpenRequest>,
 ) -> Result<Response, ApiError> {
+    if body.session_id.as_ref().is_some_and(|named| *named != session) {
+        return Err(ApiError::invalid("session_id", "differs from the session in the path: leave it out"));
+    }
+    let session = match &body.project_path {
+        Some(path) => SessionRef::by_project(path, Some(&session))?,
+        None => SessionRef::by_id(&session)?,
+    };
+    opened(&control, &who, session, key, body).await
+}
+
+async fn opened(
+    control: &Control,
+    who: &Principal,
+    session: SessionRef,
+    key: Key,
+    body: OpenRequest,
+) -> Result<Response, ApiError> {
     let request = OpenBranch {
-        session: SessionRef::by_id(&session)?,
+        session,
         parent: body.parent_branch_id,
         description: body.description,
         description_field: Field::BRANCH_DESCRIPTION,
         prompt: body.prompt,
         budget_tokens: body.budget,
         timeout_s: body.timeout_seconds,
-        isolation: None,
+        isolation: body.isolation.map(Into::into),
         start: Start::AtOnce,
         idempotency_key: key.or(body.idempotency_key)?,
     };
-    let opened = control.engine.open_branch(&who, request).await?;
+    let opened = control.engine.open_branch(who, request).await?;
     let location = format!("/api/v1/branches/{}", opened.branch_id);
     Ok((StatusCode::CREATED, [(LOCATION, location)], Json(BranchOpened::from(opened))).into_response())
 }
@@ -108,11 +156,59 @@ pub(crate) async fn show(
     Ok(Json(BranchDetail::new(view.session_id.as_str(), &view.branch)))
 }
 
+/// The branch of a session that works now.
+pub(crate) async fn active(
+    State(control): State<Control>,
+    Caller(who): Caller,
+    Name(session): Name,
+) -> Result<Json<BranchDetail>, ApiError> {
+    let session = control.engine.session_meant(&who, &session).await?;
+    let active = BranchRef::Active(SessionRef::Id(session.clone()));
+    let found = control.engine.branch(&who, &active, Some(READER)).await?;
+    let view = found.ok_or(Refusal::NothingActive { session })?;
+    Ok(Json(BranchDetail::new(view.session_id.as_str(), &view.branch)))
+}
+
+/// What a branch of a session hands to its parent.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReturnInSession {
+    /// The branch; the one that works now if it is not given.
+    branch_id: Option<String>,
+    /// The message, in at most 50,000 characters; secrets are removed from it.
+    message: String,
+    /// Whether the branch could not do what it was asked. False if it is not given.
+    failed: Option<bool>,
+    /// Makes repeating the request safe; the header Idempotency-Key does the same.
+    idempotency_key: Option<String>,
+}
+
+/// Ends a branch of a session and hands its message to its parent.
+pub(crate) async fn fold_in_session(
+    State(control): State<Control>,
+    Caller(who): Caller,
+    Name(session): Name,
+    key: Key,
+    Body(body): Body<ReturnInSession>,
+) -> Result<Json<BranchReturned>, ApiError> {
+    let session = control.session(&who, &session).await?;
+    let request = FoldBranch {
+        branch: match body.branch_id {
+            Some(branch) => BranchRef::Id { branch, session: Some(session) },
+            None => BranchRef::Active(session),
+        },
+        message: body.message,
+        outcome: if body.failed.unwrap_or(false) { Outcome::Failed } else { Outcome::Completed },
+        idempotency_key: key.or(body.idempotency_key)?,
+    };
+    Ok(Json(control.engine.fold_branch(&who, request).await?.into()))
+}
+
 /// What a branch hands to its parent.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReturnRequest {
-    /// The message, in at most 50,000 characters; secrets are taken out of it.
+    /// The message, in at most 50,000 characters; secrets are removed from it.
     message: String,
     /// Whether the branch could not do what it was asked. False if it is not given.
     failed: Option<bool>,

@@ -4,10 +4,14 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use infold_engine::Engine;
+use infold_core::{Principal, SessionId};
+use infold_engine::{Engine, SessionRef};
 use prometheus::Registry;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+
+use crate::error::ApiError;
+use crate::shapes::session::Room;
 
 /// Transcripts that are read at once; others wait.
 const FORKS_AT_ONCE_MAX: usize = 4;
@@ -21,6 +25,8 @@ pub struct ControlSettings {
     pub body_bytes_max: usize,
     /// Largest body with a transcript to fork from; a larger one is refused with 413.
     pub transcript_bytes_max: usize,
+    /// What the size of a session's main thread is measured against.
+    pub room: Room,
     /// What `/metrics` shows.
     pub registry: Registry,
     /// Ends the event streams, which would otherwise never end.
@@ -41,6 +47,19 @@ pub(crate) struct Control {
 }
 
 impl Control {
+    /// The session that a caller means by an id or its first characters.
+    pub(crate) async fn session(&self, who: &Principal, typed: &str) -> Result<SessionRef, ApiError> {
+        Ok(SessionRef::Id(self.engine.session_meant(who, typed).await?))
+    }
+
+    /// The same of a parameter that need not be there.
+    pub(crate) async fn session_in(&self, who: &Principal, typed: Option<&str>) -> Result<Option<SessionId>, ApiError> {
+        match typed {
+            Some(typed) => Ok(Some(self.engine.session_meant(who, typed).await?)),
+            None => Ok(None),
+        }
+    }
+
     pub(crate) fn new(engine: Engine, settings: ControlSettings, description: Bytes) -> Self {
         let streams_max = settings.streams_max.min(Semaphore::MAX_PERMITS);
         let (streams, forks) = (Arc::new(Semaphore::new(streams_max)), Arc::new(Semaphore::new(FORKS_AT_ONCE_MAX)));

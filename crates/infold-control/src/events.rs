@@ -15,7 +15,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::archive::session_id;
 use crate::control::Control;
 use crate::error::ApiError;
 use crate::extract::{Caller, Query, one_header};
@@ -37,7 +36,7 @@ pub(crate) struct EventsQuery {
     /// Last-Event-ID does the same, and counts if both are there.
     after: Option<u64>,
     /// Events of this session only.
-    session: Option<String>,
+    session_id: Option<String>,
 }
 
 /// Streams what happens.
@@ -47,7 +46,7 @@ pub(crate) async fn follow(
     Query(query): Query<EventsQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let session = query.session.as_deref().map(session_id).transpose()?;
+    let session = control.session_in(&who, query.session_id.as_deref()).await?;
     let after = place(&headers, query.after)?;
     let permit = control.streams.clone().try_acquire_owned().map_err(|_| all_in_use(&control))?;
     let after = match after {

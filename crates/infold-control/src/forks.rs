@@ -135,5 +135,5 @@ pub(crate) async fn show(
     Caller(who): Caller,
     Name(session): Name,
 ) -> Result<Json<SessionForked>, ApiError> {
-    Ok(Json(control.engine.fork_view(&who, &SessionRef::by_id(&session)?).await?.into()))
+    Ok(Json(control.engine.fork_view(&who, &control.session(&who, &session).await?).await?.into()))
 }

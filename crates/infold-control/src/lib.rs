@@ -38,21 +38,47 @@ use std::collections::BTreeMap;
 
 use axum::Router;
 use infold_core::record::RequestTotals;
-use infold_engine::{Engine, RequestRow};
+use infold_engine::{Engine, ListedSession, RequestRow, ResultPart, SessionView};
 use serde_json::Value;
 
+use page::Page;
+use shapes::branch::BranchDetail;
 use shapes::request::{RequestDetail, RequestSums};
+use shapes::result::ResultRead;
+use shapes::session::{SessionDetail, SessionSummary};
 
 pub use control::ControlSettings;
+pub use shapes::session::Room;
+
+/// A session at a glance as the API shows it, for whoever prints the same.
+pub fn session_json(known: &ListedSession, room: &Room) -> Value {
+    json(SessionSummary::new(known, room))
+}
+
+/// A session with all its branches, each with everything that its record holds, in the shapes of the API.
+pub fn session_detail_json(known: &ListedSession, view: Option<&SessionView>, room: &Room) -> Value {
+    let branches = branches::listed_as(view, Page { offset: 0, limit: usize::MAX - 1 }, BranchDetail::new);
+    json(SessionDetail::new(known, view, room, branches))
+}
+
+/// Part of a kept result as the API shows it, for whoever prints the same.
+pub fn result_json(part: ResultPart) -> Value {
+    json(ResultRead::from(part))
+}
 
 /// A request to a model as the API shows it, for whoever prints the same.
 pub fn request_json(row: &RequestRow) -> Value {
-    serde_json::to_value(RequestDetail::from(row)).unwrap_or_default()
+    json(RequestDetail::from(row))
 }
 
 /// What requests add up to as the API shows it, for whoever prints the same.
 pub fn request_totals_json(totals: &RequestTotals) -> Value {
-    serde_json::to_value(RequestSums::from(totals)).unwrap_or_default()
+    json(RequestSums::from(totals))
+}
+
+/// Shapes of this crate are always JSON objects.
+fn json(shape: impl serde::Serialize) -> Value {
+    serde_json::to_value(shape).unwrap_or_default()
 }
 
 /// The path that takes transcripts, which are longer than other bodies: the door needs to know.

@@ -4,7 +4,6 @@
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
-use infold_core::SessionId;
 use infold_core::record::RequestTotals;
 use infold_engine::{RequestQuery, RequestSelection};
 use schemars::JsonSchema;
@@ -35,7 +34,7 @@ pub(crate) async fn list(
     Query(query): Query<RequestsQuery>,
 ) -> Result<Json<RequestList>, ApiError> {
     let page = Page::new(None, query.limit)?;
-    let session = query.session_id.as_deref().map(session_id).transpose()?;
+    let session = control.session_in(&who, query.session_id.as_deref()).await?;
     let selection = query.after.map_or(RequestSelection::Newest, after);
 
     let wanted = RequestQuery { session: session.clone(), selection, limit: page.limit };
@@ -47,7 +46,7 @@ pub(crate) async fn list(
 
     let next_after = rows.last().map(|row| row.id).or(query.after);
     let requests = rows.iter().map(RequestDetail::from).collect();
-    Ok(Json(RequestList { requests, limit: page.limit, next_after, totals: RequestSums::from(&sums) }))
+    Ok(Json(RequestList { requests, limit: page.limit, next_after, request_totals: RequestSums::from(&sums) }))
 }
 
 /// One request.
@@ -65,11 +64,6 @@ pub(crate) async fn show(
         ApiError::new(StatusCode::NOT_FOUND, "request_not_found", message).with("request_id", shown(&id))
     };
     found.as_ref().map(|row| Json(row.into())).ok_or_else(absent)
-}
-
-fn session_id(text: &str) -> Result<SessionId, ApiError> {
-    let problem = "must be 1 to 128 characters, each one of A-Z a-z 0-9 . _ : -";
-    SessionId::parse(text).map_err(|_| ApiError::invalid("session_id", problem))
 }
 
 /// No request has an id beyond what the store can number.

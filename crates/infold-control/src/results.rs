@@ -74,7 +74,7 @@ pub(crate) struct ReadQuery {
     context: Option<u64>,
     /// The branch that reads, which sees its own results and those below it; `main`, which sees all,
     /// if it is not given.
-    branch: Option<String>,
+    branch_id: Option<String>,
 }
 
 /// Reads part of a kept result.
@@ -88,7 +88,7 @@ pub(crate) async fn read(
         ref_id,
         portion: portion::read(&query)?,
         limit_bytes: portion::size(query.limit.unwrap_or(LIMIT_DEFAULT_BYTES)),
-        thread: Some(query.branch.unwrap_or_else(|| READER_DEFAULT.to_owned())),
+        thread: Some(query.branch_id.unwrap_or_else(|| READER_DEFAULT.to_owned())),
     };
     Ok(Json(control.engine.read_result(&who, &request).await?.into()))
 }

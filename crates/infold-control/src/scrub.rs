@@ -25,5 +25,5 @@ pub(crate) async fn scrub(
 ) -> Result<Json<ScrubbedText>, ApiError> {
     let [scrubbed] = control.engine.scrub([body.text]).await?;
     let secrets = scrubbed.secrets();
-    Ok(Json(ScrubbedText { text: scrubbed.into_string(), secrets }))
+    Ok(Json(ScrubbedText { text: scrubbed.into_string(), secrets_scrubbed: secrets }))
 }

@@ -2,17 +2,18 @@
 
 use axum::Json;
 use axum::extract::State;
-use infold_engine::{EndSession, Restore, RollBack, SessionRef};
+use infold_core::{ProjectHash, normalise_project_path};
+use infold_engine::{EndSession, Restore, RollBack};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::branches::listed;
+use crate::branches::listed_as;
 use crate::control::Control;
 use crate::error::ApiError;
 use crate::extract::{Body, Caller, Key, Name, Query};
 use crate::page::{LIMIT_MAX, Page};
-use crate::shapes::branch::RolledBack;
+use crate::shapes::branch::{BranchSummary, RolledBack};
 use crate::shapes::session::{SessionDetail, SessionEnded, SessionList, SessionSummary};
 
 /// Which part of a list is wanted.
@@ -25,15 +26,34 @@ pub(crate) struct PageQuery {
     pub(crate) limit: Option<u32>,
 }
 
+/// Which sessions are wanted.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SessionsQuery {
+    /// Sessions of this project only: an absolute path.
+    project_path: Option<String>,
+    /// How many entries to pass over; 0 if it is not given.
+    offset: Option<u32>,
+    /// At most how many entries; 50 if it is not given, and never more than 500.
+    limit: Option<u32>,
+}
+
 /// The caller's sessions.
 pub(crate) async fn list(
     State(control): State<Control>,
     Caller(who): Caller,
-    Query(query): Query<PageQuery>,
+    Query(query): Query<SessionsQuery>,
 ) -> Result<Json<SessionList>, ApiError> {
     let page = Page::new(query.offset, query.limit)?;
-    let (rows, next_offset) = page.cut(control.engine.sessions(&who, page.offset, page.fetch()).await?);
-    let sessions = rows.iter().map(|row| SessionSummary::new(&row.session, row.open, row.open_tokens)).collect();
+    let path = query.project_path.as_deref().map(normalise_project_path).transpose()?;
+    let project = path.as_deref().map(ProjectHash::of);
+    let mut known = control.engine.listed_sessions(&who).await?;
+    if project.is_some() {
+        known.retain(|session| session.live.as_ref().is_some_and(|row| row.session.project == project));
+    }
+    let on_page = known.into_iter().skip(page.offset).take(page.fetch());
+    let (known, next_offset) = page.cut(on_page.collect());
+    let sessions = known.iter().map(|session| SessionSummary::new(session, &control.settings.room)).collect();
     Ok(Json(SessionList { sessions, offset: page.offset, limit: page.limit, next_offset }))
 }
 
@@ -42,10 +62,11 @@ pub(crate) async fn show(
     State(control): State<Control>,
     Caller(who): Caller,
     Name(session): Name,
-) -> Result<Json<SessionDetail>, ApiError> {
-    let view = control.engine.session_with_branches(&who, &SessionRef::by_id(&session)?).await?;
-    let branches = listed(&view, Page::new(None, Some(LIMIT_MAX))?);
-    Ok(Json(SessionDetail::new(&view, branches)))
+) -> Result<Json<SessionDetail<BranchSummary>>, ApiError> {
+    let session = control.engine.session_meant(&who, &session).await?;
+    let (known, view) = control.engine.listed_session(&who, &session).await?;
+    let branches = listed_as(view.as_ref(), Page::new(None, Some(LIMIT_MAX))?, BranchSummary::new);
+    Ok(Json(SessionDetail::new(&known, view.as_ref(), &control.settings.room, branches)))
 }
 
 /// What may come with ending a session.
@@ -64,7 +85,8 @@ pub(crate) async fn end(
     Query(query): Query<EndQuery>,
     key: Key,
 ) -> Result<Json<SessionEnded>, ApiError> {
-    let request = EndSession { session: SessionRef::by_id(&session)?, idempotency_key: key.or(query.idempotency_key)? };
+    let session = control.session(&who, &session).await?;
+    let request = EndSession { session, idempotency_key: key.or(query.idempotency_key)? };
     // Nobody can take this request back but by going away, and then nobody waits for progress either.
     let ended = control.engine.end_session(&who, request, &CancellationToken::new(), |_| ()).await?;
     Ok(Json(ended.into()))
@@ -92,7 +114,7 @@ pub(crate) async fn roll_back(
 ) -> Result<Json<RolledBack>, ApiError> {
     let restore = if body.restore_state.unwrap_or(true) { Restore::Yes } else { Restore::No };
     let request = RollBack {
-        session: SessionRef::by_id(&session)?,
+        session: control.session(&who, &session).await?,
         to: body.branch_id,
         restore,
         idempotency_key: key.or(body.idempotency_key)?,

@@ -51,7 +51,7 @@ pub(crate) async fn show(
     Caller(who): Caller,
     Name(session): Name,
 ) -> Result<Json<SessionSnapshot>, ApiError> {
-    let snapshot = control.engine.snapshot(&who, &SessionRef::by_id(&session)?).await?;
+    let snapshot = control.engine.snapshot(&who, &control.session(&who, &session).await?).await?;
     let none = SessionSnapshot { messages: None, token_count: 0 };
     Ok(Json(snapshot.map_or(none, SessionSnapshot::from)))
 }

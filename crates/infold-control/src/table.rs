@@ -1,7 +1,7 @@
 //! Every route there is.
 
 use crate::archive::{self, ArchiveQuery, TrajectoryQuery};
-use crate::branches::{self, OpenRequest, ReturnRequest};
+use crate::branches::{self, OpenRequest, ReturnInSession, ReturnRequest};
 use crate::events::{self, EventsQuery, LAST_EVENT_ID};
 use crate::extract::IDEMPOTENCY_KEY;
 use crate::forks::{self, ForkRequest};
@@ -10,9 +10,9 @@ use crate::requests::{self, RequestsQuery};
 use crate::results::{self, ReadQuery, RecordRequest};
 use crate::route::Route;
 use crate::scrub::{self, ScrubRequest};
-use crate::sessions::{self, EndQuery, PageQuery, RollbackRequest};
+use crate::sessions::{self, EndQuery, PageQuery, RollbackRequest, SessionsQuery};
 use crate::shapes::archive::{ArchiveList, Trajectory};
-use crate::shapes::branch::{BranchDetail, BranchList, BranchOpened, BranchReturned, RolledBack};
+use crate::shapes::branch::{BranchDetail, BranchList, BranchOpened, BranchReturned, BranchSummary, RolledBack};
 use crate::shapes::event::EventRecord;
 use crate::shapes::fork::SessionForked;
 use crate::shapes::request::{RequestDetail, RequestList};
@@ -38,12 +38,12 @@ fn session_routes() -> Vec<Route> {
     vec![
         Route::get("/api/v1/sessions", "listSessions", sessions::list)
             .does("Lists the caller's sessions, newest activity first.")
-            .query::<PageQuery>()
+            .query::<SessionsQuery>()
             .answers::<SessionList>(200)
             .refuses(&[400]),
         Route::get("/api/v1/sessions/{session}", "getSession", sessions::show)
             .does("Shows a session as it stands, with its first branches.")
-            .answers::<SessionDetail>(200)
+            .answers::<SessionDetail<BranchSummary>>(200)
             .refuses(&[400, 404]),
         Route::delete("/api/v1/sessions/{session}", "endSession", sessions::end)
             .does("Ends a session; its open branches are folded, deepest first.")
@@ -82,6 +82,22 @@ fn branch_routes() -> Vec<Route> {
             .header(IDEMPOTENCY_KEY, KEY)
             .answers::<BranchOpened>(201)
             .refuses(&[404, 409, 429]),
+        Route::get("/api/v1/sessions/{session}/branches/active", "getActiveBranch", branches::active)
+            .does("Shows the branch of a session that works now.")
+            .answers::<BranchDetail>(200)
+            .refuses(&[400, 404]),
+        Route::post("/api/v1/sessions/{session}/return", "returnInSession", branches::fold_in_session)
+            .does("Ends the branch of a session that works now, or another one of it, and hands its message to its parent.")
+            .body::<ReturnInSession>()
+            .header(IDEMPOTENCY_KEY, KEY)
+            .answers::<BranchReturned>(200)
+            .refuses(&[404, 409]),
+        Route::post("/api/v1/branches", "openBranchInProject", branches::open_in_project)
+            .does("Opens a branch in a project's current session, or in one that is named.")
+            .body::<OpenRequest>()
+            .header(IDEMPOTENCY_KEY, KEY)
+            .answers::<BranchOpened>(201)
+            .refuses(&[404, 409, 429]),
         Route::get("/api/v1/branches/{branch}", "getBranch", branches::show)
             .does("Shows a branch as it stands.")
             .answers::<BranchDetail>(200)
@@ -98,13 +114,13 @@ fn branch_routes() -> Vec<Route> {
 fn result_routes() -> Vec<Route> {
     vec![
         Route::post("/api/v1/sessions/{session}/results", "recordResult", results::record)
-            .does("Takes in a tool's result: it is scrubbed, counted, and kept elsewhere if it is long.")
+            .does("Records a tool's result: secrets are removed, tokens counted, and a long result is replaced by a reference.")
             .body::<RecordRequest>()
             .header(IDEMPOTENCY_KEY, KEY)
             .answers::<ResultRecorded>(200)
             .refuses(&[404, 409]),
         Route::get("/api/v1/results/{ref_id}", "readResult", results::read)
-            .does("Reads part of a kept result: bytes, lines, or lines that match.")
+            .does("Reads part of a result that was replaced by a reference: bytes, lines, or lines that match.")
             .query::<ReadQuery>()
             .answers::<ResultRead>(200)
             .refuses(&[400, 404]),
@@ -135,7 +151,7 @@ fn request_routes() -> Vec<Route> {
             .answers::<RequestList>(200)
             .refuses(&[400]),
         Route::get("/api/v1/requests/{request}", "getRequest", requests::show)
-            .does("Shows what a request was made of, what was edited, what it cost, and why the cache missed.")
+            .does("Shows what a request consists of, what infold changed, what it cost, and why the cache missed.")
             .answers::<RequestDetail>(200)
             .refuses(&[400, 404]),
     ]
@@ -159,7 +175,7 @@ fn archive_routes() -> Vec<Route> {
 fn other_routes() -> Vec<Route> {
     vec![
         Route::post("/api/v1/scrub", "scrub", scrub::scrub)
-            .does("Takes the secrets out of a text. Nothing is stored.")
+            .does("Removes the secrets from a text. Nothing is stored.")
             .body::<ScrubRequest>()
             .answers::<ScrubbedText>(200),
         Route::get("/api/v1/events", "followEvents", events::follow)
@@ -170,14 +186,14 @@ fn other_routes() -> Vec<Route> {
             .refuses(&[400, 429]),
         Route::get("/api/v1/openapi.json", "describe", health::describe).does("Describes this API."),
         Route::get("/metrics", "metrics", health::metrics)
-            .does("What was counted, in the text format of Prometheus.")
+            .does("Metrics, in the text format of Prometheus.")
             .answers_text(METRICS_TYPE),
         Route::get("/healthz", "alive", health::alive)
-            .does("Answers as long as anything does.")
+            .does("Says that the daemon runs.")
             .open_to_anyone()
             .answers::<Health>(200),
         Route::get("/readyz", "ready", health::ready)
-            .does("Answers well if the store and the scrubber can do their work.")
+            .does("Says whether the store and the scrubber work.")
             .open_to_anyone()
             .answers::<Health>(200),
     ]

@@ -1,11 +1,12 @@
 //! What is kept of a request that went to a model: what it was made of, what was edited and why, what it
 //! cost, and why the provider's cache missed.
 //!
-//! What must hold: no text of a conversation is in here. Names (models, clients, tools, servers) were
-//! scrubbed; everything else is figures and words of our own.
+//! What must hold: no text of a conversation is in a request's record. Names (models, clients, tools, servers) were
+//! scrubbed; everything else is figures and words of our own. A session's overview has its first words, scrubbed.
 
 mod cause;
 mod makeup;
+mod overview;
 mod part;
 mod totals;
 
@@ -16,6 +17,7 @@ use crate::{Scrubbed, SessionId, Thread};
 
 pub use cause::{Cause, Whereabouts};
 pub use makeup::{Makeup, Share};
+pub use overview::{MainFill, SessionLabel, SessionOverview, folder_in};
 pub use part::{By, Divergence, Part, PartKind, diverge};
 pub use totals::RequestTotals;
 
@@ -192,9 +194,9 @@ pub struct RequestRecord {
 }
 
 impl RequestRecord {
-    /// Tokens that did not have to be sent.
-    pub fn saved_tokens(&self) -> u64 {
-        self.wanted.total_tokens().saturating_sub(self.sent.total_tokens())
+    /// Tokens that infold removed from the prompt, by our count; below zero if it added more than that.
+    pub fn saved_tokens(&self) -> i64 {
+        difference(self.wanted.total_tokens(), self.sent.total_tokens())
     }
 
     /// What was used, as far as it is known: what the provider reported and what infold counted instead.
@@ -204,6 +206,12 @@ impl RequestRecord {
             (usage, estimated) => Some(usage.unwrap_or_default().plus(&estimated.unwrap_or_default())),
         }
     }
+}
+
+/// How much more the first is.
+fn difference(more: u64, less: u64) -> i64 {
+    let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    signed(more) - signed(less)
 }
 
 #[cfg(test)]

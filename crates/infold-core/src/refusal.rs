@@ -19,6 +19,14 @@ pub enum Refusal {
         /// What the caller named.
         session: String,
     },
+    /// Several sessions begin with what the caller typed.
+    #[error("Session id {prefix} is ambiguous, it could be {}: give more of it", any_of(matches))]
+    SessionAmbiguous {
+        /// What the caller typed.
+        prefix: String,
+        /// Sessions that begin with it.
+        matches: Vec<SessionId>,
+    },
     /// The session has ended or lapsed.
     #[error("Session {session} is over: start another by using a new session_id")]
     SessionOver {
@@ -132,12 +140,23 @@ pub enum Refusal {
     Cancelled,
 }
 
+/// Ids with `or` between the last two.
+fn any_of(ids: &[SessionId]) -> String {
+    let (last, front) = match ids.split_last() {
+        Some((last, front)) => (last.as_str(), front),
+        None => return String::new(),
+    };
+    let front: Vec<&str> = front.iter().map(SessionId::as_str).collect();
+    if front.is_empty() { last.to_owned() } else { format!("{} or {last}", front.join(", ")) }
+}
+
 impl Refusal {
     /// A word that programs can match on.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Invalid { .. } => "invalid_input",
             Self::SessionNotFound { .. } => "session_not_found",
+            Self::SessionAmbiguous { .. } => "session_ambiguous",
             Self::SessionOver { .. } => "session_over",
             Self::SessionExists { .. } => "session_exists",
             Self::NotForked { .. } => "not_a_fork",
@@ -161,7 +180,10 @@ impl Refusal {
     /// The HTTP status that says the same.
     pub fn http_status(&self) -> u16 {
         match self {
-            Self::Invalid { .. } | Self::TooDeep { .. } | Self::BriefTooLarge { .. } => 400,
+            Self::Invalid { .. }
+            | Self::SessionAmbiguous { .. }
+            | Self::TooDeep { .. }
+            | Self::BriefTooLarge { .. } => 400,
             Self::SessionNotFound { .. }
             | Self::BranchNotFound { .. }
             | Self::NotForked { .. }

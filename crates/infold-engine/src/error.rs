@@ -85,6 +85,7 @@ impl Error {
         match refusal {
             Refusal::Invalid { field, .. } => json!({ "field": field }),
             Refusal::SessionNotFound { session } => json!({ "session_id": session }),
+            Refusal::SessionAmbiguous { prefix, matches } => json!({ "session_id": prefix, "matches": matches }),
             Refusal::SessionOver { session }
             | Refusal::SessionExists { session }
             | Refusal::NotForked { session }

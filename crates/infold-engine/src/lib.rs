@@ -46,6 +46,7 @@ pub use record::RequestQuery;
 pub(crate) use record::{FrontKind, PromptFront, PromptInput, PromptParts, RequestSeen};
 pub use requests::*;
 pub use scrubbing::{ScrubFault, ScrubSettings};
+pub use sessions::ListedSession;
 pub use timers::TimerSettings;
 pub use turn::{
     AnswerHead, AnswerListener, IssuedCall, Legibility, ModelRequest, Prepared, Purpose, RunningScript, Shaping,

@@ -5,10 +5,12 @@
 //! far our count and the provider's are apart. Rows wait in memory and are written together, so that a
 //! request never waits for them; where too many wait, the newest are dropped and counted.
 //!
-//! What must hold: no text of a conversation gets here, and no name that was not scrubbed leaves.
+//! What must hold: of the text of a conversation only the first words get here, and nothing that was not scrubbed
+//! leaves.
 
 mod cost;
 mod kept;
+mod label;
 mod metrics;
 mod miss;
 mod names;
@@ -114,6 +116,8 @@ pub(crate) struct Recorder {
     /// The thread of a session that was sent last.
     newest: Mutex<BoundedMap<(Owner, SessionId), Thread>>,
     wanted: Mutex<BoundedMap<(Owner, SessionId), LastWanted>>,
+    /// Sessions whose label has been kept.
+    labelled: Mutex<BoundedMap<(Owner, SessionId), ()>>,
     names: Names,
     counts: parts::Counts,
     queue: Queue,
@@ -125,6 +129,7 @@ impl Default for Recorder {
             threads: Mutex::new(BoundedMap::new(LAST_MAX)),
             newest: Mutex::new(BoundedMap::new(LAST_MAX)),
             wanted: Mutex::new(BoundedMap::new(LAST_MAX)),
+            labelled: Mutex::new(BoundedMap::new(LAST_MAX)),
             names: Names::default(),
             counts: parts::Counts::default(),
             queue: Queue::default(),
@@ -145,6 +150,7 @@ impl Engine {
         self.remember_family(&who.owner, &seen.session, &seen.model);
         let counter = self.counter_for(&seen.model);
         self.scrub_names(&seen).await;
+        let label = self.label(&who.owner, &seen).await;
 
         let miss = self.miss(&who.owner, &seen, at_ms, &counter);
         let (cost_micros, wanted_cost_micros) = self.costs(&who.owner, &seen);
@@ -174,7 +180,7 @@ impl Engine {
             session: seen.session,
         };
         self.inner.metrics.requests.recorded(&record);
-        self.enqueue(who.owner.clone(), record);
+        self.enqueue(who.owner.clone(), record, label);
     }
 
     /// The caller's requests, oldest first.

@@ -49,7 +49,7 @@ impl Scrubbing {
     }
 
     /// Scrubs several texts, all or none.
-    async fn scrub(&self, texts: Vec<String>) -> Result<Vec<Scrubbed>, ScrubError> {
+    pub(crate) async fn scrub(&self, texts: Vec<String>) -> Result<Vec<Scrubbed>, ScrubError> {
         let scrubber = Arc::clone(self.scrubber.as_ref().ok_or(ScrubError::Missing)?);
         let (fault, timeout) = (self.fault, Duration::from_millis(self.timeout_ms));
         let is_short = texts.iter().map(String::len).sum::<usize>() <= SHORT_BYTES_MAX;

@@ -162,6 +162,7 @@ fn refusal_code(refusal: &Refusal) -> ErrorCode {
     match refusal {
         Refusal::Invalid { .. }
         | Refusal::SessionNotFound { .. }
+        | Refusal::SessionAmbiguous { .. }
         | Refusal::BranchNotFound { .. }
         | Refusal::ResultNotFound { .. }
         | Refusal::BriefTooLarge { .. }

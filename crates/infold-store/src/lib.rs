@@ -42,7 +42,7 @@ pub use list::{SessionQuery, SessionRow};
 pub use load::{EndedBranches, Load, Loaded, Target};
 pub use proxied::{CountedCall, Folds, KeptDecisions, NewDecisions, Proxied, Standing};
 pub use replay::Step;
-pub use requests::{NewRequest, RequestQuery, RequestRow, RequestSelection, StoredCalibration};
+pub use requests::{NewRequest, RequestQuery, RequestRow, RequestSelection, SessionRequests, StoredCalibration};
 pub use snapshots::Snapshot;
 pub use sweep::{Sweep, Swept};
 

@@ -1,9 +1,10 @@
 //! Sessions at a glance, newest activity first.
 
-use infold_core::{Owner, Session};
+use infold_core::{Owner, Session, SessionId};
 use rusqlite::params;
 
 use crate::codec::column;
+use crate::requests::named;
 use crate::{Store, StoreError};
 
 /// Which sessions are wanted.
@@ -29,6 +30,30 @@ pub struct SessionRow {
 }
 
 impl Store {
+    /// Names of sessions that begin with a text, in alphabetical order: of those that live and of those of which only
+    /// requests are kept.
+    pub async fn session_names(
+        &self,
+        owner: Owner,
+        prefix: String,
+        limit: usize,
+    ) -> Result<Vec<SessionId>, StoreError> {
+        self.read(move |transaction| {
+            let mut statement = transaction.prepare_cached(
+                "SELECT name FROM sessions WHERE owner = ?1 AND substr(name, 1, length(?2)) = ?2
+                 UNION SELECT session FROM request_totals WHERE owner = ?1 AND substr(session, 1, length(?2)) = ?2
+                 ORDER BY 1 LIMIT ?3",
+            )?;
+            let mut rows = statement.query(params![owner.as_str(), prefix, limit])?;
+            let mut names = Vec::new();
+            while let Some(row) = rows.next()? {
+                names.push(named(row.get(0)?)?);
+            }
+            Ok(names)
+        })
+        .await
+    }
+
     /// Sessions, newest activity first.
     pub async fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionRow>, StoreError> {
         self.read(move |transaction| {

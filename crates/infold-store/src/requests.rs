@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use infold_core::record::{RequestRecord, RequestTotals};
+use infold_core::record::{RequestRecord, RequestTotals, SessionLabel, SessionOverview};
 use infold_core::{Owner, SessionId};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
@@ -16,6 +16,19 @@ pub struct NewRequest {
     pub owner: Owner,
     /// What is kept of it.
     pub record: Box<RequestRecord>,
+    /// What it shows of what people recognise its session by.
+    pub label: SessionLabel,
+}
+
+/// What is kept of the requests of one session.
+#[derive(Debug, Clone)]
+pub struct SessionRequests {
+    /// The session.
+    pub session: SessionId,
+    /// What they add up to.
+    pub totals: RequestTotals,
+    /// What they show of the session.
+    pub overview: SessionOverview,
 }
 
 /// A request that is kept.
@@ -74,13 +87,13 @@ impl Store {
             .writer
             .run(move |transaction| {
                 insert(transaction, &requests)?;
-                let mut sessions = BTreeMap::<_, Vec<&RequestRecord>>::new();
+                let mut sessions = BTreeMap::<_, Vec<&NewRequest>>::new();
                 for request in &requests {
                     let session = (request.owner.as_str(), &request.record.session);
-                    sessions.entry(session).or_default().push(&request.record);
+                    sessions.entry(session).or_default().push(request);
                 }
-                for ((owner, session), records) in sessions {
-                    add_up(transaction, owner, session, &records)?;
+                for ((owner, session), requests) in sessions {
+                    add_up(transaction, owner, session, &requests)?;
                     trim(transaction, owner, session, rows_per_session_max)?;
                 }
                 calibrations.iter().try_for_each(|calibration| write_calibration(transaction, calibration))
@@ -146,6 +159,28 @@ impl Store {
         .await
     }
 
+    /// What is kept of the requests of each session, or of one; the session that was used last comes first.
+    pub async fn session_requests(
+        &self,
+        owner: Owner,
+        session: Option<SessionId>,
+    ) -> Result<Vec<SessionRequests>, StoreError> {
+        self.read(move |transaction| {
+            let mut statement = transaction.prepare_cached(
+                "SELECT session, totals, coalesce(overview, '{}') FROM request_totals
+                 WHERE owner = ?1 AND (?2 IS NULL OR session = ?2) ORDER BY last_at DESC, session",
+            )?;
+            let mut rows = statement.query(params![owner.as_str(), session.as_ref().map(SessionId::as_str)])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                let (totals, overview) = (column(row, 1, "sum of requests")?, column(row, 2, "session's overview")?);
+                found.push(SessionRequests { session: named(row.get(0)?)?, totals, overview });
+            }
+            Ok(found)
+        })
+        .await
+    }
+
     /// Lets go of requests that came before a time.
     pub async fn sweep_requests(&self, before_ms: u64) -> Result<usize, StoreError> {
         self.inner
@@ -183,21 +218,29 @@ fn add_up(
     transaction: &Transaction<'_>,
     owner: &str,
     session: &SessionId,
-    records: &[&RequestRecord],
+    requests: &[&NewRequest],
 ) -> Result<(), StoreError> {
-    let before: Option<String> = transaction
-        .prepare_cached("SELECT totals FROM request_totals WHERE owner = ?1 AND session = ?2")?
-        .query_row(params![owner, session.as_str()], |row| row.get(0))
+    let before: Option<(String, Option<String>)> = transaction
+        .prepare_cached("SELECT totals, overview FROM request_totals WHERE owner = ?1 AND session = ?2")?
+        .query_row(params![owner, session.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let mut totals: RequestTotals =
-        before.map_or_else(|| Ok(RequestTotals::default()), |json| from_json("sum of requests", &json))?;
-    records.iter().for_each(|record| totals.add(record));
+    let (mut totals, mut overview) = (RequestTotals::default(), SessionOverview::default());
+    if let Some((totals_json, overview_json)) = before {
+        totals = from_json("sum of requests", &totals_json)?;
+        overview = overview_json.map_or(Ok(overview), |json| from_json("session's overview", &json))?;
+    }
+    for request in requests {
+        totals.add(&request.record);
+        overview.add(&request.record, &request.label);
+    }
+    let (totals_json, overview_json) =
+        (to_json("sum of requests", &totals)?, to_json("session's overview", &overview)?);
     transaction
         .prepare_cached(
-            "INSERT INTO request_totals (owner, session, last_at, totals) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT (owner, session) DO UPDATE SET last_at = ?3, totals = ?4",
+            "INSERT INTO request_totals (owner, session, last_at, totals, overview) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (owner, session) DO UPDATE SET last_at = ?3, totals = ?4, overview = ?5",
         )?
-        .execute(params![owner, session.as_str(), totals.last_at_ms, to_json("sum of requests", &totals)?])?;
+        .execute(params![owner, session.as_str(), totals.last_at_ms, totals_json, overview_json])?;
     Ok(())
 }
 
@@ -233,7 +276,7 @@ fn request_row(row: &Row<'_>) -> Result<RequestRow, StoreError> {
     Ok(RequestRow { id: row.get(0)?, record: from_json("request", &payload.0)? })
 }
 
-fn named(session: String) -> Result<SessionId, StoreError> {
+pub(crate) fn named(session: String) -> Result<SessionId, StoreError> {
     SessionId::parse(&session).map_err(|error| StoreError::Unreadable { what: "session", problem: error.to_string() })
 }
 

@@ -9,36 +9,37 @@ use clap_complete::Shell;
 use crate::commands::{
     connect, disconnect, fork, launch, man, replay, rescue, result, run, secret, sessions, show, top,
 };
+use crate::failure;
 use crate::help;
 use crate::settings::{Assignment, FlagValues};
 
 const EXIT_CODES: [(&str, &str); 5] = [
     ("0", "done"),
-    ("1", "failed: the fault is infold's or the machine's"),
-    ("2", "the command line could not be understood"),
-    ("3", "refused: something you can put right, and the message says how"),
-    ("130", "stopped by a second signal, before its work was done"),
+    ("1", "failed: a fault of infold or of this machine"),
+    ("2", "wrong usage: unknown command or option"),
+    ("3", "refused: the message says what to change"),
+    ("130", "interrupted by a second signal"),
 ];
 
 const EXAMPLES: [(&str, &str); 8] = [
     ("infold serve", "start the daemon on 127.0.0.1:9090"),
     ("infold demo", "see what folding does, in a few seconds"),
-    ("infold run claude", "Claude Code, wired through infold"),
-    ("infold mcp", "the same tools over standard input and output"),
-    ("infold sessions", "what there is"),
-    ("infold show my-session", "one session's branches, drawn as a tree"),
-    ("infold --set folding.max_depth=2 serve", ""),
-    ("infold settings", "every setting, and where it came from"),
+    ("infold run claude", "run Claude Code through infold"),
+    ("infold mcp", "serve infold's tools over stdio"),
+    ("infold sessions", "list sessions"),
+    ("infold show 5b2438e4", "show one session's branches and requests"),
+    ("infold --set folding.max_depth=2 serve", "override a setting"),
+    ("infold settings", "list every setting and where its value comes from"),
 ];
 
 fn after_long_help() -> String {
     [help::text(&[], &EXAMPLES), help::list("Exit codes:", &EXIT_CODES)].join("\n\n")
 }
 
-/// Keeps an AI coding agent's context small, whole and visible.
+/// Cuts the tokens your AI coding agent resends, and shows where they go.
 ///
-/// infold runs beside the agent you already use. Its MCP tools let a model open a branch for a
-/// sub-task, work in it within a budget, and fold it into one message for its parent.
+/// infold runs beside the agent you already use. Its tools let a model open a branch for a sub-task, work in it
+/// within a token budget, and fold it: later prompts contain the branch's result and none of its work.
 #[derive(Debug, Parser)]
 #[command(name = "infold", version, after_help = help::text(&[], &EXAMPLES), after_long_help = after_long_help())]
 #[command(propagate_version = true, disable_help_subcommand = true, max_term_width = help::COLUMNS_MAX)]
@@ -55,25 +56,25 @@ pub struct Cli {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Options for every command")]
 pub struct Globals {
-    /// Folder where everything lives [env: INFOLD_DATA] [default: ~/.local/share/infold]
+    /// Data folder [env: INFOLD_DATA] [default: ~/.local/share/infold]
     #[arg(long, global = true, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub data: Option<String>,
-    /// Override a setting; can be given several times
+    /// Override a setting; can be repeated
     ///
-    /// KEY has its sections with dots between, as in folding.max_depth=2. `infold settings` lists
-    /// every key. In the environment the same is INFOLD_FOLDING__MAX_DEPTH=2.
+    /// KEY is the section and the name, with a dot between: folding.max_depth=2. `infold settings` lists every key.
+    /// In the environment the same is INFOLD_FOLDING__MAX_DEPTH=2.
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub set: Vec<Assignment>,
-    /// Print JSON instead of text
+    /// Print JSON instead of text, errors too
     #[arg(long, global = true)]
     pub json: bool,
-    /// When to use colour; auto means on a terminal, unless NO_COLOR is set
+    /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: ColorWhen,
-    /// Say more on standard error; twice for everything
+    /// Log more to standard error; -vv logs everything
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
-    /// Say only errors on standard error
+    /// Print only errors to standard error
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
 }
@@ -83,87 +84,87 @@ pub struct Globals {
 pub enum ColorWhen {
     /// On a terminal, unless NO_COLOR is set.
     Auto,
-    /// In any case.
+    /// Always.
     Always,
-    /// In no case.
+    /// Never.
     Never,
 }
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run the daemon: the proxy, MCP over HTTP, the JSON API, metrics
+    /// Run the daemon: proxy, MCP over HTTP, JSON API and metrics
     #[command(after_help = [
         help::text(
-            &["Prints one line with its address once it is ready. SIGTERM or Ctrl-C lets requests that are under way \
-               finish; a second one stops at once."],
+            &["Prints one line with its address once it is ready. On SIGTERM or Ctrl-C, running requests finish first; \
+               a second signal stops at once."],
             &[],
         ),
-        help::list("Base URLs for clients, while it listens on 127.0.0.1:9090:", &[
+        help::list("Base URLs for clients, if the daemon listens on 127.0.0.1:9090:", &[
             ("http://127.0.0.1:9090/anthropic", "Anthropic's API"),
             ("http://127.0.0.1:9090/openai/v1", "OpenAI's API"),
         ]),
         help::text(&[], &[
             ("infold serve", ""),
-            ("infold serve --listen 127.0.0.1:0", "take a free port"),
+            ("infold serve --listen 127.0.0.1:0", "use any free port"),
             ("claude mcp add --transport http infold http://127.0.0.1:9090/mcp", ""),
         ]),
     ].join("\n\n"))]
     Serve(ServeArgs),
-    /// Show what folding does: a recorded agent, a scripted model, the real daemon between them
+    /// Show what folding does, with a recorded agent and a scripted model
     #[command(
-        after_help = "No key is needed, nothing leaves this machine, and nothing is kept. The model's words are \
-        scripted; the requests, the folding and the counts are real. Only folding is shown: long results stay where \
-        they are. Prices are those of replay.prices."
+        after_help = "Needs no key and no network, and stores nothing. The model's words are scripted; the requests, \
+        the folding and the token counts are real. Only folding is shown: long tool results are not replaced. Prices \
+        come from the setting [prices]."
     )]
     Demo,
-    /// Start an agent wired through infold, with nothing written into your own files
+    /// Run an agent through infold, without changing its settings files
     Run(run::Args),
     /// Become an agent that ends with the process that `infold run` is
     #[command(hide = true)]
     Launch(launch::Args),
-    /// Wire an agent through infold for good, until `infold disconnect`
+    /// Send an agent through infold permanently, by changing its settings files
     Connect(connect::Args),
-    /// Undo `infold connect`
+    /// Undo `infold connect`: restore the agent's settings files
     Disconnect(disconnect::Args),
     /// Answer an agent's question before a tool runs that can write a file
     #[command(hide = true)]
     Hook,
-    /// Serve the MCP tools over standard input and output
+    /// Serve infold's tools to an MCP client over stdio
     #[command(after_help = help::text(
-        &["Meant to be started by an MCP client. Works beside a running daemon and beside other such processes, on \
-           the same data. Ends when its input ends."],
+        &["An MCP client starts this. It can run beside the daemon and beside others of its kind, on the same data \
+           folder, and ends when its input ends."],
         &[("claude mcp add infold -- infold mcp", "")],
     ))]
     Mcp,
-    /// List sessions, the latest first
+    /// List sessions, most recent first
     Sessions(sessions::Args),
-    /// Draw one session: its branches, its requests to models, and what they cost
+    /// Show one session: its branches, its requests and their cost
     Show(show::Args),
-    /// Watch sessions and their requests to models on a terminal
+    /// Watch sessions and requests live
     Top(top::Args),
-    /// Make a session that no longer fits its window fit, in a new file that its client resumes
+    /// Shrink a session that no longer fits its model, into a new file to resume
     Rescue(rescue::Args),
-    /// Read back what was moved out of a context
+    /// Print a tool result that was replaced by a reference
     Result(result::Args),
-    /// Print what a new session would be given of a recorded one
+    /// Print the context of a new session that starts from another's transcript
     Fork(fork::Args),
-    /// Play recorded sessions against policies: what each would have cost and kept in sight
+    /// Compare policies on recorded sessions: what each would have cost and hidden
     Replay(replay::Args),
-    /// Print the settings in force, and where each value came from
+    /// List all settings, their values and where each value comes from
     Settings(SettingsArgs),
-    /// Check that infold can work here, and say what to do where it cannot
-    #[command(after_help = "Exit code 1 means that a check failed.")]
+    /// Check the installation, and say how to fix what is wrong
+    #[command(after_help = "The exit code is 1 if a check failed.")]
     Doctor,
-    /// Take secrets out of standard input, and print the rest
+    /// Copy standard input to standard output, with secrets replaced by placeholders
     #[command(after_help = help::text(
-        &["Placeholders are the same for the same secret, within one data folder."],
+        &["Within one data folder, the same secret always gets the same placeholder."],
         &[("infold scrub < build.log > build.clean.log", "")],
     ))]
     Scrub,
-    /// Put secrets back where their placeholders were written
+    /// Put secrets back into files that contain placeholders
     Secret(secret::Args),
-    /// Print a script that completes commands in a shell
+    /// Print a shell completion script
     #[command(after_help = help::text(&[], &[
         ("infold completions bash > ~/.local/share/bash-completion/completions/infold", ""),
         ("infold completions zsh > ~/.zfunc/_infold", ""),
@@ -173,10 +174,10 @@ pub enum Command {
         /// The shell
         shell: Shell,
     },
-    /// Print the manual page, in roff
+    /// Print the manual page
     #[command(after_help = help::text(&[], &[
         ("infold man | man -l -", ""),
-        ("infold man --dir ~/.local/share/man/man1", "one page for each command"),
+        ("infold man --dir ~/.local/share/man/man1", "one page per command"),
     ]))]
     Man(man::Args),
 }
@@ -184,10 +185,10 @@ pub enum Command {
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Address and port; port 0 takes a free one [env: INFOLD_LISTEN] [default: 127.0.0.1:9090]
+    /// Address and port; port 0 means any free port [env: INFOLD_LISTEN] [default: 127.0.0.1:9090]
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Option<String>,
-    /// Use settings for connected agents (required after `connect`): limits, tools and sessions as in `infold run`
+    /// Use settings for connected agents (required after `connect`): limits, tools and sessions as with `infold run`
     #[arg(long)]
     pub agents: bool,
 }
@@ -195,7 +196,7 @@ pub struct ServeArgs {
 /// Arguments of `settings`.
 #[derive(Debug, Args)]
 pub struct SettingsArgs {
-    /// Print the defaults as a commented file, to start your own from
+    /// Print the commented default settings, as a start for your own file
     #[arg(long)]
     pub default: bool,
 }
@@ -214,7 +215,7 @@ impl Cli {
     /// Of a flag that stands both in front of the command and behind it, clap keeps the latter alone. Settings
     /// must not be lost that way, so those in front are read by themselves.
     pub fn read() -> Self {
-        let mut cli = Self::parse();
+        let mut cli = Self::try_parse().unwrap_or_else(|error| refuse(&error));
         if let Ok(front) = Front::try_parse() {
             cli.globals.set = joined(front.globals.set, std::mem::take(&mut cli.globals.set));
         }
@@ -248,6 +249,19 @@ impl Cli {
         };
         FlagValues { set: self.globals.set.clone(), listen, data: self.globals.data.clone() }
     }
+}
+
+/// Ends the program with what is wrong with the command line, or with the help that was asked for.
+fn refuse(error: &clap::Error) -> ! {
+    let wants_json = std::env::args_os().any(|argument| argument == "--json");
+    if wants_json && error.use_stderr() {
+        let message = error.to_string();
+        let message = message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        let exit_code = error.exit_code();
+        failure::tell_of_usage(&message, u8::try_from(exit_code).unwrap_or(u8::MAX));
+        std::process::exit(exit_code);
+    }
+    error.exit()
 }
 
 /// The assignments in front of a command and those that clap found. It finds those in front where none are

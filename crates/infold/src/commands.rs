@@ -57,7 +57,7 @@ impl Invocation {
     fn warn_of_testing(&self) {
         let testing = &self.in_force.settings.testing;
         if testing.fixtures || testing.scrub_fault != ScrubFault::None {
-            tracing::warn!("[testing] is switched on: for infold's own tests only");
+            tracing::warn!("[testing] is on, which is meant for infold's own tests");
         }
     }
 

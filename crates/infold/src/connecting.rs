@@ -114,8 +114,8 @@ pub fn connect(agent: Agent, daemon_url: &str, invocation: &Invocation, data: &P
 pub fn disconnect(agent: Agent, data: &Path) -> anyhow::Result<Plan> {
     let record_path = Record::path(data, agent);
     let record = Record::read(&record_path)?.ok_or_else(|| {
-        Refused::new(format!("{} is not connected, as far as {} says", agent.name(), data.display()))
-            .hint("name the data folder that it was connected with, by --data DIR")
+        Refused::new(format!("{} is not connected with the data folder {}", agent.name(), data.display()))
+            .hint("pass the --data that it was connected with")
     })?;
     let mut steps = Vec::new();
     for known in &record.files {

@@ -27,7 +27,7 @@ pub struct DataFolder {
 pub fn location(in_force: &InForce) -> Result<PathBuf, Refused> {
     in_force
         .data_folder()
-        .ok_or_else(|| Refused::new("no data folder: HOME is not set").hint("name one with --data DIR or INFOLD_DATA"))
+        .ok_or_else(|| Refused::new("no data folder: HOME is not set").hint("set --data DIR or INFOLD_DATA"))
 }
 
 impl DataFolder {
@@ -39,7 +39,7 @@ impl DataFolder {
             .recursive(true)
             .mode(0o700)
             .create(&path)
-            .with_context(|| format!("data folder {} cannot be made", path.display()))?;
+            .with_context(|| format!("cannot create the data folder {}", path.display()))?;
         let metadata = fs::metadata(&path).with_context(|| format!("data folder {}", path.display()))?;
         safe_to_use(&path, &metadata)?;
         Ok(Self { path })
@@ -70,16 +70,16 @@ pub fn safe_to_use(path: &Path, metadata: &Metadata) -> Result<(), Refused> {
     let shown = path.display();
     if !metadata.is_dir() {
         return Err(Refused::new(format!("data folder {shown} is not a folder"))
-            .hint("name another with --data DIR or INFOLD_DATA"));
+            .hint("choose another with --data DIR or INFOLD_DATA"));
     }
     let (owner, ours) = (metadata.uid(), rustix::process::geteuid().as_raw());
     if owner != ours {
-        return Err(Refused::new(format!("data folder {shown} belongs to uid {owner}, and this is uid {ours}"))
-            .hint("run infold as its owner, or name another folder with --data DIR"));
+        return Err(Refused::new(format!("data folder {shown} belongs to another user (uid {owner}; you are {ours})"))
+            .hint("run infold as its owner, or choose another folder with --data DIR"));
     }
     let mode = metadata.mode() & 0o777;
     if mode & 0o077 != 0 {
-        return Err(Refused::new(format!("data folder {shown} is open to other users (mode {mode:04o})"))
+        return Err(Refused::new(format!("other users can access the data folder {shown} (mode {mode:04o})"))
             .hint(format!("chmod 700 {}", quoted(path))));
     }
     Ok(())

@@ -15,4 +15,4 @@ pub use style::{Charset, Paint, Style, Tone, columns};
 pub use table::{Align, Column, Spans, Table};
 pub use tree::{draw, head};
 pub use view::{BranchView, HeadView, MainView, Mark, SessionView};
-pub use words::{ago, duration, fitted, money, one_line, packed, short, thousands, wrapped};
+pub use words::{ago, duration, fitted, money, one_line, packed, short, signed, thousands, wrapped};

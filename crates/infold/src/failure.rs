@@ -7,7 +7,10 @@ use std::fmt;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
-use crate::settings::Problems;
+use serde_json::{Value, json};
+
+use crate::output::Form;
+use crate::settings::{Problem, Problems};
 
 const FAILED: u8 = 1;
 const REFUSED: u8 = 3;
@@ -19,17 +22,24 @@ pub const INTERRUPTED: u8 = 130;
 pub struct Refused {
     message: String,
     hint: Option<String>,
+    code: &'static str,
 }
 
 impl Refused {
     /// A refusal that says what to do in its message.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None }
+        Self { message: message.into(), hint: None, code: "refused" }
     }
 
     /// Adds what to do.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says it with a word of its own, which programs can match on.
+    pub fn code(mut self, code: &'static str) -> Self {
+        self.code = code;
         self
     }
 
@@ -62,7 +72,7 @@ pub struct ChecksFailed;
 
 impl fmt::Display for ChecksFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not all checks passed")
+        f.write_str("a check failed")
     }
 }
 
@@ -89,14 +99,15 @@ pub struct Interrupted;
 
 impl fmt::Display for Interrupted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("interrupted: stopped at once, requests under way were cut off")
+        f.write_str("interrupted: running requests were cut off")
     }
 }
 
 impl std::error::Error for Interrupted {}
 
-/// Tells the user how a command ended, and gives its exit code.
-pub fn conclude(result: anyhow::Result<()>) -> ExitCode {
+/// Tells the user how a command ended, and gives its exit code. For programs an error is one line of JSON, the last one
+/// on standard error, so that standard output holds results alone.
+pub fn conclude(result: anyhow::Result<()>, form: Form) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
     if is_broken_pipe(&error) {
         // The reader has seen enough, as in `infold sessions | head -1`.
@@ -112,11 +123,41 @@ pub fn conclude(result: anyhow::Result<()>) -> ExitCode {
     } else {
         FAILED
     };
-    match error.downcast_ref::<Problems>() {
-        Some(problems) => problems.iter().for_each(|problem| tell("error", problem)),
-        None => tell("error", format_args!("{error:#}")),
+    match (form, error.downcast_ref::<Problems>()) {
+        (Form::Json, _) => tell_as_json(&as_json(&error, code)),
+        (Form::Text, Some(problems)) => problems.iter().for_each(|problem| tell("error", problem)),
+        (Form::Text, None) => tell("error", format_args!("{error:#}")),
     }
     ExitCode::from(code)
+}
+
+/// An error in the shape that the JSON API's have, with the exit code in the place of the HTTP status.
+fn as_json(error: &anyhow::Error, exit_code: u8) -> Value {
+    let (code, message, hint) = if let Some(refused) = error.downcast_ref::<Refused>() {
+        (refused.code, refused.message.clone(), refused.hint.clone())
+    } else if let Some(problems) = error.downcast_ref::<Problems>() {
+        let each =
+            |text: fn(&Problem) -> Option<String>| problems.iter().filter_map(text).collect::<Vec<_>>().join("; ");
+        let hint = each(|problem| problem.hint.clone());
+        let message = each(|problem| Some(problem.message.clone()));
+        ("invalid_settings", message, (!hint.is_empty()).then_some(hint))
+    } else if error.is::<ChecksFailed>() {
+        ("checks_failed", error.to_string(), None)
+    } else if error.is::<Interrupted>() {
+        ("interrupted", error.to_string(), None)
+    } else {
+        ("failed", format!("{error:#}"), None)
+    };
+    json!({"error": {"code": code, "message": message, "hint": hint, "exit_code": exit_code}})
+}
+
+/// Says how the command line was wrong, in the same shape.
+pub fn tell_of_usage(message: &str, exit_code: u8) {
+    tell_as_json(&json!({"error": {"code": "usage", "message": message, "hint": null, "exit_code": exit_code}}));
+}
+
+fn tell_as_json(error: &Value) {
+    let _ = writeln!(io::stderr().lock(), "{error}");
 }
 
 /// Says something on standard error. If that is gone, too, nobody is left to tell.

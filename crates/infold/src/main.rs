@@ -14,8 +14,8 @@ mod help;
 mod output;
 mod parts;
 mod probe;
-mod proxied;
 mod reading;
+mod recognised;
 mod requests;
 mod rescuing;
 mod running;
@@ -30,10 +30,12 @@ mod whole_file;
 use std::process::ExitCode;
 
 use crate::cli::Cli;
+use crate::output::Form;
 use crate::settings::Surroundings;
 
 fn main() -> ExitCode {
     let cli = Cli::read();
+    let form = if cli.globals.json { Form::Json } else { Form::Text };
     let surroundings = Surroundings::of_this_process();
-    failure::conclude(commands::run(cli, surroundings))
+    failure::conclude(commands::run(cli, surroundings), form)
 }

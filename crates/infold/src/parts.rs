@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
-use infold_control::ControlSettings;
+use infold_control::{ControlSettings, Room};
 use infold_core::fork::ForkLimits;
 use infold_core::{ContextBound, Counter, Limits, ModelWindow, ModelWindows, Prices, ShapeRules};
 use infold_door::{DoorSettings, JwtSettings, LongBody, Token};
@@ -35,14 +35,14 @@ pub fn engine(folder: &DataFolder, settings: &Settings) -> anyhow::Result<Engine
 fn told_of_store(error: StoreError) -> anyhow::Error {
     match error {
         StoreError::TooNew { .. } | StoreError::DiskFull | StoreError::Busy => Refused::new(error.to_string()).into(),
-        other => anyhow::Error::new(other).context("the database cannot be opened; `infold doctor` looks closer"),
+        other => anyhow::Error::new(other).context("cannot open the database; run `infold doctor` for details"),
     }
 }
 
 /// An engine's error as a command's: what was refused is the user's to put right.
 pub fn told(error: infold_engine::Error) -> anyhow::Error {
     match error {
-        infold_engine::Error::Refused(refusal) => Refused::new(refusal.to_string()).into(),
+        infold_engine::Error::Refused(refusal) => Refused::new(refusal.to_string()).code(refusal.code()).into(),
         infold_engine::Error::Failed(failure) => failure.into(),
     }
 }
@@ -107,7 +107,7 @@ fn engine_settings(settings: &Settings) -> EngineSettings {
 
 /// What providers ask for tokens.
 pub fn prices(settings: &Settings) -> Prices {
-    Prices(settings.replay.prices.iter().map(price).collect())
+    Prices(settings.prices.models.iter().map(price).collect())
 }
 
 fn price(price: &crate::settings::Price) -> infold_core::Price {
@@ -242,13 +242,12 @@ pub fn proxy_settings(settings: &Settings) -> anyhow::Result<ProxySettings> {
 
 /// How many tokens models take.
 pub fn windows(settings: &Settings) -> ModelWindows {
-    let window = |window: &crate::settings::Window| ModelWindow {
-        model: window.model().to_owned(),
-        tokens: window.tokens(),
-        largest_tokens: window.largest_tokens(),
-    };
-    let proxy = &settings.proxy;
-    ModelWindows { default_tokens: proxy.window_tokens, models: proxy.windows.iter().map(window).collect() }
+    let windows = &settings.windows;
+    ModelWindows { default_tokens: windows.default_tokens, models: windows.models.iter().map(window).collect() }
+}
+
+fn window(window: &crate::settings::Window) -> ModelWindow {
+    ModelWindow { model: window.model().to_owned(), tokens: window.tokens(), largest_tokens: window.largest_tokens() }
 }
 
 /// The way out of this network, as the environment has it for every program. What cannot be used is told by the
@@ -259,7 +258,12 @@ pub fn tunnels(surroundings: &Surroundings) -> Result<Tunnels, String> {
         return Ok(Tunnels::none());
     };
     let except = first(&["NO_PROXY", "no_proxy"]).map_or("", |(_, list)| list);
-    Tunnels::through(proxy, except).map_err(|error| format!("{name} {error}; upstreams are reached without it"))
+    Tunnels::through(proxy, except).map_err(|error| format!("ignoring {name}, which {error}"))
+}
+
+/// What the size of a session's main thread is measured against.
+pub fn room(settings: &Settings) -> Room {
+    Room { windows: windows(settings), context_limit_tokens: settings.context.context_limit }
 }
 
 /// What the JSON API is told.
@@ -268,6 +272,7 @@ pub fn control_settings(settings: &Settings, registry: Registry, shutdown: Cance
         streams_max: settings.server.streams_max,
         body_bytes_max: usize::try_from(settings.server.body_bytes_max).unwrap_or(usize::MAX),
         transcript_bytes_max: transcript_bytes_max(settings),
+        room: room(settings),
         registry,
         shutdown,
     }
@@ -280,10 +285,10 @@ pub fn serving_runtime(settings: &Settings) -> anyhow::Result<tokio::runtime::Ru
         .thread_name("infold")
         .enable_all()
         .build()
-        .context("no threads could be started")
+        .context("cannot start threads")
 }
 
 /// A runtime for commands that ask one thing.
 pub fn asking_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().context("no runtime could be started")
+    tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")
 }

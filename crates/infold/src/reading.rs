@@ -65,10 +65,10 @@ pub fn tell_of_problems(name: &str, problems: &[Problem], total: u64, globals: &
         return;
     }
     for problem in problems {
-        tell("warning", format_args!("{name}: {problem}; the rest was read"));
+        tell("warning", format_args!("{name}: {problem}; skipped"));
     }
     let more = total.saturating_sub(problems.len() as u64);
     if more > 0 {
-        tell("warning", format_args!("{name}: {more} more entries could not be read"));
+        tell("warning", format_args!("{name}: {more} more entries were skipped"));
     }
 }

@@ -125,12 +125,12 @@ pub fn install(daemon: &ServedDaemon, surroundings: &Surroundings) -> anyhow::Re
     let is_there = paths.iter().zip(&texts).all(|(path, text)| fs::read_to_string(path).is_ok_and(|now| now == *text));
     for (path, text) in paths.iter().zip(texts).filter(|_| !is_there) {
         let folder = path.parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+        fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
         whole_file::write(path, IfThere::Replace, |file| Ok(file.write_all(text.as_bytes())?))?;
     }
     // What listens there now is perhaps the service itself, as another agent has had it installed.
     if is_there && probe(daemon.address) != Listener::Nobody {
-        return Ok(Installed::Yes(format!("a service for {} is there already", daemon.address)));
+        return Ok(Installed::Yes(format!("a service for {} is installed already", daemon.address)));
     }
     Ok(start(&system, daemon).unwrap_or_else(Installed::No))
 }
@@ -143,18 +143,18 @@ fn start(system: &System, daemon: &ServedDaemon) -> Result<Installed, String> {
             run(systemctl, &["--user", "daemon-reload"])?;
             run(systemctl, &["--user", "enable", SOCKET])?;
             if probe(address) != Listener::Nobody {
-                let later = format!("{SOCKET} takes {address} over from what listens there now when you next log in");
+                let later = format!("another process listens on {address}: {SOCKET} takes over at your next login");
                 return Ok(Installed::Yes(later));
             }
             // A daemon at an earlier address would keep the socket from moving to this one. Usually there is none.
             let _ = run(systemctl, &["--user", "stop", SERVICE]);
             run(systemctl, &["--user", "restart", SOCKET])?;
-            Ok(Installed::Yes(format!("{SOCKET} holds {address}: the first request starts the daemon")))
+            Ok(Installed::Yes(format!("{SOCKET} listens on {address}: the first request starts the daemon")))
         }
         System::Launchd { launchctl, folder } => {
             let plist = folder.join(format!("{LABEL}.plist")).to_string_lossy().into_owned();
             run(launchctl, &["load", "-w", &plist])?;
-            Ok(Installed::Yes(format!("{LABEL} keeps a daemon running at {address}")))
+            Ok(Installed::Yes(format!("{LABEL} keeps the daemon running on {address}")))
         }
     }
 }
@@ -175,7 +175,7 @@ pub fn remove(surroundings: &Surroundings) -> anyhow::Result<Option<String>> {
     for path in paths.iter().filter(ours) {
         match fs::remove_file(path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(error).with_context(|| format!("{} cannot be removed", path.display()));
+                return Err(error).with_context(|| format!("cannot remove {}", path.display()));
             }
             Ok(()) | Err(_) => {}
         }
@@ -208,6 +208,6 @@ fn run(program: &Path, arguments: &[&str]) -> Result<(), String> {
             let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
             Err(if said.is_empty() { format!("{asked} failed") } else { format!("{asked} failed: {said}") })
         }
-        Err(error) => Err(format!("{asked} cannot be run: {error}")),
+        Err(error) => Err(format!("cannot run {asked}: {error}")),
     }
 }

@@ -12,7 +12,7 @@ pub struct Stops {
 impl Stops {
     /// Starts to catch them.
     pub fn catch() -> anyhow::Result<Self> {
-        let catch = |kind| signal(kind).context("signals cannot be caught");
+        let catch = |kind| signal(kind).context("cannot handle signals");
         Ok(Self { terminate: catch(SignalKind::terminate())?, interrupt: catch(SignalKind::interrupt())? })
     }
 

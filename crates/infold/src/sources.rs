@@ -43,7 +43,7 @@ pub fn find(name: &str, surroundings: &Surroundings) -> anyhow::Result<Source> {
         return Ok(Source::File(path.to_owned()));
     }
     if name.contains('/') || ENDINGS.iter().any(|ending| name.ends_with(ending)) {
-        return Err(Refused::new(format!("there is no file {name}"))
+        return Err(Refused::new(format!("no file or session {name}"))
             .hint("give the path of a transcript, or the id of a session")
             .into());
     }
@@ -60,15 +60,15 @@ pub fn expand(names: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
             let before = files.len();
             collect(name, 0, &mut files)?;
             if files.len() == before {
-                return Err(Refused::new(format!("there is no transcript in {}", name.display()))
+                return Err(Refused::new(format!("no transcript in {}", name.display()))
                     .hint(format!("transcripts end in {}", ENDINGS.join(", ")))
                     .into());
             }
         } else if name.exists() {
             files.push(name.clone());
         } else {
-            return Err(Refused::new(format!("there is no file {}", name.display()))
-                .hint("give the paths of transcripts, or of folders that hold some")
+            return Err(Refused::new(format!("no file {}", name.display()))
+                .hint("give the paths of transcripts, or of folders that contain some")
                 .into());
         }
     }
@@ -117,7 +117,7 @@ fn session_id(file: &Path) -> Option<&str> {
 }
 
 fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    let unreadable = || format!("the folder {} cannot be read", folder.display());
+    let unreadable = || format!("cannot read the folder {}", folder.display());
     let mut entries: Vec<_> = fs::read_dir(folder)
         .and_then(Iterator::collect::<std::io::Result<Vec<_>>>)
         .with_context(unreadable)?

@@ -100,7 +100,7 @@ pub async fn run(workspace: &Workspace, program: &Path, arguments: &Arguments) -
 async fn start(program: &Path, upstream: &Upstream) -> Result<(Daemon, Target)> {
     let setup = DaemonSetup::new(program)
         .set("proxy.anthropic.upstream", upstream.base_url())
-        .set("proxy.windows", "[[\"*\", 1000000000]]");
+        .set("windows.models", "[[\"*\", 1000000000]]");
     let daemon = setup.start().await?;
     let url = format!("{}/anthropic/v1/messages", daemon.base_url());
     let target = Target { url, process: Some(Process(daemon.pid()?)) };

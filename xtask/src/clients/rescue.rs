@@ -139,9 +139,9 @@ async fn rescue(home: &Home, binary: &Path, original: &Path, folder: Option<&Pat
     let written = &report["written"];
     let path = PathBuf::from(written["path"].as_str().with_context(|| format!("nothing was written: {report}"))?);
     ensure!(path.parent() == folder.or(original.parent()), "it was written to {}", path.display());
-    let session = written["session"].as_str().context("the report names no session")?.to_owned();
+    let session = written["session_id"].as_str().context("the report names no session")?.to_owned();
     let offloaded = report["offloaded"].as_array().into_iter().flatten();
-    let handles = offloaded.filter_map(|moved| moved["handle"].as_str().map(str::to_owned)).collect();
+    let handles = offloaded.filter_map(|moved| moved["ref_id"].as_str().map(str::to_owned)).collect();
     Ok(Rescued { path, session, handles })
 }
 

@@ -104,7 +104,7 @@ impl Stage {
         let always = [
             ("proxy.anthropic.upstream", url.as_str()),
             ("proxy.openai.upstream", url.as_str()),
-            ("proxy.windows", "[[\"*\", 1000000000]]"),
+            ("windows.models", "[[\"*\", 1000000000]]"),
             ("folding.default_budget", "100000000"),
             ("folding.max_budget", "100000000"),
             ("folding.default_timeout_seconds", "86400"),

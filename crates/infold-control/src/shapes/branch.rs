@@ -4,7 +4,7 @@ mod answers;
 
 use infold_core::{Branch, Scrubbed};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::branch_of;
 use crate::moment::Moment;
@@ -35,6 +35,34 @@ impl From<infold_core::Status> for Status {
             infold_core::Status::Completed => Self::Completed,
             infold_core::Status::Timeout => Self::Timeout,
             infold_core::Status::Failed => Self::Failed,
+        }
+    }
+}
+
+/// What a branch's thread begins with, behind the proxy.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Isolation {
+    /// Its brief only.
+    Isolated,
+    /// Its parent's conversation.
+    Inherit,
+}
+
+impl From<Isolation> for infold_core::Isolation {
+    fn from(isolation: Isolation) -> Self {
+        match isolation {
+            Isolation::Isolated => Self::Isolated,
+            Isolation::Inherit => Self::Inherit,
+        }
+    }
+}
+
+impl From<infold_core::Isolation> for Isolation {
+    fn from(isolation: infold_core::Isolation) -> Self {
+        match isolation {
+            infold_core::Isolation::Isolated => Self::Isolated,
+            infold_core::Isolation::Inherit => Self::Inherit,
         }
     }
 }
@@ -120,6 +148,8 @@ pub(crate) struct BranchDetail {
     injected_memories: Vec<String>,
     /// Tokens that are left.
     budget_remaining: u64,
+    /// What its thread begins with.
+    isolation: Isolation,
     /// How long it may take.
     timeout_seconds: u64,
     /// What its parent got; null while it is open.
@@ -142,6 +172,7 @@ impl BranchDetail {
             prompt: branch.prompt.as_ref().map(|prompt| prompt.as_str().to_owned()),
             injected_memories: texts(&branch.memories),
             budget_remaining: branch.budget_tokens - branch.budget_used_tokens(),
+            isolation: branch.isolation.into(),
             timeout_seconds: branch.timeout_ms / 1_000,
             message: end.map(|end| end.result.as_str().to_owned()),
             message_tokens: end.map(|end| end.result_tokens),
@@ -153,9 +184,9 @@ impl BranchDetail {
 
 /// Some of a session's branches, in the order they were opened, and how many there are of each kind.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct BranchList {
+pub(crate) struct BranchList<B = BranchSummary> {
     /// The branches.
-    pub(crate) branches: Vec<BranchSummary>,
+    pub(crate) branches: Vec<B>,
     /// All branches of the session.
     pub(crate) total_branches: usize,
     /// Those that are open.

@@ -22,7 +22,7 @@ pub(crate) struct RequestList {
     pub(crate) next_after: Option<u64>,
     /// What all requests add up to: the session's, or the caller's if none is named. Requests whose rows
     /// are gone are still in it.
-    pub(crate) totals: RequestSums,
+    pub(crate) request_totals: RequestSums,
 }
 
 /// What many requests add up to.
@@ -34,12 +34,12 @@ pub(crate) struct RequestSums {
     edited: u64,
     /// Those whose answer did not come whole.
     broken: u64,
-    /// Tokens that the client wanted to send, by our count.
+    /// Tokens of the prompts as the client sent them, by infold's count.
     wanted_tokens: u64,
-    /// Tokens that were sent, by our count.
+    /// Tokens of the prompts as the provider got them, by infold's count.
     sent_tokens: u64,
-    /// The difference.
-    saved_tokens: u64,
+    /// Tokens that infold removed: the difference. Below zero if it added more than that.
+    saved_tokens: i64,
     /// What providers reported.
     usage: Usage,
     /// Those of which they reported nothing, or not all.
@@ -50,10 +50,12 @@ pub(crate) struct RequestSums {
     misses: u64,
     /// Tokens that the cache could have given and did not.
     missed_tokens: u64,
-    /// What those with a price cost, in dollars.
-    cost_usd: f64,
-    /// What they would have cost as the client wanted them: an estimate.
-    wanted_cost_usd: f64,
+    /// What they cost, in dollars, as far as models have a price; null if none has.
+    cost_usd: Option<f64>,
+    /// What they would have cost without infold: an estimate.
+    wanted_cost_usd: Option<f64>,
+    /// What infold saved, in dollars: the difference, an estimate. Below zero if infold made them dearer.
+    saved_usd: Option<f64>,
 }
 
 impl From<&RequestTotals> for RequestSums {
@@ -70,10 +72,16 @@ impl From<&RequestTotals> for RequestSums {
             estimated_usage: (&totals.estimated).into(),
             misses: totals.misses,
             missed_tokens: totals.missed_tokens,
-            cost_usd: dollars(totals.cost_micros),
-            wanted_cost_usd: dollars(totals.wanted_cost_micros),
+            cost_usd: (totals.priced > 0).then(|| dollars(totals.cost_micros)),
+            wanted_cost_usd: (totals.priced > 0).then(|| dollars(totals.wanted_cost_micros)),
+            saved_usd: (totals.priced > 0).then(|| saved(totals.cost_micros, totals.wanted_cost_micros)),
         }
     }
+}
+
+/// What was saved, in dollars.
+fn saved(cost_micros: u64, wanted_cost_micros: u64) -> f64 {
+    (wanted_cost_micros as f64 - cost_micros as f64) / MICROS_PER_DOLLAR
 }
 
 fn dollars(micros: u64) -> f64 {
@@ -205,12 +213,12 @@ pub(crate) struct RequestDetail {
     kind: String,
     /// The program that sent it; null if that is not known.
     client: Option<String>,
-    /// What the client wanted to send.
+    /// The prompt as the client sent it.
     wanted: Composition,
-    /// What was sent.
+    /// The prompt as the provider got it.
     sent: Composition,
-    /// Tokens that did not have to be sent.
-    saved_tokens: u64,
+    /// Tokens that infold removed, by its own count. Below zero if it added more than that.
+    saved_tokens: i64,
     /// What was edited, and why.
     edits: Vec<Edited>,
     /// What the provider reported; null if it reported nothing.
@@ -221,8 +229,10 @@ pub(crate) struct RequestDetail {
     cache_miss: Option<Missed>,
     /// What it cost, in dollars; null if its model has no price or nothing was reported.
     cost_usd: Option<f64>,
-    /// What it would have cost as the client wanted it: an estimate.
+    /// What it would have cost without infold: an estimate.
     wanted_cost_usd: Option<f64>,
+    /// What infold saved, in dollars: the difference, an estimate. Below zero if infold made it dearer.
+    saved_usd: Option<f64>,
     /// What infold added in front of sending it, in microseconds.
     added_us: u64,
     /// From its arrival to the first byte of the answer; null if none came.
@@ -263,6 +273,7 @@ impl From<&RequestRow> for RequestDetail {
                 .map(|miss| Missed { tokens: miss.missed_tokens, cause: miss.cause.to_string() }),
             cost_usd: record.cost_micros.map(dollars),
             wanted_cost_usd: record.wanted_cost_micros.map(dollars),
+            saved_usd: record.cost_micros.zip(record.wanted_cost_micros).map(|(cost, wanted)| saved(cost, wanted)),
             added_us: record.timing.added_us,
             first_byte_ms: record.timing.first_byte_ms,
             total_ms: record.timing.total_ms,

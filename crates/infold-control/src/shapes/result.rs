@@ -42,7 +42,7 @@ impl From<infold_engine::ResultRecorded> for ResultRecorded {
 pub(crate) struct ResultRead {
     /// The session it belongs to.
     session_id: String,
-    /// Its handle.
+    /// Its id.
     ref_id: String,
     /// The tool that gave it.
     tool_name: String,
@@ -56,6 +56,8 @@ pub(crate) struct ResultRead {
     offset: usize,
     /// Where to go on; null if there is no more.
     next_offset: Option<usize>,
+    /// If a pattern matches no line: that in words, and what to try; else null.
+    no_match: Option<String>,
 }
 
 impl From<ResultPart> for ResultRead {
@@ -69,6 +71,7 @@ impl From<ResultPart> for ResultRead {
             content: part.content,
             offset: part.offset,
             next_offset: part.next_offset,
+            no_match: part.no_match,
         }
     }
 }
@@ -78,6 +81,6 @@ impl From<ResultPart> for ResultRead {
 pub(crate) struct ScrubbedText {
     /// The text, with a placeholder for each secret.
     pub(crate) text: String,
-    /// How many secrets were taken out.
-    pub(crate) secrets: u32,
+    /// How many secrets were removed.
+    pub(crate) secrets_scrubbed: u32,
 }

@@ -1,38 +1,56 @@
 //! Sessions, at a glance and as they stand.
 
-use infold_core::{Session, Thread};
-use infold_engine::SessionView;
+use infold_core::{ModelWindows, Session, Thread};
+use infold_engine::{ListedSession, SessionView};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::branch::BranchList;
 use super::context::{ContextHealth, ContextState, Notice, notices};
+use super::request::RequestSums;
 use super::{branch_of, texts};
 use crate::moment::Moment;
 
+/// What the size of a main thread is measured against.
+#[derive(Debug, Clone)]
+pub struct Room {
+    /// How many tokens models take.
+    pub windows: ModelWindows,
+    /// Tokens that a main thread should stay below if no model is known.
+    pub context_limit_tokens: u64,
+}
+
 /// Whether a session goes on.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum SessionStatus {
     /// It goes on.
     Active,
     /// It is over.
     Ended,
+    /// Only its requests are stored: it has been idle for long, or its model never answered.
+    Recorded,
 }
 
 /// A session at a glance.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SessionSummary {
-    /// Its name.
+    /// Its id. Its first characters are enough to name it, if no other session's id begins with them.
     session_id: String,
     /// Whether it goes on.
     status: SessionStatus,
+    /// The agent, as its requests name it; null if it does not use the proxy.
+    agent: Option<String>,
+    /// The folder that the agent works in, as far as its requests say it.
+    folder: Option<String>,
+    /// The first words of a person in it, without secrets; null if it does not use the proxy.
+    first_words: Option<String>,
     /// The hash of the project it belongs to; null if it was not named by one.
     project_hash: Option<String>,
     /// The session it was forked from; null if it is no fork, or nobody said.
     parent_session_id: Option<String>,
-    /// When it was first used.
-    created_at: Moment,
+    /// When it was first used; null if only its requests are stored.
+    created_at: Option<Moment>,
     /// When it was last used.
     last_active_at: Moment,
     /// When it ended; null while it goes on.
@@ -43,35 +61,59 @@ pub(crate) struct SessionSummary {
     total_branches: u64,
     /// Those that are open.
     active_branches: u64,
-    /// Tokens of the main thread and all open branches.
-    total_tokens: u64,
-    /// Tokens of the main thread.
-    main_thread_tokens: u64,
+    /// The model of the main thread; null if the session does not use the proxy.
+    model: Option<String>,
+    /// Tokens in the main thread: of its latest request and the answer, as the provider reported them; if the session
+    /// does not use the proxy, as infold's tools counted them.
+    context_tokens: u64,
+    /// Tokens that fit: the model's window; if the session does not use the proxy, the context limit.
+    window_tokens: u64,
     /// Tokens of branches that have folded.
     folded_tokens: u64,
-    /// Tokens that folding has kept out of the context.
-    tokens_saved: u64,
+    /// Tokens that infold removed from the session's prompts, over all its requests; null if it does not use the
+    /// proxy. Below zero if infold added more than it removed.
+    saved_tokens: Option<i64>,
+    /// What its requests to models add up to; null if it does not use the proxy.
+    request_totals: Option<RequestSums>,
 }
 
 impl SessionSummary {
-    /// A session with so many open branches, which have so many tokens.
-    pub(crate) fn new(session: &Session, open: u64, open_tokens: u64) -> Self {
+    pub(crate) fn new(known: &ListedSession, room: &Room) -> Self {
+        let session = known.live.as_ref().map(|row| &row.session);
+        let main = known.main(&room.windows);
+        let text = |text: &Option<infold_core::Scrubbed>| text.as_ref().map(|text| text.as_str().to_owned());
         Self {
-            session_id: session.id.to_string(),
-            status: if session.ended_at_ms.is_some() { SessionStatus::Ended } else { SessionStatus::Active },
-            project_hash: session.project.as_ref().map(|project| project.as_str().to_owned()),
-            parent_session_id: session.forked_from().map(ToString::to_string),
-            created_at: Moment(session.started_at_ms),
-            last_active_at: Moment(session.active_at_ms),
-            ended_at: session.ended_at_ms.map(Moment),
-            active_branch_id: branch_of(&session.active),
-            total_branches: session.opened,
-            active_branches: open,
-            total_tokens: session.main_tokens + open_tokens,
-            main_thread_tokens: session.main_tokens,
-            folded_tokens: session.folded_tokens,
-            tokens_saved: session.saved_tokens(),
+            session_id: known.id.to_string(),
+            status: status(session),
+            agent: text(&known.overview.client),
+            folder: text(&known.overview.folder),
+            first_words: text(&known.overview.first_words),
+            project_hash: session.and_then(|session| Some(session.project.as_ref()?.as_str().to_owned())),
+            parent_session_id: session.and_then(Session::forked_from).map(ToString::to_string),
+            created_at: session.map(|session| Moment(session.started_at_ms)),
+            last_active_at: Moment(known.active_at_ms()),
+            ended_at: session.and_then(|session| session.ended_at_ms).map(Moment),
+            active_branch_id: session.and_then(|session| branch_of(&session.active)),
+            total_branches: session.map_or(0, |session| session.opened),
+            active_branches: known.live.as_ref().map_or(0, |row| row.open),
+            model: main.as_ref().map(|main| main.model.as_str().to_owned()),
+            context_tokens: match &main {
+                Some(main) => main.tokens,
+                None => session.map_or(0, |session| session.main_tokens),
+            },
+            window_tokens: main.as_ref().map_or(room.context_limit_tokens, |main| main.window_tokens),
+            folded_tokens: session.map_or(0, |session| session.folded_tokens),
+            saved_tokens: known.totals.map(|totals| totals.saved_tokens()),
+            request_totals: known.totals.as_ref().map(RequestSums::from),
         }
+    }
+}
+
+fn status(session: Option<&Session>) -> SessionStatus {
+    match session.map(|session| session.ended_at_ms) {
+        None => SessionStatus::Recorded,
+        Some(None) => SessionStatus::Active,
+        Some(Some(_)) => SessionStatus::Ended,
     }
 }
 
@@ -88,61 +130,47 @@ pub(crate) struct SessionList {
     pub(crate) next_offset: Option<usize>,
 }
 
-/// A session as it stands, with its first branches.
+/// A session as it stands, with its first branches. Of a session of which only the requests are stored there are no
+/// branches and no context.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct SessionDetail {
-    /// Its name.
-    session_id: String,
-    /// Whether it goes on.
-    status: SessionStatus,
-    /// The hash of the project it belongs to; null if it was not named by one.
-    project_hash: Option<String>,
-    /// The session it was forked from; null if it is no fork, or nobody said.
-    parent_session_id: Option<String>,
+pub(crate) struct SessionDetail<B> {
+    #[serde(flatten)]
+    summary: SessionSummary,
     /// Where the context that it was forked with is kept; null if it is no fork.
     fork_ref_id: Option<String>,
-    /// When it was first used.
-    created_at: Moment,
-    /// When it was last used.
-    last_active_at: Moment,
-    /// When it ended; null while it goes on.
-    ended_at: Option<Moment>,
-    /// The branch that works now; null is the main thread.
-    active_branch_id: Option<String>,
     /// The threads from `main` down to the one that works now.
     branch_path: Vec<String>,
-    /// Tokens that folding has kept out of the context.
-    tokens_saved: u64,
-    /// The window that usage is measured against, in tokens.
-    context_limit: u64,
-    /// The context now.
-    context_state: ContextState,
-    /// How full the main thread is.
-    context_health: ContextHealth,
-    #[serde(flatten)]
-    branches: BranchList,
+    /// Tokens that the main thread should stay below, by the count of infold's tools.
+    context_limit: Option<u64>,
+    /// The context now, by the count of infold's tools: what they have seen of it.
+    context_state: Option<ContextState>,
+    /// How full the main thread is, by the same count.
+    context_health: Option<ContextHealth>,
+    /// Its branches, in the order they were opened.
+    branches: Vec<B>,
+    /// Branches that have ended and count.
+    folded_branches: usize,
+    /// Branches that a rollback went back to before.
+    discarded_branches: usize,
+    /// Where to go on in the list of branches; null if these are all.
+    next_offset: Option<usize>,
 }
 
-impl SessionDetail {
-    pub(crate) fn new(view: &SessionView, branches: BranchList) -> Self {
-        let session = &view.session;
-        let summary = SessionSummary::new(session, 0, 0);
+impl<B> SessionDetail<B> {
+    pub(crate) fn new(known: &ListedSession, view: Option<&SessionView>, room: &Room, list: BranchList<B>) -> Self {
+        let session = view.map(|view| &view.session);
         Self {
-            session_id: summary.session_id,
-            status: summary.status,
-            project_hash: summary.project_hash,
-            parent_session_id: summary.parent_session_id,
-            fork_ref_id: session.origin.as_ref().map(|origin| origin.blob.to_string()),
-            created_at: summary.created_at,
-            last_active_at: summary.last_active_at,
-            ended_at: summary.ended_at,
-            active_branch_id: summary.active_branch_id,
-            branch_path: session.path(&session.active).iter().map(Thread::to_string).collect(),
-            tokens_saved: summary.tokens_saved,
-            context_limit: view.context_limit_tokens,
-            context_state: (&view.state).into(),
-            context_health: (&view.health).into(),
-            branches,
+            summary: SessionSummary::new(known, room),
+            fork_ref_id: session.and_then(|session| Some(session.origin.as_ref()?.blob.to_string())),
+            branch_path: session
+                .map_or_else(Vec::new, |session| session.path(&session.active).iter().map(Thread::to_string).collect()),
+            context_limit: view.map(|view| view.context_limit_tokens),
+            context_state: view.map(|view| (&view.state).into()),
+            context_health: view.map(|view| (&view.health).into()),
+            branches: list.branches,
+            folded_branches: list.folded_branches,
+            discarded_branches: list.discarded_branches,
+            next_offset: list.next_offset,
         }
     }
 }

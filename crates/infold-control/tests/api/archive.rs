@@ -21,9 +21,9 @@ async fn ended_branches_are_listed_newest_first_and_by_session() {
     let list = api.get("/api/v1/archive").await.json();
     let ids: Vec<_> = list["branches"].as_array().unwrap().iter().map(|one| one["branch_id"].clone()).collect();
     assert_eq!(ids, [second.as_str(), first.as_str()]);
-    let page = api.get("/api/v1/archive?session=s&limit=1").await.json();
+    let page = api.get("/api/v1/archive?session_id=s&limit=1").await.json();
     assert_eq!((page["branches"].as_array().unwrap().len(), &page["next_offset"]), (1, &json!(1)));
-    assert_eq!(api.get("/api/v1/archive?session=t").await.json()["branches"], json!([]));
+    assert_eq!(api.get("/api/v1/archive?session_id=t").await.json()["branches"], json!([]));
     let other = api.send(somebody("other"), bare("GET", "/api/v1/archive")).await;
     assert_eq!(other.json()["branches"], json!([]));
 }

@@ -48,7 +48,7 @@ async fn a_return_hands_the_scrubbed_message_over_and_folds_what_lies_below() {
     let returned = answer.json();
     assert_eq!((&returned["success"], &returned["status"]), (&json!(true), &json!("completed")));
     assert_eq!(returned["folded_at"], "2025-01-17T10:31:00Z");
-    assert_eq!(returned["branches_folded_with_it"], json!([inner]));
+    assert_eq!(returned["folded_with_it"], json!([inner]));
     assert_eq!(returned["summary"]["secrets_scrubbed"], 1);
     assert_eq!(returned["context_state"]["active_branch_id"], Value::Null);
 
@@ -95,4 +95,53 @@ async fn branches_come_in_pages_in_the_order_they_were_opened() {
     assert_eq!(page["branches"][0]["branch_id"], opened[1]);
     assert_eq!((&page["total_branches"], &page["folded_branches"]), (&json!(3), &json!(3)));
     assert_eq!(page["next_offset"], 2);
+}
+
+#[tokio::test]
+async fn a_branch_begins_with_what_its_caller_asks_for() {
+    let api = Api::new();
+    let open = |isolation: Value| {
+        let wish = json!({ "description": "look", "isolation": isolation });
+        api.post("/api/v1/sessions/s/branches", wish)
+    };
+    let opened = open(json!("inherit")).await.json();
+    assert_eq!(opened["isolation"], "inherit");
+    let id = opened["branch_id"].as_str().unwrap();
+    assert_eq!(api.get(&format!("/api/v1/branches/{id}")).await.json()["isolation"], "inherit");
+    assert_eq!(open(Value::Null).await.json()["isolation"], "isolated");
+    let odd = open(json!("none")).await;
+    assert!(odd.error().starts_with("400 invalid_input: isolation "), "{}", odd.text);
+}
+
+#[tokio::test]
+async fn the_branch_that_works_now_need_not_be_named() {
+    let api = Api::new();
+    let outer = api.open("outer").await;
+    let inner = api.open("inner").await;
+    assert_eq!(api.get("/api/v1/sessions/s/branches/active").await.json()["branch_id"], inner);
+    let returned = api.post("/api/v1/sessions/s/return", json!({ "message": "found" })).await.json();
+    assert_eq!((&returned["branch_id"], &returned["parent_branch_id"]), (&json!(inner), &json!(outer)));
+    let named = json!({ "message": "done", "branch_id": outer });
+    assert_eq!(api.post("/api/v1/sessions/s/return", named).await.json()["branch_id"], outer);
+    let none = api.get("/api/v1/sessions/s/branches/active").await;
+    assert!(none.error().starts_with("404 no_active_branch"), "{}", none.text);
+}
+
+#[tokio::test]
+async fn a_project_has_a_current_session_and_its_sessions_are_found() {
+    let api = Api::new();
+    let wish = json!({ "description": "look", "project_path": "/work/a/" });
+    let opened = api.post("/api/v1/branches", wish.clone()).await.json();
+    let again = api.post("/api/v1/branches", wish).await.json();
+    assert_eq!(opened["session_id"], again["session_id"]);
+    api.open("elsewhere").await;
+
+    let list = api.get("/api/v1/sessions?project_path=/work/a").await.json();
+    let ids: Vec<&Value> = list["sessions"].as_array().unwrap().iter().map(|session| &session["session_id"]).collect();
+    assert_eq!(ids, [&opened["session_id"]]);
+    let nowhere = api.post("/api/v1/branches", json!({ "description": "look" })).await;
+    assert!(nowhere.error().starts_with("400 invalid_input: project_path or session_id"), "{}", nowhere.text);
+    let two = json!({ "description": "look", "session_id": "other" });
+    let two = api.post("/api/v1/sessions/s/branches", two).await;
+    assert!(two.error().starts_with("400 invalid_input: session_id differs"), "{}", two.text);
 }

@@ -29,7 +29,7 @@ async fn a_field_that_is_wrong_is_named_and_nothing_is_stored() {
     assert_eq!(
         check(json!({ "description": "x", "colour": "red" })).await,
         "400 invalid_input: colour is not known here: use only description, prompt, budget, timeout_seconds, \
-         parent_branch_id, idempotency_key {\"field\":\"colour\"}"
+         isolation, parent_branch_id, project_path, session_id, idempotency_key {\"field\":\"colour\"}"
     );
     assert_eq!(
         check(json!({ "description": 7 })).await,
@@ -65,7 +65,7 @@ async fn a_body_that_is_no_object_is_refused() {
         ("{\"description\": ", "The body is not JSON: EOF while parsing a value at line 1 column 16"),
         ("{description}", "The body is not JSON: key must be a string at line 1 column 2"),
         ("{\"description\":\"x\"} {}", "The body is not JSON: trailing characters at line 1 column 21"),
-        ("[\"x\",null,null,null,null,null]", "The body must be a JSON object"),
+        ("[\"x\",null,null,null,null,null,null,null,null]", "The body must be a JSON object"),
         ("[]", "The body must be a JSON object"),
         ("null", "The body must be a JSON object"),
         ("\"x\"", "The body must be a JSON object"),
@@ -110,15 +110,15 @@ async fn a_query_that_is_wrong_is_refused_by_name() {
         ("offset=-1", "offset must be a whole number, 0 or more {\"field\":\"offset\"}"),
         ("offset=99999999999", "offset is too large {\"field\":\"offset\"}"),
         ("limit=1&limit=2", "limit is given more than once: give it once {\"field\":\"limit\"}"),
-        ("size=1", "size is not known here: use only offset, limit {\"field\":\"size\"}"),
+        ("size=1", "size is not known here: use only project_path, offset, limit {\"field\":\"size\"}"),
     ] {
         let answer = api.get(&format!("/api/v1/sessions?{query}")).await;
         assert_eq!(answer.error(), format!("400 invalid_input: {expected}"), "{query}");
     }
     let odd = api.get("/api/v1/results/res_1?lines=5-4").await;
     assert!(odd.error().starts_with("400 invalid_input: lines must be lines counted from 1"), "{}", odd.text);
-    let session = api.get("/api/v1/archive?session=a%20b").await;
-    assert!(session.error().starts_with("400 invalid_input: session must be 1 to 128"), "{}", session.text);
+    let session = api.get("/api/v1/archive?session_id=a%20b").await;
+    assert!(session.error().starts_with("400 invalid_input: session_id must be 1 to 128"), "{}", session.text);
     let session = api.get("/api/v1/sessions/a%20b").await;
     assert!(session.error().starts_with("400 invalid_input: session_id must be 1 to 128"), "{}", session.text);
     let path = api.get("/api/v1/sessions/%ff").await;

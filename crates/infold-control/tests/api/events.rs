@@ -126,7 +126,7 @@ async fn a_stream_has_the_callers_events_only_and_of_one_session_if_wished() {
     api.send(somebody("other"), other).await;
     api.post("/api/v1/sessions/t/branches", json!({ "description": "mine too" })).await;
 
-    let mut stream = Stream::open(&api, local(), "?after=0&session=t", None).await;
+    let mut stream = Stream::open(&api, local(), "?after=0&session_id=t", None).await;
     stream.next().await.unwrap();
     assert_eq!(stream.next().await.unwrap().data["event"]["description"], "mine too");
     drop(stream);
@@ -139,7 +139,7 @@ async fn a_stream_has_the_callers_events_only_and_of_one_session_if_wished() {
 async fn a_place_that_is_none_is_refused() {
     let api = Api::new();
     for query in
-        ["?after=x", "?after=-1", "?after=18446744073709551615", "?after=18446744073709551616", "?session=a%20b"]
+        ["?after=x", "?after=-1", "?after=18446744073709551615", "?after=18446744073709551616", "?session_id=a%20b"]
     {
         let answer = api.get(&format!("/api/v1/events{query}")).await;
         assert!(answer.error().starts_with("400 invalid_input: "), "{query}: {}", answer.text);

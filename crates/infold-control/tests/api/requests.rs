@@ -89,9 +89,9 @@ async fn requests_are_listed_by_session_and_followed_from_the_last_one_seen() {
         record(&api, session, 10).await;
     }
     let all = api.get("/api/v1/requests").await.json();
-    assert_eq!((ids(&all).len(), &all["totals"]["requests"]), (4, &json!(4)));
+    assert_eq!((ids(&all).len(), &all["request_totals"]["requests"]), (4, &json!(4)));
     let of_s = api.get("/api/v1/requests?session_id=s").await.json();
-    assert_eq!((ids(&of_s).len(), &of_s["totals"]["requests"]), (3, &json!(3)));
+    assert_eq!((ids(&of_s).len(), &of_s["request_totals"]["requests"]), (3, &json!(3)));
     let newest = api.get("/api/v1/requests?session_id=s&limit=1").await.json();
     assert_eq!(ids(&newest), ids(&of_s)[2..]);
     let after = api.get(&format!("/api/v1/requests?session_id=s&after={}", ids(&of_s)[0])).await.json();
@@ -111,7 +111,7 @@ async fn nobody_sees_the_requests_of_others() {
     record(&api, "s", 10).await;
     let id = ids(&api.get("/api/v1/requests").await.json())[0];
     let list = api.send(somebody("other"), bare("GET", "/api/v1/requests")).await.json();
-    assert_eq!((&list["requests"], &list["totals"]["requests"]), (&json!([]), &json!(0)));
+    assert_eq!((&list["requests"], &list["request_totals"]["requests"]), (&json!([]), &json!(0)));
     let absent = api.send(somebody("other"), bare("GET", &format!("/api/v1/requests/{id}"))).await;
     assert!(absent.error().starts_with("404 request_not_found: "), "{}", absent.text);
     let same = api.get("/api/v1/requests/999999").await;

@@ -72,8 +72,8 @@ async fn the_main_thread_reads_all_and_a_branch_its_own_and_those_below() {
     let second = api.open("second").await;
 
     assert_eq!(api.get(&format!("/api/v1/results/{kept}")).await.status, StatusCode::OK);
-    assert_eq!(api.get(&format!("/api/v1/results/{kept}?branch={first}")).await.status, StatusCode::OK);
-    let sibling = api.get(&format!("/api/v1/results/{kept}?branch={second}")).await;
+    assert_eq!(api.get(&format!("/api/v1/results/{kept}?branch_id={first}")).await.status, StatusCode::OK);
+    let sibling = api.get(&format!("/api/v1/results/{kept}?branch_id={second}")).await;
     assert!(sibling.error().starts_with("404 result_not_found: "), "{}", sibling.text);
     let other = api.send(somebody("other"), bare("GET", &format!("/api/v1/results/{kept}"))).await;
     assert_eq!(other.error(), sibling.error());

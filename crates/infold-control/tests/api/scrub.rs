@@ -17,11 +17,11 @@ async fn secrets_are_taken_out_and_counted() {
     let answer = api.post("/api/v1/scrub", json!({ "text": format!("token {} end", secret()) })).await;
     assert_eq!(answer.status, StatusCode::OK);
     let body = answer.json();
-    assert_eq!(body["secrets"], 1);
+    assert_eq!(body["secrets_scrubbed"], 1);
     let text = body["text"].as_str().unwrap();
     assert!(text.starts_with("token [SECRET:github-pat:") && text.ends_with("] end"), "{text}");
     let clean = api.post("/api/v1/scrub", json!({ "text": "" })).await;
-    assert_eq!(clean.json(), json!({ "text": "", "secrets": 0 }));
+    assert_eq!(clean.json(), json!({ "text": "", "secrets_scrubbed": 0 }));
 }
 
 #[tokio::test]

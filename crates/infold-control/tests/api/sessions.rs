@@ -20,7 +20,8 @@ async fn a_session_is_listed_and_shown_with_its_branches() {
     assert_eq!(session["last_active_at"], "2025-01-17T10:30:01.5Z");
     assert_eq!(session["active_branch_id"], inner);
     assert_eq!((&session["total_branches"], &session["active_branches"]), (&json!(2), &json!(2)));
-    assert!(session["total_tokens"].as_u64().unwrap() > 0);
+    assert_eq!((&session["context_tokens"], &session["window_tokens"]), (&json!(0), &json!(32_768)));
+    assert_eq!((&session["saved_tokens"], &session["request_totals"]), (&Value::Null, &Value::Null));
 
     let shown = api.get("/api/v1/sessions/s").await.json();
     assert_eq!(shown["branch_path"], json!(["main", outer, inner]));
@@ -84,7 +85,7 @@ async fn a_rollback_opens_a_branch_again_or_only_says_what_it_would_do() {
 
     let trial = json!({ "branch_id": first, "restore_state": false });
     let trial = api.post("/api/v1/sessions/s/rollback", trial).await.json();
-    assert_eq!(trial["state_restored"], false);
+    assert_eq!(trial["restored"], false);
     assert_eq!(trial["branches_discarded"], json!([second]));
     assert_eq!(api.get(&format!("/api/v1/branches/{second}")).await.json()["status"], "active");
 
@@ -112,4 +113,27 @@ async fn anothers_session_is_as_absent_as_one_that_never_was() {
     assert_eq!(api.send(other(), bare("GET", "/api/v1/sessions")).await.json()["sessions"], json!([]));
     let ended = api.send(other(), bare("DELETE", "/api/v1/sessions/s")).await;
     assert!(ended.error().starts_with("404 session_not_found: "), "{}", ended.text);
+}
+
+#[tokio::test]
+async fn the_first_characters_of_an_id_are_enough_where_they_name_one_session() {
+    let api = Api::new();
+    for session in ["5b2438e4-one", "5b2438e4-two", "5b2438e4-two:reader"] {
+        api.post(&format!("/api/v1/sessions/{session}/branches"), json!({ "description": "x" })).await;
+    }
+    assert_eq!(api.get("/api/v1/sessions/5b2438e4-o").await.json()["session_id"], "5b2438e4-one");
+    assert_eq!(api.get("/api/v1/sessions/5b2438e4-t").await.json()["session_id"], "5b2438e4-two", "not its subagent's");
+    let several = api.get("/api/v1/sessions/5b24").await;
+    assert_eq!(
+        several.error(),
+        "400 session_ambiguous: Session id 5b24 is ambiguous, it could be 5b2438e4-one, 5b2438e4-two or \
+         5b2438e4-two:reader: give more of it \
+         {\"session_id\":\"5b24\",\"matches\":[\"5b2438e4-one\",\"5b2438e4-two\",\"5b2438e4-two:reader\"]}"
+    );
+    let short = api.get("/api/v1/sessions/5b2").await;
+    assert!(short.error().starts_with("404 session_not_found"), "{}", short.text);
+    let another = api.post("/api/v1/sessions/5b2438e4-o/branches", json!({ "description": "x" })).await.json();
+    assert_eq!(another["session_id"], "5b2438e4-o", "what is opened may be new");
+    let other = api.send(somebody("other"), bare("GET", "/api/v1/sessions/5b2438e4-t")).await;
+    assert_eq!(other.status, StatusCode::NOT_FOUND);
 }

@@ -180,3 +180,39 @@ fn estimates_stay_apart_from_what_was_reported() {
     let read: RequestRecord = serde_json::from_str(&serde_json::to_string(&broken_off).unwrap()).unwrap();
     assert_eq!(read, broken_off);
 }
+
+#[test]
+fn a_session_is_known_by_its_first_words_and_is_as_full_as_its_latest_turn() {
+    let windows = crate::ModelWindows { default_tokens: 50, models: Vec::new() };
+    let mut overview = SessionOverview::default();
+    assert_eq!(overview.main(&windows), None);
+
+    let label = |words: &str| SessionLabel { folder: None, first_words: Some(scrubbed(words)) };
+    let turn = RequestRecord { client: Some(scrubbed("codex")), ..record() };
+    overview.add(&turn, &label("fix it"));
+    let side = RequestRecord { kind: RequestKind::Side, usage: Some(Usage::default()), ..record() };
+    overview.add(&side, &label("a title"));
+    let unanswered = RequestRecord { usage: None, ..record() };
+    overview.add(&unanswered, &SessionLabel::default());
+
+    assert_eq!(overview.first_words.as_ref().unwrap().as_str(), "fix it");
+    assert_eq!(overview.client.as_ref().unwrap().as_str(), "codex");
+    let fill = overview.main(&windows).unwrap();
+    assert_eq!((fill.tokens, fill.window_tokens, fill.model.as_str()), (105, 105, "m"), "what was answered has fitted");
+    let stored = serde_json::to_string(&overview).unwrap();
+    assert_eq!(serde_json::from_str::<SessionOverview>(&stored).unwrap(), overview);
+}
+
+#[test]
+fn the_folder_is_found_in_what_clients_tell_their_models() {
+    for (text, folder) in [
+        ("<env>\nWorking directory: /home/dev/project\nPlatform: linux", Some("/home/dev/project")),
+        ("# Environment\n - Primary working directory: /work/a b\n", Some("/work/a b")),
+        ("<environment_context>\n  <cwd>/home/dev</cwd>\n", Some("/home/dev")),
+        ("Working directory: C:\\code\\x\n", Some("C:\\code\\x")),
+        ("the working directory: it is somewhere", None),
+        ("", None),
+    ] {
+        assert_eq!(folder_in(text), folder, "{text}");
+    }
+}

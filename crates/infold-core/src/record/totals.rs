@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AnswerEnd, RequestRecord, Usage};
+use super::{AnswerEnd, RequestRecord, Usage, difference};
 
 /// What many requests add up to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,14 +87,14 @@ impl RequestTotals {
         self.last_at_ms = self.last_at_ms.max(other.last_at_ms);
     }
 
-    /// Tokens that did not have to be sent.
-    pub fn saved_tokens(&self) -> u64 {
-        self.wanted_tokens.saturating_sub(self.sent_tokens)
+    /// Tokens that infold removed from the prompts, by our count; below zero if it added more than that.
+    pub fn saved_tokens(&self) -> i64 {
+        difference(self.wanted_tokens, self.sent_tokens)
     }
 
     /// What was saved, in millionths of a dollar; below zero if it was the other way round.
     pub fn saved_micros(&self) -> i64 {
-        i64::try_from(self.wanted_cost_micros).unwrap_or(i64::MAX) - i64::try_from(self.cost_micros).unwrap_or(i64::MAX)
+        difference(self.wanted_cost_micros, self.cost_micros)
     }
 
     /// Share of the prompts that came from the cache, in percent.

@@ -2,7 +2,7 @@
 //! and their number has no bound.
 
 use infold_core::record::{RequestRecord, Usage};
-use opentelemetry::metrics::{Counter, Gauge, Histogram};
+use opentelemetry::metrics::{Counter, Gauge, Histogram, UpDownCounter};
 use opentelemetry::{KeyValue, global};
 
 /// What infold adds reaches from nothing to what nobody should wait for.
@@ -16,7 +16,9 @@ pub(crate) struct RequestMetrics {
     edits: Counter<u64>,
     warnings: Counter<u64>,
     tokens: Counter<u64>,
-    saved_tokens: Counter<u64>,
+    /// Up and down: a request to which infold adds more than it removes counts too.
+    saved_tokens: UpDownCounter<i64>,
+    saved_cost: UpDownCounter<f64>,
     missed_tokens: Counter<u64>,
     cost: Counter<f64>,
     added: Histogram<f64>,
@@ -37,7 +39,14 @@ impl RequestMetrics {
             edits: counter("infold.request.edits", "Blocks of requests that were edited, by reason."),
             warnings: counter("infold.request.warnings", "Warnings about requests, by kind."),
             tokens: counter("infold.request.tokens", "Tokens that providers reported, by kind."),
-            saved_tokens: counter("infold.request.saved_tokens", "Tokens that did not have to be sent."),
+            saved_tokens: meter
+                .i64_up_down_counter("infold.request.saved_tokens")
+                .with_description("Tokens that infold removed from prompts.")
+                .build(),
+            saved_cost: meter
+                .f64_up_down_counter("infold.request.saved_cost")
+                .with_description("What that saved in dollars, as an estimate by the prices in the settings.")
+                .build(),
             missed_tokens: counter("infold.request.missed_tokens", "Tokens that a cache could have given and did not."),
             cost: meter
                 .f64_counter("infold.request.cost")
@@ -77,6 +86,9 @@ impl RequestMetrics {
         self.saved_tokens.add(record.saved_tokens(), &[]);
         self.missed_tokens.add(record.miss.as_ref().map_or(0, |miss| miss.missed_tokens), &[]);
         self.cost.add(record.cost_micros.unwrap_or(0) as f64 / MICROS_PER_DOLLAR, &[]);
+        if let (Some(cost_micros), Some(wanted_micros)) = (record.cost_micros, record.wanted_cost_micros) {
+            self.saved_cost.add((wanted_micros as f64 - cost_micros as f64) / MICROS_PER_DOLLAR, &[]);
+        }
         self.added.record(record.timing.added_us as f64 / 1_000_000.0, &[]);
         if let Some(first_byte_ms) = record.timing.first_byte_ms {
             self.first_byte.record(first_byte_ms as f64 / 1_000.0, &[]);

@@ -10,6 +10,7 @@ use infold_core::record::{By, Part, PartKind};
 use infold_core::view::{Block, BlockKey, BlockKind, Side, ViewPiece};
 
 use super::kept::BoundedMap;
+use super::label::Intro;
 use super::locked;
 use crate::Engine;
 
@@ -53,12 +54,13 @@ pub struct PromptInput<'a> {
     pub words: &'a dyn Fn(usize) -> Cow<'a, str>,
 }
 
-/// What a request was made of. It holds no text.
+/// What a request was made of. It holds no text but what its session may be recognised by.
 #[derive(Debug, Clone, Default)]
 pub struct PromptParts {
     wanted: Arc<[Part]>,
     sent: Arc<[Part]>,
     has_opaque: bool,
+    pub(super) intro: Arc<Intro>,
 }
 
 impl PromptParts {
@@ -118,7 +120,7 @@ impl Engine {
             None => Arc::clone(&wanted),
         };
         let has_opaque = has_opaque(sight.blocks, &wanted[sight.front.len()..]);
-        PromptParts { wanted, sent, has_opaque }
+        PromptParts { wanted, sent, has_opaque, intro: Arc::new(Intro::of(sight)) }
     }
 }
 

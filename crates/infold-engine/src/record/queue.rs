@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use infold_core::Owner;
-use infold_core::record::RequestRecord;
+use infold_core::record::{RequestRecord, SessionLabel};
 use infold_store::NewRequest;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -32,7 +32,7 @@ pub(super) struct Queue {
 }
 
 impl Engine {
-    pub(super) fn enqueue(&self, owner: Owner, record: RequestRecord) {
+    pub(super) fn enqueue(&self, owner: Owner, record: RequestRecord, label: SessionLabel) {
         let queue = &self.inner.recorder.queue;
         let mut waiting = locked(&queue.waiting);
         if waiting.len() >= WAITING_MAX {
@@ -40,7 +40,7 @@ impl Engine {
             self.drop_rows(1);
             return;
         }
-        waiting.push_back(NewRequest { owner, record: Box::new(record) });
+        waiting.push_back(NewRequest { owner, record: Box::new(record), label });
         drop(waiting);
         queue.came.notify_one();
     }

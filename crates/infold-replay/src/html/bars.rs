@@ -1,6 +1,7 @@
 //! Bars: what each policy costs, where the tokens went, and what folding saved.
 
 use super::Page;
+use super::hero::whole_cost;
 use super::write::{escape, money, of, plain, tokens};
 use crate::{Measures, Portion};
 
@@ -42,7 +43,7 @@ pub(super) fn costs(page: &Page<'_>) -> String {
     let mut bars = String::new();
     for (at, row) in rows.iter().enumerate() {
         let measures = &row.total.measures;
-        let cost = row.total.cost.map_or_else(|| tokens(measures.billed), money);
+        let cost = whole_cost(was, row).map_or_else(|| tokens(measures.adjusted), money);
         let share = of(measures.adjusted, was.total.measures.adjusted);
         let bar = Bar {
             class: format!("{} {}", page.key(at), page.emphasis(at)),
@@ -55,7 +56,7 @@ pub(super) fn costs(page: &Page<'_>) -> String {
     }
     format!(
         "<section class=\"card\"><h2>What each policy costs</h2>\
-         <p class=\"note\">The bill, and what fetching again would add. Percentages are of the whole, against {}.</p>\
+         <p class=\"note\">The bill, and what fetching again would add. Amounts include both; percentages are of {}.</p>\
          <ul class=\"bars\">{bars}</ul>\
          <p class=\"key\"><span><i></i>bill</span><span><i class=\"again\"></i>fetched again</span>{}</p></section>\n",
         escape(&was.label),

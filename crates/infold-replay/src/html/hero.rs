@@ -4,6 +4,7 @@ use super::Page;
 use infold_core::grouped;
 
 use super::write::{money, of, percent, tokens};
+use crate::PolicyReport;
 
 /// The headline.
 pub(super) fn hero(page: &Page<'_>) -> String {
@@ -18,16 +19,16 @@ pub(super) fn hero(page: &Page<'_>) -> String {
     let (before, after) = (&was.total.measures, &ours.total.measures);
     let saving = 100.0 - of(after.adjusted, before.adjusted);
     let (figure, words) = if saving >= 0.0 {
-        (saving, "less to pay, with everything that would have to be fetched again on the bill")
+        (saving, "cheaper, including what the agent would have to fetch again")
     } else {
-        (-saving, "more to pay, with everything that would have to be fetched again on the bill")
+        (-saving, "dearer, including what the agent would have to fetch again")
     };
     let tile = |name: &str, now: String, was: String| {
         format!("<div class=\"tile\"><dt>{name}</dt><dd>{now}<span class=\"was\">{was}</span></dd></div>")
     };
     let mut tiles = String::new();
-    if let (Some(cost), Some(cost_before)) = (ours.total.cost, was.total.cost) {
-        tiles += &tile("Cost, before fetching again", money(cost), format!("was {}", money(cost_before)));
+    if let (Some(cost), Some(cost_before)) = (whole_cost(was, ours), was.total.cost) {
+        tiles += &tile("Cost, including what is fetched again", money(cost), format!("was {}", money(cost_before)));
     }
     let less = |after: u64, before: u64| difference(of(after as f64, before as f64) - 100.0);
     tiles += &tile(
@@ -41,7 +42,7 @@ pub(super) fn hero(page: &Page<'_>) -> String {
         format!("was {}", tokens(before.prompt_tokens as f64)),
     );
     tiles += &tile(
-        "Still in sight when used again",
+        "Still in the prompt when used again",
         format!("{} %", percent(after.recall_percent())),
         format!("{} % of edited lines", percent(after.line_recall_percent())),
     );
@@ -55,9 +56,16 @@ pub(super) fn hero(page: &Page<'_>) -> String {
     format!(
         "<header class=\"card hero\"><div><p class=\"brand\">infold replay</p>\
          <p class=\"figure\">{figure:.0}<small>%</small></p><h1>{words}</h1>\
-         <p class=\"note\">{size} played again as infold would have sent them. Nothing left this machine.</p></div>\
+         <p class=\"note\">{size}, replayed as infold would have sent them. Nothing left this machine.</p></div>\
          <dl class=\"tiles\">{tiles}</dl></header>\n"
     )
+}
+
+/// What a policy would have cost with everything that is fetched again: the recorded cost, changed by as much as the
+/// bill. So dollars and percentages on the page say the same.
+pub(super) fn whole_cost(was: &PolicyReport, row: &PolicyReport) -> Option<f64> {
+    row.total.cost?;
+    Some(was.total.cost? * of(row.total.measures.adjusted, was.total.measures.adjusted) / 100.0)
 }
 
 fn peaks(after: u64, before: u64, sessions: usize) -> String {

@@ -53,7 +53,7 @@ pub(super) fn policies(page: &Page<'_>) -> String {
         rows += "</tr>";
     }
     let mut names = vec!["policy", "peak", "sent", "bill", "adjusted"];
-    names.extend(has_cost.then_some("cost"));
+    names.extend(has_cost.then_some("cost of the bill"));
     names.extend(["cache reads", "cache writes", "recall", "far", "edit lines", "fetches", "invalid reasoning"]);
     format!(
         "<section class=\"card\"><h2>Policies</h2><p class=\"note\">Peak, sent, bill and adjusted in percent of the first \

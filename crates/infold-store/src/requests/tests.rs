@@ -40,7 +40,7 @@ fn request(owner: &Owner, session: &str, at_ms: u64) -> NewRequest {
         end: AnswerEnd::Completed,
         warnings: Vec::new(),
     };
-    NewRequest { owner: owner.clone(), record: Box::new(record) }
+    NewRequest { owner: owner.clone(), record: Box::new(record), label: SessionLabel::default() }
 }
 
 fn query(owner: &Owner, session: Option<&str>, selection: RequestSelection, limit: usize) -> RequestQuery {
@@ -116,4 +116,26 @@ async fn what_was_learnt_of_counting_is_there_after_a_restart() {
     let again = store(&folder);
     assert_eq!(again.calibrations().await.unwrap(), [learnt(1_200)]);
     assert_eq!(again.calibrations_now().unwrap(), [learnt(1_200)]);
+}
+
+#[tokio::test]
+async fn what_requests_show_of_a_session_is_kept_with_their_sums_and_names_are_found_by_how_they_begin() {
+    let folder = TempDir::new().unwrap();
+    let (store, owner) = (store(&folder), Owner::local());
+    let mut first = request(&owner, "5b24-one", 1);
+    first.label.first_words = Some(Scrubbed::fixed("fix it"));
+    let mut next = request(&owner, "5b24-one", 2);
+    next.label.first_words = Some(Scrubbed::fixed("something else"));
+    store.keep_requests(vec![first], Vec::new(), 9).await.unwrap();
+    store.keep_requests(vec![next, request(&owner, "5b24-two", 3)], Vec::new(), 9).await.unwrap();
+
+    let kept = store.session_requests(owner.clone(), None).await.unwrap();
+    assert_eq!(kept.iter().map(|kept| kept.session.as_str()).collect::<Vec<_>>(), ["5b24-two", "5b24-one"]);
+    assert_eq!(kept[1].overview.first_words.as_ref().unwrap().as_str(), "fix it");
+    assert_eq!((kept[1].totals.requests, kept[0].overview.first_words.clone()), (2, None));
+
+    let begins = |prefix: &str| store.session_names(owner.clone(), prefix.to_owned(), 9);
+    assert_eq!(begins("5b24").await.unwrap(), [named("5b24-one"), named("5b24-two")]);
+    assert_eq!(begins("5b24-t").await.unwrap(), [named("5b24-two")]);
+    assert_eq!(begins("b24").await.unwrap(), Vec::<SessionId>::new());
 }

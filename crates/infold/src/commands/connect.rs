@@ -18,21 +18,21 @@ use crate::service::{self, Installed, ServedDaemon};
 #[derive(Debug, clap::Args)]
 #[command(after_help = help::text(
     &[
-        "Changes a few values in the agent's own settings: where its model is, and infold's tools; for Claude Code also \
-         a hook that refuses to write placeholders of secrets. Everything else in the files keeps its bytes. `infold \
-         disconnect` takes it back.",
-        "From then on the agent needs a daemon. Where the system has systemd or launchd for a user's own services, one is \
-         installed: under systemd the first request starts the daemon. Elsewhere start `infold serve --agents` yourself.",
+        "Changes a few values in the agent's settings files: the address of its model and infold's tools; for Claude \
+         Code also a hook that blocks writing a placeholder over a secret. Nothing else in the files changes. \
+         `infold disconnect` undoes it.",
+        "From then on the agent needs the daemon. With systemd or launchd, a user service is installed (under systemd \
+         the first request starts the daemon). Otherwise run `infold serve --agents` yourself.",
     ],
-    &[("infold connect claude", ""), ("infold connect codex --dry-run", "only show what would change")],
+    &[("infold connect claude", ""), ("infold connect codex --dry-run", "show what would change")],
 ))]
 pub struct Args {
     /// The agent
     agent: Agent,
-    /// Only show what would change
+    /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Install no service that starts the daemon
+    /// Do not install a service that starts the daemon
     #[arg(long)]
     no_service: bool,
 }
@@ -52,7 +52,7 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     }
     let daemon = ServedDaemon::of(invocation)?;
     let service = match args.no_service {
-        true => Installed::No("no service was wanted".to_owned()),
+        true => Installed::No("--no-service".to_owned()),
         false => service::install(&daemon, &invocation.surroundings)?,
     };
     tell(&plan, args.agent, invocation)?;
@@ -63,7 +63,7 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
             Installed::No(why) => failure::tell(
                 "hint",
                 format!(
-                    "{name} now needs a daemon at {daemon_url}, and nothing starts it ({why}): run `{}`",
+                    "{name} now needs the daemon at {daemon_url}, and no service starts it ({why}): run `{}`",
                     daemon.by_hand()
                 ),
             ),
@@ -76,8 +76,8 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
 fn daemon_url(listen: &str) -> anyhow::Result<String> {
     let mut address: SocketAddr = listen.parse().context("server.listen")?;
     if address.port() == 0 {
-        return Err(Refused::new("server.listen takes any free port, so no agent could find the daemon")
-            .hint("give it a port, such as 127.0.0.1:9090")
+        return Err(Refused::new("server.listen has port 0, so the agent could not find the daemon")
+            .hint("set a fixed port, such as 127.0.0.1:9090")
             .into());
     }
     if address.ip().is_unspecified() {
@@ -96,7 +96,7 @@ pub fn show(plan: &Plan, agent: Agent, invocation: &Invocation) -> anyhow::Resul
 
 /// Prints which files were changed.
 pub fn tell(plan: &Plan, agent: Agent, invocation: &Invocation) -> anyhow::Result<()> {
-    let became = |step: &connecting::Step| match (&step.before, &step.after) {
+    let status = |step: &connecting::Step| match (&step.before, &step.after) {
         _ if !step.changes() => "unchanged",
         (None, _) => "written",
         (_, None) => "removed",
@@ -107,12 +107,12 @@ pub fn tell(plan: &Plan, agent: Agent, invocation: &Invocation) -> anyhow::Resul
             let files: Vec<_> = plan
                 .steps
                 .iter()
-                .map(|step| json!({"path": step.path, "became": became(step), "diff": step.diff()}))
+                .map(|step| json!({"path": step.path, "status": status(step), "diff": step.diff()}))
                 .collect();
             invocation.output.json(&json!({"agent": agent.program(), "files": files}))
         }
         Form::Text => {
-            let lines = plan.steps.iter().map(|step| format!("{}: {}\n", step.path.display(), became(step)));
+            let lines = plan.steps.iter().map(|step| format!("{}: {}\n", step.path.display(), status(step)));
             Ok(invocation.output.text(&lines.collect::<String>())?)
         }
     }

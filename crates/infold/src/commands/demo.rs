@@ -18,7 +18,7 @@ use crate::telemetry::Telemetry;
 
 /// Plays the demonstration in a data folder of its own, which is gone afterwards.
 pub fn run(mut invocation: Invocation) -> anyhow::Result<()> {
-    let folder = tempfile::tempdir().context("no temporary folder could be made")?;
+    let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
     let runtime = parts::serving_runtime(&invocation.in_force.settings)?;
     let counter = Counter::new(Family::ClaudeNew);
     let played = runtime.block_on(async {
@@ -28,7 +28,7 @@ pub fn run(mut invocation: Invocation) -> anyhow::Result<()> {
         let daemon = Daemon::start(&invocation, telemetry.registry.clone()).await?;
         let progress = progress(invocation.globals.quiet);
         let told = |request| {
-            progress.set_message(format!("request {request} has been answered"));
+            progress.set_message(format!("request {request} answered"));
             progress.tick();
         };
         let played = agent::play(&daemon.url(), "demo", told).await;
@@ -40,8 +40,9 @@ pub fn run(mut invocation: Invocation) -> anyhow::Result<()> {
     let (played, got) = played?;
 
     let prices = parts::prices(&invocation.in_force.settings);
-    let price = prices.of(demo::MODEL).with_context(|| format!("replay.prices has no price for {}", demo::MODEL));
-    let price = price.map_err(|error| Refused::new(error.to_string()).hint("leave replay.prices as it comes"))?;
+    let price = prices.of(demo::MODEL).with_context(|| format!("[prices] has no price for {}", demo::MODEL));
+    let price = price
+        .map_err(|error| Refused::new(error.to_string()).hint("remove your own [prices], or add this model to it"))?;
     let story = drawing::story(&played.sent, &got, counter, price);
     match invocation.output.form {
         Form::Json => {

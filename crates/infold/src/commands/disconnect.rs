@@ -13,24 +13,25 @@ use crate::service;
 #[derive(Debug, clap::Args)]
 #[command(after_help = help::text(
     &[
-        "Files that nobody has touched since are restored byte for byte; from others only infold's values are taken. A \
-         session that was begun through infold holds reasoning that was made on what infold sent, and its provider may \
-         refuse it now: write such a session anew without it, and resume that one.",
+        "Files that have not changed since `infold connect` are restored byte for byte; from other files only infold's \
+         values are removed.",
+        "A session that ran through infold contains reasoning that its provider may refuse without infold. --clean \
+         writes a copy of the session without reasoning, to resume instead.",
     ],
     &[
         ("infold disconnect claude", ""),
         ("infold disconnect claude --clean 5b2438e4-96a7-43f7-b051-10a055bb0fbe", ""),
-        ("infold disconnect --clean session.jsonl", "only write a session without its reasoning"),
+        ("infold disconnect --clean session.jsonl", "only write the copy"),
     ],
 ))]
 pub struct Args {
     /// The agent
     #[arg(required_unless_present = "clean")]
     agent: Option<Agent>,
-    /// Only show what would change
+    /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Also write this recording, or session, anew without its reasoning
+    /// Also write a copy of this transcript or session without reasoning
     #[arg(long, value_name = "FILE|SESSION")]
     clean: Option<String>,
 }
@@ -41,8 +42,8 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
         disconnect(agent, args, invocation)?;
     }
     match &args.clean {
-        Some(_) if args.dry_run => Err(Refused::new("--clean cannot be tried without doing it")
-            .hint("use `infold rescue --force --dry-run` to see what would be written")
+        Some(_) if args.dry_run => Err(Refused::new("--clean and --dry-run cannot be combined")
+            .hint("`infold rescue --force --dry-run FILE` shows what would be written")
             .into()),
         Some(source) => rescue::run(&rescue::Args::without_reasoning(source), invocation),
         None => Ok(()),
@@ -62,14 +63,14 @@ fn disconnect(agent: Agent, args: &Args, invocation: &Invocation) -> anyhow::Res
         && let Some(removed) = service::remove(&invocation.surroundings)?
         && !invocation.globals.quiet
     {
-        failure::tell("service", format!("{removed} removed: no agent is connected any more"));
+        failure::tell("service", format!("removed {removed}: no agent is connected any more"));
     }
     if args.clean.is_none() && invocation.output.form == Form::Text && !invocation.globals.quiet {
         failure::tell(
             "hint",
             format!(
-                "a session of {} that was begun through infold holds reasoning made on what infold sent; if its \
-                 provider refuses it, write it anew with `infold disconnect --clean SESSION` and resume that",
+                "if the provider refuses a session of {} that ran through infold, write a copy without reasoning with \
+                 `infold disconnect --clean SESSION`, and resume that",
                 agent.name()
             ),
         );

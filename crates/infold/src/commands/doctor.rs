@@ -86,7 +86,7 @@ fn look(surroundings: &Surroundings, flags: FlagValues) -> anyhow::Result<Vec<Ch
 fn look_with(in_force: &InForce, surroundings: &Surroundings) -> anyhow::Result<Vec<Check>> {
     let settings = &in_force.settings;
     let Some(folder) = in_force.data_folder() else {
-        let finding = Finding::bad("HOME is not set", "name a folder with --data DIR or INFOLD_DATA");
+        let finding = Finding::bad("HOME is not set", "set --data DIR or INFOLD_DATA");
         return Ok(vec![Check { name: "data folder", finding }]);
     };
     let mut checks = vec![
@@ -98,7 +98,7 @@ fn look_with(in_force: &InForce, surroundings: &Surroundings) -> anyhow::Result<
     checks.extend(database::look(&folder, settings)?);
     checks.extend([
         Check { name: "scrubber", finding: checks::scrubber() },
-        Check { name: "caller's user", finding: checks::callers_user() },
+        Check { name: "local callers", finding: checks::callers_user() },
         Check { name: "daemon", finding: checks::daemon(settings) },
     ]);
     checks.extend(agents::look(&folder, surroundings));

@@ -47,5 +47,5 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return Err(AgentEnded { code: CODE }.into());
     }
     let error = Command::new(program).args(arguments).exec();
-    Err(error).with_context(|| format!("{} cannot be started", Path::new(program).display()))
+    Err(error).with_context(|| format!("cannot start {}", Path::new(program).display()))
 }

@@ -12,7 +12,7 @@ use crate::output::Output;
 /// Arguments of `man`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Write one page for each command into this folder instead
+    /// Write one page per command into this folder instead
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 }

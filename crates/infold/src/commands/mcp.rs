@@ -43,6 +43,6 @@ async fn serve(invocation: &Invocation) -> anyhow::Result<()> {
         }
     };
     shutdown.cancel();
-    timers.await.context("the timers broke down")?;
+    timers.await.context("the timers failed")?;
     Ok(served?)
 }

@@ -11,7 +11,7 @@ use std::str::FromStr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use infold_core::strip_controls;
 use infold_core::transcript::Transcript;
-use infold_replay::{Compactions, Options, Policy, Price, Prices, Replay, Report};
+use infold_replay::{Compactions, Options, Policy, Replay, Report};
 use infold_wire::Format;
 
 use super::Invocation;
@@ -125,17 +125,10 @@ fn play(files: &[PathBuf], args: &Args, invocation: &Invocation) -> anyhow::Resu
 }
 
 fn options(args: &Args, settings: &Settings) -> Options {
-    let price = |price: &crate::settings::Price| Price {
-        model: price.0.clone(),
-        input: price.1,
-        output: price.2,
-        cache_read: price.3,
-        cache_write: Some(price.4),
-    };
     Options {
         policies: policies(settings),
         compactions: if args.ignore_compactions { Compactions::Ignored } else { Compactions::AsRecorded },
-        prices: Prices(settings.replay.prices.iter().map(price).collect()),
+        prices: parts::prices(settings),
         curves_max: CURVES_MAX,
         curve_points_max: CURVE_POINTS_MAX,
     }

@@ -2,7 +2,6 @@
 
 use infold_core::Principal;
 use infold_engine::{Portion, ReadResult, ResultPart};
-use serde_json::json;
 
 use super::Invocation;
 use crate::failure::{Refused, tell};
@@ -17,7 +16,7 @@ const LIMIT_DEFAULT_BYTES: usize = 24_000;
 /// Arguments of `result`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = help::text(
-    &["Prints the beginning unless a part is asked for, and says on standard error how to read on."],
+    &["Prints the beginning unless you ask for a part; standard error says how to continue."],
     &[
         ("infold result res_5b2438e4-96a7-43f7-b051-10a055bb0fbe", ""),
         ("infold result res_5b2438e4-… --lines 100-180", ""),
@@ -25,22 +24,22 @@ const LIMIT_DEFAULT_BYTES: usize = 24_000;
     ],
 ))]
 pub struct Args {
-    /// The handle, as it stands in the transcript
-    #[arg(value_name = "REF")]
+    /// The result's id, as the reference in the transcript shows it
+    #[arg(value_name = "REF_ID")]
     pub ref_id: String,
-    /// Only these lines, counted from 1: A-B, A- or A
+    /// Print only these lines, counted from 1: A-B, A- or A
     #[arg(long, value_name = "A-B", conflicts_with_all = ["grep", "offset"])]
     pub lines: Option<String>,
-    /// Only lines that match this regular expression
+    /// Print only lines that match this regular expression
     #[arg(long, value_name = "RE", conflicts_with = "offset")]
     pub grep: Option<String>,
-    /// Lines around each match
+    /// Print this many lines around each match
     #[arg(long, value_name = "N", default_value_t = 0, requires = "grep")]
     pub context: usize,
-    /// Begin at this byte
+    /// Start at this byte
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     pub offset: usize,
-    /// Most bytes to print, up to 65536
+    /// Print at most this many bytes, up to 65536
     #[arg(long, value_name = "BYTES", default_value_t = LIMIT_DEFAULT_BYTES)]
     pub limit: usize,
 }
@@ -64,7 +63,7 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     })?;
 
     match invocation.output.form {
-        Form::Json => invocation.output.json(&as_json(&part))?,
+        Form::Json => invocation.output.json(&infold_control::result_json(part.clone()))?,
         Form::Text => {
             invocation.output.text(&part.content)?;
             // Pages of bytes are to be joined, so only the last one gets an end of line.
@@ -90,13 +89,14 @@ fn portion(args: &Args) -> Result<Portion, Refused> {
     let last = if last.trim().is_empty() { Some(usize::MAX - 1) } else { number(last) };
     match (number(first), last) {
         (Some(first), Some(last)) if first <= last => Ok(Portion::Lines { first, last }),
-        _ => Err(Refused::new(format!("{lines:?} names no lines")).hint("give them as 100-180, 100- or 100")),
+        _ => Err(Refused::new(format!("invalid --lines {lines:?}")).hint("write 100-180, 100- or 100")),
     }
 }
 
 fn absent(ref_id: &str) -> Refused {
-    Refused::new(format!("there is no result {ref_id:?} here"))
-        .hint("handles belong to a data folder: pass the --data that they were made with")
+    Refused::new(format!("no result {ref_id:?} in this data folder"))
+        .hint("results belong to one data folder: pass the --data that infold ran with")
+        .code("result_not_found")
 }
 
 fn tell_how_to_read_on(part: &ResultPart, portion: &Portion) {
@@ -105,25 +105,13 @@ fn tell_how_to_read_on(part: &ResultPart, portion: &Portion) {
     }
     if part.content.is_empty() && part.total_bytes > 0 {
         let (bytes, lines) = (part.total_bytes, part.total_lines);
-        return tell("note", format_args!("nothing there matches; it has {bytes} bytes, {lines} lines in all"));
+        return tell("note", format_args!("nothing matches; the result has {bytes} bytes, {lines} lines"));
     }
     let Some(next) = part.next_offset else { return };
     let how = match portion {
         Portion::Bytes { .. } => format!("--offset {next}"),
         Portion::Lines { .. } => format!("--lines {next}-"),
-        Portion::Matches { .. } => "a pattern that matches less".to_owned(),
+        Portion::Matches { .. } => "a pattern that matches fewer lines".to_owned(),
     };
-    tell("note", format_args!("{} bytes, {} lines in all; read on with {how}", part.total_bytes, part.total_lines));
-}
-
-fn as_json(part: &ResultPart) -> serde_json::Value {
-    json!({
-        "ref_id": part.ref_id,
-        "tool_name": part.tool_name,
-        "content": part.content,
-        "total_bytes": part.total_bytes,
-        "total_lines": part.total_lines,
-        "offset": part.offset,
-        "next_offset": part.next_offset,
-    })
+    tell("note", format_args!("{} bytes, {} lines in all; continue with {how}", part.total_bytes, part.total_lines));
 }

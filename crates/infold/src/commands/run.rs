@@ -23,12 +23,12 @@ const THREADS_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Debug, clap::Args)]
 #[command(after_help = help::text(
     &[
-        "The agent is started as if by its own name, in this folder and terminal, with its model behind infold's proxy \
-         and infold's tools beside its own. What you have configured for it stays in force. An address that you had \
-         configured for its model (ANTHROPIC_BASE_URL, a provider of Codex or OpenCode, OPENAI_HOST of goose) becomes \
-         the upstream, unless the settings name one. Flags for infold stand in front of `run`.",
-        "What was saved is said at the end, on standard error; with --json as one line of JSON, the last one there. \
-         Standard output is the agent's alone. If infold is killed, the agent is told to end, too.",
+        "The agent runs in this folder and terminal as usual; its requests go through infold's proxy, and infold's \
+         tools are added to its own. Its configuration stays in force. If you configured an address for its model \
+         (ANTHROPIC_BASE_URL, a provider of Codex or OpenCode, goose's OPENAI_HOST), infold forwards to it, unless \
+         infold's settings name another. Put infold's own options before `run`.",
+        "At the end, infold prints what it removed and saved to standard error; with --json, as one last line of JSON. \
+         Standard output is the agent's alone. If infold is killed, the agent ends too.",
     ],
     &[
         ("infold run claude", ""),
@@ -38,11 +38,11 @@ const THREADS_TIMEOUT: Duration = Duration::from_secs(1);
         ("infold run goose run -t 'Why does the build fail?'", ""),
         ("infold run qwen 'Why does the build fail?'", ""),
         ("infold --set run.window_tokens=1000000 run claude", ""),
-        ("infold --json run claude -p 'Why?' 2> said", "the last line of it is the summary"),
+        ("infold --json run claude -p 'Why?' 2> log", "the last line of log is the summary"),
     ],
 ))]
 pub struct Args {
-    /// claude, codex, opencode, goose or qwen, and what it takes itself
+    /// claude, codex, opencode, goose or qwen, and its own arguments
     #[arg(value_name = "AGENT", required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
 }

@@ -27,11 +27,11 @@ pub fn run(invocation: &Invocation) -> anyhow::Result<()> {
     match invocation.output.form {
         Form::Text => invocation.output.text(scrubbed.as_str())?,
         Form::Json => {
-            invocation.output.json(&json!({"text": scrubbed.as_str(), "secrets": scrubbed.secrets()}))?;
+            invocation.output.json(&json!({"text": scrubbed.as_str(), "secrets_scrubbed": scrubbed.secrets()}))?;
         }
     }
     if scrubbed.secrets() > 0 && !invocation.globals.quiet {
-        tell("note", format_args!("{} taken out", counted(scrubbed.secrets())));
+        tell("note", format_args!("{} removed", counted(scrubbed.secrets())));
     }
     Ok(())
 }

@@ -42,11 +42,11 @@ pub struct Args {
 /// What can be done.
 #[derive(Debug, clap::Subcommand)]
 pub enum Action {
-    /// Put secrets back into files in which placeholders such as [SECRET:github-pat:7f3a2c] were written over them
+    /// Replace placeholders such as [SECRET:github-pat:7f3a2c] in files by the secrets they stand for
     #[command(after_help = help::text(
-        &["The secrets are looked for in your latest sessions of Claude Code and Codex, whose recordings hold what \
-           the agent's tools gave, or in the files that --from names. infold itself keeps none. A file is written \
-           whole or not at all, keeps its mode, and no secret is printed."],
+        &["infold stores no secrets. It looks for them in your latest transcripts of Claude Code and Codex, which \
+           contain what the agent's tools returned, or in the files given with --from. A file is written completely \
+           or not at all and keeps its mode. No secret is printed."],
         &[
             ("infold secret restore config.env", ""),
             ("infold secret restore config.env --from config.env.backup", ""),
@@ -58,10 +58,10 @@ pub enum Action {
 /// Arguments of `secret restore`.
 #[derive(Debug, clap::Args)]
 pub struct RestoreArgs {
-    /// The files that hold placeholders
+    /// The files that contain placeholders
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Look for the secrets here instead: a recording, or any file that has them; can be given several times
+    /// Look for the secrets in this file instead: a transcript, or any file that contains them; can be repeated
     #[arg(long, value_name = "FILE")]
     pub from: Vec<PathBuf>,
 }
@@ -99,8 +99,8 @@ fn scrubber(invocation: &Invocation) -> anyhow::Result<Scrubber> {
     let key = key.and_then(|key| <[u8; 32]>::try_from(key).ok());
     let settings = &invocation.in_force.settings;
     key.map(|key| Scrubber::derive(&key).with_max_bytes(settings.scrub.max_bytes)).ok_or_else(|| {
-        Refused::new("there is no key here, so no placeholder can be known")
-            .hint("placeholders belong to a data folder: pass the --data that they were made with")
+        Refused::new("this data folder has no key, so placeholders cannot be recognised")
+            .hint("placeholders belong to one data folder: pass the --data that infold ran with")
             .into()
     })
 }
@@ -115,14 +115,14 @@ enum Left {
 
 fn not_put_back(placeholder: &str, why: Left) -> Refused {
     let (problem, hint) = match why {
-        Left::NotFound => ("was not found", "name a file that has it, such as a backup, with --from FILE"),
-        Left::Several => ("may be any of several secrets", "name the one file that has the right one with --from FILE"),
+        Left::NotFound => ("was not found", "name a file that contains it, such as a backup, with --from FILE"),
+        Left::Several => ("could be any of several", "name the one file that contains the right one with --from FILE"),
         Left::Lines => (
-            "goes over several lines, and what a tool showed of those may not be what was in the file",
-            "put the file back from a backup",
+            "has several lines, and a tool may have shown them differently from the file",
+            "restore the file from a backup",
         ),
     };
-    Refused::new(format!("the secret that {placeholder} stands for {problem}")).hint(hint)
+    Refused::new(format!("the secret for {placeholder} {problem}")).hint(hint)
 }
 
 /// A file with placeholders in it.
@@ -144,20 +144,20 @@ struct Mended {
 impl Masked {
     fn read(file: &Path, scrubber: &Scrubber) -> anyhow::Result<Self> {
         let shown = file.display().to_string();
-        let cannot = || format!("{shown} cannot be read");
+        let cannot = || format!("cannot read {shown}");
         // What a link names is mended, not the link.
-        let path = file.canonicalize().map_err(|error| {
-            Refused::new(format!("{shown} cannot be read: {error}")).hint("name a file that is there")
-        })?;
+        let path = file
+            .canonicalize()
+            .map_err(|error| Refused::new(format!("cannot read {shown}: {error}")).hint("name a file that exists"))?;
         let metadata = fs::metadata(&path).with_context(cannot)?;
         if !metadata.is_file() || metadata.len() > FILE_BYTES_MAX {
-            let problem = format!("{shown} is no file of at most {FILE_BYTES_MAX} bytes");
-            return Err(Refused::new(problem).hint("name the file that holds the placeholder").into());
+            let problem = format!("{shown} is not a file of at most {FILE_BYTES_MAX} bytes");
+            return Err(Refused::new(problem).hint("name the file that contains the placeholder").into());
         }
         let mut bytes = Vec::new();
         fs::File::open(&path)?.take(FILE_BYTES_MAX).read_to_end(&mut bytes).with_context(cannot)?;
         let text = String::from_utf8(bytes)
-            .map_err(|_| Refused::new(format!("{shown} is not UTF-8")).hint("put it back from a backup"))?;
+            .map_err(|_| Refused::new(format!("{shown} is not UTF-8")).hint("restore it from a backup"))?;
         let mut placeholders: Vec<String> = scrubber.own_placeholders(&text).map(str::to_owned).collect();
         placeholders.sort();
         placeholders.dedup();
@@ -192,7 +192,7 @@ impl Masked {
         let made = fs::metadata(&self.path)?;
         if (made.uid(), made.gid()) != (self.metadata.uid(), self.metadata.gid()) {
             chown(&self.path, Some(self.metadata.uid()), Some(self.metadata.gid()))
-                .with_context(|| format!("{} cannot be given back to its owner", self.shown))?;
+                .with_context(|| format!("cannot give {} back to its owner", self.shown))?;
         }
         Ok(fs::set_permissions(&self.path, self.metadata.permissions())?)
     }
@@ -202,15 +202,15 @@ fn tell_all(mended: &[Mended], invocation: &Invocation) -> anyhow::Result<()> {
     if invocation.output.form == Form::Json {
         let file = |file: &Mended| {
             let left: Vec<&String> = file.left.iter().map(|(placeholder, _)| placeholder).collect();
-            json!({"file": file.shown, "put_back": file.put_back, "left": left})
+            json!({"path": file.shown, "restored": file.put_back, "left": left})
         };
         return invocation.output.json(&json!({"files": mended.iter().map(file).collect::<Vec<_>>()}));
     }
     for file in mended {
         let secrets = if file.put_back == 1 { "secret" } else { "secrets" };
-        invocation.output.text(&format!("{}: {} {secrets} put back\n", file.shown, file.put_back))?;
+        invocation.output.text(&format!("{}: {} {secrets} restored\n", file.shown, file.put_back))?;
         if file.put_back == 0 && file.left.is_empty() {
-            tell("note", format_args!("{} holds no placeholder that was made with this data folder", file.shown));
+            tell("note", format_args!("{} contains no placeholder of this data folder", file.shown));
         }
     }
     Ok(())

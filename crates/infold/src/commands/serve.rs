@@ -81,14 +81,14 @@ async fn serve(invocation: &Invocation, registry: Registry) -> anyhow::Result<()
     shutdown.cancel();
     settle(engine.tasks()).await;
     engine.flush_requests().await;
-    timers.await.context("the timers broke down")
+    timers.await.context("the timers failed")
 }
 
 /// Waits for what is left to be recorded of the last answers.
 pub(crate) async fn settle(tasks: &TaskTracker) {
     tasks.close();
     if tokio::time::timeout(SETTLE_TIMEOUT, tasks.wait()).await.is_err() {
-        tracing::warn!(answers = tasks.len(), "answers were not recorded in time");
+        tracing::warn!(answers = tasks.len(), "some answers could not be recorded in time");
     }
 }
 
@@ -125,7 +125,7 @@ async fn until_stopped(
         _ = &mut serving => return Ok(()),
         () = stops.next() => {}
     }
-    tracing::info!("stopping: requests under way may finish; a second signal stops at once");
+    tracing::info!("stopping once running requests have finished; a second signal stops at once");
     shutdown.cancel();
     tokio::select! {
         closed = &mut serving => {
@@ -161,8 +161,8 @@ fn inherited(surroundings: &Surroundings) -> anyhow::Result<Option<TcpListener>>
         TcpListener::from_std(listener)
     });
     let cannot = |error: io::Error| {
-        Refused::new(format!("the socket that systemd handed over cannot be listened on: {error}"))
-            .hint("let ListenStream= in infold.socket name an address and a port, such as 127.0.0.1:9090")
+        Refused::new(format!("cannot listen on the socket from systemd: {error}"))
+            .hint("set ListenStream= in infold.socket to an address and port, such as 127.0.0.1:9090")
     };
     Ok(Some(listener.map_err(cannot)?))
 }
@@ -183,15 +183,15 @@ fn cannot_bind(address: SocketAddr, error: &io::Error) -> Refused {
         return Refused::new(format!("cannot listen on {address}: {error}"))
             .hint("choose another address or port with --listen ADDR:PORT");
     }
-    let elsewhere = format!("take a free port with --listen {}:0", bracketed(address));
+    let elsewhere = format!("use any free port with --listen {}:0", bracketed(address));
     match probe(address) {
-        Listener::Ours { version } => Refused::new(format!("{address} is taken by your own infold {version}"))
+        Listener::Ours { version } => Refused::new(format!("your own infold {version} already listens on {address}"))
             .hint(format!("use that one, stop it, or {elsewhere}")),
         Listener::Unproven => {
-            Refused::new(format!("{address} is taken by what says it is another user's infold")).hint(elsewhere)
+            Refused::new(format!("another user's infold seems to listen on {address}")).hint(elsewhere)
         }
-        Listener::Other | Listener::Nobody => Refused::new(format!("{address} is taken by another program"))
-            .hint(format!("{elsewhere}; `ss -ltnp 'sport = :{}'` tells which program it is", address.port())),
+        Listener::Other | Listener::Nobody => Refused::new(format!("another program listens on {address}"))
+            .hint(format!("{elsewhere}; `ss -ltnp 'sport = :{}'` shows which program it is", address.port())),
     }
 }
 
@@ -206,8 +206,8 @@ fn bracketed(address: SocketAddr) -> String {
 pub(crate) fn told_of_door(error: DoorError) -> anyhow::Error {
     match error {
         DoorError::Address(error) => error.into(),
-        DoorError::Key { .. } => Refused::new(format!("a key of [auth.jwt] cannot be used: {error}"))
-            .hint("let auth.jwt.key_file or auth.jwt.jwks_file name a file that holds one")
+        DoorError::Key { .. } => Refused::new(format!("cannot use the key of [auth.jwt]: {error}"))
+            .hint("set auth.jwt.key_file or auth.jwt.jwks_file to a file with a key")
             .into(),
         DoorError::OpenToStrangers { .. } | DoorError::Setting { .. } => Refused::new(error.to_string()).into(),
     }

@@ -52,7 +52,7 @@ fn text(invocation: &Invocation) -> String {
 fn told(file: &LookedAt) -> String {
     match (&file.path, file.is_read()) {
         (Some(path), true) => path.display().to_string(),
-        (Some(path), false) => format!("{} (not there)", path.display()),
+        (Some(path), false) => format!("{} (does not exist)", path.display()),
         (None, _) => "none".to_owned(),
     }
 }

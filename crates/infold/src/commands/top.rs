@@ -10,7 +10,7 @@ use crate::help;
 use crate::output::Form;
 use crate::parts;
 use crate::telemetry;
-use crate::topping::{self, Room, Size};
+use crate::topping::{self, Size};
 
 /// Lines of a frame that goes to no terminal.
 const HEIGHT_ELSEWHERE: usize = 60;
@@ -19,20 +19,21 @@ const HEIGHT_ELSEWHERE: usize = 60;
 #[derive(Debug, clap::Args)]
 #[command(after_help = help::text(
     &[
-        "Keys: q quits, up and down choose a session.",
-        "Tokens are told by whose count they are: `reported` is what providers counted, `sent` is what infold did.",
+        "Keys: q quits; up and down select a session.",
+        "INPUT, OUTPUT and CACHED are the providers' token counts. SAVED is what infold removed from prompts, by its \
+         own estimate. MAIN is how full the main thread's window is.",
     ],
     &[
         ("infold top", ""),
-        ("infold top --once", "one frame as text, for scripts"),
+        ("infold top --once", "print once as text, for scripts"),
         ("infold top --json | jq '.request_totals'", ""),
     ],
 ))]
 pub struct Args {
-    /// Print one frame as text, and end
+    /// Print once as text, and exit
     #[arg(long)]
     pub once: bool,
-    /// How often to look, in milliseconds
+    /// Refresh interval, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(100..=60_000))]
     pub every_ms: u64,
 }
@@ -43,7 +44,7 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     let is_live = !args.once && output.form == Form::Text;
     if is_live && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         return Err(Refused::new("infold top needs a terminal")
-            .hint("`infold top --once` prints one frame as text, and `--json` prints it for programs")
+            .hint("use `infold top --once` for text or `infold top --json` for JSON")
             .into());
     }
     let settings = &invocation.in_force.settings;
@@ -52,24 +53,23 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
         telemetry::log_only(&invocation.logging());
     }
     let Some(folder) = invocation.data_folder_in_use()? else {
-        tell("note", "nothing is stored yet: start an agent with `infold run`, or the daemon with `infold serve`");
+        tell("note", "no sessions yet: start an agent with `infold run`, or the daemon with `infold serve`");
         return Ok(());
     };
     let engine = parts::engine(&folder, settings)?;
-    let windows = parts::windows(settings);
-    let room = Room { limit_tokens: settings.context.context_limit, windows: &windows };
+    let room = parts::room(settings);
 
     let runtime = parts::asking_runtime()?;
     if is_live {
         let every = Duration::from_millis(args.every_ms);
-        return runtime.block_on(topping::run(&engine, room, every, &output.style));
+        return runtime.block_on(topping::run(&engine, &room, every, &output.style));
     }
-    let view = runtime.block_on(topping::load(&engine, room, now_ms())).map_err(parts::told)?;
+    let view = runtime.block_on(topping::load(&engine, &room, now_ms())).map_err(parts::told)?;
     match output.form {
         Form::Text => {
             let size = Size { width: output.style.width, height: HEIGHT_ELSEWHERE };
             Ok(output.text(&topping::once(&view, size, &output.style))?)
         }
-        Form::Json => output.json(&view.as_json()),
+        Form::Json => output.json(&view.as_json(&room)),
     }
 }

@@ -109,6 +109,6 @@ pub fn is_in(form: Form, text: &str, change: &Change) -> bool {
 
 /// A file that something else stands in than its agent would put there.
 pub fn unexpected(place: &Path, path: &[String]) -> Refused {
-    Refused::new(format!("{}: `{}` is not what its agent expects there", place.display(), path.join(".")))
-        .hint("put it right first; nothing was changed")
+    Refused::new(format!("{}: `{}` has an unexpected type", place.display(), path.join(".")))
+        .hint("fix the file first; nothing was changed")
 }

@@ -54,7 +54,7 @@ impl SettingsFile {
 
     /// Puts a new text in its place, with the rights that it had.
     pub fn write(&self, text: &str) -> anyhow::Result<()> {
-        let cannot = || format!("{} cannot be written", self.path.display());
+        let cannot = || format!("cannot write {}", self.path.display());
         if let Some(folder) = self.path.parent() {
             DirBuilder::new().recursive(true).create(folder).with_context(cannot)?;
         }
@@ -67,6 +67,6 @@ impl SettingsFile {
 
     /// Takes it away.
     pub fn remove(&self) -> anyhow::Result<()> {
-        fs::remove_file(&self.path).with_context(|| format!("{} cannot be removed", self.path.display()))
+        fs::remove_file(&self.path).with_context(|| format!("cannot remove {}", self.path.display()))
     }
 }

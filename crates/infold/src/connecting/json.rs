@@ -35,10 +35,10 @@ pub fn undo(text: &str, done: &[Done], place: &Path) -> Result<String, Refused> 
 fn parse(text: &str, place: &Path) -> Result<CstRootNode, Refused> {
     let text = if text.trim().is_empty() { EMPTY } else { text };
     let cannot = |why: String| {
-        Refused::new(format!("{} is not JSON: {why}", place.display())).hint("put it right first; nothing was changed")
+        Refused::new(format!("{} is not JSON: {why}", place.display())).hint("fix the file first; nothing was changed")
     };
     let root = CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| cannot(error.to_string()))?;
-    root.object_value().map(|_| ()).ok_or_else(|| cannot("it holds no object".to_owned()))?;
+    root.object_value().map(|_| ()).ok_or_else(|| cannot("it is not an object".to_owned()))?;
     Ok(root)
 }
 

@@ -58,12 +58,12 @@ impl Record {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error).with_context(|| format!("{} cannot be read", path.display())),
+            Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
         };
         let record: Result<Self, _> = serde_json::from_str(&text);
         match record {
             Ok(record) if record.version == VERSION => Ok(Some(record)),
-            Ok(_) | Err(_) => Err(Refused::new(format!("{} was written by another infold", path.display()))
+            Ok(_) | Err(_) => Err(Refused::new(format!("{} was written by another version of infold", path.display()))
                 .hint("disconnect with that version")
                 .into()),
         }
@@ -78,13 +78,13 @@ impl Record {
     pub fn write(&self, data: &DataFolder, path: &Path) -> anyhow::Result<()> {
         let folder = data.path().join(FOLDER);
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-        made.with_context(|| format!("{} cannot be made", folder.display()))?;
+        made.with_context(|| format!("cannot create {}", folder.display()))?;
         let text = serde_json::to_string_pretty(self)?;
         whole_file::write(path, IfThere::Replace, |file| Ok(file.write_all(text.as_bytes())?))
     }
 
     /// Removes it.
     pub fn remove(path: &Path) -> anyhow::Result<()> {
-        fs::remove_file(path).with_context(|| format!("{} cannot be removed", path.display()))
+        fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))
     }
 }

@@ -44,9 +44,9 @@ fn same_upstream(own: &OwnAddress, settings: &Settings) -> Result<(), Refused> {
         return Ok(());
     }
     let key = own.api.key();
-    let problem = format!("{} names {}, another address than {key}, which is {upstream}", own.place, own.url);
+    let problem = format!("{} is {}, but the daemon would forward to {upstream} ({key})", own.place, own.url);
     Err(Refused::new(problem).hint(format!(
-        "put that address into your settings as {key}, or take it out there; `infold settings` says where they are"
+        "set {key} to that address in infold's settings, or remove it there; `infold settings` shows the files"
     )))
 }
 
@@ -59,12 +59,12 @@ fn bare(address: &str) -> &str {
 /// An agent that has no settings for what infold would tell it, or that is told it more safely at each start.
 fn at_each_start(agent: Agent) -> Refused {
     let (name, program) = (agent.name(), agent.program());
-    Refused::new(format!("{name} cannot be connected for good: what it needs is said on its command line"))
-        .hint(format!("start it with `infold run {program}`; in your shell, alias {program}='infold run {program}'"))
+    Refused::new(format!("`infold connect` does not support {name}: it takes its settings from the command line"))
+        .hint(format!("start it with `infold run {program}`, or define alias {program}='infold run {program}'"))
 }
 
 fn no_home() -> Refused {
-    Refused::new("HOME is not set, so the agent's settings cannot be found").hint("set it")
+    Refused::new("cannot find the agent's settings: HOME is not set").hint("set HOME")
 }
 
 fn claude(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Target>> {
@@ -94,7 +94,7 @@ fn codex(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Target
     let text = running::read_text(&path)?.unwrap_or_default();
     let config: Table = text.parse().map_err(|error: toml::de::Error| {
         Refused::new(format!("{} is not TOML: {}", path.display(), error.message()))
-            .hint("put it right first; nothing was changed")
+            .hint("fix the file first; nothing was changed")
     })?;
     let upstream = Api::OpenAi.upstream(&invocation.in_force.settings);
     let base_url = format!("{daemon_url}{}{}", Api::OpenAi.route(), OwnAddress::version(upstream));
@@ -112,9 +112,9 @@ fn codex(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Target
 
 /// With the tools alone, branches would be opened and nothing would ever be folded out of a request.
 fn no_provider() -> Refused {
-    Refused::new("OpenCode has no provider yet whose requests infold could take, so nothing would go through it").hint(
-        "log in first with `opencode auth login` (Anthropic or OpenAI), or name a provider with the npm package \
-         @ai-sdk/anthropic, @ai-sdk/openai or @ai-sdk/openai-compatible in opencode.json",
+    Refused::new("OpenCode has no provider that infold supports, so no request would go through infold").hint(
+        "log in first with `opencode auth login` (Anthropic or OpenAI), or add a provider to opencode.json with the npm \
+         package @ai-sdk/anthropic, @ai-sdk/openai or @ai-sdk/openai-compatible",
     )
 }
 

@@ -114,5 +114,5 @@ fn a_file_that_cannot_be_understood_is_refused() {
         assert!(refused.contains("settings is not") && refused.contains("nothing was changed"), "{refused}");
     }
     let refused = apply(Form::Json, "{\"env\": 3}", &json_changes(), Path::new(PLACE)).unwrap_err().to_string();
-    assert!(refused.contains("`env.URL` is not what its agent expects"), "{refused}");
+    assert!(refused.contains("`env.URL` has an unexpected type"), "{refused}");
 }

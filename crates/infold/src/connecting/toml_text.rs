@@ -31,7 +31,7 @@ pub fn undo(text: &str, done: &[Done], place: &Path) -> Result<String, Refused> 
 fn parse(text: &str, place: &Path) -> Result<DocumentMut, Refused> {
     text.parse().map_err(|error: toml_edit::TomlError| {
         Refused::new(format!("{} is not TOML: {}", place.display(), error.message()))
-            .hint("put it right first; nothing was changed")
+            .hint("fix the file first; nothing was changed")
     })
 }
 

@@ -24,10 +24,10 @@ fn a_folder_that_others_can_enter_is_refused_with_the_command_that_helps() {
     fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
     let error = DataFolder::create(path.clone()).unwrap_err();
     let shown = error.to_string().replace(&home.path().display().to_string(), "HOME");
-    assert_snapshot!(shown, @r"
-    data folder HOME/it's mine is open to other users (mode 0755)
+    assert_snapshot!(shown, @r#"
+    other users can access the data folder HOME/it's mine (mode 0755)
       hint: chmod 700 'HOME/it'\''s mine'
-    ");
+    "#);
     assert!(error.is::<Refused>());
 }
 

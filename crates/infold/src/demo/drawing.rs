@@ -2,7 +2,7 @@
 
 use infold_core::record::Usage;
 use infold_core::{Counter, Price};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::bill::Bill;
@@ -40,7 +40,13 @@ pub struct Cost {
     /// Of these, read from the provider's cache.
     pub cache_read_tokens: u64,
     /// Millionths of a dollar, with the answer.
+    #[serde(rename = "cost_usd", serialize_with = "dollars")]
     pub cost_micros: u64,
+}
+
+/// Programs are given dollars, as everywhere.
+fn dollars<S: Serializer>(micros: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(*micros as f64 / 1_000_000.0)
 }
 
 /// What was played, counted.
@@ -107,8 +113,8 @@ fn bars(story: &Story, style: &Style) -> String {
     let head = format!(
         "{:NAME_COLUMNS$}    {:bar_columns$}  {}",
         "Tokens in each request",
-        fitted("as the agent sent it", bar_columns, style),
-        fitted("as the model got it", bar_columns, style)
+        fitted("sent by the agent", bar_columns, style),
+        fitted("received by the model", bar_columns, style)
     );
     let mut out = format!("{}\n", style.tone(Tone::Strong, &head));
     for (at, row) in story.requests.iter().enumerate() {
@@ -195,7 +201,7 @@ fn totals(story: &Story, style: &Style) -> String {
     let largest = |side: fn(&Row) -> &Cost| story.requests.iter().map(|row| side(row).prompt_tokens).max().unwrap_or(0);
     let rows = [
         ("Largest request, tokens", largest(|row| &row.without) as f64, largest(|row| &row.with) as f64),
-        ("Sent in all, tokens", story.without.prompt_tokens as f64, story.with.prompt_tokens as f64),
+        ("All requests, tokens", story.without.prompt_tokens as f64, story.with.prompt_tokens as f64),
     ];
     let mut out = String::new();
     for (name, without, with) in rows {
@@ -215,7 +221,7 @@ fn last_calls(body: &Value) -> String {
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let asked = messages.last().is_some_and(|message| message["content"][0]["type"] == "text");
     if asked {
-        return "asked".to_owned();
+        return "prompt".to_owned();
     }
     let last = messages.iter().rev().find(|message| message["role"] == "assistant");
     let blocks = last.and_then(|message| message["content"].as_array()).map(Vec::as_slice).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Requests to models, drawn as a table: how large each was and what of it came from the cache, what was
 //! edited, what it cost, and why the cache missed.
 //!
-//! Two counts are told apart by a word each: what the provider `reported`, and what was `sent` by our own.
+//! Input and output are the provider's counts; what infold removed is its own.
 
 use infold_core::record::{AnswerEnd, RequestRecord, RequestTotals, Usage};
 use infold_core::view::{Edit, Reason, RequestKind};
@@ -15,9 +15,9 @@ const BAR_CELLS: u64 = 16;
 /// Columns of a branch's id that are shown.
 const ID_CHARS: usize = 11;
 /// What may go where there is little room, in this order.
-const MAY_GO: [&str; 5] = ["MODEL", "LATENCY", "OUT", "COST", "WHEN"];
+const MAY_GO: [&str; 5] = ["MODEL", "LATENCY", "OUTPUT", "COST", "WHEN"];
 /// What may go besides where there is hardly any.
-const MAY_GO_TOO: [&str; 7] = ["MODEL", "LATENCY", "OUT", "COST", "WHEN", BAR, "THREAD"];
+const MAY_GO_TOO: [&str; 7] = ["MODEL", "LATENCY", "OUTPUT", "COST", "WHEN", BAR, "THREAD"];
 /// The heading of the bars where there is no room for what their shades mean.
 const BAR: &str = "PROMPT";
 /// Columns of a session's name that are shown where there are several.
@@ -69,7 +69,7 @@ pub fn requests(view: &RequestsView, now_ms: u64, style: &Style) -> String {
     }
     lines.extend(totals(&view.totals, view.rows.len(), style));
     for count in &view.counts {
-        lines.extend(told(&[counted(count)], style).iter().map(|line| style.tone(Tone::Faint, line)));
+        lines.extend(told(&[counted(count, style)], style).iter().map(|line| style.tone(Tone::Faint, line)));
     }
     lines.join("\n") + "\n"
 }
@@ -77,7 +77,7 @@ pub fn requests(view: &RequestsView, now_ms: u64, style: &Style) -> String {
 /// One line for each request, and below it what else there is to say. Where there is little room, that is what
 /// was edited, too, and what the bars' shades mean stands above all.
 pub fn request_lines(rows: &[&RequestRecord], whose: Whose, now_ms: u64, style: &Style) -> Vec<Spans> {
-    let shades = style.either("█ read ▓ written ░ fresh", "# read + written . fresh");
+    let shades = style.either("█ cached ▓ written ░ new", "# cached + written . new");
     let wide = table(rows, shades, whose, now_ms, style).dropped_to_fit(style.width, &MAY_GO);
     if wide.columns_wide() <= style.width {
         return with_notes(&wide, rows, |row| notes(said(row), style));
@@ -86,7 +86,7 @@ pub fn request_lines(rows: &[&RequestRecord], whose: Whose, now_ms: u64, style: 
         Whose::OneSession => "THREAD",
         Whose::Several => "SESSION",
     };
-    let narrow = table(rows, BAR, whose, now_ms, style).without("EDITED");
+    let narrow = table(rows, BAR, whose, now_ms, style).without("CHANGES");
     let narrow = narrow.cut_to_fit(name, NAME_COLUMNS_MIN, &MAY_GO_TOO, style);
     let legend = narrow.has(BAR).then(|| vec![(Tone::Faint, shades.to_owned())]);
     let below = |row: &RequestRecord| {
@@ -104,12 +104,12 @@ fn table(rows: &[&RequestRecord], bars: &'static str, whose: Whose, now_ms: u64,
         left("SESSION"),
         left("THREAD"),
         left("MODEL"),
-        right("REPORTED"),
+        right("INPUT"),
         left(bars),
-        right("OUT"),
+        right("OUTPUT"),
         right("COST"),
         right("LATENCY"),
-        left("EDITED"),
+        left("CHANGES"),
     ]);
     let reported = rows.iter().filter_map(|row| row.usage).map(|usage| usage.prompt_tokens());
     let largest_tokens = reported.max().unwrap_or(0);
@@ -165,7 +165,7 @@ fn thread(row: &RequestRecord) -> String {
     };
     match row.kind {
         RequestKind::Turn => name,
-        RequestKind::Side => format!("{name}, aside"),
+        RequestKind::Side => format!("{name}, side call"),
         RequestKind::Compaction => format!("{name}, compaction"),
     }
 }
@@ -186,23 +186,23 @@ fn bar(usage: Usage, largest_tokens: u64, style: &Style) -> String {
     shades.iter().map(|(count, shade)| shade.repeat(usize::try_from(*count).unwrap_or(0))).collect()
 }
 
-/// What was edited: `folded 12, offloaded 2`.
+/// What was changed: `folded 12 blocks, 2 references`.
 fn edited(edits: &[Edit]) -> String {
-    let told = |edit: &Edit| format!("{} {}", reason(edit.reason), edit.blocks);
-    edits.iter().map(told).collect::<Vec<_>>().join(", ")
+    edits.iter().map(change).collect::<Vec<_>>().join(", ")
 }
 
-fn reason(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Folded => "folded",
-        Reason::Isolated => "isolated",
-        Reason::Brief => "brief",
-        Reason::Waiting => "waiting",
-        Reason::Scrubbed => "scrubbed",
-        Reason::Offloaded => "offloaded",
-        Reason::Reasoning => "reasoning",
-        Reason::Note => "note",
-        Reason::Rescued => "rescued",
+fn change(edit: &Edit) -> String {
+    let counted = |one: &str, many: &str| format!("{} {}", edit.blocks, if edit.blocks == 1 { one } else { many });
+    match edit.reason {
+        Reason::Folded => format!("folded {}", counted("block", "blocks")),
+        Reason::Isolated => format!("hid {}", counted("block", "blocks")),
+        Reason::Brief => "added brief".to_owned(),
+        Reason::Waiting => format!("set {} aside", counted("block", "blocks")),
+        Reason::Scrubbed => format!("scrubbed {}", counted("block", "blocks")),
+        Reason::Offloaded => counted("reference", "references"),
+        Reason::Reasoning => format!("dropped {}", counted("reasoning block", "reasoning blocks")),
+        Reason::Note => format!("added {}", counted("note", "notes")),
+        Reason::Rescued => format!("rescued {}", counted("block", "blocks")),
     }
 }
 
@@ -216,7 +216,7 @@ fn said(row: &RequestRecord) -> Vec<(Tone, String)> {
     said.extend(unreported(row).map(|text| (Tone::Faint, text)));
     said.extend(row.miss.as_ref().map(|miss| {
         let tokens = thousands(miss.missed_tokens);
-        (Tone::Warn, format!("{tokens} tokens not read from the cache: {}", miss.cause))
+        (Tone::Warn, format!("cache miss ({tokens} tokens): {}", miss.cause))
     }));
     said.extend(row.warnings.iter().map(|warning| (Tone::Warn, one_line(warning.text.as_str()))));
     said
@@ -226,14 +226,17 @@ fn said(row: &RequestRecord) -> Vec<(Tone, String)> {
 fn unreported(row: &RequestRecord) -> Option<String> {
     match (row.usage, row.estimated) {
         (Some(_), None) => None,
-        (None, None) => Some(format!("no usage reported, {} tokens sent", thousands(row.sent.total_tokens()))),
+        (None, None) => {
+            let sent = thousands(row.sent.total_tokens());
+            Some(format!("the provider reported no tokens; infold estimates {sent} input"))
+        }
         (None, Some(estimated)) => {
-            let (sent, answered) = (thousands(estimated.prompt_tokens()), thousands(estimated.output_tokens));
-            Some(format!("no usage reported: estimated at {sent} tokens sent, {answered} answered"))
+            let (input, output) = (thousands(estimated.prompt_tokens()), thousands(estimated.output_tokens));
+            Some(format!("the provider reported no tokens; infold estimates {input} input, {output} output"))
         }
         (Some(_), Some(estimated)) => {
-            let answered = thousands(estimated.output_tokens);
-            Some(format!("not all of it reported: estimated at {answered} tokens answered besides"))
+            let output = thousands(estimated.output_tokens);
+            Some(format!("the provider did not report all tokens; infold estimates {output} more output"))
         }
     }
 }
@@ -254,16 +257,16 @@ fn totals(totals: &RequestTotals, shown: usize, style: &Style) -> Vec<String> {
         |count: u64, one: &str, many: &str| format!("{} {}", thousands(count), if count == 1 { one } else { many });
     let mut about = vec![count(totals.requests, "request", "requests")];
     if (shown as u64) < totals.requests {
-        about.push(format!("the last {shown} shown"));
+        about.push(format!("last {shown} shown"));
     }
-    about.extend((totals.edited > 0).then(|| format!("{} edited", thousands(totals.edited))));
-    about.extend((totals.broken > 0).then(|| format!("{} without a whole answer", thousands(totals.broken))));
+    about.extend((totals.edited > 0).then(|| format!("{} changed", thousands(totals.edited))));
+    about.extend((totals.broken > 0).then(|| format!("{} without a complete answer", thousands(totals.broken))));
     about.extend((totals.warnings > 0).then(|| count(totals.warnings, "warning", "warnings")));
     let average_us = totals.added_us.checked_div(totals.requests).unwrap_or(0);
-    about.push(format!("{:.1} ms added to each", average_us as f64 / 1_000.0));
+    about.push(format!("latency {:.1} ms each", average_us as f64 / 1_000.0));
 
     let mut lines: Vec<String> = told(&about, style).iter().map(|line| style.tone(Tone::Strong, line)).collect();
-    for parts in [reported(totals), sent(totals), cost(totals)] {
+    for parts in [reported(totals), vec![removed(totals)], cost(totals)] {
         lines.extend(told(&parts, style));
     }
     lines
@@ -277,17 +280,18 @@ fn told(parts: &[String], style: &Style) -> Vec<String> {
 }
 
 /// By our own count.
-fn sent(totals: &RequestTotals) -> Vec<String> {
-    let (sent, wanted) = (thousands(totals.sent_tokens), thousands(totals.wanted_tokens));
-    if totals.sent_tokens >= totals.wanted_tokens {
-        return vec![format!("sent {sent} tokens"), format!("the client wanted to send {wanted}")];
-    }
+fn removed(totals: &RequestTotals) -> String {
+    let wanted = thousands(totals.wanted_tokens);
     let saved_tokens = totals.saved_tokens();
-    let percent = saved_tokens * 100 / totals.wanted_tokens.max(1);
-    vec![
-        format!("sent {sent} of the {wanted} tokens that the client wanted to send"),
-        format!("{} saved ({percent} %)", thousands(saved_tokens)),
-    ]
+    let amount = thousands(saved_tokens.unsigned_abs());
+    match saved_tokens {
+        0 => format!("infold removed none of {wanted} input tokens"),
+        1.. => {
+            let percent = saved_tokens.unsigned_abs() * 100 / totals.wanted_tokens.max(1);
+            format!("infold removed {amount} of {wanted} input tokens ({percent} %)")
+        }
+        ..0 => format!("infold added {amount} to {wanted} input tokens"),
+    }
 }
 
 /// By the provider's.
@@ -295,14 +299,13 @@ fn reported(totals: &RequestTotals) -> Vec<String> {
     let usage = totals.usage;
     let estimated = (totals.unreported > 0).then(|| estimated(totals));
     let Some(percent) = totals.cache_hit_percent() else {
-        return std::iter::once("no usage was reported".to_owned()).chain(estimated).collect();
+        return std::iter::once("the provider reported no tokens".to_owned()).chain(estimated).collect();
     };
     let mut parts = vec![
-        format!("reported {} tokens", thousands(usage.prompt_tokens())),
-        format!("{percent} % read from the cache"),
-        format!("{} written", thousands(usage.cache_write_tokens)),
-        format!("{} fresh", thousands(usage.fresh_tokens)),
-        format!("{} answered", thousands(usage.output_tokens)),
+        format!("{} input tokens ({percent} % cached)", thousands(usage.prompt_tokens())),
+        format!("{} written to the cache", thousands(usage.cache_write_tokens)),
+        format!("{} new", thousands(usage.fresh_tokens)),
+        format!("{} output tokens", thousands(usage.output_tokens)),
     ];
     if totals.misses > 0 {
         let (misses, tokens) = (thousands(totals.misses), thousands(totals.missed_tokens));
@@ -315,12 +318,12 @@ fn reported(totals: &RequestTotals) -> Vec<String> {
 /// What was not reported, by our own count.
 fn estimated(totals: &RequestTotals) -> String {
     let requests = if totals.unreported == 1 { "request" } else { "requests" };
-    let (sent, answered) = (totals.estimated.prompt_tokens(), totals.estimated.output_tokens);
+    let (input, output) = (totals.estimated.prompt_tokens(), totals.estimated.output_tokens);
     format!(
-        "{} {requests} not wholly reported: ~{} sent, ~{} answered besides",
+        "{} {requests} not fully reported: about {} more input, {} more output",
         thousands(totals.unreported),
-        thousands(sent),
-        thousands(answered)
+        thousands(input),
+        thousands(output)
     )
 }
 
@@ -333,15 +336,19 @@ fn cost(totals: &RequestTotals) -> Vec<String> {
     if saved_micros != 0 {
         let amount = money(saved_micros.unsigned_abs());
         parts.push(format!("about {} without infold", money(totals.wanted_cost_micros)));
-        parts.push(format!("{amount} {}", if saved_micros > 0 { "saved" } else { "more" }));
+        parts.push(if saved_micros > 0 { format!("saved about {amount}") } else { format!("about {amount} more") });
     }
     parts
 }
 
-fn counted(count: &CountView) -> String {
+fn counted(count: &CountView, style: &Style) -> String {
     let ratio = count.per_mille as f64 / 1_000.0;
     let requests = thousands(count.samples);
-    format!("{}: the provider counts {ratio:.2} times infold's estimate, by {requests} requests", count.family)
+    let times = style.either("×", " times");
+    format!(
+        "Calibration: the provider counts {ratio:.2}{times} infold's estimate ({}, {requests} requests)",
+        count.family
+    )
 }
 
 #[cfg(test)]

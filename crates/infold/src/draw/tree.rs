@@ -33,6 +33,8 @@ pub fn head(session: &HeadView, now_ms: u64, style: &Style) -> String {
 fn head_lines(session: &HeadView, now_ms: u64, style: &Style) -> Vec<String> {
     let dot = style.either(" · ", ", ");
     let mut about = vec![session.state.clone()];
+    about.extend(session.agent.as_deref().map(one_line));
+    about.extend(session.folder.as_deref().map(one_line));
     about.extend(session.project.as_ref().map(|project| format!("project {project}")));
     about.extend(session.forked_from.as_ref().map(|parent| format!("forked from {parent}")));
     about.push(format!("last activity {}", ago(now_ms, session.active_at_ms)));
@@ -44,6 +46,10 @@ fn head_lines(session: &HeadView, now_ms: u64, style: &Style) -> Vec<String> {
         let about = packed(&about, dot, style.width - 2).into_iter();
         std::iter::once(name).chain(about.map(|line| style.tone(Tone::Faint, &format!("  {line}")))).collect()
     };
+    lines.extend(session.first_words.as_deref().map(|words| {
+        let quoted = fitted(&one_line(words), style.width.saturating_sub(2), style);
+        style.tone(Tone::Faint, &format!("\"{quoted}\""))
+    }));
     lines.extend(session.main.iter().flat_map(|main| main_lines(main, dot, style)));
     lines
 }
@@ -53,8 +59,7 @@ fn main_lines(main: &MainView, dot: &str, style: &Style) -> Vec<String> {
     const LEAD: &str = "main  ";
     let (used, limit) = (main.used_tokens, main.limit_tokens);
     let bar = style.bar(used, limit, BAR_CELLS);
-    let counted = [" tokens", if main.counted.is_empty() { "" } else { " " }, main.counted].concat();
-    let mut parts = vec![format!("{bar} {} of {}{counted}", thousands(used), thousands(limit))];
+    let mut parts = vec![format!("{bar} {} of {} tokens", thousands(used), thousands(limit))];
     parts.extend(main.about.iter().map(|about| one_line(about)));
     let lines = packed(&parts, dot, style.width.saturating_sub(columns(LEAD)));
     let leads = std::iter::once(LEAD).chain(std::iter::repeat("      "));
@@ -90,10 +95,11 @@ fn totals(session: &SessionView, style: &Style) -> Vec<String> {
     ];
     parts.extend(kinds.into_iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")));
     let dot = style.either(" · ", ", ");
-    let (folded, saved) = (thousands(session.folded_tokens), thousands(session.saved_tokens));
-    let mut lines = packed(&parts, dot, style.width);
-    lines.extend(packed(&[format!("{folded} tokens folded away"), format!("{saved} saved")], dot, style.width));
-    lines
+    if session.folded_tokens > 0 {
+        let (folded, returned) = (thousands(session.folded_tokens), thousands(session.returned_tokens));
+        parts.push(format!("{folded} tokens of work folded into {returned}"));
+    }
+    packed(&parts, dot, style.width)
 }
 
 /// The branches below each branch. One whose parent is not among them is drawn below the main

@@ -90,6 +90,12 @@ pub struct BranchView {
 pub struct HeadView {
     /// Its name.
     pub id: String,
+    /// Its agent, if that is known.
+    pub agent: Option<String>,
+    /// The folder that the agent works in, if that is known.
+    pub folder: Option<String>,
+    /// The first words of a person in it, if they are known.
+    pub first_words: Option<String>,
     /// Its project, if it has one.
     pub project: Option<String>,
     /// The session it was forked from, if it was.
@@ -109,8 +115,6 @@ pub struct MainView {
     pub used_tokens: u64,
     /// Tokens that it should stay below.
     pub limit_tokens: u64,
-    /// By whose count: a word behind the figures, or nothing.
-    pub counted: &'static str,
     /// What else there is to say of it, such as the model and how full that is in a word.
     pub about: Vec<String>,
 }
@@ -122,8 +126,8 @@ pub struct SessionView {
     pub head: HeadView,
     /// Tokens that were folded away.
     pub folded_tokens: u64,
-    /// Of those, what did not come back as a message.
-    pub saved_tokens: u64,
+    /// Tokens of the messages that came back instead.
+    pub returned_tokens: u64,
     /// Its branches, in the order they were opened.
     pub branches: Vec<BranchView>,
 }

@@ -14,6 +14,12 @@ pub fn thousands(number: u64) -> String {
     infold_core::grouped(number)
 }
 
+/// The same of a number that may be below zero.
+pub fn signed(number: i64) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    format!("{sign}{}", thousands(number.unsigned_abs()))
+}
+
 /// A number in at most five characters: `942`, `18.5k`, `1.24M`.
 pub fn short(number: u64) -> String {
     match number {

@@ -26,13 +26,13 @@ pub enum Agent {
 const OTHERS: [(&str, &str, &str); 4] = [
     (
         "gemini",
-        "Gemini CLI speaks an API that infold's proxy does not",
-        "infold's tools alone work there: start `infold serve`, then `gemini mcp add --transport http infold \
-         http://127.0.0.1:9090/mcp`; nothing is folded or kept out of its requests",
+        "unsupported agent \"gemini\": infold's proxy does not speak the API that Gemini CLI uses",
+        "you can use infold's tools in it, but its prompts stay as they are: start `infold serve`, then run `gemini mcp \
+         add --transport http infold http://127.0.0.1:9090/mcp`",
     ),
     (
         "aider",
-        "aider calls no tools, so no branch can be opened in it",
+        "unsupported agent \"aider\": aider does not call tools, so it cannot open branches",
         "to see what its requests cost, start `infold serve` and set OPENAI_API_BASE=http://127.0.0.1:9090/openai/v1 or \
          ANTHROPIC_API_BASE=http://127.0.0.1:9090/anthropic",
     ),
@@ -40,9 +40,9 @@ const OTHERS: [(&str, &str, &str); 4] = [
     ("cursor-agent", CURSOR, CURSOR_TOOLS),
 ];
 
-const CURSOR: &str = "Cursor sends its requests to its own servers, not through infold";
-const CURSOR_TOOLS: &str = "infold's tools alone work there: start `infold serve`, and name http://127.0.0.1:9090/mcp in \
-                            ~/.cursor/mcp.json; nothing is folded or kept out of its requests";
+const CURSOR: &str = "unsupported agent \"cursor\": Cursor sends its requests to its own servers";
+const CURSOR_TOOLS: &str = "you can use infold's tools in it, but its prompts stay as they are: start `infold serve`, then \
+                            add http://127.0.0.1:9090/mcp to ~/.cursor/mcp.json";
 
 impl Agent {
     /// All of them.
@@ -54,8 +54,9 @@ impl Agent {
         found.ok_or_else(|| match OTHERS.iter().find(|(other, ..)| OsStr::new(other) == name) {
             Some((_, why, instead)) => Refused::new(*why).hint(*instead),
             None => Refused::new(format!("unsupported agent {:?}", name.to_string_lossy())).hint(
-                "infold runs claude, codex, opencode, goose and qwen; others that speak Anthropic's or OpenAI's API can \
-                 be pointed at `infold serve`: http://127.0.0.1:9090/anthropic or http://127.0.0.1:9090/openai/v1",
+                "supported: claude, codex, opencode, goose, qwen; for other clients of Anthropic's or OpenAI's API, start \
+                 `infold serve` and set their base URL to http://127.0.0.1:9090/anthropic or \
+                 http://127.0.0.1:9090/openai/v1",
             ),
         })
     }
@@ -106,7 +107,7 @@ impl Agent {
     /// Its program, as the shell would find it.
     pub fn find(self, surroundings: &Surroundings) -> Result<PathBuf, Refused> {
         on_path(self.program(), surroundings).ok_or_else(|| {
-            Refused::new(format!("there is no `{}` in the folders of PATH", self.program())).hint(format!(
+            Refused::new(format!("`{}` is not installed, or not in PATH", self.program())).hint(format!(
                 "install {} with `npm install -g {}`, or add its folder to PATH",
                 self.name(),
                 self.package()

@@ -28,10 +28,10 @@ pub async fn run(program: &Path, start: &Start) -> anyhow::Result<Result<(), Age
     let mut command = Command::new(THIS);
     command.arg0("infold").args(launch::Args::for_program(program));
     command.args(&start.arguments).envs(start.environment.iter().map(|(name, value)| (name, value)));
-    let mut child = command.spawn().with_context(|| format!("{} cannot be started", program.display()))?;
+    let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
     let status = loop {
         tokio::select! {
-            status = child.wait() => break status.context("the agent could not be waited for")?,
+            status = child.wait() => break status.context("cannot wait for the agent")?,
             signal = signals.next() => pass_on(&child, signal),
         }
     };
@@ -65,7 +65,7 @@ struct Signals {
 
 impl Signals {
     fn catch() -> anyhow::Result<Self> {
-        let catch = |kind| unix::signal(kind).context("signals cannot be caught");
+        let catch = |kind| unix::signal(kind).context("cannot handle signals");
         Ok(Self {
             interrupt: catch(SignalKind::interrupt())?,
             quit: catch(SignalKind::quit())?,

@@ -28,8 +28,8 @@ pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Resu
     let configured = Configured::read(arguments, surroundings)?;
     let is_set = |name: &&str| configured.variable(name).is_some_and(|(value, _)| is_on(value));
     if let Some(name) = ELSEWHERE.into_iter().find(is_set) {
-        return Err(Refused::new(format!("{name} is set, so Claude Code would not send its requests through infold"))
-            .hint("unset it, or run claude itself")
+        return Err(Refused::new(format!("{name} is set, so Claude Code's requests would not go through infold"))
+            .hint("unset it, or run claude without infold")
             .into());
     }
     let own = configured.variable(BASE_URL);
@@ -158,7 +158,7 @@ pub fn read_settings(given: &OsStr, option: &str) -> Result<Value, Refused> {
         return parse_jsonc(text, option);
     }
     let text = read_text(Path::new(given))?;
-    let missing = || Refused::new(format!("{option} names {}, which is not there", Path::new(given).display()));
+    let missing = || Refused::new(format!("{option}: no file {}", Path::new(given).display()));
     parse_jsonc(&text.ok_or_else(missing)?, &given.to_string_lossy())
 }
 

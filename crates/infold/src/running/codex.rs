@@ -37,8 +37,8 @@ const LOGGED_IN_URL: &str = "https://chatgpt.com/backend-api/codex";
 /// Finds the provider's address.
 pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<Found> {
     if arguments.iter().any(|argument| argument == "--oss") {
-        return Err(Refused::new("--oss sends requests to a model on this machine, past infold")
-            .hint("leave it out, and name the model's address as a provider in Codex's config.toml")
+        return Err(Refused::new("with --oss, Codex's requests would not go through infold")
+            .hint("leave --oss out, and add the local model as a provider in Codex's config.toml")
             .into());
     }
     let config = config(arguments, surroundings)?;
@@ -113,8 +113,8 @@ pub fn provider_of(config: &Table) -> Result<&str, Refused> {
     let provider = config.get("model_provider").and_then(Value::as_str).unwrap_or(BUILT_IN);
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if provider.is_empty() || !provider.chars().all(plain) {
-        return Err(Refused::new(format!("Codex's provider {provider:?} cannot be named on its command line"))
-            .hint("give it a name of letters, digits, - and _ in config.toml"));
+        return Err(Refused::new(format!("cannot pass Codex's provider {provider:?} on its command line"))
+            .hint("rename it in config.toml: letters, digits, - and _ only"));
     }
     Ok(provider)
 }
@@ -166,7 +166,7 @@ fn config(arguments: &[OsString], surroundings: &Surroundings) -> Result<Table, 
 fn read_toml(path: &Path) -> Result<Table, Refused> {
     let text = read_text(path)?.unwrap_or_default();
     text.parse().map_err(|error: toml::de::Error| {
-        Refused::new(format!("{} is not TOML: {}", path.display(), error.message())).hint("put it right first")
+        Refused::new(format!("{} is not TOML: {}", path.display(), error.message())).hint("fix the file first")
     })
 }
 

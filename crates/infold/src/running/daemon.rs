@@ -31,7 +31,7 @@ impl Daemon {
         let settings = &invocation.in_force.settings;
         let folder = invocation.data_folder()?;
         let listener = TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).await;
-        let listener = listener.context("no free port of 127.0.0.1 could be taken")?;
+        let listener = listener.context("cannot get a free port on 127.0.0.1")?;
         let token = Token::read_or_create(folder.path()).map_err(|error| Refused::new(error.to_string()))?;
         let door = Door::open(listener, parts::door_settings(settings, token)).map_err(told_of_door)?;
         let engine = parts::engine(&folder, settings)?;
@@ -55,9 +55,9 @@ impl Daemon {
     /// Ends it, once everything that is under way is recorded.
     pub async fn stop(self) -> anyhow::Result<()> {
         self.shutdown.cancel();
-        self.serving.await.context("the daemon broke down")?;
+        self.serving.await.context("the daemon failed")?;
         settle(self.engine.tasks()).await;
         self.engine.flush_requests().await;
-        self.timers.await.context("the timers broke down")
+        self.timers.await.context("the timers failed")
     }
 }

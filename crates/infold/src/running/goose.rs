@@ -38,8 +38,8 @@ pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Resu
     // Without one goose asks for it, and works with it from the next start on.
     let Some(name) = name else { return Ok(Found { model, ..Found::default() }) };
     let Some(provider) = PROVIDERS.iter().find(|provider| provider.name == name) else {
-        return Err(Refused::new(format!("goose's provider {name:?} does not send its requests through infold"))
-            .hint("choose openai or anthropic with --provider or GOOSE_PROVIDER, or run goose itself")
+        return Err(Refused::new(format!("with the provider {name:?}, goose's requests would not go through infold"))
+            .hint("choose openai or anthropic with --provider or GOOSE_PROVIDER, or run goose without infold")
             .into());
     };
     let own = configured.address(provider);

@@ -51,8 +51,10 @@ pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Resu
         let url = provider.own_url.as_deref()?;
         OwnAddress::new(provider.api, url, format!("OpenCode's provider {}", provider.id))
     });
-    let mut notes: Vec<String> =
-        past.iter().map(|id| format!("requests of OpenCode's provider {id} do not go through infold")).collect();
+    let mut notes: Vec<String> = past
+        .iter()
+        .map(|id| format!("OpenCode's provider {id} is not supported: its requests bypass infold"))
+        .collect();
     if wired.is_empty() {
         notes.push(
             "OpenCode has no provider whose requests infold could take: log in with `opencode auth login`".into(),

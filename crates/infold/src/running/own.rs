@@ -72,7 +72,7 @@ impl OwnAddress {
             api.set_upstream(settings, url.clone());
             return format!("forwarding to {} (from {place})", without_secrets(url));
         }
-        format!("forwarding to {} (from {} in {origin}), not to that of {place}", without_secrets(&named), api.key())
+        format!("forwarding to {} (from {} in {origin}); ignoring {place}", without_secrets(&named), api.key())
     }
 
     /// The part of a base address that stands behind the proxy's route, so that the agent's paths fit: where

@@ -28,9 +28,11 @@ pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Resu
     let login = value_of(arguments, "--auth-type");
     let login = login.or_else(|| settings["security"]["auth"]["selectedType"].as_str().map(str::to_owned));
     if let Some(login) = login.filter(|login| login != SPEAKS) {
-        return Err(Refused::new(format!("Qwen Code's login {login:?} does not send its requests through infold"))
-            .hint("choose OpenAI's API with --auth-type openai and a key, or run qwen itself")
-            .into());
+        return Err(Refused::new(format!(
+            "with the login {login:?}, Qwen Code's requests would not go through infold"
+        ))
+        .hint("choose OpenAI's API with --auth-type openai and a key, or run qwen without infold")
+        .into());
     }
     let asked = value_of(arguments, BASE_URL).map(|url| (url, BASE_URL));
     let set = || Some((surroundings.text("OPENAI_BASE_URL")?.to_owned(), "OPENAI_BASE_URL in the environment"));

@@ -14,7 +14,7 @@ const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// The text of a file; `None` if there is none.
 pub fn read_text(path: &Path) -> Result<Option<String>, Refused> {
-    let cannot = |why: &dyn std::fmt::Display| Refused::new(format!("{} cannot be read: {why}", path.display()));
+    let cannot = |why: &dyn std::fmt::Display| Refused::new(format!("cannot read {}: {why}", path.display()));
     let file = match fs::File::open(path) {
         Ok(file) => file,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
@@ -34,8 +34,8 @@ pub fn parse_jsonc(text: &str, place: &str) -> Result<Value, Refused> {
     match parsed {
         Ok(Value::Null) => Ok(Value::Object(serde_json::Map::new())),
         Ok(value @ Value::Object(_)) => Ok(value),
-        Ok(_) => Err(Refused::new(format!("{place} is not a JSON object")).hint("put it right first")),
-        Err(error) => Err(Refused::new(format!("{place} is not JSON: {error}")).hint("put it right first")),
+        Ok(_) => Err(Refused::new(format!("{place} is not a JSON object")).hint("fix the file first")),
+        Err(error) => Err(Refused::new(format!("{place} is not JSON: {error}")).hint("fix the file first")),
     }
 }
 

@@ -12,7 +12,10 @@ pub struct Savings {
     requests: u64,
     /// Of these, those that got no whole answer.
     unanswered: u64,
-    edited_tokens: u64,
+    /// What infold removed from prompts; below zero if it added more than that.
+    saved_tokens: i64,
+    /// What that saved, in dollars, as far as models have a price.
+    saved_usd: Option<f64>,
     branches: u64,
     folded_tokens: u64,
     returned_tokens: u64,
@@ -25,6 +28,8 @@ pub struct Savings {
     unplaced: u64,
 }
 
+/// What is not worth a figure.
+const CENT_USD: f64 = 0.01;
 /// Ends of requests that gave the agent no answer.
 const UNANSWERED: [&str; 3] = ["refused", "failed", "cut off"];
 
@@ -36,7 +41,8 @@ impl Savings {
         Self {
             requests: counts.sum("infold_requests_total", None),
             unanswered: UNANSWERED.iter().map(|end| counts.sum("infold_requests_total", Some(("end", *end)))).sum(),
-            edited_tokens: counts.sum("infold_request_saved_tokens_total", None),
+            saved_tokens: counts.total("infold_request_saved_tokens", None).unwrap_or(0.0).round() as i64,
+            saved_usd: counts.total("infold_request_saved_cost", None),
             branches: counts.sum("infold_branches_ended_total", None),
             folded_tokens: counts.sum("infold_branch_tokens", None),
             returned_tokens: counts.sum("infold_branch_returned_tokens", None),
@@ -54,33 +60,37 @@ impl Savings {
         json!({
             "requests": self.requests,
             "unanswered": self.unanswered,
-            "reported_tokens": self.reported_tokens(),
+            "prompt_tokens": self.prompt_tokens(),
             "cache_read_tokens": self.cache_read_tokens,
-            "not_sent_tokens": self.edited_tokens,
+            "saved_tokens": self.saved_tokens,
+            "saved_usd": self.saved_usd,
             "branches": self.branches,
             "folded_tokens": self.folded_tokens,
             "returned_tokens": self.returned_tokens,
             "results_offloaded": self.offloaded,
-            "secrets": self.secrets,
+            "secrets_scrubbed": self.secrets,
             "planning_failures": self.failures,
             "unplaced_calls": self.unplaced,
         })
     }
 
     /// Tokens of all prompts, as providers reported them.
-    fn reported_tokens(&self) -> u64 {
+    fn prompt_tokens(&self) -> u64 {
         self.fresh_tokens + self.cache_read_tokens
     }
 
     /// What was saved, for people.
     pub fn lines(&self, agent: Agent) -> Vec<String> {
         if self.requests == 0 {
-            return vec!["no request came through infold".to_owned()];
+            return vec!["no requests went through infold".to_owned()];
         }
         let mut lines = Vec::new();
         if self.unanswered > 0 {
             let asked = counted(self.requests, "request", "requests");
-            lines.push(format!("{} of {asked} got no answer: `infold top --once` says why", grouped(self.unanswered)));
+            lines.push(format!(
+                "{} of {asked} got no answer: run `infold top --once` to see why",
+                grouped(self.unanswered)
+            ));
         }
         if self.unanswered == self.requests {
             return lines;
@@ -88,22 +98,25 @@ impl Savings {
         if self.branches > 0 {
             let folded = counted(self.branches, "branch", "branches");
             let (work, result) = (grouped(self.folded_tokens), grouped(self.returned_tokens));
-            lines.push(format!("{folded} folded: {work} tokens of work became {result}"));
+            lines.push(format!("{folded} folded: {work} tokens of work replaced by {result}"));
         }
         lines.push(format!(
-            "{}: {} input tokens ({} cached); infold removed {}",
+            "{}: {} input tokens ({} cached); infold {}",
             counted(self.requests, "request", "requests"),
-            grouped(self.reported_tokens()),
-            share(self.cache_read_tokens, self.reported_tokens()),
-            grouped(self.edited_tokens),
+            grouped(self.prompt_tokens()),
+            share(self.cache_read_tokens, self.prompt_tokens()),
+            self.removed(),
         ));
         let aside = [
             (
                 self.offloaded,
                 counted(self.offloaded, "long tool result", "long tool results") + " replaced by references",
             ),
-            (self.secrets, counted(self.secrets, "secret", "secrets") + " taken out"),
-            (self.failures, counted(self.failures, "request", "requests") + " passed on unplanned after a failure"),
+            (self.secrets, counted(self.secrets, "secret", "secrets") + " removed"),
+            (
+                self.failures,
+                counted(self.failures, "request", "requests") + " forwarded unchanged after an internal error",
+            ),
         ];
         let aside: Vec<String> = aside.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
         if !aside.is_empty() {
@@ -111,13 +124,26 @@ impl Savings {
         }
         if self.unplaced > 0 {
             let calls = counted(self.unplaced, "call", "calls");
-            lines.push(format!("{calls} of infold's tools folded nothing: infold did not see the model make them"));
+            lines.push(format!("{calls} of infold's tools had no effect: they came from outside the proxied session"));
         }
         if self.branches > 0 {
             // Its reasoning is bound to what infold has sent.
             lines.push(format!("resume: `infold run {}`", agent.resuming()));
         }
         lines
+    }
+
+    /// What infold did to the prompts, and what that saved where it did.
+    fn removed(&self) -> String {
+        let amount = grouped(self.saved_tokens.unsigned_abs());
+        match (self.saved_tokens, self.saved_usd) {
+            (..0, _) => format!("added {amount}"),
+            (1.., Some(saved_usd)) if saved_usd >= CENT_USD => {
+                format!("removed {amount}, saving about ${saved_usd:.2}")
+            }
+            (1.., Some(saved_usd)) if saved_usd > 0.0 => format!("removed {amount}, saving less than $0.01"),
+            (0.., _) => format!("removed {amount}"),
+        }
     }
 }
 
@@ -136,6 +162,11 @@ struct Counts(Vec<prometheus::proto::MetricFamily>);
 impl Counts {
     /// The sum of a counter, or of a histogram's values, over all labels or those with one.
     fn sum(&self, name: &str, label: Option<(&str, &str)>) -> u64 {
+        self.total(name, label).unwrap_or(0.0).round().max(0.0) as u64
+    }
+
+    /// The same, also of what goes up and down; nothing if it was never counted.
+    fn total(&self, name: &str, label: Option<(&str, &str)>) -> Option<f64> {
         let families = self.0.iter().filter(|family| family.name() == name);
         let metrics = families.flat_map(|family| family.get_metric());
         let wanted = metrics.filter(|metric| {
@@ -143,9 +174,10 @@ impl Counts {
                 |(name, value)| metric.get_label().iter().any(|pair| pair.name() == name && pair.value() == value);
             label.is_none_or(has)
         });
-        let sum: f64 =
-            wanted.map(|metric| metric.get_counter().get_value() + metric.get_histogram().get_sample_sum()).sum();
-        sum.round().max(0.0) as u64
+        let value = |metric: &prometheus::proto::Metric| {
+            metric.get_counter().get_value() + metric.get_gauge().get_value() + metric.get_histogram().get_sample_sum()
+        };
+        wanted.map(value).reduce(|sum, value| sum + value)
     }
 }
 

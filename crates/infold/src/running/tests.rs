@@ -113,7 +113,7 @@ fn settings_for_claude_code_may_lie_in_a_file_and_must_be_sound() {
     let refused = home.wire(Agent::Claude, &["--settings", &file("broken.json")]).unwrap_err().to_string();
     assert!(refused.contains("broken.json is not JSON"), "{refused}");
     let refused = home.wire(Agent::Claude, &["--settings", &file("none.json")]).unwrap_err().to_string();
-    assert!(refused.contains("which is not there"), "{refused}");
+    assert!(refused.contains("no file "), "{refused}");
 }
 
 #[test]
@@ -304,7 +304,7 @@ fn an_address_becomes_the_upstream_unless_the_settings_name_one() {
     let mut settings = resolve(Given::default()).unwrap().settings;
     let told = own.take_over(&mut settings, &crate::settings::Origin::Flag { flag: "--set" });
     assert_eq!(settings.proxy.anthropic.upstream, "https://api.anthropic.com");
-    assert!(told.contains("not to that of the environment"), "{told}");
+    assert!(told.contains("ignoring the environment"), "{told}");
 }
 
 #[test]
@@ -319,7 +319,7 @@ fn limits_follow_the_window_where_nobody_has_set_them() {
         follow_window(&mut in_force, model);
         in_force.settings
     };
-    let settings = limits(&["proxy.windows=[[\"big*\", 1000000]]"], Some("local/big-one"));
+    let settings = limits(&["windows.models=[[\"big*\", 1000000]]"], Some("local/big-one"));
     assert_eq!((settings.folding.default_budget, settings.folding.max_budget), (400_000, 800_000));
     assert_eq!(settings.folding.default_timeout_seconds, 14_400);
     assert_eq!(settings.folding.max_branches_per_minute, 120);

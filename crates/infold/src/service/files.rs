@@ -3,7 +3,7 @@
 use super::{SOCKET, ServedDaemon};
 
 /// What says that a file is infold's to take away.
-const MARK: &str = "Written by `infold connect`; `infold disconnect` takes it away.";
+const MARK: &str = "Written by `infold connect`; `infold disconnect` removes it.";
 
 /// Whether infold wrote this.
 pub fn is_ours(text: &str) -> bool {
@@ -13,7 +13,7 @@ pub fn is_ours(text: &str) -> bool {
 /// The unit that holds the port.
 pub fn socket(daemon: &ServedDaemon) -> String {
     format!(
-        "# {MARK}\n[Unit]\nDescription=The port of infold: the first request starts the daemon\n\n\
+        "# {MARK}\n[Unit]\nDescription=infold: the first request to this port starts the daemon\n\n\
          [Socket]\nListenStream={}\n\n[Install]\nWantedBy=sockets.target\n",
         daemon.address
     )
@@ -24,7 +24,7 @@ pub fn service(daemon: &ServedDaemon) -> String {
     let program = daemon.program.to_string_lossy().into_owned();
     let words = [program].iter().chain(&daemon.arguments).map(|word| unit_word(word)).collect::<Vec<_>>().join(" ");
     format!(
-        "# {MARK}\n[Unit]\nDescription=infold, the daemon of connected agents\nRequires={SOCKET}\nAfter={SOCKET}\n\n\
+        "# {MARK}\n[Unit]\nDescription=infold: daemon for connected agents\nRequires={SOCKET}\nAfter={SOCKET}\n\n\
          [Service]\nExecStart={words}\nRestart=on-failure\n\n[Install]\nAlso={SOCKET}\n"
     )
 }

@@ -57,9 +57,9 @@ pub(super) const RANGES: &[(&str, RangeInclusive<i64>)] = &[
     ("proxy.hold_ms", 0..=MINUTE_MS),
     ("proxy.retries_max", 0..=10),
     ("proxy.retry_after_max_ms", 0..=10 * MINUTE_MS),
-    ("proxy.window_tokens", 1_000..=100_000_000),
     ("proxy.sessions_max", 1..=100_000),
     ("proxy.sessions_bytes_max", MIB..=65_536 * MIB),
+    ("windows.default_tokens", 1_000..=100_000_000),
     ("run.window_tokens", 0..=100_000_000),
     ("run.default_budget_percent", 1..=100),
     ("run.max_budget_percent", 1..=100),
@@ -141,7 +141,7 @@ fn blamed(entries: &[Entry], error: &toml::de::Error) -> Problem {
         let mut alone = defaults.clone();
         entry::lay_over(&mut alone, vec![entry.clone()]);
         if let Err(error) = Settings::deserialize(table(&alone)) {
-            let why = error.message().replace("unknown variant", "there is no");
+            let why = error.message().replace("unknown variant", "unknown value");
             return Problem::new(format!("`{}` in {}: {why}", entry.key, entry.origin));
         }
     }
@@ -156,11 +156,12 @@ fn together(settings: &Settings, entries: &[Entry], problems: &mut Problems) {
     not_above(entries, "run.default_timeout_seconds", "run.max_timeout_seconds", problems);
     if settings.mcp.tools.is_empty() {
         problems.add(
-            Problem::new(format!("`mcp.tools` in {} names no family of tools", origin(entries, "mcp.tools")))
+            Problem::new(format!("`mcp.tools` in {} is empty", origin(entries, "mcp.tools")))
                 .hint("list \"branch\", \"context\" or both, or \"lean\""),
         );
     }
     prices(settings, entries, problems);
+    windows(settings, entries, problems);
     proxy::check(settings, entries, problems);
     data_folder(settings, entries, problems);
     listen(settings, entries, problems);
@@ -187,13 +188,32 @@ fn not_above(entries: &[Entry], low: &str, high: &str, problems: &mut Problems) 
 }
 
 fn prices(settings: &Settings, entries: &[Entry], problems: &mut Problems) {
-    for price in &settings.replay.prices {
+    for price in &settings.prices.models {
         if ![price.1, price.2, price.3, price.4].iter().all(|amount| (0.0..=1e6).contains(amount)) {
-            let origin = origin(entries, "replay.prices");
+            let origin = origin(entries, "prices.models");
             problems.add(
-                Problem::new(format!("`replay.prices` in {origin}: {:?} has a price that is none", price.0))
-                    .hint("give dollars for a million tokens, from 0.0 to 1000000.0"),
+                Problem::new(format!("`prices.models` in {origin}: invalid price for {:?}", price.0))
+                    .hint("give dollars per million tokens, from 0.0 to 1000000.0"),
             );
+        }
+    }
+}
+
+fn windows(settings: &Settings, entries: &[Entry], problems: &mut Problems) {
+    for window in &settings.windows.models {
+        let (model, tokens, largest_tokens) = (window.model(), window.tokens(), window.largest_tokens());
+        let origin = origin(entries, "windows.models");
+        if tokens < 1_000 {
+            problems.add(
+                Problem::new(format!("`windows.models` in {origin}: the window of {model:?} is {tokens} tokens"))
+                    .hint("give the model's context window in tokens, at least 1000"),
+            );
+        }
+        if largest_tokens < tokens {
+            let problem = format!(
+                "`windows.models` in {origin}: the largest window of {model:?}, {largest_tokens}, is less than {tokens}"
+            );
+            problems.add(Problem::new(problem).hint("give the usual window first, then the largest one"));
         }
     }
 }
@@ -202,10 +222,8 @@ fn data_folder(settings: &Settings, entries: &[Entry], problems: &mut Problems) 
     let origin = origin(entries, "data");
     let in_a_file = matches!(origin, Origin::User { .. });
     if in_a_file && !settings.data.is_empty() && !Path::new(&settings.data).is_absolute() {
-        problems.add(
-            Problem::new(format!("`data` in {origin} is a relative path"))
-                .hint("give a path that begins with /, so that it does not depend on where a command is run"),
-        );
+        problems
+            .add(Problem::new(format!("`data` in {origin} is a relative path")).hint("give a path that begins with /"));
     }
 }
 
@@ -214,15 +232,15 @@ fn listen(settings: &Settings, entries: &[Entry], problems: &mut Problems) {
     let origin = origin(entries, "server.listen");
     let Ok(address) = text.parse::<SocketAddr>() else {
         problems.add(
-            Problem::new(format!("`server.listen` = {text:?} in {origin} is not an address and a port"))
-                .hint("write it as 127.0.0.1:9090 or [::1]:9090; port 0 takes a free one"),
+            Problem::new(format!("`server.listen` = {text:?} in {origin} is not an address and port"))
+                .hint("write it as 127.0.0.1:9090 or [::1]:9090; port 0 means any free port"),
         );
         return;
     };
     if !address.ip().is_loopback() && !settings.auth.jwt.is_on() {
         problems.add(
             Problem::new(format!(
-                "`server.listen` = {text:?} in {origin} can be reached from other machines, and no tokens are set up"
+                "`server.listen` = {text:?} in {origin}: other machines could connect, but [auth.jwt] is empty"
             ))
             .hint("listen on 127.0.0.1, or fill in [auth.jwt]"),
         );
@@ -238,13 +256,13 @@ fn jwt(settings: &Settings, problems: &mut Problems) {
     for (name, _) in needed.into_iter().filter(|(_, value)| value.is_empty()) {
         problems.add(
             Problem::new(format!("`auth.jwt.{name}` is empty, but other keys of [auth.jwt] are not"))
-                .hint("tokens are accepted only if algorithm, issuer and audience are all fixed"),
+                .hint("set algorithm, issuer and audience, all three"),
         );
     }
     if jwt.key_file.is_empty() == jwt.jwks_file.is_empty() {
         problems.add(
             Problem::new("[auth.jwt] needs exactly one of `key_file` and `jwks_file`")
-                .hint("name the file that holds the key, or the one that holds the JWK set"),
+                .hint("set one of them to the file with the key or with the JWK set"),
         );
     }
 }

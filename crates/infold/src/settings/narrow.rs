@@ -59,26 +59,24 @@ fn refused(value: &Entry, below: &[Entry]) -> Option<Problem> {
     }
     let (key, origin) = (&value.key, &value.origin);
     let problem = Problem::new(format!(
-        "`{key}` in {origin} would widen it from {} to {}; a project file may only narrow",
+        "`{key}` in {origin} changes {} to {}, but a project file may only lower limits",
         now.shown(),
         value.shown()
     ));
     Some(problem.hint(match rule {
         Rule::AtMost => format!("set it to at most {}, or raise it in your own settings", now.shown()),
-        Rule::AtMostZeroIsNone => "set it to a bound that is no higher, not to 0 (no bound)".to_owned(),
-        Rule::OnlyOn => "take the line out, or turn it off in your own settings".to_owned(),
-        Rule::PartOf => format!("list a part of {}", now.shown()),
+        Rule::AtMostZeroIsNone => format!("set it to at most {}; 0 would mean no limit", now.shown()),
+        Rule::OnlyOn => "remove the line, or turn it off in your own settings".to_owned(),
+        Rule::PartOf => format!("list some of {}", now.shown()),
     }))
 }
 
 fn not_for_projects(value: &Entry) -> Problem {
     Problem::new(format!(
-        "`{}` in {} is not for a project to set: a project file may only narrow limits",
+        "`{}` in {} cannot be set by a project file: those may only lower limits",
         value.key, value.origin
     ))
-    .hint(
-        "put it in your own settings; a project may lower limits of [folding] and [context], and list fewer mcp.tools",
-    )
+    .hint("move it to your own settings; a project file may lower limits of [folding] and [context] and list fewer mcp.tools")
 }
 
 fn narrows(rule: Rule, wish: &Value, now: &Value) -> bool {

@@ -167,7 +167,7 @@ fn user_file(surroundings: &Surroundings, files: &mut Vec<LookedAt>) -> Result<O
     };
     let file = read(&path)?;
     if file.is_none() && named.is_some() {
-        return Err(Problem::new(format!("INFOLD_CONFIG names {}, which is not there", path.display()))
+        return Err(Problem::new(format!("INFOLD_CONFIG: no file {}", path.display()))
             .hint("create the file, or unset the variable"));
     }
     let found = if file.is_some() { Found::Read } else { Found::Absent };
@@ -186,7 +186,7 @@ fn project_file(
         // In a folder that many can write to, such as /tmp, a stranger could put one above ours.
         let owner = metadata.uid();
         if owner != 0 && owner != rustix::process::geteuid().as_raw() {
-            warnings.push(format!("{} belongs to another user (uid {owner}): not read", path.display()));
+            warnings.push(format!("ignoring {}: it belongs to another user (uid {owner})", path.display()));
             continue;
         }
         let file = read(&path)?;

@@ -130,12 +130,12 @@ fn a_value_of_the_wrong_kind_says_what_is_wanted() {
             INFOLD_CONTEXT__CONTEXT_HARD_LIMIT=yes
     "), @r#"
     `folding` in settings.toml:1 is a section, not a value
-      hint: write [folding] on a line of its own, and its keys below
-    `server.listen` in settings.toml:3 has to be text in quotes
-    `store.readers` in settings.toml:5 has to be a whole number
-    `mcp.tools` in settings.toml:7 has to be a list, such as ["a", "b"]
-    `folding.max_depth` in INFOLD_FOLDING__MAX_DEPTH has to be a whole number
-    `context.context_hard_limit` in INFOLD_CONTEXT__CONTEXT_HARD_LIMIT has to be true or false
+      hint: write [folding] on its own line, and its keys below
+    `server.listen` in settings.toml:3 must be text in quotes
+    `store.readers` in settings.toml:5 must be a whole number
+    `mcp.tools` in settings.toml:7 must be a list, such as ["a", "b"]
+    `folding.max_depth` in INFOLD_FOLDING__MAX_DEPTH must be a whole number
+    `context.context_hard_limit` in INFOLD_CONTEXT__CONTEXT_HARD_LIMIT must be true or false
     "#);
 }
 
@@ -170,15 +170,11 @@ fn choices_name_the_ones_there_are() {
         user:
             [store]
             synchronous = 'ful'
-    "), @"
-    `store.synchronous` in settings.toml:2: there is no `ful`, expected `full` or `normal`
-    ");
+    "), @"`store.synchronous` in settings.toml:2: unknown value `ful`, expected `full` or `normal`");
     assert_snapshot!(check("
         environment:
             INFOLD_MCP__TOOLS=branch,contxt
-    "), @"
-    `mcp.tools` in INFOLD_MCP__TOOLS: there is no `contxt`, expected one of `branch`, `context`, `lean`
-    ");
+    "), @"`mcp.tools` in INFOLD_MCP__TOOLS: unknown value `contxt`, expected one of `branch`, `context`, `lean`");
 }
 
 #[test]
@@ -195,9 +191,9 @@ fn settings_that_contradict_each_other_name_both() {
     "), @r#"
     `folding.default_budget` = 8192 in default is above `folding.max_budget` = 4096 in .infold.toml:2
       hint: lower the first to at most 4096, or raise the second
-    `mcp.tools` in --set names no family of tools
+    `mcp.tools` in --set is empty
       hint: list "branch", "context" or both, or "lean"
-    `server.listen` = "0.0.0.0:9090" in --set can be reached from other machines, and no tokens are set up
+    `server.listen` = "0.0.0.0:9090" in --set: other machines could connect, but [auth.jwt] is empty
       hint: listen on 127.0.0.1, or fill in [auth.jwt]
     `telemetry.otlp_endpoint` in --set is not an HTTP address
       hint: write it as http://127.0.0.1:4318
@@ -207,14 +203,14 @@ fn settings_that_contradict_each_other_name_both() {
             auth.jwt.algorithm=ES256
             server.listen=localhost
     "), @r#"
-    `server.listen` = "localhost" in --set is not an address and a port
-      hint: write it as 127.0.0.1:9090 or [::1]:9090; port 0 takes a free one
+    `server.listen` = "localhost" in --set is not an address and port
+      hint: write it as 127.0.0.1:9090 or [::1]:9090; port 0 means any free port
     `auth.jwt.issuer` is empty, but other keys of [auth.jwt] are not
-      hint: tokens are accepted only if algorithm, issuer and audience are all fixed
+      hint: set algorithm, issuer and audience, all three
     `auth.jwt.audience` is empty, but other keys of [auth.jwt] are not
-      hint: tokens are accepted only if algorithm, issuer and audience are all fixed
+      hint: set algorithm, issuer and audience, all three
     [auth.jwt] needs exactly one of `key_file` and `jwks_file`
-      hint: name the file that holds the key, or the one that holds the JWK set
+      hint: set one of them to the file with the key or with the JWK set
     "#);
 }
 
@@ -244,22 +240,22 @@ fn a_project_may_only_narrow() {
             [testing]
             fixtures = true
     "), @r#"
-    `data` in .infold.toml:1 is not for a project to set: a project file may only narrow limits
-      hint: put it in your own settings; a project may lower limits of [folding] and [context], and list fewer mcp.tools
-    `server.listen` in .infold.toml:3 is not for a project to set: a project file may only narrow limits
-      hint: put it in your own settings; a project may lower limits of [folding] and [context], and list fewer mcp.tools
-    `folding.max_depth` in .infold.toml:5 would widen it from 3 to 4; a project file may only narrow
+    `data` in .infold.toml:1 cannot be set by a project file: those may only lower limits
+      hint: move it to your own settings; a project file may lower limits of [folding] and [context] and list fewer mcp.tools
+    `server.listen` in .infold.toml:3 cannot be set by a project file: those may only lower limits
+      hint: move it to your own settings; a project file may lower limits of [folding] and [context] and list fewer mcp.tools
+    `folding.max_depth` in .infold.toml:5 changes 3 to 4, but a project file may only lower limits
       hint: set it to at most 3, or raise it in your own settings
-    `folding.session_budget` in .infold.toml:6 would widen it from 1000 to 0; a project file may only narrow
-      hint: set it to a bound that is no higher, not to 0 (no bound)
-    `context.context_hard_limit` in .infold.toml:8 would widen it from true to false; a project file may only narrow
-      hint: take the line out, or turn it off in your own settings
-    `mcp.tools` in .infold.toml:10 would widen it from ["branch"] to ["branch", "context"]; a project file may only narrow
-      hint: list a part of ["branch"]
-    `telemetry.otlp_endpoint` in .infold.toml:12 is not for a project to set: a project file may only narrow limits
-      hint: put it in your own settings; a project may lower limits of [folding] and [context], and list fewer mcp.tools
-    `testing.fixtures` in .infold.toml:14 is not for a project to set: a project file may only narrow limits
-      hint: put it in your own settings; a project may lower limits of [folding] and [context], and list fewer mcp.tools
+    `folding.session_budget` in .infold.toml:6 changes 1000 to 0, but a project file may only lower limits
+      hint: set it to at most 1000; 0 would mean no limit
+    `context.context_hard_limit` in .infold.toml:8 changes true to false, but a project file may only lower limits
+      hint: remove the line, or turn it off in your own settings
+    `mcp.tools` in .infold.toml:10 changes ["branch"] to ["branch", "context"], but a project file may only lower limits
+      hint: list some of ["branch"]
+    `telemetry.otlp_endpoint` in .infold.toml:12 cannot be set by a project file: those may only lower limits
+      hint: move it to your own settings; a project file may lower limits of [folding] and [context] and list fewer mcp.tools
+    `testing.fixtures` in .infold.toml:14 cannot be set by a project file: those may only lower limits
+      hint: move it to your own settings; a project file may lower limits of [folding] and [context] and list fewer mcp.tools
     "#);
 }
 
@@ -304,7 +300,7 @@ fn upstreams_are_addresses_and_hold_no_keys() {
     "), @"
     `proxy.anthropic.upstream` in --set holds a name or password: leave it out, keys come from the client
     `proxy.openai.upstream` in --set is not an http or https address: write it as https://host or https://host:port/path
-    `proxy.retry_statuses` in --set: a request is not sent again after 404
+    `proxy.retry_statuses` in --set: requests cannot be retried after 404
       hint: list any of 429, 500, 504 and 529
     ");
 }
@@ -332,4 +328,20 @@ fn every_default_has_a_sentence_above_it() {
             assert!(at > 0 && lines[at - 1].starts_with("# "), "line {}: {line}", at + 1);
         }
     }
+}
+
+#[test]
+fn settings_that_were_renamed_say_what_they_are_called_now() {
+    let given = |key: &str| {
+        let assignment: Assignment = format!("{key}=[]").parse().unwrap();
+        let flags = FlagValues { set: vec![assignment], listen: None, data: None };
+        let given = gather(&Surroundings::default(), flags).unwrap();
+        resolve(given).unwrap_err().to_string()
+    };
+    assert_eq!(
+        given("replay.prices"),
+        "`replay.prices` in --set is now called `prices.models`\n  hint: rename it to `prices.models`"
+    );
+    assert!(given("proxy.windows").contains("`windows.models`"));
+    assert!(given("proxy.window_tokens").contains("`windows.default_tokens`"));
 }

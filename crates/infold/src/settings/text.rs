@@ -105,7 +105,7 @@ fn of_known_kind(leaf: Leaf, origin: &Origin, known: &[Entry]) -> Result<Option<
         return match leaf.value {
             Value::Table(_) => Ok(None),
             _ => Err(Problem::new(format!("`{}` in {origin} is a section, not a value", leaf.key))
-                .hint(format!("write [{}] on a line of its own, and its keys below", leaf.key))),
+                .hint(format!("write [{}] on its own line, and its keys below", leaf.key))),
         };
     }
     let Some(default) = entry::find(known, &leaf.key) else {
@@ -117,7 +117,18 @@ fn of_known_kind(leaf: Leaf, origin: &Origin, known: &[Entry]) -> Result<Option<
     Ok(Some(Entry { key: leaf.key, value: leaf.value, origin: origin.clone() }))
 }
 
+/// Settings that were called something else before, and what they are called now.
+const RENAMED: [(&str, &str); 3] = [
+    ("replay.prices", "prices.models"),
+    ("proxy.windows", "windows.models"),
+    ("proxy.window_tokens", "windows.default_tokens"),
+];
+
 fn unknown_key(key: &str, origin: &Origin, known: &[Entry]) -> Problem {
+    if let Some((old, new)) = RENAMED.iter().find(|(old, _)| *old == key) {
+        return Problem::new(format!("`{old}` in {origin} is now called `{new}`"))
+            .hint(format!("rename it to `{new}`"));
+    }
     let keys = known.iter().map(|entry| entry.key.as_str());
     let sections = known.iter().filter_map(|entry| Some(entry.key.rsplit_once('.')?.0));
     let problem = Problem::new(format!("unknown key `{key}` in {origin}"));
@@ -137,7 +148,7 @@ fn wrong_kind(key: &str, origin: &Origin, default: &Value) -> Problem {
         Value::Datetime(_) => "a date",
         Value::Table(_) => "a table",
     };
-    Problem::new(format!("`{key}` in {origin} has to be {wanted}"))
+    Problem::new(format!("`{key}` in {origin} must be {wanted}"))
 }
 
 /// Reads the variables that begin with `INFOLD_`.
@@ -170,6 +181,12 @@ fn variable_names(key: &str) -> Vec<String> {
 }
 
 fn unknown_variable(variable: &str, names: &[String]) -> Problem {
+    let is_old = |(old, _): &&(&str, &str)| variable_names(old).iter().any(|name| name == variable);
+    if let Some((_, new)) = RENAMED.iter().find(is_old) {
+        let new = variable_names(new).remove(0);
+        return Problem::new(format!("{variable} in the environment is now called {new}"))
+            .hint(format!("rename it to {new}"));
+    }
     let problem = Problem::new(format!("unknown setting {variable} in the environment"));
     match nearest(variable, names.iter().map(String::as_str)) {
         Some(near) => problem.hint(format!("did you mean {near}?")),

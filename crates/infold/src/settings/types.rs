@@ -34,7 +34,8 @@ pub struct Settings {
     /// Agents that are started.
     pub run: Run,
     /// Playing recorded sessions.
-    pub replay: Replay,
+    pub windows: Windows,
+    pub prices: Prices,
     /// The database.
     pub store: Store,
     /// The MCP tools.
@@ -214,12 +215,19 @@ pub struct Proxy {
     pub retries_max: u32,
     pub retry_statuses: Vec<u16>,
     pub retry_after_max_ms: u64,
-    pub window_tokens: u64,
-    pub windows: Vec<Window>,
     pub sessions_max: usize,
     pub sessions_bytes_max: usize,
     pub anthropic: Upstream,
     pub openai: Upstream,
+}
+
+/// `[windows]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "default.toml has a sentence for each")]
+pub struct Windows {
+    pub default_tokens: u64,
+    pub models: Vec<Window>,
 }
 
 /// Tokens that a model takes: its name, in which `*` stands for anything, how many clients fill, and how many it takes
@@ -279,12 +287,12 @@ pub struct Run {
     pub always_load: bool,
 }
 
-/// `[replay]`
+/// `[prices]`
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "default.toml has a sentence for each")]
-pub struct Replay {
-    pub prices: Vec<Price>,
+pub struct Prices {
+    pub models: Vec<Price>,
 }
 
 /// What a provider asks for a million tokens: a model's name, in which `*` stands for anything, then

@@ -72,5 +72,5 @@ fn a_folder_without_transcripts_is_refused() {
     let (home, _) = home();
     write(home.path().join("notes.txt"));
     let error = expand(&[home.path().to_owned()]).unwrap_err();
-    assert!(error.to_string().contains("there is no transcript in"), "{error}");
+    assert!(error.to_string().contains("no transcript in"), "{error}");
 }

@@ -4,14 +4,25 @@ use infold_core::SessionId;
 use infold_core::record::RequestRecord;
 
 use super::{SessionLine, TopView};
-use crate::draw::{Align, Column, Spans, Style, Table, Tone, Whose, ago, fitted, money, request_lines, short};
+use crate::draw::{
+    Align, Column, Spans, Style, Table, Tone, Whose, ago, fitted, money, one_line, request_lines, short,
+};
 
 /// Columns of a session's name that are shown.
 const SESSION_COLUMNS: usize = 36;
+/// Columns of a session's first words that are shown.
+const WORDS_COLUMNS: usize = 40;
+/// Columns of them below which another column goes instead, where a terminal has room for them.
+const WORDS_COLUMNS_MIN: usize = 16;
+/// Columns of a terminal that has.
+const WORDS_FROM_COLUMNS: usize = 120;
+/// The heading of the first words.
+const WORDS: &str = "FIRST WORDS";
 const BAR_CELLS: u64 = 8;
 const NAME: &str = "infold top";
 /// What may go where there is little room, in this order.
-const MAY_GO: [&str; 9] = ["SAVED", "OUT", "REPORTED", "LAST", "REQUESTS", "CACHE", "A MINUTE", "OPEN", "COST"];
+const MAY_GO: [&str; 11] =
+    [WORDS, "OUTPUT", "INPUT", "CACHED", "REQUESTS", "PER MIN", "LAST ACTIVE", "AGENT", "SAVED", "OPEN", "COST"];
 /// Columns of a session's name below which another column goes instead.
 const SESSION_COLUMNS_MIN: usize = 20;
 
@@ -74,13 +85,13 @@ fn head(view: &TopView, style: &Style) -> Vec<Spans> {
     let dot = style.either(" · ", ", ");
     let count = |count: u64, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
     let going = view.sessions.iter().filter(|line| line.goes_on()).count() as u64;
-    let open = view.sessions.iter().map(|line| line.open).sum();
+    let open = view.sessions.iter().map(SessionLine::open).sum();
     let now = [
         count(going, "session", "sessions"),
         count(open, "open branch", "open branches"),
-        format!("{:.1} requests a minute", view.rates.requests),
+        format!("{:.1} requests/min", view.rates.requests),
         format!(
-            "{} tokens in and {} out reported",
+            "{} input and {} output tokens/min",
             short(whole(view.rates.prompt_tokens)),
             short(whole(view.rates.output_tokens))
         ),
@@ -89,19 +100,25 @@ fn head(view: &TopView, style: &Style) -> Vec<Spans> {
     let now = fitted(&now.join(dot), room, style);
     let title = vec![(Tone::Strong, NAME.to_owned()), (Tone::Plain, format!("  {now}"))];
     let totals = &view.totals;
-    let mut all = vec![format!("in all {}", count(totals.requests, "request", "requests"))];
-    all.extend(totals.cache_hit_percent().map(|percent| format!("{percent} % read from the cache")));
+    let mut all = vec![format!("{} in all", count(totals.requests, "request", "requests"))];
+    all.extend(totals.cache_hit_percent().map(|percent| format!("{percent} % cached")));
+    let saved_tokens = u64::try_from(totals.saved_tokens()).unwrap_or(0);
     all.extend(
-        (totals.saved_tokens() > 0)
-            .then(|| format!("{} of {} tokens not sent", short(totals.saved_tokens()), short(totals.wanted_tokens))),
+        (saved_tokens > 0)
+            .then(|| format!("infold removed {} of {} input tokens", short(saved_tokens), short(totals.wanted_tokens))),
     );
     if totals.priced > 0 {
-        all.push(money(totals.cost_micros));
+        all.push(format!("cost {}", money(totals.cost_micros)));
         let saved = u64::try_from(totals.saved_micros()).unwrap_or(0);
-        all.extend((saved > 0).then(|| format!("{} saved", money(saved))));
+        all.extend((saved > 0).then(|| format!("saved about {}", money(saved))));
     }
     all.extend((totals.warnings > 0).then(|| count(totals.warnings, "warning", "warnings")));
     vec![title, vec![(Tone::Faint, fitted(&all.join(dot), style.width, style))]]
+}
+
+fn short_signed(number: i64) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    format!("{sign}{}", short(number.unsigned_abs()))
 }
 
 fn whole(number: f64) -> u64 {
@@ -113,43 +130,50 @@ fn sessions(view: &TopView, chosen: Option<&SessionId>, style: &Style) -> Vec<Sp
     let right = |heading| Column { heading, align: Align::Right };
     let mut table = Table::new(vec![
         left("SESSION"),
+        left("AGENT"),
         right("OPEN"),
-        left("CONTEXT"),
+        left("MAIN"),
         right("REQUESTS"),
-        right("A MINUTE"),
-        right("REPORTED"),
-        right("OUT"),
-        right("CACHE"),
+        right("PER MIN"),
+        right("INPUT"),
+        right("OUTPUT"),
+        right("CACHED"),
         right("COST"),
         right("SAVED"),
-        right("LAST"),
+        right("LAST ACTIVE"),
+        left(WORDS),
     ]);
     for line in &view.sessions {
         table.row(cells(line, chosen, view.now_ms, style));
+    }
+    if style.width >= WORDS_FROM_COLUMNS {
+        table = table.cut_to_fit(WORDS, WORDS_COLUMNS_MIN, &["OUTPUT", "INPUT", "CACHED"], style);
     }
     table.cut_to_fit("SESSION", SESSION_COLUMNS_MIN, &MAY_GO, style).lines()
 }
 
 fn cells(line: &SessionLine, chosen: Option<&SessionId>, now_ms: u64, style: &Style) -> Spans {
-    let is_chosen = chosen == Some(&line.id);
+    let is_chosen = chosen == Some(&line.known.id);
     let dash = || "-".to_owned();
-    let totals = &line.totals;
+    let (overview, totals) = (&line.known.overview, line.known.totals.unwrap_or_default());
     let has_requests = totals.requests > 0;
     let known = |text: String| if has_requests { text } else { dash() };
     let mark = if is_chosen { style.either("› ", "> ") } else { "" };
-    let name = format!("{mark}{}", fitted(line.id.as_str(), SESSION_COLUMNS, style));
+    let name = format!("{mark}{}", fitted(&line.short_id, SESSION_COLUMNS, style));
     let tone = match (is_chosen, line.goes_on()) {
         (true, _) => Tone::Busy,
         (false, true) => Tone::Strong,
         (false, false) => Tone::Faint,
     };
     let is_priced = totals.priced > 0;
+    let words = overview.first_words.as_ref().map(|words| fitted(&one_line(words.as_str()), WORDS_COLUMNS, style));
     let used = totals.usage.plus(&totals.estimated);
     // What providers did not report is an estimate.
     let counted = |tokens: u64| format!("{}{}", if totals.unreported > 0 { "~" } else { "" }, short(tokens));
     vec![
         (tone, name),
-        (if line.open > 0 { Tone::Busy } else { Tone::Faint }, line.open.to_string()),
+        (Tone::Plain, overview.client.as_ref().map_or_else(dash, |client| one_line(client.as_str()))),
+        (if line.open() > 0 { Tone::Busy } else { Tone::Faint }, line.open().to_string()),
         fill(line, style),
         (Tone::Plain, known(short(totals.requests))),
         (Tone::Plain, known(format!("{:.1}", line.rates.requests))),
@@ -157,8 +181,9 @@ fn cells(line: &SessionLine, chosen: Option<&SessionId>, now_ms: u64, style: &St
         (Tone::Plain, known(counted(used.output_tokens))),
         (Tone::Plain, totals.cache_hit_percent().map_or_else(dash, |percent| format!("{percent} %"))),
         (Tone::Plain, if is_priced { money(totals.cost_micros) } else { dash() }),
-        (Tone::Good, known(short(totals.saved_tokens()))),
-        (Tone::Faint, ago(now_ms, line.active_at_ms)),
+        (Tone::Good, known(short_signed(totals.saved_tokens()))),
+        (Tone::Faint, ago(now_ms, line.known.active_at_ms())),
+        (Tone::Plain, words.unwrap_or_else(dash)),
     ]
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use futures::StreamExt;
+use infold_control::Room;
 use infold_core::SessionId;
 use infold_engine::Engine;
 use ratatui::Terminal;
@@ -18,14 +19,14 @@ use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::Paragraph;
 
 use super::frame::{Size, frame};
-use super::{Room, TopView, load};
+use super::{TopView, load};
 use crate::commands::sessions::now_ms;
 use crate::draw::{Paint, Spans, Style, Tone};
 use crate::parts;
 use crate::signals::Stops;
 
 /// The line at the bottom.
-const KEYS: &str = "q quits, up and down choose a session";
+const KEYS: &str = "q quits, up and down select a session";
 
 /// What a key leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +43,7 @@ struct Screen(Terminal<CrosstermBackend<Stdout>>);
 impl Screen {
     fn take() -> anyhow::Result<Self> {
         // This also makes a panic put the terminal back first.
-        Ok(Self(ratatui::try_init().context("the terminal cannot be drawn on")?))
+        Ok(Self(ratatui::try_init().context("cannot draw on the terminal")?))
     }
 }
 
@@ -53,7 +54,7 @@ impl Drop for Screen {
 }
 
 /// Draws until somebody has seen enough.
-pub async fn run(engine: &Engine, room: Room<'_>, every: Duration, style: &Style) -> anyhow::Result<()> {
+pub async fn run(engine: &Engine, room: &Room, every: Duration, style: &Style) -> anyhow::Result<()> {
     let mut stops = Stops::catch()?;
     let mut view = load(engine, room, now_ms()).await.map_err(parts::told)?;
     let mut screen = Screen::take()?;
@@ -96,14 +97,14 @@ fn meant(key: KeyEvent) -> Move {
 
 /// The session that a move leads to; above the first one none is chosen.
 fn next(view: &TopView, chosen: Option<&SessionId>, to: Move) -> Option<SessionId> {
-    let at = chosen.and_then(|chosen| view.sessions.iter().position(|line| line.id == *chosen));
+    let at = chosen.and_then(|chosen| view.sessions.iter().position(|line| line.known.id == *chosen));
     let at = match (to, at) {
         (Move::Down, None) => 0,
         (Move::Down, Some(at)) => (at + 1).min(view.sessions.len().saturating_sub(1)),
         (Move::Up, Some(at)) => at.checked_sub(1)?,
         (Move::Up, None) | (Move::Quit | Move::None, _) => return None,
     };
-    view.sessions.get(at).map(|line| line.id.clone())
+    view.sessions.get(at).map(|line| line.known.id.clone())
 }
 
 fn draw(screen: &mut Screen, view: &TopView, chosen: Option<&SessionId>, style: &Style) -> anyhow::Result<()> {
@@ -116,7 +117,7 @@ fn draw(screen: &mut Screen, view: &TopView, chosen: Option<&SessionId>, style: 
         let lines: Vec<Line<'_>> = lines.iter().map(|line| shown(line, style.paint)).collect();
         on.render_widget(Paragraph::new(Text::from(lines)), area);
     });
-    drawn.context("the terminal cannot be drawn on").map(drop)
+    drawn.context("cannot draw on the terminal").map(drop)
 }
 
 fn shown(line: &Spans, paint: Paint) -> Line<'_> {

@@ -1,8 +1,9 @@
 //! What is shown, as text.
 
-use infold_core::record::{AnswerEnd, Cause, Makeup, Miss, Timing, Usage};
+use infold_core::record::{AnswerEnd, Cause, Makeup, Miss, SessionLabel, SessionOverview, Timing, Usage};
 use infold_core::view::{Edit, Reason, RequestKind};
-use infold_core::{Owner, Scrubbed, Session, Thread};
+use infold_core::{Owner, Scrubbed, Session, SessionId, Thread};
+use infold_store::SessionRow;
 use insta::assert_snapshot;
 
 use super::*;
@@ -47,29 +48,38 @@ fn request(id: u64, session: &str, ago_ms: u64, prompt_tokens: u64) -> RequestRo
     RequestRow { id, record }
 }
 
-fn known(id: &str, ago_ms: u64, open: u64) -> SessionRow {
+fn live(id: &str, ago_ms: u64, open: u64) -> SessionRow {
     let mut session = Session::new(Owner::local(), named(id), 0);
     session.active_at_ms = NOW_MS - ago_ms;
     session.main_tokens = 20_000;
     SessionRow { session, open, open_tokens: 0 }
 }
 
+/// What is known of a session, of its live state and of those requests that are its own.
+fn known(id: &str, live: Option<SessionRow>, requests: &[RequestRow]) -> ListedSession {
+    let mut known = ListedSession { id: named(id), live, totals: None, overview: SessionOverview::default() };
+    // They are the newest first.
+    for row in requests.iter().rev().filter(|row| row.record.session == known.id) {
+        known.totals.get_or_insert_default().add(&row.record);
+        known.overview.add(&row.record, &SessionLabel::default());
+    }
+    known
+}
+
+fn room() -> Room {
+    crate::parts::room(&crate::settings::resolve(crate::settings::Given::default()).unwrap().settings)
+}
+
 fn view() -> TopView {
     let mut missed = request(3, "refactor-the-parser", 4_000, 120_000);
     missed.record.miss = Some(Miss { missed_tokens: 90_000, cause: Cause::NotCached });
     let requests = vec![missed, request(2, "docs", 65_000, 30_000), request(1, "refactor-the-parser", 90_000, 110_000)];
-    let mut sums: BTreeMap<SessionId, RequestTotals> = BTreeMap::new();
-    requests.iter().for_each(|row| sums.entry(row.record.session.clone()).or_default().add(&row.record));
-    let sums: Vec<(SessionId, RequestTotals)> = sums.into_iter().collect();
-    let mut totals = RequestTotals::default();
-    sums.iter().for_each(|(_, of_session)| totals.merge(of_session));
-    let rows = [known("refactor-the-parser", 4_000, 2), known("only-branches", 7_200_000, 1)];
-    let settings = crate::settings::resolve(crate::settings::Given::default()).unwrap().settings;
-    let windows = crate::parts::windows(&settings);
-    let room = Room { limit_tokens: 32_768, windows: &windows };
-    let sessions = lines(&rows, &sums, &requests, room, NOW_MS);
-    let rates = rates(requests.iter().map(|row| &row.record), NOW_MS);
-    TopView { now_ms: NOW_MS, sessions, requests, totals, rates }
+    let mut parser = known("refactor-the-parser", Some(live("refactor-the-parser", 4_000, 2)), &requests);
+    parser.overview.client = Some(Scrubbed::fixed("claude-code"));
+    parser.overview.first_words = Some(Scrubbed::fixed("The parser is too slow on long lines"));
+    let docs = known("docs", None, &requests);
+    let branches = known("only-branches", Some(live("only-branches", 7_200_000, 1)), &requests);
+    TopView::new(vec![parser, docs, branches], requests, &room(), NOW_MS)
 }
 
 fn style(charset: Charset, width: usize) -> Style {
@@ -90,7 +100,7 @@ fn a_narrow_frame_in_plain_characters_still_says_what_matters() {
 fn frames_keep_to_terminals_of_60_and_of_40_columns() {
     for width in [60, 40] {
         let mut view = view();
-        view.sessions[0].id = named("5b2438e4-96a7-43f7-b051-10a055bb0fbe");
+        view.sessions[0].short_id = "5b2438e4-96a7-43f7-b051-10a055bb0fbe".to_owned();
         let drawn = once(&view, Size { width, height: 40 }, &style(Charset::Utf8, width));
         assert!(drawn.lines().all(|line| crate::draw::columns(line) <= width), "{width}:\n{drawn}");
         assert_snapshot!(format!("{width}_columns"), drawn);
@@ -100,8 +110,8 @@ fn frames_keep_to_terminals_of_60_and_of_40_columns() {
 #[test]
 fn a_session_that_only_its_requests_tell_of_goes_on_while_they_come() {
     let view = view();
-    let docs = view.sessions.iter().find(|line| line.id == named("docs")).unwrap();
-    assert_eq!((docs.state, docs.goes_on()), (State::Recorded, true));
+    let docs = view.sessions.iter().find(|line| line.known.id == named("docs")).unwrap();
+    assert!(docs.known.live.is_none() && docs.goes_on());
     let silent = SessionLine { rates: Rates::default(), ..docs.clone() };
     assert!(!silent.goes_on());
 }
@@ -110,7 +120,7 @@ fn a_session_that_only_its_requests_tell_of_goes_on_while_they_come() {
 fn a_frame_keeps_to_its_height_and_says_what_it_leaves_out() {
     let mut view = view();
     let line = view.sessions[0].clone();
-    view.sessions = (0..50).map(|at| SessionLine { id: named(&format!("s{at}")), ..line.clone() }).collect();
+    view.sessions = (0..50).map(|at| SessionLine { short_id: format!("s{at}"), ..line.clone() }).collect();
     for height in [6, 10, 24] {
         let text = once(&view, Size { width: 120, height }, &style(Charset::Utf8, 120));
         assert!(text.lines().count() <= height.max(8), "{height}:\n{text}");

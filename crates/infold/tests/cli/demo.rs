@@ -42,7 +42,7 @@ fn the_demonstration_is_drawn_and_leaves_nothing() {
     let run = home.run(&["demo"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let drawn = run.stdout;
-    for part in ["as the agent sent it", "as the model got it", "in full", "Cost, with a prompt cache"] {
+    for part in ["sent by the agent", "received by the model", "in full", "Cost, with a prompt cache"] {
         assert!(drawn.contains(part), "{drawn}");
     }
     assert!(!home.data().exists(), "it has a folder of its own, for as long as it runs");

@@ -50,11 +50,11 @@ fn scrubbing_takes_out_secrets_with_stable_placeholders() {
     assert_eq!(first.code, 0, "{}", first.stderr);
     assert!(!first.stdout.contains(&token));
     assert!(first.stdout.contains("[SECRET:") && first.stdout.ends_with("\nls\n"), "{}", first.stdout);
-    assert_eq!(first.stderr, "note: 1 secret taken out\n");
+    assert_eq!(first.stderr, "note: 1 secret removed\n");
     let again = home.run_with_input(&["scrub", "--json", "--quiet"], text.as_bytes());
     let printed: Value = serde_json::from_str(&again.stdout).unwrap();
     assert_eq!(printed["text"], first.stdout);
-    assert_eq!(printed["secrets"], 1);
+    assert_eq!(printed["secrets_scrubbed"], 1);
     assert_eq!(again.stderr, "");
 }
 

@@ -93,7 +93,7 @@ fn a_secret_is_put_back_from_the_agents_own_recording_and_never_printed() {
 
     assert_eq!(
         (ended.code, ended.stdout.as_str()),
-        (0, "HOME/project/config.env: 2 secrets put back\n"),
+        (0, "HOME/project/config.env: 2 secrets restored\n"),
         "{}",
         ended.stderr
     );
@@ -102,7 +102,7 @@ fn a_secret_is_put_back_from_the_agents_own_recording_and_never_printed() {
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
     let again = home.run(&["--json", "secret", "restore", file.to_str().unwrap()]);
     let printed: Value = serde_json::from_str(&again.stdout).unwrap();
-    assert_eq!((again.code, &printed["files"][0]["put_back"]), (0, &json!(0)));
+    assert_eq!((again.code, &printed["files"][0]["restored"]), (0, &json!(0)));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_secret_is_put_back_from_a_file_that_is_named() {
     let (file, backup) = (file.to_str().unwrap(), backup.to_str().unwrap());
 
     let ended = home.run(&["secret", "restore", file]);
-    assert_eq!((ended.code, ended.stdout.as_str()), (3, "HOME/config.env: 0 secrets put back\n"));
+    assert_eq!((ended.code, ended.stdout.as_str()), (3, "HOME/config.env: 0 secrets restored\n"));
     assert!(ended.stderr.contains("was not found") && ended.stderr.contains("--from FILE"), "{}", ended.stderr);
     assert_eq!(fs::read_to_string(file).unwrap(), format!("GITHUB_TOKEN={mask}\n"), "nothing was touched");
 
@@ -132,10 +132,14 @@ fn restoring_what_is_not_there_or_without_a_key_says_what_to_do() {
     let file = home.join("config.env");
     let ended = home.run(&["secret", "restore", file.to_str().unwrap()]);
     assert_eq!(ended.code, 3);
-    assert!(ended.stderr.contains("there is no key here") && ended.stderr.contains("--data"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("this data folder has no key") && ended.stderr.contains("--data"),
+        "{}",
+        ended.stderr
+    );
 
     mask(&home, "makes the key");
     let ended = home.run(&["secret", "restore", "/nowhere/at/all"]);
     assert_eq!(ended.code, 3);
-    assert!(ended.stderr.contains("/nowhere/at/all cannot be read"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("cannot read /nowhere/at/all"), "{}", ended.stderr);
 }

@@ -56,7 +56,7 @@ fn a_connected_agent_is_looked_at_from_end_to_end() {
     let (status, said) = of_claude(&home);
     assert_eq!(status, "failed");
     assert!(said.contains("no daemon listens there"), "{said}");
-    assert!(said.contains(&format!("start one: `infold serve --agents --listen {address}`")), "{said}");
+    assert!(said.contains(&format!("start the daemon: `infold serve --agents --listen {address}`")), "{said}");
 
     let nobody = free_address();
     let daemon = Daemon::start(&home, address, nobody);
@@ -80,5 +80,5 @@ fn a_connected_agent_is_looked_at_from_end_to_end() {
     home.write(".claude/settings.json", "{\"env\": {\"ANTHROPIC_BASE_URL\": \"https://elsewhere.example\"}}\n");
     let (status, said) = of_claude(&home);
     assert_eq!(status, "failed");
-    assert!(said.contains("settings.json no longer says what `infold connect` wrote"), "{said}");
+    assert!(said.contains("settings.json no longer contains what `infold connect` wrote"), "{said}");
 }

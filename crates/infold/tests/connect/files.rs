@@ -20,7 +20,7 @@ fn claude_code_gets_an_address_tools_and_a_hook() {
         (ended.code, ended.stdout.as_str()),
         (0, "HOME/.claude/settings.json: changed\nHOME/.claude.json: changed\n")
     );
-    assert!(ended.stderr.contains("needs a daemon at http://127.0.0.1:9090"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("needs the daemon at http://127.0.0.1:9090"), "{}", ended.stderr);
 
     let settings = read_json(&home, ".claude/settings.json");
     let variables =

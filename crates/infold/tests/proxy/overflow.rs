@@ -28,7 +28,7 @@ async fn session(client: Client, window_tokens: u64) -> (Scene, String) {
 
 async fn session_with(script: Script, client: Client, window_tokens: u64) -> (Scene, String) {
     let scene = Scene::with(script, |setup| {
-        setup.set("proxy.shape", "false").set("proxy.window_tokens", window_tokens).set("proxy.windows", "[]")
+        setup.set("proxy.shape", "false").set("windows.default_tokens", window_tokens).set("windows.models", "[]")
     })
     .await;
     let mut agent = scene.agent(client, "long").await.listing(Listing::Inline);
@@ -86,7 +86,7 @@ async fn a_client_that_goes_back_to_before_a_rescue_is_sent_no_reasoning_made_on
     for client in Client::ALL {
         let steps = (1..=LOGS).chain(5..=6).map(|number| read_file(&format!("/p/log-{number:02}.txt")));
         let scene = Scene::with(Script::new(steps).window_tokens(WINDOW_TOKENS), |setup| {
-            setup.set("proxy.shape", "false").set("proxy.window_tokens", 1_000_000).set("proxy.windows", "[]")
+            setup.set("proxy.shape", "false").set("windows.default_tokens", 1_000_000).set("windows.models", "[]")
         })
         .await;
         let mut agent = scene.agent(client, "back").await.listing(Listing::Inline);

@@ -57,7 +57,7 @@ impl Scene {
     /// What a session's requests add up to.
     pub async fn totals(&self, session: &str) -> Value {
         let list = self.api.get(&format!("/api/v1/requests?session_id={session}")).await.unwrap();
-        list.body["totals"].clone()
+        list.body["request_totals"].clone()
     }
 
     /// What the program prints with these arguments, on the daemon's data.

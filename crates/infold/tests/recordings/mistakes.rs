@@ -99,17 +99,17 @@ fn a_folder_that_may_not_be_read() {
     let ended = home.ended(command.output().unwrap());
     fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
     assert_eq!(ended.code, 1, "{}", ended.stderr);
-    assert!(ended.stderr.contains("the folder HOME/closed cannot be read"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("cannot read the folder HOME/closed"), "{}", ended.stderr);
 }
 
 #[test]
 fn files_and_folders_that_are_not_there() {
     let home = Home::new();
     for (arguments, said) in [
-        (["fork", "no/such.jsonl"], "there is no file no/such.jsonl"),
+        (["fork", "no/such.jsonl"], "no file or session no/such.jsonl"),
         (["fork", "no-such-session"], "there is no file and no session no-such-session"),
         (["fork", "."], ". is a folder"),
-        (["replay", "no/such"], "there is no file no/such"),
+        (["replay", "no/such"], "no file no/such"),
         (["replay", "."], "there is no transcript in ."),
         (["replay", "--quiet"], "no session of Claude Code or Codex was found"),
     ] {

@@ -50,7 +50,7 @@ async fn fr_002_a_branch_reads_its_own_results_and_those_below_it_and_no_others(
             assert_eq!(read_in(&program, thread, ref_id).await?, expected, "{thread} reads {ref_id}");
         }
     }
-    let path = format!("/api/v1/results/{of_left}?branch={right}");
+    let path = format!("/api/v1/results/{of_left}?branch_id={right}");
     assert_eq!(program.api.get(&path).await?.refused()?.verdict(), (absent, 404));
     Ok(())
 }

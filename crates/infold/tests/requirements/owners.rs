@@ -103,7 +103,7 @@ fn api_calls(names: &Names<'_>) -> Vec<(&'static str, String, Value)> {
         ("POST", format!("/api/v1/branches/{branch}/return"), json!({"message": "Taken."})),
         ("GET", format!("/api/v1/results/{ref_id}"), Value::Null),
         ("GET", format!("/api/v1/archive/{branch}"), Value::Null),
-        ("GET", format!("/api/v1/archive?session={session}"), Value::Null),
+        ("GET", format!("/api/v1/archive?session_id={session}"), Value::Null),
     ]
 }
 

@@ -106,7 +106,7 @@ fn sessions_and_folders_that_are_not_there() {
     let home = Home::new();
     for (source, said) in [
         ("nobody-knows-this", "there is no recording of a session"),
-        ("no/such.jsonl", "there is no file"),
+        ("no/such.jsonl", "no file or session no/such.jsonl"),
         (".", "is a folder"),
         ("-", "cannot be a pipe"),
     ] {

@@ -13,7 +13,7 @@ fn a_session_that_does_not_fit_goes_on_in_a_new_file_beside_it() {
     let before = fs::read(&original).unwrap();
     let report = printed(&home.run(&["rescue", ID, "--window", "30000", "--reserve", "8000", "--json"]));
 
-    let session = report["written"]["session"].as_str().unwrap();
+    let session = report["written"]["session_id"].as_str().unwrap();
     assert_ne!(session, ID);
     assert_eq!(names(&home.join(CLAUDE_FOLDER)), {
         let mut names = vec![format!("{ID}.jsonl"), format!("{session}.jsonl")];
@@ -41,7 +41,7 @@ fn the_new_lines_form_one_chain_of_the_new_session() {
     let mut parent = Value::Null;
     for line in &lines {
         assert_eq!(line["parentUuid"], parent);
-        assert_eq!(line["sessionId"], report["written"]["session"]);
+        assert_eq!(line["sessionId"], report["written"]["session_id"]);
         assert!(line["timestamp"].is_string());
         let tokens = line["message"]["usage"]["cache_read_input_tokens"].as_u64();
         assert!(tokens.is_none_or(|tokens| tokens == 0), "figures of old requests make the client compact at once");
@@ -69,9 +69,9 @@ fn offloaded_results_leave_a_reference_and_no_second_copy() {
     let report = printed(&home.run(&["rescue", ID, "--window", "30000", "--reserve", "8000", "--json"]));
     let lines = lines(report["written"]["path"].as_str().unwrap(), &home);
     for moved in report["offloaded"].as_array().unwrap() {
-        let line = lines.iter().find(|line| line["message"]["content"][0]["tool_use_id"] == moved["call"]).unwrap();
+        let line = lines.iter().find(|line| line["message"]["content"][0]["tool_use_id"] == moved["call_id"]).unwrap();
         let shown = line["message"]["content"][0]["content"].as_str().unwrap();
-        assert!(shown.contains(moved["handle"].as_str().unwrap()), "{shown}");
+        assert!(shown.contains(moved["ref_id"].as_str().unwrap()), "{shown}");
         assert!(line.to_string().len() < 8_000, "the client's own copy must go, too: {line}");
     }
 }
@@ -136,7 +136,7 @@ fn output_goes_where_it_is_wanted_and_never_over_something() {
     let output = output.to_str().unwrap();
     let report = printed(&home.run(&["rescue", ID, "--window", "30000", "--output", output, "--json"]));
     assert_eq!(report["written"]["go_on"], format!("claude --resume HOME/{wanted}.jsonl"));
-    assert_eq!(report["written"]["session"], wanted, "the client takes the id from the name");
+    assert_eq!(report["written"]["session_id"], wanted, "the client takes the id from the name");
     let written = fs::read(output).unwrap();
     let ended = home.run(&["rescue", ID, "--window", "30000", "--output", output]);
     assert_eq!(ended.code, 3);

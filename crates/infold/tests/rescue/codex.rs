@@ -12,7 +12,7 @@ fn a_session_that_does_not_fit_goes_on_in_a_new_rollout_beside_it() {
     let before = fs::read(&original).unwrap();
     let report = printed(&home.run(&["rescue", ID, "--window", "30000", "--reserve", "8000", "--json"]));
 
-    let session = report["written"]["session"].as_str().unwrap();
+    let session = report["written"]["session_id"].as_str().unwrap();
     let found = names(&home.join(CODEX_FOLDER));
     assert_eq!(found.len(), 2);
     assert!(found.iter().any(|name| name.starts_with("rollout-20") && name.ends_with(&format!("-{session}.jsonl"))));
@@ -80,7 +80,7 @@ fn long_inputs_are_shortened_and_stay_json() {
         }
     }
     let shortened = &report["shortened"][0];
-    let ended = home.run(&["result", shortened["handle"].as_str().unwrap(), "--limit", "65536"]);
+    let ended = home.run(&["result", shortened["ref_id"].as_str().unwrap(), "--limit", "65536"]);
     let whole: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(whole["body"], "fn f() {}\n".repeat(400));
 }

@@ -15,8 +15,8 @@ fn rescued() -> (Home, Value) {
 fn every_handle_gives_back_the_whole_result() {
     let (home, report) = rescued();
     for moved in report["offloaded"].as_array().unwrap() {
-        let number: usize = moved["call"].as_str().unwrap().trim_start_matches("toolu_").parse().unwrap();
-        let ended = home.run(&["result", moved["handle"].as_str().unwrap(), "--limit", "65536"]);
+        let number: usize = moved["call_id"].as_str().unwrap().trim_start_matches("toolu_").parse().unwrap();
+        let ended = home.run(&["result", moved["ref_id"].as_str().unwrap(), "--limit", "65536"]);
         assert_eq!(ended.stdout, long_text(number, 400), "{}", ended.stderr);
     }
 }
@@ -26,7 +26,7 @@ fn parts_are_read_by_lines_and_by_pattern() {
     let (home, report) = rescued();
     // Handles are random and take a token more or less, so it is not always the same results that go.
     let moved = &report["offloaded"][0];
-    let (handle, call) = (moved["handle"].as_str().unwrap(), moved["call"].as_str().unwrap());
+    let (handle, call) = (moved["ref_id"].as_str().unwrap(), moved["call_id"].as_str().unwrap());
     let number = call.trim_start_matches("toolu_");
     let masked =
         |text: &str| text.replace(&format!("file {number} "), "file N ").replace(&format!(", {number});"), ", N);");
@@ -52,7 +52,7 @@ fn parts_are_read_by_lines_and_by_pattern() {
 #[test]
 fn mistakes_are_told() {
     let (home, report) = rescued();
-    let handle = report["offloaded"][0]["handle"].as_str().unwrap();
+    let handle = report["offloaded"][0]["ref_id"].as_str().unwrap();
     let cases = [
         (vec!["result", "res_00000000-0000-4000-8000-000000000000"], "there is no result"),
         (vec!["result", "what"], "there is no result"),
@@ -75,6 +75,6 @@ fn secrets_are_kept_out_of_the_store() {
     std::fs::write(&original, text.replace(" line 5:", &format!(" line 5: token = {token}"))).unwrap();
     let report = printed(&home.run(&["rescue", ID, "--window", "30000", "--reserve", "8000", "--json"]));
     let moved = &report["offloaded"][0];
-    let ended = home.run(&["result", moved["handle"].as_str().unwrap(), "--lines", "6"]);
+    let ended = home.run(&["result", moved["ref_id"].as_str().unwrap(), "--lines", "6"]);
     assert!(ended.stdout.contains("[SECRET:") && !ended.stdout.contains(&token), "{}", ended.stdout);
 }

@@ -105,7 +105,7 @@ fn check_written(report: &Value, original: &Transcript, path: &Path, home: &Home
     let (before, after) = (loaded(original), loaded(&rescued));
     let receipt = |text: &&&str| !text.starts_with("[infold rescue: receipt]");
     let said_after: Vec<&str> = said(&after).iter().filter(receipt).copied().collect();
-    assert_eq!(said_after, said(&before), "the person's words changed in {}", report["session"]);
+    assert_eq!(said_after, said(&before), "the person's words changed in {}", report["session_id"]);
 
     let mut open: BTreeMap<&str, u64> = BTreeMap::new();
     for item in &after {
@@ -137,7 +137,7 @@ fn check_written(report: &Value, original: &Transcript, path: &Path, home: &Home
 fn check_receipt(report: &Value, path: &Path, home: &Home, new: &str) {
     let source = std::io::read_to_string(infold_wire::open(path).unwrap()).unwrap();
     let before: Vec<Value> = source.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let (after, session) = (lines(new, home), &report["session"]);
+    let (after, session) = (lines(new, home), &report["session_id"]);
     let said = report["user_messages"].as_u64().unwrap() as usize;
     assert_eq!(said, user_messages(&before), "in the original of {session}");
     assert_eq!(said, user_messages(&after), "in the new file of {session}");
@@ -150,13 +150,13 @@ fn check_handles(report: &Value, original: &Transcript, home: &Home) {
     let moved =
         ["offloaded", "shortened"].map(|list| report[list].as_array().unwrap().iter().map(move |one| (list, one)));
     for (list, moved) in moved.into_iter().flatten() {
-        let content = read_back(moved["handle"].as_str().unwrap(), home);
+        let content = read_back(moved["ref_id"].as_str().unwrap(), home);
         let is_original = |item: &&Item| match (&item.kind, list) {
-            (Kind::Result { id, text, .. }, "offloaded") => moved["call"] == *id && is_same(&content, text),
-            (Kind::Call { id, input, .. }, "shortened") => moved["call"] == *id && is_same(&content, input),
+            (Kind::Result { id, text, .. }, "offloaded") => moved["call_id"] == *id && is_same(&content, text),
+            (Kind::Call { id, input, .. }, "shortened") => moved["call_id"] == *id && is_same(&content, input),
             _ => false,
         };
-        assert!(loaded(original).iter().any(is_original), "{} of {}", moved["handle"], report["session"]);
+        assert!(loaded(original).iter().any(is_original), "{} of {}", moved["ref_id"], report["session_id"]);
     }
 }
 

@@ -47,7 +47,7 @@ fn an_upstream_that_is_none() {
 fn agents_that_cannot_be_run_are_refused_with_what_works() {
     for (agent, why, instead) in [
         ("gemini", "an API that infold's proxy does not", "gemini mcp add"),
-        ("aider", "calls no tools", "OPENAI_API_BASE=http://127.0.0.1:9090/openai/v1"),
+        ("aider", "does not call tools", "OPENAI_API_BASE=http://127.0.0.1:9090/openai/v1"),
         ("cursor-agent", "to its own servers", "~/.cursor/mcp.json"),
     ] {
         let ended = Home::new().run(&["run", agent]);
@@ -62,5 +62,5 @@ fn a_provider_of_goose_that_goes_past_infold() {
     agent.home.write(".config/goose/config.yaml", "GOOSE_PROVIDER: \"databricks\"\n");
     let ended = agent.run(&[], &["run", "-t", "hi"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (3, ""));
-    assert!(ended.stderr.contains("goose's provider \"databricks\""), "{}", ended.stderr);
+    assert!(ended.stderr.contains("with the provider \"databricks\""), "{}", ended.stderr);
 }

@@ -21,7 +21,7 @@ fn input_output_and_exit_code_are_the_agents() {
     let ended = agent.home.ended(child.wait_with_output().unwrap());
     assert_eq!(
         (ended.code, ended.stdout.as_str(), ended.stderr.as_str()),
-        (7, "said hello\n", "complained\ninfold: no request came through infold\n")
+        (7, "said hello\n", "complained\ninfold: no requests went through infold\n")
     );
 }
 
@@ -92,7 +92,7 @@ fn an_agent_that_cannot_be_started_is_named() {
     agent.home.write("bin/claude", "#!/nowhere/at/all\n");
     let ended = agent.run(&[], &[]);
     assert_eq!((ended.code, ended.stdout.as_str()), (1, ""));
-    assert!(ended.stderr.contains("error: HOME/bin/claude cannot be started"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("error: cannot start HOME/bin/claude"), "{}", ended.stderr);
 }
 
 fn complaint(child: &mut Child) -> String {

@@ -10,7 +10,7 @@ use super::{Api, PATIENCE};
 impl Api {
     /// Reads a session's events from its first until `enough` says so.
     pub async fn events_until(&self, session: &str, enough: impl Fn(&[Value]) -> bool) -> Result<Vec<Value>> {
-        self.stream_until(&format!("/api/v1/events?after=0&session={session}"), enough).await
+        self.stream_until(&format!("/api/v1/events?after=0&session_id={session}"), enough).await
     }
 
     /// Reads a stream of events until `enough` says so.

@@ -4,7 +4,7 @@ use infold_engine::{Folded, Opened, Restore};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Status;
+use super::{Isolation, Status};
 use crate::moment::Moment;
 use crate::shapes::context::{ContextHealth, ContextState, Notice, notices};
 use crate::shapes::{branch_of, texts};
@@ -22,6 +22,8 @@ pub(crate) struct BranchOpened {
     depth: u32,
     /// Tokens it may use.
     budget_allocated: u64,
+    /// What its thread begins with.
+    isolation: Isolation,
     /// How long it may take.
     timeout_seconds: u64,
     /// When it opened.
@@ -46,6 +48,7 @@ impl From<Opened> for BranchOpened {
             parent_branch_id: branch_of(&opened.parent),
             depth: opened.depth,
             budget_allocated: opened.budget_tokens,
+            isolation: opened.isolation.into(),
             timeout_seconds: opened.timeout_s,
             created_at: Moment(opened.opened_at_ms),
             expires_at: Moment(opened.deadline_ms),
@@ -94,7 +97,7 @@ pub(crate) struct BranchReturned {
     /// What it came to.
     summary: ReturnSummary,
     /// Branches below it that were folded with it, deepest first.
-    branches_folded_with_it: Vec<String>,
+    folded_with_it: Vec<String>,
     /// The context now.
     context_state: ContextState,
     /// How full the main thread is.
@@ -121,7 +124,7 @@ impl From<Folded> for BranchReturned {
                 secrets_scrubbed: folded.secrets_scrubbed,
                 summary_redacted: folded.summary_redacted,
             },
-            branches_folded_with_it: texts(&folded.folded_with_it),
+            folded_with_it: texts(&folded.folded_with_it),
             context_state: (&folded.state).into(),
             context_health: (&folded.health).into(),
             notices: notices(&folded.notices),
@@ -139,7 +142,7 @@ pub(crate) struct RolledBack {
     /// Which opening of it this is.
     generation: u32,
     /// Whether it was done; if not, the rest says what it would lead to.
-    state_restored: bool,
+    restored: bool,
     /// Branches that no longer count, in the order they were opened.
     branches_discarded: Vec<String>,
     /// Tokens that were used in them.
@@ -156,7 +159,7 @@ impl RolledBack {
             session_id: rolled_back.session_id.to_string(),
             rolled_back_to: rolled_back.to.to_string(),
             generation: rolled_back.generation,
-            state_restored: restore == Restore::Yes,
+            restored: restore == Restore::Yes,
             branches_discarded: texts(&rolled_back.discarded),
             tokens_recovered: rolled_back.tokens_recovered,
             context_state: (&rolled_back.state).into(),

@@ -24,19 +24,19 @@ pub fn look(data: &Path, surroundings: &Surroundings) -> Vec<Check> {
 }
 
 fn connect_again(agent: Agent) -> String {
-    format!("`infold connect {}` writes it anew", agent.program())
+    format!("run `infold connect {}` again", agent.program())
 }
 
 fn look_at(agent: Agent, connection: &Connection, surroundings: &Surroundings) -> Finding {
     if let Some(path) = connection.undone.first() {
-        let what = format!("{} no longer says what `infold connect` wrote into it", path.display());
+        let what = format!("{} no longer contains what `infold connect` wrote", path.display());
         return Finding::bad(
             what,
-            format!("{}, `infold disconnect {}` takes it back", connect_again(agent), agent.program()),
+            format!("{}, or `infold disconnect {}` to undo it", connect_again(agent), agent.program()),
         );
     }
     let Some(address) = connection.addresses.iter().find_map(|url| host_of(url)) else {
-        return Finding::bad("its settings name no daemon", connect_again(agent));
+        return Finding::bad("its settings do not contain the daemon's address", connect_again(agent));
     };
     match probe(address) {
         Listener::Ours { .. } => answers(connection, address),
@@ -44,14 +44,14 @@ fn look_at(agent: Agent, connection: &Connection, surroundings: &Surroundings) -
             let by_hand = format!("infold serve --agents --listen {address}");
             let start = service::how_to_start(surroundings).unwrap_or(by_hand);
             Finding::bad(
-                format!("it is connected to {address}, and no daemon listens there"),
-                format!("start one: `{start}`; or go without: `infold disconnect {}`", agent.program()),
+                format!("it is connected to {address}, but no daemon listens there"),
+                format!("start the daemon: `{start}`; or disconnect: `infold disconnect {}`", agent.program()),
             )
         }
         Listener::Unproven | Listener::Other => Finding::bad(
-            format!("it is connected to {address}, where another program listens"),
+            format!("it is connected to {address}, but another program listens there"),
             format!(
-                "stop that one, or choose another port: `infold connect {} --set server.listen=…`",
+                "stop that program, or choose another port: `infold connect {} --set server.listen=…`",
                 agent.program()
             ),
         ),
@@ -67,7 +67,7 @@ fn answers(connection: &Connection, address: SocketAddr) -> Finding {
                 let said = status.map_or("no answer".to_owned(), |status| format!("status {status}"));
                 return Finding::bad(
                     format!("the daemon at {address} {what} ({said})"),
-                    "look at its log, and restart it",
+                    "read its log, and restart it",
                 );
             }
         }
@@ -80,7 +80,7 @@ fn answers(connection: &Connection, address: SocketAddr) -> Finding {
         if status.is_none_or(|status| matches!(status, 502..=504)) {
             return Finding::bad(
                 format!("the daemon at {address} cannot reach the model's provider"),
-                format!("see that this machine can reach what {} names; `infold settings` shows it", api.key()),
+                format!("check that this machine can reach the address in {}; `infold settings` shows it", api.key()),
             );
         }
     }

@@ -30,25 +30,25 @@ pub fn settings(in_force: &InForce) -> Finding {
         .collect();
     let testing = &in_force.settings.testing;
     if testing.fixtures || testing.scrub_fault != ScrubFault::None {
-        return Finding::Note("[testing] is switched on: for infold's own tests only".to_owned());
+        return Finding::Note("[testing] is on, which is meant for infold's own tests".to_owned());
     }
     let files = if files.is_empty() { "no settings files".to_owned() } else { files.join(", ") };
-    Finding::Good(format!("{} settings, {changed} not at their default; {files}", in_force.entries.len()))
+    Finding::Good(format!("{} settings, {changed} changed from the default; {files}", in_force.entries.len()))
 }
 
 /// Who may look into the data folder.
 pub fn data_folder(folder: &Path) -> Finding {
     match fs::metadata(folder) {
         Ok(metadata) => match data_folder::safe_to_use(folder, &metadata) {
-            Ok(()) => Finding::Good(format!("{}, for its owner alone", folder.display())),
+            Ok(()) => Finding::Good(format!("{}, private", folder.display())),
             Err(refused) => Finding::bad(refused.message(), refused.hint_text()),
         },
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            Finding::Note(format!("{} is not there yet: made on first use", folder.display()))
+            Finding::Note(format!("{} does not exist yet; it is created on first use", folder.display()))
         }
         Err(error) => Finding::bad(
             format!("{}: {error}", folder.display()),
-            "give yourself access, or name another with --data DIR",
+            "give yourself access, or choose another folder with --data DIR",
         ),
     }
 }
@@ -66,16 +66,16 @@ pub fn free_space(folder: &Path) -> Finding {
                 Finding::Good(free)
             }
         }
-        Err(error) => Finding::Note(format!("cannot be told: {error}")),
+        Err(error) => Finding::Note(format!("unknown: {error}")),
     }
 }
 
 /// Whether the token is there and is ours alone.
 pub fn token(folder: &Path) -> Finding {
     match Token::read(folder) {
-        Ok(_) => Finding::Good("there, for its owner alone".to_owned()),
+        Ok(_) => Finding::Good("present, private".to_owned()),
         Err(TokenError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
-            Finding::Note("not there yet: made when the daemon first starts".to_owned())
+            Finding::Note("does not exist yet; the daemon creates it on first start".to_owned())
         }
         Err(error) => {
             let file = folder.join(infold_door::TOKEN_FILE);
@@ -91,22 +91,22 @@ pub fn key(folder: &Path) -> Finding {
     let metadata = match fs::metadata(&file) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Finding::Note("not there yet: made when the database is first opened".to_owned());
+            return Finding::Note("does not exist yet; it is created with the database".to_owned());
         }
         Err(error) => return Finding::bad(format!("{}: {error}", file.display()), "give yourself access to it"),
     };
     let mode = metadata.mode() & 0o777;
     if mode & 0o077 != 0 {
-        let what = format!("{} is open to other users (mode {mode:04o})", file.display());
+        let what = format!("other users can read {} (mode {mode:04o})", file.display());
         return Finding::bad(what, format!("chmod 600 {}", data_folder::quoted(&file)));
     }
     let bytes = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
     if bytes != infold_store::KEY_BYTES {
         let what = format!("{} has {bytes} bytes, not {}", file.display(), infold_store::KEY_BYTES);
         let file = data_folder::quoted(&file);
-        return Finding::bad(what, format!("put a copy of it back, or go on with the database's: rm {file}"));
+        return Finding::bad(what, format!("restore it from a backup, or use the database's copy: rm {file}"));
     }
-    Finding::Good("there, whole, for its owner alone".to_owned())
+    Finding::Good("present, complete, private".to_owned())
 }
 
 /// Whether the scrubber takes out what it should and leaves the rest. The token is made up.
@@ -114,14 +114,15 @@ pub fn scrubber() -> Finding {
     let made_up = format!("{}_{}", "ghp", "Q7rT2mXv9LkB4nZc8JpW3sHd6FgY1aEu5oRi");
     let text = format!("before\nGITHUB_TOKEN={made_up}\nafter");
     match Scrubber::new([7; 32]).scrub(&text) {
-        Ok(scrubbed) if scrubbed.as_str().contains(&made_up) => {
-            Finding::bad("a made-up token came through", "reinstall infold, and report this if it stays")
-        }
+        Ok(scrubbed) if scrubbed.as_str().contains(&made_up) => Finding::bad(
+            "self-test failed: a test token was not removed",
+            "reinstall infold; report this if it persists",
+        ),
         Ok(scrubbed) if !scrubbed.as_str().starts_with("before\n") || !scrubbed.as_str().ends_with("\nafter") => {
-            Finding::bad("harmless text was changed", "reinstall infold, and report this if it stays")
+            Finding::bad("self-test failed: harmless text was changed", "reinstall infold; report this if it persists")
         }
         Ok(_) => Finding::Good("self-test passed".to_owned()),
-        Err(error) => Finding::bad(error.to_string(), "reinstall infold, and report this if it stays"),
+        Err(error) => Finding::bad(error.to_string(), "reinstall infold; report this if it persists"),
     }
 }
 
@@ -134,31 +135,31 @@ pub fn callers_user() -> Finding {
         Some(infold_door::peer::is_same_user(stream.local_addr().ok()?, stream.peer_addr().ok()?))
     };
     match tells() {
-        Some(true) => Finding::Good("the kernel tells whose process a connection comes from".to_owned()),
-        Some(false) | None => Finding::Note(
-            "the kernel does not tell whose process a connection comes from: local programs need the token".to_owned(),
-        ),
+        Some(true) => Finding::Good("your own programs need no token".to_owned()),
+        Some(false) | None => {
+            Finding::Note("this system does not show who opened a connection: local programs need the token".to_owned())
+        }
     }
 }
 
 /// Who listens where the daemon would.
 pub fn daemon(settings: &Settings) -> Finding {
     let Ok(address) = settings.server.listen.parse::<SocketAddr>() else {
-        return Finding::bad("server.listen is not an address", "write it as 127.0.0.1:9090");
+        return Finding::bad("server.listen is not an address and port", "write it as 127.0.0.1:9090");
     };
     if address.port() == 0 {
-        return Finding::Note("takes a free port each time, so there is none to look at".to_owned());
+        return Finding::Note("server.listen has port 0: the port changes with every start".to_owned());
     }
     match probe(address) {
         Listener::Ours { version } => Finding::Good(format!("infold {version} answers on {address}")),
-        Listener::Nobody => Finding::Note(format!("none runs on {address}: start one with `infold serve`")),
+        Listener::Nobody => Finding::Note(format!("not running on {address}: start it with `infold serve`")),
         Listener::Unproven => Finding::bad(
-            format!("what answers on {address} says it is infold, but not that it is yours"),
-            "choose another port with --listen, and set server.listen to it",
+            format!("another user's infold seems to listen on {address}"),
+            "choose another port: set server.listen",
         ),
         Listener::Other => Finding::bad(
             format!("another program listens on {address}"),
-            "stop it, or choose another port with --listen, and set server.listen to it",
+            "stop it, or choose another port: set server.listen",
         ),
     }
 }

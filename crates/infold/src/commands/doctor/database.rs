@@ -27,12 +27,12 @@ const CLOCK_MIN_MS: u64 = 1_735_689_600_000;
 pub fn look(folder: &Path, settings: &Settings) -> anyhow::Result<Vec<Check>> {
     let path = folder.join(DATABASE);
     let Ok(metadata) = fs::metadata(&path) else {
-        let finding = Finding::Note("not there yet: made on first use".to_owned());
+        let finding = Finding::Note("does not exist yet; it is created on first use".to_owned());
         return Ok(vec![Check { name: "database", finding }, Check { name: "clock", finding: clock(None) }]);
     };
     let mode = metadata.mode() & 0o777;
     if mode & 0o077 != 0 {
-        let what = format!("{} is open to other users (mode {mode:04o})", path.display());
+        let what = format!("other users can read {} (mode {mode:04o})", path.display());
         let hint = format!("chmod 600 {}*", quoted(&path));
         return Ok(vec![Check { name: "database", finding: Finding::bad(what, hint) }]);
     }
@@ -59,8 +59,8 @@ fn cannot_open(error: &StoreError, path: &Path) -> Finding {
     let hint = match error {
         StoreError::TooNew { .. } => "install the infold that made it, or a newer one".to_owned(),
         StoreError::DiskFull => "free some space".to_owned(),
-        StoreError::File { .. } => "put that file right, and look again".to_owned(),
-        StoreError::Busy => "see which process holds it, and try again".to_owned(),
+        StoreError::File { .. } => "fix that file, and run `infold doctor` again".to_owned(),
+        StoreError::Busy => "find the process that holds it, and try again".to_owned(),
         _ => format!("keep a copy of {}, and start with another folder (--data DIR)", quoted(path)),
     };
     Finding::bad(error.to_string(), hint)
@@ -69,12 +69,12 @@ fn cannot_open(error: &StoreError, path: &Path) -> Finding {
 fn structure(health: &Health, path: &Path) -> Finding {
     if health.check != "ok" {
         return Finding::bad(
-            format!("the quick check says: {}", health.check),
+            format!("SQLite's quick check failed: {}", health.check),
             format!("keep a copy of {}, and restore it from a backup", quoted(path)),
         );
     }
     Finding::Good(format!(
-        "opens, schema {} of {}, SQLite {}, {} sessions, {} events",
+        "opens; schema {} of {}, SQLite {}, {} sessions, {} events",
         health.schema,
         health.schema_known,
         health.sqlite,
@@ -86,30 +86,27 @@ fn structure(health: &Health, path: &Path) -> Finding {
 fn durability(health: &Health, settings: &Settings) -> Finding {
     if !health.journal_mode.eq_ignore_ascii_case("wal") {
         return Finding::bad(
-            format!("the journal is {}, not a write-ahead log", health.journal_mode),
-            "move the data folder to a local disk: network disks cannot hold a write-ahead log",
+            format!("the journal mode is {}, not a write-ahead log", health.journal_mode),
+            "move the data folder to a local disk: network disks do not support a write-ahead log",
         );
     }
     match settings.store.synchronous {
         Synchronous::Full => Finding::Good("write-ahead log, synchronous=full: survives power loss".to_owned()),
-        Synchronous::Normal => Finding::Note(
-            "store.synchronous is \"normal\": the last acknowledged writes can be lost at power loss".to_owned(),
-        ),
+        Synchronous::Normal => {
+            Finding::Note("store.synchronous is \"normal\": a power failure can lose the latest writes".to_owned())
+        }
     }
 }
 
 /// Budgets are kept by our own count until the provider's is known.
 fn token_counts(counts: &[StoredCalibration]) -> Finding {
     if counts.is_empty() {
-        return Finding::Note("no provider's count has been compared with infold's yet".to_owned());
+        return Finding::Note("not calibrated yet: no provider has reported token counts".to_owned());
     }
     let told = counts.iter().map(|count| {
         let ratio = count.per_mille as f64 / 1_000.0;
-        format!(
-            "{}: {ratio:.2} reported for each that infold counts ({} requests)",
-            count.family,
-            thousands(count.samples)
-        )
+        let requests = thousands(count.samples);
+        format!("{}: the provider counts {ratio:.2} times infold's estimate ({requests} requests)", count.family)
     });
     let told = told.collect::<Vec<_>>().join(", ");
     let is_far = |count: &StoredCalibration| count.per_mille.abs_diff(COUNTS_AGREE_PER_MILLE) > COUNTS_APART_PER_MILLE;
@@ -120,14 +117,14 @@ fn token_counts(counts: &[StoredCalibration]) -> Finding {
 fn clock(newest_ms: Option<u64>) -> Finding {
     let now_ms = now_ms();
     if now_ms < CLOCK_MIN_MS {
-        return Finding::bad("the clock is years behind", "set the clock");
+        return Finding::bad("the clock is years slow", "set the clock");
     }
     match newest_ms {
         Some(newest_ms) if newest_ms > now_ms + CLOCK_SKEW_MAX_MS => Finding::bad(
-            format!("the clock is {} behind the newest event", duration(newest_ms - now_ms)),
-            "set the clock: deadlines of branches depend on it",
+            format!("the clock is {} behind the latest event", duration(newest_ms - now_ms)),
+            "set the clock: branch deadlines depend on it",
         ),
-        Some(newest_ms) => Finding::Good(format!("agrees with the newest event, {}", ago(now_ms, newest_ms))),
+        Some(newest_ms) => Finding::Good(format!("plausible; the latest event was {}", ago(now_ms, newest_ms))),
         None => Finding::Good("set".to_owned()),
     }
 }

@@ -15,7 +15,7 @@ pub fn draw(report: &Report, style: &Style) -> String {
     if report.unpriced_sessions > 0 {
         let count = report.unpriced_sessions;
         text.push_str(&format!(
-            "cost leaves out sessions without a price, {count} here: replay.prices in the settings has the table\n"
+            "cost leaves out sessions without a price, {count} here: add their models to [prices] in the settings\n"
         ));
     }
     text.push('\n');

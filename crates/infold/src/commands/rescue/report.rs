@@ -117,7 +117,7 @@ pub fn as_json(report: &Report<'_>) -> Value {
         Ending::Fits | Ending::Planned => Value::Null,
         Ending::Written { destination, lines, receipt_tokens } => json!({
             "path": destination.path,
-            "session": destination.session.id,
+            "session_id": destination.session.id,
             "lines": lines,
             "receipt_tokens": receipt_tokens,
             "go_on": destination.go_on,
@@ -125,8 +125,8 @@ pub fn as_json(report: &Report<'_>) -> Value {
     };
     let moved = |moved: &Moved| {
         json!({
-            "call": moved.call, "tool": moved.tool, "tokens": moved.tokens,
-            "left_tokens": moved.left_tokens, "handle": moved.handle,
+            "call_id": moved.call, "tool_name": moved.tool, "tokens": moved.tokens,
+            "left_tokens": moved.left_tokens, "ref_id": moved.handle,
         })
     };
     let tally = |tally: Tally| json!({"count": tally.count, "tokens": tally.tokens});
@@ -139,7 +139,7 @@ pub fn as_json(report: &Report<'_>) -> Value {
     let broken = facts.broken.first.iter().map(|line| json!({"line": line.entry, "reason": line.reason}));
     json!({
         "original": facts.path,
-        "session": facts.session,
+        "session_id": facts.session,
         "client": match facts.client { Client::ClaudeCode => "claude-code", Client::Codex => "codex" },
         "model": facts.model,
         "window_tokens": facts.window_tokens,

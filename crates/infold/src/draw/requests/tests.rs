@@ -106,9 +106,9 @@ fn what_was_not_reported_is_marked_as_an_estimate() {
     let text = requests(&RequestsView { rows, totals, counts }, NOW_MS, &style);
     for wanted in [
         " ~56 ",
-        "no usage reported: estimated at 1,234 tokens sent, 56 answered",
-        "not all of it reported: estimated at 1,000 tokens answered besides",
-        "2 requests not wholly reported: ~1,234 sent, ~1,056 answered besides",
+        "the provider reported no tokens; infold estimates 1,234 input, 56 output",
+        "the provider did not report all tokens; infold estimates 1,000 more output",
+        "2 requests not fully reported: about 1,234 more input, 1,056 more output",
     ] {
         assert!(text.contains(wanted), "{wanted} is not in:\n{text}");
     }

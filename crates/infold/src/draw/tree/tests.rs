@@ -43,11 +43,13 @@ fn session() -> SessionView {
     );
     deep.reason = Some("reported failure".to_owned());
     let gone = branch("00000005", None, Mark::Discarded, "Another idea");
-    let main =
-        MainView { used_tokens: 5_200, limit_tokens: 32_768, counted: "", about: vec!["health none".to_owned()] };
+    let main = MainView { used_tokens: 5_200, limit_tokens: 32_768, about: vec!["health none".to_owned()] };
     SessionView {
         head: HeadView {
             id: "demo".to_owned(),
+            agent: Some("claude-code".to_owned()),
+            folder: Some("/home/dev/project".to_owned()),
+            first_words: Some("Users cannot log in since the last deploy".to_owned()),
             project: Some("3fa0c1d2e4b5a697".to_owned()),
             forked_from: None,
             state: "open".to_owned(),
@@ -55,7 +57,7 @@ fn session() -> SessionView {
             main: Some(main),
         },
         folded_tokens: 18_500,
-        saved_tokens: 18_300,
+        returned_tokens: 200,
         branches: vec![logs, fix, tests, deep, gone],
     }
 }
@@ -66,8 +68,11 @@ fn style(charset: Charset, width: usize) -> Style {
 
 #[test]
 fn the_tree_shows_states_tokens_times_reasons_and_messages() {
-    assert_snapshot!(draw(&session(), NOW_MS, &style(Charset::Utf8, 80)), @"
-    demo  open · project 3fa0c1d2e4b5a697 · last activity 3 min ago
+    assert_snapshot!(draw(&session(), NOW_MS, &style(Charset::Utf8, 80)), @r#"
+    demo
+      open · claude-code · /home/dev/project · project 3fa0c1d2e4b5a697
+      last activity 3 min ago
+    "Users cannot log in since the last deploy"
     main  ██░░░░░░░░ 5,200 of 32,768 tokens · health none
     ├─ ✓ Search the logs for errors of the login  br_00000001
     │     completed · ████░░░░░░ 3,500/8,192 · 2 min 5 s
@@ -83,16 +88,18 @@ fn the_tree_shows_states_tokens_times_reasons_and_messages() {
           discarded · ████░░░░░░ 3,500/8,192 · 2 min 5 s
 
     5 branches · 1 open · 1 folded · 1 timed out · 1 failed · 1 discarded
-    18,500 tokens folded away · 18,300 saved
-    ");
+    18,500 tokens of work folded into 200
+    "#);
 }
 
 #[test]
 fn ascii_and_a_narrow_terminal_still_read_well() {
-    assert_snapshot!(draw(&session(), NOW_MS, &style(Charset::Ascii, 50)), @"
+    assert_snapshot!(draw(&session(), NOW_MS, &style(Charset::Ascii, 50)), @r#"
     demo
-      open, project 3fa0c1d2e4b5a697
+      open, claude-code, /home/dev/project
+      project 3fa0c1d2e4b5a697
       last activity 3 min ago
+    "Users cannot log in since the last deploy"
     main  ##........ 5,200 of 32,768 tokens
           health none
     |- + Search the logs for errors of...  br_00000001
@@ -113,16 +120,18 @@ fn ascii_and_a_narrow_terminal_still_read_well() {
 
     5 branches, 1 open, 1 folded, 1 timed out
     1 failed, 1 discarded
-    18,500 tokens folded away, 18,300 saved
-    ");
+    18,500 tokens of work folded into 200
+    "#);
 }
 
 #[test]
 fn every_line_keeps_to_a_terminal_of_40_columns() {
-    assert_snapshot!(draw(&session(), NOW_MS, &style(Charset::Utf8, 40)), @"
+    assert_snapshot!(draw(&session(), NOW_MS, &style(Charset::Utf8, 40)), @r#"
     demo
-      open · project 3fa0c1d2e4b5a697
+      open · claude-code · /home/dev/project
+      project 3fa0c1d2e4b5a697
       last activity 3 min ago
+    "Users cannot log in since the last de…"
     main  ██░░░░░░░░ 5,200 of 32,768 tokens
           health none
     ├─ ✓ Search the logs for e…  br_00000001
@@ -145,34 +154,35 @@ fn every_line_keeps_to_a_terminal_of_40_columns() {
 
     5 branches · 1 open · 1 folded
     1 timed out · 1 failed · 1 discarded
-    18,500 tokens folded away · 18,300 saved
-    ");
+    18,500 tokens of work folded into 200
+    "#);
     let mut named = session().head;
     named.id = "5b2438e4-96a7-43f7-b051-10a055bb0fbe".to_owned();
     if let Some(main) = &mut named.main {
-        (main.counted, main.about) = ("reported", vec!["claude-opus-4-6".to_owned(), "healthy".to_owned()]);
+        main.about = vec!["claude-opus-4-6".to_owned(), "healthy".to_owned()];
     }
-    assert_snapshot!(head(&named, NOW_MS, &style(Charset::Utf8, 40)), @"
+    assert_snapshot!(head(&named, NOW_MS, &style(Charset::Utf8, 40)), @r#"
     5b2438e4-96a7-43f7-b051-10a055bb0fbe
-      open · project 3fa0c1d2e4b5a697
+      open · claude-code · /home/dev/project
+      project 3fa0c1d2e4b5a697
       last activity 3 min ago
+    "Users cannot log in since the last de…"
     main  ██░░░░░░░░ 5,200 of 32,768 tokens
-          reported · claude-opus-4-6
-          healthy
-    ");
+          claude-opus-4-6 · healthy
+    "#);
 }
 
 #[test]
 fn a_session_without_branches_says_so() {
     let mut session = session();
     (session.branches, session.head.project) = (Vec::new(), None);
-    assert_snapshot!(draw(&session, NOW_MS, &style(Charset::Utf8, 80)), @"
-    demo  open · last activity 3 min ago
+    assert_snapshot!(draw(&session, NOW_MS, &style(Charset::Utf8, 80)), @r#"
+    demo  open · claude-code · /home/dev/project · last activity 3 min ago
+    "Users cannot log in since the last deploy"
     main  ██░░░░░░░░ 5,200 of 32,768 tokens · health none
 
-    0 branches
-    18,500 tokens folded away · 18,300 saved
-    ");
+    0 branches · 18,500 tokens of work folded into 200
+    "#);
 }
 
 #[test]

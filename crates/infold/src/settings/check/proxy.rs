@@ -18,25 +18,9 @@ pub(super) fn check(settings: &Settings, entries: &[Entry], problems: &mut Probl
         if RetryStatus::of(*status).is_none() {
             let origin = origin(entries, "proxy.retry_statuses");
             problems.add(
-                Problem::new(format!("`proxy.retry_statuses` in {origin}: a request is not sent again after {status}"))
+                Problem::new(format!("`proxy.retry_statuses` in {origin}: requests cannot be retried after {status}"))
                     .hint("list any of 429, 500, 504 and 529"),
             );
-        }
-    }
-    for window in &proxy.windows {
-        let (model, tokens, largest_tokens) = (window.model(), window.tokens(), window.largest_tokens());
-        let origin = origin(entries, "proxy.windows");
-        if tokens < 1_000 {
-            problems.add(
-                Problem::new(format!("`proxy.windows` in {origin}: {model:?} has a window of {tokens} tokens"))
-                    .hint("give the tokens that the model takes in all, at least 1000"),
-            );
-        }
-        if largest_tokens < tokens {
-            let problem = format!(
-                "`proxy.windows` in {origin}: {model:?} takes {largest_tokens} tokens at most, which is less than {tokens}"
-            );
-            problems.add(Problem::new(problem).hint("give the usual window first, then the largest one"));
         }
     }
 }

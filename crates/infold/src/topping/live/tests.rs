@@ -1,20 +1,23 @@
 //! Keys, and where they lead.
 
-use infold_core::record::RequestTotals;
+use infold_core::record::{RequestTotals, SessionOverview};
+use infold_engine::ListedSession;
 
 use super::*;
 use crate::topping::{Rates, SessionLine};
 
 fn view(names: &[&str]) -> TopView {
     let line = |name: &&str| SessionLine {
-        id: SessionId::parse(name).unwrap(),
-        state: crate::topping::State::Active,
-        open: 0,
+        known: ListedSession {
+            id: SessionId::parse(name).unwrap(),
+            live: None,
+            totals: None,
+            overview: SessionOverview::default(),
+        },
+        short_id: (*name).to_owned(),
         context_tokens: 0,
         window_tokens: 1,
-        totals: RequestTotals::default(),
         rates: Rates::default(),
-        active_at_ms: 0,
     };
     TopView {
         now_ms: 0,
