@@ -165,7 +165,11 @@ pub(crate) async fn active(
     let session = control.engine.session_meant(&who, &session).await?;
     let active = BranchRef::Active(SessionRef::Id(session.clone()));
     let found = control.engine.branch(&who, &active, Some(READER)).await?;
-    let view = found.ok_or(Refusal::NothingActive { session })?;
+    let Some(view) = found else {
+        // A session that is not there has no branch either, and is not the same.
+        control.engine.session(&who, &SessionRef::Id(session.clone())).await?;
+        return Err(Refusal::NothingActive { session }.into());
+    };
     Ok(Json(BranchDetail::new(view.session_id.as_str(), &view.branch)))
 }
 

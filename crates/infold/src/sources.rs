@@ -5,6 +5,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -16,6 +17,10 @@ use crate::settings::Surroundings;
 
 /// How deep folders are searched. The deepest place of a client is four folders down.
 const DEPTH_MAX: usize = 12;
+/// Fewest characters that may stand for a whole id.
+const PREFIX_CHARS_MIN: usize = 4;
+/// Most ids that an ambiguous one is said to mean.
+const MATCHES_SHOWN_MAX: usize = 8;
 /// How the names of transcripts end.
 const ENDINGS: [&str; 4] = [".jsonl", ".jsonl.gz", ".json", ".json.gz"];
 
@@ -47,9 +52,28 @@ pub fn find(name: &str, surroundings: &Surroundings) -> anyhow::Result<Source> {
             .hint("give the path of a transcript, or the id of a session")
             .into());
     }
-    let files = of_clients(surroundings);
-    let named = files.into_iter().filter(|file| session_id(file).is_some_and(|id| id == name));
-    Ok(latest(named).map_or_else(|| Source::Session(name.to_owned()), Source::File))
+    match by_id(name, of_clients(surroundings))? {
+        Some(file) => Ok(Source::File(file)),
+        None => Ok(Source::Session(name.to_owned())),
+    }
+}
+
+/// The latest file of the session with this id, or with the only id that begins so.
+fn by_id(typed: &str, files: Vec<PathBuf>) -> Result<Option<PathBuf>, Refused> {
+    let begins = |file: &&PathBuf| session_id(file).is_some_and(|id| id.starts_with(typed));
+    let ids: BTreeSet<&str> = files.iter().filter(begins).filter_map(|file| session_id(file)).collect();
+    let meant = match ids.first() {
+        Some(first) if *first == typed => *first,
+        Some(first) if ids.len() == 1 && typed.len() >= PREFIX_CHARS_MIN => *first,
+        Some(_) if typed.len() >= PREFIX_CHARS_MIN => {
+            let shown: Vec<&str> = ids.iter().copied().take(MATCHES_SHOWN_MAX).collect();
+            return Err(Refused::new(format!("session id {typed} is ambiguous, it could be {}", shown.join(", ")))
+                .hint("type more of it")
+                .code("session_ambiguous"));
+        }
+        Some(_) | None => return Ok(None),
+    };
+    Ok(latest(files.iter().filter(|file| session_id(file) == Some(meant)).cloned()))
 }
 
 /// The transcripts among files and folders, in a fixed order.
@@ -72,7 +96,7 @@ pub fn expand(names: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
                 .into());
         }
     }
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     files.retain(|file| seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())));
     Ok(files)
 }

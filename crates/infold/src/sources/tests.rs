@@ -34,6 +34,18 @@ fn a_session_of_codex_is_found_by_its_id() {
 }
 
 #[test]
+fn the_first_characters_of_an_id_are_enough_where_they_name_one_session() {
+    let (home, surroundings) = home();
+    let file = |id: &str| write(home.path().join(format!(".claude/projects/-home-dev/{id}.jsonl")));
+    let one = file("5b2438e4-96a7-43f7-b051-10a055bb0fbe");
+    file("5b2438ff-0000-43f7-b051-10a055bb0fbe");
+    assert_eq!(find("5b2438e4", &surroundings).unwrap(), Source::File(one));
+    assert_eq!(find("5b2", &surroundings).unwrap(), Source::Session("5b2".to_owned()), "too short to mean one");
+    let several = find("5b24", &surroundings).unwrap_err().to_string();
+    assert!(several.contains("5b2438e4-96a7-43f7-b051-10a055bb0fbe, 5b2438ff-0000"), "{several}");
+}
+
+#[test]
 fn a_client_s_own_variable_says_where_its_sessions_are() {
     let (home, mut surroundings) = home();
     surroundings.variables.insert("CODEX_HOME".to_owned(), home.path().join("elsewhere").into());

@@ -33,8 +33,8 @@ fn a_session_that_is_not_there_is_refused() {
     let ended = home.run(&["show", "nobody"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (3, ""));
     assert_snapshot!(ended.stderr, @r#"
-    error: there is no session "nobody" here
-      hint: `infold sessions` lists those there are
+    error: no session "nobody" in this data folder
+      hint: `infold sessions` lists them
     "#);
     home.run_with_input(&["scrub"], b"makes the database");
     assert_eq!(home.run(&["show", "nobody"]).stderr, ended.stderr);
@@ -87,7 +87,7 @@ fn a_folder_that_others_can_enter_is_refused_and_doctor_says_what_to_do() {
     let ended = home.run_with_input(&["scrub", "--data", data], b"text");
     assert_eq!((ended.code, ended.stdout.as_str()), (3, ""));
     assert_snapshot!(ended.stderr, @"
-    error: data folder HOME/wide is open to other users (mode 0755)
+    error: other users can access the data folder HOME/wide (mode 0755)
       hint: chmod 700 HOME/wide
     ");
 
@@ -132,4 +132,25 @@ fn doctor_tells_of_settings_that_are_wrong() {
     ✗ settings  `folding.max_depth` = 0 in HOME/.config/infold/settings.toml:2 is out of range
                 hint: give a whole number from 1 to 64
     ");
+}
+
+#[test]
+fn with_json_an_error_is_json_too_on_standard_error() {
+    let home = Home::new();
+    let error = |arguments: &[&str], code: i32| {
+        let ended = home.run(arguments);
+        assert_eq!((ended.code, ended.stdout.as_str()), (code, ""), "{arguments:?}: {}", ended.stderr);
+        let last: Value = serde_json::from_str(ended.stderr.lines().last().unwrap()).unwrap();
+        assert_eq!(last["error"]["exit_code"], code);
+        last["error"].clone()
+    };
+    let absent = error(&["show", "nobody", "--json"], 3);
+    assert_eq!(
+        (&absent["code"], &absent["hint"]),
+        (&"session_not_found".into(), &"`infold sessions` lists them".into())
+    );
+    assert_eq!(error(&["--json", "result", "res_1"], 3)["code"], "result_not_found");
+    assert_eq!(error(&["--json", "--set", "folding.max_depth=0", "sessions"], 3)["code"], "invalid_settings");
+    assert_eq!(error(&["--json", "nonsense"], 2)["code"], "usage");
+    assert_eq!(error(&["--json", "replay", "no/such"], 3)["code"], "refused");
 }

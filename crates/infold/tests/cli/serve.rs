@@ -144,8 +144,8 @@ fn what_happens_in_the_daemon_is_seen_by_sessions_and_show() {
     open("Fix the validator");
 
     let listed = home.run(&["sessions"]).stdout;
-    let row = listed.lines().nth(1).unwrap_or_default().split_whitespace().take(4).collect::<Vec<_>>().join(" ");
-    assert_eq!(row, "demo - active 1/3", "{listed}");
+    let row = listed.lines().nth(1).unwrap_or_default().split_whitespace().take(5).collect::<Vec<_>>().join(" ");
+    assert_eq!(row, "demo - - active 1/3", "{listed}");
     let listed: Value = serde_json::from_str(&home.run(&["sessions", "--json"]).stdout).unwrap();
     assert_eq!(listed["sessions"][0]["total_branches"], 3);
 
@@ -161,7 +161,7 @@ fn what_happens_in_the_daemon_is_seen_by_sessions_and_show() {
     ] {
         assert!(lines.get(at).is_some_and(|line| line.starts_with(part)), "{part} in line {at} of\n{}", shown.stdout);
     }
-    assert!(shown.stdout.contains("works now"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("working now"), "{}", shown.stdout);
     let shown: Value = serde_json::from_str(&home.run(&["show", "demo", "--json"]).stdout).unwrap();
     assert_eq!(shown["branches"][0]["message"], "Three patterns.\nAll known.");
     assert_eq!(shown["context_health"]["warning"], "none");

@@ -58,7 +58,7 @@ fn the_named_file_takes_the_place_of_the_usual_one() {
     let absent = with("absent.toml");
     assert_eq!(absent.code, 3);
     assert_snapshot!(absent.stderr, @"
-    error: INFOLD_CONFIG names HOME/absent.toml, which is not there
+    error: INFOLD_CONFIG: no file HOME/absent.toml
       hint: create the file, or unset the variable
     ");
 }
@@ -81,8 +81,8 @@ fn every_problem_is_told_at_once_with_its_place() {
     assert_snapshot!(ended.stderr, @"
     error: unknown key `folding.max_dept` in HOME/.config/infold/settings.toml:2
       hint: did you mean `folding.max_depth`?
-    error: `server.listen` in HOME/project/.infold.toml:2 is not for a project to set: a project file may only narrow limits
-      hint: put it in your own settings; a project may lower limits of [folding] and [context], and list fewer mcp.tools
+    error: `server.listen` in HOME/project/.infold.toml:2 cannot be set by a project file: those may only lower limits
+      hint: move it to your own settings; a project file may lower limits of [folding] and [context] and list fewer mcp.tools
     error: `store.readers` = 0 in --set is out of range
       hint: give a whole number from 1 to 64
     ");

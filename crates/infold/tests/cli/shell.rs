@@ -19,7 +19,7 @@ fn help_and_version_go_to_standard_output() {
     let home = Home::new();
     let help = home.run(&["--help"]);
     assert_eq!((help.code, help.stderr.as_str()), (0, ""));
-    for part in ["Exit codes:", "Examples:", "130  stopped by a second signal", "INFOLD_DATA"] {
+    for part in ["Exit codes:", "Examples:", "130  interrupted by a second signal", "INFOLD_DATA"] {
         assert!(help.stdout.contains(part), "{part} is missing from\n{}", help.stdout);
     }
     assert!(home.run(&["--version"]).stdout.starts_with("infold "));
@@ -48,17 +48,19 @@ fn help_is_laid_out_for_the_terminal_that_it_is_read_on() {
     let mut program = home.command(&["top", "-h"]);
     let text = home.ended(program.env("COLUMNS", "40").output().unwrap()).stdout;
     insta::assert_snapshot!(below_options(&text), @"
-    Keys: q quits, up and down choose a
+    Keys: q quits; up and down select a
     session.
 
-    Tokens are told by whose count they are:
-    `reported` is what providers counted,
-    `sent` is what infold did.
+    INPUT, OUTPUT and CACHED are the
+    providers' token counts. SAVED is what
+    infold removed from prompts, by its own
+    estimate. MAIN is how full the main
+    thread's window is.
 
     Examples:
       infold top
       infold top --once
-          one frame as text, for scripts
+          print once as text, for scripts
       infold top --json | jq
           '.request_totals'
     ");

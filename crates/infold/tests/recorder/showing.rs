@@ -47,7 +47,7 @@ async fn show_draws_the_branches_and_the_requests() {
     let shown: Value = serde_json::from_str(&scene.prints(&["show", "shown", "--json"]).await).unwrap();
     assert_eq!(shown["request_totals"]["requests"].as_u64(), Some(scene.model.turns().len() as u64));
     assert!(shown["request_totals"]["cost_usd"].as_f64() > Some(0.0), "{}", shown["request_totals"]);
-    let none = scene.prints(&["show", "shown", "--requests", "0"]).await;
+    let none = scene.prints(&["show", "show", "--requests", "0"]).await;
     assert!(none.contains("requests · ") && !none.contains("LATENCY"), "{none}");
 }
 
@@ -116,7 +116,7 @@ async fn a_proxied_session_is_headed_with_what_its_provider_reported_of_its_mode
     // Even where none of the requests is to be listed, and whatever the tools' own limit is.
     let settings = ["--set", "windows.models=[[\"claude-opus-*\", 123456]]", "--set", "context.context_limit=4000"];
     let text = scene.prints(&[&["show", "shown", "--requests", "0"][..], &settings].concat()).await;
-    let head = text.lines().nth(1).unwrap();
+    let head = text.lines().nth(2).unwrap();
     let wanted = format!("{},{:03} of 123,456 tokens · claude-opus-5-5 · healthy", tokens / 1_000, tokens % 1_000);
     assert!(head.starts_with("main  ") && head.ends_with(&wanted), "{head} instead of {wanted}");
     let shown = scene.prints(&[&["show", "shown", "--json"][..], &settings].concat()).await;
@@ -178,6 +178,29 @@ async fn nothing_is_wider_than_a_narrow_terminal() {
             assert!(widest.chars().count() <= columns, "{arguments:?} at {columns}: {widest:?} in\n{text}");
         }
         let text = scene.prints_at(columns, &["sessions"]).await;
-        assert!(text.contains(name), "a name that cannot be copied:\n{text}");
+        assert!(text.starts_with("5b2438e4\n"), "an id that cannot be typed:\n{text}");
     }
+}
+
+/// What is saved, and how large the main thread is, in every place that shows it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_saved_and_how_large_the_main_thread_is_has_one_value_everywhere() {
+    let scene = worked().await;
+    let json = |text: String| serde_json::from_str::<Value>(&text).unwrap();
+    let listed = json(scene.prints(&["sessions", "--json"]).await)["sessions"][0].clone();
+    let shown = json(scene.prints(&["show", "shown", "--json"]).await);
+    let top = json(scene.prints(&["top", "--json"]).await);
+    let api = scene.api.get("/api/v1/sessions/shown").await.unwrap().body;
+
+    let saved_tokens = listed["saved_tokens"].as_i64().unwrap();
+    assert!(saved_tokens > 0, "{listed:#}");
+    for session in [&shown, &top["sessions"][0], &api] {
+        for field in ["saved_tokens", "context_tokens", "window_tokens", "agent", "first_words", "request_totals"] {
+            assert_eq!(session[field], listed[field], "{field}");
+        }
+    }
+    assert_eq!(top["request_totals"]["saved_tokens"], saved_tokens);
+    let rows = shown["requests"].as_array().unwrap().iter();
+    assert_eq!(rows.map(|row| row["saved_tokens"].as_i64().unwrap()).sum::<i64>(), saved_tokens);
+    assert_eq!(listed["first_words"], ASKED);
 }

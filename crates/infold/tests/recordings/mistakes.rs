@@ -110,7 +110,7 @@ fn files_and_folders_that_are_not_there() {
         (["fork", "no-such-session"], "there is no file and no session no-such-session"),
         (["fork", "."], ". is a folder"),
         (["replay", "no/such"], "no file no/such"),
-        (["replay", "."], "there is no transcript in ."),
+        (["replay", "."], "no transcript in ."),
         (["replay", "--quiet"], "no session of Claude Code or Codex was found"),
     ] {
         let ended = home.run(&arguments);

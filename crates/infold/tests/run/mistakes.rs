@@ -9,8 +9,8 @@ use crate::stand_in::StandIn;
 fn an_agent_that_is_not_installed() {
     let ended = Home::new().run(&["run", "opencode"]);
     assert_eq!(ended.code, 3);
-    assert_snapshot!(ended.stderr, @r"
-    error: there is no `opencode` in the folders of PATH
+    assert_snapshot!(ended.stderr, @"
+    error: `opencode` is not installed, or not in PATH
       hint: install OpenCode with `npm install -g opencode-ai`, or add its folder to PATH
     ");
 }
@@ -21,7 +21,7 @@ fn an_agent_that_infold_does_not_know() {
     assert_eq!(ended.code, 3);
     assert_snapshot!(ended.stderr, @r#"
     error: unsupported agent "vim"
-      hint: infold runs claude, codex, opencode, goose and qwen; others that speak Anthropic's or OpenAI's API can be pointed at `infold serve`: http://127.0.0.1:9090/anthropic or http://127.0.0.1:9090/openai/v1
+      hint: supported: claude, codex, opencode, goose, qwen; for other clients of Anthropic's or OpenAI's API, start `infold serve` and set their base URL to http://127.0.0.1:9090/anthropic or http://127.0.0.1:9090/openai/v1
     "#);
 }
 
@@ -46,9 +46,9 @@ fn an_upstream_that_is_none() {
 #[test]
 fn agents_that_cannot_be_run_are_refused_with_what_works() {
     for (agent, why, instead) in [
-        ("gemini", "an API that infold's proxy does not", "gemini mcp add"),
+        ("gemini", "does not speak the API", "gemini mcp add"),
         ("aider", "does not call tools", "OPENAI_API_BASE=http://127.0.0.1:9090/openai/v1"),
-        ("cursor-agent", "to its own servers", "~/.cursor/mcp.json"),
+        ("cursor-agent", "its own servers", "~/.cursor/mcp.json"),
     ] {
         let ended = Home::new().run(&["run", agent]);
         assert_eq!(ended.code, 3);
