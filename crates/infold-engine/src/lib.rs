@@ -46,7 +46,7 @@ pub use proxy::{
 };
 pub use record::{Front, FrontKind, MadeOf, RequestQuery, RequestSeen, Sight};
 pub use requests::*;
-pub use scrubbing::{ScrubFault, ScrubSettings};
+pub use scrubbing::{ScrubFault, ScrubSettings, TimedScrubber};
 pub use timers::TimerSettings;
 
 /// Sessions whose writers wait for each other after a collision share one of so many locks.
@@ -115,7 +115,7 @@ struct Inner {
     settings: EngineSettings,
     clock: Clock,
     id_key: IdKey,
-    scrubbing: scrubbing::Scrubbing,
+    scrubbing: TimedScrubber,
     /// The scrubber itself, for planning, which is bounded otherwise.
     scrubber: Scrubber,
     issued: std::sync::Mutex<proxy::Registry>,
@@ -136,7 +136,7 @@ impl Engine {
         let id_key = IdKey::derive(store.secret());
         let scrubber = Scrubber::derive(store.secret()).with_max_bytes(settings.scrub.bytes_max);
         let inner = Inner {
-            scrubbing: scrubbing::Scrubbing::new(scrubber.clone(), &settings.scrub),
+            scrubbing: TimedScrubber::new(scrubber.clone(), &settings.scrub),
             scrubber,
             issued: std::sync::Mutex::default(),
             said: std::sync::Mutex::default(),

@@ -10,6 +10,7 @@ mod data_folder;
 mod demo;
 mod draw;
 mod failure;
+mod file_scrubber;
 mod help;
 mod output;
 mod parts;

@@ -242,12 +242,7 @@ fn write<'a>(args: &Args, invocation: &Invocation, rescue: Rescue, facts: &'a Fa
     rescue.plan(facts.room)?;
     let folder = invocation.surroundings.folder.clone().unwrap_or_else(|| PathBuf::from("."));
     let destination = Destination::of(&rescue, args.output.as_deref(), &folder)?;
-    let settings = &invocation.in_force.settings;
-    let keeper = Keeper::open(
-        &invocation.data_folder()?,
-        settings,
-        &format!("{}{}", SessionId::RESCUED, destination.session.id),
-    )?;
+    let keeper = Keeper::new(invocation, &format!("{}{}", SessionId::RESCUED, destination.session.id))?;
 
     let written = rescue.write(facts.room, &keeper, &destination)?;
     let ending = Ending::Written { destination, lines: written.lines, receipt_tokens: written.receipt_tokens };

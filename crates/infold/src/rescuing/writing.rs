@@ -38,7 +38,7 @@ struct StandIn {
 
 impl Rescue {
     /// Writes the new recording. Nothing is there under its name until all of it is.
-    pub fn write(mut self, room: Room, keeper: &Keeper, destination: &Destination) -> anyhow::Result<Written> {
+    pub fn write(mut self, room: Room, keeper: &Keeper<'_>, destination: &Destination) -> anyhow::Result<Written> {
         whole_file::write(&destination.path, IfThere::Refuse, |file| {
             let (plan, stand_ins) = self.settle(room, keeper)?;
             let mut receipt = self.receipt(&plan);
@@ -58,7 +58,7 @@ impl Rescue {
 
     /// Keeps what the plan moves out. What stands for it is exact only then, so the plan is made
     /// again until it fits.
-    fn settle(&mut self, room: Room, keeper: &Keeper) -> anyhow::Result<(Plan, HashMap<usize, StandIn>)> {
+    fn settle(&mut self, room: Room, keeper: &Keeper<'_>) -> anyhow::Result<(Plan, HashMap<usize, StandIn>)> {
         let mut stand_ins = HashMap::new();
         for _ in 0..ROUNDS_MAX {
             let plan = self.plan(room)?;
@@ -88,7 +88,7 @@ impl Rescue {
     }
 
     /// Keeps the texts of some pieces, and says what stands for each.
-    fn keep(&self, wanted: &HashSet<usize>, keeper: &Keeper) -> anyhow::Result<Vec<(usize, StandIn)>> {
+    fn keep(&self, wanted: &HashSet<usize>, keeper: &Keeper<'_>) -> anyhow::Result<Vec<(usize, StandIn)>> {
         let by_place: HashMap<(u64, u32), usize> = wanted.iter().map(|at| (place(&self.pieces[*at]), *at)).collect();
         let mut kept = Vec::new();
         let mut inputs = Inputs::default();
@@ -105,7 +105,7 @@ impl Rescue {
         Ok(kept)
     }
 
-    fn keep_item(&self, item: &Item, arguments: &str, keeper: &Keeper) -> anyhow::Result<Option<StandIn>> {
+    fn keep_item(&self, item: &Item, arguments: &str, keeper: &Keeper<'_>) -> anyhow::Result<Option<StandIn>> {
         match &item.kind {
             Kind::Result { id, tool, text, .. } => {
                 let kept = keeper.keep(Keep { tool, call: id, content: text.clone() })?;
