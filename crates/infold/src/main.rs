@@ -18,7 +18,7 @@ mod probe;
 mod proxied;
 mod reading;
 mod requests;
-mod rescuing;
+mod rescue;
 mod running;
 mod service;
 mod settings;
