@@ -9,6 +9,7 @@
 //! holds no more than the budget can show, and comes to the same end. It also makes forks of the
 //! other profile, [`Profile::Recall`].
 
+mod batch;
 mod boundary;
 mod budget;
 mod constants;
@@ -27,6 +28,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+pub use batch::ForkBatch;
 pub use boundary::{Sliced, slice_from_compaction_boundary};
 pub use budget::{Budgeted, enforce_character_budget};
 pub use constants::{

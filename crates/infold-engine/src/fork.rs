@@ -4,9 +4,9 @@
 //! secret is no longer recognised as one; what came out is scrubbed once more. What the child begins
 //! with is kept as a result of its own, to be read in parts.
 
-mod texts;
+use std::io::Write;
 
-use infold_core::fork::{Fork, Forked as Shortened, Profile};
+use infold_core::fork::{Fork, ForkBatch, Forked as Shortened, Profile};
 use infold_core::transcript::Item;
 use infold_core::{
     BlobId, Command, ContextState, Decision, Event, Field, Origin, Principal, ProjectHash, Refusal, Scrubbed, Session,
@@ -19,14 +19,11 @@ use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, store_target}
 use crate::fold::belongs;
 use crate::open::{asker, check_name, named};
 use crate::{Engine, Error, Failure, ForkSession, ForkSource, ForkView, Forked, SessionRef, random};
-use texts::texts_of;
 
 /// The tool that a child's context is kept as a result of.
 const FORK_TOOL: &str = "context_fork";
 /// Where a fork's log tells of it: after the start of its session.
 const FORKED_VERSION: u64 = 2;
-/// Texts that are scrubbed in one go, in bytes: each go has the scrubber's whole time.
-const BATCH_BYTES: usize = 1 << 20;
 
 /// What a child begins with.
 struct ForkBeginning {
@@ -220,29 +217,29 @@ impl Engine {
     /// done so yet, before anything of it is cut.
     async fn shortened(&self, items: Vec<Item>, texts: Texts, profile: Profile) -> Result<Shortened, Error> {
         let mut fork = Fork::new(profile, self.inner.settings.fork.limits);
-        for mut batch in batches(items) {
-            if texts == Texts::AsTheyCame {
-                self.scrub_items(&mut batch).await?;
+        let mut filling = ForkBatch::default();
+        for item in items {
+            if let Some(full) = filling.push(item) {
+                fork = self.push_batch(full, texts, fork).await?;
             }
-            fork = working(move || {
-                for item in batch {
-                    fork.push(item);
-                }
-                fork
-            })
-            .await?;
         }
+        fork = self.push_batch(filling, texts, fork).await?;
         working(move || fork.finish()).await
     }
 
-    /// Takes the secrets out of items, before anything of them is cut.
-    pub async fn scrub_items(&self, items: &mut [Item]) -> Result<(), Error> {
-        let mut texts: Vec<&mut String> = items.iter_mut().flat_map(texts_of).collect();
-        let taken: Vec<String> = texts.iter_mut().map(|text| std::mem::take(*text)).collect();
-        for (text, scrubbed) in texts.into_iter().zip(self.scrub_list(taken).await?) {
-            *text = scrubbed.into_string();
-        }
-        Ok(())
+    async fn push_batch(&self, mut batch: ForkBatch, texts: Texts, mut fork: Fork) -> Result<Fork, Error> {
+        let items = match texts {
+            Texts::Scrubbed => batch.into_items(),
+            Texts::AsTheyCame => {
+                let scrubbed = self.scrub_list(batch.take_texts()).await?;
+                batch.with_texts(scrubbed)
+            }
+        };
+        working(move || {
+            items.into_iter().for_each(|item| fork.push(item));
+            fork
+        })
+        .await
     }
 
     fn proposal(&self, beginning: &ForkBeginning) -> Proposal {
@@ -302,22 +299,6 @@ async fn working<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
     done.map_err(|_| Failure::Undecided("the shortened transcript").into())
 }
 
-/// Items in portions that are scrubbed in one go.
-fn batches(items: Vec<Item>) -> Vec<Vec<Item>> {
-    let mut batches = Vec::new();
-    let (mut batch, mut bytes) = (Vec::new(), 0);
-    for mut item in items {
-        bytes += texts_of(&mut item).iter().map(|text| text.len()).sum::<usize>();
-        batch.push(item);
-        if bytes >= BATCH_BYTES {
-            batches.push(std::mem::take(&mut batch));
-            bytes = 0;
-        }
-    }
-    batches.push(batch);
-    batches
-}
-
 /// What makes two forks the same.
 #[derive(Serialize)]
 struct Print<'a> {
@@ -335,7 +316,7 @@ fn print(request: &ForkSession) -> Print<'_> {
         ForkSource::Session { session, thread } => (Some(session), thread.as_deref(), None),
         ForkSource::Transcript { items, parent } => {
             // Hashing it is worth it only where somebody may ask again.
-            let digest = request.idempotency_key.as_ref().map(|_| texts::digest(items));
+            let digest = request.idempotency_key.as_ref().map(|_| digest(items));
             (parent.as_ref(), None, digest)
         }
     };
@@ -348,4 +329,14 @@ fn print(request: &ForkSession) -> Print<'_> {
         profile: request.profile,
         child: request.child.as_ref(),
     }
+}
+
+/// A hash of a transcript.
+fn digest(items: &[Item]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    for item in items {
+        // Writing to a hasher cannot fail.
+        let _ = writeln!(hasher, "{item:?}");
+    }
+    hasher.finalize().into()
 }

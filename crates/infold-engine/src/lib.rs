@@ -45,7 +45,7 @@ pub(crate) use meter::Heard;
 pub use record::RequestQuery;
 pub(crate) use record::{FrontKind, PromptFront, PromptInput, PromptParts, RequestSeen};
 pub use requests::*;
-pub use scrubbing::{ScrubFault, ScrubSettings};
+pub use scrubbing::{ScrubFault, ScrubSettings, TimedScrubber};
 pub use sessions::ListedSession;
 pub use timers::TimerSettings;
 pub use turn::{
@@ -121,7 +121,7 @@ struct Inner {
     settings: EngineSettings,
     clock: Clock,
     id_key: IdKey,
-    scrubbing: scrubbing::Scrubbing,
+    scrubbing: TimedScrubber,
     /// The scrubber itself, for planning, which is bounded otherwise.
     scrubber: Scrubber,
     issued: std::sync::Mutex<turn::IssuedCalls>,
@@ -144,7 +144,7 @@ impl Engine {
         let id_key = IdKey::derive(store.secret());
         let scrubber = Scrubber::derive(store.secret()).with_max_bytes(settings.scrub.bytes_max);
         let inner = Inner {
-            scrubbing: scrubbing::Scrubbing::new(scrubber.clone(), &settings.scrub),
+            scrubbing: TimedScrubber::new(scrubber.clone(), &settings.scrub),
             scrubber,
             issued: std::sync::Mutex::default(),
             said: std::sync::Mutex::default(),

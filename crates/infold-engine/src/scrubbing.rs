@@ -36,20 +36,22 @@ pub struct ScrubSettings {
     pub fault: ScrubFault,
 }
 
-pub(crate) struct Scrubbing {
+/// Scrubs within a time limit.
+pub struct TimedScrubber {
     scrubber: Option<Arc<Scrubber>>,
     timeout_ms: u64,
     fault: ScrubFault,
 }
 
-impl Scrubbing {
-    pub(crate) fn new(scrubber: Scrubber, settings: &ScrubSettings) -> Self {
+impl TimedScrubber {
+    /// A scrubber with these bounds.
+    pub fn new(scrubber: Scrubber, settings: &ScrubSettings) -> Self {
         let scrubber = (settings.fault != ScrubFault::Missing).then(|| Arc::new(scrubber));
         Self { scrubber, timeout_ms: settings.timeout_ms, fault: settings.fault }
     }
 
-    /// Scrubs several texts, all or none.
-    pub(crate) async fn scrub(&self, texts: Vec<String>) -> Result<Vec<Scrubbed>, ScrubError> {
+    /// Takes the secrets out of texts, all or none. It wants a runtime of tokio's.
+    pub async fn scrub(&self, texts: Vec<String>) -> Result<Vec<Scrubbed>, ScrubError> {
         let scrubber = Arc::clone(self.scrubber.as_ref().ok_or(ScrubError::Missing)?);
         let (fault, timeout) = (self.fault, Duration::from_millis(self.timeout_ms));
         let is_short = texts.iter().map(String::len).sum::<usize>() <= SHORT_BYTES_MAX;

@@ -39,6 +39,11 @@ pub(crate) fn secret(database: &Path, connection: &mut Connection) -> Result<[u8
     Ok(secret)
 }
 
+/// The secret of the data folder, if its file is there. The database is left alone.
+pub fn read_key(folder: &Path) -> Result<Option<[u8; KEY_BYTES]>, StoreError> {
+    read(&folder.join(KEY_FILE))
+}
+
 fn fresh() -> Result<[u8; KEY_BYTES], StoreError> {
     let mut secret = [0; KEY_BYTES];
     getrandom::fill(&mut secret)

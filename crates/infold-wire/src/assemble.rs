@@ -11,6 +11,7 @@ use infold_core::transcript::{Item, Kind, ModelCall, Subtask, Transcript};
 use crate::form::Format;
 use crate::live::Outlines;
 use crate::numbers::{Group, Numbers};
+use crate::order::AnswerOrder;
 use crate::reader::{Back, Entry, Kept, Metered};
 
 /// How much all compactions of a session together may repeat of what they keep.
@@ -107,56 +108,11 @@ fn given_up_calls(live: &[Entry], given_up: &[Entry]) -> HashSet<String> {
     calls(given_up).difference(&calls(live)).cloned().collect()
 }
 
-/// Brings the pieces of each answer together, where its first piece stands, with results behind their calls: of
-/// two that are written at the same time either may come first.
+/// Brings entries into the order in which the model saw them.
 fn together(entries: Vec<Entry>) -> Vec<Entry> {
-    let mut buckets: Vec<Vec<Entry>> = Vec::with_capacity(entries.len());
-    let mut answers: HashMap<String, usize> = HashMap::new();
-    let first_pieces = first_pieces(&entries);
-    let mut early: HashMap<String, Vec<Entry>> = HashMap::new();
-    for (at, entry) in entries.into_iter().enumerate() {
-        match &entry.group {
-            Group::Answer(id) => match answers.get(id) {
-                Some(bucket) => buckets[*bucket].push(entry),
-                None => {
-                    let id = id.clone();
-                    answers.insert(id.clone(), buckets.len());
-                    buckets.push(vec![entry]);
-                    buckets.extend(early.remove(&id));
-                }
-            },
-            Group::Results => match answered(&entry).and_then(|call| first_pieces.get(call)) {
-                Some((answer, first)) if *first > at => early.entry(answer.clone()).or_default().push(entry),
-                Some(_) | None => buckets.push(vec![entry]),
-            },
-            Group::Alone => buckets.push(vec![entry]),
-        }
-    }
-    buckets.into_iter().flatten().collect()
-}
-
-/// For each call the answer that it is in, and where that begins.
-fn first_pieces(entries: &[Entry]) -> HashMap<String, (String, usize)> {
-    let mut begins: HashMap<&String, usize> = HashMap::new();
-    let mut calls = HashMap::new();
-    for (at, entry) in entries.iter().enumerate() {
-        let Group::Answer(id) = &entry.group else { continue };
-        let begin = *begins.entry(id).or_insert(at);
-        for item in &entry.items {
-            if let Kind::Call { id: call, .. } = &item.kind {
-                calls.insert(call.clone(), (id.clone(), begin));
-            }
-        }
-    }
-    calls
-}
-
-/// The first call that an entry has a result of.
-fn answered(entry: &Entry) -> Option<&String> {
-    entry.items.iter().find_map(|item| match &item.kind {
-        Kind::Result { id, .. } => Some(id),
-        _ => None,
-    })
+    let places = AnswerOrder::of(&entries).places(|_| true);
+    let mut entries: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
+    places.into_iter().filter_map(|at| entries[at].take()).collect()
 }
 
 /// Fills in what compactions keep, the latest first: once so much has been repeated as no client repeats, earlier

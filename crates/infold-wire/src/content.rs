@@ -12,7 +12,7 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::client_words::voice_of;
-use crate::locate::elements;
+use crate::json_text::elements;
 use crate::loose::{Flag, Loose, Str, otherwise};
 
 /// Content of a message or of a result.

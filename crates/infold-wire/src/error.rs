@@ -42,6 +42,12 @@ pub enum WireError {
         /// What was named.
         name: String,
     },
+    /// An entry is too long, and leaving it out would not do.
+    #[error("line {entry} is too long")]
+    TooLong {
+        /// The line, counted from 1.
+        entry: u64,
+    },
     /// One transcript was asked for, and there are several.
     #[error("the input holds several sessions ({first} and {second} among them): choose one of them")]
     SeveralSessions {

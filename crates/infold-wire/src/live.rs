@@ -15,6 +15,7 @@ use infold_core::transcript::Kind;
 
 use crate::error::WireError;
 use crate::form::Format;
+use crate::numbers::Group;
 use crate::reader::{Back, Entry, Kept, Reader};
 
 /// An id, by a hash: of a million in one recording, the chance that two are taken for one another is below one in
@@ -28,6 +29,8 @@ pub(crate) struct Outlines {
     places: HashMap<IdHash, u32>,
     /// Where each entry's parent stands, always before it.
     parents: Vec<Option<NonZeroU32>>,
+    /// The answer that each entry is a piece of; 0 for none.
+    answers: Vec<IdHash>,
     marks: Vec<Marks>,
     /// Which entries hold a compaction, and what it keeps by name.
     compactions: Vec<(usize, Vec<IdHash>)>,
@@ -43,6 +46,8 @@ struct Marks {
     has_items: bool,
     /// Whether an entry with its id stands before it.
     is_repeated: bool,
+    /// Whether it goes on with what its parent began: results of calls, a further piece of the same answer, a compaction.
+    is_continued: bool,
 }
 
 impl Outlines {
@@ -52,9 +57,10 @@ impl Outlines {
         outlines
     }
 
-    fn push(&mut self, entry: &Entry) {
+    pub(crate) fn push(&mut self, entry: &Entry) {
         let at = self.marks.len();
-        if entry.items.iter().any(|item| matches!(item.kind, Kind::Compaction { .. })) {
+        let is_compaction = entry.items.iter().any(|item| matches!(item.kind, Kind::Compaction { .. }));
+        if is_compaction {
             let kept = match &entry.kept {
                 Kept::Nothing => Vec::new(),
                 Kept::From(id) => vec![hash(id)],
@@ -72,8 +78,21 @@ impl Outlines {
         if let Some(id) = entry.id.as_deref().filter(|_| !is_repeated) {
             self.places.insert(hash(id), u32::try_from(at).unwrap_or(u32::MAX));
         }
-        let (has_id, has_items) = (entry.id.is_some(), !entry.items.is_empty());
-        self.marks.push(Marks { is_prompt: entry.is_prompt, has_id, has_items, is_repeated });
+        let answer = if let Group::Answer(id) = &entry.group { hash(id) } else { 0 };
+        let is_piece = answer != 0 && self.parent(at).is_some_and(|parent| self.answers[parent] == answer);
+        self.answers.push(answer);
+        self.marks.push(Marks {
+            is_prompt: entry.is_prompt,
+            has_id: entry.id.is_some(),
+            has_items: !entry.items.is_empty(),
+            is_repeated,
+            is_continued: is_piece || is_compaction || entry.group == Group::Results,
+        });
+    }
+
+    /// Where the entry with an id stands.
+    pub(crate) fn place_of(&self, id: &str) -> Option<usize> {
+        self.place(hash(id))
     }
 
     fn place(&self, id: IdHash) -> Option<usize> {
@@ -94,21 +113,26 @@ impl Outlines {
     }
 
     /// Where entries form a tree: the session is what leads to its last entry. Calls made at once make branches too,
-    /// and those belong to it; only a branch that begins with a person's turn was left behind, or one that begins
-    /// with a compaction if the person went back to before it. An entry that stands twice counts once.
+    /// and those belong to it; left behind is a branch that begins with a person's turn, or beside a later one, or with
+    /// a compaction if the person went back to before it. An entry that stands twice counts once.
     fn on_the_way(&self) -> Vec<bool> {
         let mut next = self.marks.iter().rposition(|marks| marks.has_id && marks.has_items);
         let mut leads = vec![false; self.marks.len()];
+        // The turns of the person's that the session goes on with, by the entries that they follow.
+        let mut turns: HashMap<usize, usize> = HashMap::new();
         while let Some(at) = next {
             leads[at] = true;
             next = self.parent(at);
+            turns.extend(next.filter(|_| self.marks[at].is_prompt).map(|parent| (parent, at)));
         }
         let undone = self.undone_compactions(&leads);
         let mut left_behind = vec![false; self.marks.len()];
         for (at, marks) in self.marks.iter().enumerate() {
-            let begins = (marks.is_prompt && marks.has_id) || undone.contains(&at);
-            let follows = self.parent(at).is_some_and(|parent| left_behind[parent]);
-            left_behind[at] = !leads[at] && (begins || follows);
+            let parent = self.parent(at);
+            let is_beside = parent.and_then(|parent| turns.get(&parent)).is_some_and(|turn| *turn > at);
+            let begins = marks.has_id && (marks.is_prompt || (is_beside && !marks.is_continued));
+            let follows = parent.is_some_and(|parent| left_behind[parent]);
+            left_behind[at] = !leads[at] && (begins || follows || undone.contains(&at));
         }
         left_behind.iter().zip(&self.marks).map(|(left_behind, marks)| !left_behind && !marks.is_repeated).collect()
     }

@@ -102,6 +102,8 @@ pub struct Entry {
     pub id: Option<String>,
     /// The id of the entry that it follows.
     pub parent: Option<String>,
+    /// The model that it names.
+    pub(crate) model: Option<String>,
     /// What the compaction in it keeps, where the client only names that.
     pub kept: Kept,
     /// What it forms a message with.

@@ -70,16 +70,7 @@ fn engine_settings(settings: &Settings) -> EngineSettings {
     EngineSettings {
         limits: limits(settings),
         counter: Counter::new(family),
-        scrub: ScrubSettings {
-            timeout_ms: settings.scrub.timeout_ms,
-            bytes_max: settings.scrub.max_bytes,
-            fault: match settings.testing.scrub_fault {
-                ScrubFault::None => infold_engine::ScrubFault::None,
-                ScrubFault::Panic => infold_engine::ScrubFault::Panic,
-                ScrubFault::Stall => infold_engine::ScrubFault::Stall,
-                ScrubFault::Missing => infold_engine::ScrubFault::Missing,
-            },
-        },
+        scrub: scrub_settings(settings),
         shape: shape_rules(settings),
         isolation: match settings.folding.isolation {
             Isolation::Isolated => infold_core::Isolation::Isolated,
@@ -101,6 +92,20 @@ fn engine_settings(settings: &Settings) -> EngineSettings {
             reserve_tokens: settings.rescue.reserve_tokens,
             sessions_max: settings.proxy.sessions_max,
             sessions_bytes_max: settings.proxy.sessions_bytes_max,
+        },
+    }
+}
+
+/// How scrubbing is bounded.
+pub fn scrub_settings(settings: &Settings) -> ScrubSettings {
+    ScrubSettings {
+        timeout_ms: settings.scrub.timeout_ms,
+        bytes_max: settings.scrub.max_bytes,
+        fault: match settings.testing.scrub_fault {
+            ScrubFault::None => infold_engine::ScrubFault::None,
+            ScrubFault::Panic => infold_engine::ScrubFault::Panic,
+            ScrubFault::Stall => infold_engine::ScrubFault::Stall,
+            ScrubFault::Missing => infold_engine::ScrubFault::Missing,
         },
     }
 }

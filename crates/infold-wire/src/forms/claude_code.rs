@@ -81,6 +81,8 @@ impl ClaudeCode {
         if line.is_api_error_message.is_set() {
             return;
         }
+        // The client itself answers as one in brackets where no model was asked.
+        entry.model = message.model.given().filter(|model| is_answer && !model.starts_with('<'));
         if line.is_compact_summary.is_set() {
             self.summary(message.content.into_text(), unit.number, entry);
             return;

@@ -113,9 +113,8 @@ impl Codex {
                 entry.back = Back::Turns(turns);
             }
             "turn_context" => {
-                if let Some(model) = payload.model.given() {
-                    self.model = model;
-                }
+                entry.model = payload.model.given();
+                self.model = entry.model.clone().unwrap_or(std::mem::take(&mut self.model));
             }
             "session_meta" => entry.session = payload.session_id.given().or_else(|| payload.id.given()),
             _ => {}

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::content::{Content, Speaker, compact, held, json_at, other};
-use crate::locate::{elements, locate};
+use crate::json_text::{elements, locate};
 use crate::loose::{Count, List, Loose, Maybe, Str, text_of};
 
 /// The fields of items that are read.

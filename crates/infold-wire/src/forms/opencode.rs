@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::Unit;
 use crate::content::{Speaker, compact, json_at};
 use crate::document::Piece;
-use crate::locate::elements;
+use crate::json_text::elements;
 use crate::loose::{Count, Flag, List, Loose, Maybe, Str};
 use crate::numbers::{Group, Numbers, Tools, items};
 use crate::reader::{Back, Entry, Kept, Metered};

@@ -7,24 +7,22 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use infold_core::fork::{Fork, ForkLimits, Forked, ProcessingStats, Profile};
+use infold_core::fork::{Fork, ForkBatch, ForkLimits, Forked, ProcessingStats, Profile};
 use infold_core::transcript::{Item, Kind, Place, Transcript, Voice};
-use infold_core::{Principal, Refusal, SessionId};
-use infold_engine::{Engine, ForkSession, ForkSource, SessionRef};
+use infold_core::{Principal, Refusal, Scrubbed, SessionId};
+use infold_engine::{ForkSession, ForkSource, SessionRef};
 use infold_wire::{Format, GivenUp};
 use serde_json::json;
 
 use super::Invocation;
 use crate::failure::{Refused, tell};
+use crate::file_scrubber::FileScrubber;
 use crate::help;
 use crate::output::Form;
 use crate::settings::Settings;
 use crate::sources::{self, Source};
 use crate::whole_file::{self, IfThere};
 use crate::{parts, reading, telemetry};
-
-/// Texts that are scrubbed in one go, in bytes: each go has the scrubber's whole time.
-const BATCH_BYTES: usize = 1 << 20;
 
 /// Arguments of `fork`.
 #[derive(Debug, clap::Args)]
@@ -118,7 +116,10 @@ fn of_recording(source: &Source, args: &Args, invocation: &Invocation) -> anyhow
     let profile = args.profile.unwrap_or(settings.fork.profile.into());
     let char_budget = args.budget.map_or(settings.fork.char_budget, |chars| chars as usize);
     let name = reading::shown(source);
-    let mut forking = Forking::new(profile, char_budget, invocation)?;
+    let scrubber = FileScrubber::new(invocation)?;
+    let prompt = scrubber.scrub(args.prompt.iter().cloned().collect())?.pop().map(Scrubbed::into_string);
+    let fork = Fork::new(profile, ForkLimits::with_char_budget(char_budget));
+    let mut forking = Forking { fork, filling: ForkBatch::default(), scrubber };
 
     let mut reader = reading::open(source, args.from, settings)?;
     let broken = |error| reading::named(&name, error);
@@ -139,7 +140,13 @@ fn of_recording(source: &Source, args: &Args, invocation: &Invocation) -> anyhow
             reading::tell_of_problems(&name, reader.problems(), reader.problems_total(), &invocation.globals);
         }
     }
-    forking.finish(&name, args)
+    let Forked { context, preamble, stats } = forking.finish()?;
+    if context.is_empty() {
+        return Err(Refused::new(format!("{name} holds no message to fork from"))
+            .hint("is it the right file? `infold replay FILE` shows what is in a recording")
+            .into());
+    }
+    Ok(Beginning { session: None, parent: None, profile, preamble, context, prompt, stats })
 }
 
 /// What a person gave up by going back, found by reading the recording once before; nothing of a stream, which
@@ -158,65 +165,30 @@ fn given_up(source: &Source, args: &Args, settings: &Settings) -> anyhow::Result
 /// longer be recognised as one. Nothing is printed of what cannot be scrubbed.
 struct Forking {
     fork: Fork,
-    profile: Profile,
-    engine: Engine,
-    runtime: tokio::runtime::Runtime,
-    batch: Vec<Item>,
-    batch_bytes: usize,
+    filling: ForkBatch,
+    scrubber: FileScrubber,
 }
 
 impl Forking {
-    fn new(profile: Profile, char_budget: usize, invocation: &Invocation) -> anyhow::Result<Self> {
-        Ok(Self {
-            fork: Fork::new(profile, ForkLimits::with_char_budget(char_budget)),
-            profile,
-            engine: parts::engine(&invocation.data_folder()?, &invocation.in_force.settings)?,
-            runtime: parts::asking_runtime()?,
-            batch: Vec::new(),
-            batch_bytes: 0,
-        })
-    }
-
     fn push(&mut self, items: Vec<Item>) -> anyhow::Result<()> {
         for item in items {
-            self.batch_bytes += item.text().len();
-            self.batch.push(item);
-            if self.batch_bytes >= BATCH_BYTES {
-                self.take_in()?;
+            if let Some(full) = self.filling.push(item) {
+                self.take_in(full)?;
             }
         }
         Ok(())
     }
 
-    fn take_in(&mut self) -> anyhow::Result<()> {
-        let mut batch = std::mem::take(&mut self.batch);
-        self.batch_bytes = 0;
-        self.runtime.block_on(self.engine.scrub_items(&mut batch)).map_err(parts::told)?;
-        batch.into_iter().for_each(|item| self.fork.push(item));
+    fn take_in(&mut self, mut batch: ForkBatch) -> anyhow::Result<()> {
+        let scrubbed = self.scrubber.scrub(batch.take_texts())?;
+        batch.with_texts(scrubbed).into_iter().for_each(|item| self.fork.push(item));
         Ok(())
     }
 
-    fn finish(mut self, name: &str, args: &Args) -> anyhow::Result<Beginning> {
-        self.take_in()?;
-        let forked = self.fork.finish();
-        if forked.context.is_empty() {
-            return Err(Refused::new(format!("{name} holds no message to fork from"))
-                .hint("is it the right file? `infold replay FILE` shows what is in a recording")
-                .into());
-        }
-        let texts = [forked.context, args.prompt.clone().unwrap_or_default()];
-        let scrubbed = self.runtime.block_on(self.engine.scrub(texts));
-        self.runtime.shutdown_background();
-        let [context, prompt] = scrubbed?;
-        Ok(Beginning {
-            session: None,
-            parent: None,
-            profile: self.profile,
-            preamble: forked.preamble,
-            context: context.into_string(),
-            prompt: args.prompt.as_ref().map(|_| prompt.into_string()),
-            stats: forked.stats,
-        })
+    fn finish(mut self) -> anyhow::Result<Forked> {
+        let last = std::mem::take(&mut self.filling);
+        self.take_in(last)?;
+        Ok(self.fork.finish())
     }
 }
 

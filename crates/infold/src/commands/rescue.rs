@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use infold_core::rescue::{Purpose, Receipt, Room};
 use infold_core::{Family, SessionId};
-use infold_wire::{Format, ReadLimits, Reader};
+use infold_wire::{Format, Problem, RescueClient};
 
 use super::Invocation;
 use crate::data_folder::quoted;
@@ -15,7 +15,7 @@ use crate::failure::Refused;
 use crate::help;
 use crate::output::Form;
 use crate::reading;
-use crate::rescuing::{Broken, Client, Destination, Keeper, Original, Rescue, Terms, cannot_read};
+use crate::rescue::{Destination, Keeper, Original, Rescue, Terms};
 use crate::settings::{self, Settings};
 use crate::sources::{self, Source};
 use crate::telemetry;
@@ -104,12 +104,13 @@ struct Facts {
     purpose: Purpose,
     path: PathBuf,
     session: String,
-    client: Client,
+    client: RescueClient,
     model: Option<String>,
     window_tokens: u64,
     room: Room,
     before_tokens: u64,
-    broken: Broken,
+    problems: Vec<Problem>,
+    problems_total: u64,
 }
 
 impl Facts {
@@ -125,8 +126,8 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     let path = find(args, invocation)?;
     let rescue = read(args, invocation, &path)?;
     let facts = facts(args, invocation, &rescue)?;
-    let Broken { first, total } = &facts.broken;
-    reading::tell_of_problems(&path.display().to_string(), first, *total, &invocation.globals);
+    let name = path.display().to_string();
+    reading::tell_of_problems(&name, &facts.problems, facts.problems_total, &invocation.globals);
 
     let report = if facts.fits() && !args.force {
         Report { rescue: &facts, ending: Ending::Fits, receipt: Receipt::default() }
@@ -157,16 +158,14 @@ fn find(args: &Args, invocation: &Invocation) -> anyhow::Result<PathBuf> {
 
 fn read(args: &Args, invocation: &Invocation, path: &Path) -> anyhow::Result<Rescue> {
     let settings = &invocation.in_force.settings;
-    let line_bytes_max = settings.transcripts.entry_bytes_max;
-    let client = client(args, path, line_bytes_max)?;
     let terms = Terms {
+        format: args.from,
         family: family(settings),
-        line_bytes_max: line_bytes_max as u64,
-        problems_max: settings.transcripts.problems_max,
+        limits: reading::limits(settings),
         reader: reader(invocation),
         purpose: args.purpose,
     };
-    Rescue::read(Original::open(path)?, client, &terms)
+    Rescue::read(Original::open(path)?, terms)
 }
 
 /// Whose tokens to count where nothing else is known.
@@ -175,23 +174,6 @@ fn family(settings: &Settings) -> Family {
         settings::Family::Claude => Family::Claude,
         settings::Family::ClaudeNew => Family::ClaudeNew,
         settings::Family::Gpt => Family::Gpt,
-    }
-}
-
-/// Whose recording it is.
-fn client(args: &Args, path: &Path, line_bytes_max: usize) -> anyhow::Result<Client> {
-    let told = |error: infold_wire::WireError| match error {
-        infold_wire::WireError::Io(error) => cannot_read(path, error),
-        other => Refused::new(format!("{}: {other}", path.display())).into(),
-    };
-    let limits = ReadLimits::with_entry_bytes_max(line_bytes_max);
-    let source = infold_wire::open(path).map_err(told)?;
-    match Reader::new(source, args.from, limits).map_err(told)?.format() {
-        Format::ClaudeCode => Ok(Client::ClaudeCode),
-        Format::Codex => Ok(Client::Codex),
-        other => Err(Refused::new(format!("{} is a transcript in the form {other}", path.display()))
-            .hint("only sessions of Claude Code and Codex can be rescued; `infold fork` makes a context for a new one")
-            .into()),
     }
 }
 
@@ -224,16 +206,18 @@ fn facts(args: &Args, invocation: &Invocation, rescue: &Rescue) -> anyhow::Resul
             .hint("give a larger --window or a smaller --reserve")
             .into());
     };
+    let session = rescue.session();
     Ok(Facts {
         purpose: args.purpose,
         path: rescue.original().path().to_owned(),
-        session: rescue.old_id().to_owned(),
+        session: session.id.clone().unwrap_or_default(),
         client: rescue.client(),
-        model: rescue.model().map(str::to_owned),
+        model: session.model.clone(),
         window_tokens,
         room: rescue.room(room_tokens),
         before_tokens: rescue.before_tokens(),
-        broken: rescue.broken().clone(),
+        problems: session.problems.clone(),
+        problems_total: session.problems_total,
     })
 }
 
@@ -242,12 +226,7 @@ fn write<'a>(args: &Args, invocation: &Invocation, rescue: Rescue, facts: &'a Fa
     rescue.plan(facts.room)?;
     let folder = invocation.surroundings.folder.clone().unwrap_or_else(|| PathBuf::from("."));
     let destination = Destination::of(&rescue, args.output.as_deref(), &folder)?;
-    let settings = &invocation.in_force.settings;
-    let keeper = Keeper::open(
-        &invocation.data_folder()?,
-        settings,
-        &format!("{}{}", SessionId::RESCUED, destination.session.id),
-    )?;
+    let keeper = Keeper::new(invocation, &format!("{}{}", SessionId::RESCUED, destination.session.id))?;
 
     let written = rescue.write(facts.room, &keeper, &destination)?;
     let ending = Ending::Written { destination, lines: written.lines, receipt_tokens: written.receipt_tokens };

@@ -4,12 +4,13 @@
 
 use std::io::{self, Read};
 
+use infold_core::ScrubError;
 use serde_json::json;
 
 use super::Invocation;
 use crate::failure::{Refused, tell};
+use crate::file_scrubber::FileScrubber;
 use crate::output::Form;
-use crate::parts;
 use crate::telemetry;
 
 /// Prints the input without its secrets.
@@ -17,12 +18,8 @@ pub fn run(invocation: &Invocation) -> anyhow::Result<()> {
     let settings = &invocation.in_force.settings;
     telemetry::log_only(&invocation.logging());
     let text = input(settings.scrub.max_bytes)?;
-    let engine = parts::engine(&invocation.data_folder()?, settings)?;
-    let runtime = parts::asking_runtime()?;
-    let scrubbed = runtime.block_on(engine.scrub([text]));
-    // A scrubber that is stuck must not hold up the refusal.
-    runtime.shutdown_background();
-    let [scrubbed] = scrubbed?;
+    let scrubbed = FileScrubber::new(invocation)?.scrub(vec![text])?;
+    let scrubbed = scrubbed.first().ok_or(ScrubError::Missing)?;
 
     match invocation.output.form {
         Form::Text => invocation.output.text(scrubbed.as_str())?,

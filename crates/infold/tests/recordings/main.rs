@@ -8,6 +8,7 @@ mod home;
 
 mod figures;
 mod fork;
+mod left_alone;
 mod mistakes;
 mod replay;
 

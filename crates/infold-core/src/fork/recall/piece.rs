@@ -151,6 +151,7 @@ impl Draft {
             }
             Kind::Call { tool, input, .. } => {
                 let arguments: Option<Value> = serde_json::from_str(&input).ok().filter(Value::is_object);
+                let arguments = arguments.filter(|_| !has_escaped_letters(&input));
                 let shows_file = is_terminal(&tool) && arguments.as_ref().is_some_and(shows_file);
                 plain(Class::Call { shows_file }, call_text(head(&tool, NAME_CHARS_MAX), arguments.as_ref(), &input))
             }
@@ -164,6 +165,12 @@ impl Draft {
             Kind::Compaction { .. } | Kind::System { .. } | Kind::Reasoning { .. } | Kind::Clearing { .. } => None,
         }
     }
+}
+
+/// Whether letters of a JSON text are written as escapes, which no client does. Reading them would bring to light what
+/// nobody could recognise as a secret before.
+fn has_escaped_letters(json: &str) -> bool {
+    json.match_indices(r"\u00").any(|(at, _)| matches!(json.as_bytes().get(at + 4), Some(b'2'..=b'7')))
 }
 
 fn is_terminal(tool: &str) -> bool {

@@ -348,3 +348,11 @@ fn a_block_is_an_item_with_nothing_left_out() {
     assert_eq!(whole_block(person("hello")).unwrap(), "[User]\nhello");
     assert_eq!(whole_block(item(Kind::System { text: "rules".to_owned() })), None);
 }
+
+#[test]
+fn parameters_whose_letters_are_escaped_stay_as_they_are() {
+    let call = |input: &str| Kind::Call { id: "1".to_owned(), tool: "Bash".to_owned(), input: input.to_owned() };
+    let shown = |input: &str| whole_block(item(call(input))).unwrap();
+    assert!(shown(r#"{"command":"echo \u0067hp_x"}"#).contains(r"\u0067hp_x"));
+    assert!(shown(r#"{"command":"echo \u001b[0m a"}"#).contains("\u{1b}[0m"));
+}

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use super::{Ending, Report};
 use crate::draw::{Align, Column, Style, Table, Tone, thousands};
-use crate::rescuing::Client;
 
 /// How many moved texts are listed for people.
 const LISTED_MAX: usize = 30;
@@ -136,11 +135,11 @@ pub fn as_json(report: &Report<'_>) -> Value {
             "tools": left_out.tools, "tokens": left_out.tokens,
         })
     });
-    let broken = facts.broken.first.iter().map(|line| json!({"line": line.entry, "reason": line.reason}));
+    let broken = facts.problems.iter().map(|line| json!({"line": line.entry, "reason": line.reason}));
     json!({
         "original": facts.path,
         "session_id": facts.session,
-        "client": match facts.client { Client::ClaudeCode => "claude-code", Client::Codex => "codex" },
+        "client": facts.client.format().name(),
         "model": facts.model,
         "window_tokens": facts.window_tokens,
         "room_tokens": facts.room.tokens,
@@ -157,6 +156,6 @@ pub fn as_json(report: &Report<'_>) -> Value {
         "user_messages": receipt.user_messages,
         "user_answers_lost": receipt.user_answers_lost,
         "broken_lines": broken.collect::<Vec<_>>(),
-        "broken_lines_total": facts.broken.total,
+        "broken_lines_total": facts.problems_total,
     })
 }

@@ -7,11 +7,11 @@ use anyhow::{Context, bail};
 use infold_core::Sight;
 use infold_core::rescue::{Fate, Part, Piece, Plan, Receipt, Room, Words, shorten_input};
 use infold_core::transcript::{Item, Kind};
+use infold_wire::{LineEdit, NewLines, NewSession};
 
-use super::claude::Told;
 use super::keeping::{Keep, Keeper};
 use super::stand_in::Inputs;
-use super::{Client, Destination, Edit, RECEIPT_TOKENS_MAX, Rescue, claude, codex, destination, lines};
+use super::{Destination, RECEIPT_TOKENS_MAX, Rescue, destination, lines};
 use crate::whole_file::{self, IfThere};
 
 /// How often a plan is made again because what stands for moved texts is longer than it was thought.
@@ -38,7 +38,7 @@ struct StandIn {
 
 impl Rescue {
     /// Writes the new recording. Nothing is there under its name until all of it is.
-    pub fn write(mut self, room: Room, keeper: &Keeper, destination: &Destination) -> anyhow::Result<Written> {
+    pub fn write(mut self, room: Room, keeper: &Keeper<'_>, destination: &Destination) -> anyhow::Result<Written> {
         whole_file::write(&destination.path, IfThere::Refuse, |file| {
             let (plan, stand_ins) = self.settle(room, keeper)?;
             let mut receipt = self.receipt(&plan);
@@ -47,10 +47,7 @@ impl Rescue {
             }
             let text = self.receipt_text(&receipt, room.tokens.saturating_sub(receipt.after_tokens));
             let edits = self.edits(&plan, &stand_ins);
-            let lines = match self.client {
-                Client::ClaudeCode => self.write_claude(file, &edits, &text, destination)?,
-                Client::Codex => self.write_codex(file, &edits, &text, destination)?,
-            };
+            let lines = self.write_lines(file, &edits, &text, &destination.session)?;
             self.original.check_unchanged()?;
             Ok(Written { receipt, receipt_tokens: self.counter.count(&text), lines })
         })
@@ -58,7 +55,7 @@ impl Rescue {
 
     /// Keeps what the plan moves out. What stands for it is exact only then, so the plan is made
     /// again until it fits.
-    fn settle(&mut self, room: Room, keeper: &Keeper) -> anyhow::Result<(Plan, HashMap<usize, StandIn>)> {
+    fn settle(&mut self, room: Room, keeper: &Keeper<'_>) -> anyhow::Result<(Plan, HashMap<usize, StandIn>)> {
         let mut stand_ins = HashMap::new();
         for _ in 0..ROUNDS_MAX {
             let plan = self.plan(room)?;
@@ -88,11 +85,11 @@ impl Rescue {
     }
 
     /// Keeps the texts of some pieces, and says what stands for each.
-    fn keep(&self, wanted: &HashSet<usize>, keeper: &Keeper) -> anyhow::Result<Vec<(usize, StandIn)>> {
+    fn keep(&self, wanted: &HashSet<usize>, keeper: &Keeper<'_>) -> anyhow::Result<Vec<(usize, StandIn)>> {
         let by_place: HashMap<(u64, u32), usize> = wanted.iter().map(|at| (place(&self.pieces[*at]), *at)).collect();
         let mut kept = Vec::new();
         let mut inputs = Inputs::default();
-        lines::each_entry(&self.original, self.client, &self.live, |line, entry| {
+        lines::each_entry(&self.original, self.client, &self.session.lines, |line, entry| {
             for item in lines::flat(&entry.items) {
                 let arguments = inputs.of(item);
                 let Some(at) = by_place.get(&(line.number, item.place.part)) else { continue };
@@ -105,7 +102,7 @@ impl Rescue {
         Ok(kept)
     }
 
-    fn keep_item(&self, item: &Item, arguments: &str, keeper: &Keeper) -> anyhow::Result<Option<StandIn>> {
+    fn keep_item(&self, item: &Item, arguments: &str, keeper: &Keeper<'_>) -> anyhow::Result<Option<StandIn>> {
         match &item.kind {
             Kind::Result { id, tool, text, .. } => {
                 let kept = keeper.keep(Keep { tool, call: id, content: text.clone() })?;
@@ -139,74 +136,39 @@ impl Rescue {
     }
 
     /// What changes in which line.
-    fn edits(&self, plan: &Plan, stand_ins: &HashMap<usize, StandIn>) -> HashMap<u64, Vec<(u32, Edit)>> {
-        let mut edits: HashMap<u64, Vec<(u32, Edit)>> = HashMap::new();
+    fn edits(&self, plan: &Plan, stand_ins: &HashMap<usize, StandIn>) -> HashMap<u64, Vec<(u32, LineEdit)>> {
+        let mut edits: HashMap<u64, Vec<(u32, LineEdit)>> = HashMap::new();
         for (at, piece) in self.pieces.iter().enumerate() {
             let text = || stand_ins.get(&at).map(|stand_in| stand_in.text.clone()).unwrap_or_default();
             let edit = match plan.fates[at] {
                 Fate::Kept => None,
-                Fate::Offloaded => Some(Edit::Result(text())),
-                Fate::Shortened => Some(Edit::Input(text())),
-                Fate::Dropped(_) => Some(Edit::Drop),
+                Fate::Offloaded => Some(LineEdit::Result(text())),
+                Fate::Shortened => Some(LineEdit::Input(text())),
+                Fate::Dropped(_) => Some(LineEdit::Drop),
             };
             edits.entry(piece.place.entry).or_default().extend(edit.map(|edit| (piece.place.part, edit)));
         }
         edits
     }
 
-    fn write_claude(
+    fn write_lines(
         &self,
         file: &mut dyn Write,
-        edits: &HashMap<u64, Vec<(u32, Edit)>>,
+        edits: &HashMap<u64, Vec<(u32, LineEdit)>>,
         receipt: &str,
-        destination: &Destination,
+        session: &NewSession,
     ) -> anyhow::Result<u64> {
-        let session = &destination.session;
-        let mut parent: Option<String> = None;
+        let receipt_ids = [destination::random_id()?, destination::random_id()?];
+        let mut new_lines = NewLines::new(self.client, session, receipt, receipt_ids);
         let mut count = 0;
-        let mut last = String::new();
-        for live in &self.live {
-            // A line without pieces is one that the model never saw.
-            let Some(edits) = edits.get(&live.number) else { continue };
-            let line = self.original.line(live.span)?;
-            if parent.is_none() {
-                let uuid = destination::random_id()?;
-                let told = claude::told(Told::Model, receipt, &uuid, None, session, &line);
-                put(file, &told)?;
-                parent = Some(uuid);
+        for line in &self.session.lines {
+            let edits = edits.get(&line.number).map(Vec::as_slice);
+            for new in new_lines.next(self.original.line(*line)?, edits) {
+                put(file, &new)?;
                 count += 1;
             }
-            let Some(new) = claude::rewrite(&line, edits, session, parent.as_deref()) else { continue };
-            put(file, &new)?;
-            parent = claude::uuid(&line).or(parent);
-            count += 1;
-            last = line;
         }
-        let uuid = destination::random_id()?;
-        let told = claude::told(Told::User, receipt, &uuid, parent.as_deref(), session, &last);
-        put(file, &told)?;
-        Ok(count + 1)
-    }
-
-    fn write_codex(
-        &self,
-        file: &mut dyn Write,
-        edits: &HashMap<u64, Vec<(u32, Edit)>>,
-        receipt: &str,
-        destination: &Destination,
-    ) -> anyhow::Result<u64> {
-        let mut count = 0;
-        let mut last = String::new();
-        for live in &self.live {
-            let line = self.original.line(live.span)?;
-            let edits = edits.get(&live.number).map_or(&[][..], Vec::as_slice);
-            let Some(new) = codex::rewrite(&line, edits, &destination.session, count) else { continue };
-            put(file, &new)?;
-            count += 1;
-            last = line;
-        }
-        let ordinal = codex::is_numbered(&last).then_some(count);
-        put(file, &codex::told(receipt, ordinal, &last))?;
+        put(file, &new_lines.last())?;
         Ok(count + 1)
     }
 }

@@ -3,24 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use infold_wire::{NewSession, RescueClient};
 use time::OffsetDateTime;
 use time::macros::format_description;
 
-use super::{Client, Rescue};
+use super::Rescue;
 use crate::data_folder::quoted;
 
 /// How long an id is, and the time in front of it in the name of a rollout.
 const UUID_CHARS: usize = 36;
 const ROLLOUT_TIME_CHARS: usize = 19;
-
-/// The old and the new name of a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewSession {
-    /// The new one.
-    pub id: String,
-    /// The old one.
-    pub old_id: String,
-}
 
 /// Where a new recording goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +34,8 @@ impl Destination {
         let named = output.filter(|output| !output.is_dir()).and_then(|output| id_in_name(client, output));
         let id = named.map_or_else(|| new_id(client), Ok)?;
         let name = match client {
-            Client::ClaudeCode => format!("{id}.jsonl"),
-            Client::Codex => format!("rollout-{}-{id}.jsonl", now()?),
+            RescueClient::ClaudeCode => format!("{id}.jsonl"),
+            RescueClient::Codex => format!("rollout-{}-{id}.jsonl", now()?),
         };
         let original = rescue.original();
         let path = match output {
@@ -56,7 +48,7 @@ impl Destination {
         let is_beside = path.parent() == original.path().parent() && !original.is_packed();
         let place = if is_beside { Place::Beside } else { Place::Elsewhere };
         let go_on = go_on(client, &id, &path, place, &name)?;
-        Ok(Self { session: NewSession { id, old_id: rescue.old_id().to_owned() }, path, go_on })
+        Ok(Self { session: NewSession { id, old_id: rescue.session().id.clone().unwrap_or_default() }, path, go_on })
     }
 }
 
@@ -71,26 +63,26 @@ enum Place {
 
 /// What the user types to go on. A file that lies where its client does not look, or has another name
 /// than it looks for, has to be put right first.
-fn go_on(client: Client, id: &str, path: &Path, place: Place, name: &str) -> anyhow::Result<String> {
+fn go_on(client: RescueClient, id: &str, path: &Path, place: Place, name: &str) -> anyhow::Result<String> {
     let path = std::path::absolute(path)?;
     let has_name = id_in_name(client, &path).as_deref() == Some(id);
     Ok(match (client, has_name, place) {
-        (Client::ClaudeCode, true, Place::Beside) => format!("claude --resume {id}"),
-        (Client::ClaudeCode, true, Place::Elsewhere) => format!("claude --resume {}", quoted(&path)),
-        (Client::ClaudeCode, false, _) => {
+        (RescueClient::ClaudeCode, true, Place::Beside) => format!("claude --resume {id}"),
+        (RescueClient::ClaudeCode, true, Place::Elsewhere) => format!("claude --resume {}", quoted(&path)),
+        (RescueClient::ClaudeCode, false, _) => {
             format!("rename it to {name}, then: claude --resume {}", quoted(&path.with_file_name(name)))
         }
-        (Client::Codex, true, Place::Beside) => format!("codex resume {id}"),
-        (Client::Codex, ..) => format!("put it into ~/.codex/sessions as {name}, then: codex resume {id}"),
+        (RescueClient::Codex, true, Place::Beside) => format!("codex resume {id}"),
+        (RescueClient::Codex, ..) => format!("put it into ~/.codex/sessions as {name}, then: codex resume {id}"),
     })
 }
 
 /// The id in a file's name, where the client would find one.
-fn id_in_name(client: Client, path: &Path) -> Option<String> {
+fn id_in_name(client: RescueClient, path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?.strip_suffix(".jsonl")?;
     let id = match client {
-        Client::ClaudeCode => name,
-        Client::Codex => name.strip_prefix("rollout-")?.get(ROLLOUT_TIME_CHARS..)?.strip_prefix('-')?,
+        RescueClient::ClaudeCode => name,
+        RescueClient::Codex => name.strip_prefix("rollout-")?.get(ROLLOUT_TIME_CHARS..)?.strip_prefix('-')?,
     };
     let is_hex = |(at, c): (usize, char)| match at {
         8 | 13 | 18 | 23 => c == '-',
@@ -100,10 +92,10 @@ fn id_in_name(client: Client, path: &Path) -> Option<String> {
 }
 
 /// A new id as the client makes them: random, for Codex with the time in front.
-fn new_id(client: Client) -> anyhow::Result<String> {
+fn new_id(client: RescueClient) -> anyhow::Result<String> {
     match client {
-        Client::ClaudeCode => random_id(),
-        Client::Codex => {
+        RescueClient::ClaudeCode => random_id(),
+        RescueClient::Codex => {
             let now_ms = OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000;
             let mut bytes = random()?;
             bytes[..6].copy_from_slice(&now_ms.to_be_bytes()[10..]);

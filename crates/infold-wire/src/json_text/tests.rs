@@ -3,7 +3,7 @@
 
 use infold_core::transcript::{Item, Kind};
 
-use super::elements;
+use super::{JsonText, elements};
 use crate::form::Format;
 use crate::testing::transcript;
 
@@ -86,4 +86,43 @@ fn what_is_no_list_has_no_elements() {
     assert_eq!(elements(r#"{"a":{"b":[1, "x"]}}"#, "/a/b").len(), 2);
     assert!(elements(r#"{"a":{"b":[1]}}"#, "/a").is_empty());
     assert!(elements(r#"{"a":1}"#, "/c").is_empty());
+}
+#[test]
+fn a_value_is_changed_and_the_rest_keeps_its_bytes() {
+    let text = r#"{ "a" :1.0e3,  "b":{"c":[1, "é\u00e9" ,3]},"a2":null }"#;
+    let mut line = JsonText::new(text);
+    let elements = line.elements(&["b", "c"]).unwrap();
+    line.set_in(elements[1], &[""; 0], "\"x\"");
+    line.set(&["a2"], "7");
+    line.set(&["nowhere"], "7");
+    assert_eq!(line.finish(), r#"{ "a" :1.0e3,  "b":{"c":[1, "x" ,3]},"a2":7 }"#);
+}
+
+#[test]
+fn of_a_key_that_comes_twice_the_last_counts() {
+    let mut line = JsonText::new(r#"{"a":1,"a":2}"#);
+    line.set(&["a"], "3");
+    assert_eq!(line.finish(), r#"{"a":1,"a":3}"#);
+}
+
+#[test]
+fn elements_go_with_a_comma() {
+    let text = r#"{"a":[ 1, [2] , {"x":3}, "4" ]}"#;
+    for kept in 0..16_u32 {
+        let mut line = JsonText::new(text);
+        line.retain(&["a"], |at| kept & (1 << at) != 0);
+        let value: serde_json::Value = serde_json::from_str(&line.finish()).unwrap();
+        let all = [serde_json::json!(1), serde_json::json!([2]), serde_json::json!({"x": 3}), serde_json::json!("4")];
+        let wanted: Vec<_> = (0..4).filter(|at| kept & (1 << at) != 0).map(|at| all[at].clone()).collect();
+        assert_eq!(value["a"], serde_json::Value::Array(wanted));
+    }
+}
+
+#[test]
+fn what_is_kept_can_be_changed_beside_what_goes() {
+    let mut line = JsonText::new(r#"[{"t":"thinking"},{"t":"text","x":1}]"#);
+    line.retain(&[], |at| at == 1);
+    let elements = line.elements(&[]).unwrap();
+    line.set_in(elements[1], &["x"], "2");
+    assert_eq!(line.finish(), r#"[{"t":"text","x":2}]"#);
 }

@@ -3,10 +3,10 @@
 use infold_core::rescue::{Part, Piece, Speaks, shorten_input};
 use infold_core::transcript::{Item, Kind, Voice};
 use infold_core::{Counter, Sight};
-use infold_wire::Entry;
+use infold_wire::{Entry, LineTraits, RescueClient};
 
+use super::lines;
 use super::stand_in::{EXAMPLE_HANDLE, Inputs, StandIns};
-use super::{Client, claude, codex, lines};
 
 /// Results and inputs shorter than this stay: a reference would take as much.
 const SHRINK_TOKENS_MIN: u64 = 200;
@@ -15,7 +15,7 @@ const SHRINK_TOKENS_MIN: u64 = 200;
 #[derive(Debug)]
 pub struct Scales<'a> {
     /// Whose session it is.
-    pub client: Client,
+    pub client: RescueClient,
     /// Whose tokens are counted.
     pub counter: Counter,
     /// What would stand for what is moved out.
@@ -30,14 +30,14 @@ impl Scales<'_> {
     /// The pieces of a line. Their places name the line by `number`.
     pub fn weigh(&mut self, number: u64, entry: &Entry) -> Vec<Piece> {
         let text = String::from_utf8_lossy(&entry.raw);
-        let seen = Seen::of(self.client, &text);
+        let traits = LineTraits::of(self.client, &text);
         let mut pieces: Vec<Piece> = Vec::new();
         for item in lines::flat(&entry.items) {
             let arguments = self.inputs.of(item);
-            let mut piece = self.piece(item, &seen, &arguments);
+            let mut piece = self.piece(item, &traits, &arguments);
             piece.place.entry = number;
-            piece.message = self.message(&seen, &piece);
-            if seen.stands_whole && is_said(&piece) {
+            piece.message = self.message(&traits, &piece);
+            if traits.stands_whole && is_said(&piece) {
                 piece.place.part = 0;
             }
             match pieces.last_mut() {
@@ -49,23 +49,23 @@ impl Scales<'_> {
     }
 
     /// A line is a message; in one of a compaction each part is.
-    fn message(&mut self, seen: &Seen, piece: &Piece) -> u64 {
-        let place = if seen.holds_messages { (piece.place.entry, piece.place.part) } else { (piece.place.entry, 0) };
+    fn message(&mut self, traits: &LineTraits, piece: &Piece) -> u64 {
+        let place = if traits.holds_messages { (piece.place.entry, piece.place.part) } else { (piece.place.entry, 0) };
         if self.last_message.is_none_or(|(_, last)| last != place) {
             self.last_message = Some((self.last_message.map_or(0, |(number, _)| number + 1), place));
         }
         self.last_message.map_or(0, |(number, _)| number)
     }
 
-    fn piece(&self, item: &Item, seen: &Seen, arguments: &str) -> Piece {
+    fn piece(&self, item: &Item, traits: &LineTraits, arguments: &str) -> Piece {
         let tokens = self.tokens(item);
         let shrink = |short: &dyn Fn() -> Option<u64>| {
             let is_long = tokens >= SHRINK_TOKENS_MIN;
-            if is_long && seen.is_editable(item.place.part) { short() } else { None }
+            if is_long && traits.is_editable(item.place.part) { short() } else { None }
         };
         let part = match &item.kind {
             // What the person typed while the agent was at work comes as a note of the client.
-            Kind::User { .. } if seen.is_typed => Part::Person,
+            Kind::User { .. } if traits.is_typed => Part::Person,
             Kind::System { .. } | Kind::User { voice: Voice::Client, .. } | Kind::Clearing { .. } => Part::Client,
             Kind::User { voice: Voice::Person, .. } => Part::Person,
             Kind::Assistant { .. } => Part::Model,
@@ -87,9 +87,9 @@ impl Scales<'_> {
                 Part::Result { id: id.clone(), tool: tool.clone(), short_tokens, speaks }
             }
             Kind::Compaction { .. } => Part::Summary,
-            Kind::Other { .. } if seen.is_models => Part::Model,
+            Kind::Other { .. } if traits.is_models => Part::Model,
             // What a tool showed beside its text comes as a message that the client says is its own.
-            Kind::Other { .. } if seen.is_clients => Part::Client,
+            Kind::Other { .. } if traits.is_clients => Part::Client,
             Kind::Other { .. } => Part::Person,
         };
         Piece { place: item.place, message: 0, tokens, part }
@@ -113,52 +113,6 @@ impl Scales<'_> {
     /// What a provider puts around a call and its result.
     fn frame_tokens(&self) -> u64 {
         self.counter.per_call_tokens()
-    }
-}
-
-/// What the items of a line have in common. It is found out once for a line, which can be long and have
-/// many items.
-struct Seen {
-    /// Whether what is said in it stands or falls as one.
-    stands_whole: bool,
-    /// Whether it is a note of what the person typed while the agent was at work.
-    is_typed: bool,
-    /// Whether what is not text in it is the model's.
-    is_models: bool,
-    /// Whether it says that it is the client's own.
-    is_clients: bool,
-    /// Whether its parts are messages.
-    holds_messages: bool,
-    /// Which of its parts could have another text in their place.
-    editable: Vec<bool>,
-}
-
-impl Seen {
-    fn of(client: Client, text: &str) -> Self {
-        let is_models = claude::is_answer(text) || codex::is_answer(text);
-        match client {
-            Client::ClaudeCode => Self {
-                stands_whole: !claude::has_blocks(text),
-                is_typed: claude::is_typed(text),
-                is_models,
-                is_clients: claude::is_clients(text),
-                holds_messages: false,
-                editable: claude::editable(text),
-            },
-            Client::Codex => Self {
-                stands_whole: !codex::is_compaction(text),
-                is_typed: false,
-                is_models,
-                is_clients: false,
-                holds_messages: codex::is_compaction(text),
-                editable: codex::editable(text),
-            },
-        }
-    }
-
-    fn is_editable(&self, part: u32) -> bool {
-        let part = if self.stands_whole { 0 } else { part as usize };
-        self.editable.get(part).copied().unwrap_or(false)
     }
 }
 

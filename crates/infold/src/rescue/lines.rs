@@ -3,15 +3,14 @@
 use std::io::{self, Read};
 
 use infold_core::transcript::{Item, Kind};
-use infold_wire::{Entry, Format, ReadLimits, Reader};
+use infold_wire::{Entry, ReadLimits, Reader, RescueClient, ResumedLine};
 
 use super::original::Original;
-use super::{Client, Live};
 
 /// The lines that count, as one stream.
 struct Stream<'a> {
     original: &'a Original,
-    live: std::slice::Iter<'a, Live>,
+    lines: std::slice::Iter<'a, ResumedLine>,
     line: io::Cursor<Vec<u8>>,
 }
 
@@ -22,8 +21,8 @@ impl Read for Stream<'_> {
             if bytes > 0 || buffer.is_empty() {
                 return Ok(bytes);
             }
-            let Some(live) = self.live.next() else { return Ok(0) };
-            let mut line = self.original.line(live.span).map_err(io::Error::other)?.into_bytes();
+            let Some(next) = self.lines.next() else { return Ok(0) };
+            let mut line = self.original.line(*next).map_err(io::Error::other)?.into_bytes();
             line.push(b'\n');
             self.line = io::Cursor::new(line);
         }
@@ -33,23 +32,20 @@ impl Read for Stream<'_> {
 /// Calls `look` with each line that counts.
 pub fn each_entry(
     original: &Original,
-    client: Client,
-    live: &[Live],
-    mut look: impl FnMut(Live, &Entry) -> anyhow::Result<()>,
+    client: RescueClient,
+    lines: &[ResumedLine],
+    mut look: impl FnMut(ResumedLine, &Entry) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    if live.is_empty() {
+    if lines.is_empty() {
         return Ok(());
     }
-    let format = match client {
-        Client::ClaudeCode => Format::ClaudeCode,
-        Client::Codex => Format::Codex,
-    };
-    let stream = Stream { original, live: live.iter(), line: io::Cursor::new(Vec::new()) };
+    let stream = Stream { original, lines: lines.iter(), line: io::Cursor::new(Vec::new()) };
     // Lines that are too long have been refused before.
-    let mut reader = Reader::new(stream, Some(format), ReadLimits { entry_bytes_max: usize::MAX, problems_max: 1 })?;
-    for live in live {
+    let limits = ReadLimits { entry_bytes_max: usize::MAX, problems_max: 1 };
+    let mut reader = Reader::new(stream, Some(client.format()), limits)?;
+    for line in lines {
         let Some(entry) = reader.next_entry()? else { break };
-        look(*live, &entry)?;
+        look(*line, &entry)?;
     }
     Ok(())
 }

@@ -7,12 +7,13 @@
 mod tests;
 
 use std::fs::{File, Metadata};
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use flate2::read::MultiGzDecoder;
+use infold_wire::{Format, ReadLimits, Reader, RescueClient, ResumedLine, ResumedSession, WireError};
 
 use crate::failure::Refused;
 
@@ -20,15 +21,6 @@ use crate::failure::Refused;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Most bytes that a compressed transcript may have unpacked: a small file could fill the disk.
 const UNPACKED_BYTES_MAX: u64 = 8 << 30;
-
-/// Where a line stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
-    /// Its first byte.
-    pub offset: u64,
-    /// How many bytes it has, without the line feed.
-    pub bytes: u64,
-}
 
 /// A transcript that is open for reading.
 #[derive(Debug)]
@@ -88,46 +80,39 @@ impl Original {
         self.is_packed
     }
 
-    /// Calls `look` with each line and where it stands. A line longer than `bytes_max` is refused:
-    /// leaving it out would lose a part of the session without a word.
-    pub fn each_line(
-        &mut self,
-        bytes_max: u64,
-        mut look: impl FnMut(Span, &[u8]) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
-        let cannot = || format!("{} cannot be read", self.path.display());
-        self.lines.seek(SeekFrom::Start(0)).with_context(cannot)?;
-        let mut reader = BufReader::with_capacity(1 << 16, &self.lines);
-        let mut line = Vec::new();
-        let mut offset = 0;
-        let mut number = 0_u64;
-        loop {
-            line.clear();
-            let bytes = (&mut reader).take(bytes_max + 1).read_until(b'\n', &mut line).with_context(cannot)? as u64;
-            if bytes == 0 {
-                return Ok(());
+    /// What its client loads of it. Only two clients' sessions can be rescued.
+    pub fn session(
+        &self,
+        format: Option<Format>,
+        limits: ReadLimits,
+    ) -> anyhow::Result<(RescueClient, ResumedSession)> {
+        let path = self.path.display();
+        let named = |error: WireError| match error {
+            WireError::Io(error) => cannot_read(&self.path, error),
+            WireError::TooLong { entry } => {
+                Refused::new(format!("{path}: line {entry} is longer than {} bytes", limits.entry_bytes_max))
+                    .hint("raise the bound with --set transcripts.entry_bytes_max=N")
+                    .into()
             }
-            number += 1;
-            let ended = line.last() == Some(&b'\n');
-            if bytes > bytes_max && !ended {
-                return Err(Refused::new(format!(
-                    "{}: line {number} is longer than {bytes_max} bytes",
-                    self.path.display()
-                ))
-                .hint("raise the bound with --set transcripts.entry_bytes_max=N")
-                .into());
-            }
-            let text = if ended { &line[..line.len() - 1] } else { &line[..] };
-            look(Span { offset, bytes: text.len() as u64 }, text)?;
-            offset += bytes;
-        }
+            other => Refused::new(format!("{path}: {other}")).into(),
+        };
+        let mut lines = &self.lines;
+        lines.seek(SeekFrom::Start(0)).with_context(|| format!("{path} cannot be read"))?;
+        let reader = Reader::new(lines, format, limits).map_err(named)?;
+        let found = reader.format();
+        let client = RescueClient::of(found).ok_or_else(|| {
+            Refused::new(format!("{path} is a transcript in the form {found}")).hint(
+                "only sessions of Claude Code and Codex can be rescued; `infold fork` makes a context for a new one",
+            )
+        })?;
+        Ok((client, ResumedSession::read(reader, limits.problems_max).map_err(named)?))
     }
 
     /// Reads one line.
-    pub fn line(&self, span: Span) -> anyhow::Result<String> {
-        let mut bytes = vec![0; usize::try_from(span.bytes)?];
+    pub fn line(&self, line: ResumedLine) -> anyhow::Result<String> {
+        let mut bytes = vec![0; usize::try_from(line.bytes)?];
         self.lines
-            .read_exact_at(&mut bytes, span.offset)
+            .read_exact_at(&mut bytes, line.offset)
             .with_context(|| format!("{} has become shorter while it was read", self.path.display()))?;
         String::from_utf8(bytes).with_context(|| format!("{} is not UTF-8", self.path.display()))
     }
@@ -159,7 +144,7 @@ fn unpacked(packed: &mut File, path: &Path, bytes_max: u64) -> anyhow::Result<Fi
 }
 
 /// Why a file cannot be read. Compressed data that is damaged is the user's to put right.
-pub fn cannot_read(path: &Path, error: io::Error) -> anyhow::Error {
+fn cannot_read(path: &Path, error: io::Error) -> anyhow::Error {
     match error.kind() {
         ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::InvalidInput => {
             Refused::new(format!("{} is damaged or was cut off ({error})", path.display()))

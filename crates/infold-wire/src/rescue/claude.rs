@@ -1,0 +1,128 @@
+//! A line of Claude Code's, and the line that stands for it in the new recording.
+//!
+//! The new lines form a plain chain, which the client reads without having to mend anything. Their
+//! figures of usage are set to nothing: they are of requests that the new session never made, and the
+//! client would take them for its own and compact at once.
+
+use serde_json::json;
+
+use super::{LineEdit, LineTraits};
+use crate::json_text::{JsonText, members};
+
+#[cfg(test)]
+mod tests;
+
+/// What stands for `usage` in the new lines.
+const NO_USAGE: &str =
+    r#"{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}"#;
+
+/// What the blocks of a line have in common.
+pub(super) fn traits(text: &str) -> LineTraits {
+    let line = JsonText::new(text);
+    let noted = |name: &'static str| line.get(&["attachment", name]);
+    let is_prompt = || noted("commandMode").is_none_or(|mode| mode == "\"prompt\"");
+    LineTraits {
+        stands_whole: !line.get(&["message", "content"]).is_some_and(|content| content.starts_with('[')),
+        is_typed: noted("type") == Some("\"queued_command\"") && is_prompt(),
+        is_models: line.get(&["type"]) == Some("\"assistant\""),
+        is_clients: line.get(&["isMeta"]) == Some("true"),
+        holds_messages: false,
+        editable: line.elements(&["message", "content"]).unwrap_or_default().into_iter().map(is_editable).collect(),
+    }
+}
+
+fn is_editable(block: &str) -> bool {
+    let block = JsonText::new(block);
+    match block.get(&["type"]) {
+        Some("\"tool_use\"") => true,
+        // What a result shows beside text, such as an image, could not be read back as text.
+        Some("\"tool_result\"") => match block.elements(&["content"]) {
+            Some(blocks) => blocks.iter().all(|block| JsonText::new(block).get(&["type"]) == Some("\"text\"")),
+            None => block.get(&["content"]).is_some_and(|content| content.starts_with('"')),
+        },
+        _ => false,
+    }
+}
+
+/// The line as it stands in the new file, or `None` if nothing of it is left.
+pub(super) fn rewrite(text: &str, edits: &[(u32, LineEdit)], session_id: &str, parent: Option<&str>) -> Option<String> {
+    let mut line = JsonText::new(text);
+    let content = ["message", "content"];
+    let dropped = LineEdit::dropped(edits);
+    let has_content = line.get(&content).is_some();
+    let blocks = line.elements(&content);
+    // What is no list of blocks is one block.
+    let count = blocks.as_ref().map_or(1, Vec::len);
+    if (0..count).all(|at| dropped.contains(&at)) || (!has_content && !edits.is_empty()) {
+        return None;
+    }
+    if !dropped.is_empty() {
+        line.retain(&content, |at| !dropped.contains(&at));
+    }
+    let blocks = blocks.unwrap_or_default();
+    for (part, edit) in edits {
+        let Some(block) = blocks.get(*part as usize) else { continue };
+        match edit {
+            LineEdit::Drop => {}
+            LineEdit::Result(text) => line.set_in(block, &["content"], json!(text).to_string()),
+            LineEdit::Input(input) => line.set_in(block, &["input"], input.clone()),
+        }
+    }
+    if edits.iter().any(|(_, edit)| matches!(edit, LineEdit::Result(_))) {
+        // The client's own copy, for the screen, is often longer than the result itself.
+        line.set(&["toolUseResult"], json!("moved out of the context by infold").to_string());
+    }
+    line.set(&["message", "usage"], NO_USAGE);
+    line.set(&["sessionId"], json!(session_id).to_string());
+    line.set(&["parentUuid"], json!(parent).to_string());
+    Some(line.finish())
+}
+
+/// A line's own id.
+pub(super) fn uuid(text: &str) -> Option<String> {
+    JsonText::new(text).string(&["uuid"])
+}
+
+/// Who reads a note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reader {
+    /// The model: it is sent and not shown.
+    Model,
+    /// The user: it is shown and not sent.
+    User,
+}
+
+/// A new line.
+pub(super) struct Note<'a> {
+    pub(super) reader: Reader,
+    pub(super) text: &'a str,
+    pub(super) uuid: &'a str,
+    pub(super) parent: Option<&'a str>,
+    pub(super) session_id: &'a str,
+}
+
+impl Note<'_> {
+    /// The line, with what the client writes on every line taken from `like`.
+    pub(super) fn line(&self, like: &str) -> String {
+        let Self { reader, text, uuid, parent, session_id } = self;
+        let mut line = match reader {
+            Reader::Model => json!({
+                "parentUuid": parent, "isSidechain": false, "type": "user",
+                "message": {"role": "user", "content": text}, "isMeta": true,
+            }),
+            Reader::User => json!({
+                "parentUuid": parent, "isSidechain": false, "type": "system", "subtype": "informational",
+                "content": text, "isMeta": false, "level": "info",
+            }),
+        };
+        line["uuid"] = json!(uuid);
+        line["sessionId"] = json!(session_id);
+        for (key, value) in members(like) {
+            let key = key.as_str();
+            if ["timestamp", "userType", "entrypoint", "cwd", "version", "gitBranch", "slug"].contains(&key) {
+                line[key] = serde_json::from_str(value.get()).unwrap_or_default();
+            }
+        }
+        line.to_string()
+    }
+}
