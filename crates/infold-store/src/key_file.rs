@@ -39,9 +39,15 @@ pub(crate) fn secret(database: &Path, connection: &mut Connection) -> Result<[u8
     Ok(secret)
 }
 
-/// The secret of the data folder, if its file is there. The database is left alone.
-pub fn read_key(folder: &Path) -> Result<Option<[u8; KEY_BYTES]>, StoreError> {
-    read(&folder.join(KEY_FILE))
+/// The secret of a database, without opening it: the file's, or a new one if the database is not there yet either. None
+/// if only the database has it.
+pub fn key_beside(database: &Path) -> Result<Option<[u8; KEY_BYTES]>, StoreError> {
+    let path = database.with_file_name(KEY_FILE);
+    match read(&path)? {
+        Some(secret) => Ok(Some(secret)),
+        None if database.exists() => Ok(None),
+        None => create(&path, &fresh()?).map(Some),
+    }
 }
 
 fn fresh() -> Result<[u8; KEY_BYTES], StoreError> {

@@ -37,7 +37,7 @@ pub use connection::{StoreSettings, Synchronous};
 pub use error::StoreError;
 pub use feed::{FeedQuery, RecordedEvent};
 pub use health::Health;
-pub use key_file::{KEY_BYTES, KEY_FILE, read_key};
+pub use key_file::{KEY_BYTES, KEY_FILE, key_beside};
 pub use list::{SessionQuery, SessionRow};
 pub use load::{EndedBranches, Load, Loaded, Target};
 pub use proxied::{CountedCall, Folds, KeptDecisions, NewDecisions, Proxied, Standing};

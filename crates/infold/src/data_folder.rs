@@ -49,7 +49,7 @@ impl DataFolder {
     pub fn existing(path: PathBuf) -> anyhow::Result<Option<Self>> {
         match fs::metadata(&path) {
             Ok(_) => Self::create(path).map(Some),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
             Err(error) => Err(error).with_context(|| format!("data folder {}", path.display())),
         }
     }

@@ -1,9 +1,9 @@
-//! The scrubber of commands that work on files. Of the data folder it needs the key that placeholders are made with;
-//! nothing is made there, and no database is opened.
+//! The scrubber of commands that work on files. Of the data folder it needs the key that placeholders are made with, and
+//! makes nothing else there; no database is opened.
 
 use infold_core::{ScrubError, Scrubbed, Scrubber};
 use infold_engine::TimedScrubber;
-use infold_store::KEY_BYTES;
+use infold_store::{KEY_BYTES, KEY_FILE};
 use tokio::runtime::Runtime;
 
 use crate::commands::Invocation;
@@ -18,14 +18,10 @@ pub struct FileScrubber {
 }
 
 impl FileScrubber {
-    /// Gets the key. Where there is none yet, placeholders are good for this run alone.
+    /// Gets the key, and makes one where there is none yet. Where none can be kept, placeholders are good for this run
+    /// alone.
     pub fn new(invocation: &Invocation) -> anyhow::Result<Self> {
-        let key =
-            match data_folder::location(&invocation.in_force).ok().map(DataFolder::existing).transpose()?.flatten() {
-                Some(folder) => infold_store::read_key(folder.path())?,
-                None => None,
-            };
-        let key = key.map_or_else(passing_key, Ok)?;
+        let key = kept_key(invocation)?.map_or_else(passing_key, Ok)?;
         let settings = parts::scrub_settings(&invocation.in_force.settings);
         let scrubber = Scrubber::derive(&key).with_max_bytes(settings.bytes_max);
         Ok(Self { scrubber: TimedScrubber::new(scrubber, &settings), runtime: Some(parts::asking_runtime()?) })
@@ -44,6 +40,22 @@ impl Drop for FileScrubber {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
+    }
+}
+
+fn kept_key(invocation: &Invocation) -> anyhow::Result<Option<[u8; KEY_BYTES]>> {
+    let Ok(path) = data_folder::location(&invocation.in_force) else { return Ok(None) };
+    let folder = match DataFolder::existing(path.clone())? {
+        Some(folder) => folder,
+        // A folder that cannot be made keeps nobody from reading a file.
+        None => match DataFolder::create(path) {
+            Ok(folder) => folder,
+            Err(_) => return Ok(None),
+        },
+    };
+    match infold_store::key_beside(&folder.database()) {
+        Err(_) if !folder.path().join(KEY_FILE).exists() => Ok(None),
+        key => Ok(key?),
     }
 }
 

@@ -36,7 +36,7 @@ fn a_session_that_is_not_there_is_refused() {
     error: no session "nobody" in this data folder
       hint: `infold sessions` lists them
     "#);
-    home.run_with_input(&["scrub"], b"makes the database");
+    home.run_with_input(&["mcp"], b"");
     assert_eq!(home.run(&["show", "nobody"]).stderr, ended.stderr);
     assert_eq!(home.run(&["show", "no/body"]).code, 3);
 }
@@ -104,7 +104,7 @@ fn a_folder_that_others_can_enter_is_refused_and_doctor_says_what_to_do() {
 #[test]
 fn doctor_looks_at_a_database_that_is_there() {
     let home = Home::new();
-    home.run_with_input(&["scrub"], b"makes the database");
+    home.run_with_input(&["mcp"], b"");
     let ended = home.run(&["doctor", "--set", "server.listen=127.0.0.1:0"]);
     assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
     for part in ["✓ database", "✓ durability", "✓ clock", "✓ scrubber", "✓ free space", "✓ data folder", "✓ key"]

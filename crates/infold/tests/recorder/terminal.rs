@@ -111,7 +111,7 @@ fn program(arguments: &[&str], data: &Path) -> Command {
 fn data() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let ended = program(&["scrub"], &data).stdin(Stdio::null()).output().unwrap();
+    let ended = program(&["mcp"], &data).stdin(Stdio::null()).output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     (folder, data)
 }

@@ -1,4 +1,4 @@
-//! Commands on files need the key at most: they open no database, and make nothing in the data folder.
+//! Commands on files need the key at most: they open no database, and make nothing else in the data folder.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -29,11 +29,26 @@ fn run_each(home: &Home) -> Vec<Ended> {
 }
 
 #[test]
-fn no_data_folder_is_made() {
+fn nothing_but_the_key_is_made() {
     let home = Home::new();
     run_each(&home);
-    assert!(!home.data().exists());
-    assert!(!home.join(".local").exists());
+    assert_eq!(names_in(&home), ["infold.key"]);
+    let again = |home: &Home| home.run_with_input(&["scrub"], SECRET.as_bytes()).stdout;
+    assert_eq!(again(&home), again(&home));
+}
+
+#[test]
+fn a_data_folder_that_cannot_be_made_keeps_nobody_from_reading_a_file() {
+    let home = Home::new();
+    fs::write(home.join("taken"), "").unwrap();
+    let data = home.join("taken/data");
+    let ended = home.run_with_input(&["--data", data.to_str().unwrap(), "scrub"], SECRET.as_bytes());
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.stdout.starts_with("[SECRET:"), "{}", ended.stdout);
+}
+
+fn names_in(home: &Home) -> Vec<std::ffi::OsString> {
+    fs::read_dir(home.data()).unwrap().map(|entry| entry.unwrap().file_name()).collect()
 }
 
 #[test]
@@ -43,8 +58,7 @@ fn a_data_folder_that_cannot_be_written_to_is_enough_for_the_key() {
     fs::write(home.data().join("infold.key"), [7; 32]).unwrap();
     fs::set_permissions(home.data(), fs::Permissions::from_mode(0o500)).unwrap();
     let first: Vec<String> = run_each(&home).into_iter().map(|ended| ended.stdout).collect();
-    let names: Vec<_> = fs::read_dir(home.data()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names, ["infold.key"]);
+    assert_eq!(names_in(&home), ["infold.key"]);
     fs::set_permissions(home.data(), fs::Permissions::from_mode(0o700)).unwrap();
 
     // The key makes the placeholder: with it, the same secret has the same one.
