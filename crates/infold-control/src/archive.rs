@@ -10,7 +10,7 @@ use crate::error::ApiError;
 use crate::extract::{Caller, Name, Query};
 use crate::moment::Moment;
 use crate::page::Page;
-use crate::shapes::archive::{ArchiveList, Step, Trajectory};
+use crate::shapes::archive::{ArchiveList, Trajectory, TrajectoryStep};
 use crate::shapes::branch::{BranchDetail, BranchSummary};
 
 /// Which part of the archive is wanted.
@@ -54,7 +54,8 @@ pub(crate) async fn show(
     Query(query): Query<TrajectoryQuery>,
 ) -> Result<Json<Trajectory>, ApiError> {
     let found = control.engine.trajectory(&who, &branch, query.generation).await?;
-    let steps = found.steps.iter().map(|step| Step { at: Moment(step.at_ms), event: (&step.event).into() }).collect();
+    let steps =
+        found.steps.iter().map(|step| TrajectoryStep { at: Moment(step.at_ms), event: (&step.event).into() }).collect();
     let branch = BranchDetail::new(&found.archived.session, &found.archived.branch);
     Ok(Json(Trajectory { branch, steps }))
 }

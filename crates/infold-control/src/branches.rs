@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::LOCATION;
-use infold_core::{Branch, Field, Outcome, Principal, Refusal, Start};
+use infold_core::{Branch, Field, Principal, Refusal, ReturnOutcome, Start};
 use infold_engine::{BranchRef, FoldBranch, OpenBranch, SessionRef, SessionView};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,7 +15,7 @@ use crate::error::{ApiError, shown};
 use crate::extract::{Body, Caller, Key, Name, Query};
 use crate::page::Page;
 use crate::sessions::PageQuery;
-use crate::shapes::branch::{BranchDetail, BranchList, BranchOpened, BranchReturned, BranchSummary, Isolation};
+use crate::shapes::branch::{BranchDetail, BranchList, BranchOpened, BranchReturned, BranchSummary, IsolationShape};
 
 /// Who asks: people look at everything.
 const READER: &str = "main";
@@ -70,7 +70,7 @@ pub(crate) struct OpenRequest {
     /// How long it may take; a wish over the maximum is capped, and the answer says so.
     timeout_seconds: Option<u64>,
     /// What its thread begins with; as the settings say if it is not given.
-    isolation: Option<Isolation>,
+    isolation: Option<IsolationShape>,
     /// The branch to open it under, or `main`; the session's active thread if it is not given.
     parent_branch_id: Option<String>,
     /// The project that the session belongs to: an absolute path.
@@ -202,7 +202,7 @@ pub(crate) async fn fold_in_session(
             None => BranchRef::Active(session),
         },
         message: body.message,
-        outcome: if body.failed.unwrap_or(false) { Outcome::Failed } else { Outcome::Completed },
+        outcome: if body.failed.unwrap_or(false) { ReturnOutcome::Failed } else { ReturnOutcome::Completed },
         idempotency_key: key.or(body.idempotency_key)?,
     };
     Ok(Json(control.engine.fold_branch(&who, request).await?.into()))
@@ -231,7 +231,7 @@ pub(crate) async fn fold(
     let request = FoldBranch {
         branch: BranchRef::Id { branch, session: None },
         message: body.message,
-        outcome: if body.failed.unwrap_or(false) { Outcome::Failed } else { Outcome::Completed },
+        outcome: if body.failed.unwrap_or(false) { ReturnOutcome::Failed } else { ReturnOutcome::Completed },
         idempotency_key: key.or(body.idempotency_key)?,
     };
     Ok(Json(control.engine.fold_branch(&who, request).await?.into()))

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::ApiError;
-use crate::shapes::session::Room;
+use crate::shapes::session::ContextRoom;
 
 /// Transcripts that are read at once; others wait.
 const FORKS_AT_ONCE_MAX: usize = 4;
@@ -26,7 +26,7 @@ pub struct ControlSettings {
     /// Largest body with a transcript to fork from; a larger one is refused with 413.
     pub transcript_bytes_max: usize,
     /// What the size of a session's main thread is measured against.
-    pub room: Room,
+    pub room: ContextRoom,
     /// What `/metrics` shows.
     pub registry: Registry,
     /// Ends the event streams, which would otherwise never end.

@@ -54,8 +54,8 @@ pub(crate) async fn follow(
         None => control.engine.newest_event().await?,
     };
 
-    let reader = Reader { control, who, session, after, waiting: VecDeque::new(), _permit: permit };
-    let events = futures::stream::try_unfold(reader, Reader::next);
+    let reader = EventReader { control, who, session, after, waiting: VecDeque::new(), _permit: permit };
+    let events = futures::stream::try_unfold(reader, EventReader::next);
     let keep_alive = KeepAlive::new().interval(HEARTBEAT_EVERY).text("heartbeat");
     Ok(Sse::new(events).keep_alive(keep_alive).into_response())
 }
@@ -79,7 +79,7 @@ fn all_in_use(control: &Control) -> ApiError {
 }
 
 /// One open stream.
-struct Reader {
+struct EventReader {
     control: Control,
     who: Principal,
     session: Option<SessionId>,
@@ -91,7 +91,7 @@ struct Reader {
     _permit: OwnedSemaphorePermit,
 }
 
-impl Reader {
+impl EventReader {
     /// The next event, with the reader that goes on after it; nothing once the daemon shuts down.
     ///
     /// A failure breaks the stream off: the client comes back with the last id it has seen.

@@ -48,15 +48,15 @@ use shapes::result::ResultRead;
 use shapes::session::{SessionDetail, SessionSummary};
 
 pub use control::ControlSettings;
-pub use shapes::session::Room;
+pub use shapes::session::ContextRoom;
 
 /// A session at a glance as the API shows it, for whoever prints the same.
-pub fn session_json(known: &ListedSession, room: &Room) -> Value {
+pub fn session_json(known: &ListedSession, room: &ContextRoom) -> Value {
     json(SessionSummary::new(known, room))
 }
 
 /// A session with all its branches, each with everything that its record holds, in the shapes of the API.
-pub fn session_detail_json(known: &ListedSession, view: Option<&SessionView>, room: &Room) -> Value {
+pub fn session_detail_json(known: &ListedSession, view: Option<&SessionView>, room: &ContextRoom) -> Value {
     let branches = branches::listed_as(view, Page { offset: 0, limit: usize::MAX - 1 }, BranchDetail::new);
     json(SessionDetail::new(known, view, room, branches))
 }

@@ -45,15 +45,15 @@ pub(crate) enum BodyBound {
 }
 
 /// Makes the schema of a type.
-pub(crate) type Shape = fn(&mut SchemaGenerator) -> Schema;
+pub(crate) type BodyShape = fn(&mut SchemaGenerator) -> Schema;
 
 /// What a route answers if all goes well.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Answer {
     /// A JSON object.
-    Json(u16, Shape),
+    Json(u16, BodyShape),
     /// A stream of events, whose data is a JSON object.
-    Events(Shape),
+    Events(BodyShape),
     /// Text of this type.
     Text(&'static str),
     /// A JSON object that describes itself.
@@ -77,8 +77,8 @@ pub(crate) struct Route {
     pub(crate) summary: &'static str,
     pub(crate) access: Access,
     pub(crate) handler: MethodRouter<Control>,
-    pub(crate) query: Option<Shape>,
-    pub(crate) body: Option<Shape>,
+    pub(crate) query: Option<BodyShape>,
+    pub(crate) body: Option<BodyShape>,
     pub(crate) bound: BodyBound,
     pub(crate) headers: Vec<Header>,
     pub(crate) answer: Answer,

@@ -32,7 +32,7 @@ pub struct ContextState {
 /// How full the main thread is, in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Warning {
+pub enum ContextWarning {
     /// At most half.
     None,
     /// Over half.
@@ -41,7 +41,7 @@ pub enum Warning {
     High,
 }
 
-impl Warning {
+impl ContextWarning {
     /// How full something is that holds `tokens` of at most `limit_tokens`.
     pub fn of(tokens: u64, limit_tokens: u64) -> Self {
         match () {
@@ -56,7 +56,7 @@ impl Warning {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContextHealth {
     /// In a word.
-    pub warning: Warning,
+    pub warning: ContextWarning,
     /// As a share of the context limit.
     pub main_thread_usage: f64,
 }
@@ -85,7 +85,7 @@ impl ContextHealth {
     /// The health of a session.
     pub fn of(session: &Session, limits: &Limits) -> Self {
         let (main, limit) = (session.main_tokens, limits.context_limit_tokens);
-        Self { warning: Warning::of(main, limit), main_thread_usage: share(main, limit) }
+        Self { warning: ContextWarning::of(main, limit), main_thread_usage: share(main, limit) }
     }
 }
 

@@ -53,7 +53,7 @@ pub struct Open {
 
 /// What a branch says of itself when it returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ReturnOutcome {
     /// It did what it was asked.
     Completed,
     /// It could not.
@@ -108,7 +108,7 @@ pub enum Command {
         /// What its parent gets.
         message: Scrubbed,
         /// What it says of itself.
-        outcome: Outcome,
+        outcome: ReturnOutcome,
     },
     /// End a branch that did not return by itself, with what it has found so far. One that has ended stays
     /// as it is.

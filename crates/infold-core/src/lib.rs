@@ -31,9 +31,9 @@ pub mod view;
 pub mod writes;
 
 pub use branch::{Branch, End, EndReason, Isolation, Start, Status};
-pub use context::{ContextHealth, ContextState, Warning};
+pub use context::{ContextHealth, ContextState, ContextWarning};
 pub use count::{Counter, Family, readable_of_other};
-pub use decide::{Command, Decision, Open, Outcome, Rules, decide};
+pub use decide::{Command, Decision, Open, ReturnOutcome, Rules, decide};
 pub use event::{Event, Opening, Operation, Origin};
 pub use findings::{Findings, ToolUse, partial_result};
 pub use ids::{BadSessionId, BlobId, BranchId, IdKey, ProjectHash, SessionId, Thread};
@@ -50,4 +50,4 @@ pub use principal::{Claims, Owner, Principal};
 pub use refusal::Refusal;
 pub use scrub::{FoundSecret, ScrubError, Scrubbed, Scrubber, placeholders};
 pub use session::Session;
-pub use shape::{Mentions, Shape, ShapeRules, Sight, Wish, excerpt, plain_arguments, shape};
+pub use shape::{Mentions, Shape, ShapeRules, ToolResult, Wish, excerpt, plain_arguments, shape};

@@ -2,7 +2,7 @@
 //! back. All positions are bytes, moved to the nearest character before them.
 
 use crate::shape::{Shape, excerpt, shape};
-use crate::{BlobId, Counter, Mentions, Scrubbed, ShapeRules, Sight};
+use crate::{BlobId, Counter, Mentions, Scrubbed, ShapeRules, ToolResult};
 
 const PREVIEW_CHARS: usize = 200;
 /// Most bytes that an expression may take once letters of any case match.
@@ -30,8 +30,8 @@ pub struct ScrubbedSight<'a> {
 
 impl<'a> ScrubbedSight<'a> {
     /// The same as plain text.
-    pub fn sight(&self) -> Sight<'a> {
-        Sight { tool: self.tool.as_str(), arguments: self.arguments.as_str(), text: self.content.as_str() }
+    pub fn sight(&self) -> ToolResult<'a> {
+        ToolResult { tool: self.tool.as_str(), arguments: self.arguments.as_str(), text: self.content.as_str() }
     }
 
     fn reference(&self, id: &BlobId, excerpt: &str) -> Scrubbed {

@@ -16,7 +16,7 @@ use crate::view::{Edit, RequestKind};
 use crate::{Scrubbed, SessionId, Thread};
 
 pub use cause::{Cause, Whereabouts};
-pub use makeup::{Makeup, Share};
+pub use makeup::{NamedTokens, TokenBreakdown};
 pub use overview::{MainFill, SessionLabel, SessionOverview, folder_in};
 pub use part::{By, Divergence, Part, PartKind, diverge};
 pub use totals::RequestTotals;
@@ -159,9 +159,9 @@ pub struct RequestRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Scrubbed>,
     /// What the client wanted to send, by our count.
-    pub wanted: Makeup,
+    pub wanted: TokenBreakdown,
     /// What was sent, by our count.
-    pub sent: Makeup,
+    pub sent: TokenBreakdown,
     /// What was edited, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<Edit>,

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::transcript::{Held, Item, Kind, Outcome, Place, Voice};
+use crate::transcript::{CallOutcome, HeldContent, Item, ItemPosition, Kind, Voice};
 use crate::{BranchId, EndReason, Event, Opening, Operation, OwnTool, Scrubbed, Status, Thread};
 
 /// What stands in place of the result of a branch that is still at work.
@@ -111,7 +111,7 @@ impl TranscriptWriter {
         let same_entry = self.items.last().is_some_and(|last| last.place.entry == entry);
         self.part = if same_entry { self.part } else { 0 };
         for kind in kinds {
-            self.items.push(Item { place: Place { entry, part: self.part }, message: self.message, kind });
+            self.items.push(Item { place: ItemPosition { entry, part: self.part }, message: self.message, kind });
             self.part += 1;
         }
         self.message += 1;
@@ -139,7 +139,10 @@ impl TranscriptWriter {
         let input = operation.arguments.as_str().to_owned();
         let text = operation.result.as_str().to_owned();
         let call = Kind::Call { id: id.clone(), tool: tool.clone(), input };
-        self.message(entry, [call, Kind::Result { id, tool, text, outcome: Outcome::Unsaid, held: Held::Whole }]);
+        self.message(
+            entry,
+            [call, Kind::Result { id, tool, text, outcome: CallOutcome::Unsaid, held: HeldContent::Whole }],
+        );
     }
 
     fn branch(&mut self, entry: u64, opening: &Opening, end: Option<&(EndReason, &Scrubbed)>) {
@@ -148,9 +151,9 @@ impl TranscriptWriter {
         let call = Kind::Call { id: id.clone(), tool: tool.clone(), input: brief(opening) };
         let (text, outcome) = match end {
             Some((reason, result)) => (result.as_str().to_owned(), outcome(*reason)),
-            None => (STILL_OPEN.to_owned(), Outcome::Unsaid),
+            None => (STILL_OPEN.to_owned(), CallOutcome::Unsaid),
         };
-        self.message(entry, [call, Kind::Result { id, tool, text, outcome, held: Held::Whole }]);
+        self.message(entry, [call, Kind::Result { id, tool, text, outcome, held: HeldContent::Whole }]);
     }
 }
 
@@ -170,11 +173,11 @@ fn brief(opening: &Opening) -> String {
     input.to_string()
 }
 
-fn outcome(reason: EndReason) -> Outcome {
+fn outcome(reason: EndReason) -> CallOutcome {
     match reason.status() {
-        Status::Completed => Outcome::Succeeded,
-        Status::Timeout | Status::Failed => Outcome::Failed,
-        Status::Created | Status::Active => Outcome::Unsaid,
+        Status::Completed => CallOutcome::Succeeded,
+        Status::Timeout | Status::Failed => CallOutcome::Failed,
+        Status::Created | Status::Active => CallOutcome::Unsaid,
     }
 }
 

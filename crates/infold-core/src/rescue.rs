@@ -18,26 +18,26 @@ mod shrink;
 mod tests;
 
 pub use input::shorten_input;
-pub use receipt::{LeftOut, Moved, Purpose, Receipt, Tally, Words};
+pub use receipt::{LeftOut, Moved, Purpose, Receipt, ReceiptWords, Tally};
 
-use crate::transcript::Place;
+use crate::transcript::ItemPosition;
 
 /// One item of a context, by what it costs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub struct RescuePiece {
     /// Where it was read.
-    pub place: Place,
+    pub place: ItemPosition,
     /// Which message it is in: pieces in a row with the same number are one.
     pub message: u64,
     /// What it takes as it is.
     pub tokens: u64,
     /// What it is.
-    pub part: Part,
+    pub part: RescuePart,
 }
 
 /// What a piece is, as far as a rescue cares.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum RescuePart {
     /// The person's words, and what they attached.
     Person,
     /// The summary of what was compacted away.
@@ -79,21 +79,25 @@ pub enum Speaks {
     Person,
 }
 
-impl Piece {
+impl RescuePiece {
     /// What it takes at its smallest, if it stays.
     fn least_tokens(&self) -> u64 {
         match &self.part {
-            Part::Call { short_tokens, .. } | Part::Result { short_tokens, .. } => {
+            RescuePart::Call { short_tokens, .. } | RescuePart::Result { short_tokens, .. } => {
                 short_tokens.map_or(self.tokens, |short_tokens| short_tokens.min(self.tokens))
             }
-            Part::Person | Part::Summary | Part::Client | Part::Model | Part::Reasoning => self.tokens,
+            RescuePart::Person
+            | RescuePart::Summary
+            | RescuePart::Client
+            | RescuePart::Model
+            | RescuePart::Reasoning => self.tokens,
         }
     }
 }
 
 /// How much there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct RescueRoom {
     /// What the transcript may take in all.
     pub tokens: u64,
     /// What of it is for the receipt.
@@ -172,11 +176,11 @@ impl TooSmall {
 /// # Errors
 ///
 /// Where what has to stay does not fit.
-pub fn plan(pieces: &[Piece], room: Room) -> Result<Plan, TooSmall> {
+pub fn plan(pieces: &[RescuePiece], room: RescueRoom) -> Result<Plan, TooSmall> {
     let exchanges = exchanges::find(pieces);
     check_floor(pieces, &exchanges, room)?;
 
-    let mut draft = shrink::Draft::new(pieces, &exchanges, room);
+    let mut draft = shrink::ShrinkDraft::new(pieces, &exchanges, room);
     draft.offload_results();
     draft.shorten_inputs();
     draft.drop_exchanges();
@@ -192,7 +196,7 @@ pub fn plan(pieces: &[Piece], room: Room) -> Result<Plan, TooSmall> {
 }
 
 /// Whether the least that can be kept fits.
-fn check_floor(pieces: &[Piece], exchanges: &exchanges::Exchanges, room: Room) -> Result<(), TooSmall> {
+fn check_floor(pieces: &[RescuePiece], exchanges: &exchanges::Exchanges, room: RescueRoom) -> Result<(), TooSmall> {
     let mut floor = TooSmall {
         room_tokens: room.tokens,
         person_tokens: 0,
@@ -202,16 +206,18 @@ fn check_floor(pieces: &[Piece], exchanges: &exchanges::Exchanges, room: Room) -
     };
     for (at, piece) in pieces.iter().enumerate() {
         match piece.part {
-            Part::Person => floor.person_tokens += piece.tokens,
-            Part::Summary => floor.summary_tokens += piece.tokens,
-            Part::Reasoning | Part::Client => {}
-            Part::Model | Part::Call { .. } | Part::Result { .. } if exchanges.is_last(at) => {
+            RescuePart::Person => floor.person_tokens += piece.tokens,
+            RescuePart::Summary => floor.summary_tokens += piece.tokens,
+            RescuePart::Reasoning | RescuePart::Client => {}
+            RescuePart::Model | RescuePart::Call { .. } | RescuePart::Result { .. } if exchanges.is_last(at) => {
                 floor.last_exchange_tokens += piece.least_tokens();
             }
-            Part::Model | Part::Call { .. } | Part::Result { .. } if exchanges.is_answered_by_person(at) => {
+            RescuePart::Model | RescuePart::Call { .. } | RescuePart::Result { .. }
+                if exchanges.is_answered_by_person(at) =>
+            {
                 floor.person_tokens += piece.least_tokens();
             }
-            Part::Model | Part::Call { .. } | Part::Result { .. } => {}
+            RescuePart::Model | RescuePart::Call { .. } | RescuePart::Result { .. } => {}
         }
     }
     if floor.floor_tokens() <= room.tokens { Ok(()) } else { Err(floor) }

@@ -97,7 +97,7 @@ impl ShapeRules {
     };
 
     /// Whether a result that is handed in from outside is too long to stay.
-    pub fn is_over(&self, sight: &Sight<'_>) -> bool {
+    pub fn is_over(&self, sight: &ToolResult<'_>) -> bool {
         let bytes_max = match Wish::of(sight.tool, sight.arguments) {
             Wish::Named { .. } => self.file_bytes_max,
             Wish::Output => self.handed_in_bytes_max,
@@ -107,12 +107,12 @@ impl ShapeRules {
     }
 
     /// Whether [`shape`] does not let a result stay, given what was said and shown before it.
-    pub fn is_over_at_sight(&self, sight: &Sight<'_>, mentions: &Mentions, counter: Counter) -> bool {
+    pub fn is_over_at_sight(&self, sight: &ToolResult<'_>, mentions: &Mentions, counter: Counter) -> bool {
         shape(sight, mentions, self, counter) != Shape::Stays
     }
 
     /// Whether [`shape`] might not let a result stay, so that it is worth gathering what was said before.
-    pub fn may_be_over(&self, sight: &Sight<'_>) -> bool {
+    pub fn may_be_over(&self, sight: &ToolResult<'_>) -> bool {
         let bytes_max = self.file_bytes_max.min(self.output_bytes_max);
         !sight.is_own() && (sight.text.len() > bytes_max || sight.text.len() >= self.reread_bytes_min)
     }
@@ -120,7 +120,7 @@ impl ShapeRules {
 
 /// A result when it is first seen.
 #[derive(Debug, Clone, Copy)]
-pub struct Sight<'a> {
+pub struct ToolResult<'a> {
     /// The tool that was called.
     pub tool: &'a str,
     /// What it was called with, as JSON or as plain text.
@@ -129,7 +129,7 @@ pub struct Sight<'a> {
     pub text: &'a str,
 }
 
-impl Sight<'_> {
+impl ToolResult<'_> {
     /// Whether infold itself answered: a page that was read back is never offloaded again.
     fn is_own(&self) -> bool {
         self.text.len() <= OWN_BYTES_MAX && ToolEffect::of(self.tool).is_some()
@@ -149,7 +149,7 @@ pub enum Shape {
 }
 
 /// Decides what becomes of a result. `mentions` holds what the session has said and shown before it.
-pub fn shape(sight: &Sight<'_>, mentions: &Mentions, rules: &ShapeRules, counter: Counter) -> Shape {
+pub fn shape(sight: &ToolResult<'_>, mentions: &Mentions, rules: &ShapeRules, counter: Counter) -> Shape {
     if !rules.may_be_over(sight) {
         return Shape::Stays;
     }
@@ -179,7 +179,7 @@ pub fn shape(sight: &Sight<'_>, mentions: &Mentions, rules: &ShapeRules, counter
 }
 
 /// What is worth showing of a result that is kept elsewhere, however long it is.
-pub fn excerpt(sight: &Sight<'_>, mentions: &Mentions, rules: &ShapeRules) -> String {
+pub fn excerpt(sight: &ToolResult<'_>, mentions: &Mentions, rules: &ShapeRules) -> String {
     let look = ResultLook::at(sight, Wish::of(sight.tool, sight.arguments), mentions);
     look.excerpt(sight, mentions, rules, 1)
 }
@@ -194,7 +194,7 @@ struct ResultLook<'a> {
 }
 
 impl<'a> ResultLook<'a> {
-    fn at(sight: &Sight<'a>, wish: Wish, mentions: &Mentions) -> Self {
+    fn at(sight: &ToolResult<'a>, wish: Wish, mentions: &Mentions) -> Self {
         let lines = lines_of(sight.text);
         let kind = ResultKind::of(&lines, &wish);
         let again = wish.file().map_or_else(ShownBefore::default, |file| ShownBefore::of(&lines, file, mentions));
@@ -217,7 +217,7 @@ impl<'a> ResultLook<'a> {
     }
 
     /// What is shown of anything else, within one part in `part` of the usual room.
-    fn excerpt(&self, sight: &Sight<'_>, mentions: &Mentions, rules: &ShapeRules, part: usize) -> String {
+    fn excerpt(&self, sight: &ToolResult<'_>, mentions: &Mentions, rules: &ShapeRules, part: usize) -> String {
         let lead = reference_text(sight.tool, sight.text, EXAMPLE_HANDLE, "");
         let notices = notices::notices(&self.lines, self.kind);
         let heads = LINES_HEAD.len() + "Found: \nNames: \n".len();
@@ -245,7 +245,7 @@ impl<'a> ResultLook<'a> {
     /// What is kept of a file: what lies around the names that the session has spoken of.
     fn of_file(
         &self,
-        sight: &Sight<'_>,
+        sight: &ToolResult<'_>,
         mentions: &Mentions,
         rules: &ShapeRules,
         found: &FoundNames<'_>,

@@ -32,7 +32,7 @@ pub enum Client {
 
 /// Where an item stands in the file or request that it was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Place {
+pub struct ItemPosition {
     /// The line, or the element of the list of messages, counted from 1.
     pub entry: u64,
     /// The part within it, counted from 0.
@@ -43,7 +43,7 @@ pub struct Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// Where it was read.
-    pub place: Place,
+    pub place: ItemPosition,
     /// Which of the client's messages it belongs to, counted from 0.
     pub message: u64,
     /// What it is.
@@ -61,7 +61,7 @@ pub enum Voice {
 
 /// How a call went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CallOutcome {
     /// The client does not say.
     Unsaid,
     /// It succeeded.
@@ -72,7 +72,7 @@ pub enum Outcome {
 
 /// Whether the model still gets to see a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
+pub enum HeldContent {
     /// As it was.
     Whole,
     /// The client has cleared it; the recording may still have it.
@@ -124,9 +124,9 @@ pub enum Kind {
         /// What came back.
         text: String,
         /// How it went.
-        outcome: Outcome,
+        outcome: CallOutcome,
         /// Whether the model still sees it.
-        held: Held,
+        held: HeldContent,
     },
     /// The client replaced what was before by a summary.
     Compaction {
@@ -158,7 +158,7 @@ impl Item {
             | Kind::Assistant { text }
             | Kind::Reasoning { text, .. } => text,
             Kind::Call { input, .. } => input,
-            Kind::Result { held: Held::Cleared, .. } => CLEARED,
+            Kind::Result { held: HeldContent::Cleared, .. } => CLEARED,
             Kind::Result { text, .. } => text,
             Kind::Compaction { summary, .. } => summary.as_deref().unwrap_or_default(),
             Kind::Clearing { .. } => "",
@@ -169,7 +169,7 @@ impl Item {
 
 /// What a provider reported for one request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Usage {
+pub struct ModelUsage {
     /// The model that answered.
     pub model: String,
     /// Prompt tokens that were neither read from nor written to the cache.
@@ -182,7 +182,7 @@ pub struct Usage {
     pub output_tokens: u64,
 }
 
-impl Usage {
+impl ModelUsage {
     /// The length of the whole prompt.
     pub fn prompt_tokens(&self) -> u64 {
         self.fresh_tokens + self.cache_read_tokens + self.cache_write_tokens
@@ -195,7 +195,7 @@ pub struct ModelCall {
     /// The first item of its answer, as an index into the transcript's items.
     pub first_item: usize,
     /// What it cost.
-    pub usage: Usage,
+    pub usage: ModelUsage,
 }
 
 /// Work that an agent gave to another agent, which did it out of the first one's sight.

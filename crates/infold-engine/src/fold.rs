@@ -28,7 +28,7 @@ impl Engine {
             verb: "fold",
             branch: &request.branch,
             message: &request.message,
-            failed: request.outcome == infold_core::Outcome::Failed,
+            failed: request.outcome == infold_core::ReturnOutcome::Failed,
         };
         let key = self.key(request.idempotency_key.as_deref(), &print)?;
         let (branch, change) = self.fold_change(who, &request.branch, key)?;

@@ -20,7 +20,7 @@ mod queue;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use infold_core::record::{
-    AnswerEnd, Makeup, Part, RequestRecord, RequestTotals, RequestWarning, Timing, Usage, WarningKind,
+    AnswerEnd, Part, RequestRecord, RequestTotals, RequestWarning, Timing, TokenBreakdown, Usage, WarningKind,
 };
 use infold_core::view::{Edit, RequestKind};
 use infold_core::{Counter, Owner, Principal, Scrubbed, SessionId, Thread};
@@ -155,7 +155,7 @@ impl Engine {
         let miss = self.miss(&who.owner, &seen, at_ms, &counter);
         let (cost_micros, wanted_cost_micros) = self.costs(&who.owner, &seen);
         let name = |name: &str| self.inner.recorder.names.scrubbed(name);
-        let makeup = |parts: &[Part], counter: &Counter| Makeup::of(parts, counter, name);
+        let makeup = |parts: &[Part], counter: &Counter| TokenBreakdown::of(parts, counter, name);
         let record = RequestRecord {
             agent: seen.agent.as_deref().map(name),
             thread: seen.thread,

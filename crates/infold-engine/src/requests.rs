@@ -2,7 +2,7 @@
 
 use infold_core::fork::Profile;
 use infold_core::transcript::Item;
-use infold_core::{Field, Isolation, Outcome, Refusal, SessionId, Start, normalise_project_path};
+use infold_core::{Field, Isolation, Refusal, ReturnOutcome, SessionId, Start, normalise_project_path};
 use serde::Serialize;
 
 use crate::shown;
@@ -94,7 +94,7 @@ pub struct FoldBranch {
     /// What its parent gets.
     pub message: String,
     /// What it says of itself.
-    pub outcome: Outcome,
+    pub outcome: ReturnOutcome,
     /// Makes repeating the call safe.
     pub idempotency_key: Option<String>,
 }

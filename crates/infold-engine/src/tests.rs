@@ -10,7 +10,7 @@ mod results;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use infold_core::{Counter, Family, Field, ModelWindows, Outcome, Principal, ShapeRules};
+use infold_core::{Counter, Family, Field, ModelWindows, Principal, ReturnOutcome, ShapeRules};
 use infold_store::{Store, StoreSettings, Synchronous};
 use infold_testkit::documented_limits;
 use tempfile::TempDir;
@@ -113,7 +113,7 @@ pub(crate) fn fold(branch: &str, message: &str) -> FoldBranch {
     FoldBranch {
         branch: BranchRef::Id { branch: branch.to_owned(), session: None },
         message: message.to_owned(),
-        outcome: Outcome::Completed,
+        outcome: ReturnOutcome::Completed,
         idempotency_key: None,
     }
 }

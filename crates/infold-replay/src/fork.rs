@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Progress;
 use crate::thread::usual_model;
-use crate::words::{WordId, Words};
+use crate::words::{PageWords, WordId};
 
 use needs::{Cut, Needed};
 use tail::Blocks;
@@ -127,7 +127,7 @@ impl ForkTrial {
     /// Forks a session at each of its cuts, in every way.
     pub fn add(&mut self, transcript: &Transcript, mut progress: impl FnMut(Progress)) {
         let counter = Counter::new(Family::of_model(usual_model(&transcript.calls)));
-        let mut words = Words::default();
+        let mut words = PageWords::default();
         let cuts = needs::cuts(transcript, &mut words);
         let parent = Parent { transcript, blocks: Blocks::of(&transcript.items), counter };
         for (done, cut) in cuts.iter().enumerate() {

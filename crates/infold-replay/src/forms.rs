@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use infold_core::fork::{Method, Tier, truncate};
 use infold_core::transcript::CLEARED;
 
-use crate::thread::{Entry, Role};
+use crate::thread::{EntryRole, ThreadEntry};
 
 #[cfg(test)]
 mod tests;
 
 /// How an entry is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum PromptForm {
     /// As it is.
     Whole,
     /// A result of which nothing is left.
@@ -24,18 +24,18 @@ pub(crate) enum Form {
 }
 
 /// What is sent of an entry in a form; nothing if that is what it is anyway.
-pub(crate) fn sent<'e>(entry: &'e Entry<'_>, form: Form) -> Option<Cow<'e, str>> {
+pub(crate) fn sent<'e>(entry: &'e ThreadEntry<'_>, form: PromptForm) -> Option<Cow<'e, str>> {
     let sent = match (form, entry.role) {
-        (Form::Cleared, Role::Result) => Cow::Borrowed(CLEARED),
-        (Form::Preview { preview_chars }, Role::Result) => Cow::Owned(preview(entry, preview_chars)),
-        (Form::Aged(tier), Role::Result) if !entry.text.contains(CLEARED) => Cow::Owned(aged(entry, tier)?),
-        (Form::Whole | Form::Cleared | Form::Preview { .. } | Form::Aged(_), _) => return None,
+        (PromptForm::Cleared, EntryRole::Result) => Cow::Borrowed(CLEARED),
+        (PromptForm::Preview { preview_chars }, EntryRole::Result) => Cow::Owned(preview(entry, preview_chars)),
+        (PromptForm::Aged(tier), EntryRole::Result) if !entry.text.contains(CLEARED) => Cow::Owned(aged(entry, tier)?),
+        (PromptForm::Whole | PromptForm::Cleared | PromptForm::Preview { .. } | PromptForm::Aged(_), _) => return None,
     };
     (sent != entry.text).then_some(sent)
 }
 
 /// The reference that a store would leave, with a made-up handle of the usual length.
-fn preview(entry: &Entry<'_>, preview_chars: usize) -> String {
+fn preview(entry: &ThreadEntry<'_>, preview_chars: usize) -> String {
     format!(
         "[Tool result stored — {} bytes from \"{}\".\nFirst {preview_chars} chars: {}...]\n\
          Use the \"read_result\" tool with ref_id=\"res_0123456789abcdef0123456789abcdef\" to read specific portions.",
@@ -51,6 +51,6 @@ fn head(text: &str, chars: usize) -> &str {
 }
 
 /// A result as a fork cuts one of this age; nothing if it is short enough.
-fn aged(entry: &Entry<'_>, tier: Tier) -> Option<String> {
+fn aged(entry: &ThreadEntry<'_>, tier: Tier) -> Option<String> {
     truncate(entry.text, tier.result_limit()?, Method::for_result(entry.tool, entry.text))
 }

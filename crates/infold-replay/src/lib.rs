@@ -36,6 +36,6 @@ pub use play::{Judge, SentItem};
 pub use policy::Policy;
 pub use prices::{Price, Prices};
 pub use replay::{Options, Progress, Replay};
-pub use report::{Outcome, PolicyReport, PortionReport, Recorded, Report, SessionReport, Skipped};
-pub use shares::{Portion, Share};
+pub use report::{PolicyOutcome, PolicyReport, PortionReport, Recorded, Report, SessionReport, Skipped};
+pub use shares::{Portion, PromptShare};
 pub use thread::{AnswerStarts, Compactions};

@@ -7,7 +7,7 @@ use infold_core::Family;
 
 use crate::policy::{Arrival, Policy, Rolling};
 use crate::sights::{SightId, Sights};
-use crate::thread::{Request, Role, Thread};
+use crate::thread::{EntryRole, ReplayedRequest, Thread};
 use crate::{Measures, thread::Need};
 
 mod judge;
@@ -127,7 +127,13 @@ impl Stage {
     }
 
     /// Puts together a request.
-    fn send(&mut self, thread: &Thread<'_>, sights: &mut Sights, request: &Request<'_>, policy: Policy) -> Sent {
+    fn send(
+        &mut self,
+        thread: &Thread<'_>,
+        sights: &mut Sights,
+        request: &ReplayedRequest<'_>,
+        policy: Policy,
+    ) -> Sent {
         if request.start != self.start {
             self.restart(request.start, policy);
         }
@@ -165,7 +171,7 @@ impl Stage {
 
     fn arrive(&mut self, thread: &Thread<'_>, sights: &mut Sights, at: usize) {
         let entry = &thread.entries[at];
-        if entry.role == Role::SealedReasoning {
+        if entry.role == EntryRole::SealedReasoning {
             self.last_sealed = Some(at);
         }
         let id = match self.rolling.arrive(at, &thread.entries, sights.counter()) {
@@ -214,7 +220,7 @@ impl Stage {
     }
 
     /// Counts what the answer used that was in sight, and what it would have had to fetch again.
-    fn answer(&self, sights: &Sights, request: &Request<'_>, prompt_tokens: u64, measures: &mut Measures) {
+    fn answer(&self, sights: &Sights, request: &ReplayedRequest<'_>, prompt_tokens: u64, measures: &mut Measures) {
         let mut missed: Vec<usize> = Vec::new();
         for need in &request.needs.atoms {
             let seen = is_seen(&self.visible, need);

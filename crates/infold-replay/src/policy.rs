@@ -8,9 +8,9 @@ use infold_core::fork::{FORK_TIER1_COUNT, FORK_TIER2_COUNT, Tier};
 use infold_core::{Counter, ShapeRules};
 use serde::{Deserialize, Serialize};
 
-use crate::forms::Form;
+use crate::forms::PromptForm;
 use crate::shaping::Shaper;
-use crate::thread::{Entry, Role};
+use crate::thread::{EntryRole, ThreadEntry};
 
 #[cfg(test)]
 mod tests;
@@ -147,16 +147,16 @@ pub(crate) struct Rolling {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// In a form of itself.
-    In(Form),
+    In(PromptForm),
     /// As this text.
     As(String),
 }
 
 /// An entry that is sent in another form from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Change {
+pub(crate) struct PolicyChange {
     pub at: usize,
-    pub form: Form,
+    pub form: PromptForm,
 }
 
 impl Rolling {
@@ -166,34 +166,35 @@ impl Rolling {
     }
 
     /// How an entry is first sent.
-    pub fn arrive(&mut self, at: usize, entries: &[Entry<'_>], counter: Counter) -> Arrival {
+    pub fn arrive(&mut self, at: usize, entries: &[ThreadEntry<'_>], counter: Counter) -> Arrival {
         let entry = &entries[at];
         self.cleared.extend(&entry.cleared);
-        if entry.role == Role::Result {
+        if entry.role == EntryRole::Result {
             self.results.push(at);
         }
         match self.policy {
             Policy::Offload { bytes_max, preview_chars } if entry.text.len() > bytes_max => {
-                Arrival::In(Form::Preview { preview_chars })
+                Arrival::In(PromptForm::Preview { preview_chars })
             }
             Policy::Shaped { .. } => {
                 let shaped = self.shaper.as_mut().and_then(|shaper| shaper.arrive(at, entries, counter));
-                shaped.map_or(Arrival::In(Form::Whole), Arrival::As)
+                shaped.map_or(Arrival::In(PromptForm::Whole), Arrival::As)
             }
             Policy::AsItWas
             | Policy::KeepLast { .. }
             | Policy::Tiers
             | Policy::ClearInBatches { .. }
             | Policy::ClearAt { .. }
-            | Policy::Offload { .. } => Arrival::In(Form::Whole),
+            | Policy::Offload { .. } => Arrival::In(PromptForm::Whole),
         }
     }
 
     /// What changes before a request that would be `prompt_tokens` large.
-    pub fn settle(&mut self, prompt_tokens: u64) -> Vec<Change> {
+    pub fn settle(&mut self, prompt_tokens: u64) -> Vec<PolicyChange> {
         let cleared = std::mem::take(&mut self.cleared);
         self.forget(&cleared);
-        let mut changes: Vec<Change> = cleared.into_iter().map(|at| Change { at, form: Form::Cleared }).collect();
+        let mut changes: Vec<PolicyChange> =
+            cleared.into_iter().map(|at| PolicyChange { at, form: PromptForm::Cleared }).collect();
         match self.policy {
             Policy::AsItWas | Policy::Offload { .. } | Policy::Shaped { .. } => {}
             Policy::KeepLast { results } => self.clear_all_but(results, &mut changes),
@@ -223,21 +224,21 @@ impl Rolling {
         self.results.retain(|at| !cleared.contains(at));
     }
 
-    fn clear_all_but(&mut self, keep: usize, changes: &mut Vec<Change>) {
+    fn clear_all_but(&mut self, keep: usize, changes: &mut Vec<PolicyChange>) {
         let gone = self.results.len().saturating_sub(keep);
-        changes.extend(self.results.drain(..gone).map(|at| Change { at, form: Form::Cleared }));
+        changes.extend(self.results.drain(..gone).map(|at| PolicyChange { at, form: PromptForm::Cleared }));
     }
 
-    fn cut_by_age(&mut self, changes: &mut Vec<Change>) {
+    fn cut_by_age(&mut self, changes: &mut Vec<PolicyChange>) {
         // What has aged stays aged, even where the client has cleared something newer since.
         let older_than = |results: usize| self.results.len().saturating_sub(results);
         let tier2 = older_than(FORK_TIER1_COUNT).max(self.past_tier1);
         let tier3 = older_than(FORK_TIER1_COUNT + FORK_TIER2_COUNT).max(self.past_tier2);
         for &at in &self.results[self.past_tier2..tier3] {
-            changes.push(Change { at, form: Form::Aged(Tier::Three) });
+            changes.push(PolicyChange { at, form: PromptForm::Aged(Tier::Three) });
         }
         for &at in &self.results[self.past_tier1.max(tier3)..tier2] {
-            changes.push(Change { at, form: Form::Aged(Tier::Two) });
+            changes.push(PolicyChange { at, form: PromptForm::Aged(Tier::Two) });
         }
         self.past_tier1 = tier2;
         self.past_tier2 = tier3;

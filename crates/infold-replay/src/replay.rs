@@ -4,7 +4,7 @@ use infold_core::transcript::{Client, Transcript};
 
 use crate::folding::folding;
 use crate::play::{Played, play};
-use crate::report::{Outcome, PolicyReport, PortionReport, Recorded, Report, SessionReport, Skipped};
+use crate::report::{PolicyOutcome, PolicyReport, PortionReport, Recorded, Report, SessionReport, Skipped};
 use crate::shares::Shares;
 use crate::sights::Sights;
 use crate::thread::Thread;
@@ -143,7 +143,7 @@ impl Replay {
     }
 
     /// Adds the cost in money: each request at the price of its own model.
-    fn outcome(&self, thread: &Thread<'_>, played: Played) -> Outcome {
+    fn outcome(&self, thread: &Thread<'_>, played: Played) -> PolicyOutcome {
         let mut cost = Some(0.0);
         for (request, sent) in thread.requests.iter().zip(&played.sent) {
             let one = Measures {
@@ -155,11 +155,11 @@ impl Replay {
             let price = self.options.prices.of(request.model);
             cost = cost.zip(price).map(|(cost, price)| cost + one.cost(price));
         }
-        Outcome { measures: played.measures, cost }
+        PolicyOutcome { measures: played.measures, cost }
     }
 
     fn total(&self, at: usize, policy: Policy) -> PolicyReport {
-        let mut total = Outcome::default();
+        let mut total = PolicyOutcome::default();
         for session in &self.sessions {
             total.measures.add(&session.outcomes[at].measures);
             if let Some(cost) = session.outcomes[at].cost {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::shares::{Portion, Share};
+use crate::shares::{Portion, PromptShare};
 use crate::{Compactions, Curve, Folding, ForkTable, Measures, Policy, Price};
 
 /// What the provider counted when the session was recorded.
@@ -22,7 +22,7 @@ pub struct Recorded {
 
 /// One policy's part in a session or in all.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct PolicyOutcome {
     /// What was measured.
     pub measures: Measures,
     /// What it costs in money, where prices are known: of a session, all of them; in all, those of the
@@ -42,7 +42,7 @@ pub struct SessionReport {
     /// What the provider counted.
     pub recorded: Recorded,
     /// For each policy, in their order, how it went.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<PolicyOutcome>,
     /// Its sub-tasks, if there were any.
     pub folding: Option<Folding>,
     /// Sizes of its requests under each policy, if they were kept.
@@ -73,7 +73,7 @@ pub struct PolicyReport {
     /// It in a few words.
     pub label: String,
     /// Sums over all sessions.
-    pub total: Outcome,
+    pub total: PolicyOutcome,
     /// What all sessions would cost at each price of the table, in its order.
     pub cost_at: Vec<f64>,
 }
@@ -85,7 +85,7 @@ pub struct PortionReport {
     pub portion: Portion,
     /// How many.
     #[serde(flatten)]
-    pub share: Share,
+    pub share: PromptShare,
 }
 
 /// What replaying came to.

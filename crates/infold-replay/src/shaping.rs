@@ -1,8 +1,8 @@
 //! infold's own first-sight shaping, on its way through a session.
 
-use infold_core::{Counter, Mentions, Shape, ShapeRules, Sight, reference_text, shape};
+use infold_core::{Counter, Mentions, Shape, ShapeRules, ToolResult, reference_text, shape};
 
-use crate::thread::{Entry, Role};
+use crate::thread::{EntryRole, ThreadEntry};
 
 /// A handle of the usual length, so that the reference has its usual size.
 const HANDLE: &str = "res_5b2438e4-96a7-43f7-b051-10a055bb0fbe";
@@ -20,12 +20,12 @@ impl Shaper {
     }
 
     /// What is sent of an entry instead of what it is, if anything.
-    pub fn arrive(&mut self, at: usize, entries: &[Entry<'_>], counter: Counter) -> Option<String> {
+    pub fn arrive(&mut self, at: usize, entries: &[ThreadEntry<'_>], counter: Counter) -> Option<String> {
         let entry = &entries[at];
         match entry.role {
-            Role::Result => {
+            EntryRole::Result => {
                 let arguments = entry.call.map_or("", |call| entries[call].text);
-                let sight = Sight { tool: entry.tool, arguments, text: entry.text };
+                let sight = ToolResult { tool: entry.tool, arguments, text: entry.text };
                 let sent = match shape(&sight, &self.mentions, &self.rules, counter) {
                     Shape::Stays => None,
                     Shape::Offload { excerpt } => Some(reference_text(entry.tool, entry.text, HANDLE, &excerpt)),
@@ -33,15 +33,19 @@ impl Shaper {
                 self.mentions.show_result(entry.tool, arguments, sent.as_deref().unwrap_or(entry.text));
                 sent
             }
-            Role::Call => {
+            EntryRole::Call => {
                 self.mentions.say_arguments(entry.text);
                 None
             }
-            Role::User | Role::Summary => {
+            EntryRole::User | EntryRole::Summary => {
                 self.mentions.ask(entry.text);
                 None
             }
-            Role::Assistant | Role::SealedReasoning | Role::Reasoning | Role::Clearing | Role::Other => {
+            EntryRole::Assistant
+            | EntryRole::SealedReasoning
+            | EntryRole::Reasoning
+            | EntryRole::Clearing
+            | EntryRole::Other => {
                 self.mentions.say(entry.text);
                 None
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::sights::Sights;
-use crate::thread::{Role, Thread};
+use crate::thread::{EntryRole, Thread};
 
 /// What tokens were.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ pub enum Portion {
 
 /// The tokens of one portion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
+pub struct PromptShare {
     /// Counted once each.
     pub once_tokens: u64,
     /// Counted in each request that held them.
@@ -40,7 +40,7 @@ pub struct Share {
 
 /// The shares of several sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Shares(BTreeMap<Portion, Share>);
+pub(crate) struct Shares(BTreeMap<Portion, PromptShare>);
 
 impl Shares {
     /// Adds a thread, as it was.
@@ -58,13 +58,13 @@ impl Shares {
         for (at, entry) in thread.entries.iter().enumerate() {
             holders += steps[at];
             let portion = match entry.role {
-                Role::User => Portion::User,
-                Role::Assistant => Portion::Assistant,
-                Role::SealedReasoning | Role::Reasoning => Portion::Reasoning,
-                Role::Call => Portion::Calls,
-                Role::Result => Portion::Results(entry.tool.to_owned()),
-                Role::Summary => Portion::Summaries,
-                Role::Clearing | Role::Other => Portion::Other,
+                EntryRole::User => Portion::User,
+                EntryRole::Assistant => Portion::Assistant,
+                EntryRole::SealedReasoning | EntryRole::Reasoning => Portion::Reasoning,
+                EntryRole::Call => Portion::Calls,
+                EntryRole::Result => Portion::Results(entry.tool.to_owned()),
+                EntryRole::Summary => Portion::Summaries,
+                EntryRole::Clearing | EntryRole::Other => Portion::Other,
             };
             self.put(portion, sights.get(at).tokens, u64::try_from(holders).unwrap_or(0));
         }
@@ -77,8 +77,9 @@ impl Shares {
     }
 
     /// All shares, the largest first.
-    pub fn sorted(self) -> Vec<(Portion, Share)> {
-        let mut shares: Vec<(Portion, Share)> = self.0.into_iter().filter(|(_, share)| share.once_tokens > 0).collect();
+    pub fn sorted(self) -> Vec<(Portion, PromptShare)> {
+        let mut shares: Vec<(Portion, PromptShare)> =
+            self.0.into_iter().filter(|(_, share)| share.once_tokens > 0).collect();
         shares.sort_by_key(|(_, share)| std::cmp::Reverse(share.carried_tokens));
         shares
     }

@@ -7,16 +7,16 @@ use std::collections::HashMap;
 
 use infold_core::Counter;
 
-use crate::forms::{Form, sent};
-use crate::thread::{Entry, Role};
-use crate::words::{WholeLines, WordId, Words};
+use crate::forms::{PromptForm, sent};
+use crate::thread::{EntryRole, ThreadEntry};
+use crate::words::{PageWords, WholeLines, WordId};
 
 /// Which sight. The sight of an entry as it is has the entry's own number.
 pub(crate) type SightId = usize;
 
 /// What is seen of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Sight {
+pub(crate) struct SeenResult {
     pub tokens: u64,
     pub atoms: Vec<WordId>,
     /// Of the atoms, those in a whole line of the thread; nothing where all of them are.
@@ -24,7 +24,7 @@ pub(crate) struct Sight {
     pub lines: Vec<WordId>,
 }
 
-impl Sight {
+impl SeenResult {
     /// The atoms that are seen in a whole line of their own.
     pub fn strict_atoms(&self) -> &[WordId] {
         self.strict_atoms.as_deref().unwrap_or(&self.atoms)
@@ -45,18 +45,18 @@ pub(crate) enum Look {
 pub(crate) struct Sights {
     counter: Counter,
     look: Look,
-    words: Words,
+    words: PageWords,
     whole_lines: WholeLines,
-    all: Vec<Sight>,
+    all: Vec<SeenResult>,
     /// Of each entry, the other forms that were asked for.
-    others: HashMap<usize, Vec<(Form, SightId)>>,
+    others: HashMap<usize, Vec<(PromptForm, SightId)>>,
 }
 
 impl Sights {
     /// The sights of entries as they are.
-    pub fn of(entries: &[Entry<'_>], counter: Counter, look: Look) -> Self {
+    pub fn of(entries: &[ThreadEntry<'_>], counter: Counter, look: Look) -> Self {
         let all = Vec::with_capacity(entries.len());
-        let (words, whole_lines) = (Words::default(), WholeLines::default());
+        let (words, whole_lines) = (PageWords::default(), WholeLines::default());
         let mut sights = Self { counter, look, words, whole_lines, all, others: HashMap::new() };
         for entry in entries {
             let sight = sights.see(entry, entry.text);
@@ -69,8 +69,8 @@ impl Sights {
     }
 
     /// What is seen of an entry in a form.
-    pub fn id(&mut self, entries: &[Entry<'_>], at: usize, form: Form) -> SightId {
-        if form == Form::Whole {
+    pub fn id(&mut self, entries: &[ThreadEntry<'_>], at: usize, form: PromptForm) -> SightId {
+        if form == PromptForm::Whole {
             return at;
         }
         let known = self.others.get(&at).and_then(|forms| forms.iter().find(|(known, _)| *known == form));
@@ -87,7 +87,7 @@ impl Sights {
     }
 
     /// What is seen of an entry when some other text is sent in its place.
-    pub fn id_as(&mut self, entry: &Entry<'_>, sent: &str) -> SightId {
+    pub fn id_as(&mut self, entry: &ThreadEntry<'_>, sent: &str) -> SightId {
         let mut sight = self.see(entry, sent);
         if self.look == Look::Closely {
             sight.strict_atoms = Some(self.words.atoms_in_lines_of(&entry.readable(sent), &self.whole_lines));
@@ -101,7 +101,7 @@ impl Sights {
         self.counter
     }
 
-    pub fn get(&self, id: SightId) -> &Sight {
+    pub fn get(&self, id: SightId) -> &SeenResult {
         &self.all[id]
     }
 
@@ -119,17 +119,17 @@ impl Sights {
     }
 
     /// What is seen of an entry when `sent` is sent of it.
-    fn see(&mut self, entry: &Entry<'_>, sent: &str) -> Sight {
+    fn see(&mut self, entry: &ThreadEntry<'_>, sent: &str) -> SeenResult {
         let tokens = match entry.role {
-            Role::Other => self.counter.count_other(sent),
+            EntryRole::Other => self.counter.count_other(sent),
             _ => self.counter.count(sent) + self.counter.count(entry.name()),
         };
         match self.look {
-            Look::ForSizes => Sight { tokens, ..Sight::default() },
+            Look::ForSizes => SeenResult { tokens, ..SeenResult::default() },
             Look::Closely => {
                 let readable = entry.readable(sent);
                 let (atoms, lines) = (self.words.atoms(&readable), self.words.lines(&readable));
-                Sight { tokens, atoms, strict_atoms: None, lines }
+                SeenResult { tokens, atoms, strict_atoms: None, lines }
             }
         }
     }

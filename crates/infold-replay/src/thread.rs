@@ -45,7 +45,7 @@ pub enum Compactions {
 
 /// What an entry is to a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Role {
+pub(crate) enum EntryRole {
     User,
     Assistant,
     /// Signed reasoning: bound to everything before it.
@@ -62,8 +62,8 @@ pub(crate) enum Role {
 
 /// One item as it is played.
 #[derive(Debug)]
-pub(crate) struct Entry<'a> {
-    pub role: Role,
+pub(crate) struct ThreadEntry<'a> {
+    pub role: EntryRole,
     /// The tool of a call or a result.
     pub tool: &'a str,
     /// What is sent of it if nothing is done to it.
@@ -74,32 +74,32 @@ pub(crate) struct Entry<'a> {
     pub cleared: Vec<usize>,
 }
 
-impl Entry<'_> {
+impl ThreadEntry<'_> {
     /// What is sent of it beside its text: a call names its tool.
     pub fn name(&self) -> &str {
-        if self.role == Role::Call { self.tool } else { "" }
+        if self.role == EntryRole::Call { self.tool } else { "" }
     }
 
     /// What can be read in `sent`, which is its text or a part of it.
     pub fn readable<'s>(&self, sent: &'s str) -> Cow<'s, str> {
         match self.role {
-            Role::Call if sent.len() == self.text.len() => Cow::Owned(infold_core::plain_arguments(sent)),
-            Role::Call => Cow::Owned(text::of_cut_arguments(sent)),
-            Role::User
-            | Role::Assistant
-            | Role::SealedReasoning
-            | Role::Reasoning
-            | Role::Result
-            | Role::Summary
-            | Role::Clearing => Cow::Borrowed(sent),
-            Role::Other => infold_core::readable_of_other(sent),
+            EntryRole::Call if sent.len() == self.text.len() => Cow::Owned(infold_core::plain_arguments(sent)),
+            EntryRole::Call => Cow::Owned(text::of_cut_arguments(sent)),
+            EntryRole::User
+            | EntryRole::Assistant
+            | EntryRole::SealedReasoning
+            | EntryRole::Reasoning
+            | EntryRole::Result
+            | EntryRole::Summary
+            | EntryRole::Clearing => Cow::Borrowed(sent),
+            EntryRole::Other => infold_core::readable_of_other(sent),
         }
     }
 }
 
 /// One request to the model.
 #[derive(Debug)]
-pub(crate) struct Request<'a> {
+pub(crate) struct ReplayedRequest<'a> {
     /// The first entry that it can hold.
     pub start: usize,
     /// The first entry that is not before it, which is the first of its answer.
@@ -114,8 +114,8 @@ pub(crate) struct Request<'a> {
 pub(crate) struct Thread<'a> {
     pub family: Family,
     pub base_tokens: u64,
-    pub entries: Vec<Entry<'a>>,
-    pub requests: Vec<Request<'a>>,
+    pub entries: Vec<ThreadEntry<'a>>,
+    pub requests: Vec<ReplayedRequest<'a>>,
 }
 
 impl<'a> Thread<'a> {
@@ -129,7 +129,7 @@ impl<'a> Thread<'a> {
         }
 
         let (mut thread, sights) = Self::of(Laid::of(&items, compactions), asked, family, Look::Closely);
-        let first_user = thread.entries.iter().position(|entry| entry.role == Role::User);
+        let first_user = thread.entries.iter().position(|entry| entry.role == EntryRole::User);
         let first_prompt = transcript.calls.iter().map(|call| call.usage.prompt_tokens()).find(|&tokens| tokens > 0);
         let base_tokens = match first_prompt {
             Some(prompt) => prompt.saturating_sub(first_user.map_or(0, |at| sights.get(at).tokens)),
@@ -152,7 +152,7 @@ impl<'a> Thread<'a> {
 /// Entries, and where each item went.
 #[derive(Debug)]
 pub(crate) struct Laid<'a> {
-    entries: Vec<Entry<'a>>,
+    entries: Vec<ThreadEntry<'a>>,
     /// The first entry of each item.
     entry_of: Vec<usize>,
 }
@@ -178,9 +178,9 @@ impl<'a> Laid<'a> {
                     laid.push(item, &mut calls, &mut results);
                     // The client repeats these behind another prefix, so they are not bound to ours.
                     if let Some(entry) = laid.entries.last_mut()
-                        && entry.role == Role::SealedReasoning
+                        && entry.role == EntryRole::SealedReasoning
                     {
-                        entry.role = Role::Reasoning;
+                        entry.role = EntryRole::Reasoning;
                     }
                 }
             }
@@ -192,42 +192,43 @@ impl<'a> Laid<'a> {
     fn unmark_last(&mut self) {
         if let Some(entry) = self.entries.last_mut() {
             entry.cleared.clear();
-            if entry.role == Role::Summary {
-                entry.role = Role::User;
+            if entry.role == EntryRole::Summary {
+                entry.role = EntryRole::User;
             }
         }
     }
 
     fn push(&mut self, item: &'a Item, calls: &mut HashMap<&'a str, usize>, results: &mut HashMap<&'a str, usize>) {
         let at = self.entries.len();
-        let mut entry = Entry { role: Role::Other, tool: "", text: item.text(), call: None, cleared: Vec::new() };
+        let mut entry =
+            ThreadEntry { role: EntryRole::Other, tool: "", text: item.text(), call: None, cleared: Vec::new() };
         entry.role = match &item.kind {
             // What stands above the conversation is part of the base.
             Kind::System { .. } => {
                 entry.text = "";
-                Role::Other
+                EntryRole::Other
             }
-            Kind::User { .. } => Role::User,
-            Kind::Assistant { .. } => Role::Assistant,
-            Kind::Reasoning { sealed_bytes: 0, .. } => Role::Reasoning,
-            Kind::Reasoning { .. } => Role::SealedReasoning,
+            Kind::User { .. } => EntryRole::User,
+            Kind::Assistant { .. } => EntryRole::Assistant,
+            Kind::Reasoning { sealed_bytes: 0, .. } => EntryRole::Reasoning,
+            Kind::Reasoning { .. } => EntryRole::SealedReasoning,
             Kind::Call { id, tool, .. } => {
                 entry.tool = tool;
                 calls.insert(id, at);
-                Role::Call
+                EntryRole::Call
             }
             Kind::Result { id, tool, .. } => {
                 entry.call = calls.get(id.as_str()).copied();
                 entry.tool = entry.call.filter(|_| tool.is_empty()).map_or(tool, |call| self.entries[call].tool);
                 results.insert(id, at);
-                Role::Result
+                EntryRole::Result
             }
-            Kind::Compaction { .. } => Role::Summary,
+            Kind::Compaction { .. } => EntryRole::Summary,
             Kind::Clearing { calls } => {
                 entry.cleared = calls.iter().filter_map(|id| results.get(id.as_str()).copied()).collect();
-                Role::Clearing
+                EntryRole::Clearing
             }
-            Kind::Other { .. } => Role::Other,
+            Kind::Other { .. } => EntryRole::Other,
         };
         self.entries.push(entry);
     }

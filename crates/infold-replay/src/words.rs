@@ -11,11 +11,11 @@ pub(crate) type WordId = u32;
 /// The words of a thread. Words are known by a hash of 64 bits: in a session of a million of them,
 /// the chance that any two are taken for one another is below one in ten million.
 #[derive(Debug, Default)]
-pub(crate) struct Words {
+pub(crate) struct PageWords {
     ids: HashMap<u64, WordId>,
 }
 
-impl Words {
+impl PageWords {
     /// The atoms in a text, each once, in a fixed order.
     pub fn atoms(&mut self, text: &str) -> Vec<WordId> {
         let mut hashes = Vec::new();

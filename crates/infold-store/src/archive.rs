@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::codec::{column, from_json, unpack_text};
 use crate::load::session_key;
-use crate::replay::{Step, ends};
+use crate::replay::{ReplayStep, ends};
 use crate::{Store, StoreError};
 
 /// Which archived branches are wanted.
@@ -41,7 +41,7 @@ pub struct Trajectory {
     /// The branch.
     pub archived: Archived,
     /// What happened in it, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ReplayStep>,
 }
 
 /// Ended branches of live sessions and of lapsed ones, in one form.

@@ -41,7 +41,7 @@ pub use key_file::{KEY_BYTES, KEY_FILE, key_beside};
 pub use list::{SessionQuery, SessionRow};
 pub use load::{EndedBranches, Load, Loaded, Target};
 pub use proxied::{CountedCall, Folds, KeptDecisions, NewDecisions, Proxied, Standing};
-pub use replay::Step;
+pub use replay::ReplayStep;
 pub use requests::{NewRequest, RequestQuery, RequestRow, RequestSelection, SessionRequests, StoredCalibration};
 pub use snapshots::Snapshot;
 pub use sweep::{Sweep, Swept};

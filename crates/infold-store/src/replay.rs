@@ -10,7 +10,7 @@ use crate::{SessionKey, StoreError};
 
 /// One step of a branch's way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct ReplayStep {
     /// When.
     pub at_ms: u64,
     /// What happened.
@@ -22,10 +22,10 @@ pub(crate) struct Ended {
     pub(crate) generation: u32,
     pub(crate) at_ms: u64,
     pub(crate) branch: Branch,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<ReplayStep>,
 }
 
-fn steps_of(steps: &[Step], branch: &BranchId) -> Vec<Step> {
+fn steps_of(steps: &[ReplayStep], branch: &BranchId) -> Vec<ReplayStep> {
     steps.iter().filter(|step| step.event.branch() == Some(branch)).cloned().collect()
 }
 
@@ -38,12 +38,12 @@ pub(crate) fn ends(transaction: &Transaction<'_>, key: &SessionKey) -> Result<Ve
     let mut statement = transaction.prepare_cached(&sql)?;
     let mut rows = statement.query([key.as_text()])?;
     let mut session = Session::new(key.owner.clone(), key.id.clone(), 0);
-    let (mut steps, mut found): (Vec<Step>, Vec<Ended>) = (Vec::new(), Vec::new());
+    let (mut steps, mut found): (Vec<ReplayStep>, Vec<Ended>) = (Vec::new(), Vec::new());
     while let Some(row) = rows.next()? {
         let recorded = recorded(row)?;
         session.apply(&recorded.event, recorded.at_ms);
-        steps.push(Step { at_ms: recorded.at_ms, event: recorded.event });
-        let Some(Step { event, at_ms }) = steps.last() else { continue };
+        steps.push(ReplayStep { at_ms: recorded.at_ms, event: recorded.event });
+        let Some(ReplayStep { event, at_ms }) = steps.last() else { continue };
         match event {
             Event::BranchEnded { branch, generation, .. } => {
                 let Some(ended) = session.branches.get(branch) else { continue };

@@ -1,8 +1,8 @@
 //! The store on a real database in a temporary folder.
 
 use infold_core::{
-    BlobId, BranchId, Claims, Command, Counter, Decision, Family, IdKey, Open, Outcome, Owner, Principal, ProjectHash,
-    Rules, Scrubbed, Scrubber, Session, SessionId, Thread, decide,
+    BlobId, BranchId, Claims, Command, Counter, Decision, Family, IdKey, Open, Owner, Principal, ProjectHash,
+    ReturnOutcome, Rules, Scrubbed, Scrubber, Session, SessionId, Thread, decide,
 };
 use infold_testkit::documented_limits;
 use tempfile::TempDir;
@@ -41,7 +41,7 @@ pub(crate) fn open_command(number: u64) -> Command {
 }
 
 pub(crate) fn fold_command(number: u64, message: &str) -> Command {
-    Command::Fold { branch: Some(branch_id(number)), message: scrubbed(message), outcome: Outcome::Completed }
+    Command::Fold { branch: Some(branch_id(number)), message: scrubbed(message), outcome: ReturnOutcome::Completed }
 }
 
 fn decision(session: &Session, command: &Command, now_ms: u64) -> Decision {

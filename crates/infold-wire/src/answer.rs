@@ -16,8 +16,8 @@ use crate::request::json::Document;
 
 use infold_core::record::Usage;
 pub use opening::{Opening, Said};
-use sse::{Event, Events};
-use state::State;
+use sse::{Events, SseEvent};
+use state::AnswerState;
 
 /// How much of an answer that comes as one value is kept, in bytes.
 const WHOLE_BYTES_MAX: usize = 16 << 20;
@@ -83,7 +83,7 @@ pub struct AnswerError {
 pub struct AnswerReader {
     api: Api,
     source: Source,
-    state: State,
+    state: AnswerState,
 }
 
 /// What has come and is not read yet.
@@ -100,7 +100,7 @@ impl AnswerReader {
             Delivery::Streamed => Source::Streamed(Events::default()),
             Delivery::Whole => Source::Whole { bytes: Vec::new(), is_cut: false },
         };
-        Self { api, source, state: State::default() }
+        Self { api, source, state: AnswerState::default() }
     }
 
     /// Takes the next bytes, cut anywhere.
@@ -151,7 +151,7 @@ impl AnswerReader {
     }
 }
 
-fn take_event(api: Api, state: &mut State, event: &Event<'_>) {
+fn take_event(api: Api, state: &mut AnswerState, event: &SseEvent<'_>) {
     if api == Api::Chat && event.data == b"[DONE]" {
         state.close();
     }
@@ -166,7 +166,7 @@ fn take_event(api: Api, state: &mut State, event: &Event<'_>) {
     }
 }
 
-fn take_whole(api: Api, state: &mut State, document: &Document<'_>) {
+fn take_whole(api: Api, state: &mut AnswerState, document: &Document<'_>) {
     if state.take_error(document, 0) {
         return;
     }

@@ -12,7 +12,7 @@ use crate::form::Format;
 use crate::live::Outlines;
 use crate::numbers::{Group, Numbers};
 use crate::order::AnswerOrder;
-use crate::reader::{Back, Entry, Kept, Metered};
+use crate::reader::{Back, Entry, KeptBytes, Metered};
 
 /// How much all compactions of a session together may repeat of what they keep.
 const KEPT_BYTES_MAX: usize = 256 << 20;
@@ -126,9 +126,9 @@ fn keep(entries: &mut [Entry], mut room_bytes: usize) {
     }
     for at in (0..entries.len()).rev() {
         let places: Box<dyn Iterator<Item = usize>> = match &entries[at].kept {
-            Kept::Nothing => continue,
-            Kept::From(id) => Box::new(index.get(id).map_or(at..at, |from| *from..at)),
-            Kept::These(ids) => {
+            KeptBytes::Nothing => continue,
+            KeptBytes::From(id) => Box::new(index.get(id).map_or(at..at, |from| *from..at)),
+            KeptBytes::These(ids) => {
                 let named: BTreeSet<usize> = ids.iter().filter_map(|id| index.get(id).copied()).collect();
                 Box::new(named.into_iter().filter(move |place| *place < at))
             }

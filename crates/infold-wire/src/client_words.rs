@@ -22,7 +22,7 @@ enum Sense {
 
 /// What a text on the user's side is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Words {
+pub(crate) enum WordsOwner {
     /// A person's.
     Person,
     /// The client's own.
@@ -67,13 +67,13 @@ impl Openings {
 
 /// What a text in a user message is. The whole text is needed only of slash commands, whose arguments are a
 /// person's words and stand at their end.
-pub(crate) fn words_of(text: &str) -> Words {
+pub(crate) fn words_of(text: &str) -> WordsOwner {
     let is = |sense| OPENINGS.fit(sense, text);
     match () {
-        () if is(Sense::Attached) => Words::Attached,
-        () if is(Sense::Client) && !has_arguments(text) => Words::Client,
-        () if is(Sense::Media) => Words::Media,
-        () => Words::Person,
+        () if is(Sense::Attached) => WordsOwner::Attached,
+        () if is(Sense::Client) && !has_arguments(text) => WordsOwner::Client,
+        () if is(Sense::Media) => WordsOwner::Media,
+        () => WordsOwner::Person,
     }
 }
 
@@ -91,8 +91,8 @@ pub(crate) fn is_note(json: &str) -> bool {
 /// Whose words a text in a user message is, by how it begins.
 pub(crate) fn voice_of(text: &str) -> Voice {
     match words_of(text) {
-        Words::Person => Voice::Person,
-        Words::Client | Words::Attached | Words::Media => Voice::Client,
+        WordsOwner::Person => Voice::Person,
+        WordsOwner::Client | WordsOwner::Attached | WordsOwner::Media => Voice::Client,
     }
 }
 

@@ -6,7 +6,7 @@
 use std::cell::LazyCell;
 use std::fmt;
 
-use infold_core::transcript::{CLEARED, Held, Kind, Outcome, Voice};
+use infold_core::transcript::{CLEARED, CallOutcome, HeldContent, Kind, Voice};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -24,13 +24,13 @@ pub(crate) enum Content<'a> {
     /// Plain text.
     Text(String),
     /// Blocks.
-    Blocks(Vec<Block<'a>>),
+    Blocks(Vec<ContentBlock<'a>>),
 }
 
 /// One block.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Block<'a> {
+pub(crate) struct ContentBlock<'a> {
     #[serde(borrow, rename = "type")]
     pub(crate) kind: Str<'a>,
     pub(crate) text: Loose,
@@ -53,7 +53,7 @@ pub(crate) struct Block<'a> {
     pub(crate) is_error: Flag,
 }
 
-impl Block<'_> {
+impl ContentBlock<'_> {
     /// Its text, if it is one of the blocks that are only text.
     pub(crate) fn words(&self) -> Option<&str> {
         match self.kind.as_str() {
@@ -67,7 +67,7 @@ impl Block<'_> {
 }
 
 impl Content<'_> {
-    pub(crate) fn blocks(&self) -> &[Block<'_>] {
+    pub(crate) fn blocks(&self) -> &[ContentBlock<'_>] {
         match self {
             Self::Absent | Self::Text(_) => &[],
             Self::Blocks(blocks) => blocks,
@@ -79,7 +79,7 @@ impl Content<'_> {
         match self {
             Self::Absent => String::new(),
             Self::Text(text) => text,
-            Self::Blocks(blocks) => blocks.iter().filter_map(Block::words).collect::<Vec<_>>().join("\n"),
+            Self::Blocks(blocks) => blocks.iter().filter_map(ContentBlock::words).collect::<Vec<_>>().join("\n"),
         }
     }
 }
@@ -115,7 +115,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
 }
 
 /// A block, or plain text in a list of blocks.
-struct AnyBlock<'a>(Block<'a>);
+struct AnyBlock<'a>(ContentBlock<'a>);
 
 struct AnyBlockVisitor;
 
@@ -128,14 +128,14 @@ impl<'de> Visitor<'de> for AnyBlockVisitor {
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
         let kind = Str("text".into());
-        Ok(AnyBlock(Block { kind, text: Loose(Some(text.to_owned())), ..Block::default() }))
+        Ok(AnyBlock(ContentBlock { kind, text: Loose(Some(text.to_owned())), ..ContentBlock::default() }))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        Block::deserialize(serde::de::value::MapAccessDeserializer::new(map)).map(AnyBlock)
+        ContentBlock::deserialize(serde::de::value::MapAccessDeserializer::new(map)).map(AnyBlock)
     }
 
-    otherwise!(AnyBlock(Block::default()); truth numbers null list);
+    otherwise!(AnyBlock(ContentBlock::default()); truth numbers null list);
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for AnyBlock<'a> {
@@ -208,11 +208,11 @@ pub(crate) fn kinds(content: Content<'_>, speaker: Speaker, text: &str, pointer:
 }
 
 /// A result, and what in it is not text. `own_json` gives the block as it stands.
-fn result<'t>(part: u32, block: Block<'_>, own_json: impl FnOnce() -> &'t str, kinds: &mut Vec<(u32, Kind)>) {
+fn result<'t>(part: u32, block: ContentBlock<'_>, own_json: impl FnOnce() -> &'t str, kinds: &mut Vec<(u32, Kind)>) {
     let outcome = match block.is_error.0 {
-        Some(true) => Outcome::Failed,
-        Some(false) => Outcome::Succeeded,
-        None => Outcome::Unsaid,
+        Some(true) => CallOutcome::Failed,
+        Some(false) => CallOutcome::Succeeded,
+        None => CallOutcome::Unsaid,
     };
     let unread = LazyCell::new(|| elements(own_json(), "/content"));
     let others: Vec<(u32, Kind)> = (0..)
@@ -230,12 +230,12 @@ fn result<'t>(part: u32, block: Block<'_>, own_json: impl FnOnce() -> &'t str, k
 }
 
 /// Whether a result's text is the client's word for having cleared it.
-pub(crate) fn held(words: &str) -> Held {
-    if words == CLEARED { Held::Cleared } else { Held::Whole }
+pub(crate) fn held(words: &str) -> HeldContent {
+    if words == CLEARED { HeldContent::Cleared } else { HeldContent::Whole }
 }
 
 /// Content of a kind that is not known, as it stands.
-pub(crate) fn other(block: &Block<'_>, json: &str) -> Kind {
+pub(crate) fn other(block: &ContentBlock<'_>, json: &str) -> Kind {
     Kind::Other { name: block.kind.as_str().to_owned(), json: json.to_owned() }
 }
 

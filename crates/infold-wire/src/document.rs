@@ -13,7 +13,7 @@ const KEY_BYTES_MAX: usize = 64;
 
 /// What a piece of a document is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub(crate) enum DocumentPiece {
     /// Brackets, commas, keys and space.
     Between,
     /// An element of the list.
@@ -24,7 +24,7 @@ pub(crate) enum Piece {
 
 /// Where in the document the scanner is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ScanState {
     /// Before the document.
     Top,
     /// In an object, before a key.
@@ -48,7 +48,7 @@ enum State {
 /// The scanner: give it bytes, and it says where pieces end.
 #[derive(Debug)]
 pub(crate) struct Scanner {
-    state: State,
+    state: ScanState,
     in_object: bool,
     in_list: bool,
     /// Nesting inside the value.
@@ -57,62 +57,62 @@ pub(crate) struct Scanner {
     quoted: bool,
     escaped: bool,
     key: Vec<u8>,
-    piece: Piece,
+    piece: DocumentPiece,
 }
 
 /// How far the current piece goes.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum ScanStep {
     /// Through all bytes given, and perhaps further.
     More,
     /// This one ends after so many of them.
-    End(usize, Piece),
+    End(usize, DocumentPiece),
 }
 
 impl Scanner {
     pub(crate) fn new() -> Self {
         Self {
-            state: State::Top,
+            state: ScanState::Top,
             in_object: false,
             in_list: false,
             depth: 0,
             quoted: false,
             escaped: false,
             key: Vec::new(),
-            piece: Piece::Between,
+            piece: DocumentPiece::Between,
         }
     }
 
     /// What the bytes given last belong to, if no piece has ended with them.
-    pub(crate) fn piece(&self) -> &Piece {
+    pub(crate) fn piece(&self) -> &DocumentPiece {
         &self.piece
     }
 
     /// Whether the document is whole.
     pub(crate) fn is_done(&self) -> bool {
-        self.state == State::Done
+        self.state == ScanState::Done
     }
 
     /// Whether the document has begun.
     pub(crate) fn has_begun(&self) -> bool {
-        self.state != State::Top
+        self.state != ScanState::Top
     }
 
-    fn value_piece(&self) -> Piece {
+    fn value_piece(&self) -> DocumentPiece {
         match self.in_list {
-            true => Piece::Element,
-            false => Piece::Member(String::from_utf8_lossy(&self.key).into_owned()),
+            true => DocumentPiece::Element,
+            false => DocumentPiece::Member(String::from_utf8_lossy(&self.key).into_owned()),
         }
     }
 
     /// Goes through bytes until the current piece ends.
-    pub(crate) fn scan(&mut self, bytes: &[u8]) -> Step {
+    pub(crate) fn scan(&mut self, bytes: &[u8]) -> ScanStep {
         let mut at = 0;
         while at < bytes.len() {
-            if self.state == State::Nested {
+            if self.state == ScanState::Nested {
                 return match self.nested(&bytes[at..]) {
                     Some(end) => self.close(at + end),
-                    None => Step::More,
+                    None => ScanStep::More,
                 };
             }
             if let Some(step) = self.byte(bytes[at], at) {
@@ -120,29 +120,29 @@ impl Scanner {
             }
             at += 1;
         }
-        Step::More
+        ScanStep::More
     }
 
     /// Takes one byte outside of nested values.
-    fn byte(&mut self, byte: u8, at: usize) -> Option<Step> {
+    fn byte(&mut self, byte: u8, at: usize) -> Option<ScanStep> {
         match self.state {
-            State::Top => self.top(byte),
-            State::Key => match byte {
+            ScanState::Top => self.top(byte),
+            ScanState::Key => match byte {
                 b'"' => {
                     self.key.clear();
-                    self.state = State::InKey;
+                    self.state = ScanState::InKey;
                 }
-                b'}' => self.state = State::Done,
+                b'}' => self.state = ScanState::Done,
                 _ => {}
             },
-            State::InKey => self.in_key(byte),
-            State::Colon => {
+            ScanState::InKey => self.in_key(byte),
+            ScanState::Colon => {
                 if byte == b':' {
-                    self.state = State::Value;
+                    self.state = ScanState::Value;
                 }
             }
-            State::Value => return self.value(byte, at),
-            State::Text => {
+            ScanState::Value => return self.value(byte, at),
+            ScanState::Text => {
                 if self.escaped {
                     self.escaped = false;
                 } else if byte == b'\\' {
@@ -151,13 +151,13 @@ impl Scanner {
                     return Some(self.close(at + 1));
                 }
             }
-            State::Scalar => {
+            ScanState::Scalar => {
                 if matches!(byte, b',' | b']' | b'}') || byte.is_ascii_whitespace() {
                     // The delimiter is not part of it; it is looked at again as part of what follows.
                     return Some(self.close(at));
                 }
             }
-            State::Nested | State::Done => {}
+            ScanState::Nested | ScanState::Done => {}
         }
         None
     }
@@ -166,11 +166,11 @@ impl Scanner {
         match byte {
             b'{' => {
                 self.in_object = true;
-                self.state = State::Key;
+                self.state = ScanState::Key;
             }
             b'[' => {
                 self.in_list = true;
-                self.state = State::Value;
+                self.state = ScanState::Value;
             }
             _ => {}
         }
@@ -182,7 +182,7 @@ impl Scanner {
         } else if byte == b'\\' {
             self.escaped = true;
         } else if byte == b'"' {
-            self.state = State::Colon;
+            self.state = ScanState::Colon;
             return;
         }
         if self.key.len() < KEY_BYTES_MAX {
@@ -191,16 +191,16 @@ impl Scanner {
     }
 
     /// Where a value may begin, or the list or the object may end.
-    fn value(&mut self, byte: u8, at: usize) -> Option<Step> {
+    fn value(&mut self, byte: u8, at: usize) -> Option<ScanStep> {
         match byte {
             b',' => return None,
             b']' if self.in_list => {
                 self.in_list = false;
-                self.state = if self.in_object { State::Key } else { State::Done };
+                self.state = if self.in_object { ScanState::Key } else { ScanState::Done };
                 return None;
             }
             b'}' if !self.in_list => {
-                self.state = State::Done;
+                self.state = ScanState::Done;
                 return None;
             }
             b'[' if !self.in_list && LISTS.contains(&self.key.as_slice()) => {
@@ -211,18 +211,18 @@ impl Scanner {
             _ => {}
         }
         // A value begins here, so what was between ends; the same byte is then taken again as its first.
-        if self.piece == Piece::Between {
+        if self.piece == DocumentPiece::Between {
             self.piece = self.value_piece();
-            return Some(Step::End(at, Piece::Between));
+            return Some(ScanStep::End(at, DocumentPiece::Between));
         }
         match byte {
-            b'"' => self.state = State::Text,
+            b'"' => self.state = ScanState::Text,
             b'{' | b'[' => {
-                self.state = State::Nested;
+                self.state = ScanState::Nested;
                 self.depth = 1;
                 self.quoted = false;
             }
-            _ => self.state = State::Scalar,
+            _ => self.state = ScanState::Scalar,
         }
         None
     }
@@ -262,9 +262,9 @@ impl Scanner {
     }
 
     /// Ends a value after so many bytes.
-    fn close(&mut self, bytes: usize) -> Step {
-        self.state = if self.in_list { State::Value } else { State::Key };
-        Step::End(bytes, std::mem::replace(&mut self.piece, Piece::Between))
+    fn close(&mut self, bytes: usize) -> ScanStep {
+        self.state = if self.in_list { ScanState::Value } else { ScanState::Key };
+        ScanStep::End(bytes, std::mem::replace(&mut self.piece, DocumentPiece::Between))
     }
 }
 

@@ -4,7 +4,7 @@
 //! transcripts say the same if their essences are equal: the same items in the same order, with the same texts, ids,
 //! tools, inputs and outcomes.
 
-use infold_core::transcript::{Held, Item, Kind, Outcome};
+use infold_core::transcript::{CallOutcome, HeldContent, Item, Kind};
 
 /// What one item says, whichever form says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,9 +35,9 @@ pub enum Essence {
         /// What came back.
         text: String,
         /// How it went.
-        outcome: Outcome,
+        outcome: CallOutcome,
         /// Whether the model still sees it.
-        held: Held,
+        held: HeldContent,
     },
     /// A compaction and its summary.
     Compaction(Option<String>),

@@ -14,7 +14,7 @@ mod requests;
 use infold_core::transcript::Item;
 
 use crate::detect::Layout;
-use crate::document::Piece;
+use crate::document::DocumentPiece;
 use crate::form::Format;
 use crate::reader::Entry;
 
@@ -28,7 +28,7 @@ pub(crate) struct Unit<'t> {
     /// Its number.
     pub(crate) number: u64,
     /// What of a document it is.
-    pub(crate) piece: &'t Piece,
+    pub(crate) piece: &'t DocumentPiece,
 }
 
 /// The parser of one form.
@@ -47,8 +47,10 @@ impl Parser {
             Format::ClaudeCode => Self::ClaudeCode(Box::default()),
             Format::Codex => Self::Codex(Box::default()),
             Format::OpenCode => Self::OpenCode(Box::default()),
-            Format::Anthropic => Self::Requests(Box::new(requests::Requests::new(requests::Api::Anthropic, layout))),
-            Format::OpenAi => Self::Requests(Box::new(requests::Requests::new(requests::Api::OpenAi, layout))),
+            Format::Anthropic => {
+                Self::Requests(Box::new(requests::Requests::new(requests::LoggedApi::Anthropic, layout)))
+            }
+            Format::OpenAi => Self::Requests(Box::new(requests::Requests::new(requests::LoggedApi::OpenAi, layout))),
             Format::Infold => Self::Infold,
             Format::Normalized => Self::Normalized,
         }

@@ -83,7 +83,7 @@ fn check_elements(elements: &[&RawValue]) -> Result<(), NotATranscript> {
 
 /// What tells a message or a line of a recording from any other object. What is inside is for its reader.
 #[derive(Deserialize)]
-struct Shape<'a> {
+struct HandedInShape<'a> {
     #[serde(borrow)]
     role: Option<&'a RawValue>,
     r#type: Option<IgnoredAny>,
@@ -104,7 +104,7 @@ const ROLES: [&str; 6] = ["user", "assistant", "system", "developer", "tool", "f
 /// Why an element cannot be read as a message, if it cannot. A reader of recordings would pass over it, and
 /// whoever handed it in would not know that something is missing.
 fn shape_problem(element: &RawValue) -> Option<&'static str> {
-    let Ok(shape) = serde_json::from_str::<Shape<'_>>(element.get()) else {
+    let Ok(shape) = serde_json::from_str::<HandedInShape<'_>>(element.get()) else {
         return Some("one of its fields is given twice; give it once");
     };
     let is = |value: Option<&RawValue>, first: char| value.is_some_and(|value| value.get().starts_with(first));

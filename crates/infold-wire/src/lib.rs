@@ -43,7 +43,7 @@ pub use form::Format;
 pub use handed_in::{NotATranscript, read_handed_in};
 pub use live::GivenUp;
 pub use person_answers::is_answered_by_person;
-pub use reader::{Entry, EntryKind, Kept, Metered, ReadLimits, Reader};
+pub use reader::{Entry, EntryKind, KeptBytes, Metered, ReadLimits, Reader};
 pub use refusal::ProviderRefusal;
 pub use rescue::{LineEdit, LineTraits, NewLines, NewSession, RescueClient, ResumedLine, ResumedSession};
 pub use sessions::{Read, Sessions, read_sessions, read_transcript};

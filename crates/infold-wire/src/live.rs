@@ -16,7 +16,7 @@ use infold_core::transcript::Kind;
 use crate::error::WireError;
 use crate::form::Format;
 use crate::numbers::Group;
-use crate::reader::{Back, Entry, Kept, Reader};
+use crate::reader::{Back, Entry, KeptBytes, Reader};
 
 /// An id, by a hash: of a million in one recording, the chance that two are taken for one another is below one in
 /// ten million.
@@ -62,9 +62,9 @@ impl Outlines {
         let is_compaction = entry.items.iter().any(|item| matches!(item.kind, Kind::Compaction { .. }));
         if is_compaction {
             let kept = match &entry.kept {
-                Kept::Nothing => Vec::new(),
-                Kept::From(id) => vec![hash(id)],
-                Kept::These(ids) => ids.iter().map(|id| hash(id)).collect(),
+                KeptBytes::Nothing => Vec::new(),
+                KeptBytes::From(id) => vec![hash(id)],
+                KeptBytes::These(ids) => ids.iter().map(|id| hash(id)).collect(),
             };
             self.compactions.push((at, kept));
         }

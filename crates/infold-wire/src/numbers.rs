@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use infold_core::transcript::{Item, Kind, Place};
+use infold_core::transcript::{Item, ItemPosition, Kind};
 
 /// How many unanswered calls are remembered.
 const CALLS_MAX: usize = 10_000;
@@ -40,11 +40,11 @@ impl Numbers {
 
 /// The tools of the calls that have no result yet.
 #[derive(Debug, Default)]
-pub(crate) struct Tools {
+pub(crate) struct CalledTools {
     by_call: HashMap<String, String>,
 }
 
-impl Tools {
+impl CalledTools {
     /// Remembers a call's tool, and fills in a result's.
     pub(crate) fn pass(&mut self, kind: &mut Kind) {
         match kind {
@@ -74,12 +74,12 @@ impl Tools {
 }
 
 /// Items of one entry in one message.
-pub(crate) fn items(entry: u64, message: u64, kinds: Vec<(u32, Kind)>, tools: &mut Tools) -> Vec<Item> {
+pub(crate) fn items(entry: u64, message: u64, kinds: Vec<(u32, Kind)>, tools: &mut CalledTools) -> Vec<Item> {
     kinds
         .into_iter()
         .map(|(part, mut kind)| {
             tools.pass(&mut kind);
-            Item { place: Place { entry, part }, message, kind }
+            Item { place: ItemPosition { entry, part }, message, kind }
         })
         .collect()
 }

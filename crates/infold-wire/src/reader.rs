@@ -5,10 +5,10 @@
 
 use std::io::Read;
 
-use infold_core::transcript::{Item, Subtask, Usage};
+use infold_core::transcript::{Item, ModelUsage, Subtask};
 
 use crate::detect::{Layout, detect};
-use crate::document::{Piece, Scanner, Step};
+use crate::document::{DocumentPiece, ScanStep, Scanner};
 use crate::error::{Problem, WireError};
 use crate::form::Format;
 use crate::forms::{Parser, Unit};
@@ -52,12 +52,12 @@ pub struct Metered {
     /// The message, as in its items.
     pub message: u64,
     /// What was reported. A later report for the same message replaces an earlier one.
-    pub usage: Usage,
+    pub usage: ModelUsage,
 }
 
 /// What a compaction keeps of what was before it, by the ids of entries.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Kept {
+pub enum KeptBytes {
     /// Nothing, or what the compaction itself repeats.
     #[default]
     Nothing,
@@ -105,7 +105,7 @@ pub struct Entry {
     /// The model that it names.
     pub(crate) model: Option<String>,
     /// What the compaction in it keeps, where the client only names that.
-    pub kept: Kept,
+    pub kept: KeptBytes,
     /// What it forms a message with.
     pub(crate) group: Group,
     /// Whether a person's turn begins with it.
@@ -209,7 +209,7 @@ impl<R: Read> Reader<R> {
         Ok(Some(match cut {
             Cut::Line(raw) => {
                 self.number += 1;
-                self.read(raw, &Piece::Element)
+                self.read(raw, &DocumentPiece::Element)
             }
             Cut::Overlong { bytes, first } => {
                 if first {
@@ -228,8 +228,8 @@ impl<R: Read> Reader<R> {
                 return Ok(self.last_piece());
             }
             let (taken, ended) = match self.scanner.scan(buffer) {
-                Step::More => (buffer.len(), None),
-                Step::End(taken, piece) => (taken, Some(piece)),
+                ScanStep::More => (buffer.len(), None),
+                ScanStep::End(taken, piece) => (taken, Some(piece)),
             };
             self.pending.extend_from_slice(&buffer[..taken]);
             self.input.consume(taken);
@@ -244,11 +244,11 @@ impl<R: Read> Reader<R> {
     }
 
     /// Reads a piece of a document that is whole.
-    fn end_piece(&mut self, piece: &Piece) -> Option<Entry> {
+    fn end_piece(&mut self, piece: &DocumentPiece) -> Option<Entry> {
         let raw = std::mem::take(&mut self.pending);
         let was_overlong = std::mem::take(&mut self.pending_overlong);
-        let is_too_long = *piece != Piece::Between && raw.len() > self.limits.entry_bytes_max;
-        if !was_overlong && *piece == Piece::Element {
+        let is_too_long = *piece != DocumentPiece::Between && raw.len() > self.limits.entry_bytes_max;
+        if !was_overlong && *piece == DocumentPiece::Element {
             self.number += 1;
         }
         if raw.is_empty() {
@@ -268,18 +268,18 @@ impl<R: Read> Reader<R> {
     fn shed(&mut self) -> Option<Entry> {
         let piece = self.scanner.piece().clone();
         let room = match (&piece, self.pending_overlong) {
-            (Piece::Between, _) | (_, true) => OVERLONG_PIECE_BYTES,
-            (Piece::Element | Piece::Member(_), false) => self.limits.entry_bytes_max,
+            (DocumentPiece::Between, _) | (_, true) => OVERLONG_PIECE_BYTES,
+            (DocumentPiece::Element | DocumentPiece::Member(_), false) => self.limits.entry_bytes_max,
         };
         if self.pending.len() <= room {
             return None;
         }
         let raw = std::mem::take(&mut self.pending);
-        if piece == Piece::Between {
+        if piece == DocumentPiece::Between {
             return Some(Entry { kind: EntryKind::Between, raw, ..Entry::default() });
         }
         if !std::mem::replace(&mut self.pending_overlong, true) {
-            if piece == Piece::Element {
+            if piece == DocumentPiece::Element {
                 self.number += 1;
             }
             self.report_overlong(self.piece_number(&piece));
@@ -304,27 +304,27 @@ impl<R: Read> Reader<R> {
         }
         let raw = std::mem::take(&mut self.pending);
         let kind = match self.scanner.piece() {
-            Piece::Between => EntryKind::Between,
-            Piece::Element | Piece::Member(_) => EntryKind::Broken,
+            DocumentPiece::Between => EntryKind::Between,
+            DocumentPiece::Element | DocumentPiece::Member(_) => EntryKind::Broken,
         };
-        let number = if *self.scanner.piece() == Piece::Element { self.number + 1 } else { 0 };
+        let number = if *self.scanner.piece() == DocumentPiece::Element { self.number + 1 } else { 0 };
         if kind == EntryKind::Broken {
             self.report(number, "the entry is cut off".to_owned());
         }
         Some(Entry { number, kind, raw, ..Entry::default() })
     }
 
-    fn piece_number(&self, piece: &Piece) -> u64 {
+    fn piece_number(&self, piece: &DocumentPiece) -> u64 {
         match piece {
-            Piece::Element => self.number,
-            Piece::Between | Piece::Member(_) => 0,
+            DocumentPiece::Element => self.number,
+            DocumentPiece::Between | DocumentPiece::Member(_) => 0,
         }
     }
 
     /// Reads one whole line or piece.
-    fn read(&mut self, raw: Vec<u8>, piece: &Piece) -> Entry {
+    fn read(&mut self, raw: Vec<u8>, piece: &DocumentPiece) -> Entry {
         let number = self.piece_number(piece);
-        if *piece == Piece::Between {
+        if *piece == DocumentPiece::Between {
             return Entry { number: 0, kind: EntryKind::Between, raw, ..Entry::default() };
         }
         let text = String::from_utf8_lossy(&raw);
@@ -332,7 +332,7 @@ impl<R: Read> Reader<R> {
         if text.is_empty() {
             return Entry { number, kind: EntryKind::Between, raw, ..Entry::default() };
         }
-        if *piece == Piece::Element && !text.starts_with('{') {
+        if *piece == DocumentPiece::Element && !text.starts_with('{') {
             self.report(number, "it is no JSON object".to_owned());
             return Entry { number, kind: EntryKind::Broken, raw, ..Entry::default() };
         }

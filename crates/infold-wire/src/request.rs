@@ -65,7 +65,7 @@ pub struct Request<'a> {
     document: Document<'a>,
     /// Where the conversation stands; none if there is none, which only Responses allows.
     list: Option<At>,
-    entries: Vec<Entry>,
+    entries: Vec<RequestEntry>,
     blocks: Vec<Block<'a>>,
     /// Where each of the blocks stands.
     seats: Vec<Seat>,
@@ -75,7 +75,7 @@ pub struct Request<'a> {
 
 /// One entry of the client's list.
 #[derive(Debug)]
-struct Entry {
+struct RequestEntry {
     /// The entry. Text alone stands for a message of the user's (Responses).
     at: At,
     speaker: Speaker,
@@ -103,7 +103,7 @@ enum Speaker {
 /// Where a block stands in its entry.
 #[derive(Debug, Clone, Copy)]
 struct Seat {
-    form: Form,
+    form: BlockForm,
     /// The content of a result: the value that is replaced when another is shown in its place.
     content: Option<At>,
     /// The mark on it that steers the cache: the value of `cache_control`.
@@ -114,7 +114,7 @@ struct Seat {
 
 /// What of its entry a block is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum BlockForm {
     /// All of it.
     Whole,
     /// Its content, which is plain text.
@@ -279,8 +279,8 @@ impl<'a> Request<'a> {
     pub fn block_bytes(&self, block: usize) -> &'a [u8] {
         let Some(of) = self.blocks.get(block) else { return &[] };
         let at = match self.seats[block].form {
-            Form::Whole => self.entries[of.entry].at,
-            Form::Text(at) | Form::Element(at) | Form::Call(at) | Form::Field(_, at) => at,
+            BlockForm::Whole => self.entries[of.entry].at,
+            BlockForm::Text(at) | BlockForm::Element(at) | BlockForm::Call(at) | BlockForm::Field(_, at) => at,
         };
         self.document.raw(at).as_bytes()
     }

@@ -1,6 +1,6 @@
 //! Transcripts as text, for tests.
 
-use infold_core::transcript::{Client, Held, Item, Kind, Outcome, Place, Transcript, Voice};
+use infold_core::transcript::{CallOutcome, Client, HeldContent, Item, ItemPosition, Kind, Transcript, Voice};
 
 use crate::form::Format;
 use crate::reader::{ReadLimits, Reader};
@@ -59,11 +59,11 @@ fn told_item(item: &Item) -> String {
         Kind::Call { id, tool, input } => format!("call {id} {tool} {input}"),
         Kind::Result { id, tool, text, outcome, held } => {
             let outcome = match outcome {
-                Outcome::Unsaid => "",
-                Outcome::Succeeded => " succeeded",
-                Outcome::Failed => " failed",
+                CallOutcome::Unsaid => "",
+                CallOutcome::Succeeded => " succeeded",
+                CallOutcome::Failed => " failed",
             };
-            let held = if *held == Held::Cleared { " cleared" } else { "" };
+            let held = if *held == HeldContent::Cleared { " cleared" } else { "" };
             format!("result {id} {tool}{outcome}{held} {text:?}")
         }
         Kind::Compaction { summary, kept } => {
@@ -86,14 +86,15 @@ pub(crate) fn everything() -> Transcript {
         (2, Kind::Assistant { text: text("yes") }),
         (2, Kind::Call { id: text("c1"), tool: text("Read"), input: text(r#"{"path": "a"}"#) }),
         (2, Kind::Call { id: text("c2"), tool: text("patch"), input: text("*** Begin") }),
-        (3, result("c1", "Read", "whole", Outcome::Succeeded, Held::Whole)),
-        (3, result("c2", "patch", "old", Outcome::Failed, Held::Cleared)),
+        (3, result("c1", "Read", "whole", CallOutcome::Succeeded, HeldContent::Whole)),
+        (3, result("c2", "patch", "old", CallOutcome::Failed, HeldContent::Cleared)),
         (4, Kind::Clearing { calls: vec![text("c2")] }),
         (5, Kind::Compaction { summary: Some(text("what was")), kept: Vec::new() }),
         (6, Kind::Other { name: text("image"), json: text(r#"{"type":"image","source":{}}"#) }),
         (7, Kind::Call { id: text("c3"), tool: text("Read"), input: text("{}") }),
     ];
-    let item = |(at, (message, kind)): (u64, (u64, Kind))| Item { place: Place { entry: at, part: 0 }, message, kind };
+    let item =
+        |(at, (message, kind)): (u64, (u64, Kind))| Item { place: ItemPosition { entry: at, part: 0 }, message, kind };
     Transcript {
         client: Client::ClaudeCode,
         session: Some("s".to_owned()),
@@ -103,6 +104,6 @@ pub(crate) fn everything() -> Transcript {
     }
 }
 
-fn result(id: &str, tool: &str, text: &str, outcome: Outcome, held: Held) -> Kind {
+fn result(id: &str, tool: &str, text: &str, outcome: CallOutcome, held: HeldContent) -> Kind {
     Kind::Result { id: id.to_owned(), tool: tool.to_owned(), text: text.to_owned(), outcome, held }
 }

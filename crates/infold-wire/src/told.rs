@@ -50,11 +50,11 @@ const TELLERS: [(&str, Teller); 4] = [
 pub struct Told<'a> {
     /// What stands in front of the conversation, and behind it.
     around: (&'a str, &'a str),
-    parts: Vec<Part<'a>>,
+    parts: Vec<ToldPart<'a>>,
 }
 
 #[derive(Debug)]
-struct Part<'a> {
+struct ToldPart<'a> {
     teller: Teller,
     /// All of it, with how it begins and the lines behind it.
     whole: &'a str,
@@ -108,7 +108,7 @@ impl<'a> Told<'a> {
     }
 }
 
-impl<'a> Part<'a> {
+impl<'a> ToldPart<'a> {
     /// What it is. A result answers the call in front of it; both are named by where the call stands.
     fn kind(&self, entry: usize, last: &mut Option<(usize, bool)>) -> BlockKind<'a> {
         match self.teller {
@@ -141,7 +141,7 @@ fn name(entry: usize) -> String {
 }
 
 /// The parts of a conversation. What stands in front of the first belongs to it.
-fn parts(conversation: &str) -> Vec<Part<'_>> {
+fn parts(conversation: &str) -> Vec<ToldPart<'_>> {
     let mut starts: Vec<(usize, usize, Teller)> = Vec::new();
     let mut at = 0;
     for line in conversation.split_inclusive('\n') {
@@ -150,7 +150,7 @@ fn parts(conversation: &str) -> Vec<Part<'_>> {
         at += line.len();
     }
     let ends = starts.iter().skip(1).map(|(start, ..)| *start).chain([conversation.len()]);
-    let part = |((start, text, teller), end): (&(usize, usize, Teller), usize)| Part {
+    let part = |((start, text, teller), end): (&(usize, usize, Teller), usize)| ToldPart {
         teller: *teller,
         whole: &conversation[*start..end],
         text: &conversation[*text..end],

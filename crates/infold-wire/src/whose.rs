@@ -34,7 +34,7 @@ pub fn whose(_api: Api, headers: &[(&str, &str)], request: &Request<'_>) -> Whos
     Whose { session, agent, kind, client }
 }
 
-type Named = (Option<String>, Option<String>, Option<Client>);
+type NamedSession = (Option<String>, Option<String>, Option<Client>);
 
 struct Headers<'h>(&'h [(&'h str, &'h str)]);
 
@@ -70,7 +70,7 @@ fn kind_said(word: &str) -> Option<RequestKind> {
     }
 }
 
-fn claude_code(headers: &Headers<'_>, request: &Request<'_>) -> Option<Named> {
+fn claude_code(headers: &Headers<'_>, request: &Request<'_>) -> Option<NamedSession> {
     let said = request.user_id();
     let session = headers.get("x-claude-code-session-id").map(str::to_owned);
     let session = session.or_else(|| session_in(said.as_deref()?))?;
@@ -89,7 +89,7 @@ fn session_in(user_id: &str) -> Option<String> {
     named.or_else(older).filter(|session| !session.is_empty())
 }
 
-fn codex(headers: &Headers<'_>, request: &Request<'_>) -> Option<Named> {
+fn codex(headers: &Headers<'_>, request: &Request<'_>) -> Option<NamedSession> {
     let turn = headers.turn();
     let is_codex =
         ["x-codex-turn-metadata", "x-codex-window-id", "thread-id"].iter().any(|name| headers.get(name).is_some())
@@ -105,7 +105,7 @@ fn codex(headers: &Headers<'_>, request: &Request<'_>) -> Option<Named> {
     Some((Some(session), agent, is_codex.then_some(Client::Codex)))
 }
 
-fn open_code(headers: &Headers<'_>) -> Option<Named> {
+fn open_code(headers: &Headers<'_>) -> Option<NamedSession> {
     let session = ["x-session-affinity", "x-session-id"].iter().find_map(|name| headers.get(name))?.to_owned();
     Some(match headers.get("x-parent-session-id") {
         Some(parent) if parent != session => (Some(parent.to_owned()), Some(session), Some(Client::OpenCode)),

@@ -39,12 +39,12 @@ pub fn unwrapped(tool: &str, arguments: &str) -> Option<(String, String)> {
 /// The names of the tools that a search has found, from what it printed.
 pub(crate) fn found(printed: &str) -> Vec<String> {
     #[derive(Deserialize)]
-    struct Named {
+    struct WrappedName {
         name: String,
     }
     let after = printed.split(FOUND.0).skip(1);
     let each = after.filter_map(|rest| rest.split_once(FOUND.1).map(|(json, _)| json));
-    each.filter_map(|json| serde_json::from_str(json).ok()).map(|Named { name }| name).collect()
+    each.filter_map(|json| serde_json::from_str(json).ok()).map(|WrappedName { name }| name).collect()
 }
 
 #[cfg(test)]

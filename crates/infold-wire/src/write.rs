@@ -11,7 +11,7 @@ mod opencode;
 mod pairs;
 mod responses;
 
-use infold_core::transcript::{Item, Place};
+use infold_core::transcript::{Item, ItemPosition};
 use serde_json::value::RawValue;
 
 pub use anthropic::write_anthropic;
@@ -37,7 +37,7 @@ pub struct Loss {
     /// How often.
     pub count: u64,
     /// Where first.
-    pub first: Place,
+    pub first: ItemPosition,
 }
 
 /// Losses so far.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use infold_core::transcript::{CLEARED, Held, Item, Kind, Outcome, Transcript};
+use infold_core::transcript::{CLEARED, CallOutcome, HeldContent, Item, Kind, Transcript};
 use infold_wire::{
     Essence, Format, Written, essence, open, read_sessions, read_transcript, write_anthropic, write_markdown,
     write_openai, write_openai_chat, write_opencode,
@@ -76,8 +76,8 @@ fn apart(essence: Vec<Essence>) -> (Vec<Essence>, BTreeMap<String, Essence>) {
 /// What the model still sees of a result.
 fn seen(item: &Essence) -> Essence {
     match item.clone() {
-        Essence::Result { id, tool, outcome, held: Held::Cleared, .. } => {
-            Essence::Result { id, tool, outcome, held: Held::Cleared, text: CLEARED.to_owned() }
+        Essence::Result { id, tool, outcome, held: HeldContent::Cleared, .. } => {
+            Essence::Result { id, tool, outcome, held: HeldContent::Cleared, text: CLEARED.to_owned() }
         }
         other => other,
     }
@@ -91,7 +91,7 @@ fn without_outcome(item: &Essence) -> Essence {
             let inner = serde_json::from_str::<Value>(&text).ok();
             let output = inner.filter(|inner| inner["metadata"]["exit_code"].is_i64());
             let text = output.and_then(|inner| inner["output"].as_str().map(str::to_owned)).unwrap_or(text);
-            Essence::Result { id, tool, text, outcome: Outcome::Unsaid, held }
+            Essence::Result { id, tool, text, outcome: CallOutcome::Unsaid, held }
         }
         other => other,
     }
@@ -289,8 +289,8 @@ fn opencode_messages_read_as_the_same_transcript() {
                 Essence::System(_) | Essence::Clearing(_) | Essence::Other(_) | Essence::Compaction(None) => None,
                 // What does not say how it went counts as completed.
                 Essence::Result { id, tool, text, outcome, held } => {
-                    let outcome = if outcome == Outcome::Unsaid { Outcome::Succeeded } else { outcome };
-                    let held = if cleared.contains(&id) { Held::Cleared } else { held };
+                    let outcome = if outcome == CallOutcome::Unsaid { CallOutcome::Succeeded } else { outcome };
+                    let held = if cleared.contains(&id) { HeldContent::Cleared } else { held };
                     Some(Essence::Result { id, tool, text, outcome, held })
                 }
                 other => Some(as_object(&other)),

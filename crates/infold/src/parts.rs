@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
-use infold_control::{ControlSettings, Room};
+use infold_control::{ContextRoom, ControlSettings};
 use infold_core::fork::ForkLimits;
 use infold_core::{ContextBound, Counter, Limits, ModelWindow, ModelWindows, Prices, ShapeRules};
 use infold_door::{DoorSettings, JwtSettings, LongBody, Token};
@@ -267,8 +267,8 @@ pub fn tunnels(surroundings: &Surroundings) -> Result<Tunnels, String> {
 }
 
 /// What the size of a session's main thread is measured against.
-pub fn room(settings: &Settings) -> Room {
-    Room { windows: windows(settings), context_limit_tokens: settings.context.context_limit }
+pub fn room(settings: &Settings) -> ContextRoom {
+    ContextRoom { windows: windows(settings), context_limit_tokens: settings.context.context_limit }
 }
 
 /// What the JSON API is told.

@@ -17,7 +17,7 @@ pub use destination::Destination;
 pub use keeping::Keeper;
 pub use original::Original;
 
-use infold_core::rescue::{Piece, Plan, Purpose, Receipt, Room};
+use infold_core::rescue::{Plan, Purpose, Receipt, RescuePiece, RescueRoom};
 use infold_core::{Counter, Family, Mentions};
 use infold_wire::{Format, ReadLimits, RescueClient, ResumedSession};
 
@@ -56,7 +56,7 @@ pub struct Rescue {
     client: RescueClient,
     counter: Counter,
     session: ResumedSession,
-    pieces: Vec<Piece>,
+    pieces: Vec<RescuePiece>,
     stand_ins: StandIns,
     purpose: Purpose,
 }
@@ -113,13 +113,13 @@ impl Rescue {
     }
 
     /// How much of a window there is for a transcript.
-    pub fn room(&self, tokens: u64) -> Room {
-        Room { tokens, receipt_tokens: (tokens / RECEIPT_SHARE).clamp(RECEIPT_TOKENS_MIN, RECEIPT_TOKENS_MAX) }
+    pub fn room(&self, tokens: u64) -> RescueRoom {
+        RescueRoom { tokens, receipt_tokens: (tokens / RECEIPT_SHARE).clamp(RECEIPT_TOKENS_MIN, RECEIPT_TOKENS_MAX) }
     }
 
     /// What would become of the session. The receipt gets no more of the room than it needs, which is
     /// known once there is a plan.
-    pub fn plan(&self, room: Room) -> Result<Plan, Refused> {
+    pub fn plan(&self, room: RescueRoom) -> Result<Plan, Refused> {
         let planned = |room| {
             infold_core::rescue::plan(&self.pieces, room).map_err(|too_small| {
                 Refused::new(too_small.to_string()).hint("give a larger --window or a smaller --reserve")
@@ -127,7 +127,7 @@ impl Rescue {
         };
         let roomy = planned(room)?;
         let receipt_tokens = self.receipt_tokens(&roomy, room.receipt_tokens);
-        let closer = Room { receipt_tokens: receipt_tokens.min(room.receipt_tokens), ..room };
+        let closer = RescueRoom { receipt_tokens: receipt_tokens.min(room.receipt_tokens), ..room };
         let close = planned(closer)?;
         // With more room other things happen, and their receipt can be longer.
         let left_tokens = room.tokens.saturating_sub(close.after_tokens);

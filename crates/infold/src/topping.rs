@@ -4,7 +4,7 @@
 mod frame;
 mod live;
 
-use infold_control::Room;
+use infold_control::ContextRoom;
 use infold_core::Principal;
 use infold_core::record::{RequestRecord, RequestTotals};
 use infold_engine::{Engine, Error, ListedSession, RequestQuery, RequestRow, RequestSelection};
@@ -65,7 +65,7 @@ pub struct TopView {
 }
 
 /// Looks.
-pub async fn load(engine: &Engine, room: &Room, now_ms: u64) -> Result<TopView, Error> {
+pub async fn load(engine: &Engine, room: &ContextRoom, now_ms: u64) -> Result<TopView, Error> {
     let who = Principal::local();
     let query = RequestQuery { session: None, selection: RequestSelection::Newest, limit: REQUESTS_MAX };
     let mut requests = engine.requests(&who, query).await?;
@@ -92,7 +92,7 @@ fn rates<'a>(records: impl Iterator<Item = &'a RequestRecord>, now_ms: u64) -> R
 }
 
 impl SessionLine {
-    fn new(known: ListedSession, short_id: String, requests: &[RequestRow], room: &Room, now_ms: u64) -> Self {
+    fn new(known: ListedSession, short_id: String, requests: &[RequestRow], room: &ContextRoom, now_ms: u64) -> Self {
         let of_session = requests.iter().map(|row| &row.record).filter(|record| record.session == known.id);
         let (rates, main) = (rates(of_session, now_ms), known.main(&room.windows));
         let counted_tokens = known.live.as_ref().map_or(0, |row| row.session.main_tokens);
@@ -120,7 +120,7 @@ impl SessionLine {
 }
 
 impl TopView {
-    fn new(known: Vec<ListedSession>, requests: Vec<RequestRow>, room: &Room, now_ms: u64) -> Self {
+    fn new(known: Vec<ListedSession>, requests: Vec<RequestRow>, room: &ContextRoom, now_ms: u64) -> Self {
         let mut short = short_ids(&known);
         let mut totals = RequestTotals::default();
         known.iter().filter_map(|known| known.totals.as_ref()).for_each(|of_session| totals.merge(of_session));
@@ -134,7 +134,7 @@ impl TopView {
     }
 
     /// The same in the shapes of the JSON API.
-    pub fn as_json(&self, room: &Room) -> Value {
+    pub fn as_json(&self, room: &ContextRoom) -> Value {
         let session = |line: &SessionLine| {
             let mut shown = infold_control::session_json(&line.known, room);
             shown["requests_per_minute"] = json!(line.rates.requests);

@@ -23,7 +23,7 @@ pub(crate) struct ArchiveList {
 
 /// One step of a branch's way.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Step {
+pub(crate) struct TrajectoryStep {
     /// When.
     pub(crate) at: Moment,
     /// What happened.
@@ -36,5 +36,5 @@ pub(crate) struct Trajectory {
     /// The branch as it was when it ended.
     pub(crate) branch: BranchDetail,
     /// What happened in it, in order.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<TrajectoryStep>,
 }

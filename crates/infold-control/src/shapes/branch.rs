@@ -42,23 +42,23 @@ impl From<infold_core::Status> for Status {
 /// What a branch's thread begins with, behind the proxy.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Isolation {
+pub(crate) enum IsolationShape {
     /// Its brief only.
     Isolated,
     /// Its parent's conversation.
     Inherit,
 }
 
-impl From<Isolation> for infold_core::Isolation {
-    fn from(isolation: Isolation) -> Self {
+impl From<IsolationShape> for infold_core::Isolation {
+    fn from(isolation: IsolationShape) -> Self {
         match isolation {
-            Isolation::Isolated => Self::Isolated,
-            Isolation::Inherit => Self::Inherit,
+            IsolationShape::Isolated => Self::Isolated,
+            IsolationShape::Inherit => Self::Inherit,
         }
     }
 }
 
-impl From<infold_core::Isolation> for Isolation {
+impl From<infold_core::Isolation> for IsolationShape {
     fn from(isolation: infold_core::Isolation) -> Self {
         match isolation {
             infold_core::Isolation::Isolated => Self::Isolated,
@@ -149,7 +149,7 @@ pub(crate) struct BranchDetail {
     /// Tokens that are left.
     budget_remaining: u64,
     /// What its thread begins with.
-    isolation: Isolation,
+    isolation: IsolationShape,
     /// How long it may take.
     timeout_seconds: u64,
     /// What its parent got; null while it is open.

@@ -49,7 +49,7 @@ impl From<&infold_core::ContextState> for ContextState {
 /// How full the main thread is, in a word.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Warning {
+enum WarningShape {
     /// At most half.
     None,
     /// Over half.
@@ -62,7 +62,7 @@ enum Warning {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ContextHealth {
     /// In a word.
-    warning: Warning,
+    warning: WarningShape,
     /// As a share of the context limit.
     main_thread_usage: f64,
 }
@@ -70,9 +70,9 @@ pub(crate) struct ContextHealth {
 impl From<&infold_core::ContextHealth> for ContextHealth {
     fn from(health: &infold_core::ContextHealth) -> Self {
         let warning = match health.warning {
-            infold_core::Warning::None => Warning::None,
-            infold_core::Warning::Medium => Warning::Medium,
-            infold_core::Warning::High => Warning::High,
+            infold_core::ContextWarning::None => WarningShape::None,
+            infold_core::ContextWarning::Medium => WarningShape::Medium,
+            infold_core::ContextWarning::High => WarningShape::High,
         };
         Self { warning, main_thread_usage: health.main_thread_usage }
     }

@@ -1,6 +1,6 @@
 //! Requests that went to models, one by one and added up.
 
-use infold_core::record::{self, Makeup, RequestRecord, RequestTotals};
+use infold_core::record::{self, RequestRecord, RequestTotals, TokenBreakdown};
 use infold_engine::RequestRow;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -41,11 +41,11 @@ pub(crate) struct RequestSums {
     /// Tokens that infold removed: the difference. Below zero if it added more than that.
     saved_tokens: i64,
     /// What providers reported.
-    usage: Usage,
+    usage: UsageShape,
     /// Those of which they reported nothing, or not all.
     unreported: u64,
     /// What infold counted of those itself: an estimate.
-    estimated_usage: Usage,
+    estimated_usage: UsageShape,
     /// Those in which the cache missed.
     misses: u64,
     /// Tokens that the cache could have given and did not.
@@ -90,7 +90,7 @@ fn dollars(micros: u64) -> f64 {
 
 /// Tokens of a request, as its provider reported them or infold counted them.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Usage {
+struct UsageShape {
     /// Of the prompt, neither read from a cache nor written to one.
     fresh_tokens: u64,
     /// Of the prompt, read from the cache.
@@ -101,7 +101,7 @@ struct Usage {
     output_tokens: u64,
 }
 
-impl From<&record::Usage> for Usage {
+impl From<&record::Usage> for UsageShape {
     fn from(usage: &record::Usage) -> Self {
         Self {
             fresh_tokens: usage.fresh_tokens,
@@ -114,7 +114,7 @@ impl From<&record::Usage> for Usage {
 
 /// What has this name takes so many tokens.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Share {
+struct TokenShare {
     /// The name of a server or a tool.
     name: String,
     /// Its tokens.
@@ -129,7 +129,7 @@ struct Composition {
     /// The system prompt, and instructions among the messages.
     system: u64,
     /// Definitions of tools, by the server that they come from.
-    tools: Vec<Share>,
+    tools: Vec<TokenShare>,
     /// Words on the user's side.
     user: u64,
     /// The model's words.
@@ -137,17 +137,18 @@ struct Composition {
     /// The model's calls.
     calls: u64,
     /// Results, by the tool that gave them.
-    results: Vec<Share>,
+    results: Vec<TokenShare>,
     /// The model's reasoning.
     reasoning: u64,
     /// Anything else.
     other: u64,
 }
 
-impl From<&Makeup> for Composition {
-    fn from(makeup: &Makeup) -> Self {
-        let shares = |shares: &[record::Share]| {
-            let share = |share: &record::Share| Share { name: share.name.as_str().to_owned(), tokens: share.tokens };
+impl From<&TokenBreakdown> for Composition {
+    fn from(makeup: &TokenBreakdown) -> Self {
+        let shares = |shares: &[record::NamedTokens]| {
+            let share =
+                |share: &record::NamedTokens| TokenShare { name: share.name.as_str().to_owned(), tokens: share.tokens };
             shares.iter().map(share).collect()
         };
         Self {
@@ -185,7 +186,7 @@ struct Missed {
 
 /// What somebody should know about a request.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Warning {
+struct RequestWarningShape {
     /// What kind of thing.
     kind: String,
     /// In words.
@@ -222,9 +223,9 @@ pub(crate) struct RequestDetail {
     /// What was edited, and why.
     edits: Vec<Edited>,
     /// What the provider reported; null if it reported nothing.
-    usage: Option<Usage>,
+    usage: Option<UsageShape>,
     /// What it did not report, by infold's own count: an estimate; null if it reported all.
-    estimated_usage: Option<Usage>,
+    estimated_usage: Option<UsageShape>,
     /// What the cache could have given and did not; null if there was nothing of note.
     cache_miss: Option<Missed>,
     /// What it cost, in dollars; null if its model has no price or nothing was reported.
@@ -244,7 +245,7 @@ pub(crate) struct RequestDetail {
     /// How the answer ended: `completed`, `cut`, `aborted`, `refused` or `failed`.
     end: String,
     /// What somebody should know about it.
-    warnings: Vec<Warning>,
+    warnings: Vec<RequestWarningShape>,
 }
 
 impl From<&RequestRow> for RequestDetail {
@@ -265,8 +266,8 @@ impl From<&RequestRow> for RequestDetail {
             sent: (&record.sent).into(),
             saved_tokens: record.saved_tokens(),
             edits: edits(record),
-            usage: record.usage.as_ref().map(Usage::from),
-            estimated_usage: record.estimated.as_ref().map(Usage::from),
+            usage: record.usage.as_ref().map(UsageShape::from),
+            estimated_usage: record.estimated.as_ref().map(UsageShape::from),
             cache_miss: record
                 .miss
                 .as_ref()
@@ -288,8 +289,8 @@ fn edits(record: &RequestRecord) -> Vec<Edited> {
     record.edits.iter().map(|edit| Edited { reason: word(&edit.reason), blocks: edit.blocks }).collect()
 }
 
-fn warnings(record: &RequestRecord) -> Vec<Warning> {
-    let warning = |warning: &record::RequestWarning| Warning {
+fn warnings(record: &RequestRecord) -> Vec<RequestWarningShape> {
+    let warning = |warning: &record::RequestWarning| RequestWarningShape {
         kind: word(&warning.kind),
         message: warning.text.as_str().to_owned(),
     };

@@ -13,7 +13,7 @@ use crate::moment::Moment;
 
 /// What the size of a main thread is measured against.
 #[derive(Debug, Clone)]
-pub struct Room {
+pub struct ContextRoom {
     /// How many tokens models take.
     pub windows: ModelWindows,
     /// Tokens that a main thread should stay below if no model is known.
@@ -78,7 +78,7 @@ pub(crate) struct SessionSummary {
 }
 
 impl SessionSummary {
-    pub(crate) fn new(known: &ListedSession, room: &Room) -> Self {
+    pub(crate) fn new(known: &ListedSession, room: &ContextRoom) -> Self {
         let session = known.live.as_ref().map(|row| &row.session);
         let main = known.main(&room.windows);
         let text = |text: &Option<infold_core::Scrubbed>| text.as_ref().map(|text| text.as_str().to_owned());
@@ -157,7 +157,12 @@ pub(crate) struct SessionDetail<B> {
 }
 
 impl<B> SessionDetail<B> {
-    pub(crate) fn new(known: &ListedSession, view: Option<&SessionView>, room: &Room, list: BranchList<B>) -> Self {
+    pub(crate) fn new(
+        known: &ListedSession,
+        view: Option<&SessionView>,
+        room: &ContextRoom,
+        list: BranchList<B>,
+    ) -> Self {
         let session = view.map(|view| &view.session);
         Self {
             summary: SessionSummary::new(known, room),

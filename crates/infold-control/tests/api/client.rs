@@ -7,7 +7,7 @@ use axum::Router;
 use axum::body::Body;
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
-use infold_control::{ControlSettings, Room, router};
+use infold_control::{ContextRoom, ControlSettings, router};
 use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{Counter, Family, Limits, ModelWindows, Owner, Principal};
 use infold_engine::{
@@ -118,7 +118,7 @@ fn setup() -> Setup {
             streams_max: 2,
             body_bytes_max: 200_000,
             transcript_bytes_max: 400_000,
-            room: Room {
+            room: ContextRoom {
                 windows: ModelWindows { default_tokens: 200_000, models: Vec::new() },
                 context_limit_tokens: 32_768,
             },

@@ -1,6 +1,6 @@
 //! Ending branches: by a return, by time, with their session.
 
-use super::Outcome;
+use super::ReturnOutcome;
 use super::draft::DecisionDraft;
 use crate::{BranchId, EndReason, Event, Refusal, Scrubbed, Thread};
 
@@ -31,7 +31,7 @@ impl DecisionDraft<'_> {
         &mut self,
         branch: Option<&BranchId>,
         message: &Scrubbed,
-        outcome: Outcome,
+        outcome: ReturnOutcome,
     ) -> Result<(), Refusal> {
         self.begin()?;
         let id = match branch.or(self.session.active.branch()) {
@@ -44,8 +44,8 @@ impl DecisionDraft<'_> {
         }
         self.open_one(&id)?;
         let reason = match outcome {
-            Outcome::Completed => EndReason::Returned,
-            Outcome::Failed => EndReason::ReportedFailure,
+            ReturnOutcome::Completed => EndReason::Returned,
+            ReturnOutcome::Failed => EndReason::ReportedFailure,
         };
         self.end_below(&id);
         self.end(&id, reason, message.clone());

@@ -9,7 +9,7 @@ mod words;
 
 use crate::{
     Allocation, BranchId, Claims, Command, ContextBound, Counter, Decision, Family, IdKey, Limits, Open, Operation,
-    Outcome, Owner, Refusal, Rules, Scrubbed, Scrubber, Session, SessionId, Thread, decide,
+    Owner, Refusal, ReturnOutcome, Rules, Scrubbed, Scrubber, Session, SessionId, Thread, decide,
 };
 
 pub(crate) fn limits() -> Limits {
@@ -107,5 +107,5 @@ pub(crate) fn observe(thread: Option<Thread>, tokens: u64) -> Command {
 }
 
 pub(crate) fn fold(branch: Option<&BranchId>, message: &str) -> Command {
-    Command::Fold { branch: branch.cloned(), message: scrubbed(message), outcome: Outcome::Completed }
+    Command::Fold { branch: branch.cloned(), message: scrubbed(message), outcome: ReturnOutcome::Completed }
 }

@@ -21,7 +21,7 @@ use super::format::{Frame, context_chars, format_messages_as_context, item_chars
 use super::message::{Message, text_mut};
 use super::pairs::{Link, Links};
 use super::truncate::{Method, truncate, truncated_chars};
-use crate::transcript::{Held, Kind};
+use crate::transcript::{HeldContent, Kind};
 
 /// More characters than a call with its heading has, and the heading of its result.
 const CALL_CHARS_MAX: usize = 1_000;
@@ -75,8 +75,8 @@ impl Room {
     /// Whether the text of an item is shortened.
     pub fn shortens(&self, kind: &Kind, frame_chars: usize, text_chars: usize) -> bool {
         let has_text = match kind {
-            Kind::User { .. } | Kind::Assistant { .. } | Kind::Result { held: Held::Whole, .. } => true,
-            Kind::Result { held: Held::Cleared, .. }
+            Kind::User { .. } | Kind::Assistant { .. } | Kind::Result { held: HeldContent::Whole, .. } => true,
+            Kind::Result { held: HeldContent::Cleared, .. }
             | Kind::System { .. }
             | Kind::Reasoning { .. }
             | Kind::Call { .. }

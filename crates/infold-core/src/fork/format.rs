@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use super::message::{Message, readable_summary};
 use super::truncate::{count, head};
-use crate::transcript::{Item, Kind, Outcome, Voice};
+use crate::transcript::{CallOutcome, Item, Kind, Voice};
 
 /// What follows each block; the last block goes without.
 const SEPARATOR: &str = "\n\n";
@@ -53,11 +53,11 @@ fn name(name: &str) -> &str {
     head(name, NAME_CHARS_MAX)
 }
 
-fn result_heading(tool: &str, outcome: Outcome) -> String {
+fn result_heading(tool: &str, outcome: CallOutcome) -> String {
     let tool = if tool.is_empty() { String::new() } else { format!(": {}", name(tool)) };
     match outcome {
-        Outcome::Failed => format!("[Tool result{tool}, failed]\n"),
-        Outcome::Unsaid | Outcome::Succeeded => format!("[Tool result{tool}]\n"),
+        CallOutcome::Failed => format!("[Tool result{tool}, failed]\n"),
+        CallOutcome::Unsaid | CallOutcome::Succeeded => format!("[Tool result{tool}]\n"),
     }
 }
 

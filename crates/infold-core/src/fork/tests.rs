@@ -11,10 +11,10 @@ mod truncation;
 mod whole;
 
 use super::*;
-use crate::transcript::{Held, Kind, Outcome, Place, Voice};
+use crate::transcript::{CallOutcome, HeldContent, ItemPosition, Kind, Voice};
 
 fn item(message: u64, kind: Kind) -> Item {
-    Item { place: Place::default(), message, kind }
+    Item { place: ItemPosition::default(), message, kind }
 }
 
 fn user(message: u64, text: &str) -> Item {
@@ -35,7 +35,7 @@ fn call(message: u64, id: &str, tool: &str, input: &str) -> Item {
 
 fn result(message: u64, id: &str, tool: &str, text: &str) -> Item {
     let (id, tool, text) = (id.to_owned(), tool.to_owned(), text.to_owned());
-    item(message, Kind::Result { id, tool, text, outcome: Outcome::Unsaid, held: Held::Whole })
+    item(message, Kind::Result { id, tool, text, outcome: CallOutcome::Unsaid, held: HeldContent::Whole })
 }
 
 fn compaction(message: u64, summary: Option<&str>) -> Item {

@@ -16,7 +16,7 @@ use super::message::Message;
 use super::pairs::{Link, Links};
 use super::stats::TierDistribution;
 use super::truncate::{Method, truncate};
-use crate::transcript::{CLEARED, Held, Kind};
+use crate::transcript::{CLEARED, HeldContent, Kind};
 
 /// How much is kept of a result and of the parameters of its call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +105,7 @@ pub fn apply_graduated_truncation(mut messages: Vec<Message>) -> Graduated {
     Graduated { messages, truncated_results, head_tail_applied, tier_distribution: distribution(links.results) }
 }
 
-fn truncated_result(tool: &str, text: &str, held: Held, limit: usize) -> Option<(String, Method)> {
+fn truncated_result(tool: &str, text: &str, held: HeldContent, limit: usize) -> Option<(String, Method)> {
     if text.len() <= limit || passes_unchanged(text, held) {
         return None;
     }
@@ -114,8 +114,8 @@ fn truncated_result(tool: &str, text: &str, held: Held, limit: usize) -> Option<
 }
 
 /// Whether a result stays as it is in every tier.
-pub(super) fn passes_unchanged(text: &str, held: Held) -> bool {
-    held == Held::Cleared || memchr::memmem::find(text.as_bytes(), CLEARED.as_bytes()).is_some()
+pub(super) fn passes_unchanged(text: &str, held: HeldContent) -> bool {
+    held == HeldContent::Cleared || memchr::memmem::find(text.as_bytes(), CLEARED.as_bytes()).is_some()
 }
 
 /// How so many results are spread over the tiers.

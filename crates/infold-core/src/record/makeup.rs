@@ -14,7 +14,7 @@ const REST: &str = "others";
 
 /// What has this name takes so many tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
+pub struct NamedTokens {
     /// The name of a server or a tool.
     pub name: Scrubbed,
     /// Its tokens.
@@ -23,11 +23,11 @@ pub struct Share {
 
 /// What a request is made of, in tokens by our own count.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Makeup {
+pub struct TokenBreakdown {
     /// The system prompt, and instructions among the messages.
     pub system_tokens: u64,
     /// Definitions of tools, by the server that they come from; most first.
-    pub tools: Vec<Share>,
+    pub tools: Vec<NamedTokens>,
     /// Words on the user's side.
     pub user_tokens: u64,
     /// The model's words.
@@ -35,14 +35,14 @@ pub struct Makeup {
     /// The model's calls.
     pub call_tokens: u64,
     /// Results, by the tool that gave them; most first.
-    pub results: Vec<Share>,
+    pub results: Vec<NamedTokens>,
     /// The model's reasoning.
     pub reasoning_tokens: u64,
     /// Anything else.
     pub other_tokens: u64,
 }
 
-impl Makeup {
+impl TokenBreakdown {
     /// Adds up parts. `name` gives a scrubbed name for one that came from outside.
     pub fn of(parts: &[Part], counter: &Counter, name: impl Fn(&str) -> Scrubbed) -> Self {
         let mut made = Self::default();
@@ -96,17 +96,17 @@ fn add<'a>(sums: &mut Vec<(Option<&'a str>, u64)>, name: Option<&'a str>, tokens
     }
 }
 
-fn shares(mut sums: Vec<(Option<&str>, u64)>, scrubbed: impl Fn(&str) -> Scrubbed) -> Vec<Share> {
+fn shares(mut sums: Vec<(Option<&str>, u64)>, scrubbed: impl Fn(&str) -> Scrubbed) -> Vec<NamedTokens> {
     // By size, and by name where sizes are equal, so that the same request is always told the same way.
     sums.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     let rest = sums.split_off(sums.len().min(SHARES_MAX));
-    let mut shares: Vec<Share> = sums
+    let mut shares: Vec<NamedTokens> = sums
         .into_iter()
-        .map(|(name, tokens)| Share { name: name.map_or_else(|| Scrubbed::fixed(UNNAMED), &scrubbed), tokens })
+        .map(|(name, tokens)| NamedTokens { name: name.map_or_else(|| Scrubbed::fixed(UNNAMED), &scrubbed), tokens })
         .collect();
     if !rest.is_empty() {
         let tokens = rest.iter().map(|(_, tokens)| tokens).sum();
-        shares.push(Share { name: Scrubbed::fixed(REST), tokens });
+        shares.push(NamedTokens { name: Scrubbed::fixed(REST), tokens });
     }
     shares
 }

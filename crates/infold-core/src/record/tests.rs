@@ -33,8 +33,8 @@ fn record() -> RequestRecord {
         window_tokens: None,
         kind: RequestKind::Turn,
         client: None,
-        wanted: Makeup::of(&parts, &counter, scrubbed),
-        sent: Makeup::of(&parts[..1], &counter, scrubbed),
+        wanted: TokenBreakdown::of(&parts, &counter, scrubbed),
+        sent: TokenBreakdown::of(&parts[..1], &counter, scrubbed),
         edits: vec![Edit { reason: Reason::Folded, blocks: 3 }],
         usage: Some(Usage { fresh_tokens: 1, cache_read_tokens: 60, cache_write_tokens: 39, output_tokens: 5 }),
         estimated: None,
@@ -77,8 +77,8 @@ fn a_request_is_told_by_what_it_is_made_of_and_adds_up() {
         part(PartKind::Result, Some("Read"), 10, 200),
         part(PartKind::Other, None, 11, 1),
     ];
-    let made = Makeup::of(&parts, &counter, scrubbed);
-    let named = |shares: &[Share]| {
+    let made = TokenBreakdown::of(&parts, &counter, scrubbed);
+    let named = |shares: &[NamedTokens]| {
         shares.iter().map(|share| format!("{} {}", share.name.as_str(), share.tokens)).collect::<Vec<_>>()
     };
     assert_eq!(named(&made.tools), ["client 70", "github 50"]);
@@ -92,7 +92,7 @@ fn a_request_is_told_by_what_it_is_made_of_and_adds_up() {
 fn a_list_of_tools_is_bounded_and_loses_no_token() {
     let parts: Vec<Part> =
         (0..100).map(|at| part(PartKind::Result, Some(&format!("tool_{at:03}")), at, u64::from(at) + 1)).collect();
-    let made = Makeup::of(&parts, &Counter::new(Family::Gpt), scrubbed);
+    let made = TokenBreakdown::of(&parts, &Counter::new(Family::Gpt), scrubbed);
     assert!(made.results.len() <= 25, "{}", made.results.len());
     assert_eq!(made.results.last().unwrap().name.as_str(), "others");
     assert_eq!(made.result_tokens(), 5_050);

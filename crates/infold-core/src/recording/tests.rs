@@ -4,7 +4,7 @@ use super::items;
 use crate::decide::tests::{World, fold, id, limits, observe, open, scrubbed};
 use crate::fork::{Fork, ForkLimits, Profile};
 use crate::transcript::{Kind, Voice};
-use crate::{BlobId, BranchId, Command, Event, Operation, Origin, Outcome, SessionId, Thread};
+use crate::{BlobId, BranchId, Command, Event, Operation, Origin, ReturnOutcome, SessionId, Thread};
 
 /// A session that is moved on line by line, and what its threads see of it.
 struct Scene {
@@ -44,7 +44,7 @@ impl Scene {
                 Command::Observe { thread, operation }
             }
             "return" => fold(None, rest),
-            "fail" => Command::Fold { branch: None, message: scrubbed(rest), outcome: Outcome::Failed },
+            "fail" => Command::Fold { branch: None, message: scrubbed(rest), outcome: ReturnOutcome::Failed },
             "back" => Command::RollBack { to: id(rest.parse().unwrap()) },
             "end" => Command::EndSession,
             other => panic!("{other} is no verb"),

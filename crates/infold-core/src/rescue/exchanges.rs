@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Part, Piece, Speaks};
+use super::{RescuePart, RescuePiece, Speaks};
 
 /// How pieces belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Exchanges {
 }
 
 /// Groups pieces into exchanges.
-pub(super) fn find(pieces: &[Piece]) -> Exchanges {
+pub(super) fn find(pieces: &[RescuePiece]) -> Exchanges {
     let unpaired = unpaired(pieces);
     let is_unpaired = |at: usize| unpaired.binary_search(&at).is_ok();
     let mut of_piece = vec![None; pieces.len()];
@@ -58,51 +58,55 @@ pub(super) fn find(pieces: &[Piece]) -> Exchanges {
             continue;
         }
         match piece.part {
-            Part::Person | Part::Summary => {
+            RescuePart::Person | RescuePart::Summary => {
                 model_speaks = false;
                 if unanswered == 0 {
                     current = None;
                 }
             }
-            Part::Client => {
+            RescuePart::Client => {
                 model_speaks = false;
                 of_piece[at] = current;
             }
-            Part::Model | Part::Reasoning | Part::Call { .. } => {
+            RescuePart::Model | RescuePart::Reasoning | RescuePart::Call { .. } => {
                 if unanswered == 0 && !model_speaks {
                     current = Some(count);
                     count += 1;
                 }
                 model_speaks = true;
                 of_piece[at] = current;
-                unanswered += usize::from(matches!(piece.part, Part::Call { .. }));
+                unanswered += usize::from(matches!(piece.part, RescuePart::Call { .. }));
             }
-            Part::Result { .. } => {
+            RescuePart::Result { .. } => {
                 model_speaks = false;
                 of_piece[at] = current;
                 unanswered = unanswered.saturating_sub(1);
             }
         }
     }
-    let speaks = |at: &usize| matches!(pieces[*at].part, Part::Result { speaks: Speaks::Person, .. });
+    let speaks = |at: &usize| matches!(pieces[*at].part, RescuePart::Result { speaks: Speaks::Person, .. });
     let with_person = (0..pieces.len()).filter(speaks).filter_map(|at| of_piece[at]).collect();
     Exchanges { of_piece, count, unpaired, with_person }
 }
 
 /// Calls that nothing answers and results that answer nothing, in their order. Ids can come again
 /// after a compaction, so a result answers the latest call of its id that is still open.
-fn unpaired(pieces: &[Piece]) -> Vec<usize> {
+fn unpaired(pieces: &[RescuePiece]) -> Vec<usize> {
     let mut open: HashMap<&str, usize> = HashMap::new();
     let mut unpaired = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
         match &piece.part {
-            Part::Call { id, .. } => unpaired.extend(open.insert(id, at)),
-            Part::Result { id, .. } => {
+            RescuePart::Call { id, .. } => unpaired.extend(open.insert(id, at)),
+            RescuePart::Result { id, .. } => {
                 if open.remove(id.as_str()).is_none() {
                     unpaired.push(at);
                 }
             }
-            Part::Person | Part::Summary | Part::Client | Part::Model | Part::Reasoning => {}
+            RescuePart::Person
+            | RescuePart::Summary
+            | RescuePart::Client
+            | RescuePart::Model
+            | RescuePart::Reasoning => {}
         }
     }
     unpaired.extend(open.into_values());

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::{Fate, Part, Piece, Plan, Speaks, Why};
-use crate::transcript::Place;
+use super::{Fate, Plan, RescuePart, RescuePiece, Speaks, Why};
+use crate::transcript::ItemPosition;
 
 /// Most tools that are named of what was left out.
 const TOOLS_MAX: usize = 8;
@@ -30,9 +30,9 @@ pub struct Moved {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// Where it began in the original.
-    pub first: Place,
+    pub first: ItemPosition,
     /// Where it ended.
-    pub last: Place,
+    pub last: ItemPosition,
     /// The tools that were called in it, in order.
     pub tools: Vec<String>,
     /// What it took.
@@ -40,7 +40,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    fn beginning(first: Place) -> Self {
+    fn beginning(first: ItemPosition) -> Self {
         Self { first, last: first, tools: Vec::new(), tokens: 0 }
     }
 }
@@ -99,7 +99,7 @@ pub enum Purpose {
 
 /// What a receipt needs to say where things are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Words<'a> {
+pub struct ReceiptWords<'a> {
     /// What the session is written anew for.
     pub purpose: Purpose,
     /// How a handle is read, for example `infold result`; the handle goes after it.
@@ -110,7 +110,7 @@ pub struct Words<'a> {
 
 impl Receipt {
     /// What a plan does with the pieces that it was made for.
-    pub fn of(pieces: &[Piece], plan: &Plan) -> Self {
+    pub fn of(pieces: &[RescuePiece], plan: &Plan) -> Self {
         let mut receipt =
             Self { before_tokens: plan.before_tokens, after_tokens: plan.after_tokens, ..Self::default() };
         for (at, (piece, fate)) in pieces.iter().zip(&plan.fates).enumerate() {
@@ -135,27 +135,28 @@ impl Receipt {
     }
 
     /// Counts a message of the user once, however many pieces it is in.
-    fn count_user(&mut self, pieces: &[Piece], at: usize, fate: Fate) {
-        let goes_on = || at > 0 && pieces[at - 1].part == Part::Person && pieces[at - 1].message == pieces[at].message;
+    fn count_user(&mut self, pieces: &[RescuePiece], at: usize, fate: Fate) {
+        let goes_on =
+            || at > 0 && pieces[at - 1].part == RescuePart::Person && pieces[at - 1].message == pieces[at].message;
         match (&pieces[at].part, fate) {
-            (Part::Person, _) if !goes_on() => self.user_messages += 1,
-            (Part::Result { speaks: Speaks::Person, .. }, Fate::Dropped(_)) => self.user_answers_lost += 1,
-            (Part::Result { speaks: Speaks::Person, .. }, _) => self.user_messages += 1,
+            (RescuePart::Person, _) if !goes_on() => self.user_messages += 1,
+            (RescuePart::Result { speaks: Speaks::Person, .. }, Fate::Dropped(_)) => self.user_answers_lost += 1,
+            (RescuePart::Result { speaks: Speaks::Person, .. }, _) => self.user_messages += 1,
             _ => {}
         }
     }
 
-    fn leave_out(&mut self, piece: &Piece) {
+    fn leave_out(&mut self, piece: &RescuePiece) {
         let Some(left_out) = self.left_out.last_mut() else { return };
         left_out.last = piece.place;
         left_out.tokens += piece.tokens;
-        if let Part::Call { tool, .. } = &piece.part {
+        if let RescuePart::Call { tool, .. } = &piece.part {
             left_out.tools.push(tool.clone());
         }
     }
 
     /// The receipt as the agent and its user read it, with at most so many handles listed.
-    pub fn text(&self, words: Words<'_>, listed_max: usize) -> String {
+    pub fn text(&self, words: ReceiptWords<'_>, listed_max: usize) -> String {
         let why = match words.purpose {
             Purpose::Fitting => format!(
                 "This session no longer fitted its context window, so infold made this shorter copy of it: {} tokens \
@@ -249,9 +250,9 @@ fn counted(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-fn moved(at: usize, piece: &Piece) -> Option<Moved> {
+fn moved(at: usize, piece: &RescuePiece) -> Option<Moved> {
     match &piece.part {
-        Part::Call { id, tool, .. } | Part::Result { id, tool, .. } => Some(Moved {
+        RescuePart::Call { id, tool, .. } | RescuePart::Result { id, tool, .. } => Some(Moved {
             piece: at,
             call: id.clone(),
             tool: tool.clone(),
@@ -259,6 +260,8 @@ fn moved(at: usize, piece: &Piece) -> Option<Moved> {
             left_tokens: piece.least_tokens(),
             handle: String::new(),
         }),
-        Part::Person | Part::Summary | Part::Client | Part::Model | Part::Reasoning => None,
+        RescuePart::Person | RescuePart::Summary | RescuePart::Client | RescuePart::Model | RescuePart::Reasoning => {
+            None
+        }
     }
 }

@@ -1,30 +1,30 @@
 //! Making a context smaller, step by step, and putting back what there is room for after all.
 
 use super::exchanges::Exchanges;
-use super::{Fate, Part, Piece, Room, Why};
+use super::{Fate, RescuePart, RescuePiece, RescueRoom, Why};
 
 /// Results from the end back that take up to this share of the room are the newest: they are
 /// offloaded only when the older ones are not enough, because an agent works on with what it saw last.
 const NEWEST_PERCENT: u64 = 50;
 
 /// A plan that is being made.
-pub(super) struct Draft<'a> {
-    pieces: &'a [Piece],
+pub(super) struct ShrinkDraft<'a> {
+    pieces: &'a [RescuePiece],
     exchanges: &'a Exchanges,
     room_tokens: u64,
     fates: Vec<Fate>,
     tokens: u64,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> ShrinkDraft<'a> {
     /// Everything kept, but for what goes in any case.
-    pub fn new(pieces: &'a [Piece], exchanges: &'a Exchanges, room: Room) -> Self {
+    pub fn new(pieces: &'a [RescuePiece], exchanges: &'a Exchanges, room: RescueRoom) -> Self {
         let mut fates: Vec<Fate> = pieces
             .iter()
             .map(|piece| match piece.part {
-                Part::Reasoning => Fate::Dropped(Why::Reasoning),
-                Part::Person | Part::Summary | Part::Client | Part::Model => Fate::Kept,
-                Part::Call { .. } | Part::Result { .. } => Fate::Kept,
+                RescuePart::Reasoning => Fate::Dropped(Why::Reasoning),
+                RescuePart::Person | RescuePart::Summary | RescuePart::Client | RescuePart::Model => Fate::Kept,
+                RescuePart::Call { .. } | RescuePart::Result { .. } => Fate::Kept,
             })
             .collect();
         for at in &exchanges.unpaired {
@@ -58,14 +58,14 @@ impl<'a> Draft<'a> {
     /// Offloads results, those that free the most first, the newest ones last.
     pub fn offload_results(&mut self) {
         let newest_from = self.newest_from();
-        let mut results = self.shrinkable(|part| matches!(part, Part::Result { .. }));
+        let mut results = self.shrinkable(|part| matches!(part, RescuePart::Result { .. }));
         results.sort_by_key(|at| (*at >= newest_from, std::cmp::Reverse(self.freed_tokens(*at)), *at));
         self.shrink(&results, Fate::Offloaded);
     }
 
     /// Shortens the inputs of calls, those that free the most first.
     pub fn shorten_inputs(&mut self) {
-        let mut calls = self.shrinkable(|part| matches!(part, Part::Call { .. }));
+        let mut calls = self.shrinkable(|part| matches!(part, RescuePart::Call { .. }));
         calls.sort_by_key(|at| (std::cmp::Reverse(self.freed_tokens(*at)), *at));
         self.shrink(&calls, Fate::Shortened);
     }
@@ -90,7 +90,7 @@ impl<'a> Draft<'a> {
     /// Leaves out what the client said on its own account, the longest first.
     pub fn drop_client_words(&mut self) {
         let mut words: Vec<usize> = (0..self.pieces.len())
-            .filter(|at| self.pieces[*at].part == Part::Client && self.fates[*at] == Fate::Kept)
+            .filter(|at| self.pieces[*at].part == RescuePart::Client && self.fates[*at] == Fate::Kept)
             .collect();
         words.sort_by_key(|at| (std::cmp::Reverse(self.pieces[*at].tokens), *at));
         self.shrink(&words, Fate::Dropped(Why::Client));
@@ -121,8 +121,8 @@ impl<'a> Draft<'a> {
             }
             for at in gone {
                 let fate = match self.pieces[at].part {
-                    Part::Result { .. } if self.freed_tokens(at) > 0 => Fate::Offloaded,
-                    Part::Call { .. } if self.freed_tokens(at) > 0 => Fate::Shortened,
+                    RescuePart::Result { .. } if self.freed_tokens(at) > 0 => Fate::Offloaded,
+                    RescuePart::Call { .. } if self.freed_tokens(at) > 0 => Fate::Shortened,
                     _ => Fate::Kept,
                 };
                 self.set(at, fate);
@@ -140,7 +140,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Pieces that are kept so far and would be shorter.
-    fn shrinkable(&self, is_wanted: impl Fn(&Part) -> bool) -> Vec<usize> {
+    fn shrinkable(&self, is_wanted: impl Fn(&RescuePart) -> bool) -> Vec<usize> {
         let is_kept = |at: &usize| self.fates[*at] == Fate::Kept;
         let frees = |at: &usize| is_wanted(&self.pieces[*at].part) && self.freed_tokens(*at) > 0;
         (0..self.pieces.len()).filter(is_kept).filter(frees).collect()
@@ -155,7 +155,7 @@ impl<'a> Draft<'a> {
         let newest_tokens_max = self.room_tokens * NEWEST_PERCENT / 100;
         let mut tokens = 0;
         for (at, piece) in self.pieces.iter().enumerate().rev() {
-            if matches!(piece.part, Part::Result { .. }) {
+            if matches!(piece.part, RescuePart::Result { .. }) {
                 tokens += piece.tokens;
                 if tokens > newest_tokens_max {
                     return at + 1;
@@ -166,7 +166,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-fn tokens_as(piece: &Piece, fate: Fate) -> u64 {
+fn tokens_as(piece: &RescuePiece, fate: Fate) -> u64 {
     match fate {
         Fate::Kept => piece.tokens,
         Fate::Offloaded | Fate::Shortened => piece.least_tokens(),

@@ -5,7 +5,7 @@ mod laws;
 use super::*;
 
 /// Reads a context: a piece a line, `what tokens`, for a call `call id tokens/short`.
-pub(super) fn pieces(text: &str) -> Vec<Piece> {
+pub(super) fn pieces(text: &str) -> Vec<RescuePiece> {
     text.lines()
         .map(str::trim)
         .filter(|line| !line.is_empty())
@@ -14,7 +14,7 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
         .collect()
 }
 
-fn piece(line: &str, entry: u64) -> Piece {
+fn piece(line: &str, entry: u64) -> RescuePiece {
     let words: Vec<&str> = line.split_whitespace().collect();
     let (tokens, short_tokens) = match words[words.len() - 1].split_once('/') {
         Some((tokens, short)) => (tokens.parse().unwrap(), Some(short.parse().unwrap())),
@@ -22,23 +22,23 @@ fn piece(line: &str, entry: u64) -> Piece {
     };
     let id = words[1].to_owned();
     let part = match words[0] {
-        "user" => Part::Person,
-        "summary" => Part::Summary,
-        "client" => Part::Client,
-        "model" => Part::Model,
-        "thought" => Part::Reasoning,
-        "call" => Part::Call { id, tool: "Read".to_owned(), short_tokens },
-        "result" => Part::Result { id, tool: "Read".to_owned(), short_tokens, speaks: Speaks::Tool },
-        "answer" => Part::Result { id, tool: "AskUserQuestion".to_owned(), short_tokens, speaks: Speaks::Person },
+        "user" => RescuePart::Person,
+        "summary" => RescuePart::Summary,
+        "client" => RescuePart::Client,
+        "model" => RescuePart::Model,
+        "thought" => RescuePart::Reasoning,
+        "call" => RescuePart::Call { id, tool: "Read".to_owned(), short_tokens },
+        "result" => RescuePart::Result { id, tool: "Read".to_owned(), short_tokens, speaks: Speaks::Tool },
+        "answer" => RescuePart::Result { id, tool: "AskUserQuestion".to_owned(), short_tokens, speaks: Speaks::Person },
         other => panic!("what is a {other}?"),
     };
-    Piece { place: Place { entry, part: 0 }, message: entry, tokens, part }
+    RescuePiece { place: ItemPosition { entry, part: 0 }, message: entry, tokens, part }
 }
 
 /// The context with what becomes of each piece, and what is left.
 fn check(room_tokens: u64, text: &str) -> String {
     let pieces = pieces(text);
-    match plan(&pieces, Room { tokens: room_tokens, receipt_tokens: 0 }) {
+    match plan(&pieces, RescueRoom { tokens: room_tokens, receipt_tokens: 0 }) {
         Err(refused) => refused.to_string(),
         Ok(plan) => {
             let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -257,12 +257,12 @@ fn inputs_that_are_no_json_are_cut_and_short_ones_are_left() {
 #[test]
 fn a_receipt_names_what_was_moved_and_where_it_is() {
     let pieces = pieces(SESSION);
-    let plan = plan(&pieces, Room { tokens: 450, receipt_tokens: 0 }).unwrap();
+    let plan = plan(&pieces, RescueRoom { tokens: 450, receipt_tokens: 0 }).unwrap();
     let mut receipt = Receipt::of(&pieces, &plan);
     for moved in receipt.offloaded.iter_mut().chain(&mut receipt.shortened) {
         moved.handle = format!("res_{}", moved.piece);
     }
-    let words = Words { purpose: Purpose::Fitting, reader: "infold result", original: "old.jsonl" };
+    let words = ReceiptWords { purpose: Purpose::Fitting, reader: "infold result", original: "old.jsonl" };
     insta::assert_snapshot!(receipt.text(words, 1), @r"
     [infold rescue: receipt]
     This session no longer fitted its context window, so infold made this shorter copy of it: 2150 tokens became 420. All 2 messages of the user that it still held are here, word for word.
@@ -280,7 +280,7 @@ fn a_receipt_names_what_was_moved_and_where_it_is() {
 
 #[test]
 fn a_receipt_of_a_copy_without_reasoning_says_nothing_of_windows() {
-    let words = Words { purpose: Purpose::WithoutReasoning, reader: "infold result", original: "old.jsonl" };
+    let words = ReceiptWords { purpose: Purpose::WithoutReasoning, reader: "infold result", original: "old.jsonl" };
     let receipt = Receipt { reasoning: Tally { count: 2, tokens: 0 }, ..Receipt::default() };
     insta::assert_snapshot!(receipt.text(words, 1), @"
     [infold rescue: receipt]
@@ -292,7 +292,7 @@ fn a_receipt_of_a_copy_without_reasoning_says_nothing_of_windows() {
 
 #[test]
 fn a_receipt_does_not_vouch_for_lines_that_could_not_be_read() {
-    let words = Words { purpose: Purpose::Fitting, reader: "infold result", original: "old.jsonl" };
+    let words = ReceiptWords { purpose: Purpose::Fitting, reader: "infold result", original: "old.jsonl" };
     let said = |unread_lines| Receipt { unread_lines, ..Receipt::default() }.text(words, 1);
     assert!(!said(0).contains("could not be read"));
     assert!(said(1).contains(" 1 line of the original could not be read and may have held more of them."));
@@ -329,9 +329,9 @@ fn a_person_who_answers_a_tool_is_heard_however_little_room_there_is() {
         model 5
     ";
     let pieces = pieces(text);
-    let receipt = Receipt::of(&pieces, &plan(&pieces, Room { tokens: 500, receipt_tokens: 0 }).unwrap());
+    let receipt = Receipt::of(&pieces, &plan(&pieces, RescueRoom { tokens: 500, receipt_tokens: 0 }).unwrap());
     assert_eq!((receipt.user_messages, receipt.user_answers_lost), (2, 1));
-    let words = Words { purpose: Purpose::Fitting, reader: "infold result", original: "old.jsonl" };
+    let words = ReceiptWords { purpose: Purpose::Fitting, reader: "infold result", original: "old.jsonl" };
     assert!(
         receipt.text(words, 1).contains(" 1 answer of the user to tools went with calls that are not in the original.")
     );
@@ -341,6 +341,6 @@ fn a_person_who_answers_a_tool_is_heard_however_little_room_there_is() {
 fn a_message_of_the_user_in_several_pieces_counts_once() {
     let mut pieces = pieces("user 1\nuser 2\nuser 3\nmodel 1");
     pieces[1].message = pieces[0].message;
-    let plan = plan(&pieces, Room { tokens: 500, receipt_tokens: 0 }).unwrap();
+    let plan = plan(&pieces, RescueRoom { tokens: 500, receipt_tokens: 0 }).unwrap();
     assert_eq!(Receipt::of(&pieces, &plan).user_messages, 2);
 }

@@ -16,8 +16,8 @@ fn counter() -> Counter {
     Counter::new(Family::Claude)
 }
 
-fn of<'a>(tool: &'a str, text: &'a str) -> Sight<'a> {
-    Sight { tool, arguments: "{}", text }
+fn of<'a>(tool: &'a str, text: &'a str) -> ToolResult<'a> {
+    ToolResult { tool, arguments: "{}", text }
 }
 
 fn shaped(text: &str, mentions: &Mentions) -> String {
@@ -29,11 +29,11 @@ fn numbered(lines: impl IntoIterator<Item = String>) -> String {
     lines.into_iter().enumerate().map(|(at, line)| format!("{:>6}→{line}\n", at + 1)).collect()
 }
 
-fn of_file<'a>(path: &'a str, text: &'a str) -> Sight<'a> {
-    Sight { tool: "Read", arguments: path, text }
+fn of_file<'a>(path: &'a str, text: &'a str) -> ToolResult<'a> {
+    ToolResult { tool: "Read", arguments: path, text }
 }
 
-fn is_whole(sight: &Sight<'_>, mentions: &Mentions) -> bool {
+fn is_whole(sight: &ToolResult<'_>, mentions: &Mentions) -> bool {
     shape(sight, mentions, &rules(), counter()) == Shape::Stays
 }
 
@@ -55,15 +55,15 @@ fn what_an_agent_names_is_whole_up_to_32_kib_and_other_output_up_to_8() {
         ("exec_command", bash("bash -lc \"sed -n '1,900p' a.rs\"")),
         ("Task", "{}".to_owned()),
     ] {
-        let of = |text| Sight { tool, arguments: &arguments, text };
+        let of = |text| ToolResult { tool, arguments: &arguments, text };
         assert!(is_whole(&of(&file), &mentions), "{tool}");
         assert!(!is_whole(&of(&prose(32_769)), &mentions), "{tool}");
     }
-    let of = |text| Sight { tool: "Bash", arguments: r#"{"command":"make"}"#, text };
+    let of = |text| ToolResult { tool: "Bash", arguments: r#"{"command":"make"}"#, text };
     assert!(is_whole(&of(&output), &mentions) && !is_whole(&of(&too_long), &mentions));
     let dense = "7f 3a 91 ".repeat(910);
     assert!(is_whole(&of(&dense), &mentions), "however many tokens it has");
-    let answer = Sight { tool: "AskUserQuestion", arguments: "{}", text: &prose(60_000) };
+    let answer = ToolResult { tool: "AskUserQuestion", arguments: "{}", text: &prose(60_000) };
     assert!(is_whole(&answer, &mentions), "a person's answer is never shortened");
 }
 
@@ -269,7 +269,7 @@ fn what_a_client_says_about_a_result_is_shown_whole() {
 #[test]
 fn of_a_file_that_a_person_named_more_is_kept() {
     let text = numbered(source(60));
-    let sight = Sight { tool: "Read", arguments: r#"{"file_path": "/home/me/src/ledger.rs"}"#, text: &text };
+    let sight = ToolResult { tool: "Read", arguments: r#"{"file_path": "/home/me/src/ledger.rs"}"#, text: &text };
     let kept = |name: fn(&mut Mentions)| {
         let mut mentions = Mentions::default();
         name(&mut mentions);

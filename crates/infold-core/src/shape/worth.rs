@@ -1,6 +1,6 @@
 //! What a reference may cost: a small part of what it stands for, in bytes and in tokens, or it is not made.
 
-use super::Sight;
+use super::ToolResult;
 use crate::Counter;
 use crate::offload::reference_text;
 
@@ -23,13 +23,13 @@ pub(super) struct Worth {
 }
 
 impl Worth {
-    pub(super) fn of(sight: &Sight<'_>, counter: Counter) -> Self {
+    pub(super) fn of(sight: &ToolResult<'_>, counter: Counter) -> Self {
         let text = &sight.text[..sight.text.floor_char_boundary(COUNT_BYTES_MAX)];
         Self { counter, tokens: counter.count(text), share: share_of(sight.text) }
     }
 
     /// Whether a reference with this excerpt takes a small enough part of what it stands for.
-    pub(super) fn pays(&self, sight: &Sight<'_>, excerpt: &str) -> bool {
+    pub(super) fn pays(&self, sight: &ToolResult<'_>, excerpt: &str) -> bool {
         let reference = reference_text(sight.tool, sight.text, EXAMPLE_HANDLE, excerpt);
         reference.len() * self.share < sight.text.len()
             && self.counter.count(&reference) * (self.share as u64) < self.tokens

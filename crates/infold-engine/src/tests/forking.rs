@@ -1,7 +1,7 @@
 //! Forks: the child, what it began with, and the parent that stays as it was.
 
 use infold_core::fork::{ForkLimits, Profile};
-use infold_core::transcript::{Held, Item, Kind, Outcome, Place, Voice};
+use infold_core::transcript::{CallOutcome, HeldContent, Item, ItemPosition, Kind, Voice};
 use infold_core::{Owner, SessionId};
 
 use super::*;
@@ -12,7 +12,7 @@ fn secret() -> String {
 }
 
 fn item(message: u64, kind: Kind) -> Item {
-    Item { place: Place { entry: message + 1, part: 0 }, message, kind }
+    Item { place: ItemPosition { entry: message + 1, part: 0 }, message, kind }
 }
 
 fn user(message: u64, text: &str) -> Item {
@@ -25,7 +25,7 @@ fn call(message: u64, tool: &str, result: &str) -> [Item; 2] {
     let input = r#"{"path":"a.rs"}"#.to_owned();
     [
         item(message, Kind::Call { id: id.clone(), tool: tool.clone(), input }),
-        item(message, Kind::Result { id, tool, text, outcome: Outcome::Unsaid, held: Held::Whole }),
+        item(message, Kind::Result { id, tool, text, outcome: CallOutcome::Unsaid, held: HeldContent::Whole }),
     ]
 }
 

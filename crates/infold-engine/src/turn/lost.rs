@@ -8,7 +8,7 @@
 use infold_core::view::{
     Block, BlockKind, Reason, Restart, ResultBlock, StoredDecisions, ViewPlan, changes_tree, reads_back,
 };
-use infold_core::{Counter, Mentions, Sight, ToolEffect};
+use infold_core::{Counter, Mentions, ToolEffect, ToolResult};
 
 use super::cache::SessionCache;
 use super::known_session::KnownSession;
@@ -85,7 +85,7 @@ impl Engine {
             return false;
         }
         let text = turn.request.text_parts(at).join("\n");
-        let sight = Sight { tool: &tool, arguments: &arguments, text: &text };
+        let sight = ToolResult { tool: &tool, arguments: &arguments, text: &text };
         self.inner.settings.shape.is_over_at_sight(&sight, &Mentions::default(), counter)
     }
 }

@@ -2,7 +2,7 @@
 //! for each call, and kept elsewhere where it is long.
 
 use infold_core::{
-    Command, Counter, Decision, Mentions, Principal, Scrubbed, Session, SessionId, Sight, Thread, ToolEffect,
+    Command, Counter, Decision, Mentions, Principal, Scrubbed, Session, SessionId, Thread, ToolEffect, ToolResult,
 };
 use infold_store::{CountedCall, Loaded, NewBlob, NewDecisions};
 
@@ -70,7 +70,7 @@ impl Engine {
         results.iter().filter(|result| result.can_go()).any(|result| {
             let parted = result.remarks.as_ref().map(|remarks| remarks.printed.clone());
             let text = parted.unwrap_or_else(|| result.texts.join("\n"));
-            let sight = Sight { tool: &result.tool, arguments: &result.arguments, text: &text };
+            let sight = ToolResult { tool: &result.tool, arguments: &result.arguments, text: &text };
             self.inner.settings.shape.may_be_over(&sight)
         })
     }

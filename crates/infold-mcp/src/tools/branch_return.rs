@@ -1,6 +1,6 @@
 //! `branch_return`: ends a branch and hands one message to its parent.
 
-use infold_core::{Field, Outcome, OwnTool, Refusal};
+use infold_core::{Field, OwnTool, Refusal, ReturnOutcome};
 use infold_engine::{BranchRef, FoldBranch, SessionRef};
 use rmcp::model::Tool;
 use serde_json::json;
@@ -87,9 +87,9 @@ fn branch(call: &ToolCall, arguments: &mut Arguments) -> Result<String, Refusal>
 }
 
 /// What a branch says of itself.
-pub(super) fn outcome(arguments: &mut Arguments) -> Result<Outcome, ToolRefused> {
+pub(super) fn outcome(arguments: &mut Arguments) -> Result<ReturnOutcome, ToolRefused> {
     Ok(match arguments.optional_flag("failed")? {
-        Some(true) => Outcome::Failed,
-        Some(false) | None => Outcome::Completed,
+        Some(true) => ReturnOutcome::Failed,
+        Some(false) | None => ReturnOutcome::Completed,
     })
 }

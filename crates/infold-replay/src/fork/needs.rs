@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use infold_core::transcript::{Item, Kind, Transcript};
 
 use crate::text;
-use crate::words::{WordId, Words};
+use crate::words::{PageWords, WordId};
 
 /// A session is cut before every so many-th request.
 const CUT_REQUESTS: usize = 20;
@@ -29,23 +29,23 @@ pub(super) struct Cut {
 }
 
 /// What can be recognised in an item.
-struct Sight {
+struct NeededText {
     atoms: Vec<WordId>,
     lines: Vec<WordId>,
 }
 
 /// The cuts of a session.
-pub(super) fn cuts(transcript: &Transcript, words: &mut Words) -> Vec<Cut> {
+pub(super) fn cuts(transcript: &Transcript, words: &mut PageWords) -> Vec<Cut> {
     let items = &transcript.items;
     let calls = &transcript.calls;
     if calls.len() <= CUT_REQUESTS {
         return Vec::new();
     }
-    let sights: Vec<Sight> = items
+    let sights: Vec<NeededText> = items
         .iter()
         .map(|item| {
             let text = readable(item);
-            Sight { atoms: words.atoms(&text), lines: words.lines(&text) }
+            NeededText { atoms: words.atoms(&text), lines: words.lines(&text) }
         })
         .collect();
 
@@ -66,7 +66,7 @@ pub(super) fn cuts(transcript: &Transcript, words: &mut Words) -> Vec<Cut> {
 }
 
 /// What these items used that had been seen, and that they had not been shown again.
-fn needed(items: &[Item], sights: &[Sight], seen: &HashSet<WordId>, words: &mut Words) -> Needed {
+fn needed(items: &[Item], sights: &[NeededText], seen: &HashSet<WordId>, words: &mut PageWords) -> Needed {
     let mut shown: HashSet<WordId> = HashSet::new();
     let (mut atoms, mut lines) = (HashSet::new(), HashSet::new());
     for (item, sight) in items.iter().zip(sights) {

@@ -10,12 +10,12 @@ use crate::SessionReport;
 #[derive(Serialize)]
 struct Data<'r> {
     ours: Option<usize>,
-    policies: Vec<Line<'r>>,
+    policies: Vec<CurveLine<'r>>,
     sessions: Vec<Drawn<'r>>,
 }
 
 #[derive(Serialize)]
-struct Line<'r> {
+struct CurveLine<'r> {
     label: &'r str,
     key: String,
 }
@@ -45,7 +45,7 @@ pub(super) fn data(page: &Page<'_>) -> String {
     let policies = page.report.policies.iter().enumerate();
     json(&Data {
         ours: page.ours,
-        policies: policies.map(|(at, row)| Line { label: &row.label, key: page.key(at) }).collect(),
+        policies: policies.map(|(at, row)| CurveLine { label: &row.label, key: page.key(at) }).collect(),
         sessions: drawn(page)
             .into_iter()
             .filter_map(|(_, session)| session.curve.as_ref())

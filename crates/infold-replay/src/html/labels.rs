@@ -13,7 +13,7 @@ const DOT_PERCENT: f64 = 1.8;
 
 /// The place of a label.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Place {
+pub(super) struct LabelPlace {
     /// The class that puts it on that side of its point.
     pub side: &'static str,
     /// The height of its middle.
@@ -34,7 +34,7 @@ impl Area {
 }
 
 /// A place for each label: right of its point, or else wherever it is free.
-pub(super) fn places(dots: &[(f64, f64)], labels: &[&str]) -> Vec<Place> {
+pub(super) fn places(dots: &[(f64, f64)], labels: &[&str]) -> Vec<LabelPlace> {
     let dot = |&(x, y): &(f64, f64)| Area {
         left: x - DOT_PERCENT,
         right: x + DOT_PERCENT,
@@ -62,7 +62,7 @@ pub(super) fn places(dots: &[(f64, f64)], labels: &[&str]) -> Vec<Place> {
         // Where nothing is free, it goes where it is at least within the plot.
         let choice = choice.unwrap_or((if x > 50.0 { "left" } else { "right" }, 0.0));
         taken.push(area(&choice));
-        places.push(Place { side: choice.0, y: y + choice.1 });
+        places.push(LabelPlace { side: choice.0, y: y + choice.1 });
     }
     places
 }

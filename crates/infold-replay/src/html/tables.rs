@@ -5,7 +5,7 @@ use super::curves::drawn;
 use infold_core::grouped;
 
 use super::write::{escape, money, of, percent, plain, tokens};
-use crate::{Outcome, SessionReport};
+use crate::{PolicyOutcome, SessionReport};
 
 /// The heads of a table that can be sorted; those of text stand on the left.
 fn heads(names: &[&str]) -> String {
@@ -147,7 +147,7 @@ fn session_row(page: &Page<'_>, session: &SessionReport, chart: Option<usize>) -
         escape(&session.client),
         escape(&plain(&session.model)),
     );
-    let nothing = Outcome::default();
+    let nothing = PolicyOutcome::default();
     let was = &session.outcomes.first().unwrap_or(&nothing).measures;
     let ours = &page.ours.and_then(|at| session.outcomes.get(at)).unwrap_or(&nothing).measures;
     row += &cell(was.requests as f64, &grouped(was.requests));

@@ -10,7 +10,7 @@ use infold_core::transcript::Transcript;
 
 use super::{Sent, Stage, count};
 use crate::sights::{SightId, Sights};
-use crate::thread::{Entry, Role, Thread};
+use crate::thread::{EntryRole, Thread, ThreadEntry};
 use crate::{Compactions, Measures, Policy};
 
 /// One item of a request as it was sent.
@@ -72,15 +72,15 @@ impl<'a> Judge<'a> {
 
 fn id_of(item: SentItem<'_>, seen: &mut HashMap<u64, SightId>, sights: &mut Sights) -> SightId {
     let (role, tool, text) = match item {
-        SentItem::Call { tool, arguments } => (Role::Call, tool, arguments),
-        SentItem::Words(text) => (Role::Other, "", text),
+        SentItem::Call { tool, arguments } => (EntryRole::Call, tool, arguments),
+        SentItem::Words(text) => (EntryRole::Other, "", text),
     };
     let mut hasher = DefaultHasher::new();
     hasher.write(tool.as_bytes());
-    hasher.write_u8(u8::from(role == Role::Call));
+    hasher.write_u8(u8::from(role == EntryRole::Call));
     hasher.write(text.as_bytes());
     *seen.entry(hasher.finish()).or_insert_with(|| {
-        let entry = Entry { role, tool, text, call: None, cleared: Vec::new() };
+        let entry = ThreadEntry { role, tool, text, call: None, cleared: Vec::new() };
         sights.id_as(&entry, text)
     })
 }

@@ -3,23 +3,23 @@
 use infold_core::fork::Tier;
 use infold_core::{Counter, Family};
 
-use super::{Arrival, Change, Policy, Rolling};
-use crate::forms::Form;
-use crate::thread::{Entry, Role};
+use super::{Arrival, Policy, PolicyChange, Rolling};
+use crate::forms::PromptForm;
+use crate::thread::{EntryRole, ThreadEntry};
 
 /// Has an entry arrive at a place where nothing else is looked at.
-fn arrive(rolling: &mut Rolling, at: usize, entry: Entry<'_>) -> Arrival {
-    let mut entries: Vec<Entry<'_>> = (0..at).map(|_| result("")).collect();
+fn arrive(rolling: &mut Rolling, at: usize, entry: ThreadEntry<'_>) -> Arrival {
+    let mut entries: Vec<ThreadEntry<'_>> = (0..at).map(|_| result("")).collect();
     entries.push(entry);
     rolling.arrive(at, &entries, Counter::new(Family::Gpt))
 }
 
-fn result(text: &str) -> Entry<'_> {
-    Entry { role: Role::Result, tool: "Read", text, call: None, cleared: Vec::new() }
+fn result(text: &str) -> ThreadEntry<'_> {
+    ThreadEntry { role: EntryRole::Result, tool: "Read", text, call: None, cleared: Vec::new() }
 }
 
 /// What changes after each of so many results, one a request.
-fn changes(policy: Policy, results: usize) -> Vec<Vec<Change>> {
+fn changes(policy: Policy, results: usize) -> Vec<Vec<PolicyChange>> {
     let mut rolling = Rolling::new(policy);
     (0..results)
         .map(|at| {
@@ -32,7 +32,7 @@ fn changes(policy: Policy, results: usize) -> Vec<Vec<Change>> {
 #[test]
 fn the_sixth_result_from_the_end_goes_to_the_second_tier_and_the_sixteenth_to_the_third() {
     let changes = changes(Policy::Tiers, 17);
-    let aged = |at, tier| Change { at, form: Form::Aged(tier) };
+    let aged = |at, tier| PolicyChange { at, form: PromptForm::Aged(tier) };
     assert!(changes[..5].iter().all(Vec::is_empty));
     assert_eq!(changes[5], [aged(0, Tier::Two)]);
     assert_eq!(changes[14], [aged(9, Tier::Two)]);
@@ -47,7 +47,7 @@ fn results_that_come_together_go_to_their_tier_at_once() {
         arrive(&mut rolling, at, result("text"));
     }
     let changes = rolling.settle(0);
-    let tiers = |tier| changes.iter().filter(|change| change.form == Form::Aged(tier)).count();
+    let tiers = |tier| changes.iter().filter(|change| change.form == PromptForm::Aged(tier)).count();
     assert_eq!((tiers(Tier::Three), tiers(Tier::Two), changes.len()), (2, 10, 12));
 }
 
@@ -58,13 +58,13 @@ fn a_client_that_clears_old_results_does_not_disturb_the_tiers() {
         arrive(&mut rolling, at, result("text"));
         rolling.settle(0);
     }
-    let clearing = Entry { role: Role::Clearing, tool: "", text: "", call: None, cleared: vec![0, 3, 14] };
+    let clearing = ThreadEntry { role: EntryRole::Clearing, tool: "", text: "", call: None, cleared: vec![0, 3, 14] };
     arrive(&mut rolling, 16, clearing);
     assert_eq!(rolling.settle(0).len(), 3);
     arrive(&mut rolling, 17, result("text"));
     // Thirteen results are left, and one more makes fourteen: none of them is older than the second tier now.
     for change in rolling.settle(0) {
-        assert_eq!(change.form, Form::Aged(Tier::Two));
+        assert_eq!(change.form, PromptForm::Aged(Tier::Two));
     }
 }
 
@@ -79,8 +79,8 @@ fn keeping_the_last_clears_one_at_a_time_and_batches_many() {
 #[test]
 fn only_results_over_the_bound_are_offloaded() {
     let mut rolling = Rolling::new(Policy::Offload { bytes_max: 4, preview_chars: 2 });
-    assert_eq!(arrive(&mut rolling, 0, result("four")), Arrival::In(Form::Whole));
-    assert_eq!(arrive(&mut rolling, 1, result("fiver")), Arrival::In(Form::Preview { preview_chars: 2 }));
+    assert_eq!(arrive(&mut rolling, 0, result("four")), Arrival::In(PromptForm::Whole));
+    assert_eq!(arrive(&mut rolling, 1, result("fiver")), Arrival::In(PromptForm::Preview { preview_chars: 2 }));
 }
 
 #[test]

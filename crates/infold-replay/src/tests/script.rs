@@ -4,7 +4,9 @@
 //! `summary`, `cleared ID`. A request lies before each run of the model's own lines. `the*40` is
 //! forty times the word "the", which is forty tokens in the vocabulary.
 
-use infold_core::transcript::{Client, Held, Item, Kind, ModelCall, Outcome, Place, Transcript, Usage, Voice};
+use infold_core::transcript::{
+    CallOutcome, Client, HeldContent, Item, ItemPosition, Kind, ModelCall, ModelUsage, Transcript, Voice,
+};
 
 /// The prompt that every request is recorded with.
 pub(crate) const PROMPT_TOKENS: u64 = 1;
@@ -24,8 +26,8 @@ pub(crate) fn session(model: &str, text: &str) -> Transcript {
     Transcript { client: Client::ClaudeCode, session: None, items, calls, subtasks: Vec::new() }
 }
 
-fn usage(model: &str) -> Usage {
-    Usage { model: model.to_owned(), fresh_tokens: PROMPT_TOKENS, output_tokens: 100, ..Usage::default() }
+fn usage(model: &str) -> ModelUsage {
+    ModelUsage { model: model.to_owned(), fresh_tokens: PROMPT_TOKENS, output_tokens: 100, ..ModelUsage::default() }
 }
 
 pub(crate) fn item(line: &str) -> Item {
@@ -46,15 +48,15 @@ pub(crate) fn item(line: &str) -> Item {
                 id: id.to_owned(),
                 tool: String::new(),
                 text: words(text),
-                outcome: Outcome::Unsaid,
-                held: Held::Whole,
+                outcome: CallOutcome::Unsaid,
+                held: HeldContent::Whole,
             }
         }
         "summary" => Kind::Compaction { summary: Some(words(rest)), kept: Vec::new() },
         "cleared" => Kind::Clearing { calls: vec![rest.to_owned()] },
         other => panic!("no item is called {other}"),
     };
-    Item { place: Place::default(), message: 0, kind }
+    Item { place: ItemPosition::default(), message: 0, kind }
 }
 
 /// Text with its line ends and repetitions written out.

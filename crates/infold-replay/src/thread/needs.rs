@@ -1,10 +1,10 @@
 //! What the answer to each request made use of that had been shown before.
 
-use crate::sights::{Sight, Sights};
+use crate::sights::{SeenResult, Sights};
 use crate::text;
 use crate::words::WordId;
 
-use super::{Entry, Request, Role};
+use super::{EntryRole, ReplayedRequest, ThreadEntry};
 
 /// A result is far if at least this many came after what was seen in it.
 const NEAR_RESULTS: usize = 10;
@@ -26,7 +26,7 @@ pub(crate) struct Needs {
 }
 
 /// Finds what each request's answer used, of what the run before it had shown.
-pub(super) fn find(entries: &[Entry<'_>], sights: &mut Sights, requests: &mut [Request<'_>]) {
+pub(super) fn find(entries: &[ThreadEntry<'_>], sights: &mut Sights, requests: &mut [ReplayedRequest<'_>]) {
     let mut seen = Seen::default();
     let mut at = 0;
     let ends: Vec<usize> = requests.iter().skip(1).map(|request| request.end).chain([entries.len()]).collect();
@@ -36,7 +36,7 @@ pub(super) fn find(entries: &[Entry<'_>], sights: &mut Sights, requests: &mut [R
             at += 1;
         }
         for (at, entry) in entries.iter().enumerate().take(next_end).skip(request.end) {
-            if entry.role != Role::Call {
+            if entry.role != EntryRole::Call {
                 continue;
             }
             seen.need(&sights.get(at).atoms, &mut request.needs.atoms);
@@ -60,20 +60,20 @@ struct Seen {
 }
 
 impl Seen {
-    fn take(&mut self, at: usize, entry: &Entry<'_>, sight: &Sight) {
+    fn take(&mut self, at: usize, entry: &ThreadEntry<'_>, sight: &SeenResult) {
         match entry.role {
-            Role::Summary => {
+            EntryRole::Summary => {
                 self.last.clear();
                 self.results.clear();
             }
-            Role::Result => self.results.push(at),
-            Role::User
-            | Role::Assistant
-            | Role::SealedReasoning
-            | Role::Reasoning
-            | Role::Call
-            | Role::Clearing
-            | Role::Other => {}
+            EntryRole::Result => self.results.push(at),
+            EntryRole::User
+            | EntryRole::Assistant
+            | EntryRole::SealedReasoning
+            | EntryRole::Reasoning
+            | EntryRole::Call
+            | EntryRole::Clearing
+            | EntryRole::Other => {}
         }
         for &word in sight.atoms.iter().chain(&sight.lines) {
             let word = word as usize;

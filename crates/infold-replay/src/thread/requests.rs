@@ -6,7 +6,7 @@ use infold_core::Counter;
 use infold_core::transcript::{Item, Kind, ModelCall};
 
 use super::needs::Needs;
-use super::{Laid, Request, Role};
+use super::{EntryRole, Laid, ReplayedRequest};
 
 /// A request, before it is known what it held.
 #[derive(Debug, Clone, Copy)]
@@ -92,19 +92,19 @@ pub(super) fn system_tokens(items: &[&Item], counter: Counter) -> u64 {
 }
 
 /// What each request held: everything from the latest summary before it on.
-pub(super) fn of<'a>(asked: Vec<Asked<'a>>, laid: &Laid<'_>) -> Vec<Request<'a>> {
+pub(super) fn of<'a>(asked: Vec<Asked<'a>>, laid: &Laid<'_>) -> Vec<ReplayedRequest<'a>> {
     let mut start = 0;
     let mut end = 0;
     let mut requests = Vec::with_capacity(asked.len());
     for asked in asked {
         let entry = laid.entry_of.get(asked.first_item).copied().unwrap_or(laid.entries.len());
         for at in end..entry {
-            if laid.entries[at].role == Role::Summary {
+            if laid.entries[at].role == EntryRole::Summary {
                 start = at;
             }
         }
         end = entry.max(end);
-        requests.push(Request {
+        requests.push(ReplayedRequest {
             start,
             end,
             model: asked.model,

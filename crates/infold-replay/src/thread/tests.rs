@@ -2,7 +2,7 @@
 
 use infold_core::transcript::{Item, Kind};
 
-use super::{Compactions, Role, Thread};
+use super::{Compactions, EntryRole, Thread};
 use crate::tests::script::{item, session};
 
 fn spans(thread: &Thread<'_>) -> Vec<(usize, usize)> {
@@ -34,18 +34,18 @@ fn what_a_client_repeats_after_a_compaction_stands_behind_the_summary_unsigned()
     let Kind::Compaction { kept, .. } = &mut transcript.items[2].kind else { panic!("a compaction") };
     *kept = repeated;
     let (thread, _) = Thread::main(&transcript, Compactions::AsRecorded);
-    let roles: Vec<Role> = thread.entries.iter().map(|entry| entry.role).collect();
+    let roles: Vec<EntryRole> = thread.entries.iter().map(|entry| entry.role).collect();
     assert_eq!(
         roles,
         [
-            Role::User,
-            Role::Assistant,
-            Role::Summary,
-            Role::Reasoning,
-            Role::Call,
-            Role::Result,
-            Role::User,
-            Role::Assistant
+            EntryRole::User,
+            EntryRole::Assistant,
+            EntryRole::Summary,
+            EntryRole::Reasoning,
+            EntryRole::Call,
+            EntryRole::Result,
+            EntryRole::User,
+            EntryRole::Assistant
         ]
     );
     assert_eq!(spans(&thread), [(0, 1), (2, 7)]);

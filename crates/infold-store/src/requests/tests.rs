@@ -1,6 +1,6 @@
 //! Rows of requests in a real database.
 
-use infold_core::record::{AnswerEnd, Makeup, Timing, Usage};
+use infold_core::record::{AnswerEnd, Timing, TokenBreakdown, Usage};
 use infold_core::view::RequestKind;
 use infold_core::{Scrubbed, Thread};
 use tempfile::TempDir;
@@ -27,8 +27,8 @@ fn request(owner: &Owner, session: &str, at_ms: u64) -> NewRequest {
         window_tokens: None,
         kind: RequestKind::Turn,
         client: None,
-        wanted: Makeup { user_tokens: 100, ..Makeup::default() },
-        sent: Makeup { user_tokens: 40, ..Makeup::default() },
+        wanted: TokenBreakdown { user_tokens: 100, ..TokenBreakdown::default() },
+        sent: TokenBreakdown { user_tokens: 40, ..TokenBreakdown::default() },
         edits: Vec::new(),
         usage: Some(Usage { fresh_tokens: 40, output_tokens: 2, ..Usage::default() }),
         estimated: None,

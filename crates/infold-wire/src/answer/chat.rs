@@ -1,24 +1,24 @@
 //! Answers of Chat Completions.
 
-use super::state::{State, count};
+use super::state::{AnswerState, count};
 use crate::request::json::{At, Document};
 
 /// Takes one piece of a stream.
-pub(super) fn event(state: &mut State, document: &Document<'_>) {
+pub(super) fn event(state: &mut AnswerState, document: &Document<'_>) {
     if !state.take_error(document, 0) {
         take_choices(state, document, "delta");
     }
 }
 
 /// Takes an answer that came as one value.
-pub(super) fn whole(state: &mut State, document: &Document<'_>) {
+pub(super) fn whole(state: &mut AnswerState, document: &Document<'_>) {
     take_choices(state, document, "message");
     if document.field(0, "choices").is_some() {
         state.end();
     }
 }
 
-fn take_choices(state: &mut State, document: &Document<'_>, inner: &str) {
+fn take_choices(state: &mut AnswerState, document: &Document<'_>, inner: &str) {
     state.model(document.text_field(0, "model").map(|model| model.into_owned()));
     let choices = document.field(0, "choices");
     for choice in choices.into_iter().flat_map(|choices| document.elements(choices)) {
@@ -38,7 +38,7 @@ fn take_choices(state: &mut State, document: &Document<'_>, inner: &str) {
 }
 
 /// What a choice says, or more of it.
-fn take_said(state: &mut State, document: &Document<'_>, said: At, choice: u64) {
+fn take_said(state: &mut AnswerState, document: &Document<'_>, said: At, choice: u64) {
     let words = document.text_field(said, "content").or_else(|| document.text_field(said, "refusal"));
     // A client goes on from one choice, and words of several would come mixed.
     if choice == 0 {

@@ -1,10 +1,10 @@
 //! Answers of Anthropic's API.
 
-use super::state::{State, count};
+use super::state::{AnswerState, count};
 use crate::request::json::{At, Document};
 
 /// Takes one event.
-pub(super) fn event(state: &mut State, document: &Document<'_>) {
+pub(super) fn event(state: &mut AnswerState, document: &Document<'_>) {
     let field = |key: &str| document.field(0, key);
     match document.text_field(0, "type").as_deref() {
         Some("message_start") => {
@@ -36,7 +36,7 @@ pub(super) fn event(state: &mut State, document: &Document<'_>) {
 }
 
 /// Takes an answer that came as one value. An answer to `count_tokens` has a count and nothing else.
-pub(super) fn whole(state: &mut State, document: &Document<'_>) {
+pub(super) fn whole(state: &mut AnswerState, document: &Document<'_>) {
     if let Some(tokens) = count(document, 0, "input_tokens") {
         state.usage().fresh_tokens = tokens;
         return state.end();
@@ -54,7 +54,7 @@ pub(super) fn whole(state: &mut State, document: &Document<'_>) {
 }
 
 /// A block, or the beginning of one.
-fn take_block(state: &mut State, document: &Document<'_>, block: At, index: u64) {
+fn take_block(state: &mut AnswerState, document: &Document<'_>, block: At, index: u64) {
     state.pause();
     match document.text_field(block, "type").as_deref() {
         Some("tool_use") => {
@@ -72,7 +72,7 @@ fn take_block(state: &mut State, document: &Document<'_>, block: At, index: u64)
     }
 }
 
-fn take_delta(state: &mut State, document: &Document<'_>, delta: At, index: u64) {
+fn take_delta(state: &mut AnswerState, document: &Document<'_>, delta: At, index: u64) {
     match document.text_field(delta, "type").as_deref() {
         Some("text_delta") => state.take_text(&document.text_field(delta, "text").unwrap_or_default()),
         Some("thinking_delta") => state.take_thought(&document.text_field(delta, "thinking").unwrap_or_default()),
@@ -86,7 +86,7 @@ fn take_delta(state: &mut State, document: &Document<'_>, delta: At, index: u64)
 }
 
 /// The counts in an object's `usage`. They are of the whole answer so far, so those that are there hold.
-fn usage(state: &mut State, document: &Document<'_>, at: At) {
+fn usage(state: &mut AnswerState, document: &Document<'_>, at: At) {
     let Some(said) = document.field(at, "usage").filter(|said| document.raw(*said) != "null") else { return };
     let counted = |key: &str| count(document, said, key);
     let usage = state.usage();

@@ -3,7 +3,7 @@
 //! Some providers answer 200 and say only then, in the first event that means anything, that they cannot do it.
 
 use super::sse::Events;
-use super::state::State;
+use super::state::AnswerState;
 use super::{AnswerError, take_event};
 use crate::request::Api;
 use crate::request::json::Document;
@@ -45,7 +45,7 @@ impl Opening {
             if *said != Said::Nothing || (api == Api::Responses && is_silent(event.data)) {
                 return;
             }
-            let mut state = State::default();
+            let mut state = AnswerState::default();
             take_event(api, &mut state, event);
             *said = state.into_answer().error.map_or(Said::Begun, Said::Failed);
         });

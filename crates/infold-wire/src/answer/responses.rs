@@ -1,11 +1,11 @@
 //! Answers of the Responses API.
 
-use super::state::State;
+use super::state::AnswerState;
 use crate::request::joined;
 use crate::request::json::{At, Document};
 
 /// Takes one event.
-pub(super) fn event(state: &mut State, document: &Document<'_>) {
+pub(super) fn event(state: &mut AnswerState, document: &Document<'_>) {
     let whole = || document.field(0, "response");
     match document.text_field(0, "type").as_deref() {
         Some("response.output_text.delta" | "response.refusal.delta") => {
@@ -31,7 +31,7 @@ pub(super) fn event(state: &mut State, document: &Document<'_>) {
 }
 
 /// Takes an answer as one value: what came whole, or what a stream ends with.
-pub(super) fn response(state: &mut State, document: &Document<'_>, at: At) {
+pub(super) fn response(state: &mut AnswerState, document: &Document<'_>, at: At) {
     let text = |key: &str| document.text_field(at, key).map(|text| text.into_owned());
     state.model(text("model"));
     let items = document.field(at, "output");
@@ -57,7 +57,7 @@ pub(super) fn response(state: &mut State, document: &Document<'_>, at: At) {
 }
 
 /// The words of an item, if it is a message.
-fn take_words(state: &mut State, document: &Document<'_>, item: At) {
+fn take_words(state: &mut AnswerState, document: &Document<'_>, item: At) {
     if document.text_field(item, "type").as_deref() != Some("message") {
         return;
     }
@@ -70,14 +70,14 @@ fn take_words(state: &mut State, document: &Document<'_>, item: At) {
 }
 
 /// An item is over, and so are the words in it, unless the model was stopped in the middle of them.
-fn pause_behind(state: &mut State, document: &Document<'_>, item: At) {
+fn pause_behind(state: &mut AnswerState, document: &Document<'_>, item: At) {
     if document.text_field(item, "status").as_deref() != Some("incomplete") {
         state.pause();
     }
 }
 
 /// The thoughts in an item, if it is some, as far as they are shown.
-fn take_thoughts(state: &mut State, document: &Document<'_>, item: At) {
+fn take_thoughts(state: &mut AnswerState, document: &Document<'_>, item: At) {
     if document.text_field(item, "type").as_deref() != Some("reasoning") {
         return;
     }
@@ -88,7 +88,7 @@ fn take_thoughts(state: &mut State, document: &Document<'_>, item: At) {
 }
 
 /// The call that an item is. A stream says each item once by itself and once in the whole answer.
-fn take_call(state: &mut State, document: &Document<'_>, item: At) {
+fn take_call(state: &mut AnswerState, document: &Document<'_>, item: At) {
     let text = |key: &str| document.text_field(item, key);
     let kind = text("type").unwrap_or_default();
     let Some(id) = text("call_id").filter(|id| kind.ends_with("_call") && !state.has_call(id)) else { return };

@@ -11,7 +11,7 @@ const EVENT_BYTES_MAX: usize = 8 << 20;
 
 /// One event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Event<'e> {
+pub(super) struct SseEvent<'e> {
     /// Its name; empty if it has none.
     pub(super) name: &'e str,
     /// Its data.
@@ -34,7 +34,7 @@ pub(super) struct Events {
 
 impl Events {
     /// Takes the next bytes and hands each event that they end to `take`.
-    pub(super) fn push(&mut self, mut bytes: &[u8], take: &mut impl FnMut(&Event<'_>)) {
+    pub(super) fn push(&mut self, mut bytes: &[u8], take: &mut impl FnMut(&SseEvent<'_>)) {
         while !bytes.is_empty() {
             if std::mem::take(&mut self.is_after_cr)
                 && let Some(rest) = bytes.strip_prefix(b"\n")
@@ -59,7 +59,7 @@ impl Events {
         }
     }
 
-    fn end_line(&mut self, take: &mut impl FnMut(&Event<'_>)) {
+    fn end_line(&mut self, take: &mut impl FnMut(&SseEvent<'_>)) {
         let mut line = std::mem::take(&mut self.line);
         let is_cut = std::mem::take(&mut self.is_line_cut);
         if !std::mem::replace(&mut self.has_begun, true) && line.starts_with(b"\xef\xbb\xbf") {
@@ -98,10 +98,10 @@ impl Events {
         }
     }
 
-    fn end_event(&mut self, take: &mut impl FnMut(&Event<'_>)) {
+    fn end_event(&mut self, take: &mut impl FnMut(&SseEvent<'_>)) {
         let name = std::mem::take(&mut self.name);
         if let Some(data) = self.data.take() {
-            take(&Event { name: &name, data: &data });
+            take(&SseEvent { name: &name, data: &data });
         }
     }
 }

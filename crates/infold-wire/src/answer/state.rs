@@ -1,6 +1,6 @@
 //! What is known of an answer so far, and what the three APIs' answers have in common.
 
-use super::words::Words;
+use super::words::AnswerWords;
 use super::{Answer, AnswerCall, AnswerError, Usage};
 use crate::request::Api;
 use crate::request::json::{At, Document};
@@ -23,11 +23,11 @@ const SAID_ALL: [&str; 7] =
 
 /// An answer that is being read.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct AnswerState {
     answer: Answer,
     /// What the stream calls each of the calls while it is being said.
-    keys: Vec<Key>,
-    words: Words,
+    keys: Vec<CallKey>,
+    words: AnswerWords,
     has_ended: bool,
     has_thought: bool,
     /// Nothing more comes, not even a count.
@@ -35,11 +35,11 @@ pub(super) struct State {
 }
 
 /// How a stream names a call: by its place in the answer, and by the choice that it is in (Chat).
-pub(super) type Key = (u64, u64);
+pub(super) type CallKey = (u64, u64);
 
-impl State {
+impl AnswerState {
     /// A call begins; none if there are too many.
-    pub(super) fn begin_call(&mut self, key: Key, id: String, tool: String) -> Option<&mut AnswerCall> {
+    pub(super) fn begin_call(&mut self, key: CallKey, id: String, tool: String) -> Option<&mut AnswerCall> {
         self.words.pause();
         if self.answer.calls.len() == CALLS_MAX {
             return None;
@@ -50,7 +50,7 @@ impl State {
     }
 
     /// The call that a stream names so.
-    pub(super) fn call(&mut self, key: Key) -> Option<&mut AnswerCall> {
+    pub(super) fn call(&mut self, key: CallKey) -> Option<&mut AnswerCall> {
         let place = self.keys.iter().rposition(|other| *other == key)?;
         self.answer.calls.get_mut(place)
     }

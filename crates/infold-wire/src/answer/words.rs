@@ -9,7 +9,7 @@ const WORDS_BYTES_MAX: usize = 16 << 10;
 
 /// Words that are being said.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(super) struct AnswerWords {
     text: String,
     /// Whether there were more in front.
     is_cut: bool,
@@ -17,7 +17,7 @@ pub(super) struct Words {
     is_open: bool,
 }
 
-impl Words {
+impl AnswerWords {
     /// More of what is being said.
     pub(super) fn push(&mut self, part: &str) {
         if part.is_empty() {

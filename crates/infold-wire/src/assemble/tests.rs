@@ -1,14 +1,14 @@
 //! What was taken back, what belongs together, and what compactions keep: entries in, words out.
 
-use infold_core::transcript::{Held, Item, Kind, Outcome, Place, Voice};
+use infold_core::transcript::{CallOutcome, HeldContent, Item, ItemPosition, Kind, Voice};
 
 use super::{KEPT_BYTES_MAX, keep, together, without_given_up};
 use crate::form::Format;
 use crate::numbers::Group;
-use crate::reader::{Back, Entry, Kept};
+use crate::reader::{Back, Entry, KeptBytes};
 
 fn entry(kind: Kind) -> Entry {
-    Entry { items: vec![Item { place: Place { entry: 1, part: 0 }, message: 0, kind }], ..Entry::default() }
+    Entry { items: vec![Item { place: ItemPosition { entry: 1, part: 0 }, message: 0, kind }], ..Entry::default() }
 }
 
 fn prompt(id: &str, parent: &str) -> Entry {
@@ -31,12 +31,12 @@ fn call(answer: &str, id: &str) -> Entry {
 }
 
 fn result(id: &str) -> Entry {
-    let (outcome, held) = (Outcome::Unsaid, Held::Whole);
+    let (outcome, held) = (CallOutcome::Unsaid, HeldContent::Whole);
     let kind = Kind::Result { id: id.to_owned(), tool: String::new(), text: format!("result {id}"), outcome, held };
     Entry { group: Group::Results, ..entry(kind) }
 }
 
-fn compaction(id: &str, kept: Kept) -> Entry {
+fn compaction(id: &str, kept: KeptBytes) -> Entry {
     let kind = Kind::Compaction { summary: Some(id.to_owned()), kept: Vec::new() };
     Entry { kept, ..linked(entry(kind), id, "") }
 }
@@ -67,15 +67,15 @@ fn taken_back(entries: Vec<Entry>) -> Vec<Entry> {
 
 #[test]
 fn a_compaction_that_the_person_went_back_to_before_is_left_out_and_one_that_kept_the_way_is_not() {
-    let compacted = |kept| Entry { kept, ..linked(compaction("s1", Kept::Nothing), "s1", "a2") };
-    let entries = |kept: Kept, parent: &str| {
+    let compacted = |kept| Entry { kept, ..linked(compaction("s1", KeptBytes::Nothing), "s1", "a2") };
+    let entries = |kept: KeptBytes, parent: &str| {
         let before = vec![prompt("p1", ""), answer("a1", "p1"), prompt("p2", "a1"), answer("a2", "p2")];
         let after = vec![compacted(kept), prompt("p3", "s1"), prompt("p4", parent)];
         [before, after].concat()
     };
-    assert_eq!(words(&alive(entries(Kept::Nothing, "a1"))), "p1, a1, p4");
-    assert_eq!(words(&alive(entries(Kept::Nothing, "s1"))), "p1, a1, p2, a2, s1[], p4");
-    let kept = Kept::These(vec!["a2".to_owned()]);
+    assert_eq!(words(&alive(entries(KeptBytes::Nothing, "a1"))), "p1, a1, p4");
+    assert_eq!(words(&alive(entries(KeptBytes::Nothing, "s1"))), "p1, a1, p2, a2, s1[], p4");
+    let kept = KeptBytes::These(vec!["a2".to_owned()]);
     assert_eq!(words(&alive(entries(kept, "a2"))), "p1, a1, p2, a2, s1[], p4");
 }
 
@@ -115,15 +115,15 @@ fn pieces_of_an_answer_come_together_and_a_result_never_stands_before_its_call()
 
 #[test]
 fn every_compaction_keeps_what_it_names_of_what_was_before_it() {
-    let named = |ids: &[&str]| Kept::These(ids.iter().map(|id| (*id).to_owned()).collect());
+    let named = |ids: &[&str]| KeptBytes::These(ids.iter().map(|id| (*id).to_owned()).collect());
     let mut entries = vec![
         prompt("p1", ""),
         answer("a1", ""),
-        compaction("s1", Kept::From("a1".to_owned())),
+        compaction("s1", KeptBytes::From("a1".to_owned())),
         prompt("p2", ""),
-        compaction("s2", Kept::From("p1".to_owned())),
+        compaction("s2", KeptBytes::From("p1".to_owned())),
         compaction("s3", named(&["p2", "p1", "s1", "p3", "gone"])),
-        compaction("s4", Kept::From("p3".to_owned())),
+        compaction("s4", KeptBytes::From("p3".to_owned())),
         prompt("p3", ""),
     ];
     keep(&mut entries, KEPT_BYTES_MAX);
@@ -133,7 +133,7 @@ fn every_compaction_keeps_what_it_names_of_what_was_before_it() {
 #[test]
 fn where_compactions_repeat_too_much_the_earlier_ones_stay_empty() {
     let mut entries = vec![prompt("p1", "")];
-    entries.extend((0..4).map(|at| compaction(&format!("s{at}"), Kept::From("p1".to_owned()))));
+    entries.extend((0..4).map(|at| compaction(&format!("s{at}"), KeptBytes::From("p1".to_owned()))));
     // Room for the entries that the last two look through, and for the one item that each of them keeps.
     keep(&mut entries, (4 + 3 + 2) * size_of::<Item>() + 2 * "p1".len());
     assert_eq!(words(&entries), "p1, s0[], s1[], s2[p1], s3[p1]");

@@ -12,15 +12,18 @@ fn every_line_of_the_data_is_read() {
 #[test]
 fn what_clients_say_on_their_own_account_is_told_from_what_people_say() {
     for (text, words) in [
-        ("fix the bug", Words::Person),
-        ("<b>fix</b> the bug", Words::Person),
-        ("  <system-reminder>\nrules\n</system-reminder>", Words::Client),
-        ("<system-reminder>\nCalled the Read tool with the following input: {}\n</system-reminder>", Words::Attached),
-        ("<system-reminder>\nResult of calling the Read tool:\n1\tfn\n</system-reminder>", Words::Attached),
-        ("Your response above was cut off mid-stream. Go on.", Words::Client),
-        ("Output token limit hit. Resume.", Words::Client),
-        ("Attached media from tool result:", Words::Media),
-        ("The user sent a new message while you were working:\nstop", Words::Person),
+        ("fix the bug", WordsOwner::Person),
+        ("<b>fix</b> the bug", WordsOwner::Person),
+        ("  <system-reminder>\nrules\n</system-reminder>", WordsOwner::Client),
+        (
+            "<system-reminder>\nCalled the Read tool with the following input: {}\n</system-reminder>",
+            WordsOwner::Attached,
+        ),
+        ("<system-reminder>\nResult of calling the Read tool:\n1\tfn\n</system-reminder>", WordsOwner::Attached),
+        ("Your response above was cut off mid-stream. Go on.", WordsOwner::Client),
+        ("Output token limit hit. Resume.", WordsOwner::Client),
+        ("Attached media from tool result:", WordsOwner::Media),
+        ("The user sent a new message while you were working:\nstop", WordsOwner::Person),
     ] {
         assert_eq!(words_of(text), words, "{text}");
     }
@@ -30,9 +33,9 @@ fn what_clients_say_on_their_own_account_is_told_from_what_people_say() {
 fn the_arguments_of_a_slash_command_are_a_persons_words() {
     let command =
         |arguments: &str| format!("<command-name>/review</command-name>\n<command-args>{arguments}</command-args>");
-    assert_eq!(words_of(&command("the parser")), Words::Person);
-    assert_eq!(words_of(&command(" ")), Words::Client);
-    assert_eq!(words_of("<command-name>/cost</command-name>"), Words::Client);
+    assert_eq!(words_of(&command("the parser")), WordsOwner::Person);
+    assert_eq!(words_of(&command(" ")), WordsOwner::Client);
+    assert_eq!(words_of("<command-name>/cost</command-name>"), WordsOwner::Client);
 }
 
 #[test]

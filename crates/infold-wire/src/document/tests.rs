@@ -1,6 +1,6 @@
 //! Documents are cut at the same places however they come in.
 
-use super::{Piece, Scanner, Step};
+use super::{DocumentPiece, ScanStep, Scanner};
 
 /// The pieces of a document that comes in chunks of this many bytes.
 fn pieces(document: &str, chunk_bytes: usize) -> Vec<String> {
@@ -11,11 +11,11 @@ fn pieces(document: &str, chunk_bytes: usize) -> Vec<String> {
         let mut rest = chunk;
         while !rest.is_empty() {
             match scanner.scan(rest) {
-                Step::More => {
+                ScanStep::More => {
                     current.push_str(&String::from_utf8_lossy(rest));
                     break;
                 }
-                Step::End(bytes, piece) => {
+                ScanStep::End(bytes, piece) => {
                     current.push_str(&String::from_utf8_lossy(&rest[..bytes]));
                     rest = &rest[bytes..];
                     if !current.is_empty() {
@@ -33,11 +33,11 @@ fn pieces(document: &str, chunk_bytes: usize) -> Vec<String> {
     pieces
 }
 
-fn told(piece: &Piece, text: &str) -> String {
+fn told(piece: &DocumentPiece, text: &str) -> String {
     match piece {
-        Piece::Between => format!("- {text}"),
-        Piece::Element => format!("element {text}"),
-        Piece::Member(name) => format!("{name} {text}"),
+        DocumentPiece::Between => format!("- {text}"),
+        DocumentPiece::Element => format!("element {text}"),
+        DocumentPiece::Member(name) => format!("{name} {text}"),
     }
 }
 

@@ -9,15 +9,15 @@ mod shape;
 
 use std::collections::{HashMap, VecDeque};
 
-use infold_core::transcript::{Item, Kind, Place, Usage, Voice};
+use infold_core::transcript::{Item, ItemPosition, Kind, ModelUsage, Voice};
 use serde_json::value::RawValue;
 
 use super::Unit;
 use crate::content::{Content, Speaker, kinds};
 use crate::loose::Maybe;
-use crate::numbers::{Group, Numbers, Tools, items};
-use crate::reader::{Entry, Kept, Metered};
-use shape::{Compact, Line, Message, Micro, Progress};
+use crate::numbers::{CalledTools, Group, Numbers, items};
+use crate::reader::{Entry, KeptBytes, Metered};
+use shape::{ClaudeLine, ClaudeMessage, Compact, Micro, Progress};
 
 /// How many answers back a further piece of one may come.
 const ANSWERS_MAX: usize = 64;
@@ -29,7 +29,7 @@ const NO_MODEL: &str = "<synthetic>";
 /// What is remembered from line to line.
 #[derive(Default)]
 pub(crate) struct ClaudeCode {
-    tools: Tools,
+    tools: CalledTools,
     numbers: Numbers,
     subtask_numbers: HashMap<String, Numbers>,
     /// The latest answers and the messages that they began.
@@ -41,16 +41,16 @@ pub(crate) struct ClaudeCode {
 
 /// A compaction whose summary has not come yet.
 struct Boundary {
-    place: Place,
+    place: ItemPosition,
     message: u64,
-    kept: Kept,
+    kept: KeptBytes,
     /// What came between, which the model sees after the summary.
     waiting: Vec<Item>,
 }
 
 impl ClaudeCode {
     pub(crate) fn parse(&mut self, unit: &Unit<'_>) -> Result<Entry, serde_json::Error> {
-        let line: Line<'_> = serde_json::from_str(unit.text)?;
+        let line: ClaudeLine<'_> = serde_json::from_str(unit.text)?;
         let mut entry = Entry {
             session: line.session_id.given(),
             id: line.uuid.given(),
@@ -71,7 +71,7 @@ impl ClaudeCode {
         self.boundary.take().map(|boundary| boundary.into_items(None)).unwrap_or_default()
     }
 
-    fn message(&mut self, line: Line<'_>, unit: &Unit<'_>, entry: &mut Entry) {
+    fn message(&mut self, line: ClaudeLine<'_>, unit: &Unit<'_>, entry: &mut Entry) {
         if line.is_sidechain.is_set() {
             entry.subtask = Some(self.sidechain(&line));
         }
@@ -108,7 +108,7 @@ impl ClaudeCode {
         if let Some(usage) = usage {
             let model = message.model.0.into_owned();
             let message = self.first_piece(&entry.group).unwrap_or(number);
-            entry.usage.push(Metered { message, usage: Usage { model, ..usage.into() } });
+            entry.usage.push(Metered { message, usage: ModelUsage { model, ..usage.into() } });
         }
         entry.items.extend(items(unit.number, number, kinds, &mut self.tools));
     }
@@ -138,7 +138,7 @@ impl ClaudeCode {
     }
 
     /// Whose work a line of a subagent is.
-    fn sidechain(&mut self, line: &Line<'_>) -> String {
+    fn sidechain(&mut self, line: &ClaudeLine<'_>) -> String {
         if let Some(agent) = line.agent_id.given() {
             return agent;
         }
@@ -152,11 +152,11 @@ impl ClaudeCode {
     }
 
     fn summary(&mut self, text: String, number: u64, entry: &mut Entry) {
-        let place = Place { entry: number, part: 0 };
+        let place = ItemPosition { entry: number, part: 0 };
         let boundary = self.boundary.take().unwrap_or_else(|| Boundary {
             place,
             message: self.numbers.number(Group::Alone),
-            kept: Kept::Nothing,
+            kept: KeptBytes::Nothing,
             waiting: Vec::new(),
         });
         entry.kept = boundary.kept.clone();
@@ -164,7 +164,7 @@ impl ClaudeCode {
     }
 
     /// A line about work in progress, of which only a subagent's messages say something new.
-    fn progress(&mut self, line: Line<'_>, unit: &Unit<'_>, entry: &mut Entry) {
+    fn progress(&mut self, line: ClaudeLine<'_>, unit: &Unit<'_>, entry: &mut Entry) {
         let Maybe(Some(Progress { kind, message: Maybe(Some(step)) })) = line.data else { return };
         let Maybe(Some(message)) = step.message else { return };
         if kind.as_str() != "agent_progress" {
@@ -181,7 +181,7 @@ impl ClaudeCode {
         }
     }
 
-    fn attachment(&mut self, line: &Line<'_>, unit: &Unit<'_>, entry: &mut Entry) {
+    fn attachment(&mut self, line: &ClaudeLine<'_>, unit: &Unit<'_>, entry: &mut Entry) {
         if line.is_sidechain.is_set() {
             entry.subtask = Some(self.sidechain(line));
         }
@@ -189,14 +189,14 @@ impl ClaudeCode {
         self.put(Kind::User { text, voice }, unit, entry);
     }
 
-    fn system(&mut self, line: &Line<'_>, unit: &Unit<'_>, entry: &mut Entry) {
+    fn system(&mut self, line: &ClaudeLine<'_>, unit: &Unit<'_>, entry: &mut Entry) {
         match line.subtype.as_str() {
             "compact_boundary" => {
                 let metadata =
                     line.compact_metadata.map(RawValue::get).and_then(|json| serde_json::from_str(json).ok());
                 entry.items = self.finish();
                 self.boundary = Some(Boundary {
-                    place: Place { entry: unit.number, part: 0 },
+                    place: ItemPosition { entry: unit.number, part: 0 },
                     message: self.numbers.number(Group::Alone),
                     kept: metadata.map(Compact::into_kept).unwrap_or_default(),
                     waiting: Vec::new(),
@@ -220,7 +220,7 @@ impl ClaudeCode {
     /// Puts one item in a message of its own, behind a summary that is still to come.
     fn put(&mut self, kind: Kind, unit: &Unit<'_>, entry: &mut Entry) {
         let number = self.number(entry);
-        let item = Item { place: Place { entry: unit.number, part: 0 }, message: number, kind };
+        let item = Item { place: ItemPosition { entry: unit.number, part: 0 }, message: number, kind };
         match (&mut self.boundary, &entry.subtask) {
             (Some(boundary), None) => boundary.waiting.push(item),
             _ => entry.items.push(item),
@@ -237,7 +237,7 @@ impl Boundary {
     }
 }
 
-fn group(is_answer: bool, message: &Message<'_>) -> Group {
+fn group(is_answer: bool, message: &ClaudeMessage<'_>) -> Group {
     match (is_answer, message.id.given()) {
         (true, Some(id)) => Group::Answer(id),
         (true, None) => Group::Alone,

@@ -5,26 +5,26 @@
 
 use std::collections::VecDeque;
 
-use infold_core::transcript::{Item, Kind, Place, Usage, Voice};
+use infold_core::transcript::{Item, ItemPosition, Kind, ModelUsage, Voice};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Unit;
 use super::openai_item::{From, OpenAiItem};
 use crate::loose::{Count, Maybe, Str};
-use crate::numbers::{Group, Numbers, Tools, items};
+use crate::numbers::{CalledTools, Group, Numbers, items};
 use crate::reader::{Back, Entry, Metered};
 
 /// What is remembered from line to line.
 #[derive(Default)]
 pub(crate) struct Codex {
-    tools: Tools,
+    tools: CalledTools,
     numbers: Numbers,
     model: String,
     /// The message that the answer began with whose tokens have not been reported yet.
     answer: Option<u64>,
     /// What had been used in all at the last report: reports are repeated.
-    total: Option<Tokens>,
+    total: Option<CodexTokens>,
     said: PersonsWords,
 }
 
@@ -68,7 +68,7 @@ impl PersonsWords {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Line<'a> {
+struct CodexLine<'a> {
     #[serde(borrow, rename = "type")]
     kind: Str<'a>,
     #[serde(borrow)]
@@ -78,14 +78,14 @@ struct Line<'a> {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Info {
-    total_token_usage: Maybe<Tokens>,
-    last_token_usage: Maybe<Tokens>,
+    total_token_usage: Maybe<CodexTokens>,
+    last_token_usage: Maybe<CodexTokens>,
 }
 
 /// Tokens as the provider counts them: the cached ones are among the input.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Tokens {
+struct CodexTokens {
     input_tokens: Count,
     cached_input_tokens: Count,
     cache_write_input_tokens: Count,
@@ -94,7 +94,7 @@ struct Tokens {
 
 impl Codex {
     pub(crate) fn parse(&mut self, unit: &Unit<'_>) -> Result<Entry, serde_json::Error> {
-        let line: Line<'_> = serde_json::from_str(unit.text)?;
+        let line: CodexLine<'_> = serde_json::from_str(unit.text)?;
         let mut entry = Entry::default();
         let Maybe(Some(payload)) = line.payload else {
             let item: OpenAiItem<'_> = serde_json::from_str(unit.text)?;
@@ -171,7 +171,7 @@ impl Codex {
                 }
                 let is_summary = matches!(&kind, Kind::User { text, .. } if Some(text) == summary.as_ref());
                 if !is_summary {
-                    kept.push(Item { place: Place { entry: unit.number, part }, message, kind });
+                    kept.push(Item { place: ItemPosition { entry: unit.number, part }, message, kind });
                 }
             }
         }
@@ -182,7 +182,7 @@ impl Codex {
             kept = self.said.repeated(message);
         }
         self.answer = None;
-        let place = Place { entry: unit.number, part: 0 };
+        let place = ItemPosition { entry: unit.number, part: 0 };
         entry.items.push(Item { place, message, kind: Kind::Compaction { summary, kept } });
         Ok(())
     }
@@ -203,15 +203,15 @@ impl Codex {
     }
 }
 
-impl Tokens {
+impl CodexTokens {
     fn same(&self, other: &Self) -> bool {
         (self.input_tokens.0, self.output_tokens.0) == (other.input_tokens.0, other.output_tokens.0)
     }
 
-    fn usage(&self, model: &str) -> Usage {
+    fn usage(&self, model: &str) -> ModelUsage {
         let cache_read_tokens = self.cached_input_tokens.or_zero();
         let cache_write_tokens = self.cache_write_input_tokens.or_zero();
-        Usage {
+        ModelUsage {
             model: model.to_owned(),
             fresh_tokens: self.input_tokens.or_zero().saturating_sub(cache_read_tokens + cache_write_tokens),
             cache_read_tokens,

@@ -3,14 +3,14 @@
 
 use std::collections::VecDeque;
 
-use infold_core::transcript::{Held, Item, Kind, Outcome, Place, Subtask, Usage, Voice};
+use infold_core::transcript::{CallOutcome, HeldContent, Item, ItemPosition, Kind, ModelUsage, Subtask, Voice};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Unit;
 use crate::client_words::voice_of;
 use crate::loose::{Count, Flag, List, Loose, Str};
-use crate::numbers::{Group, Numbers, Tools};
+use crate::numbers::{CalledTools, Group, Numbers};
 use crate::reader::{Entry, Metered};
 
 #[derive(Default, Deserialize)]
@@ -21,7 +21,7 @@ struct Session<'a> {
     #[serde(borrow)]
     agent: Str<'a>,
     #[serde(borrow)]
-    events: List<Event<'a>>,
+    events: List<NormalizedEvent<'a>>,
     #[serde(borrow)]
     calls: List<Call<'a>>,
     #[serde(borrow)]
@@ -32,7 +32,7 @@ struct Session<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Event<'a> {
+struct NormalizedEvent<'a> {
     #[serde(borrow)]
     k: Str<'a>,
     t: Loose,
@@ -84,13 +84,13 @@ pub(crate) fn parse(unit: &Unit<'_>) -> Result<Entry, serde_json::Error> {
     let session: Session<'_> = serde_json::from_str(unit.text)?;
     let mut entry = Entry { session: session.session.given(), ..Entry::default() };
     let mut numbers = Numbers::default();
-    let mut tools = Tools::default();
+    let mut tools = CalledTools::default();
     let clearings: Vec<Compaction<'_>> =
         session.compactions.0.into_iter().filter(|compaction| compaction.kind.as_str() == "micro").collect();
     // Which message each event is in: calls point at events.
     let mut messages = Vec::with_capacity(session.events.0.len());
     for (number, event) in (0_u32..).zip(session.events.0) {
-        let place = Place { entry: unit.number, part: number };
+        let place = ItemPosition { entry: unit.number, part: number };
         for clearing in clearings.iter().filter(|clearing| clearing.ev.0 == Some(i64::from(number))) {
             let calls = clearing.ids.0.iter().map(|id| id.as_str().to_owned()).collect();
             entry.items.push(Item { place, message: numbers.number(Group::Alone), kind: Kind::Clearing { calls } });
@@ -117,7 +117,7 @@ pub(crate) fn parse(unit: &Unit<'_>) -> Result<Entry, serde_json::Error> {
 }
 
 /// Events of one answer are a message, and so are results in a row.
-fn group(event: &Event<'_>, agent: &str) -> Group {
+fn group(event: &NormalizedEvent<'_>, agent: &str) -> Group {
     match (event.k.as_str(), event.call.0) {
         ("asst" | "think" | "call", Some(call)) => Group::Answer(call.to_string()),
         // Codex has no messages around its items.
@@ -126,7 +126,7 @@ fn group(event: &Event<'_>, agent: &str) -> Group {
     }
 }
 
-fn kind(event: Event<'_>) -> Kind {
+fn kind(event: NormalizedEvent<'_>) -> Kind {
     let text = event.t.0.unwrap_or_default();
     match event.k.as_str() {
         "asst" => Kind::Assistant { text },
@@ -134,9 +134,9 @@ fn kind(event: Event<'_>) -> Kind {
         "call" => Kind::Call { id: event.id.0.into_owned(), tool: event.tool.0.into_owned(), input: text },
         "result" => {
             let outcome = match event.err.0 {
-                Some(true) => Outcome::Failed,
-                Some(false) => Outcome::Succeeded,
-                None => Outcome::Unsaid,
+                Some(true) => CallOutcome::Failed,
+                Some(false) => CallOutcome::Succeeded,
+                None => CallOutcome::Unsaid,
             };
             let held = crate::content::held(&text);
             Kind::Result { id: event.id.0.into_owned(), tool: event.tool.0.into_owned(), text, outcome, held }
@@ -154,10 +154,10 @@ fn kind(event: Event<'_>) -> Kind {
 }
 
 impl Call<'_> {
-    fn usage(self) -> Usage {
+    fn usage(self) -> ModelUsage {
         let cache_read_tokens = self.cr.or_zero();
         let cache_write_tokens = self.cw.or_zero();
-        Usage {
+        ModelUsage {
             model: self.model.0.into_owned(),
             fresh_tokens: self.prompt.or_zero().saturating_sub(cache_read_tokens + cache_write_tokens),
             cache_read_tokens,
@@ -185,13 +185,13 @@ impl Subagent<'_> {
                 }
                 "result" => {
                     let (id, tool) = open.pop_front().unwrap_or_default();
-                    Kind::Result { id, tool, text, outcome: Outcome::Unsaid, held: Held::Whole }
+                    Kind::Result { id, tool, text, outcome: CallOutcome::Unsaid, held: HeldContent::Whole }
                 }
                 "asst" => Kind::Assistant { text },
                 "think" => Kind::Reasoning { text, sealed_bytes: 0 },
                 _ => Kind::User { text, voice: Voice::Person },
             };
-            items.push(Item { place: Place { entry, part }, message: u64::from(part), kind });
+            items.push(Item { place: ItemPosition { entry, part }, message: u64::from(part), kind });
         }
         Subtask { call: self.id.0.into_owned(), items }
     }

@@ -5,7 +5,7 @@
 
 use std::cell::LazyCell;
 
-use infold_core::transcript::{Held, Kind, Outcome, Voice};
+use infold_core::transcript::{CallOutcome, HeldContent, Kind, Voice};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -209,13 +209,13 @@ impl OpenAiItem<'_> {
         let id = self.id.given().unwrap_or_else(|| format!("search_{}", from.number));
         let tool = "web_search".to_owned();
         let outcome = match self.status.as_str() {
-            "completed" => Outcome::Succeeded,
-            "failed" => Outcome::Failed,
-            _ => Outcome::Unsaid,
+            "completed" => CallOutcome::Succeeded,
+            "failed" => CallOutcome::Failed,
+            _ => CallOutcome::Unsaid,
         };
         let input = self.action.map_or_else(|| "{}".to_owned(), compact);
         let call = Kind::Call { id: id.clone(), tool: tool.clone(), input };
-        vec![(0, call), (0, Kind::Result { id, tool, text: String::new(), outcome, held: Held::Whole })]
+        vec![(0, call), (0, Kind::Result { id, tool, text: String::new(), outcome, held: HeldContent::Whole })]
     }
 
     fn result(self, from: From<'_>) -> Vec<(u32, Kind)> {
@@ -244,8 +244,8 @@ impl OpenAiItem<'_> {
             id: self.call_id.0.into_owned(),
             tool: "tool_search".to_owned(),
             text: self.tools.map_or("[]", RawValue::get).to_owned(),
-            outcome: Outcome::Unsaid,
-            held: Held::Whole,
+            outcome: CallOutcome::Unsaid,
+            held: HeldContent::Whole,
         }
     }
 
@@ -276,12 +276,12 @@ struct WrappedMetadata {
 }
 
 /// A result's text and how the call went, as far as the text says.
-pub(crate) fn outcome_of(text: String) -> (String, Outcome) {
-    let by_code = |code: i64| if code == 0 { Outcome::Succeeded } else { Outcome::Failed };
+pub(crate) fn outcome_of(text: String) -> (String, CallOutcome) {
+    let by_code = |code: i64| if code == 0 { CallOutcome::Succeeded } else { CallOutcome::Failed };
     if text.starts_with('{') {
         return match serde_json::from_str::<Wrapped>(&text) {
             Ok(wrapped) => (wrapped.output, by_code(wrapped.metadata.exit_code)),
-            Err(_) => (text, Outcome::Unsaid),
+            Err(_) => (text, CallOutcome::Unsaid),
         };
     }
     // The client's own lines come first and are few; what the command printed says nothing about itself.
@@ -289,5 +289,5 @@ pub(crate) fn outcome_of(text: String) -> (String, Outcome) {
     let code = text.lines().take(6).take_while(|line| *line != "Output:").find_map(|line| {
         marks.iter().find_map(|mark| line.strip_prefix(mark)).and_then(|code| code.trim().parse().ok())
     });
-    (text, code.map_or(Outcome::Unsaid, by_code))
+    (text, code.map_or(CallOutcome::Unsaid, by_code))
 }

@@ -6,22 +6,22 @@
 
 use std::cell::LazyCell;
 
-use infold_core::transcript::{Held, Kind, Outcome, Usage, Voice};
+use infold_core::transcript::{CallOutcome, HeldContent, Kind, ModelUsage, Voice};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Unit;
 use crate::content::{Speaker, compact, json_at};
-use crate::document::Piece;
+use crate::document::DocumentPiece;
 use crate::json_text::elements;
 use crate::loose::{Count, Flag, List, Loose, Maybe, Str};
-use crate::numbers::{Group, Numbers, Tools, items};
-use crate::reader::{Back, Entry, Kept, Metered};
+use crate::numbers::{CalledTools, Group, Numbers, items};
+use crate::reader::{Back, Entry, KeptBytes, Metered};
 
 /// What is remembered from message to message.
 #[derive(Default)]
 pub(crate) struct OpenCode {
-    tools: Tools,
+    tools: CalledTools,
     numbers: Numbers,
     /// The first message that a compaction keeps whose summary has not come yet.
     kept_from: Option<String>,
@@ -29,11 +29,11 @@ pub(crate) struct OpenCode {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Message<'a> {
+struct OpenCodeMessage<'a> {
     #[serde(borrow)]
     info: Maybe<Info<'a>>,
     #[serde(borrow)]
-    parts: List<Part<'a>>,
+    parts: List<OpenCodePart<'a>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -51,7 +51,7 @@ struct Info<'a> {
     summary: Flag,
     #[serde(borrow, rename = "modelID")]
     model_id: Str<'a>,
-    tokens: Maybe<Tokens>,
+    tokens: Maybe<OpenCodeTokens>,
     /// On a session: what the person has undone.
     #[serde(borrow)]
     revert: Maybe<Revert<'a>>,
@@ -66,7 +66,7 @@ struct Revert<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Tokens {
+struct OpenCodeTokens {
     input: Count,
     output: Count,
     reasoning: Count,
@@ -82,7 +82,7 @@ struct Cache {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Part<'a> {
+struct OpenCodePart<'a> {
     #[serde(borrow, rename = "type")]
     kind: Str<'a>,
     text: Loose,
@@ -93,7 +93,7 @@ struct Part<'a> {
     #[serde(borrow, rename = "callID")]
     call_id: Str<'a>,
     #[serde(borrow)]
-    state: Maybe<State<'a>>,
+    state: Maybe<OpenCodeToolState<'a>>,
     #[serde(borrow)]
     tail_start_id: Str<'a>,
     #[serde(borrow)]
@@ -102,7 +102,7 @@ struct Part<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct State<'a> {
+struct OpenCodeToolState<'a> {
     #[serde(borrow)]
     status: Str<'a>,
     #[serde(borrow)]
@@ -130,19 +130,19 @@ struct StateTime {
 impl OpenCode {
     pub(crate) fn parse(&mut self, unit: &Unit<'_>) -> Result<Entry, serde_json::Error> {
         match unit.piece {
-            Piece::Between => Ok(Entry::default()),
-            Piece::Member(name) if name == "info" => {
+            DocumentPiece::Between => Ok(Entry::default()),
+            DocumentPiece::Member(name) if name == "info" => {
                 let info: Info<'_> = serde_json::from_str(unit.text)?;
                 let back = info.revert.0.and_then(|revert| revert.message_id.given()).map_or(Back::Nowhere, Back::To);
                 Ok(Entry { session: info.id.given(), back, ..Entry::default() })
             }
-            Piece::Member(_) => Ok(Entry::default()),
-            Piece::Element => self.message(unit),
+            DocumentPiece::Member(_) => Ok(Entry::default()),
+            DocumentPiece::Element => self.message(unit),
         }
     }
 
     fn message(&mut self, unit: &Unit<'_>) -> Result<Entry, serde_json::Error> {
-        let message: Message<'_> = serde_json::from_str(unit.text)?;
+        let message: OpenCodeMessage<'_> = serde_json::from_str(unit.text)?;
         let info = message.info.0.unwrap_or_default();
         let mut entry = Entry {
             session: info.session_id.given(),
@@ -164,7 +164,7 @@ impl OpenCode {
         let number = self.numbers.number(Group::Alone);
         if let Some(tokens) = info.tokens.0.filter(|_| is_answer) {
             let usage = tokens.usage(info.model_id.as_str());
-            if usage != (Usage { model: usage.model.clone(), ..Usage::default() }) {
+            if usage != (ModelUsage { model: usage.model.clone(), ..ModelUsage::default() }) {
                 entry.usage.push(Metered { message: number, usage });
             }
         }
@@ -173,7 +173,7 @@ impl OpenCode {
     }
 
     /// A summary stands for all before it, once it has been written.
-    fn summary(&mut self, parts: Vec<Part<'_>>, entry: &mut Entry) -> Vec<(u32, Kind)> {
+    fn summary(&mut self, parts: Vec<OpenCodePart<'_>>, entry: &mut Entry) -> Vec<(u32, Kind)> {
         let texts: Vec<String> = parts
             .into_iter()
             .filter(|part| part.kind.as_str() == "text")
@@ -183,11 +183,11 @@ impl OpenCode {
         if texts.is_empty() {
             return Vec::new();
         }
-        entry.kept = self.kept_from.take().map_or(Kept::Nothing, Kept::From);
+        entry.kept = self.kept_from.take().map_or(KeptBytes::Nothing, KeptBytes::From);
         vec![(0, Kind::Compaction { summary: Some(texts.join("\n")), kept: Vec::new() })]
     }
 
-    fn parts(&mut self, parts: Vec<Part<'_>>, speaker: Speaker, text: &str) -> Vec<(u32, Kind)> {
+    fn parts(&mut self, parts: Vec<OpenCodePart<'_>>, speaker: Speaker, text: &str) -> Vec<(u32, Kind)> {
         let unread = LazyCell::new(|| elements(text, "/parts"));
         let mut kinds = Vec::with_capacity(parts.len());
         for (number, part) in (0..).zip(parts) {
@@ -218,7 +218,7 @@ impl OpenCode {
 }
 
 /// A call, and its result if it has come.
-fn tool(number: u32, part: Part<'_>, kinds: &mut Vec<(u32, Kind)>) {
+fn tool(number: u32, part: OpenCodePart<'_>, kinds: &mut Vec<(u32, Kind)>) {
     let state = part.state.0.unwrap_or_default();
     let id = part.call_id.0.into_owned();
     let tool = part.tool.0.into_owned();
@@ -226,24 +226,24 @@ fn tool(number: u32, part: Part<'_>, kinds: &mut Vec<(u32, Kind)>) {
     kinds.push((number, Kind::Call { id: id.clone(), tool: tool.clone(), input }));
     let exited_badly = state.metadata.0.is_some_and(|metadata| metadata.exit.0.is_some_and(|code| code != 0));
     let (text, outcome) = match state.status.as_str() {
-        "completed" if exited_badly => (state.output.0, Outcome::Failed),
-        "completed" => (state.output.0, Outcome::Succeeded),
-        "error" => (state.error.0.or(state.output.0), Outcome::Failed),
+        "completed" if exited_badly => (state.output.0, CallOutcome::Failed),
+        "completed" => (state.output.0, CallOutcome::Succeeded),
+        "error" => (state.error.0.or(state.output.0), CallOutcome::Failed),
         // It was still running when the session was written down.
         _ => return,
     };
     let is_cleared = state.time.0.is_some_and(|time| time.compacted.0.is_some());
-    let held = if is_cleared { Held::Cleared } else { Held::Whole };
+    let held = if is_cleared { HeldContent::Cleared } else { HeldContent::Whole };
     kinds.push((number, Kind::Result { id, tool, text: text.unwrap_or_default(), outcome, held }));
     for attachment in state.attachments.0 {
         kinds.push((number, Kind::Other { name: "file".to_owned(), json: attachment.get().to_owned() }));
     }
 }
 
-impl Tokens {
-    fn usage(self, model: &str) -> Usage {
+impl OpenCodeTokens {
+    fn usage(self, model: &str) -> ModelUsage {
         let cache = self.cache.0.unwrap_or_default();
-        Usage {
+        ModelUsage {
             model: model.to_owned(),
             fresh_tokens: self.input.or_zero(),
             cache_read_tokens: cache.read.or_zero(),

@@ -10,14 +10,14 @@ use super::Unit;
 use super::openai_item::{From, OpenAiItem};
 use crate::content::{Content, Speaker, kinds};
 use crate::detect::Layout;
-use crate::document::Piece;
+use crate::document::DocumentPiece;
 use crate::loose::{List, Loose, Maybe, Str, text_of};
-use crate::numbers::{Group, Numbers, Tools, items};
+use crate::numbers::{CalledTools, Group, Numbers, items};
 use crate::reader::Entry;
 
 /// Whose request it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Api {
+pub(crate) enum LoggedApi {
     /// Messages.
     Anthropic,
     /// Responses and Chat Completions.
@@ -26,16 +26,16 @@ pub(crate) enum Api {
 
 /// What is remembered from entry to entry.
 pub(crate) struct Requests {
-    api: Api,
+    api: LoggedApi,
     layout: Layout,
-    tools: Tools,
+    tools: CalledTools,
     numbers: Numbers,
 }
 
 /// A message to Anthropic.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Message<'a> {
+struct LoggedMessage<'a> {
     #[serde(borrow)]
     role: Str<'a>,
     #[serde(borrow)]
@@ -69,8 +69,8 @@ struct Body<'a> {
 }
 
 impl Requests {
-    pub(crate) fn new(api: Api, layout: Layout) -> Self {
-        Self { api, layout, tools: Tools::default(), numbers: Numbers::default() }
+    pub(crate) fn new(api: LoggedApi, layout: Layout) -> Self {
+        Self { api, layout, tools: CalledTools::default(), numbers: Numbers::default() }
     }
 
     pub(crate) fn parse(&mut self, unit: &Unit<'_>) -> Result<Entry, serde_json::Error> {
@@ -78,9 +78,9 @@ impl Requests {
             return self.line(unit);
         }
         let kinds = match unit.piece {
-            Piece::Between => Vec::new(),
-            Piece::Member(name) => member(name, unit.text)?,
-            Piece::Element => element(self.api, unit.text, unit.number)?,
+            DocumentPiece::Between => Vec::new(),
+            DocumentPiece::Member(name) => member(name, unit.text)?,
+            DocumentPiece::Element => element(self.api, unit.text, unit.number)?,
         };
         let mut entry = Entry::default();
         if !kinds.is_empty() {
@@ -119,7 +119,7 @@ impl Requests {
             offers_tools: !body.tools.0.is_empty() && !recorded.path.as_str().contains("count_tokens"),
             ..Entry::default()
         };
-        let mut tools = Tools::default();
+        let mut tools = CalledTools::default();
         // Parts are counted through the line, because its messages have no number of their own.
         let mut before = 0;
         for (message, kinds) in (0..).zip(parts.into_iter().filter(|kinds| !kinds.is_empty())) {
@@ -143,10 +143,10 @@ fn member(name: &str, json: &str) -> Result<Vec<(u32, Kind)>, serde_json::Error>
 }
 
 /// One message or item of a request.
-fn element(api: Api, text: &str, number: u64) -> Result<Vec<(u32, Kind)>, serde_json::Error> {
+fn element(api: LoggedApi, text: &str, number: u64) -> Result<Vec<(u32, Kind)>, serde_json::Error> {
     match api {
-        Api::Anthropic => {
-            let message: Message<'_> = serde_json::from_str(text)?;
+        LoggedApi::Anthropic => {
+            let message: LoggedMessage<'_> = serde_json::from_str(text)?;
             let speaker = match message.role.as_str() {
                 "assistant" => Speaker::Model,
                 "system" | "developer" => Speaker::System,
@@ -154,7 +154,7 @@ fn element(api: Api, text: &str, number: u64) -> Result<Vec<(u32, Kind)>, serde_
             };
             Ok(kinds(message.content, speaker, text, "/content"))
         }
-        Api::OpenAi => {
+        LoggedApi::OpenAi => {
             let item: OpenAiItem<'_> = serde_json::from_str(text)?;
             Ok(item.kinds(From { text, pointer: "", number }))
         }

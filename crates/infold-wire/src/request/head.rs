@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use infold_core::view::{BlockKind, RequestKind, TranscriptStart};
 
 use super::json::At;
-use super::{Api, Document, Entry, Request};
+use super::{Api, Document, Request, RequestEntry};
 use crate::client_words::{asks_for_compaction, is_summary};
 
 /// A tool that a request lists.
@@ -57,7 +57,7 @@ fn lists<'r>(request: &'r Request<'_>) -> impl Iterator<Item = At> + 'r {
 }
 
 /// Whether an entry lists tools.
-pub(super) fn lists_tools(request: &Request<'_>, entry: &Entry) -> bool {
+pub(super) fn lists_tools(request: &Request<'_>, entry: &RequestEntry) -> bool {
     request.api == Api::Responses && request.document.text_field(entry.at, "type").as_deref() == Some(ADDITIONAL_TOOLS)
 }
 

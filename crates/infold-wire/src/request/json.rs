@@ -16,7 +16,7 @@ pub(crate) use text::{decode, quote};
 
 /// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum JsonShape {
     /// `null`, `true`, `false` or a number.
     Plain,
     /// Text without escapes.
@@ -32,7 +32,7 @@ pub(crate) enum Shape {
 /// One value or key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Node {
-    shape: Shape,
+    shape: JsonShape,
     start: u32,
     end: u32,
     /// The first node that is not part of this one.
@@ -65,7 +65,7 @@ impl<'a> Document<'a> {
     }
 
     /// What a value is.
-    pub(crate) fn shape(&self, at: At) -> Shape {
+    pub(crate) fn shape(&self, at: At) -> JsonShape {
         self.nodes[at].shape
     }
 
@@ -81,7 +81,7 @@ impl<'a> Document<'a> {
 
     /// Whether it is text.
     pub(crate) fn is_text(&self, at: At) -> bool {
-        matches!(self.shape(at), Shape::Text | Shape::EscapedText)
+        matches!(self.shape(at), JsonShape::Text | JsonShape::EscapedText)
     }
 
     /// What text says; nothing for other values.
@@ -91,9 +91,9 @@ impl<'a> Document<'a> {
             &raw[1..raw.len() - 1]
         };
         match self.shape(at) {
-            Shape::Text => Some(Cow::Borrowed(inside())),
-            Shape::EscapedText => Some(decode(inside())),
-            Shape::Plain | Shape::List | Shape::Object => None,
+            JsonShape::Text => Some(Cow::Borrowed(inside())),
+            JsonShape::EscapedText => Some(decode(inside())),
+            JsonShape::Plain | JsonShape::List | JsonShape::Object => None,
         }
     }
 
@@ -104,12 +104,12 @@ impl<'a> Document<'a> {
 
     /// The elements of a list; none for other values.
     pub(crate) fn elements(&self, at: At) -> Children<'_> {
-        self.children(at, Shape::List)
+        self.children(at, JsonShape::List)
     }
 
     /// The members of an object, in their order; none for other values.
     pub(crate) fn members(&self, at: At) -> impl Iterator<Item = Member> + '_ {
-        let mut children = self.children(at, Shape::Object);
+        let mut children = self.children(at, JsonShape::Object);
         std::iter::from_fn(move || Some((children.next()?, children.next()?)))
     }
 
@@ -145,7 +145,7 @@ impl<'a> Document<'a> {
         self.field(at, name).and_then(|value| self.text(value))
     }
 
-    fn children(&self, at: At, shape: Shape) -> Children<'_> {
+    fn children(&self, at: At, shape: JsonShape) -> Children<'_> {
         let node = self.nodes[at];
         let end = if node.shape == shape { node.after as usize } else { at + 1 };
         Children { nodes: &self.nodes, next: at + 1, end }

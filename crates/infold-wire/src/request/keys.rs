@@ -6,7 +6,7 @@
 use blake3::Hasher;
 use infold_core::view::BlockKey;
 
-use super::json::{At, Document, Shape};
+use super::json::{At, Document, JsonShape};
 use super::{Request, Speaker};
 
 /// The key that steers the provider's cache.
@@ -38,7 +38,7 @@ pub(super) fn of_result(document: &Document<'_>, at: At, content: Option<(At, Bl
 
 /// The key of content: text, or a list of blocks.
 pub(super) fn of_content(document: &Document<'_>, at: At) -> BlockKey {
-    if document.shape(at) != Shape::List {
+    if document.shape(at) != JsonShape::List {
         return of_block(document, at);
     }
     let mut elements = document.elements(at);
@@ -63,7 +63,7 @@ fn of_text(document: &Document<'_>, at: At) -> BlockKey {
 
 fn of_members(document: &Document<'_>, at: At, content: Option<(At, BlockKey)>) -> BlockKey {
     let mut hasher = Hasher::new();
-    if document.shape(at) != Shape::Object {
+    if document.shape(at) != JsonShape::Object {
         hasher.update(document.raw(at).as_bytes());
         hasher.update(b"value");
         return finish(&hasher);

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use infold_core::view::BlockKind;
 
-use super::json::{At, Document, Shape, decode, quote};
+use super::json::{At, Document, JsonShape, decode, quote};
 use super::keys::{MARK, TEXT_KINDS};
 use super::splice::Splices;
-use super::{Form, Request, remarks};
+use super::{BlockForm, Request, remarks};
 
 /// How much of a text is looked at to tell whose words it is, in bytes.
 const BEGINNING_BYTES: usize = 256;
@@ -36,7 +36,7 @@ pub(super) fn arguments_at<'a>(document: &Document<'a>, at: At) -> Cow<'a, str> 
 /// The places of texts in the content of a result.
 fn places(document: &Document<'_>, content: At) -> Vec<At> {
     let mut found = Vec::new();
-    if document.shape(content) != Shape::List {
+    if document.shape(content) != JsonShape::List {
         places_in_part(document, content, &mut found);
     }
     document.elements(content).for_each(|element| places_in_part(document, element, &mut found));
@@ -93,20 +93,20 @@ pub(super) fn texts<'a>(request: &Request<'a>, block: usize) -> Vec<Cow<'a, str>
         (BlockKind::Result(_), _) => seat.content.map_or_else(Vec::new, |content| texts_in(document, content)),
         (BlockKind::Call(_), _) => arguments(request, block).into_iter().collect(),
         (BlockKind::Reasoning, form) => reasoning(document, form, entry.at),
-        (_, Form::Text(at) | Form::Field(_, at)) => document.text(at).into_iter().collect(),
-        (_, Form::Element(at)) => {
+        (_, BlockForm::Text(at) | BlockForm::Field(_, at)) => document.text(at).into_iter().collect(),
+        (_, BlockForm::Element(at)) => {
             let mut found = Vec::new();
             places_in_part(document, at, &mut found);
             found.into_iter().filter_map(|place| document.text(place)).collect()
         }
-        (_, Form::Whole | Form::Call(_)) => document.text(entry.at).into_iter().collect(),
+        (_, BlockForm::Whole | BlockForm::Call(_)) => document.text(entry.at).into_iter().collect(),
     }
 }
 
-fn reasoning<'a>(document: &Document<'a>, form: Form, entry: At) -> Vec<Cow<'a, str>> {
+fn reasoning<'a>(document: &Document<'a>, form: BlockForm, entry: At) -> Vec<Cow<'a, str>> {
     let at = match form {
-        Form::Whole => entry,
-        Form::Text(at) | Form::Element(at) | Form::Call(at) | Form::Field(_, at) => at,
+        BlockForm::Whole => entry,
+        BlockForm::Text(at) | BlockForm::Element(at) | BlockForm::Call(at) | BlockForm::Field(_, at) => at,
     };
     let own = document.text(at).or_else(|| document.text_field(at, "thinking"));
     let lists = ["summary", "content"].iter().filter_map(|key| document.field(at, key));
@@ -124,9 +124,9 @@ pub(super) fn arguments<'a>(request: &Request<'a>, block: usize) -> Option<Cow<'
     let document = &request.document;
     let of = request.blocks.get(block).filter(|block| matches!(block.kind, BlockKind::Call(_)))?;
     let object = match request.seats[block].form {
-        Form::Call(at) => document.field(at, "function").or_else(|| document.field(at, "custom"))?,
-        Form::Element(at) => at,
-        Form::Whole | Form::Text(_) | Form::Field(..) => request.entries[of.entry].at,
+        BlockForm::Call(at) => document.field(at, "function").or_else(|| document.field(at, "custom"))?,
+        BlockForm::Element(at) => at,
+        BlockForm::Whole | BlockForm::Text(_) | BlockForm::Field(..) => request.entries[of.entry].at,
     };
     let at = ["arguments", "input", "action", "operation"].iter().find_map(|key| document.field(object, key))?;
     Some(arguments_at(document, at))
@@ -195,9 +195,9 @@ pub(super) fn is_all_text(request: &Request<'_>, block: usize) -> bool {
         is_words || document.field(part, "stdout").is_some()
     };
     match document.shape(content) {
-        Shape::Text | Shape::EscapedText | Shape::Plain => true,
-        Shape::List => document.elements(content).all(is_text),
-        Shape::Object => false,
+        JsonShape::Text | JsonShape::EscapedText | JsonShape::Plain => true,
+        JsonShape::List => document.elements(content).all(is_text),
+        JsonShape::Object => false,
     }
 }
 
@@ -215,9 +215,9 @@ fn content_form(document: &Document<'_>, content: At) -> ContentForm {
     let first = document.elements(content).next();
     let kind = first.and_then(|first| document.text_field(first, "type"));
     match document.shape(content) {
-        Shape::Object => ContentForm::Fixed,
-        Shape::List if first.is_some_and(|first| document.field(first, "stdout").is_some()) => ContentForm::Shell,
-        Shape::List if matches!(kind.as_deref(), Some("namespace" | "function")) => ContentForm::Fixed,
-        Shape::List | Shape::Text | Shape::EscapedText | Shape::Plain => ContentForm::Words,
+        JsonShape::Object => ContentForm::Fixed,
+        JsonShape::List if first.is_some_and(|first| document.field(first, "stdout").is_some()) => ContentForm::Shell,
+        JsonShape::List if matches!(kind.as_deref(), Some("namespace" | "function")) => ContentForm::Fixed,
+        JsonShape::List | JsonShape::Text | JsonShape::EscapedText | JsonShape::Plain => ContentForm::Words,
     }
 }

@@ -10,10 +10,10 @@ use std::collections::HashSet;
 use infold_core::transcript::Voice;
 use infold_core::view::{Block, BlockKey, BlockKind, CallBlock, ResultBlock, Side, runs_scripts};
 
-use super::json::{At, Document, Shape};
+use super::json::{At, Document, JsonShape};
 use super::keys::{self, MARK};
-use super::{Api, Entry, Form, Request, RequestError, Seat, Speaker, parts, remarks};
-use crate::client_words::{Words, is_command, is_note, words_of};
+use super::{Api, BlockForm, Request, RequestEntry, RequestError, Seat, Speaker, parts, remarks};
+use crate::client_words::{WordsOwner, is_command, is_note, words_of};
 use crate::wrapped;
 use infold_core::ToolEffect;
 use std::sync::OnceLock;
@@ -30,7 +30,7 @@ pub(super) fn read(api: Api, body: &[u8]) -> Result<Request<'_>, RequestError> {
     match (list, api) {
         (None, Api::Responses) => {}
         (Some(text), Api::Responses) if reading.document.is_text(text) => reading.lone_words(text),
-        (Some(list), _) if reading.document.shape(list) == Shape::List => reading.entries(api, list)?,
+        (Some(list), _) if reading.document.shape(list) == JsonShape::List => reading.entries(api, list)?,
         _ => return Err(RequestError::NoList { key }),
     }
     let Reading { document, entries, blocks, seats, .. } = reading;
@@ -52,7 +52,7 @@ impl Speaker {
 /// What has been read so far.
 struct Reading<'a> {
     document: Document<'a>,
-    entries: Vec<Entry>,
+    entries: Vec<RequestEntry>,
     blocks: Vec<Block<'a>>,
     seats: Vec<Seat>,
     /// Ids of calls to tools of ours, and of scripts that may call them: only what those gave is looked into.
@@ -76,7 +76,7 @@ impl<'a> Reading<'a> {
     fn entries(&mut self, api: Api, list: At) -> Result<(), RequestError> {
         let entries: Vec<At> = self.document.elements(list).collect();
         for at in entries {
-            if self.document.shape(at) != Shape::Object {
+            if self.document.shape(at) != JsonShape::Object {
                 return Err(RequestError::OddEntry { entry: self.entries.len() });
             }
             let first = self.blocks.len();
@@ -86,7 +86,7 @@ impl<'a> Reading<'a> {
                 Api::Chat => self.chat_entry(at),
             }?;
             if self.blocks.len() == first {
-                self.push(Form::Whole, keys::of_block(&self.document, at), other(entry.speaker));
+                self.push(BlockForm::Whole, keys::of_block(&self.document, at), other(entry.speaker));
             }
             entry.blocks = first..self.blocks.len();
             self.entries.push(entry);
@@ -97,12 +97,12 @@ impl<'a> Reading<'a> {
     /// A conversation that is only the user's first words.
     fn lone_words(&mut self, text: At) {
         let kind = self.says(Speaker::User, text);
-        self.push(Form::Whole, keys::of_block(&self.document, text), kind);
-        self.entries.push(Entry { at: text, speaker: Speaker::User, content: None, calls: None, blocks: 0..1 });
+        self.push(BlockForm::Whole, keys::of_block(&self.document, text), kind);
+        self.entries.push(RequestEntry { at: text, speaker: Speaker::User, content: None, calls: None, blocks: 0..1 });
     }
 
     /// A block without marks and without content that could be replaced.
-    fn push(&mut self, form: Form, key: BlockKey, kind: BlockKind<'a>) {
+    fn push(&mut self, form: BlockForm, key: BlockKey, kind: BlockKind<'a>) {
         self.push_seated(Seat { form, content: None, mark: None, mark_inside: None }, key, kind);
     }
 
@@ -128,10 +128,10 @@ impl<'a> Reading<'a> {
             words = self.document.text(text).unwrap_or_default();
         }
         match words_of(&words) {
-            Words::Person => BlockKind::User { voice: Voice::Person },
-            Words::Client => BlockKind::User { voice: Voice::Client },
-            Words::Attached => BlockKind::Attachment,
-            Words::Media => BlockKind::Other { side: Side::User },
+            WordsOwner::Person => BlockKind::User { voice: Voice::Person },
+            WordsOwner::Client => BlockKind::User { voice: Voice::Client },
+            WordsOwner::Attached => BlockKind::Attachment,
+            WordsOwner::Media => BlockKind::Other { side: Side::User },
         }
     }
 

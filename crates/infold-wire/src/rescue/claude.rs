@@ -85,7 +85,7 @@ pub(super) fn uuid(text: &str) -> Option<String> {
 
 /// Who reads a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reader {
+pub(super) enum ResumeReader {
     /// The model: it is sent and not shown.
     Model,
     /// The user: it is shown and not sent.
@@ -94,7 +94,7 @@ pub(super) enum Reader {
 
 /// A new line.
 pub(super) struct Note<'a> {
-    pub(super) reader: Reader,
+    pub(super) reader: ResumeReader,
     pub(super) text: &'a str,
     pub(super) uuid: &'a str,
     pub(super) parent: Option<&'a str>,
@@ -106,11 +106,11 @@ impl Note<'_> {
     pub(super) fn line(&self, like: &str) -> String {
         let Self { reader, text, uuid, parent, session_id } = self;
         let mut line = match reader {
-            Reader::Model => json!({
+            ResumeReader::Model => json!({
                 "parentUuid": parent, "isSidechain": false, "type": "user",
                 "message": {"role": "user", "content": text}, "isMeta": true,
             }),
-            Reader::User => json!({
+            ResumeReader::User => json!({
                 "parentUuid": parent, "isSidechain": false, "type": "system", "subtype": "informational",
                 "content": text, "isMeta": false, "level": "info",
             }),

@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 
 use infold_core::transcript::{Item, Kind};
 
-use super::codex::{self, Role};
+use super::codex::{self, CodexRole};
 use crate::error::{Problem, WireError};
 use crate::form::Format;
 use crate::live::Outlines;
 use crate::order::AnswerOrder;
-use crate::reader::{Back, Entry, EntryKind, Kept, Reader};
+use crate::reader::{Back, Entry, EntryKind, KeptBytes, Reader};
 
 /// A line that is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ struct Survey {
     format: Format,
     session: ResumedSession,
     offset: u64,
-    lines: Vec<(ResumedLine, Role)>,
+    lines: Vec<(ResumedLine, CodexRole)>,
     outlines: Outlines,
     order: AnswerOrder,
     compactions: Vec<Compaction>,
@@ -75,7 +75,7 @@ struct Compaction {
     /// Where it stands among the lines.
     at: usize,
     /// What it keeps by the ids of entries.
-    kept: Kept,
+    kept: KeptBytes,
     /// The lines whose words the client repeats in front of it.
     repeated: Vec<usize>,
     /// The lines before it that the model sees behind it.
@@ -113,27 +113,27 @@ impl Survey {
             }
         };
         let role = self.role(entry, text);
-        if entry.subtask.is_none() && (role != Role::None || entry.id.is_some() || entry.back != Back::Nowhere) {
+        if entry.subtask.is_none() && (role != CodexRole::None || entry.id.is_some() || entry.back != Back::Nowhere) {
             let line = ResumedLine { number: entry.number, offset, bytes: raw.len() as u64 };
             self.add(entry, text, line, role);
         }
     }
 
-    fn role(&self, entry: &Entry, text: &str) -> Role {
+    fn role(&self, entry: &Entry, text: &str) -> CodexRole {
         match self.format {
-            Format::Codex => match Role::of(text) {
-                Role::Session if self.session.id.is_some() => Role::None,
+            Format::Codex => match CodexRole::of(text) {
+                CodexRole::Session if self.session.id.is_some() => CodexRole::None,
                 role => role,
             },
-            _ if entry.items.is_empty() => Role::None,
-            _ => Role::Item,
+            _ if entry.items.is_empty() => CodexRole::None,
+            _ => CodexRole::Item,
         }
     }
 
-    fn add(&mut self, entry: &Entry, text: &str, line: ResumedLine, role: Role) {
+    fn add(&mut self, entry: &Entry, text: &str, line: ResumedLine, role: CodexRole) {
         self.session.model = entry.model.clone().or(self.session.model.take());
         self.session.id = match role {
-            Role::Session => codex::session_id(text),
+            CodexRole::Session => codex::session_id(text),
             _ if self.format == Format::ClaudeCode => entry.session.clone().or(self.session.id.take()),
             _ => self.session.id.take(),
         };
@@ -151,7 +151,7 @@ impl Survey {
             let mut repeated = places(&mut repeated.iter().filter(|_| !codex::lists_what_is_left(text)));
             repeated.dedup();
             let waited = places(&mut entry.items.iter().filter(|item| !matches!(item.kind, Kind::Compaction { .. })));
-            waited.iter().for_each(|at| self.lines[*at].1 = Role::Item);
+            waited.iter().for_each(|at| self.lines[*at].1 = CodexRole::Item);
             self.compactions.push(Compaction { at: self.lines.len(), kept: entry.kept.clone(), repeated, waited });
         }
         self.lines.push((line, role));
@@ -168,12 +168,13 @@ impl Survey {
         };
         let latest = self.compactions.iter().rev().find(|compaction| live[compaction.at]);
         let mut loaded = latest.map_or_else(|| order.clone(), |latest| self.since(latest, &order));
-        loaded.retain(|at| self.lines[*at].1 != Role::None);
+        loaded.retain(|at| self.lines[*at].1 != CodexRole::None);
         let is_there = |loaded: &[usize], role| loaded.iter().any(|at| self.lines[*at].1 == role);
         // Which session it is, and the settings that were in force last, are loaded however far back they stand.
-        for role in [Role::Settings, Role::Session] {
+        for role in [CodexRole::Settings, CodexRole::Session] {
             if !is_there(&loaded, role) {
-                let behind = usize::from(loaded.first().is_some_and(|first| self.lines[*first].1 == Role::Session));
+                let behind =
+                    usize::from(loaded.first().is_some_and(|first| self.lines[*first].1 == CodexRole::Session));
                 loaded.splice(behind..behind, self.lines.iter().rposition(|(_, own)| *own == role));
             }
         }
@@ -185,9 +186,9 @@ impl Survey {
         let start = order.iter().position(|at| *at == compaction.at).unwrap_or(0);
         let after = &order[start + 1..];
         let kept: BTreeSet<usize> = match &compaction.kept {
-            Kept::Nothing => BTreeSet::new(),
-            Kept::From(id) => self.outlines.place_of(id).map_or(0..0, |from| from..compaction.at).collect(),
-            Kept::These(ids) => ids.iter().filter_map(|id| self.outlines.place_of(id)).collect(),
+            KeptBytes::Nothing => BTreeSet::new(),
+            KeptBytes::From(id) => self.outlines.place_of(id).map_or(0..0, |from| from..compaction.at).collect(),
+            KeptBytes::These(ids) => ids.iter().filter_map(|id| self.outlines.place_of(id)).collect(),
         };
         let kept = kept.range(..compaction.at);
         let (repeated, waited) = (&compaction.repeated, &compaction.waited);

@@ -1,10 +1,10 @@
 //! A transcript as the messages of a request to Anthropic.
 
-use infold_core::transcript::{Held, Item, Kind, Outcome, Transcript};
+use infold_core::transcript::{CallOutcome, HeldContent, Item, Kind, Transcript};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::pairs::{Message, Role, in_turns, is_beside, paired};
+use super::pairs::{PairRole, PairedMessage, in_turns, is_beside, paired};
 use super::{Losses, Written, is_object, json, object, safe};
 
 /// What a conversation opens with that in the transcript begins with the model.
@@ -15,21 +15,21 @@ const BLOCKS: [&str; 4] = ["image", "document", "search_result", ONLY_IN_RESULTS
 const ONLY_IN_RESULTS: &str = "tool_reference";
 
 #[derive(Serialize)]
-struct Request<'a> {
+struct AnthropicBody<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    system: Vec<Block<'a>>,
+    system: Vec<AnthropicBlock<'a>>,
     messages: Vec<Turn<'a>>,
 }
 
 #[derive(Serialize)]
 struct Turn<'a> {
     role: &'static str,
-    content: Vec<Block<'a>>,
+    content: Vec<AnthropicBlock<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Block<'a> {
+enum AnthropicBlock<'a> {
     Plain(Typed<'a>),
     /// As it was read.
     Raw(&'a RawValue),
@@ -48,7 +48,7 @@ enum Typed<'a> {
     },
     ToolResult {
         tool_use_id: String,
-        content: Vec<Block<'a>>,
+        content: Vec<AnthropicBlock<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         is_error: Option<bool>,
     },
@@ -63,11 +63,11 @@ pub fn write_anthropic(transcript: &Transcript) -> Written {
     let mut messages: Vec<Turn<'_>> =
         in_turns(&said).iter().map(|message| written(message, &mut losses)).filter(|m| !m.content.is_empty()).collect();
     if messages.first().is_some_and(|first| first.role == "assistant") {
-        let content = vec![Block::Plain(Typed::Text { text: OPENING })];
+        let content = vec![AnthropicBlock::Plain(Typed::Text { text: OPENING })];
         messages.insert(0, Turn { role: "user", content });
     }
-    let system = system.iter().map(|item| Block::Plain(Typed::Text { text: item.text() })).collect();
-    Written { text: json(&Request { system, messages }), losses: losses.into_list() }
+    let system = system.iter().map(|item| AnthropicBlock::Plain(Typed::Text { text: item.text() })).collect();
+    Written { text: json(&AnthropicBody { system, messages }), losses: losses.into_list() }
 }
 
 /// Whether the form can say an item at all.
@@ -91,8 +91,8 @@ fn is_carried(item: &Item, losses: &mut Losses) -> bool {
     false
 }
 
-fn written<'a>(message: &Message<'a>, losses: &mut Losses) -> Turn<'a> {
-    let mut content: Vec<Block<'a>> = Vec::with_capacity(message.items.len());
+fn written<'a>(message: &PairedMessage<'a>, losses: &mut Losses) -> Turn<'a> {
+    let mut content: Vec<AnthropicBlock<'a>> = Vec::with_capacity(message.items.len());
     let mut result = None;
     for item in &message.items {
         let block = match &item.kind {
@@ -103,28 +103,30 @@ fn written<'a>(message: &Message<'a>, losses: &mut Losses) -> Turn<'a> {
                 if safe(tool) != *tool || safe(id) != *id {
                     losses.add(item, "names and ids of calls with characters that Anthropic does not take");
                 }
-                Block::Plain(Typed::ToolUse { id: safe(id), name: safe(tool), input: object(input) })
+                AnthropicBlock::Plain(Typed::ToolUse { id: safe(id), name: safe(tool), input: object(input) })
             }
             Kind::Result { id, outcome, held, text, .. } => {
                 result = Some(item.place);
-                if *held == Held::Cleared && text != item.text() {
+                if *held == HeldContent::Cleared && text != item.text() {
                     losses.add(item, "text of results that were cleared");
                 }
-                let text = Block::Plain(Typed::Text { text: item.text() });
+                let text = AnthropicBlock::Plain(Typed::Text { text: item.text() });
                 let content = if item.text().is_empty() { Vec::new() } else { vec![text] };
                 let is_error = match outcome {
-                    Outcome::Unsaid => None,
-                    Outcome::Succeeded => Some(false),
-                    Outcome::Failed => Some(true),
+                    CallOutcome::Unsaid => None,
+                    CallOutcome::Succeeded => Some(false),
+                    CallOutcome::Failed => Some(true),
                 };
-                Block::Plain(Typed::ToolResult { tool_use_id: safe(id), content, is_error })
+                AnthropicBlock::Plain(Typed::ToolResult { tool_use_id: safe(id), content, is_error })
             }
             Kind::Other { json, name } => match (serde_json::from_str(json), content.last_mut()) {
-                (Ok(raw), Some(Block::Plain(Typed::ToolResult { content, .. }))) if is_beside(item, result) => {
-                    content.push(Block::Raw(raw));
+                (Ok(raw), Some(AnthropicBlock::Plain(Typed::ToolResult { content, .. })))
+                    if is_beside(item, result) =>
+                {
+                    content.push(AnthropicBlock::Raw(raw));
                     continue;
                 }
-                (Ok(raw), _) if name != ONLY_IN_RESULTS => Block::Raw(raw),
+                (Ok(raw), _) if name != ONLY_IN_RESULTS => AnthropicBlock::Raw(raw),
                 _ => {
                     losses.add(item, &format!("content of the kind {name:?}"));
                     continue;
@@ -135,13 +137,13 @@ fn written<'a>(message: &Message<'a>, losses: &mut Losses) -> Turn<'a> {
             | Kind::Assistant { .. }
             | Kind::Reasoning { .. }
             | Kind::Compaction { .. }
-            | Kind::Clearing { .. } => Block::Plain(Typed::Text { text: item.text() }),
+            | Kind::Clearing { .. } => AnthropicBlock::Plain(Typed::Text { text: item.text() }),
         };
         content.push(block);
     }
     let role = match message.role {
-        Role::Model => "assistant",
-        Role::User => "user",
+        PairRole::Model => "assistant",
+        PairRole::User => "user",
     };
     Turn { role, content }
 }

@@ -1,14 +1,14 @@
 //! A transcript as the messages of a request to OpenAI's Chat Completions API.
 
-use infold_core::transcript::{Held, Item, Kind, Outcome, Transcript};
+use infold_core::transcript::{CallOutcome, HeldContent, Item, Kind, Transcript};
 use serde::Serialize;
 
-use super::pairs::{Message, Role, in_turns, paired};
+use super::pairs::{PairRole, PairedMessage, in_turns, paired};
 use super::{Losses, Written, json};
 use crate::forms::outcome_of;
 
 #[derive(Serialize)]
-struct Request<'a> {
+struct ChatBody<'a> {
     messages: Vec<ChatMessage<'a>>,
 }
 
@@ -17,7 +17,7 @@ struct ChatMessage<'a> {
     role: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_call_id: Option<&'a str>,
-    content: Option<Words<'a>>,
+    content: Option<ChatWords<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<ChatCall<'a>>,
 }
@@ -25,13 +25,13 @@ struct ChatMessage<'a> {
 /// One text, or several that stay apart.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Words<'a> {
+enum ChatWords<'a> {
     One(&'a str),
-    Many(Vec<Part<'a>>),
+    Many(Vec<ChatPart<'a>>),
 }
 
 #[derive(Serialize)]
-struct Part<'a> {
+struct ChatPart<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     text: &'a str,
@@ -59,11 +59,11 @@ pub fn write_openai_chat(transcript: &Transcript) -> Written {
     let mut messages = Vec::new();
     for message in in_turns(&items) {
         match message.role {
-            Role::Model => messages.push(answer(&message)),
-            Role::User => user(&message, &mut messages, &mut losses),
+            PairRole::Model => messages.push(answer(&message)),
+            PairRole::User => user(&message, &mut messages, &mut losses),
         }
     }
-    Written { text: json(&Request { messages }), losses: losses.into_list() }
+    Written { text: json(&ChatBody { messages }), losses: losses.into_list() }
 }
 
 fn is_carried(item: &Item, losses: &mut Losses) -> bool {
@@ -77,10 +77,10 @@ fn is_carried(item: &Item, losses: &mut Losses) -> bool {
             return true;
         }
         Kind::Result { text, held, outcome, .. } => {
-            if *held == Held::Cleared && text != item.text() {
+            if *held == HeldContent::Cleared && text != item.text() {
                 losses.add(item, "text of results that were cleared");
             }
-            if *outcome != Outcome::Unsaid && outcome_of(item.text().to_owned()).1 != *outcome {
+            if *outcome != CallOutcome::Unsaid && outcome_of(item.text().to_owned()).1 != *outcome {
                 losses.add(item, "how calls went, where their text does not say");
             }
             return true;
@@ -92,7 +92,7 @@ fn is_carried(item: &Item, losses: &mut Losses) -> bool {
     false
 }
 
-fn answer<'a>(message: &Message<'a>) -> ChatMessage<'a> {
+fn answer<'a>(message: &PairedMessage<'a>) -> ChatMessage<'a> {
     let mut texts: Vec<&'a str> = Vec::new();
     let mut tool_calls = Vec::new();
     for item in &message.items {
@@ -108,13 +108,13 @@ fn answer<'a>(message: &Message<'a>) -> ChatMessage<'a> {
 }
 
 /// Results, instructions and users' words, each with its own role.
-fn user<'a>(message: &Message<'a>, messages: &mut Vec<ChatMessage<'a>>, losses: &mut Losses) {
+fn user<'a>(message: &PairedMessage<'a>, messages: &mut Vec<ChatMessage<'a>>, losses: &mut Losses) {
     let mut said: Option<(&'static str, u64)> = None;
     let mut texts: Vec<&'a str> = Vec::new();
     for item in &message.items {
         let role = match &item.kind {
             Kind::Result { id, .. } => {
-                let content = Some(Words::One(item.text()));
+                let content = Some(ChatWords::One(item.text()));
                 messages.push(ChatMessage { role: "tool", tool_call_id: Some(id), content, ..ChatMessage::default() });
                 continue;
             }
@@ -139,10 +139,10 @@ fn user<'a>(message: &Message<'a>, messages: &mut Vec<ChatMessage<'a>>, losses: 
     }
 }
 
-fn words<'a>(texts: &[&'a str]) -> Option<Words<'a>> {
+fn words<'a>(texts: &[&'a str]) -> Option<ChatWords<'a>> {
     match texts {
         [] => None,
-        [text] => Some(Words::One(text)),
-        texts => Some(Words::Many(texts.iter().map(|text| Part { kind: "text", text }).collect())),
+        [text] => Some(ChatWords::One(text)),
+        texts => Some(ChatWords::Many(texts.iter().map(|text| ChatPart { kind: "text", text }).collect())),
     }
 }

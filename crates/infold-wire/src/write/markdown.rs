@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use infold_core::transcript::{Held, Item, Kind, Outcome, Transcript, Voice};
+use infold_core::transcript::{CallOutcome, HeldContent, Item, Kind, Transcript, Voice};
 
 use super::{Losses, Written};
 
@@ -64,11 +64,11 @@ fn body(text: &mut String, item: &Item) {
         }
         Kind::Result { id, tool, text: words, outcome, held } => {
             let went = match outcome {
-                Outcome::Unsaid => "",
-                Outcome::Succeeded => ", succeeded",
-                Outcome::Failed => ", failed",
+                CallOutcome::Unsaid => "",
+                CallOutcome::Succeeded => ", succeeded",
+                CallOutcome::Failed => ", failed",
             };
-            let cleared = if *held == Held::Cleared { ", no longer shown to the model" } else { "" };
+            let cleared = if *held == HeldContent::Cleared { ", no longer shown to the model" } else { "" };
             line(text, &format!("\nResult of `{tool}` ({id}{went}{cleared}):"));
             fenced(text, "", words);
         }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use infold_core::transcript::{Held, Item, Kind, Outcome, Place, Transcript, Voice};
+use infold_core::transcript::{CallOutcome, HeldContent, Item, ItemPosition, Kind, Transcript, Voice};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -17,15 +17,15 @@ use super::{Losses, Written, is_object, object};
 const PROVIDER: &str = "infold";
 
 /// A message in the making.
-struct Draft<'a> {
-    role: Role,
+struct MessageDraft<'a> {
+    role: WrittenRole,
     /// The transcript's number of it.
     number: u64,
-    parts: Vec<Part<'a>>,
+    parts: Vec<WrittenPart<'a>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum WrittenRole {
     User,
     Model,
     Summary,
@@ -33,7 +33,7 @@ enum Role {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Part<'a> {
+enum WrittenPart<'a> {
     Json(Value),
     Tool(Box<ToolPart<'a>>),
 }
@@ -45,7 +45,7 @@ struct ToolPart<'a> {
     tool: &'a str,
     #[serde(rename = "callID")]
     call_id: &'a str,
-    state: State<'a>,
+    state: WrittenToolState<'a>,
     id: String,
     #[serde(rename = "sessionID")]
     session_id: &'a str,
@@ -54,7 +54,7 @@ struct ToolPart<'a> {
 }
 
 #[derive(Serialize)]
-struct State<'a> {
+struct WrittenToolState<'a> {
     status: &'static str,
     input: Box<RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,9 +70,9 @@ struct State<'a> {
 }
 
 #[derive(Serialize)]
-struct Message<'a> {
+struct WrittenMessage<'a> {
     info: Value,
-    parts: Vec<Part<'a>>,
+    parts: Vec<WrittenPart<'a>>,
 }
 
 /// What is known of results before calls are written.
@@ -80,7 +80,7 @@ struct Results<'a> {
     by_call: HashMap<&'a str, &'a Item>,
     beside: HashMap<&'a str, Vec<&'a Item>>,
     /// Places of results: what else stands there belongs to them.
-    places: BTreeSet<Place>,
+    places: BTreeSet<ItemPosition>,
     cleared: HashSet<&'a str>,
 }
 
@@ -93,7 +93,7 @@ pub fn write_opencode(transcript: &Transcript) -> Written {
         Some(session) => format!("ses_{}", super::safe(session)),
         None => "ses_infold".to_owned(),
     };
-    let mut drafts: Vec<Draft<'_>> = Vec::new();
+    let mut drafts: Vec<MessageDraft<'_>> = Vec::new();
     let mut written: HashSet<&str> = HashSet::new();
     for item in &transcript.items {
         add(item, &results, &mut drafts, &mut written, &mut losses);
@@ -115,7 +115,7 @@ pub fn write_opencode(transcript: &Transcript) -> Written {
 #[derive(Serialize)]
 struct Export<'a> {
     info: Value,
-    messages: Vec<Message<'a>>,
+    messages: Vec<WrittenMessage<'a>>,
 }
 
 impl<'a> Results<'a> {
@@ -130,7 +130,7 @@ impl<'a> Results<'a> {
                 Kind::Result { id, .. } if !called.contains(id.as_str()) => {}
                 Kind::Result { id, held, .. } => {
                     results.by_call.entry(id).or_insert(item);
-                    if *held == Held::Cleared {
+                    if *held == HeldContent::Cleared {
                         results.cleared.insert(id);
                     }
                     results.places.insert(item.place);
@@ -155,7 +155,7 @@ impl<'a> Results<'a> {
 fn add<'a>(
     item: &'a Item,
     results: &Results<'a>,
-    drafts: &mut Vec<Draft<'a>>,
+    drafts: &mut Vec<MessageDraft<'a>>,
     written: &mut HashSet<&'a str>,
     losses: &mut Losses,
 ) {
@@ -165,27 +165,30 @@ fn add<'a>(
             if *voice == Voice::Client {
                 part["synthetic"] = json!(true);
             }
-            (Role::User, Part::Json(part))
+            (WrittenRole::User, WrittenPart::Json(part))
         }
-        Kind::Assistant { text } => (Role::Model, Part::Json(json!({"type": "text", "text": text}))),
+        Kind::Assistant { text } => (WrittenRole::Model, WrittenPart::Json(json!({"type": "text", "text": text}))),
         Kind::Reasoning { text, sealed_bytes } => {
             if *sealed_bytes > 0 {
                 losses.add(item, "seals of reasoning");
             }
-            (Role::Model, Part::Json(json!({"type": "reasoning", "text": text, "time": {"start": 0, "end": 0}})))
+            (
+                WrittenRole::Model,
+                WrittenPart::Json(json!({"type": "reasoning", "text": text, "time": {"start": 0, "end": 0}})),
+            )
         }
         Kind::Call { id, .. } if !written.insert(id) => return losses.add(item, "calls with an id that stands twice"),
-        Kind::Call { id, tool, input } => (Role::Model, tool_part(item, (id, tool, input), results, losses)),
+        Kind::Call { id, tool, input } => (WrittenRole::Model, tool_part(item, (id, tool, input), results, losses)),
         Kind::Compaction { summary: Some(summary), kept } => {
             if !kept.is_empty() {
                 losses.add(item, "what a compaction kept");
             }
-            let asked = Part::Json(json!({"type": "compaction", "auto": true}));
-            drafts.push(Draft { role: Role::User, number: item.message, parts: vec![asked] });
-            (Role::Summary, Part::Json(json!({"type": "text", "text": summary})))
+            let asked = WrittenPart::Json(json!({"type": "compaction", "auto": true}));
+            drafts.push(MessageDraft { role: WrittenRole::User, number: item.message, parts: vec![asked] });
+            (WrittenRole::Summary, WrittenPart::Json(json!({"type": "text", "text": summary})))
         }
         Kind::Other { name, json } if name == "file" && is_object(json) && !results.places.contains(&item.place) => {
-            (Role::User, Part::Json(serde_json::from_str(json).unwrap_or_default()))
+            (WrittenRole::User, WrittenPart::Json(serde_json::from_str(json).unwrap_or_default()))
         }
         Kind::Other { name, .. } if name == "file" => return,
         Kind::Other { name, .. } => return losses.add(item, &format!("content of the kind {name:?}")),
@@ -203,7 +206,7 @@ fn add<'a>(
     };
     match drafts.last_mut() {
         Some(last) if last.role == role && last.number == item.message => last.parts.push(part),
-        _ => drafts.push(Draft { role, number: item.message, parts: vec![part] }),
+        _ => drafts.push(MessageDraft { role, number: item.message, parts: vec![part] }),
     }
 }
 
@@ -213,7 +216,7 @@ fn tool_part<'a>(
     (id, tool, input): (&'a str, &'a str, &str),
     results: &Results<'a>,
     losses: &mut Losses,
-) -> Part<'a> {
+) -> WrittenPart<'a> {
     if !is_object(input) {
         losses.add(item, "input that is no object: it is wrapped in one");
     }
@@ -223,8 +226,8 @@ fn tool_part<'a>(
     });
     let (status, output, error) = match result {
         None => ("pending", None, None),
-        Some((text, Outcome::Failed)) => ("error", None, Some(text)),
-        Some((text, Outcome::Unsaid | Outcome::Succeeded)) => ("completed", Some(text), None),
+        Some((text, CallOutcome::Failed)) => ("error", None, Some(text)),
+        Some((text, CallOutcome::Unsaid | CallOutcome::Succeeded)) => ("completed", Some(text), None),
     };
     let mut time = json!({"start": 0, "end": 0});
     if results.cleared.contains(id) {
@@ -237,7 +240,7 @@ fn tool_part<'a>(
             _ => None,
         })
         .collect();
-    let state = State {
+    let state = WrittenToolState {
         status,
         input: object(input),
         output,
@@ -247,7 +250,7 @@ fn tool_part<'a>(
         attachments: if attachments.is_empty() { None } else { Some(attachments) },
         time,
     };
-    Part::Tool(Box::new(ToolPart {
+    WrittenPart::Tool(Box::new(ToolPart {
         kind: "tool",
         tool,
         call_id: id,
@@ -267,7 +270,7 @@ fn mark(transcript: &Transcript) -> u64 {
 }
 
 /// Gives messages and parts their ids.
-fn finish<'a>(drafts: Vec<Draft<'a>>, session: &'a str, mark: u64) -> Vec<Message<'a>> {
+fn finish<'a>(drafts: Vec<MessageDraft<'a>>, session: &'a str, mark: u64) -> Vec<WrittenMessage<'a>> {
     let mut messages = Vec::with_capacity(drafts.len());
     let mut asked = String::new();
     let mut part_number = 0_u64;
@@ -277,12 +280,12 @@ fn finish<'a>(drafts: Vec<Draft<'a>>, session: &'a str, mark: u64) -> Vec<Messag
             part_number += 1;
             let part_id = format!("prt_{mark:016x}{part_number:010}");
             match part {
-                Part::Json(part) => {
+                WrittenPart::Json(part) => {
                     part["id"] = json!(part_id);
                     part["sessionID"] = json!(session);
                     part["messageID"] = json!(id);
                 }
-                Part::Tool(part) => {
+                WrittenPart::Tool(part) => {
                     part.id = part_id;
                     part.session_id = session;
                     part.message_id.clone_from(&id);
@@ -290,17 +293,17 @@ fn finish<'a>(drafts: Vec<Draft<'a>>, session: &'a str, mark: u64) -> Vec<Messag
             }
         }
         let info = info(draft.role, &id, &asked, session, number);
-        if draft.role == Role::User {
+        if draft.role == WrittenRole::User {
             asked = id;
         }
-        messages.push(Message { info, parts: draft.parts });
+        messages.push(WrittenMessage { info, parts: draft.parts });
     }
     messages
 }
 
-fn info(role: Role, id: &str, asked: &str, session: &str, number: u64) -> Value {
-    let agent = if role == Role::Summary { "compaction" } else { "build" };
-    if role == Role::User {
+fn info(role: WrittenRole, id: &str, asked: &str, session: &str, number: u64) -> Value {
+    let agent = if role == WrittenRole::Summary { "compaction" } else { "build" };
+    if role == WrittenRole::User {
         return json!({
             "id": id,
             "sessionID": session,
@@ -325,7 +328,7 @@ fn info(role: Role, id: &str, asked: &str, session: &str, number: u64) -> Value 
         "tokens": {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}},
         "finish": "stop",
     });
-    if role == Role::Summary {
+    if role == WrittenRole::Summary {
         info["summary"] = json!(true);
     }
     info

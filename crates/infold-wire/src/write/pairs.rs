@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use infold_core::transcript::{Item, Kind, Place};
+use infold_core::transcript::{Item, ItemPosition, Kind};
 
 use super::Losses;
 
@@ -50,13 +50,13 @@ pub(crate) fn paired<'a>(items: &'a [Item], losses: &mut Losses) -> Vec<&'a Item
 }
 
 /// Whether an item is what a result at this place shows beside its text.
-pub(crate) fn is_beside(item: &Item, result: Option<Place>) -> bool {
+pub(crate) fn is_beside(item: &Item, result: Option<ItemPosition>) -> bool {
     matches!(item.kind, Kind::Other { .. }) && result == Some(item.place)
 }
 
 /// Who speaks in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum PairRole {
     /// The model.
     Model,
     /// Everyone else.
@@ -65,20 +65,20 @@ pub(crate) enum Role {
 
 /// A message: who speaks, and what is in it.
 #[derive(Debug)]
-pub(crate) struct Message<'a> {
-    pub(crate) role: Role,
+pub(crate) struct PairedMessage<'a> {
+    pub(crate) role: PairRole,
     pub(crate) items: Vec<&'a Item>,
 }
 
 /// Items as messages that take turns, in which the results of all calls of a message stand at the beginning of the
 /// next one. The items must be paired.
-pub(crate) fn in_turns<'a>(items: &[&'a Item]) -> Vec<Message<'a>> {
+pub(crate) fn in_turns<'a>(items: &[&'a Item]) -> Vec<PairedMessage<'a>> {
     let mut results: HashMap<&str, Vec<&'a Item>> = results_of(items);
-    let mut messages: Vec<Message<'a>> = Vec::new();
+    let mut messages: Vec<PairedMessage<'a>> = Vec::new();
     let mut result = None;
     for item in items {
         let role = match &item.kind {
-            Kind::Assistant { .. } | Kind::Reasoning { .. } | Kind::Call { .. } => Role::Model,
+            Kind::Assistant { .. } | Kind::Reasoning { .. } | Kind::Call { .. } => PairRole::Model,
             Kind::Result { .. } => {
                 result = Some(item.place);
                 answer(&mut messages, &mut results);
@@ -89,14 +89,14 @@ pub(crate) fn in_turns<'a>(items: &[&'a Item]) -> Vec<Message<'a>> {
             | Kind::System { .. }
             | Kind::User { .. }
             | Kind::Compaction { .. }
-            | Kind::Clearing { .. } => Role::User,
+            | Kind::Clearing { .. } => PairRole::User,
         };
-        if role == Role::User {
+        if role == PairRole::User {
             answer(&mut messages, &mut results);
         }
         match messages.last_mut() {
             Some(last) if last.role == role => last.items.push(item),
-            _ => messages.push(Message { role, items: vec![item] }),
+            _ => messages.push(PairedMessage { role, items: vec![item] }),
         }
     }
     messages
@@ -105,7 +105,7 @@ pub(crate) fn in_turns<'a>(items: &[&'a Item]) -> Vec<Message<'a>> {
 /// Each result, with what it shows beside its text.
 fn results_of<'a>(items: &[&'a Item]) -> HashMap<&'a str, Vec<&'a Item>> {
     let mut results: HashMap<&str, Vec<&Item>> = HashMap::new();
-    let mut current: Option<(&str, Place)> = None;
+    let mut current: Option<(&str, ItemPosition)> = None;
     for item in items {
         match (&item.kind, current) {
             (Kind::Result { id, .. }, _) => {
@@ -122,8 +122,8 @@ fn results_of<'a>(items: &[&'a Item]) -> HashMap<&'a str, Vec<&'a Item>> {
 }
 
 /// If the last message made calls, answers them all.
-fn answer<'a>(messages: &mut Vec<Message<'a>>, results: &mut HashMap<&str, Vec<&'a Item>>) {
-    let Some(Message { role: Role::Model, items }) = messages.last() else { return };
+fn answer<'a>(messages: &mut Vec<PairedMessage<'a>>, results: &mut HashMap<&str, Vec<&'a Item>>) {
+    let Some(PairedMessage { role: PairRole::Model, items }) = messages.last() else { return };
     let answers: Vec<&Item> = items
         .iter()
         .filter_map(|item| match &item.kind {
@@ -133,7 +133,7 @@ fn answer<'a>(messages: &mut Vec<Message<'a>>, results: &mut HashMap<&str, Vec<&
         .flatten()
         .collect();
     if !answers.is_empty() {
-        messages.push(Message { role: Role::User, items: answers });
+        messages.push(PairedMessage { role: PairRole::User, items: answers });
     }
 }
 

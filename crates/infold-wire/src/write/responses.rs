@@ -1,6 +1,6 @@
 //! A transcript as the items of a request to OpenAI's Responses API.
 
-use infold_core::transcript::{Held, Item, Kind, Outcome, Place, Transcript};
+use infold_core::transcript::{CallOutcome, HeldContent, Item, ItemPosition, Kind, Transcript};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -12,14 +12,14 @@ use crate::forms::outcome_of;
 const PARTS: [&str; 2] = ["input_image", "input_file"];
 
 #[derive(Serialize)]
-struct Request<'a> {
+struct ResponsesBody<'a> {
     input: Vec<ApiItem<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum ApiItem<'a> {
-    Message { role: &'static str, content: Vec<Part<'a>> },
+    Message { role: &'static str, content: Vec<ResponsesPart<'a>> },
     FunctionCall { call_id: &'a str, name: &'a str, arguments: &'a str },
     FunctionCallOutput { call_id: &'a str, output: Output<'a> },
     CustomToolCall { call_id: &'a str, name: &'a str, input: &'a str },
@@ -30,12 +30,12 @@ enum ApiItem<'a> {
 #[serde(untagged)]
 enum Output<'a> {
     Text(&'a str),
-    Parts(Vec<Part<'a>>),
+    Parts(Vec<ResponsesPart<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Part<'a> {
+enum ResponsesPart<'a> {
     Text(TextPart<'a>),
     Raw(&'a RawValue),
 }
@@ -54,7 +54,7 @@ pub fn write_openai(transcript: &Transcript) -> Written {
     let mut custom: Vec<&str> = Vec::new();
     let mut input: Vec<ApiItem<'_>> = Vec::with_capacity(items.len());
     let mut last: Option<(&'static str, u64)> = None;
-    let mut result: Option<Place> = None;
+    let mut result: Option<ItemPosition> = None;
     for item in items {
         if is_beside(item, result) {
             beside(&mut input, item, &mut losses);
@@ -74,11 +74,11 @@ pub fn write_openai(transcript: &Transcript) -> Written {
         }
         last = Some((role, item.message));
     }
-    Written { text: json(&Request { input }), losses: losses.into_list() }
+    Written { text: json(&ResponsesBody { input }), losses: losses.into_list() }
 }
 
 /// An item as part of a message, and who says it.
-fn part<'a>(item: &'a Item, losses: &mut Losses) -> Option<(&'static str, Part<'a>)> {
+fn part<'a>(item: &'a Item, losses: &mut Losses) -> Option<(&'static str, ResponsesPart<'a>)> {
     let (role, kind) = match &item.kind {
         Kind::System { .. } => ("developer", "input_text"),
         Kind::User { .. } => ("user", "input_text"),
@@ -88,7 +88,7 @@ fn part<'a>(item: &'a Item, losses: &mut Losses) -> Option<(&'static str, Part<'
             ("user", "input_text")
         }
         Kind::Other { name, json } if PARTS.contains(&name.as_str()) => {
-            return serde_json::from_str(json).ok().map(|raw| ("user", Part::Raw(raw)));
+            return serde_json::from_str(json).ok().map(|raw| ("user", ResponsesPart::Raw(raw)));
         }
         Kind::Other { .. }
         | Kind::Compaction { summary: None, .. }
@@ -97,7 +97,7 @@ fn part<'a>(item: &'a Item, losses: &mut Losses) -> Option<(&'static str, Part<'
         | Kind::Result { .. }
         | Kind::Clearing { .. } => return None,
     };
-    Some((role, Part::Text(TextPart { kind, text: item.text() })))
+    Some((role, ResponsesPart::Text(TextPart { kind, text: item.text() })))
 }
 
 /// A call or a result; other items are lost here.
@@ -111,10 +111,10 @@ fn call_or_result<'a>(item: &'a Item, custom: &mut Vec<&'a str>, losses: &mut Lo
             Some(ApiItem::CustomToolCall { call_id: id, name: tool, input })
         }
         Kind::Result { id, text, outcome, held, .. } => {
-            if *held == Held::Cleared && text != item.text() {
+            if *held == HeldContent::Cleared && text != item.text() {
                 losses.add(item, "text of results that were cleared");
             }
-            if *outcome != Outcome::Unsaid && outcome_of(item.text().to_owned()).1 != *outcome {
+            if *outcome != CallOutcome::Unsaid && outcome_of(item.text().to_owned()).1 != *outcome {
                 losses.add(item, "how calls went, where their text does not say");
             }
             let output = Output::Text(item.text());
@@ -149,9 +149,9 @@ fn beside<'a>(input: &mut [ApiItem<'a>], item: &'a Item, losses: &mut Losses) {
         return;
     };
     if let Output::Text(text) = output {
-        *output = Output::Parts(vec![Part::Text(TextPart { kind: "input_text", text })]);
+        *output = Output::Parts(vec![ResponsesPart::Text(TextPart { kind: "input_text", text })]);
     }
     if let Output::Parts(parts) = output {
-        parts.push(Part::Raw(raw));
+        parts.push(ResponsesPart::Raw(raw));
     }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use infold_core::fork::{Fork, ForkBatch, ForkLimits, Forked, ProcessingStats, Profile};
-use infold_core::transcript::{Item, Kind, Place, Transcript, Voice};
+use infold_core::transcript::{Item, ItemPosition, Kind, Transcript, Voice};
 use infold_core::{Principal, Refusal, Scrubbed, SessionId};
 use infold_engine::{ForkSession, ForkSource, SessionRef};
 use infold_wire::{Format, GivenUp};
@@ -271,7 +271,7 @@ fn one_message(text: String) -> Transcript {
     Transcript {
         client: infold_core::transcript::Client::Infold,
         session: None,
-        items: vec![Item { place: Place { entry: 1, part: 0 }, message: 0, kind }],
+        items: vec![Item { place: ItemPosition { entry: 1, part: 0 }, message: 0, kind }],
         calls: Vec::new(),
         subtasks: Vec::new(),
     }

@@ -5,7 +5,7 @@ mod report;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use infold_core::rescue::{Purpose, Receipt, Room};
+use infold_core::rescue::{Purpose, Receipt, RescueRoom};
 use infold_core::{Family, SessionId};
 use infold_wire::{Format, Problem, RescueClient};
 
@@ -107,7 +107,7 @@ struct Facts {
     client: RescueClient,
     model: Option<String>,
     window_tokens: u64,
-    room: Room,
+    room: RescueRoom,
     before_tokens: u64,
     problems: Vec<Problem>,
     problems_total: u64,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use infold_control::Room;
+use infold_control::ContextRoom;
 use infold_core::{Principal, SessionId};
 use infold_engine::ListedSession;
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ pub struct Args {
 struct List<'a> {
     sessions: &'a [ListedSession],
     short: BTreeMap<SessionId, String>,
-    room: Room,
+    room: ContextRoom,
     home: Option<&'a str>,
     now_ms: u64,
 }

@@ -1,7 +1,9 @@
 //! `infold show`: one session: its branches, drawn as a tree, and its requests to models.
 
-use infold_control::Room;
-use infold_core::{Branch, EndReason, Family, Principal, Refusal, Scrubbed, Session, SessionId, Status, Warning};
+use infold_control::ContextRoom;
+use infold_core::{
+    Branch, ContextWarning, EndReason, Family, Principal, Refusal, Scrubbed, Session, SessionId, Status,
+};
 use infold_engine::{
     Calibration, Engine, Error, ListedSession, RequestQuery, RequestRow, RequestSelection, SessionView,
 };
@@ -49,7 +51,7 @@ struct Found {
     /// Those to be shown.
     requests: Vec<RequestRow>,
     calibrations: Vec<Calibration>,
-    room: Room,
+    room: ContextRoom,
 }
 
 /// Draws the session.
@@ -74,7 +76,7 @@ fn load(args: &Args, invocation: &Invocation) -> anyhow::Result<Found> {
     })
 }
 
-async fn find(engine: &Engine, args: &Args, room: Room) -> Result<Found, Error> {
+async fn find(engine: &Engine, args: &Args, room: ContextRoom) -> Result<Found, Error> {
     let who = Principal::local();
     let session = engine.session_meant(&who, &args.session).await?;
     let (known, view) = engine.listed_session(&who, &session).await?;
@@ -115,7 +117,7 @@ fn drawn_head(found: &Found) -> HeadView {
 /// not seen it, what the tools have counted, of their own limit.
 fn drawn_main(found: &Found) -> Option<MainView> {
     if let Some(main) = found.known.main(&found.room.windows) {
-        let warning = Warning::of(main.tokens, main.window_tokens);
+        let warning = ContextWarning::of(main.tokens, main.window_tokens);
         return Some(MainView {
             used_tokens: main.tokens,
             limit_tokens: main.window_tokens,
@@ -130,11 +132,11 @@ fn drawn_main(found: &Found) -> Option<MainView> {
     })
 }
 
-fn health(warning: Warning) -> &'static str {
+fn health(warning: ContextWarning) -> &'static str {
     match warning {
-        Warning::None => "healthy",
-        Warning::Medium => "filling up: fold more",
-        Warning::High => "nearly full: fold now",
+        ContextWarning::None => "healthy",
+        ContextWarning::Medium => "filling up: fold more",
+        ContextWarning::High => "nearly full: fold now",
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use infold_core::transcript::{Item, Kind, Voice};
-use infold_core::{Mentions, ShapeRules, Sight, excerpt, reference_text};
+use infold_core::{Mentions, ShapeRules, ToolResult, excerpt, reference_text};
 
 /// A handle that has the length of a real one, to weigh with.
 pub const EXAMPLE_HANDLE: &str = "res_5b2438e4-96a7-43f7-b051-10a055bb0fbe";
@@ -44,7 +44,7 @@ impl StandIns {
     }
 
     /// What stands for a result.
-    pub fn reference(&self, sight: &Sight<'_>, handle: &str) -> String {
+    pub fn reference(&self, sight: &ToolResult<'_>, handle: &str) -> String {
         let excerpt = excerpt(sight, &self.said, &RULES);
         let shell = format!("Or in a shell: {} {handle}", self.reader);
         let below = if excerpt.is_empty() { shell } else { format!("{shell}\n{excerpt}") };

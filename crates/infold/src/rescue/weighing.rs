@@ -1,8 +1,8 @@
 //! What each piece of a session costs, and what it would cost made smaller.
 
-use infold_core::rescue::{Part, Piece, Speaks, shorten_input};
+use infold_core::rescue::{RescuePart, RescuePiece, Speaks, shorten_input};
 use infold_core::transcript::{Item, Kind, Voice};
-use infold_core::{Counter, Sight};
+use infold_core::{Counter, ToolResult};
 use infold_wire::{Entry, LineTraits, RescueClient};
 
 use super::lines;
@@ -28,10 +28,10 @@ pub struct Scales<'a> {
 
 impl Scales<'_> {
     /// The pieces of a line. Their places name the line by `number`.
-    pub fn weigh(&mut self, number: u64, entry: &Entry) -> Vec<Piece> {
+    pub fn weigh(&mut self, number: u64, entry: &Entry) -> Vec<RescuePiece> {
         let text = String::from_utf8_lossy(&entry.raw);
         let traits = LineTraits::of(self.client, &text);
-        let mut pieces: Vec<Piece> = Vec::new();
+        let mut pieces: Vec<RescuePiece> = Vec::new();
         for item in lines::flat(&entry.items) {
             let arguments = self.inputs.of(item);
             let mut piece = self.piece(item, &traits, &arguments);
@@ -49,7 +49,7 @@ impl Scales<'_> {
     }
 
     /// A line is a message; in one of a compaction each part is.
-    fn message(&mut self, traits: &LineTraits, piece: &Piece) -> u64 {
+    fn message(&mut self, traits: &LineTraits, piece: &RescuePiece) -> u64 {
         let place = if traits.holds_messages { (piece.place.entry, piece.place.part) } else { (piece.place.entry, 0) };
         if self.last_message.is_none_or(|(_, last)| last != place) {
             self.last_message = Some((self.last_message.map_or(0, |(number, _)| number + 1), place));
@@ -57,7 +57,7 @@ impl Scales<'_> {
         self.last_message.map_or(0, |(number, _)| number)
     }
 
-    fn piece(&self, item: &Item, traits: &LineTraits, arguments: &str) -> Piece {
+    fn piece(&self, item: &Item, traits: &LineTraits, arguments: &str) -> RescuePiece {
         let tokens = self.tokens(item);
         let shrink = |short: &dyn Fn() -> Option<u64>| {
             let is_long = tokens >= SHRINK_TOKENS_MIN;
@@ -65,34 +65,34 @@ impl Scales<'_> {
         };
         let part = match &item.kind {
             // What the person typed while the agent was at work comes as a note of the client.
-            Kind::User { .. } if traits.is_typed => Part::Person,
-            Kind::System { .. } | Kind::User { voice: Voice::Client, .. } | Kind::Clearing { .. } => Part::Client,
-            Kind::User { voice: Voice::Person, .. } => Part::Person,
-            Kind::Assistant { .. } => Part::Model,
-            Kind::Reasoning { .. } => Part::Reasoning,
+            Kind::User { .. } if traits.is_typed => RescuePart::Person,
+            Kind::System { .. } | Kind::User { voice: Voice::Client, .. } | Kind::Clearing { .. } => RescuePart::Client,
+            Kind::User { voice: Voice::Person, .. } => RescuePart::Person,
+            Kind::Assistant { .. } => RescuePart::Model,
+            Kind::Reasoning { .. } => RescuePart::Reasoning,
             Kind::Call { id, tool, input } => {
                 let short = || {
                     let short = shorten_input(input, &self.stand_ins.where_whole(EXAMPLE_HANDLE))?;
                     Some(self.frame_tokens() + self.counter.count(&short))
                 };
-                Part::Call { id: id.clone(), tool: tool.clone(), short_tokens: shrink(&short) }
+                RescuePart::Call { id: id.clone(), tool: tool.clone(), short_tokens: shrink(&short) }
             }
             Kind::Result { id, tool, text: result, .. } => {
-                let sight = Sight { tool, arguments, text: result };
+                let sight = ToolResult { tool, arguments, text: result };
                 let short = || Some(self.counter.count(&self.stand_ins.reference(&sight, EXAMPLE_HANDLE)));
                 let (speaks, short_tokens) = match infold_wire::is_answered_by_person(tool, result) {
                     true => (Speaks::Person, None),
                     false => (Speaks::Tool, shrink(&short)),
                 };
-                Part::Result { id: id.clone(), tool: tool.clone(), short_tokens, speaks }
+                RescuePart::Result { id: id.clone(), tool: tool.clone(), short_tokens, speaks }
             }
-            Kind::Compaction { .. } => Part::Summary,
-            Kind::Other { .. } if traits.is_models => Part::Model,
+            Kind::Compaction { .. } => RescuePart::Summary,
+            Kind::Other { .. } if traits.is_models => RescuePart::Model,
             // What a tool showed beside its text comes as a message that the client says is its own.
-            Kind::Other { .. } if traits.is_clients => Part::Client,
-            Kind::Other { .. } => Part::Person,
+            Kind::Other { .. } if traits.is_clients => RescuePart::Client,
+            Kind::Other { .. } => RescuePart::Person,
         };
-        Piece { place: item.place, message: 0, tokens, part }
+        RescuePiece { place: item.place, message: 0, tokens, part }
     }
 
     /// What an item takes.
@@ -116,20 +116,20 @@ impl Scales<'_> {
     }
 }
 
-fn is_said(piece: &Piece) -> bool {
-    matches!(piece.part, Part::Person | Part::Client | Part::Model)
+fn is_said(piece: &RescuePiece) -> bool {
+    matches!(piece.part, RescuePart::Person | RescuePart::Client | RescuePart::Model)
 }
 
 /// Whether two pieces at the same place are one: paragraphs of a message, or a result and what it shows
 /// beside its text.
-fn go_together(before: &Piece, piece: &Piece) -> bool {
-    is_said(piece) && (is_said(before) || matches!(before.part, Part::Result { .. }))
+fn go_together(before: &RescuePiece, piece: &RescuePiece) -> bool {
+    is_said(piece) && (is_said(before) || matches!(before.part, RescuePart::Result { .. }))
 }
 
 /// Adds a piece to the one before it. The person's words make it the person's.
-fn join(before: &mut Piece, piece: Piece) {
+fn join(before: &mut RescuePiece, piece: RescuePiece) {
     before.tokens += piece.tokens;
-    if is_said(before) && (piece.part == Part::Person || before.part == Part::Client) {
+    if is_said(before) && (piece.part == RescuePart::Person || before.part == RescuePart::Client) {
         before.part = piece.part;
     }
 }

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
 use anyhow::{Context, bail};
-use infold_core::Sight;
-use infold_core::rescue::{Fate, Part, Piece, Plan, Receipt, Room, Words, shorten_input};
+use infold_core::ToolResult;
+use infold_core::rescue::{Fate, Plan, Receipt, ReceiptWords, RescuePart, RescuePiece, RescueRoom, shorten_input};
 use infold_core::transcript::{Item, Kind};
 use infold_wire::{LineEdit, NewLines, NewSession};
 
@@ -38,7 +38,12 @@ struct StandIn {
 
 impl Rescue {
     /// Writes the new recording. Nothing is there under its name until all of it is.
-    pub fn write(mut self, room: Room, keeper: &Keeper<'_>, destination: &Destination) -> anyhow::Result<Written> {
+    pub fn write(
+        mut self,
+        room: RescueRoom,
+        keeper: &Keeper<'_>,
+        destination: &Destination,
+    ) -> anyhow::Result<Written> {
         whole_file::write(&destination.path, IfThere::Refuse, |file| {
             let (plan, stand_ins) = self.settle(room, keeper)?;
             let mut receipt = self.receipt(&plan);
@@ -55,7 +60,7 @@ impl Rescue {
 
     /// Keeps what the plan moves out. What stands for it is exact only then, so the plan is made
     /// again until it fits.
-    fn settle(&mut self, room: Room, keeper: &Keeper<'_>) -> anyhow::Result<(Plan, HashMap<usize, StandIn>)> {
+    fn settle(&mut self, room: RescueRoom, keeper: &Keeper<'_>) -> anyhow::Result<(Plan, HashMap<usize, StandIn>)> {
         let mut stand_ins = HashMap::new();
         for _ in 0..ROUNDS_MAX {
             let plan = self.plan(room)?;
@@ -78,9 +83,13 @@ impl Rescue {
     fn set_short_tokens(&mut self, at: usize, stand_in: &StandIn) {
         let tokens = self.counter.count(&stand_in.text);
         match &mut self.pieces[at].part {
-            Part::Result { short_tokens, .. } => *short_tokens = Some(tokens),
-            Part::Call { short_tokens, .. } => *short_tokens = Some(tokens + self.counter.per_call_tokens()),
-            Part::Person | Part::Summary | Part::Client | Part::Model | Part::Reasoning => {}
+            RescuePart::Result { short_tokens, .. } => *short_tokens = Some(tokens),
+            RescuePart::Call { short_tokens, .. } => *short_tokens = Some(tokens + self.counter.per_call_tokens()),
+            RescuePart::Person
+            | RescuePart::Summary
+            | RescuePart::Client
+            | RescuePart::Model
+            | RescuePart::Reasoning => {}
         }
     }
 
@@ -106,7 +115,7 @@ impl Rescue {
         match &item.kind {
             Kind::Result { id, tool, text, .. } => {
                 let kept = keeper.keep(Keep { tool, call: id, content: text.clone() })?;
-                let sight = Sight { tool, arguments, text: kept.content.as_str() };
+                let sight = ToolResult { tool, arguments, text: kept.content.as_str() };
                 let text = self.stand_ins.reference(&sight, &kept.handle);
                 Ok(Some(StandIn { handle: kept.handle, text }))
             }
@@ -124,7 +133,7 @@ impl Rescue {
     pub(super) fn receipt_text(&self, receipt: &Receipt, tokens_max: u64) -> String {
         let original = std::path::absolute(self.original.path()).unwrap_or_else(|_| self.original.path().to_owned());
         let original = original.display().to_string();
-        let words = Words { purpose: self.purpose, reader: &self.stand_ins.reader, original: &original };
+        let words = ReceiptWords { purpose: self.purpose, reader: &self.stand_ins.reader, original: &original };
         let mut listed = LISTED_MAX;
         loop {
             let text = receipt.text(words, listed);
@@ -177,15 +186,15 @@ fn put(file: &mut dyn Write, line: &str) -> anyhow::Result<()> {
     writeln!(file, "{line}").context("the new recording cannot be written")
 }
 
-fn place(piece: &Piece) -> (u64, u32) {
+fn place(piece: &RescuePiece) -> (u64, u32) {
     (piece.place.entry, piece.place.part)
 }
 
 /// Whether an item is the call or the result that a piece was made of.
-fn is_of(piece: &Piece, item: &Item) -> bool {
+fn is_of(piece: &RescuePiece, item: &Item) -> bool {
     match (&piece.part, &item.kind) {
-        (Part::Call { id, .. }, Kind::Call { id: own, .. })
-        | (Part::Result { id, .. }, Kind::Result { id: own, .. }) => id == own,
+        (RescuePart::Call { id, .. }, Kind::Call { id: own, .. })
+        | (RescuePart::Result { id, .. }, Kind::Result { id: own, .. }) => id == own,
         _ => false,
     }
 }

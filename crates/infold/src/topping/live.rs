@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use futures::StreamExt;
-use infold_control::Room;
+use infold_control::ContextRoom;
 use infold_core::SessionId;
 use infold_engine::Engine;
 use ratatui::Terminal;
@@ -54,7 +54,7 @@ impl Drop for Screen {
 }
 
 /// Draws until somebody has seen enough.
-pub async fn run(engine: &Engine, room: &Room, every: Duration, style: &Style) -> anyhow::Result<()> {
+pub async fn run(engine: &Engine, room: &ContextRoom, every: Duration, style: &Style) -> anyhow::Result<()> {
     let mut stops = Stops::catch()?;
     let mut view = load(engine, room, now_ms()).await.map_err(parts::told)?;
     let mut screen = Screen::take()?;

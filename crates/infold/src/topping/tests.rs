@@ -1,6 +1,6 @@
 //! What is shown, as text.
 
-use infold_core::record::{AnswerEnd, Cause, Makeup, Miss, SessionLabel, SessionOverview, Timing, Usage};
+use infold_core::record::{AnswerEnd, Cause, Miss, SessionLabel, SessionOverview, Timing, TokenBreakdown, Usage};
 use infold_core::view::{Edit, Reason, RequestKind};
 use infold_core::{Owner, Scrubbed, Session, SessionId, Thread};
 use infold_store::SessionRow;
@@ -32,8 +32,8 @@ fn request(id: u64, session: &str, ago_ms: u64, prompt_tokens: u64) -> RequestRo
         window_tokens: None,
         kind: RequestKind::Turn,
         client: None,
-        wanted: Makeup { user_tokens: prompt_tokens * 2, ..Makeup::default() },
-        sent: Makeup { user_tokens: prompt_tokens, ..Makeup::default() },
+        wanted: TokenBreakdown { user_tokens: prompt_tokens * 2, ..TokenBreakdown::default() },
+        sent: TokenBreakdown { user_tokens: prompt_tokens, ..TokenBreakdown::default() },
         edits: vec![Edit { reason: Reason::Folded, blocks: 12 }],
         usage: Some(usage),
         estimated: None,
@@ -66,7 +66,7 @@ fn known(id: &str, live: Option<SessionRow>, requests: &[RequestRow]) -> ListedS
     known
 }
 
-fn room() -> Room {
+fn room() -> ContextRoom {
     crate::parts::room(&crate::settings::resolve(crate::settings::Given::default()).unwrap().settings)
 }
 

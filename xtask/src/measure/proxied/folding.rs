@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use anyhow::{Context, Result};
-use infold_core::transcript::{Held, Item, Kind, Outcome, Subtask, Transcript};
+use infold_core::transcript::{CallOutcome, HeldContent, Item, Kind, Subtask, Transcript};
 use infold_core::{Counter, Family};
 use infold_replay::{AnswerStarts, Judge, SentItem};
 use infold_testkit::McpHttp;
@@ -310,7 +310,8 @@ pub(crate) fn result_id(item: &Item) -> Option<&str> {
 
 pub(crate) fn result(beside: &Item, id: &str, text: &str) -> Item {
     let (tool, text) = (String::new(), text.to_owned());
-    let kind = Kind::Result { id: id.to_owned(), tool, text, outcome: Outcome::Succeeded, held: Held::Whole };
+    let kind =
+        Kind::Result { id: id.to_owned(), tool, text, outcome: CallOutcome::Succeeded, held: HeldContent::Whole };
     Item { kind, ..beside.clone() }
 }
 

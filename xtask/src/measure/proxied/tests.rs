@@ -1,6 +1,6 @@
 //! What a client would send, and what is made of what a provider got.
 
-use infold_core::transcript::{Held, Item, Kind, Outcome, Voice};
+use infold_core::transcript::{CallOutcome, HeldContent, Item, Kind, Voice};
 use infold_replay::SentItem;
 
 use super::client::{Api, Conversation};
@@ -17,8 +17,8 @@ fn session() -> [Item; 6] {
         id: id.to_owned(),
         tool: String::new(),
         text: text.to_owned(),
-        outcome: Outcome::Unsaid,
-        held: Held::Whole,
+        outcome: CallOutcome::Unsaid,
+        held: HeldContent::Whole,
     };
     [
         item(Kind::User { text: "mend a.rs".to_owned(), voice: Voice::Person }),

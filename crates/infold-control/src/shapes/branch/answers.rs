@@ -4,7 +4,7 @@ use infold_engine::{Folded, Opened, Restore};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Isolation, Status};
+use super::{IsolationShape, Status};
 use crate::moment::Moment;
 use crate::shapes::context::{ContextHealth, ContextState, Notice, notices};
 use crate::shapes::{branch_of, texts};
@@ -23,7 +23,7 @@ pub(crate) struct BranchOpened {
     /// Tokens it may use.
     budget_allocated: u64,
     /// What its thread begins with.
-    isolation: Isolation,
+    isolation: IsolationShape,
     /// How long it may take.
     timeout_seconds: u64,
     /// When it opened.

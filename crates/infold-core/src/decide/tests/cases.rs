@@ -236,7 +236,7 @@ fn a_branch_is_adopted_whatever_limits_say_and_only_once() {
 fn a_failed_branch_gives_its_reason_to_the_parent() {
     let mut world = World::new(limits());
     let branch = world.open(1, None).unwrap();
-    let command = Command::Fold { branch: None, message: scrubbed("no such function"), outcome: Outcome::Failed };
+    let command = Command::Fold { branch: None, message: scrubbed("no such function"), outcome: ReturnOutcome::Failed };
     world.run(&command).unwrap();
     assert_eq!(world.status(&branch), "failed");
     assert_eq!(world.session.main_tokens, world.count("no such function"));

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::super::truncate::head;
-use crate::transcript::{CLEARED, Held, Item, Kind, Outcome, Voice};
+use crate::transcript::{CLEARED, CallOutcome, HeldContent, Item, Kind, Voice};
 
 /// Longest name of a tool or of a kind of content that is shown whole.
 const NAME_CHARS_MAX: usize = 128;
@@ -90,7 +90,7 @@ pub(super) struct Piece {
     pub calls: u64,
     /// The tool of a result.
     pub tool: String,
-    pub outcome: Outcome,
+    pub outcome: CallOutcome,
     /// What is shown, or both ends of it if it is longer than a whole context.
     pub text: String,
     /// Length of the text itself.
@@ -113,8 +113,8 @@ impl Piece {
 
     fn failed(&self, before: &str) -> String {
         match self.outcome {
-            Outcome::Failed => format!("{before}failed"),
-            Outcome::Unsaid | Outcome::Succeeded => String::new(),
+            CallOutcome::Failed => format!("{before}failed"),
+            CallOutcome::Unsaid | CallOutcome::Succeeded => String::new(),
         }
     }
 }
@@ -131,7 +131,7 @@ pub(super) enum Alone {
 pub(super) struct Draft {
     pub class: Class,
     pub tool: String,
-    pub outcome: Outcome,
+    pub outcome: CallOutcome,
     pub text: String,
 }
 
@@ -139,7 +139,7 @@ impl Draft {
     /// `None` if the item is not shown. `call` is the class of the call that a result answers.
     pub fn of(item: Item, call: Option<Class>) -> Option<Self> {
         let plain = |class, text: String| {
-            let draft = Self { class, tool: String::new(), outcome: Outcome::Unsaid, text };
+            let draft = Self { class, tool: String::new(), outcome: CallOutcome::Unsaid, text };
             (!draft.text.is_empty()).then_some(draft)
         };
         match item.kind {
@@ -158,7 +158,7 @@ impl Draft {
             // What the client has cleared, the recording may still have, and the child may need it.
             Kind::Result { tool, text, outcome, held, .. } => {
                 let class = Class::of_result(&tool, call);
-                let text = if held == Held::Cleared && text.is_empty() { CLEARED.to_owned() } else { text };
+                let text = if held == HeldContent::Cleared && text.is_empty() { CLEARED.to_owned() } else { text };
                 Some(Self { class, tool: head(&tool, NAME_CHARS_MAX).to_owned(), outcome, text })
             }
             Kind::Other { name, .. } => plain(Class::Other, format!("[{}: left out]", head(&name, NAME_CHARS_MAX))),

@@ -5,13 +5,13 @@ mod properties;
 use insta::assert_snapshot;
 
 use super::*;
-use crate::transcript::{Held, Outcome, Place, Voice};
+use crate::transcript::{CallOutcome, HeldContent, ItemPosition, Voice};
 
 /// Wide enough for everything in a small test, and for the legend.
 const WIDE_CHARS: usize = 100_000;
 
 fn item(kind: Kind) -> Item {
-    Item { place: Place::default(), message: 0, kind }
+    Item { place: ItemPosition::default(), message: 0, kind }
 }
 
 fn person(text: &str) -> Item {
@@ -32,7 +32,7 @@ fn call(id: &str, tool: &str, input: &str) -> Item {
 
 fn result(id: &str, tool: &str, text: &str) -> Item {
     let (id, tool, text) = (id.to_owned(), tool.to_owned(), text.to_owned());
-    item(Kind::Result { id, tool, text, outcome: Outcome::Unsaid, held: Held::Whole })
+    item(Kind::Result { id, tool, text, outcome: CallOutcome::Unsaid, held: HeldContent::Whole })
 }
 
 /// A call and its result.
@@ -70,8 +70,8 @@ fn what_fits_is_shown_in_order_with_each_result_under_its_call() {
             id: "c2".to_owned(),
             tool: "Bash".to_owned(),
             text: "not a repository".to_owned(),
-            outcome: Outcome::Failed,
-            held: Held::Whole,
+            outcome: CallOutcome::Failed,
+            held: HeldContent::Whole,
         }),
         call("c3", "Edit", r#"{"file_path":"/src/a.rs","old_string":"fn a() {\n}","new_string":""}"#),
     ];
@@ -307,7 +307,10 @@ fn a_result_whose_call_is_gone_says_whose_it_is() {
 fn a_cleared_result_is_shown_if_the_recording_has_it() {
     let cleared = |text: &str| {
         let (id, tool, text) = ("c1".to_owned(), "Read".to_owned(), text.to_owned());
-        [call("c1", "Read", "{}"), item(Kind::Result { id, tool, text, outcome: Outcome::Unsaid, held: Held::Cleared })]
+        [
+            call("c1", "Read", "{}"),
+            item(Kind::Result { id, tool, text, outcome: CallOutcome::Unsaid, held: HeldContent::Cleared }),
+        ]
     };
     assert!(shown(WIDE_CHARS, cleared("what it was")).contains("what it was"));
     assert!(shown(WIDE_CHARS, cleared("")).contains(crate::transcript::CLEARED));

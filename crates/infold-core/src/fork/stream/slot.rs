@@ -8,7 +8,7 @@ use super::super::message::text_mut;
 use super::super::pairs::At;
 use super::super::tiers::{Tier, passes_unchanged};
 use super::super::truncate::{Excerpt, Method, truncated_chars};
-use crate::transcript::{CLEARED, Held, Item, Kind};
+use crate::transcript::{CLEARED, HeldContent, Item, Kind};
 
 /// What decides how much of an item is shown.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +60,7 @@ impl Slot {
     /// A result.
     pub fn result(mut item: Item, rank: usize, limits: &ForkLimits) -> Option<Self> {
         let Kind::Result { tool, text, held, .. } = &mut item.kind else { return None };
-        if *held == Held::Cleared {
+        if *held == HeldContent::Cleared {
             *text = CLEARED.to_owned();
         }
         // A text that no tier would cut need not be looked through.

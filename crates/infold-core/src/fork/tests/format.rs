@@ -8,8 +8,8 @@ fn every_item_is_headed_by_whose_it_is() {
         id: "b".to_owned(),
         tool: String::new(),
         text: "no such file".to_owned(),
-        outcome: Outcome::Failed,
-        held: Held::Whole,
+        outcome: CallOutcome::Failed,
+        held: HeldContent::Whole,
     };
     let items = [
         item(0, Kind::System { text: "You are an agent.".to_owned() }),

@@ -36,7 +36,7 @@ fn cleared_results_pass_and_count() {
     let quoted = format!("{}{CLEARED}", "x".repeat(9_000));
     let mut cleared = result(1, "b", "Read", &"x".repeat(9_000));
     if let Kind::Result { held, .. } = &mut cleared.kind {
-        *held = Held::Cleared;
+        *held = HeldContent::Cleared;
     }
     let graduated = after([vec![result(0, "a", "Read", &quoted), cleared], newer(2)].concat());
     assert_eq!(results(&graduated.messages)[..2], [quoted.as_str(), CLEARED]);

@@ -89,7 +89,7 @@ fn codex_sends_each_item_by_itself_and_seals_its_summary() {
 fn opencode_keeps_a_call_and_its_result_in_one_message() {
     let mut cleared = result(4, "c2", "read", &"x".repeat(9_000));
     if let Kind::Result { held, .. } = &mut cleared.kind {
-        *held = Held::Cleared;
+        *held = HeldContent::Cleared;
     }
     let items = vec![
         user(0, "long ago"),

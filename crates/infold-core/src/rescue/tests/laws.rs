@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::super::*;
 
 /// A session: turns of a person, with exchanges between them; some calls go unanswered.
-fn sessions() -> impl Strategy<Value = Vec<Piece>> {
+fn sessions() -> impl Strategy<Value = Vec<RescuePiece>> {
     let part = prop_oneof![
         2 => Just(0_u8), // the person
         1 => Just(1),    // the client
@@ -20,18 +20,19 @@ fn sessions() -> impl Strategy<Value = Vec<Piece>> {
     proptest::collection::vec(step, 0..60).prop_map(|steps| {
         let mut pieces = Vec::new();
         let mut put = |part, tokens| {
-            let place = Place { entry: pieces.len() as u64 + 1, part: 0 };
-            pieces.push(Piece { place, message: place.entry, tokens, part });
+            let place = ItemPosition { entry: pieces.len() as u64 + 1, part: 0 };
+            pieces.push(RescuePiece { place, message: place.entry, tokens, part });
         };
         for (at, (kind, tokens, short_tokens)) in steps.into_iter().enumerate() {
-            let call = |n: usize| Part::Call { id: format!("{at}.{n}"), tool: "Read".into(), short_tokens };
+            let call = |n: usize| RescuePart::Call { id: format!("{at}.{n}"), tool: "Read".into(), short_tokens };
             let speaks = Speaks::Tool;
-            let result = |n: usize| Part::Result { id: format!("{at}.{n}"), tool: "Read".into(), short_tokens, speaks };
+            let result =
+                |n: usize| RescuePart::Result { id: format!("{at}.{n}"), tool: "Read".into(), short_tokens, speaks };
             match kind {
-                0 => put(Part::Person, tokens / 10),
-                1 => put(Part::Client, tokens / 4),
-                2 => put(Part::Model, tokens / 4),
-                3 => put(Part::Reasoning, tokens / 4),
+                0 => put(RescuePart::Person, tokens / 10),
+                1 => put(RescuePart::Client, tokens / 4),
+                2 => put(RescuePart::Model, tokens / 4),
+                3 => put(RescuePart::Reasoning, tokens / 4),
                 4 => {
                     put(call(0), tokens / 4);
                     put(result(0), tokens);
@@ -59,7 +60,7 @@ proptest! {
 
     #[test]
     fn a_plan_fits_or_says_what_does_not(pieces in sessions(), tokens in 0_u64..20_000, receipt_tokens in 0_u64..500) {
-        match plan(&pieces, Room { tokens, receipt_tokens }) {
+        match plan(&pieces, RescueRoom { tokens, receipt_tokens }) {
             Ok(plan) => {
                 prop_assert!(plan.after_tokens + receipt_tokens <= tokens);
                 let counted: u64 = pieces.iter().zip(&plan.fates).map(|(piece, fate)| match fate {
@@ -75,19 +76,19 @@ proptest! {
 
     #[test]
     fn the_persons_words_and_pairs_are_kept(pieces in sessions(), tokens in 500_u64..20_000) {
-        let Ok(plan) = plan(&pieces, Room { tokens, receipt_tokens: 0 }) else { return Ok(()) };
+        let Ok(plan) = plan(&pieces, RescueRoom { tokens, receipt_tokens: 0 }) else { return Ok(()) };
         let mut calls = std::collections::BTreeSet::new();
         let mut results = std::collections::BTreeSet::new();
         for (piece, fate) in pieces.iter().zip(&plan.fates) {
             match &piece.part {
-                Part::Person | Part::Summary => prop_assert_eq!(*fate, Fate::Kept),
-                Part::Reasoning => prop_assert_eq!(*fate, Fate::Dropped(Why::Reasoning)),
-                Part::Call { id, .. } if !is_gone(*fate) => prop_assert!(calls.insert(id)),
-                Part::Result { id, .. } if !is_gone(*fate) => {
+                RescuePart::Person | RescuePart::Summary => prop_assert_eq!(*fate, Fate::Kept),
+                RescuePart::Reasoning => prop_assert_eq!(*fate, Fate::Dropped(Why::Reasoning)),
+                RescuePart::Call { id, .. } if !is_gone(*fate) => prop_assert!(calls.insert(id)),
+                RescuePart::Result { id, .. } if !is_gone(*fate) => {
                     prop_assert!(calls.contains(id));
                     prop_assert!(results.insert(id));
                 }
-                Part::Client | Part::Model | Part::Call { .. } | Part::Result { .. } => {}
+                RescuePart::Client | RescuePart::Model | RescuePart::Call { .. } | RescuePart::Result { .. } => {}
             }
         }
         prop_assert_eq!(calls, results);
@@ -97,16 +98,16 @@ proptest! {
     fn what_a_person_answers_stays_as_it_is(mut pieces in sessions(), tokens in 500_u64..20_000, every in 1_usize..5) {
         let mut results = 0;
         for piece in &mut pieces {
-            if let Part::Result { speaks, short_tokens, .. } = &mut piece.part {
+            if let RescuePart::Result { speaks, short_tokens, .. } = &mut piece.part {
                 results += 1;
                 (*speaks, *short_tokens) =
                     if results % every == 0 { (Speaks::Person, None) } else { (Speaks::Tool, *short_tokens) };
             }
         }
-        let Ok(plan) = plan(&pieces, Room { tokens, receipt_tokens: 0 }) else { return Ok(()) };
+        let Ok(plan) = plan(&pieces, RescueRoom { tokens, receipt_tokens: 0 }) else { return Ok(()) };
         prop_assert!(plan.after_tokens <= tokens);
         for (piece, fate) in pieces.iter().zip(&plan.fates) {
-            if matches!(piece.part, Part::Result { speaks: Speaks::Person, .. }) {
+            if matches!(piece.part, RescuePart::Result { speaks: Speaks::Person, .. }) {
                 prop_assert!(matches!(fate, Fate::Kept | Fate::Dropped(Why::Unpaired)));
             }
         }
@@ -114,7 +115,7 @@ proptest! {
 
     #[test]
     fn nothing_that_was_shrunk_would_fit_whole(pieces in sessions(), tokens in 500_u64..20_000) {
-        let Ok(plan) = plan(&pieces, Room { tokens, receipt_tokens: 0 }) else { return Ok(()) };
+        let Ok(plan) = plan(&pieces, RescueRoom { tokens, receipt_tokens: 0 }) else { return Ok(()) };
         for (piece, fate) in pieces.iter().zip(&plan.fates) {
             if matches!(fate, Fate::Offloaded | Fate::Shortened) {
                 prop_assert!(plan.after_tokens - piece.least_tokens() + piece.tokens > tokens);
@@ -127,7 +128,7 @@ proptest! {
         pieces in sessions(),
         tokens in 500_u64..20_000,
     ) {
-        let room = Room { tokens, receipt_tokens: 0 };
+        let room = RescueRoom { tokens, receipt_tokens: 0 };
         let Ok(plan) = plan(&pieces, room) else { return Ok(()) };
         let again = super::super::plan(&pieces, room);
         prop_assert_eq!(Ok(&plan), again.as_ref());

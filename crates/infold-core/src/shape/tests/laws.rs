@@ -56,7 +56,7 @@ proptest! {
         let text = text.repeat(times);
         let mut mentions = mentions;
         for arguments in ["{}", r#"{"file_path": "a.rs"}"#] {
-            let sight = Sight { tool: "Read", arguments, text: &text };
+            let sight = ToolResult { tool: "Read", arguments, text: &text };
             if before == 1 {
                 mentions.show_result("Read", arguments, &text);
             }
@@ -76,9 +76,9 @@ proptest! {
         mentions.show_result("Bash", r#"{"command": "cat c.rs"}"#, &text);
         mentions.show_result("Read", r#"{"file_path": "a.rs"}"#, &other);
         let [file, output] = [32_768, 8_192].map(|bytes| &text[..text.floor_char_boundary(bytes)]);
-        let asked = Sight { tool: "Read", arguments: r#"{"file_path": "d.rs"}"#, text: file };
+        let asked = ToolResult { tool: "Read", arguments: r#"{"file_path": "d.rs"}"#, text: file };
         prop_assert!(is_whole(&asked, &mentions));
-        let printed = Sight { tool: "Bash", arguments: r#"{"command": "make"}"#, text: output };
+        let printed = ToolResult { tool: "Bash", arguments: r#"{"command": "make"}"#, text: output };
         prop_assert!(is_whole(&printed, &mentions));
     }
 

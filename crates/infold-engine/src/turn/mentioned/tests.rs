@@ -1,7 +1,7 @@
 //! What is known of a view follows the view, turn by turn and when it is cut back.
 
 use infold_core::view::{BlockKind, ViewPiece, ViewPlan};
-use infold_core::{Counter, Family, Mentions, Shape, ShapeRules, Sight, Thread, shape};
+use infold_core::{Counter, Family, Mentions, Shape, ShapeRules, Thread, ToolResult, shape};
 use infold_wire::request::{Api, Request};
 use serde_json::{Value, json};
 
@@ -49,7 +49,7 @@ fn known(mentioned: &mut Mentioned, files: usize) -> Mentions {
 fn seen(mentions: &Mentions) -> Vec<usize> {
     let is_seen = |number: &usize| {
         let text = file(*number);
-        let sight = Sight { tool: "Read", arguments: r#"{"path": "src/a.rs"}"#, text: &text };
+        let sight = ToolResult { tool: "Read", arguments: r#"{"path": "src/a.rs"}"#, text: &text };
         shape(&sight, mentions, &ShapeRules::USUAL, Counter::new(Family::Claude)) != Shape::Stays
     };
     (0..5).filter(is_seen).collect()

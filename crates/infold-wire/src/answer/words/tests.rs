@@ -110,7 +110,7 @@ fn an_answer_that_comes_whole_has_words_too() {
 
 #[test]
 fn of_a_long_answer_the_end_is_kept() {
-    let mut words = Words::default();
+    let mut words = AnswerWords::default();
     (0..20_000).for_each(|number| words.push(&format!("größer{number} ")));
     words.push("the end");
     words.pause();
@@ -118,7 +118,7 @@ fn of_a_long_answer_the_end_is_kept() {
     assert!(kept.len() <= 2 * WORDS_BYTES_MAX && kept.len() > WORDS_BYTES_MAX / 2, "{} bytes", kept.len());
     assert!(kept.starts_with("größer") && kept.ends_with(" the end"), "{kept}");
 
-    let mut endless = Words::default();
+    let mut endless = AnswerWords::default();
     endless.push(&"x".repeat(5 * WORDS_BYTES_MAX));
     endless.pause();
     assert_eq!(endless.whole(), "", "a word that lacks its beginning is none");

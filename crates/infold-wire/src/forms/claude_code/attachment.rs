@@ -7,7 +7,7 @@ use infold_core::transcript::Voice;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::shape::Line;
+use super::shape::ClaudeLine;
 use crate::client_words::voice_of;
 
 /// Kinds that only the person or the program sees.
@@ -16,7 +16,7 @@ const UNSEEN: [&str; 3] = ["prompt_snapshot", "hook_system_message", "command_pe
 const TEXT_FIELDS: [&str; 6] = ["content", "snippet", "prompt", "text", "addedLines", "addedBlocks"];
 
 /// The words of an attachment and whose they are, if the model sees any.
-pub(crate) fn words(line: &Line<'_>) -> Option<(String, Voice)> {
+pub(crate) fn words(line: &ClaudeLine<'_>) -> Option<(String, Voice)> {
     let rendered: Vec<String> = line
         .rendered
         .0

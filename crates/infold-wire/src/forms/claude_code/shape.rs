@@ -1,17 +1,17 @@
 //! The fields of Claude Code's lines that are read; all others are passed over.
 
-use infold_core::transcript::Usage;
+use infold_core::transcript::ModelUsage;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::content::Content;
 use crate::loose::{Count, Flag, List, Loose, Maybe, Str};
-use crate::reader::Kept;
+use crate::reader::KeptBytes;
 
 /// One line.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(crate) struct Line<'a> {
+pub(crate) struct ClaudeLine<'a> {
     #[serde(borrow, rename = "type")]
     pub(crate) kind: Str<'a>,
     #[serde(borrow)]
@@ -31,7 +31,7 @@ pub(crate) struct Line<'a> {
     pub(crate) is_compact_summary: Flag,
     pub(crate) is_api_error_message: Flag,
     #[serde(borrow)]
-    pub(crate) message: Maybe<Message<'a>>,
+    pub(crate) message: Maybe<ClaudeMessage<'a>>,
     #[serde(borrow)]
     pub(crate) tool_use_result: Maybe<ToolUseResult<'a>>,
     #[serde(borrow)]
@@ -52,28 +52,28 @@ pub(crate) struct Line<'a> {
 /// The message in a line.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Message<'a> {
+pub(crate) struct ClaudeMessage<'a> {
     #[serde(borrow)]
     pub(crate) id: Str<'a>,
     #[serde(borrow)]
     pub(crate) model: Str<'a>,
     #[serde(borrow)]
     pub(crate) content: Content<'a>,
-    pub(crate) usage: Maybe<Tokens>,
+    pub(crate) usage: Maybe<ClaudeTokens>,
 }
 
 /// What the provider reported.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Tokens {
+pub(crate) struct ClaudeTokens {
     input_tokens: Count,
     cache_creation_input_tokens: Count,
     cache_read_input_tokens: Count,
     output_tokens: Count,
 }
 
-impl From<Tokens> for Usage {
-    fn from(tokens: Tokens) -> Self {
+impl From<ClaudeTokens> for ModelUsage {
+    fn from(tokens: ClaudeTokens) -> Self {
         Self {
             model: String::new(),
             fresh_tokens: tokens.input_tokens.or_zero(),
@@ -99,17 +99,17 @@ pub(crate) struct Progress<'a> {
     #[serde(borrow, rename = "type")]
     pub(crate) kind: Str<'a>,
     #[serde(borrow)]
-    pub(crate) message: Maybe<Step<'a>>,
+    pub(crate) message: Maybe<ClaudeStep<'a>>,
 }
 
 /// A subagent's message in it.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Step<'a> {
+pub(crate) struct ClaudeStep<'a> {
     #[serde(borrow, rename = "type")]
     pub(crate) kind: Str<'a>,
     #[serde(borrow)]
-    pub(crate) message: Maybe<Message<'a>>,
+    pub(crate) message: Maybe<ClaudeMessage<'a>>,
 }
 
 /// What the model was shown of an attachment.
@@ -145,13 +145,13 @@ struct Segment<'a> {
 }
 
 impl Compact<'_> {
-    pub(crate) fn into_kept(self) -> Kept {
+    pub(crate) fn into_kept(self) -> KeptBytes {
         let named = self.preserved_messages.0.map(|kept| kept.uuids.0).unwrap_or_default();
         if !named.is_empty() {
-            return Kept::These(named.into_iter().map(|id| id.0.into_owned()).collect());
+            return KeptBytes::These(named.into_iter().map(|id| id.0.into_owned()).collect());
         }
         let head = self.preserved_segment.0.and_then(|segment| segment.head_uuid.given());
-        head.map_or(Kept::Nothing, Kept::From)
+        head.map_or(KeptBytes::Nothing, KeptBytes::From)
     }
 }
 

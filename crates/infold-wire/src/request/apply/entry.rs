@@ -5,7 +5,7 @@ use infold_core::view::{BlockKind, ViewPiece};
 use super::super::json::{At, quote};
 use super::super::keys::MARK;
 use super::super::splice::Splices;
-use super::super::{Api, Entry, Form, Request, parts};
+use super::super::{Api, BlockForm, Request, RequestEntry, parts};
 use super::marks::Mark;
 use super::{ListWriter, Run, block_of, text_block};
 
@@ -51,7 +51,7 @@ fn own_entry(request: &Request<'_>, piece: &ViewPiece, mark: Mark, out: &mut Vec
 }
 
 /// A conversation that was only words, with others or beside others.
-fn lone_words(request: &Request<'_>, entry: &Entry, run: &Run<'_>, out: &mut Vec<u8>) {
+fn lone_words(request: &Request<'_>, entry: &RequestEntry, run: &Run<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"type\":\"message\",\"role\":\"user\",\"content\":[");
     for (index, piece) in run.pieces.iter().enumerate() {
         if index > 0 {
@@ -69,7 +69,7 @@ fn lone_words(request: &Request<'_>, entry: &Entry, run: &Run<'_>, out: &mut Vec
 }
 
 /// What is left of an entry, in the frame that the client gave it.
-fn framed(request: &Request<'_>, entry: &Entry, run: &Run<'_>, out: &mut Vec<u8>) {
+fn framed(request: &Request<'_>, entry: &RequestEntry, run: &Run<'_>, out: &mut Vec<u8>) {
     let document = &request.document;
     let mut splices = Splices::default();
     let is_there = |block: usize| run.pieces.iter().any(|piece| block_of(piece) == Some(block));
@@ -78,8 +78,8 @@ fn framed(request: &Request<'_>, entry: &Entry, run: &Run<'_>, out: &mut Vec<u8>
         .clone()
         .filter(|block| !is_there(*block))
         .filter_map(|block| match request.seats[block].form {
-            Form::Field(key, _) => Some(key),
-            Form::Whole | Form::Text(_) | Form::Element(_) | Form::Call(_) => None,
+            BlockForm::Field(key, _) => Some(key),
+            BlockForm::Whole | BlockForm::Text(_) | BlockForm::Element(_) | BlockForm::Call(_) => None,
         })
         .collect();
     let mut dropped_members = dropped_fields;
@@ -101,7 +101,7 @@ fn framed(request: &Request<'_>, entry: &Entry, run: &Run<'_>, out: &mut Vec<u8>
 /// The calls of a message (Chat) that are left; without any, their list goes too.
 fn calls_left(
     request: &Request<'_>,
-    entry: &Entry,
+    entry: &RequestEntry,
     run: &Run<'_>,
     calls: At,
     (splices, dropped): (&mut Splices, &mut Vec<At>),
@@ -111,8 +111,8 @@ fn calls_left(
         .pieces
         .iter()
         .filter_map(|piece| match request.seats[block_of(piece)?].form {
-            Form::Call(at) => Some(at),
-            Form::Whole | Form::Text(_) | Form::Element(_) | Form::Field(..) => None,
+            BlockForm::Call(at) => Some(at),
+            BlockForm::Whole | BlockForm::Text(_) | BlockForm::Element(_) | BlockForm::Field(..) => None,
         })
         .collect();
     if kept.is_empty() {
@@ -133,7 +133,7 @@ fn calls_left(
 }
 
 /// The content of a message that is left, with words of ours in it.
-fn content_left(request: &Request<'_>, entry: &Entry, run: &Run<'_>, content: At, splices: &mut Splices) {
+fn content_left(request: &Request<'_>, entry: &RequestEntry, run: &Run<'_>, content: At, splices: &mut Splices) {
     let document = &request.document;
     let form_of = |piece: &ViewPiece| block_of(piece).map(|block| request.seats[block].form);
     let parts: Vec<(&ViewPiece, Mark)> = run
@@ -141,10 +141,12 @@ fn content_left(request: &Request<'_>, entry: &Entry, run: &Run<'_>, content: At
         .iter()
         .zip(run.marks)
         .map(|(piece, mark)| (*piece, *mark))
-        .filter(|(piece, _)| matches!(form_of(piece), None | Some(Form::Text(_) | Form::Element(_))))
+        .filter(|(piece, _)| matches!(form_of(piece), None | Some(BlockForm::Text(_) | BlockForm::Element(_))))
         .collect();
-    let had_parts =
-        entry.blocks.clone().any(|block| matches!(request.seats[block].form, Form::Text(_) | Form::Element(_)));
+    let had_parts = entry
+        .blocks
+        .clone()
+        .any(|block| matches!(request.seats[block].form, BlockForm::Text(_) | BlockForm::Element(_)));
     match parts.as_slice() {
         [] if had_parts => splices.replace(document, content, b"null".to_vec()),
         [] => {}
@@ -154,7 +156,7 @@ fn content_left(request: &Request<'_>, entry: &Entry, run: &Run<'_>, content: At
             quote(text, &mut json);
             splices.replace(document, content, json);
         }
-        [(piece, Mark::AsItWas)] if matches!(form_of(piece), Some(Form::Text(_))) => {}
+        [(piece, Mark::AsItWas)] if matches!(form_of(piece), Some(BlockForm::Text(_))) => {}
         [(ViewPiece::Say { text, .. }, Mark::AsItWas)] if document.is_text(content) => {
             let mut json = Vec::new();
             quote(text, &mut json);
@@ -174,20 +176,20 @@ fn content_list(request: &Request<'_>, content: At, parts: &[(&ViewPiece, Mark)]
     for (piece, mark) in parts {
         let form = block_of(piece).map(|block| request.seats[block].form);
         let old = match form {
-            Some(Form::Element(at)) => Some(at),
-            None | Some(Form::Whole | Form::Text(_) | Form::Call(_) | Form::Field(..)) => None,
+            Some(BlockForm::Element(at)) => Some(at),
+            None | Some(BlockForm::Whole | BlockForm::Text(_) | BlockForm::Call(_) | BlockForm::Field(..)) => None,
         };
         list.next(old, out);
         match (piece, form) {
             (ViewPiece::Say { text, .. }, _) => text_block(request.api, text, set_mark(request, *mark), out),
-            (ViewPiece::Words { text, .. }, Some(Form::Text(_))) => {
+            (ViewPiece::Words { text, .. }, Some(BlockForm::Text(_))) => {
                 text_block(request.api, text, set_mark(request, *mark), out);
             }
-            (_, Some(Form::Text(at))) => {
+            (_, Some(BlockForm::Text(at))) => {
                 text_block(request.api, &document.text(at).unwrap_or_default(), set_mark(request, *mark), out);
             }
-            (_, Some(Form::Element(at))) => element_left(request, at, piece, *mark, out),
-            (_, None | Some(Form::Whole | Form::Call(_) | Form::Field(..))) => {}
+            (_, Some(BlockForm::Element(at))) => element_left(request, at, piece, *mark, out),
+            (_, None | Some(BlockForm::Whole | BlockForm::Call(_) | BlockForm::Field(..))) => {}
         }
     }
     list.finish(out);
@@ -209,8 +211,9 @@ fn element_left(request: &Request<'_>, at: At, piece: &ViewPiece, mark: Mark, ou
 }
 
 /// A result that is an entry of its own, with other content.
-fn whole_result(request: &Request<'_>, entry: &Entry, run: &Run<'_>, splices: &mut Splices) {
-    let is_whole = |piece: &&&ViewPiece| block_of(piece).is_some_and(|block| request.seats[block].form == Form::Whole);
+fn whole_result(request: &Request<'_>, entry: &RequestEntry, run: &Run<'_>, splices: &mut Splices) {
+    let is_whole =
+        |piece: &&&ViewPiece| block_of(piece).is_some_and(|block| request.seats[block].form == BlockForm::Whole);
     if let Some(piece) = run.pieces.iter().find(is_whole) {
         replace_content(request, entry.at, piece, splices);
     }

@@ -7,7 +7,7 @@ use infold_core::view::{BlockKind, ViewPiece};
 
 use super::super::json::At;
 use super::super::keys::MARK;
-use super::super::{Api, Form, Request};
+use super::super::{Api, BlockForm, Request};
 use super::block_of;
 
 /// How many marks a request may have.
@@ -64,7 +64,7 @@ fn may_carry(request: &Request<'_>, piece: &ViewPiece) -> bool {
         | ViewPiece::Text { block, .. }
         | ViewPiece::Words { block, .. } => *block,
     };
-    let Form::Element(at) = request.seats[block].form else { return false };
+    let BlockForm::Element(at) = request.seats[block].form else { return false };
     match request.blocks[block].kind {
         BlockKind::Reasoning | BlockKind::Other { .. } => false,
         BlockKind::Call(_) | BlockKind::Result(_) => true,

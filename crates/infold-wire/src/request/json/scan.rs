@@ -4,7 +4,7 @@
 //! long, because most of a request is the text of results.
 
 use super::super::RequestError;
-use super::{Node, Shape};
+use super::{JsonShape, Node};
 
 /// How deep values may lie in one another. Readers elsewhere give up at 128.
 const DEPTH_MAX: usize = 128;
@@ -54,7 +54,7 @@ impl Scanner<'_> {
     /// After a value: steps over the comma to the next one, and out of what ends. Says whether all has ended.
     fn close(&mut self) -> Result<bool, RequestError> {
         while let Some(&container) = self.open.last() {
-            let is_object = self.nodes[container].shape == Shape::Object;
+            let is_object = self.nodes[container].shape == JsonShape::Object;
             self.space();
             match (self.peek(), is_object) {
                 (Some(b','), _) => {
@@ -79,8 +79,8 @@ impl Scanner<'_> {
     fn value(&mut self) -> Result<Left, RequestError> {
         match self.peek() {
             Some(b'"') => self.string(),
-            Some(b'{') => return self.container(Shape::Object, b'}'),
-            Some(b'[') => return self.container(Shape::List, b']'),
+            Some(b'{') => return self.container(JsonShape::Object, b'}'),
+            Some(b'[') => return self.container(JsonShape::List, b']'),
             Some(b't') => self.word(b"true"),
             Some(b'f') => self.word(b"false"),
             Some(b'n') => self.word(b"null"),
@@ -90,7 +90,7 @@ impl Scanner<'_> {
         Ok(Left::Ended)
     }
 
-    fn container(&mut self, shape: Shape, close: u8) -> Result<Left, RequestError> {
+    fn container(&mut self, shape: JsonShape, close: u8) -> Result<Left, RequestError> {
         if self.open.len() == DEPTH_MAX {
             return Err(RequestError::TooDeep { depth_max: DEPTH_MAX });
         }
@@ -103,7 +103,7 @@ impl Scanner<'_> {
             return Ok(Left::Ended);
         }
         self.open.push(node);
-        if shape == Shape::Object {
+        if shape == JsonShape::Object {
             self.key()?;
         }
         Ok(Left::Opened)
@@ -124,14 +124,14 @@ impl Scanner<'_> {
     }
 
     fn string(&mut self) -> Result<(), RequestError> {
-        let node = self.begin(Shape::Text);
+        let node = self.begin(JsonShape::Text);
         self.at += 1;
         loop {
             self.at += plain_len(&self.bytes[self.at..]);
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => {
-                    self.nodes[node].shape = Shape::EscapedText;
+                    self.nodes[node].shape = JsonShape::EscapedText;
                     self.escape()?;
                 }
                 Some(_) => return Err(self.fault("text holds a control character")),
@@ -159,14 +159,14 @@ impl Scanner<'_> {
         if !self.bytes[self.at..].starts_with(word) {
             return Err(self.fault("a value is missing"));
         }
-        let node = self.begin(Shape::Plain);
+        let node = self.begin(JsonShape::Plain);
         self.at += word.len();
         self.end(node);
         Ok(())
     }
 
     fn number(&mut self) -> Result<(), RequestError> {
-        let node = self.begin(Shape::Plain);
+        let node = self.begin(JsonShape::Plain);
         self.at += usize::from(self.peek() == Some(b'-'));
         if self.peek() == Some(b'0') {
             self.at += 1;
@@ -202,7 +202,7 @@ impl Scanner<'_> {
         self.bytes.get(self.at).copied()
     }
 
-    fn begin(&mut self, shape: Shape) -> usize {
+    fn begin(&mut self, shape: JsonShape) -> usize {
         // The length was checked to fit.
         let start = self.at as u32;
         self.nodes.push(Node { shape, start, end: start, after: 0 });

@@ -3,16 +3,16 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{At, Document, Shape, decode, quote};
+use super::{At, Document, JsonShape, decode, quote};
 use crate::request::RequestError;
 
 /// The value that the places in a document add up to.
 fn value(document: &Document<'_>, at: At) -> Value {
     match document.shape(at) {
-        Shape::Plain => serde_json::from_str(document.raw(at)).unwrap(),
-        Shape::Text | Shape::EscapedText => Value::String(document.text(at).unwrap().into_owned()),
-        Shape::List => document.elements(at).map(|element| value(document, element)).collect(),
-        Shape::Object => document
+        JsonShape::Plain => serde_json::from_str(document.raw(at)).unwrap(),
+        JsonShape::Text | JsonShape::EscapedText => Value::String(document.text(at).unwrap().into_owned()),
+        JsonShape::List => document.elements(at).map(|element| value(document, element)).collect(),
+        JsonShape::Object => document
             .members(at)
             .map(|(key, member)| (document.text(key).unwrap().into_owned(), value(document, member)))
             .collect::<serde_json::Map<_, _>>()

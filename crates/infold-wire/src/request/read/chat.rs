@@ -2,15 +2,15 @@
 
 use infold_core::view::BlockKind;
 
-use super::super::json::{At, Shape};
-use super::super::{Entry, Form, RequestError, Seat, Speaker, keys};
+use super::super::json::{At, JsonShape};
+use super::super::{BlockForm, RequestEntry, RequestError, Seat, Speaker, keys};
 use super::Reading;
 
 /// Fields that hold the model's reasoning, as different servers name it.
 const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_details"];
 
 impl Reading<'_> {
-    pub(super) fn chat_entry(&mut self, at: At) -> Result<Entry, RequestError> {
+    pub(super) fn chat_entry(&mut self, at: At) -> Result<RequestEntry, RequestError> {
         let keys = ["role", "content", "tool_calls", "tool_call_id"];
         let [role, content, calls, call] = self.document.fields(at, keys)?;
         let role = role.and_then(|role| self.document.text(role));
@@ -19,14 +19,14 @@ impl Reading<'_> {
             let loads = self.found(&call, content);
             let (key, kind) = self.result(at, call, content, loads)?;
             let mark_inside = content.and_then(|content| self.mark_inside(content));
-            self.push_seated(Seat { form: Form::Whole, content, mark: None, mark_inside }, key, kind);
-            return Ok(Entry { at, speaker: Speaker::Closed, content, calls: None, blocks: 0..0 });
+            self.push_seated(Seat { form: BlockForm::Whole, content, mark: None, mark_inside }, key, kind);
+            return Ok(RequestEntry { at, speaker: Speaker::Closed, content, calls: None, blocks: 0..0 });
         }
         let speaker = Speaker::of_role(role.as_deref());
         if speaker == Speaker::Model {
             self.chat_reasoning(at)?;
         }
-        let calls = calls.filter(|calls| self.document.shape(*calls) == Shape::List);
+        let calls = calls.filter(|calls| self.document.shape(*calls) == JsonShape::List);
         // Words that are not there are nothing to keep or to leave out, beside a call.
         let is_empty = |content: &At| calls.is_some() && self.document.raw(*content) == "\"\"";
         if let Some(content) = content.filter(|content| !is_empty(content)) {
@@ -34,7 +34,7 @@ impl Reading<'_> {
         }
         let elements: Vec<At> = calls.map_or_else(Vec::new, |calls| self.document.elements(calls).collect());
         elements.into_iter().try_for_each(|element| self.chat_call(element))?;
-        Ok(Entry { at, speaker, content, calls, blocks: 0..0 })
+        Ok(RequestEntry { at, speaker, content, calls, blocks: 0..0 })
     }
 
     fn chat_reasoning(&mut self, at: At) -> Result<(), RequestError> {
@@ -42,7 +42,7 @@ impl Reading<'_> {
         for name in REASONING {
             let Some((key, value)) = self.document.member(at, name) else { continue };
             if self.document.raw(value) != "null" {
-                self.push(Form::Field(key, value), keys::of_block(&self.document, value), BlockKind::Reasoning);
+                self.push(BlockForm::Field(key, value), keys::of_block(&self.document, value), BlockKind::Reasoning);
             }
         }
         Ok(())
@@ -59,7 +59,7 @@ impl Reading<'_> {
             (Some(id), Some(name)) => self.call(id, name, arguments.or(input)),
             _ => super::other(Speaker::Model),
         };
-        self.push(Form::Call(at), key, kind);
+        self.push(BlockForm::Call(at), key, kind);
         Ok(())
     }
 }

@@ -5,29 +5,29 @@ use std::borrow::Cow;
 use infold_core::transcript::Voice;
 use infold_core::view::{Block, BlockKind, Side};
 
-use super::super::json::{At, Shape};
-use super::super::{Entry, Form, RequestError, Seat, Speaker, keys};
+use super::super::json::{At, JsonShape};
+use super::super::{BlockForm, RequestEntry, RequestError, Seat, Speaker, keys};
 use super::{MARK, Reading, other};
 use crate::client_words::is_media;
 
 impl<'a> Reading<'a> {
-    pub(super) fn messages_entry(&mut self, at: At) -> Result<Entry, RequestError> {
+    pub(super) fn messages_entry(&mut self, at: At) -> Result<RequestEntry, RequestError> {
         let [role, content] = self.document.fields(at, ["role", "content"])?;
         let role = role.and_then(|role| self.document.text(role));
         let speaker = Speaker::of_role(role.as_deref());
         if let Some(content) = content {
             self.content(speaker, content)?;
         }
-        Ok(Entry { at, speaker, content, calls: None, blocks: 0..0 })
+        Ok(RequestEntry { at, speaker, content, calls: None, blocks: 0..0 })
     }
 
     /// The blocks of a message's content.
     pub(super) fn content(&mut self, speaker: Speaker, content: At) -> Result<(), RequestError> {
         if self.document.is_text(content) {
             let kind = self.says(speaker, content);
-            self.push(Form::Text(content), keys::of_block(&self.document, content), kind);
+            self.push(BlockForm::Text(content), keys::of_block(&self.document, content), kind);
         }
-        if self.document.shape(content) == Shape::List {
+        if self.document.shape(content) == JsonShape::List {
             let first = self.blocks.len();
             let elements: Vec<At> = self.document.elements(content).collect();
             elements.into_iter().try_for_each(|element| self.element(speaker, element))?;
@@ -42,8 +42,8 @@ impl<'a> Reading<'a> {
     fn pictures(&mut self, first: usize) {
         let is_picture = |block: &Block<'_>| matches!(block.kind, BlockKind::Other { side: Side::User });
         let text_of = |seat: &Seat| match seat.form {
-            Form::Element(at) => self.document.text_field(at, "text"),
-            Form::Whole | Form::Text(_) | Form::Call(_) | Form::Field(..) => None,
+            BlockForm::Element(at) => self.document.text_field(at, "text"),
+            BlockForm::Whole | BlockForm::Text(_) | BlockForm::Call(_) | BlockForm::Field(..) => None,
         };
         let is_a_tools = self.seats[first..].iter().any(|seat| text_of(seat).is_some_and(|text| is_media(&text)));
         if !is_a_tools {
@@ -56,7 +56,7 @@ impl<'a> Reading<'a> {
         let keys = ["type", "text", "id", "name", "input", "tool_use_id", "content", MARK];
         let [kind, text, id, name, input, call, content, mark] = self.document.fields(at, keys)?;
         let text_of = |at: Option<At>| at.and_then(|at| self.document.text(at));
-        let mut seat = Seat { form: Form::Element(at), content: None, mark, mark_inside: None };
+        let mut seat = Seat { form: BlockForm::Element(at), content: None, mark, mark_inside: None };
         let word = text_of(kind);
         let (key, kind) = match (word.as_deref(), text_of(call), text_of(id), text_of(name), text) {
             (Some("tool_result"), Some(call), ..) => {

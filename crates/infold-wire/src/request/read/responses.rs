@@ -7,11 +7,11 @@ use infold_core::view::{BlockKind, Side};
 
 use super::super::head::ADDITIONAL_TOOLS;
 use super::super::json::At;
-use super::super::{Entry, Form, RequestError, Seat, Speaker, head, keys};
+use super::super::{BlockForm, RequestEntry, RequestError, Seat, Speaker, head, keys};
 use super::Reading;
 
 impl<'a> Reading<'a> {
-    pub(super) fn responses_entry(&mut self, at: At) -> Result<Entry, RequestError> {
+    pub(super) fn responses_entry(&mut self, at: At) -> Result<RequestEntry, RequestError> {
         let [kind, role, content] = self.document.fields(at, ["type", "role", "content"])?;
         let text_of = |at: Option<At>| at.and_then(|at| self.document.text(at));
         let role = text_of(role);
@@ -25,11 +25,11 @@ impl<'a> Reading<'a> {
                 if speaker == Speaker::User {
                     self.said_by(first, at);
                 }
-                Ok(Entry { at, speaker, content, calls: None, blocks: 0..0 })
+                Ok(RequestEntry { at, speaker, content, calls: None, blocks: 0..0 })
             }
             kind => {
                 let speaker = self.item(at, kind.unwrap_or_default())?;
-                Ok(Entry { at, speaker, content: None, calls: None, blocks: 0..0 })
+                Ok(RequestEntry { at, speaker, content: None, calls: None, blocks: 0..0 })
             }
         }
     }
@@ -55,7 +55,7 @@ impl<'a> Reading<'a> {
         let text_of = |at: Option<At>| at.and_then(|at| self.document.text(at));
         // The local shell's output goes by its own id.
         let call = text_of(call).or_else(|| text_of(id).filter(|_| kind == "local_shell_call_output"));
-        let mut seat = Seat { form: Form::Whole, content: None, mark: None, mark_inside: None };
+        let mut seat = Seat { form: BlockForm::Whole, content: None, mark: None, mark_inside: None };
         let (key, kind) = match call {
             Some(call) if kind.ends_with("_output") => {
                 seat.content = output.or(tools);

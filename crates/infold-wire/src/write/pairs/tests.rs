@@ -1,15 +1,15 @@
 //! Pairs and turns, as text.
 
-use infold_core::transcript::{Held, Item, Kind, Outcome, Place, Voice};
+use infold_core::transcript::{CallOutcome, HeldContent, Item, ItemPosition, Kind, Voice};
 
-use super::{Role, in_turns, paired};
+use super::{PairRole, in_turns, paired};
 use crate::write::Losses;
 
 /// Items from words: `u` a user, `a` the model, `c1` a call, `r1` its result, `o` something beside the item before.
 fn items(words: &str) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     for (entry, word) in (1..).zip(words.split_whitespace()) {
-        let mut place = Place { entry, part: 0 };
+        let mut place = ItemPosition { entry, part: 0 };
         let kind = match word.split_at(1) {
             ("u", text) => Kind::User { text: text.to_owned(), voice: Voice::Person },
             ("a", text) => Kind::Assistant { text: text.to_owned() },
@@ -18,8 +18,8 @@ fn items(words: &str) -> Vec<Item> {
                 id: id.to_owned(),
                 tool: "t".to_owned(),
                 text: word.to_owned(),
-                outcome: Outcome::Unsaid,
-                held: Held::Whole,
+                outcome: CallOutcome::Unsaid,
+                held: HeldContent::Whole,
             },
             _ => {
                 place = items.last().unwrap().place;
@@ -49,7 +49,7 @@ fn turns(words: &str) -> String {
     let messages: Vec<String> = in_turns(&kept)
         .iter()
         .map(|message| {
-            let role = if message.role == Role::Model { "model" } else { "user" };
+            let role = if message.role == PairRole::Model { "model" } else { "user" };
             format!("{role}: {}", message.items.iter().map(|item| word(item)).collect::<Vec<_>>().join(" "))
         })
         .collect();

@@ -1,6 +1,6 @@
 //! Requests as text.
 
-use infold_core::record::{Cause, Makeup, Miss, RequestWarning, Timing, WarningKind};
+use infold_core::record::{Cause, Miss, RequestWarning, Timing, TokenBreakdown, WarningKind};
 use infold_core::{BranchId, Scrubbed, SessionId, Thread};
 use insta::assert_snapshot;
 
@@ -24,8 +24,8 @@ fn row(ago_ms: u64, usage: Usage) -> RequestRecord {
         window_tokens: None,
         kind: RequestKind::Turn,
         client: None,
-        wanted: Makeup { user_tokens: usage.prompt_tokens() * 3, ..Makeup::default() },
-        sent: Makeup { user_tokens: usage.prompt_tokens(), ..Makeup::default() },
+        wanted: TokenBreakdown { user_tokens: usage.prompt_tokens() * 3, ..TokenBreakdown::default() },
+        sent: TokenBreakdown { user_tokens: usage.prompt_tokens(), ..TokenBreakdown::default() },
         edits: Vec::new(),
         usage: Some(usage),
         estimated: None,

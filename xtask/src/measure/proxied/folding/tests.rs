@@ -29,7 +29,7 @@ fn an_answer_lasts_until_all_its_calls_have_their_results() {
     let call = |id: &str| item(Kind::Call { id: id.to_owned(), tool: String::new(), input: String::new() });
     let result = |id: &str| {
         let (tool, text) = (String::new(), String::new());
-        item(Kind::Result { id: id.to_owned(), tool, text, outcome: Outcome::Unsaid, held: Held::Whole })
+        item(Kind::Result { id: id.to_owned(), tool, text, outcome: CallOutcome::Unsaid, held: HeldContent::Whole })
     };
     let items =
         [call("1"), call("2"), result("1"), call("3"), result("2"), result("3"), call("4"), result("4"), call("5")];
