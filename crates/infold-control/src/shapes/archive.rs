@@ -23,6 +23,7 @@ pub(crate) struct ArchiveList {
 
 /// One step of a branch's way.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Step")]
 pub(crate) struct TrajectoryStep {
     /// When.
     pub(crate) at: Moment,

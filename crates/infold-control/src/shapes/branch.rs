@@ -42,6 +42,7 @@ impl From<infold_core::Status> for Status {
 /// What a branch's thread begins with, behind the proxy.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "Isolation")]
 pub(crate) enum IsolationShape {
     /// Its brief only.
     Isolated,

@@ -49,6 +49,7 @@ impl From<&infold_core::ContextState> for ContextState {
 /// How full the main thread is, in a word.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "Warning")]
 enum WarningShape {
     /// At most half.
     None,

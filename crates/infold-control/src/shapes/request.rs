@@ -90,6 +90,7 @@ fn dollars(micros: u64) -> f64 {
 
 /// Tokens of a request, as its provider reported them or infold counted them.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Usage")]
 struct UsageShape {
     /// Of the prompt, neither read from a cache nor written to one.
     fresh_tokens: u64,
@@ -114,6 +115,7 @@ impl From<&record::Usage> for UsageShape {
 
 /// What has this name takes so many tokens.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Share")]
 struct TokenShare {
     /// The name of a server or a tool.
     name: String,
@@ -186,6 +188,7 @@ struct Missed {
 
 /// What somebody should know about a request.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "RequestWarning")]
 struct RequestWarningShape {
     /// What kind of thing.
     kind: String,
