@@ -136,7 +136,8 @@ fn as_json(error: &anyhow::Error, exit_code: u8) -> Value {
     let (code, message, hint) = if let Some(refused) = error.downcast_ref::<Refused>() {
         (refused.code, refused.message.clone(), refused.hint.clone())
     } else if let Some(problems) = error.downcast_ref::<Problems>() {
-        let each = |text: fn(&Problem) -> Option<String>| problems.iter().filter_map(text).collect::<Vec<_>>().join("; ");
+        let each =
+            |text: fn(&Problem) -> Option<String>| problems.iter().filter_map(text).collect::<Vec<_>>().join("; ");
         let hint = each(|problem| problem.hint.clone());
         let message = each(|problem| Some(problem.message.clone()));
         ("invalid_settings", message, (!hint.is_empty()).then_some(hint))

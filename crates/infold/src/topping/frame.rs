@@ -21,19 +21,8 @@ const WORDS: &str = "FIRST WORDS";
 const BAR_CELLS: u64 = 8;
 const NAME: &str = "infold top";
 /// What may go where there is little room, in this order.
-const MAY_GO: [&str; 11] = [
-    WORDS,
-    "OUTPUT",
-    "INPUT",
-    "CACHED",
-    "REQUESTS",
-    "PER MIN",
-    "LAST ACTIVE",
-    "AGENT",
-    "SAVED",
-    "OPEN",
-    "COST",
-];
+const MAY_GO: [&str; 11] =
+    [WORDS, "OUTPUT", "INPUT", "CACHED", "REQUESTS", "PER MIN", "LAST ACTIVE", "AGENT", "SAVED", "OPEN", "COST"];
 /// Columns of a session's name below which another column goes instead.
 const SESSION_COLUMNS_MIN: usize = 20;
 

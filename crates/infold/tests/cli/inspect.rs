@@ -145,7 +145,10 @@ fn with_json_an_error_is_json_too_on_standard_error() {
         last["error"].clone()
     };
     let absent = error(&["show", "nobody", "--json"], 3);
-    assert_eq!((&absent["code"], &absent["hint"]), (&"session_not_found".into(), &"`infold sessions` lists them".into()));
+    assert_eq!(
+        (&absent["code"], &absent["hint"]),
+        (&"session_not_found".into(), &"`infold sessions` lists them".into())
+    );
     assert_eq!(error(&["--json", "result", "res_1"], 3)["code"], "result_not_found");
     assert_eq!(error(&["--json", "--set", "folding.max_depth=0", "sessions"], 3)["code"], "invalid_settings");
     assert_eq!(error(&["--json", "nonsense"], 2)["code"], "usage");

@@ -132,7 +132,11 @@ fn restoring_what_is_not_there_or_without_a_key_says_what_to_do() {
     let file = home.join("config.env");
     let ended = home.run(&["secret", "restore", file.to_str().unwrap()]);
     assert_eq!(ended.code, 3);
-    assert!(ended.stderr.contains("this data folder has no key") && ended.stderr.contains("--data"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("this data folder has no key") && ended.stderr.contains("--data"),
+        "{}",
+        ended.stderr
+    );
 
     mask(&home, "makes the key");
     let ended = home.run(&["secret", "restore", "/nowhere/at/all"]);

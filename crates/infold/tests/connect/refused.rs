@@ -42,7 +42,11 @@ fn opencode_without_a_provider_that_infold_could_take_is_not_half_connected() {
     let home = Home::new();
     let ended = home.run(&["connect", "opencode"]);
     assert_eq!(ended.code, 3);
-    assert!(ended.stderr.contains("no provider that infold supports") && ended.stderr.contains("opencode auth login"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("no provider that infold supports") && ended.stderr.contains("opencode auth login"),
+        "{}",
+        ended.stderr
+    );
     assert!(!home.join(".config/opencode/opencode.json").exists());
     home.write(".local/share/opencode/auth.json", "{\"anthropic\": {\"type\": \"api\"}}");
     assert_eq!(home.run(&["connect", "opencode"]).code, 0);

@@ -65,7 +65,7 @@ async fn infold_show_tells_the_same() {
         let output = scene.daemon.program(arguments).output().await.unwrap();
         let (said, complained) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{arguments:?}: {complained}");
-        assert!(said.contains("folded ") || said.contains("hid "), "{arguments:?} says why it edited: {said}");
+        assert!(said.contains("folded") || said.contains("hid "), "{arguments:?} says why it edited: {said}");
     }
 }
 
@@ -89,7 +89,10 @@ async fn what_a_provider_does_not_report_is_estimated_and_said_to_be() {
         for arguments in [&["show", "uncounted"][..], &["top", "--once"]] {
             let output = scene.daemon.program(arguments).output().await.unwrap();
             let said = String::from_utf8_lossy(&output.stdout);
-            assert!(said.contains("the provider reported no tokens; infold estimates"), "{client:?} {arguments:?}: {said}");
+            assert!(
+                said.contains("the provider reported no tokens; infold estimates"),
+                "{client:?} {arguments:?}: {said}"
+            );
         }
     }
 }

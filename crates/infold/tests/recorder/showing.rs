@@ -17,6 +17,7 @@ fn filtered() -> Settings {
         // Columns are as wide as what stands in them.
         (r" *\b(WHEN|LATENCY|LAST|SAVED)\b", "  $1"),
         (r" *(just now|\d+ (s|min) ago)", "  just now"),
+        (r"  just now +", "  just now  "),
         (r"(active|completed) · (.*?) · \d+ (ms|s)\b", "$1 · $2 · 0 s"),
         (r"[█░]{10} [\d,]+( of |/)", "(bar) N$1"),
         (r"[\d,]+ tokens of work folded into [\d,]+", "N tokens of work folded into N"),
@@ -117,8 +118,7 @@ async fn a_proxied_session_is_headed_with_what_its_provider_reported_of_its_mode
     let settings = ["--set", "windows.models=[[\"claude-opus-*\", 123456]]", "--set", "context.context_limit=4000"];
     let text = scene.prints(&[&["show", "shown", "--requests", "0"][..], &settings].concat()).await;
     let head = text.lines().nth(2).unwrap();
-    let wanted =
-        format!("{},{:03} of 123,456 tokens · claude-opus-5-5 · healthy", tokens / 1_000, tokens % 1_000);
+    let wanted = format!("{},{:03} of 123,456 tokens · claude-opus-5-5 · healthy", tokens / 1_000, tokens % 1_000);
     assert!(head.starts_with("main  ") && head.ends_with(&wanted), "{head} instead of {wanted}");
     let shown = scene.prints(&[&["show", "shown", "--json"][..], &settings].concat()).await;
     let shown: Value = serde_json::from_str(&shown).unwrap();

@@ -43,8 +43,7 @@ fn session() -> SessionView {
     );
     deep.reason = Some("reported failure".to_owned());
     let gone = branch("00000005", None, Mark::Discarded, "Another idea");
-    let main =
-        MainView { used_tokens: 5_200, limit_tokens: 32_768, about: vec!["health none".to_owned()] };
+    let main = MainView { used_tokens: 5_200, limit_tokens: 32_768, about: vec!["health none".to_owned()] };
     SessionView {
         head: HeadView {
             id: "demo".to_owned(),
