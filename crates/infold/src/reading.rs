@@ -1,4 +1,4 @@
-//! Opens recordings for commands, and tells of what could not be read in them.
+//! Opens transcripts for commands, and reports what could not be read in them.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -51,6 +51,10 @@ pub fn named(name: &str, error: WireError) -> anyhow::Error {
     match error {
         WireError::Open { .. } => told(error),
         WireError::Io(_) => anyhow::Error::new(error).context(name.to_owned()),
+        WireError::Empty => Refused::new(format!("{name} is empty")).hint("name a session transcript").into(),
+        WireError::UnknownForm { found } => Refused::new(format!("{name} is not a session transcript: {found}"))
+            .hint(format!("supported are {}", Format::ALL.map(Format::name).join(", ")))
+            .into(),
         other => Refused::new(format!("{name}: {other}")).into(),
     }
 }

@@ -65,7 +65,7 @@ async fn infold_show_tells_the_same() {
         let output = scene.daemon.program(arguments).output().await.unwrap();
         let (said, complained) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{arguments:?}: {complained}");
-        assert!(said.contains("folded ") || said.contains("hid "), "{arguments:?} says why it edited: {said}");
+        assert!(said.contains("folded") || said.contains("hid "), "{arguments:?} says why it edited: {said}");
     }
 }
 

@@ -17,6 +17,7 @@ fn filtered() -> Settings {
         // Columns are as wide as what stands in them.
         (r" *\b(WHEN|LATENCY|LAST|SAVED)\b", "  $1"),
         (r" *(just now|\d+ (s|min) ago)", "  just now"),
+        (r"  just now +", "  just now  "),
         (r"(active|completed) · (.*?) · \d+ (ms|s)\b", "$1 · $2 · 0 s"),
         (r"[█░]{10} [\d,]+( of |/)", "(bar) N$1"),
         (r"[\d,]+ tokens of work folded into [\d,]+", "N tokens of work folded into N"),

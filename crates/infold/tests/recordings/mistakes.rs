@@ -31,10 +31,10 @@ fn files_that_are_no_recordings() {
     let cases: [(&[u8], &str); 6] = [
         (b"", "is empty"),
         (b"\n \n", "is empty"),
-        (b"hello, this is a text\n", "in no known form"),
-        (&[0, 159, 146, 150, 255, 7, 0], "in no known form"),
-        (b"{\"some\": \"json\"}", "in no known form"),
-        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n", "in no known form"),
+        (b"hello, this is a text\n", "is not a session transcript"),
+        (&[0, 159, 146, 150, 255, 7, 0], "is not a session transcript"),
+        (b"{\"some\": \"json\"}", "is not a session transcript"),
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n", "is not a session transcript"),
     ];
     for (bytes, said) in cases {
         for ended in refused(bytes) {

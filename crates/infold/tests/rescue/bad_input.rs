@@ -76,7 +76,7 @@ fn a_recording_that_was_cut_off_is_rescued_up_to_there() {
     let ended = home.run(&["rescue", ID, "--window", "30000", "--json"]);
     let report = printed(&ended);
     assert_eq!(report["broken_lines"][0]["reason"], "cut off in the middle");
-    assert!(ended.stderr.contains(": cut off in the middle; the rest was read"), "{}", ended.stderr);
+    assert!(ended.stderr.contains(": cut off in the middle; skipped"), "{}", ended.stderr);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn of_many_broken_lines_the_first_are_named_and_all_are_counted() {
     assert_eq!(report["broken_lines"].as_array().unwrap().len(), 3);
     assert_eq!(report["broken_lines_total"], 7);
     assert_eq!(ended.stderr.lines().count(), 4, "{}", ended.stderr);
-    assert!(ended.stderr.contains("4 more entries could not be read"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("4 more entries were skipped"), "{}", ended.stderr);
 
     let lines = lines(report["written"]["path"].as_str().unwrap(), &home);
     let receipt = lines[0]["message"]["content"].as_str().unwrap();

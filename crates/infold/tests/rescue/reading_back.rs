@@ -44,7 +44,7 @@ fn parts_are_read_by_lines_and_by_pattern() {
     let ended = home.run(&["result", handle, "--limit", "10"]);
     // Pages are to be joined, so nothing is added to one.
     assert_eq!((ended.stdout.len(), ended.stdout.starts_with("file ")), (10, true), "{:?}", ended.stdout);
-    assert!(ended.stderr.contains("read on with --offset 10"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("continue with --offset 10"), "{}", ended.stderr);
     let ended = home.run(&["result", handle, "--grep", "no such words"]);
     assert!(ended.stderr.contains("No line of 400 matches \"no such words\". Try"), "{}", ended.stderr);
 }
@@ -54,9 +54,9 @@ fn mistakes_are_told() {
     let (home, report) = rescued();
     let handle = report["offloaded"][0]["ref_id"].as_str().unwrap();
     let cases = [
-        (vec!["result", "res_00000000-0000-4000-8000-000000000000"], "there is no result"),
-        (vec!["result", "what"], "there is no result"),
-        (vec!["result", handle, "--lines", "9-3"], "names no lines"),
+        (vec!["result", "res_00000000-0000-4000-8000-000000000000"], "no result \""),
+        (vec!["result", "what"], "no result \""),
+        (vec!["result", handle, "--lines", "9-3"], "invalid --lines"),
         (vec!["result", handle, "--grep", "("], "not a regular expression"),
     ];
     for (arguments, said) in cases {

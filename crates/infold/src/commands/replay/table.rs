@@ -116,12 +116,11 @@ fn sessions(report: &Report) -> Table {
 
 fn folding(folding: &Folding) -> String {
     format!(
-        "{} sub-tasks were folded: {} tokens of work came back as {}. Done in the main thread, they would have made the \
-         bill {} of what it was.\n",
+        "{} sub-tasks were folded: {} tokens of work replaced by {}. In the main thread they would have cost {} more.\n",
         thousands(folding.subtasks),
         thousands(folding.work_tokens),
         thousands(folding.returned_tokens),
-        percent(folding.inline.billed, folding.folded.billed),
+        percent(folding.inline.billed - folding.folded.billed, folding.folded.billed),
     )
 }
 
