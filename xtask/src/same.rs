@@ -62,6 +62,8 @@ enum Subject {
     Rescue,
     /// `infold replay`.
     Replay,
+    /// `infold scrub`.
+    Scrub,
 }
 
 impl Subject {
@@ -74,6 +76,7 @@ impl Subject {
             Self::Fork => "fork",
             Self::Rescue => "rescue",
             Self::Replay => "replay",
+            Self::Scrub => "scrub",
         }
     }
 
@@ -81,7 +84,7 @@ impl Subject {
     fn needs_recordings(self) -> bool {
         match self {
             Self::Requests | Self::Sessions | Self::Branches => true,
-            Self::Scenes | Self::Fork | Self::Rescue | Self::Replay => false,
+            Self::Scenes | Self::Fork | Self::Rescue | Self::Replay | Self::Scrub => false,
         }
     }
 }
@@ -89,9 +92,9 @@ impl Subject {
 /// Compares, and fails when anything differs.
 pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     let folder = workspace.target().join("same");
-    // Each run has a place of its own to work in, so that two of them do not meet.
-    let scratch = TempFolder::inside(&folder.join("work"))?;
-    let chance = program::compile_chance(scratch.path())?;
+    // Each run has places of its own, so that two of them do not meet. What lies in memory need not be a program.
+    let (compiled, scratch) = (TempFolder::inside(&folder.join("work"))?, TempFolder::in_memory()?);
+    let chance = program::compile_chance(compiled.path())?;
     let programs = program::both(workspace, arguments, &folder, &chance)?;
     let data = workspace.test_data();
     let has_recordings = data.is_dir();
@@ -133,8 +136,13 @@ fn compare_group(
         let Some(sessions) = sessions::chosen(&data)? else { return Ok(()) };
         runtime.block_on(sessions::compare(programs, &sessions, way, group))
     };
-    let command =
-        |what: What, group: &mut Group| commands::compare(programs, &commands::files(workspace), what, scratch, group);
+    let command = |what: What, group: &mut Group| {
+        let files = match what {
+            What::Scrub => commands::files_with_secrets(workspace),
+            What::Fork | What::Rescue | What::Replay => commands::files(workspace),
+        };
+        commands::compare(programs, &files, what, scratch, group)
+    };
     match subject {
         Subject::Requests => runtime.block_on(requests::compare(programs, &data, group)),
         Subject::Sessions => play(Way::InOneThread, group),
@@ -143,5 +151,6 @@ fn compare_group(
         Subject::Fork => command(What::Fork, group),
         Subject::Rescue => command(What::Rescue, group),
         Subject::Replay => command(What::Replay, group),
+        Subject::Scrub => command(What::Scrub, group),
     }
 }

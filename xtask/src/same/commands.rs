@@ -1,4 +1,4 @@
-//! Commands that work on files: `fork`, `rescue` and `replay`, on recorded sessions and the repository's fixtures.
+//! Commands that work on files: `fork`, `rescue`, `replay` and `scrub`, on recorded sessions and the repository's fixtures.
 //!
 //! Both programs run in the same folder, one after the other, because some of what they write names it.
 
@@ -58,6 +58,7 @@ pub enum What {
     Fork,
     Rescue,
     Replay,
+    Scrub,
 }
 
 /// Something that a command made.
@@ -89,6 +90,12 @@ pub fn files(workspace: &Workspace) -> Vec<PathBuf> {
         .into_iter()
         .flat_map(|client| files_below(&workspace.root.join("fixtures").join(client), ""));
     fixtures.chain(recorded).collect()
+}
+
+/// The same, and strings that are secrets or look like some.
+pub fn files_with_secrets(workspace: &Workspace) -> Vec<PathBuf> {
+    let cases = workspace.test_data().join("secrets/rule_cases.jsonl.gz");
+    files(workspace).into_iter().chain(cases.is_file().then_some(cases)).collect()
 }
 
 /// Runs a command of both programs on every file.
@@ -158,6 +165,7 @@ fn made(program: &Program, file: &Path, what: What, home: &Path) -> Result<Vec<M
         What::Fork => forks(program, file, home),
         What::Rescue => rescues(program, file, home),
         What::Replay => replays(program, file, home),
+        What::Scrub => scrubbed(program, file, home),
     }
 }
 
@@ -212,6 +220,13 @@ fn replays(program: &Program, file: &Path, home: &Path) -> Result<Vec<Made>> {
         all.push(Made { name: format!("{name} page"), form: Form::Json, text: drawn.context("the page has no data")? });
     }
     Ok(all)
+}
+
+fn scrubbed(program: &Program, file: &Path, home: &Path) -> Result<Vec<Made>> {
+    let input = home.join("input");
+    std::io::copy(&mut infold_wire::open(file)?, &mut File::create(&input)?)?;
+    let ran = program.run(home, &["scrub".into()], File::open(&input)?.into())?;
+    Ok(vec![Made { name: format!("exit {:?}", ran.code), form: Form::Text, text: ran.stdout }])
 }
 
 fn arguments(command: &str, file: &Path, options: &[&str]) -> Vec<OsString> {
