@@ -16,7 +16,6 @@ mod output;
 mod parts;
 mod probe;
 mod proxied;
-mod reading;
 mod requests;
 mod rescue;
 mod running;

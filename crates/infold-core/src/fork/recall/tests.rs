@@ -10,6 +10,15 @@ use crate::transcript::{Held, Outcome, Place, Voice};
 /// Wide enough for everything in a small test, and for the legend.
 const WIDE_CHARS: usize = 100_000;
 
+/// An item as this profile shows it if nothing is left out; `None` if it is not shown.
+fn whole_block(item: Item) -> Option<String> {
+    let mut window = Window::new(usize::MAX);
+    window.push(item);
+    let piece = in_order(&window).pop()?;
+    let alone = if matches!(piece.link, Link::Result { .. }) { Alone::No } else { Alone::Yes };
+    Some(piece.heading(alone) + &piece.text)
+}
+
 fn item(kind: Kind) -> Item {
     Item { place: Place::default(), message: 0, kind }
 }
@@ -352,7 +361,7 @@ fn a_block_is_an_item_with_nothing_left_out() {
 #[test]
 fn parameters_whose_letters_are_escaped_stay_as_they_are() {
     let call = |input: &str| Kind::Call { id: "1".to_owned(), tool: "Bash".to_owned(), input: input.to_owned() };
-    let shown = |input: &str| super::whole_block(item(call(input))).unwrap();
+    let shown = |input: &str| whole_block(item(call(input))).unwrap();
     assert!(shown(r#"{"command":"echo \u0067hp_x"}"#).contains(r"\u0067hp_x"));
     assert!(shown(r#"{"command":"echo \u001b[0m a"}"#).contains("\u{1b}[0m"));
 }
