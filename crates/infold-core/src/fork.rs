@@ -1,22 +1,17 @@
 //! Forks: what a new session gets to see of the one that it starts from.
 //!
-//! Three stages, each a function from messages to messages: start from the latest compaction that
-//! left a summary ([`slice_from_compaction_boundary`]), keep less of a tool result the older it is
-//! ([`apply_graduated_truncation`]), and remove the oldest messages if the rest does not fit
-//! ([`enforce_character_budget`]). No model is asked; the same transcript gives the same context.
+//! Three stages: start from the latest compaction that left a summary, keep less of a tool result the older it is
+//! ([`Tier`]), and remove the oldest messages if the rest does not fit. No model is asked; the same transcript gives the
+//! same context.
 //!
-//! [`process_messages_for_fork`] runs them over a whole transcript; [`Fork`] takes items one by one,
-//! holds no more than the budget can show, and comes to the same end. It also makes forks of the
-//! other profile, [`Profile::Recall`].
+//! Texts are scrubbed before they come here ([`ForkBatch`]). [`Fork`] takes items one by one and holds no more than the
+//! budget can show. It also makes forks of the other profile, [`Profile::Recall`].
 
-mod batch;
-mod boundary;
 mod budget;
 mod constants;
 mod format;
 mod message;
 mod pairs;
-mod preamble;
 mod recall;
 mod stats;
 mod stream;
@@ -28,24 +23,24 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-pub use batch::ForkBatch;
-pub use boundary::{Sliced, slice_from_compaction_boundary};
-pub use budget::{Budgeted, enforce_character_budget};
 pub use constants::{
     FORK_CHAR_BUDGET, FORK_CHAR_NO_REMOVAL, FORK_ERROR_PATTERNS, FORK_HEAD_RATIO, FORK_HEAD_TAIL_KEYWORDS,
     FORK_PARAMS_TIER1, FORK_PARAMS_TIER2, FORK_PARAMS_TIER3, FORK_TAIL_RATIO, FORK_TIER1_COUNT, FORK_TIER2_COUNT,
     FORK_TIER2_LIMIT, FORK_TIER3_LIMIT, ForkLimits,
 };
-pub use format::format_messages_as_context;
-pub use message::{Message, group_messages};
-pub use preamble::build_fork_preamble;
-pub use recall::{Recall, RecallContext, RecallStats, build_recall_preamble, whole_block};
+pub use format::{build_fork_preamble, format_messages_as_context};
+pub use message::Message;
+pub use recall::{Recall, RecallContext, RecallStats, build_recall_preamble};
 pub use stats::{ProcessingStats, TierDistribution};
-pub use tiers::{Graduated, Tier, apply_graduated_truncation};
+pub use tiers::Tier;
 pub use truncate::{Method, truncate};
 
-use crate::transcript::Item;
+use crate::Scrubbed;
+use crate::transcript::{Item, Kind};
 use stream::SeedFork;
+
+/// Texts that are scrubbed in one go, in bytes: each go has the scrubber's whole time.
+const BATCH_BYTES: usize = 1 << 20;
 
 /// How a fork spends its budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -104,25 +99,54 @@ impl Forked {
     }
 }
 
-/// Runs the three stages over a whole transcript.
-pub fn process_messages_for_fork(messages: Vec<Message>, limits: &ForkLimits) -> Forked {
-    let original_count = messages.len();
-    let sliced = slice_from_compaction_boundary(messages);
-    let graduated = apply_graduated_truncation(sliced.messages);
-    let budgeted = enforce_character_budget(graduated.messages, limits);
+/// Items that wait to be scrubbed together, before anything of them is cut: half a secret is no longer recognised as
+/// one.
+#[derive(Debug, Default)]
+pub struct ForkBatch {
+    items: Vec<Item>,
+    bytes: usize,
+}
 
-    let stats = ProcessingStats {
-        original_count,
-        final_count: budgeted.messages.len(),
-        total_chars: budgeted.context.chars().count(),
-        removed_messages: budgeted.removed_messages,
-        compaction_detected: sliced.slice_index.is_some(),
-        compaction_slice_index: ProcessingStats::slice_index(sliced.slice_index),
-        truncated_results: graduated.truncated_results,
-        tier_distribution: graduated.tier_distribution,
-        head_tail_applied: graduated.head_tail_applied,
-    };
-    Forked { context: budgeted.context, preamble: build_fork_preamble(&stats, limits), stats }
+impl ForkBatch {
+    /// Adds an item. If the batch is full with it, it is given back, to be scrubbed, and the next one begins.
+    #[must_use]
+    pub fn push(&mut self, mut item: Item) -> Option<Self> {
+        self.bytes += texts_of(&mut item).iter().map(|text| text.len()).sum::<usize>();
+        self.items.push(item);
+        (self.bytes >= BATCH_BYTES).then(|| std::mem::take(self))
+    }
+
+    /// The texts that may hold a secret. They are not in the items until they are put back.
+    pub fn take_texts(&mut self) -> Vec<String> {
+        self.items.iter_mut().flat_map(texts_of).map(std::mem::take).collect()
+    }
+
+    /// The items, with the texts that were taken put back without their secrets.
+    pub fn with_texts(mut self, scrubbed: Vec<Scrubbed>) -> Vec<Item> {
+        for (text, scrubbed) in self.items.iter_mut().flat_map(texts_of).zip(scrubbed) {
+            *text = scrubbed.into_string();
+        }
+        self.items
+    }
+
+    /// The items as they are.
+    pub fn into_items(self) -> Vec<Item> {
+        self.items
+    }
+}
+
+/// The texts of an item of which a part may be cut off.
+fn texts_of(item: &mut Item) -> Vec<&mut String> {
+    match &mut item.kind {
+        Kind::System { text } | Kind::User { text, .. } | Kind::Assistant { text } | Kind::Reasoning { text, .. } => {
+            vec![text]
+        }
+        Kind::Result { text, tool, .. } => vec![text, tool],
+        Kind::Call { input, tool, .. } => vec![input, tool],
+        Kind::Compaction { summary, kept } => summary.iter_mut().chain(kept.iter_mut().flat_map(texts_of)).collect(),
+        Kind::Clearing { .. } => Vec::new(),
+        Kind::Other { json, name } => vec![json, name],
+    }
 }
 
 /// A fork in the making: give it the items of a transcript in order.

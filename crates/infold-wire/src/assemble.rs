@@ -110,7 +110,7 @@ fn given_up_calls(live: &[Entry], given_up: &[Entry]) -> HashSet<String> {
 
 /// Brings entries into the order in which the model saw them.
 fn together(entries: Vec<Entry>) -> Vec<Entry> {
-    let places = AnswerOrder::of(&entries).places(|_| true);
+    let places = AnswerOrder::of(&entries).together(|_| true);
     let mut entries: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
     places.into_iter().filter_map(|at| entries[at].take()).collect()
 }

@@ -116,15 +116,12 @@ impl Outlines {
     /// and those belong to it; left behind is a branch that begins with a person's turn, or beside a later one, or with
     /// a compaction if the person went back to before it. An entry that stands twice counts once.
     fn on_the_way(&self) -> Vec<bool> {
-        let mut next = self.marks.iter().rposition(|marks| marks.has_id && marks.has_items);
-        let mut leads = vec![false; self.marks.len()];
+        let leads = self.leads();
         // The turns of the person's that the session goes on with, by the entries that they follow.
-        let mut turns: HashMap<usize, usize> = HashMap::new();
-        while let Some(at) = next {
-            leads[at] = true;
-            next = self.parent(at);
-            turns.extend(next.filter(|_| self.marks[at].is_prompt).map(|parent| (parent, at)));
-        }
+        let turns: HashMap<usize, usize> = (0..leads.len())
+            .filter(|at| leads[*at] && self.marks[*at].is_prompt)
+            .filter_map(|at| Some((self.parent(at)?, at)))
+            .collect();
         let undone = self.undone_compactions(&leads);
         let mut left_behind = vec![false; self.marks.len()];
         for (at, marks) in self.marks.iter().enumerate() {
@@ -135,6 +132,17 @@ impl Outlines {
             left_behind[at] = !leads[at] && (begins || follows || undone.contains(&at));
         }
         left_behind.iter().zip(&self.marks).map(|(left_behind, marks)| !left_behind && !marks.is_repeated).collect()
+    }
+
+    /// For each entry of a tree whether it leads to the last one.
+    pub(crate) fn leads(&self) -> Vec<bool> {
+        let mut leads = vec![false; self.marks.len()];
+        let mut next = self.marks.iter().rposition(|marks| marks.has_id && marks.has_items);
+        while let Some(at) = next {
+            leads[at] = true;
+            next = self.parent(at);
+        }
+        leads
     }
 
     /// The compactions that a person went back to before: the session goes on, behind each, with a turn that follows

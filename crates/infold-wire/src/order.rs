@@ -1,5 +1,5 @@
-//! The order in which a model saw entries, where it is not that of the file: of two that are written at the same time
-//! either may come first.
+//! The order of entries where it is not that of the file: of two that are written at the same time either may come
+//! first. A transcript has them as the model saw them; a recording that is written anew, as they are linked.
 
 use std::collections::HashMap;
 
@@ -51,7 +51,7 @@ impl AnswerOrder {
 
     /// The places of the entries that are wanted, in order: the pieces of each answer together, where its first piece
     /// stands, with results behind their calls.
-    pub(crate) fn places(&self, is_wanted: impl Fn(usize) -> bool) -> Vec<usize> {
+    pub(crate) fn together(&self, is_wanted: impl Fn(usize) -> bool) -> Vec<usize> {
         let wanted: Vec<usize> = (0..self.entries.len()).filter(|at| is_wanted(*at)).collect();
         let begins = self.beginnings(&wanted);
         let mut buckets: Vec<Vec<usize>> = Vec::with_capacity(wanted.len());
@@ -77,14 +77,71 @@ impl AnswerOrder {
         buckets.into_iter().flatten().collect()
     }
 
+    /// The places of the entries that are wanted, in order along those that lead to the last one. What hangs beside them
+    /// stands behind the last piece of its answer: first the other pieces, then the results of its calls.
+    pub(crate) fn linked(&self, leads: &[bool], is_wanted: impl Fn(usize) -> bool) -> Vec<usize> {
+        let wanted: Vec<usize> = (0..self.entries.len()).filter(|at| is_wanted(*at)).collect();
+        let mut ends: HashMap<&str, usize> = HashMap::new();
+        for at in wanted.iter().filter(|at| leads[**at]) {
+            ends.extend(self.piece(*at).map(|(answer, _)| (answer, *at)));
+        }
+        let mut ends_of_calls: HashMap<&str, usize> = HashMap::new();
+        for (answer, calls) in wanted.iter().filter_map(|at| self.piece(*at)) {
+            ends_of_calls
+                .extend(ends.get(answer).into_iter().flat_map(|end| calls.iter().map(|call| (call.as_str(), *end))));
+        }
+        let mut order = Vec::with_capacity(wanted.len());
+        let mut beside: HashMap<usize, [Vec<usize>; 2]> = HashMap::new();
+        for at in wanted {
+            let (sort, end) = match &self.entries[at] {
+                _ if leads[at] => (0, None),
+                Member::Alone => (0, None),
+                Member::Piece { answer, .. } => (0, ends.get(answer.as_str())),
+                Member::Results { call } => (1, call.as_deref().and_then(|call| ends_of_calls.get(call))),
+            };
+            match end {
+                Some(end) => beside.entry(*end).or_default()[sort].push(at),
+                None => order.push(at),
+            }
+        }
+        let with_beside = |at: usize| [at].into_iter().chain(beside.remove(&at).into_iter().flatten().flatten());
+        self.behind_calls(order.into_iter().flat_map(with_beside).collect())
+    }
+
+    /// Puts results that stand before their calls behind them.
+    fn behind_calls(&self, order: Vec<usize>) -> Vec<usize> {
+        let of_piece = |(place, at): (usize, &usize)| Some((place, self.piece(*at)?.1));
+        let pieces = order.iter().enumerate().filter_map(of_piece);
+        let calls: HashMap<&str, usize> =
+            pieces.flat_map(|(place, calls)| calls.iter().map(move |call| (call.as_str(), place))).collect();
+        let mut early: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut behind = Vec::with_capacity(order.len());
+        for (place, at) in order.into_iter().enumerate() {
+            let call = if let Member::Results { call } = &self.entries[at] { call.as_deref() } else { None };
+            match call.and_then(|call| calls.get(call)) {
+                Some(of_call) if *of_call > place => early.entry(*of_call).or_default().push(at),
+                Some(_) | None => behind.push(at),
+            }
+            behind.extend(early.remove(&place).unwrap_or_default());
+        }
+        behind
+    }
+
+    /// The answer that an entry is a piece of, and the calls in it.
+    fn piece(&self, at: usize) -> Option<(&str, &[String])> {
+        match &self.entries[at] {
+            Member::Piece { answer, calls } => Some((answer, calls)),
+            Member::Alone | Member::Results { .. } => None,
+        }
+    }
+
     /// For each call the answer that it is in, and where that begins.
     fn beginnings(&self, wanted: &[usize]) -> HashMap<&str, (&str, usize)> {
         let mut begins: HashMap<&str, usize> = HashMap::new();
         let mut of_calls = HashMap::new();
-        for at in wanted {
-            let Member::Piece { answer, calls } = &self.entries[*at] else { continue };
+        for (at, (answer, calls)) in wanted.iter().filter_map(|at| Some((at, self.piece(*at)?))) {
             let begin = *begins.entry(answer).or_insert(*at);
-            of_calls.extend(calls.iter().map(|call| (call.as_str(), (answer.as_str(), begin))));
+            of_calls.extend(calls.iter().map(|call| (call.as_str(), (answer, begin))));
         }
         of_calls
     }

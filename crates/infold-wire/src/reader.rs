@@ -3,16 +3,18 @@
 //! What must hold: the raw bytes of all entries, one after another, are the input, whatever is in it. An entry
 //! that cannot be read is a [`Problem`] and has no items; the next one is read all the same.
 
+mod pieces;
+
 use std::io::Read;
 
 use infold_core::transcript::{Item, ModelUsage, Subtask};
 
 use crate::detect::{Layout, detect};
-use crate::document::{DocumentPiece, ScanStep, Scanner};
+use crate::document::{DocumentPiece, Scanner};
 use crate::error::{Problem, WireError};
 use crate::form::Format;
 use crate::forms::{Parser, Unit};
-use crate::input::{Cut, Input, OVERLONG_PIECE_BYTES};
+use crate::input::{Cut, Input};
 use crate::loose::leniently;
 use crate::numbers::Group;
 
@@ -219,99 +221,6 @@ impl<R: Read> Reader<R> {
                 Entry { number: self.number, kind: EntryKind::Overlong, raw: bytes, ..Entry::default() }
             }
         }))
-    }
-
-    fn next_piece(&mut self) -> Result<Option<Entry>, WireError> {
-        loop {
-            let buffer = self.input.peek()?;
-            if buffer.is_empty() {
-                return Ok(self.last_piece());
-            }
-            let (taken, ended) = match self.scanner.scan(buffer) {
-                ScanStep::More => (buffer.len(), None),
-                ScanStep::End(taken, piece) => (taken, Some(piece)),
-            };
-            self.pending.extend_from_slice(&buffer[..taken]);
-            self.input.consume(taken);
-            let entry = match ended {
-                Some(piece) => self.end_piece(&piece),
-                None => self.shed(),
-            };
-            if entry.is_some() {
-                return Ok(entry);
-            }
-        }
-    }
-
-    /// Reads a piece of a document that is whole.
-    fn end_piece(&mut self, piece: &DocumentPiece) -> Option<Entry> {
-        let raw = std::mem::take(&mut self.pending);
-        let was_overlong = std::mem::take(&mut self.pending_overlong);
-        let is_too_long = *piece != DocumentPiece::Between && raw.len() > self.limits.entry_bytes_max;
-        if !was_overlong && *piece == DocumentPiece::Element {
-            self.number += 1;
-        }
-        if raw.is_empty() {
-            return None;
-        }
-        if was_overlong || is_too_long {
-            if is_too_long && !was_overlong {
-                self.report_overlong(self.piece_number(piece));
-            }
-            let number = self.piece_number(piece);
-            return Some(Entry { number, kind: EntryKind::Overlong, raw, ..Entry::default() });
-        }
-        Some(self.read(raw, piece))
-    }
-
-    /// Gives out what has come of a piece that is growing too long.
-    fn shed(&mut self) -> Option<Entry> {
-        let piece = self.scanner.piece().clone();
-        let room = match (&piece, self.pending_overlong) {
-            (DocumentPiece::Between, _) | (_, true) => OVERLONG_PIECE_BYTES,
-            (DocumentPiece::Element | DocumentPiece::Member(_), false) => self.limits.entry_bytes_max,
-        };
-        if self.pending.len() <= room {
-            return None;
-        }
-        let raw = std::mem::take(&mut self.pending);
-        if piece == DocumentPiece::Between {
-            return Some(Entry { kind: EntryKind::Between, raw, ..Entry::default() });
-        }
-        if !std::mem::replace(&mut self.pending_overlong, true) {
-            if piece == DocumentPiece::Element {
-                self.number += 1;
-            }
-            self.report_overlong(self.piece_number(&piece));
-        }
-        let number = self.piece_number(&piece);
-        Some(Entry { number, kind: EntryKind::Overlong, raw, ..Entry::default() })
-    }
-
-    /// What is left when the input ends, which is nothing but space if the document is whole.
-    fn last_piece(&mut self) -> Option<Entry> {
-        let is_first_time = !std::mem::replace(&mut self.ended, true);
-        if is_first_time {
-            if let Some(reason) = self.input.broken_off.take() {
-                self.report(0, reason);
-            }
-            if self.scanner.has_begun() && !self.scanner.is_done() {
-                self.report(0, "the document ends before it is whole: it was cut off".to_owned());
-            }
-        }
-        if self.pending.is_empty() {
-            return None;
-        }
-        let raw = std::mem::take(&mut self.pending);
-        let kind = match self.scanner.piece() {
-            DocumentPiece::Between => EntryKind::Between,
-            DocumentPiece::Element | DocumentPiece::Member(_) => EntryKind::Broken,
-        };
-        let number = if *self.scanner.piece() == DocumentPiece::Element { self.number + 1 } else { 0 };
-        if kind == EntryKind::Broken {
-            self.report(number, "the entry is cut off".to_owned());
-        }
-        Some(Entry { number, kind, raw, ..Entry::default() })
     }
 
     fn piece_number(&self, piece: &DocumentPiece) -> u64 {

@@ -14,7 +14,6 @@ mod keys;
 mod parts;
 mod read;
 mod remarks;
-mod sections;
 mod splice;
 
 use std::borrow::Cow;
@@ -29,7 +28,6 @@ use std::sync::OnceLock;
 pub use error::RequestError;
 pub use head::ListedTool;
 pub(crate) use head::joined;
-pub use sections::Sections;
 
 /// A way to talk to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -148,11 +146,6 @@ impl<'a> Request<'a> {
         &self.blocks
     }
 
-    /// How many entries the client's list has.
-    pub fn entries_len(&self) -> usize {
-        self.entries.len()
-    }
-
     /// The body that `pieces` ask for. All blocks kept in order are the client's own bytes.
     pub fn apply(&self, pieces: &[ViewPiece]) -> Vec<u8> {
         apply::apply(self, pieces)
@@ -178,12 +171,6 @@ impl<'a> Request<'a> {
     /// Whether the answer is to be streamed.
     pub fn stream(&self) -> bool {
         self.document.field(0, "stream").is_some_and(|value| self.document.raw(value) == "true")
-    }
-
-    /// How long the answer may be at most, if the client says so.
-    pub fn output_tokens_max(&self) -> Option<u64> {
-        let keys = ["max_tokens", "max_output_tokens", "max_completion_tokens"];
-        keys.iter().find_map(|key| self.document.raw(self.document.field(0, key)?).parse().ok())
     }
 
     /// The answer that it goes on from, if the provider keeps the conversation. It cannot be planned then: what came
@@ -311,10 +298,5 @@ impl<'a> Request<'a> {
     /// the cache are left out, and text is the same as a list of one text.
     pub fn digests(&self) -> Vec<[u8; 32]> {
         keys::digests(self)
-    }
-
-    /// What it is made of, in bytes.
-    pub fn sections(&self) -> Sections {
-        sections::sections(self)
     }
 }

@@ -5,7 +5,6 @@
 //! A transcript may end with the model's words; whoever sends it adds the next user message.
 
 mod anthropic;
-mod chat;
 mod markdown;
 mod opencode;
 mod pairs;
@@ -15,7 +14,6 @@ use infold_core::transcript::{Item, ItemPosition};
 use serde_json::value::RawValue;
 
 pub use anthropic::write_anthropic;
-pub use chat::write_openai_chat;
 pub use markdown::write_markdown;
 pub use opencode::write_opencode;
 pub use responses::write_openai;

@@ -2,16 +2,19 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "support/essence.rs"]
+mod essence;
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use essence::{Essence, essence};
 use infold_core::transcript::{CLEARED, CallOutcome, HeldContent, Item, Kind, Transcript};
 use infold_wire::{
-    Essence, Format, Written, essence, open, read_sessions, read_transcript, write_anthropic, write_markdown,
-    write_openai, write_openai_chat, write_opencode,
+    Format, Written, open, read_sessions, read_transcript, write_anthropic, write_markdown, write_openai,
+    write_opencode,
 };
 use serde_json::Value;
 use support::{LIMITS, recordings, shown};
@@ -228,46 +231,6 @@ fn openai_items_obey_the_rules_and_read_as_the_same_transcript() {
         let again = shape(essence(&read_back(&written, Format::OpenAi)));
         let expected = shape(essence(&paired(&transcript.items)));
         assert!(again == expected, "{name}: {:?}", first_difference(&again, &expected));
-    });
-}
-
-#[test]
-fn chat_messages_obey_the_rules_and_read_as_the_same_transcript() {
-    each_session(|transcript, name| {
-        let written = write_openai_chat(transcript);
-        let request: Value = serde_json::from_str(&written.text).unwrap();
-        let mut waiting: Vec<String> = Vec::new();
-        for message in request["messages"].as_array().unwrap() {
-            if message["role"] == "tool" {
-                let id = message["tool_call_id"].as_str().unwrap();
-                let at = waiting.iter().position(|waiting| waiting == id);
-                waiting.remove(at.unwrap_or_else(|| panic!("{name}: an orphan")));
-                continue;
-            }
-            assert!(waiting.is_empty(), "{name}: a call is not answered at once");
-            waiting = message["tool_calls"]
-                .as_array()
-                .map(|calls| calls.iter().map(|call| call["id"].as_str().unwrap().to_owned()).collect())
-                .unwrap_or_default();
-        }
-        assert!(waiting.is_empty(), "{name}");
-
-        // Within one answer words come before calls, so the two are compared apart.
-        let split = |items: Vec<Essence>| {
-            let keep = |item: &Essence| {
-                !matches!(item, Essence::Other(_)) && !matches!(item, Essence::Assistant(text) if text.is_empty())
-            };
-            let items = items.iter().filter_map(sayable).filter(keep).map(|item| without_outcome(&seen(&item)));
-            let (said, results) = apart(items.collect());
-            let (calls, words): (Vec<Essence>, Vec<Essence>) =
-                said.into_iter().partition(|item| matches!(item, Essence::Call { .. }));
-            (calls, words, results)
-        };
-        let again = split(essence(&read_back(&written, Format::OpenAi)));
-        let expected = split(essence(&paired(&transcript.items)));
-        assert!(again.0 == expected.0, "{name}: calls differ");
-        assert!(again.1 == expected.1, "{name}: {:?}", first_difference(&again.1, &expected.1));
-        assert!(again.2 == expected.2, "{name}: results differ");
     });
 }
 

@@ -12,9 +12,9 @@ use infold_core::transcript::Client;
 use infold_core::view::{BlockKind, RequestKind, ViewPiece};
 use infold_wire::answer::{AnswerReader, Delivery};
 use infold_wire::request::{Api, Request};
-use infold_wire::{open, read_sessions, whose, write_anthropic, write_openai, write_openai_chat};
+use infold_wire::{open, read_sessions, whose, write_anthropic, write_openai};
 use requests_support::{check_apply, check_pairs, check_reads_back, serialised};
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::{LIMITS, recordings, shown, unpacked};
 
 /// One recorded request.
@@ -132,6 +132,34 @@ fn every_call_is_paired_and_everything_is_of_a_known_kind() {
     }
 }
 
+/// A request to Anthropic as one to the Chat API.
+fn as_chat(request: &str) -> String {
+    let request: Value = serde_json::from_str(request).unwrap();
+    let mut messages = Vec::new();
+    for message in request["messages"].as_array().unwrap() {
+        let blocks = message["content"].as_array().unwrap();
+        let of = |kind: &'static str| blocks.iter().filter(move |block| block["type"] == kind);
+        for result in of("tool_result") {
+            let text = result["content"][0]["text"].as_str().unwrap_or_default();
+            messages.push(json!({"role": "tool", "tool_call_id": result["tool_use_id"], "content": text}));
+        }
+        let words: Vec<&str> = of("text").filter_map(|block| block["text"].as_str()).collect();
+        let call = |block: &Value| {
+            let function = json!({"name": block["name"], "arguments": block["input"].to_string()});
+            json!({"id": block["id"], "type": "function", "function": function})
+        };
+        let calls: Vec<Value> = of("tool_use").map(call).collect();
+        match (words.is_empty(), calls.is_empty()) {
+            (true, true) => {}
+            (_, true) => messages.push(json!({"role": message["role"], "content": words.join("\n")})),
+            (_, false) => {
+                messages.push(json!({"role": "assistant", "content": words.join("\n"), "tool_calls": calls}));
+            }
+        }
+    }
+    json!({"messages": messages}).to_string()
+}
+
 /// The project's own fixtures, and recordings where they are at hand, each session written as a request.
 fn written() -> Vec<(Api, String, String)> {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
@@ -144,7 +172,7 @@ fn written() -> Vec<(Api, String, String)> {
             let session = session.unwrap();
             requests.push((Api::Messages, shown(&path), write_anthropic(&session).text));
             requests.push((Api::Responses, shown(&path), write_openai(&session).text));
-            requests.push((Api::Chat, shown(&path), write_openai_chat(&session).text));
+            requests.push((Api::Chat, shown(&path), as_chat(&write_anthropic(&session).text)));
         }
     }
     requests
@@ -160,7 +188,7 @@ fn whole_sessions_are_read_and_cut_in_every_form() {
         assert!(read.apply(&all) == body.as_bytes(), "{name} changed");
         check_pairs(&read);
         // The first half of the session goes, but for what came first.
-        let middle = read.blocks().iter().position(|block| block.entry > read.entries_len() / 2).unwrap_or_default();
+        let middle = read.blocks().iter().position(|block| block.entry > read.digests().len() / 2).unwrap_or_default();
         let calls: HashSet<&str> = read.blocks()[..middle]
             .iter()
             .filter_map(|block| match &block.kind {
@@ -251,7 +279,7 @@ fn a_request_extends_the_one_before_it_by_their_digests() {
         let body = serde_json::to_vec(&request.body).unwrap();
         let read = Request::read(request.api, &body).unwrap();
         let digests = read.digests();
-        assert_eq!(digests.len(), read.entries_len());
+        assert_eq!(digests.len(), read.blocks().last().map_or(0, |block| block.entry + 1));
         if let Some((file, before)) = &last
             && *file == request.file
             && before.last().is_some_and(|end| digests.contains(end))

@@ -15,7 +15,6 @@ mod help;
 mod output;
 mod parts;
 mod probe;
-mod reading;
 mod recognised;
 mod requests;
 mod rescue;

@@ -1,28 +1,20 @@
-//! Where transcripts are: files, folders, standard input, and the places where clients keep theirs.
-//!
-//! Nothing is read here but the names in folders.
+//! Where transcripts are: files, folders, standard input, and the places where clients keep theirs. Opens them for
+//! commands, and reports what could not be read in them.
 
+mod folders;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
-use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
-use anyhow::Context;
+use infold_wire::{Format, Problem, ReadLimits, Reader, WireError};
 
-use crate::failure::Refused;
-use crate::settings::Surroundings;
-
-/// How deep folders are searched. The deepest place of a client is four folders down.
-const DEPTH_MAX: usize = 12;
-/// Fewest characters that may stand for a whole id.
-const PREFIX_CHARS_MIN: usize = 4;
-/// Most ids that an ambiguous one is said to mean.
-const MATCHES_SHOWN_MAX: usize = 8;
-/// How the names of transcripts end.
-const ENDINGS: [&str; 4] = [".jsonl", ".jsonl.gz", ".json", ".json.gz"];
+use crate::cli::Globals;
+use crate::failure::{Refused, tell};
+use crate::settings::{Settings, Surroundings};
+use folders::ENDINGS;
+pub use folders::{expand, recorded};
 
 /// What the user named.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,128 +44,72 @@ pub fn find(name: &str, surroundings: &Surroundings) -> anyhow::Result<Source> {
             .hint("give the path of a transcript, or the id of a session")
             .into());
     }
-    match by_id(name, of_clients(surroundings))? {
-        Some(file) => Ok(Source::File(file)),
-        None => Ok(Source::Session(name.to_owned())),
+    Ok(folders::of_session(name, surroundings)?.map_or_else(|| Source::Session(name.to_owned()), Source::File))
+}
+
+/// A recording that is being read.
+pub type Recording = Reader<Box<dyn Read>>;
+
+/// Opens a file or standard input.
+pub fn open(source: &Source, format: Option<Format>, settings: &Settings) -> anyhow::Result<Recording> {
+    let bytes = stream(source).map_err(told)?;
+    Reader::new(bytes, format, limits(settings)).map_err(|error| named(&shown(source), error))
+}
+
+/// The bytes of a file or of standard input.
+fn stream(source: &Source) -> Result<Box<dyn Read>, WireError> {
+    match source {
+        Source::Stdin => Ok(Box::new(io::stdin().lock())),
+        Source::File(path) => Ok(Box::new(infold_wire::open(path)?)),
+        Source::Session(name) => Ok(Box::new(infold_wire::open(Path::new(name))?)),
     }
 }
 
-/// The latest file of the session with this id, or with the only id that begins so.
-fn by_id(typed: &str, files: Vec<PathBuf>) -> Result<Option<PathBuf>, Refused> {
-    let begins = |file: &&PathBuf| session_id(file).is_some_and(|id| id.starts_with(typed));
-    let ids: BTreeSet<&str> = files.iter().filter(begins).filter_map(|file| session_id(file)).collect();
-    let meant = match ids.first() {
-        Some(first) if *first == typed => *first,
-        Some(first) if ids.len() == 1 && typed.len() >= PREFIX_CHARS_MIN => *first,
-        Some(_) if typed.len() >= PREFIX_CHARS_MIN => {
-            let shown: Vec<&str> = ids.iter().copied().take(MATCHES_SHOWN_MAX).collect();
-            return Err(Refused::new(format!("session id {typed} is ambiguous, it could be {}", shown.join(", ")))
-                .hint("type more of it")
-                .code("session_ambiguous"));
-        }
-        Some(_) | None => return Ok(None),
-    };
-    Ok(latest(files.iter().filter(|file| session_id(file) == Some(meant)).cloned()))
-}
-
-/// The transcripts among files and folders, in a fixed order.
-pub fn expand(names: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for name in names {
-        if name.is_dir() {
-            let before = files.len();
-            collect(name, 0, &mut files)?;
-            if files.len() == before {
-                return Err(Refused::new(format!("no transcript in {}", name.display()))
-                    .hint(format!("transcripts end in {}", ENDINGS.join(", ")))
-                    .into());
-            }
-        } else if name.exists() {
-            files.push(name.clone());
-        } else {
-            return Err(Refused::new(format!("no file {}", name.display()))
-                .hint("give the paths of transcripts, or of folders that contain some")
-                .into());
-        }
+/// How much of a recording is held at once.
+pub fn limits(settings: &Settings) -> ReadLimits {
+    ReadLimits {
+        entry_bytes_max: settings.transcripts.entry_bytes_max,
+        problems_max: settings.transcripts.problems_max,
     }
-    let mut seen = BTreeSet::new();
-    files.retain(|file| seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())));
-    Ok(files)
 }
 
-/// The latest sessions that clients of this user have recorded, the latest first.
-pub fn recorded(surroundings: &Surroundings, count_max: usize) -> Vec<PathBuf> {
-    let mut files = of_clients(surroundings);
-    files.sort_by_cached_key(|file| std::cmp::Reverse(modified(file)));
-    files.truncate(count_max);
-    files
-}
-
-/// What clients have recorded, as far as it may be read.
-fn of_clients(surroundings: &Surroundings) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for folder in client_folders(surroundings).iter().filter(|folder| folder.is_dir()) {
-        // Nobody named these folders, so one that is closed is no reason to stop.
-        let _ = collect(folder, 0, &mut files);
+/// What the user called it.
+pub fn shown(source: &Source) -> String {
+    match source {
+        Source::Stdin => "standard input".to_owned(),
+        Source::File(path) => path.display().to_string(),
+        Source::Session(name) => name.clone(),
     }
-    files
 }
 
-/// Where Claude Code and Codex keep their sessions.
-pub fn client_folders(surroundings: &Surroundings) -> Vec<PathBuf> {
-    let home = surroundings.text("HOME").map(PathBuf::from);
-    let folder = |variable: &str, below_home: &str| {
-        surroundings.text(variable).map(PathBuf::from).or_else(|| home.as_ref().map(|home| home.join(below_home)))
-    };
-    let claude = folder("CLAUDE_CONFIG_DIR", ".claude").map(|folder| folder.join("projects"));
-    let codex = folder("CODEX_HOME", ".codex").map(|folder| folder.join("sessions"));
-    claude.into_iter().chain(codex).collect()
-}
-
-/// The session that a client's file name tells of: `<id>.jsonl`, or `rollout-<time>-<id>.jsonl`.
-fn session_id(file: &Path) -> Option<&str> {
-    let name = file.file_name()?.to_str()?.strip_suffix(".jsonl")?;
-    if !name.starts_with("rollout-") {
-        return Some(name);
+/// An error of reading, with the name of what was read. What is wrong with a recording is the user's to
+/// put right; a disk that fails is not.
+pub fn named(name: &str, error: WireError) -> anyhow::Error {
+    match error {
+        WireError::Open { .. } => told(error),
+        WireError::Io(_) => anyhow::Error::new(error).context(name.to_owned()),
+        WireError::Empty => Refused::new(format!("{name} is empty")).hint("name a session transcript").into(),
+        WireError::UnknownForm { found } => Refused::new(format!("{name} is not a session transcript: {found}"))
+            .hint(format!("supported are {}", Format::ALL.map(Format::name).join(", ")))
+            .into(),
+        other => Refused::new(format!("{name}: {other}")).into(),
     }
-    // An id is a UUID, which has 36 characters; the time before it has dashes, too.
-    name.len().checked_sub(36).and_then(|start| name.get(start..))
 }
 
-fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    let unreadable = || format!("cannot read the folder {}", folder.display());
-    let mut entries: Vec<_> = fs::read_dir(folder)
-        .and_then(Iterator::collect::<std::io::Result<Vec<_>>>)
-        .with_context(unreadable)?
-        .into_iter()
-        .map(|entry| (entry.path(), entry.file_type()))
-        .collect();
-    entries.sort_by(|one, other| one.0.cmp(&other.0));
-    for (path, file_type) in entries {
-        let file_type = file_type.with_context(unreadable)?;
-        if file_type.is_dir() {
-            if depth < DEPTH_MAX {
-                collect(&path, depth + 1, files)?;
-            }
-        } else if is_session(&path) {
-            files.push(path);
-        }
+fn told(error: WireError) -> anyhow::Error {
+    Refused::new(error.to_string()).into()
+}
+
+/// Says which entries could not be read, one by one up to the bound, then how many more there were.
+pub fn tell_of_problems(name: &str, problems: &[Problem], total: u64, globals: &Globals) {
+    if globals.quiet {
+        return;
     }
-    Ok(())
-}
-
-/// Whether a file that was found may be a session. What other agents did for one lies beside it, and
-/// would be counted twice.
-fn is_session(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let is_agents = name.starts_with("agent-") || name.ends_with(".meta.json");
-    !is_agents && ENDINGS.iter().any(|ending| name.ends_with(ending))
-}
-
-fn latest(files: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
-    files.max_by_key(|file| modified(file))
-}
-
-fn modified(file: &Path) -> Option<SystemTime> {
-    fs::metadata(file).and_then(|data| data.modified()).ok()
+    for problem in problems {
+        tell("warning", format_args!("{name}: {problem}; skipped"));
+    }
+    let more = total.saturating_sub(problems.len() as u64);
+    if more > 0 {
+        tell("warning", format_args!("{name}: {more} more entries were skipped"));
+    }
 }

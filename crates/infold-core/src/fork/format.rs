@@ -7,7 +7,9 @@
 
 use std::borrow::Cow;
 
+use super::constants::{FORK_TIER2_LIMIT, FORK_TIER3_LIMIT, ForkLimits};
 use super::message::{Message, readable_summary};
+use super::stats::ProcessingStats;
 use super::truncate::{count, head};
 use crate::transcript::{CallOutcome, Item, Kind, Voice};
 
@@ -95,4 +97,27 @@ pub fn format_messages_as_context(messages: &[Message]) -> String {
     }
     context.truncate(context.len().saturating_sub(SEPARATOR.len()));
     context
+}
+
+/// What the child is told about the context that it gets: the lines of the requirement, with the figures of this fork.
+pub fn build_fork_preamble(stats: &ProcessingStats, limits: &ForkLimits) -> String {
+    let compaction = if stats.compaction_detected {
+        "Compaction summary included (messages before compaction removed)"
+    } else {
+        "No compaction detected"
+    };
+    let tiers = stats.tier_distribution;
+    let removed = match stats.removed_messages {
+        0 => "All messages preserved".to_owned(),
+        removed => format!("{removed} oldest messages removed to fit {} char budget", limits.char_budget),
+    };
+    format!(
+        "You are working with forked context from a parent agent session.\n\
+         Context processing applied:\n\
+         - {compaction}\n\
+         - Tool results: {} full, {} truncated to {FORK_TIER2_LIMIT} chars, {} truncated to {FORK_TIER3_LIMIT} chars\n\
+         - {removed}\n\
+         If you need complete file contents or detailed results, re-read the files directly.",
+        tiers.tier1, tiers.tier2, tiers.tier3,
+    )
 }

@@ -9,21 +9,6 @@ pub struct Message {
     pub items: Vec<Item>,
 }
 
-/// Puts together what belongs together. A compaction is a message of its own, whatever number it
-/// carries, because the transcript may be cut there.
-pub fn group_messages(items: impl IntoIterator<Item = Item>) -> Vec<Message> {
-    let mut messages: Vec<Message> = Vec::new();
-    for item in items.into_iter().flat_map(with_kept_words) {
-        match messages.last_mut() {
-            Some(message) if message.items.last().is_some_and(|last| belong_together(last, &item)) => {
-                message.items.push(item);
-            }
-            _ => messages.push(Message { items: vec![item] }),
-        }
-    }
-    messages
-}
-
 /// A compaction and, if it can be started from, the person's words that the client repeats beside it. One that
 /// cannot be read stands behind everything that it was made of.
 pub(super) fn with_kept_words(mut item: Item) -> Vec<Item> {
@@ -36,11 +21,6 @@ pub(super) fn with_kept_words(mut item: Item) -> Vec<Item> {
     let is_said = |item: &Item| is_start && matches!(item.kind, Kind::User { voice: Voice::Person, .. });
     let words = kept.into_iter().filter(is_said).map(|words| Item { message, ..words });
     std::iter::once(item).chain(words).collect()
-}
-
-fn belong_together(before: &Item, item: &Item) -> bool {
-    let compaction = |item: &Item| matches!(item.kind, Kind::Compaction { .. });
-    before.message == item.message && !compaction(before) && !compaction(item)
 }
 
 /// The summary of a compaction from which a fork can start. One that is sealed or empty is none.

@@ -191,16 +191,6 @@ impl<'a> Context<'a> {
     }
 }
 
-/// An item as this profile shows it if nothing is left out; `None` if it is not shown. A plain tail of
-/// these is what the profile is measured against.
-pub fn whole_block(item: Item) -> Option<String> {
-    let mut window = Window::new(usize::MAX);
-    window.push(item);
-    let piece = in_order(&window).pop()?;
-    let alone = if matches!(piece.link, Link::Result { .. }) { Alone::No } else { Alone::Yes };
-    Some(piece.heading(alone) + &piece.text)
-}
-
 /// Says how much of a text is missing.
 fn cut_mark(chars: usize) -> String {
     format!("{MARK}[{chars} chars]")

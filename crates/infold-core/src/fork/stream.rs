@@ -3,19 +3,17 @@
 //! Items come one by one, and what cannot be shown any more is let go at once: everything before a
 //! summary; the middle of a text that is longer than a whole context; what a result loses by falling
 //! into its next tier; and the oldest messages, once the later ones are too long for the budget even
-//! in the smallest form that they can come to have. At the end the rest goes through the same
-//! functions as a whole transcript would, and the outcome is the same to the character.
+//! in the smallest form that they can come to have. At the end the same is done with what is left, in the form in
+//! which it is shown; the outcome is, to the character, what the stages would make of a whole transcript.
 
-mod record;
-mod slot;
+mod records;
 
 use std::collections::VecDeque;
 
-use self::record::Records;
-use self::slot::{Slot, Sort};
-use super::budget::{Oldest, Room, remove_oldest, summary_chars_max};
+use self::records::{Records, Slot, Sort};
+use super::budget::{Room, summary_chars_max};
 use super::constants::{FORK_TIER1_COUNT, FORK_TIER2_COUNT, ForkLimits};
-use super::format::{context_chars, format_messages_as_context, room_for};
+use super::format::{context_chars, format_messages_as_context, item_chars, room_for};
 use super::message::{Message, readable_summary, with_kept_words};
 use super::pairs::{At, Waiting};
 use super::stats::ProcessingStats;
@@ -164,31 +162,23 @@ impl SeedFork {
     }
 
     /// The context, and what was done to get it.
-    pub fn finish(self) -> (String, ProcessingStats) {
+    pub fn finish(mut self) -> (String, ProcessingStats) {
         let mut stats = self.stats();
         let removing =
             self.since_summary.records.has_let_go() || self.whole_chars() > self.limits.untouched_chars_max();
-        let mut messages: Vec<Message> = Vec::new();
-        if let Some(summary) = &self.summary {
-            let limit = if removing { summary_chars_max(&self.limits) } else { usize::MAX };
-            messages.push(Message { items: vec![summary.item_with(summary.text.cut(limit, Method::HeadTail))] });
+        let (results, room) = (self.since_summary.results, removing.then_some(self.room));
+        let records = &mut self.since_summary.records;
+        if let Some(room) = &room {
+            records.weigh(|slot| item_chars(&slot.shown(results, Some(room))));
+            stats.removed_messages = records.remove_until_fits(room.chars);
         }
-        let results = self.since_summary.results;
-        let room = removing.then_some(&self.room);
-        let records = &self.since_summary.records;
-        messages.extend(
-            records
-                .iter()
-                .map(|record| Message { items: record.slots().map(|slot| slot.shown(results, room)).collect() }),
-        );
 
-        if removing {
-            let oldest = if records.oldest_is_divided() { Oldest::Divided } else { Oldest::Undecided };
-            let removal = remove_oldest(messages, self.room.chars, oldest);
-            stats.removed_messages = records.removed_with(removal.in_turn) + removal.emptied;
-            messages = removal.messages;
-        }
-        let context = format_messages_as_context(&messages);
+        let summary_limit = if removing { summary_chars_max(&self.limits) } else { usize::MAX };
+        let summary =
+            self.summary.iter().map(|summary| summary.item_with(summary.text.cut(summary_limit, Method::HeadTail)));
+        let slots = records.iter().flat_map(|record| record.slots());
+        let items = summary.chain(slots.map(|slot| slot.shown(results, room.as_ref()))).collect();
+        let context = format_messages_as_context(&[Message { items }]);
         stats.total_chars = context.chars().count();
         stats.final_count = self.original_count - self.slice_index.unwrap_or(0) - stats.removed_messages;
         (context, stats)

@@ -5,6 +5,7 @@ mod budget;
 mod constants;
 mod format;
 mod same_as_whole;
+mod stages;
 mod stream;
 mod tiers;
 mod truncation;
@@ -12,6 +13,7 @@ mod whole;
 
 use super::*;
 use crate::transcript::{CallOutcome, HeldContent, ItemPosition, Kind, Voice};
+use stages::*;
 
 fn item(message: u64, kind: Kind) -> Item {
     Item { place: ItemPosition::default(), message, kind }

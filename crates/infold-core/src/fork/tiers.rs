@@ -12,11 +12,8 @@ use super::constants::{
     FORK_PARAMS_TIER1, FORK_PARAMS_TIER2, FORK_PARAMS_TIER3, FORK_TIER1_COUNT, FORK_TIER2_COUNT, FORK_TIER2_LIMIT,
     FORK_TIER3_LIMIT,
 };
-use super::message::Message;
-use super::pairs::{Link, Links};
 use super::stats::TierDistribution;
-use super::truncate::{Method, truncate};
-use crate::transcript::{CLEARED, HeldContent, Kind};
+use crate::transcript::{CLEARED, HeldContent};
 
 /// How much is kept of a result and of the parameters of its call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,56 +58,6 @@ impl Tier {
             Self::Three => FORK_PARAMS_TIER3,
         }
     }
-}
-
-/// What the second stage gives.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Graduated {
-    /// The messages, with results and parameters cut to their tiers.
-    pub messages: Vec<Message>,
-    /// Results that lost something.
-    pub truncated_results: usize,
-    /// How many of those kept both ends.
-    pub head_tail_applied: usize,
-    /// Results in each tier.
-    pub tier_distribution: TierDistribution,
-}
-
-/// Cuts every result and every call's parameters to what their tier allows.
-pub fn apply_graduated_truncation(mut messages: Vec<Message>) -> Graduated {
-    let links = Links::of(&messages);
-    let (mut truncated_results, mut head_tail_applied) = (0, 0);
-    for (at, message) in messages.iter_mut().enumerate() {
-        for (in_message, item) in message.items.iter_mut().enumerate() {
-            match (&mut item.kind, links.at(at, in_message)) {
-                (Kind::Call { input, .. }, Link::Call { rank, .. }) => {
-                    let limit = Tier::of(links.results - rank).params_limit();
-                    if let Some(shorter) = truncate(input, limit, Method::HeadOnly) {
-                        *input = shorter;
-                    }
-                }
-                (Kind::Result { tool, text, held, .. }, Link::Result { rank }) => {
-                    let limit = Tier::of(links.results - rank).result_limit();
-                    if let Some((shorter, method)) = limit.and_then(|limit| truncated_result(tool, text, *held, limit))
-                    {
-                        *text = shorter;
-                        truncated_results += 1;
-                        head_tail_applied += usize::from(method == Method::HeadTail);
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-    Graduated { messages, truncated_results, head_tail_applied, tier_distribution: distribution(links.results) }
-}
-
-fn truncated_result(tool: &str, text: &str, held: HeldContent, limit: usize) -> Option<(String, Method)> {
-    if text.len() <= limit || passes_unchanged(text, held) {
-        return None;
-    }
-    let method = Method::for_result(tool, text);
-    Some((truncate(text, limit, method)?, method))
 }
 
 /// Whether a result stays as it is in every tier.

@@ -5,7 +5,8 @@
 //! summary first. What the client shows to the person alone (titles, durations, errors of the API) has no items.
 
 mod attachment;
-mod shape;
+mod fields;
+mod subagents;
 
 use std::collections::{HashMap, VecDeque};
 
@@ -17,12 +18,10 @@ use crate::content::{Content, Speaker, kinds};
 use crate::loose::Maybe;
 use crate::numbers::{CalledTools, Group, Numbers, items};
 use crate::reader::{Entry, KeptBytes, Metered};
-use shape::{ClaudeLine, ClaudeMessage, Compact, Micro, Progress};
+use fields::{ClaudeLine, ClaudeMessage, Compact, Micro};
 
 /// How many answers back a further piece of one may come.
 const ANSWERS_MAX: usize = 64;
-/// How many lines of subagents are remembered that say only which line they follow.
-const SIDECHAIN_LINES_MAX: usize = 100_000;
 /// The model that the client names where no model spoke.
 const NO_MODEL: &str = "<synthetic>";
 
@@ -137,20 +136,6 @@ impl ClaudeCode {
         number
     }
 
-    /// Whose work a line of a subagent is.
-    fn sidechain(&mut self, line: &ClaudeLine<'_>) -> String {
-        if let Some(agent) = line.agent_id.given() {
-            return agent;
-        }
-        let own = line.uuid.as_str().to_owned();
-        let root = self.sidechain_roots.get(line.parent_uuid.as_str()).cloned().unwrap_or_else(|| own.clone());
-        if self.sidechain_roots.len() >= SIDECHAIN_LINES_MAX {
-            self.sidechain_roots.clear();
-        }
-        self.sidechain_roots.insert(own, root.clone());
-        root
-    }
-
     fn summary(&mut self, text: String, number: u64, entry: &mut Entry) {
         let place = ItemPosition { entry: number, part: 0 };
         let boundary = self.boundary.take().unwrap_or_else(|| Boundary {
@@ -161,24 +146,6 @@ impl ClaudeCode {
         });
         entry.kept = boundary.kept.clone();
         entry.items = Boundary { place, ..boundary }.into_items(Some(text));
-    }
-
-    /// A line about work in progress, of which only a subagent's messages say something new.
-    fn progress(&mut self, line: ClaudeLine<'_>, unit: &Unit<'_>, entry: &mut Entry) {
-        let Maybe(Some(Progress { kind, message: Maybe(Some(step)) })) = line.data else { return };
-        let Maybe(Some(message)) = step.message else { return };
-        if kind.as_str() != "agent_progress" {
-            return;
-        }
-        let is_answer = step.kind.as_str() == "assistant";
-        let speaker = if is_answer { Speaker::Model } else { Speaker::User(Voice::Person) };
-        entry.subtask = Some(line.parent_tool_use_id.0.into_owned());
-        entry.group = group(is_answer, &message);
-        let kinds = kinds(message.content, speaker, unit.text, "/data/message/message/content");
-        if !kinds.is_empty() {
-            let number = self.number(entry);
-            entry.items = items(unit.number, number, kinds, &mut self.tools);
-        }
     }
 
     fn attachment(&mut self, line: &ClaudeLine<'_>, unit: &Unit<'_>, entry: &mut Entry) {

@@ -1,5 +1,5 @@
-//! Which lines of a recording its client loads when it goes on with the session, in the order in which the model sees
-//! them: what the session still has, from its latest compaction on, with what that kept.
+//! Which lines of a recording its client loads when it goes on with the session, in the order in which they are linked:
+//! what the session still has, from its latest compaction on, with what that kept.
 //!
 //! Only a few bytes are held for each line.
 
@@ -163,7 +163,7 @@ impl Survey {
     fn loaded(&self) -> Vec<usize> {
         let live = self.outlines.live(self.format);
         let order = match self.format {
-            Format::ClaudeCode => self.order.places(|at| live[at]),
+            Format::ClaudeCode => self.order.linked(&self.outlines.leads(), |at| live[at]),
             _ => (0..live.len()).filter(|at| live[*at]).collect(),
         };
         let latest = self.compactions.iter().rev().find(|compaction| live[compaction.at]);

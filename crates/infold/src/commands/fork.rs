@@ -4,13 +4,14 @@
 //! child may get, and a few bytes for each entry. A
 //! session of infold's own is forked in the store, so that the child is there to go on with.
 
+mod own_session;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use infold_core::fork::{Fork, ForkBatch, ForkLimits, Forked, ProcessingStats, Profile};
 use infold_core::transcript::{Item, ItemPosition, Kind, Transcript, Voice};
-use infold_core::{Principal, Refusal, Scrubbed, SessionId};
-use infold_engine::{ForkSession, ForkSource, SessionRef};
+use infold_core::{Scrubbed, SessionId};
 use infold_wire::{Format, GivenUp};
 use serde_json::json;
 
@@ -21,8 +22,8 @@ use crate::help;
 use crate::output::Form;
 use crate::settings::Settings;
 use crate::sources::{self, Source};
+use crate::telemetry;
 use crate::whole_file::{self, IfThere};
-use crate::{parts, reading, telemetry};
 
 /// Arguments of `fork`.
 #[derive(Debug, clap::Args)]
@@ -97,7 +98,7 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
         return Err(whole_file::exists(path));
     }
     let beginning = match sources::find(&args.source, &invocation.surroundings)? {
-        Source::Session(name) => of_session(&name, args, invocation)?,
+        Source::Session(name) => own_session::fork(&name, args, invocation)?,
         source => of_recording(&source, args, invocation)?,
     };
     let text = shown(args, invocation, &beginning)?;
@@ -115,19 +116,19 @@ fn of_recording(source: &Source, args: &Args, invocation: &Invocation) -> anyhow
     let settings = &invocation.in_force.settings;
     let profile = args.profile.unwrap_or(settings.fork.profile.into());
     let char_budget = args.budget.map_or(settings.fork.char_budget, |chars| chars as usize);
-    let name = reading::shown(source);
+    let name = sources::shown(source);
     let scrubber = FileScrubber::new(invocation)?;
     let prompt = scrubber.scrub(args.prompt.iter().cloned().collect())?.pop().map(Scrubbed::into_string);
     let fork = Fork::new(profile, ForkLimits::with_char_budget(char_budget));
     let mut forking = Forking { fork, filling: ForkBatch::default(), scrubber };
 
-    let mut reader = reading::open(source, args.from, settings)?;
-    let broken = |error| reading::named(&name, error);
+    let mut reader = sources::open(source, args.from, settings)?;
+    let broken = |error| sources::named(&name, error);
     match reader.format() {
         // Here a session is one entry, or follows only from all of them.
         Format::Normalized | Format::Anthropic | Format::OpenAi | Format::Infold => {
             let read = reader.into_transcript().map_err(broken)?;
-            reading::tell_of_problems(&name, &read.problems, read.problems_total, &invocation.globals);
+            sources::tell_of_problems(&name, &read.problems, read.problems_total, &invocation.globals);
             forking.push(read.transcript.items)?;
         }
         Format::ClaudeCode | Format::Codex | Format::OpenCode => {
@@ -137,7 +138,7 @@ fn of_recording(source: &Source, args: &Args, invocation: &Invocation) -> anyhow
                     forking.push(entry.items)?;
                 }
             }
-            reading::tell_of_problems(&name, reader.problems(), reader.problems_total(), &invocation.globals);
+            sources::tell_of_problems(&name, reader.problems(), reader.problems_total(), &invocation.globals);
         }
     }
     let Forked { context, preamble, stats } = forking.finish()?;
@@ -155,8 +156,8 @@ fn given_up(source: &Source, args: &Args, settings: &Settings) -> anyhow::Result
     match source {
         Source::Stdin => Ok(GivenUp::default()),
         Source::File(_) | Source::Session(_) => {
-            let reader = reading::open(source, args.from, settings)?;
-            GivenUp::of(reader).map_err(|error| reading::named(&reading::shown(source), error))
+            let reader = sources::open(source, args.from, settings)?;
+            GivenUp::of(reader).map_err(|error| sources::named(&sources::shown(source), error))
         }
     }
 }
@@ -190,48 +191,6 @@ impl Forking {
         self.take_in(last)?;
         Ok(self.fork.finish())
     }
-}
-
-/// Forks a session of infold's own, in the store.
-fn of_session(name: &str, args: &Args, invocation: &Invocation) -> anyhow::Result<Beginning> {
-    let absent = || {
-        Refused::new(format!("there is no file and no session {name}"))
-            .hint("`infold sessions` lists infold's own; name a file for any other")
-    };
-    if args.from.is_some() {
-        return Err(Refused::new("--from is for transcripts; a session of infold's own has its own form").into());
-    }
-    let id = SessionId::parse(name).map_err(|_| absent())?;
-    let folder = invocation.data_folder_in_use()?.ok_or_else(absent)?;
-    let mut settings = invocation.in_force.settings.clone();
-    if let Some(chars) = args.budget {
-        settings.fork.char_budget = chars as usize;
-    }
-    let engine = parts::engine(&folder, &settings)?;
-    let request = ForkSession {
-        source: ForkSource::Session { session: SessionRef::Id(id), thread: Some("main".to_owned()) },
-        prompt: args.prompt.clone(),
-        profile: args.profile,
-        child: None,
-        idempotency_key: None,
-    };
-    let view = parts::asking_runtime()?.block_on(async {
-        let forked = engine.fork(&Principal::local(), request).await?;
-        engine.fork_view(&Principal::local(), &SessionRef::Id(forked.session_id)).await
-    });
-    let view = view.map_err(|error| match error {
-        infold_engine::Error::Refused(Refusal::SessionNotFound { .. }) => absent().into(),
-        other => parts::told(other),
-    })?;
-    Ok(Beginning {
-        session: Some(view.forked.session_id),
-        parent: view.forked.parent,
-        profile: view.forked.profile,
-        preamble: view.forked.preamble,
-        context: view.context,
-        prompt: view.prompt,
-        stats: view.forked.stats,
-    })
 }
 
 fn shown(args: &Args, invocation: &Invocation, beginning: &Beginning) -> anyhow::Result<String> {

@@ -21,7 +21,7 @@ use crate::output::Form;
 use crate::settings::Settings;
 use crate::sources;
 use crate::whole_file::{self, IfThere};
-use crate::{parts, reading, telemetry};
+use crate::{parts, telemetry};
 
 /// Sessions whose course is drawn in the page.
 const CURVES_MAX: usize = 24;
@@ -170,12 +170,12 @@ impl Playing<'_> {
         let bytes = fs::metadata(path).map_or(0, |data| data.len());
 
         let counted = self.bar.wrap_read(file);
-        let broken = |error| reading::named(&shown, error);
-        let mut sessions = infold_wire::read_sessions(counted, format, reading::limits(settings)).map_err(broken)?;
+        let broken = |error| sources::named(&shown, error);
+        let mut sessions = infold_wire::read_sessions(counted, format, sources::limits(settings)).map_err(broken)?;
         while let Some(transcript) = sessions.next().transpose().map_err(broken)? {
             self.session(&name, &transcript);
         }
-        reading::tell_of_problems(&shown, sessions.problems(), sessions.problems_total(), &self.invocation.globals);
+        sources::tell_of_problems(&shown, sessions.problems(), sessions.problems_total(), &self.invocation.globals);
         self.bar.set_position(before + bytes);
         Ok(())
     }

@@ -14,7 +14,6 @@ use crate::data_folder::quoted;
 use crate::failure::Refused;
 use crate::help;
 use crate::output::Form;
-use crate::reading;
 use crate::rescue::{Destination, Keeper, Original, Rescue, Terms};
 use crate::settings::{self, Settings};
 use crate::sources::{self, Source};
@@ -127,7 +126,7 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     let rescue = read(args, invocation, &path)?;
     let facts = facts(args, invocation, &rescue)?;
     let name = path.display().to_string();
-    reading::tell_of_problems(&name, &facts.problems, facts.problems_total, &invocation.globals);
+    sources::tell_of_problems(&name, &facts.problems, facts.problems_total, &invocation.globals);
 
     let report = if facts.fits() && !args.force {
         Report { rescue: &facts, ending: Ending::Fits, receipt: Receipt::default() }
@@ -161,7 +160,7 @@ fn read(args: &Args, invocation: &Invocation, path: &Path) -> anyhow::Result<Res
     let terms = Terms {
         format: args.from,
         family: family(settings),
-        limits: reading::limits(settings),
+        limits: sources::limits(settings),
         reader: reader(invocation),
         purpose: args.purpose,
     };

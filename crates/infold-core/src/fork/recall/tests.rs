@@ -10,6 +10,15 @@ use crate::transcript::{CallOutcome, HeldContent, ItemPosition, Voice};
 /// Wide enough for everything in a small test, and for the legend.
 const WIDE_CHARS: usize = 100_000;
 
+/// An item as this profile shows it if nothing is left out; `None` if it is not shown.
+fn whole_block(item: Item) -> Option<String> {
+    let mut window = Window::new(usize::MAX);
+    window.push(item);
+    let piece = in_order(&window).pop()?;
+    let alone = if matches!(piece.link, Link::Result { .. }) { Alone::No } else { Alone::Yes };
+    Some(piece.heading(alone) + &piece.text)
+}
+
 fn item(kind: Kind) -> Item {
     Item { place: ItemPosition::default(), message: 0, kind }
 }

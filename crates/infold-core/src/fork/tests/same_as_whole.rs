@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
+use super::stages::{Link, Links};
 use super::*;
 use crate::fork::format::item_chars;
-use crate::fork::pairs::{Link, Links};
 use crate::transcript::CLEARED;
 
 /// Texts of all lengths that make a difference, some of them with characters of several bytes.

@@ -7,7 +7,7 @@ use infold_core::transcript::Voice;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::shape::ClaudeLine;
+use super::fields::ClaudeLine;
 use crate::client_words::voice_of;
 
 /// Kinds that only the person or the program sees.

@@ -2,7 +2,7 @@
 
 use super::write_anthropic;
 use crate::testing::everything;
-use crate::write::{write_openai, write_openai_chat, write_opencode};
+use crate::write::{write_openai, write_opencode};
 
 fn losses(written: &crate::write::Written) -> String {
     written.losses.iter().map(|loss| format!("{} {}", loss.count, loss.what)).collect::<Vec<_>>().join("\n")
@@ -42,19 +42,6 @@ fn as_openai_items() {
     );
     assert!(losses(&written).contains("2 how calls went, where their text does not say"), "{}", losses(&written));
     assert!(losses(&written).contains("1 content of the kind \"image\""), "{}", losses(&written));
-}
-
-#[test]
-fn as_chat_messages() {
-    assert_eq!(
-        write_openai_chat(&everything()).text.replace("},{\"role\"", "},\n{\"role\""),
-        r#"{"messages":[{"role":"system","content":"rules"},
-{"role":"user","content":"go"},
-{"role":"assistant","content":"yes","tool_calls":[{"id":"c1","type":"function","function":{"name":"Read","arguments":"{\"path\": \"a\"}"}},{"id":"c2","type":"function","function":{"name":"patch","arguments":"*** Begin"}}]},
-{"role":"tool","tool_call_id":"c1","content":"whole"},
-{"role":"tool","tool_call_id":"c2","content":"[Old tool result content cleared]"},
-{"role":"user","content":"what was"}]}"#
-    );
 }
 
 #[test]

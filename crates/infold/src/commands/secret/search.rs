@@ -8,7 +8,6 @@ use infold_core::transcript::Kind;
 
 use super::super::Invocation;
 use crate::failure::Refused;
-use crate::reading;
 use crate::sources::{self, Source};
 
 /// How many recordings are looked through, the latest first.
@@ -61,8 +60,8 @@ impl<'a> Search<'a> {
 
     fn recording(&mut self, file: PathBuf, invocation: &Invocation) -> anyhow::Result<()> {
         let source = Source::File(file);
-        let mut reader = reading::open(&source, None, &invocation.in_force.settings)?;
-        while let Some(entry) = reader.next_entry().map_err(|error| reading::named(&reading::shown(&source), error))? {
+        let mut reader = sources::open(&source, None, &invocation.in_force.settings)?;
+        while let Some(entry) = reader.next_entry().map_err(|error| sources::named(&sources::shown(&source), error))? {
             for item in &entry.items {
                 if let Kind::Result { text, .. } | Kind::User { text, .. } = &item.kind {
                     self.text(text);

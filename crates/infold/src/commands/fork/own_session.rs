@@ -1,0 +1,51 @@
+//! A fork of a session of infold's own, made in the store, so that the child is there to go on with.
+
+use infold_core::{Principal, Refusal, SessionId};
+use infold_engine::{ForkSession, ForkSource, SessionRef};
+
+use super::{Args, Beginning};
+use crate::commands::Invocation;
+use crate::failure::Refused;
+use crate::parts;
+
+/// Forks a session.
+pub fn fork(name: &str, args: &Args, invocation: &Invocation) -> anyhow::Result<Beginning> {
+    let absent = || {
+        Refused::new(format!("there is no file and no session {name}"))
+            .hint("`infold sessions` lists infold's own; name a file for any other")
+    };
+    if args.from.is_some() {
+        return Err(Refused::new("--from is for transcripts; a session of infold's own has its own form").into());
+    }
+    let id = SessionId::parse(name).map_err(|_| absent())?;
+    let folder = invocation.data_folder_in_use()?.ok_or_else(absent)?;
+    let mut settings = invocation.in_force.settings.clone();
+    if let Some(chars) = args.budget {
+        settings.fork.char_budget = chars as usize;
+    }
+    let engine = parts::engine(&folder, &settings)?;
+    let request = ForkSession {
+        source: ForkSource::Session { session: SessionRef::Id(id), thread: Some("main".to_owned()) },
+        prompt: args.prompt.clone(),
+        profile: args.profile,
+        child: None,
+        idempotency_key: None,
+    };
+    let view = parts::asking_runtime()?.block_on(async {
+        let forked = engine.fork(&Principal::local(), request).await?;
+        engine.fork_view(&Principal::local(), &SessionRef::Id(forked.session_id)).await
+    });
+    let view = view.map_err(|error| match error {
+        infold_engine::Error::Refused(Refusal::SessionNotFound { .. }) => absent().into(),
+        other => parts::told(other),
+    })?;
+    Ok(Beginning {
+        session: Some(view.forked.session_id),
+        parent: view.forked.parent,
+        profile: view.forked.profile,
+        preamble: view.forked.preamble,
+        context: view.context,
+        prompt: view.prompt,
+        stats: view.forked.stats,
+    })
+}
