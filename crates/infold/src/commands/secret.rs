@@ -22,6 +22,7 @@ use infold_store::KEY_FILE;
 use serde_json::json;
 
 use super::Invocation;
+use crate::data_folder::{self, DataFolder};
 use crate::failure::{Refused, tell};
 use crate::help;
 use crate::output::Form;
@@ -94,7 +95,7 @@ fn restore(args: &RestoreArgs, invocation: &Invocation) -> anyhow::Result<()> {
 
 /// The scrubber whose key proves placeholders.
 fn scrubber(invocation: &Invocation) -> anyhow::Result<Scrubber> {
-    let folder = invocation.data_folder_in_use()?;
+    let folder = DataFolder::existing(data_folder::location(&invocation.in_force)?)?;
     let key = folder.and_then(|folder| fs::read(folder.path().join(KEY_FILE)).ok());
     let key = key.and_then(|key| <[u8; 32]>::try_from(key).ok());
     let settings = &invocation.in_force.settings;
