@@ -5,7 +5,7 @@
 
 mod cli;
 mod commands;
-mod connecting;
+mod connect;
 mod data_folder;
 mod demo;
 mod draw;
@@ -18,13 +18,13 @@ mod probe;
 mod recognised;
 mod requests;
 mod rescue;
-mod running;
+mod run;
 mod service;
 mod settings;
 mod signals;
 mod sources;
 mod telemetry;
-mod topping;
+mod top;
 mod whole_file;
 
 use std::process::ExitCode;

@@ -17,7 +17,7 @@ use anyhow::Context;
 use crate::commands::Invocation;
 use crate::data_folder;
 use crate::probe::{Listener, probe};
-use crate::running::on_path;
+use crate::run::on_path;
 use crate::settings::Surroundings;
 use crate::whole_file::{self, IfThere};
 

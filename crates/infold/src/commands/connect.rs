@@ -6,12 +6,12 @@ use anyhow::Context;
 use serde_json::json;
 
 use super::Invocation;
-use crate::connecting::{self, Plan};
+use crate::connect::{self, Plan};
 use crate::data_folder;
 use crate::failure::{self, Refused};
 use crate::help;
 use crate::output::Form;
-use crate::running::Agent;
+use crate::run::Agent;
 use crate::service::{self, Installed, ServedDaemon};
 
 /// Arguments of `connect`.
@@ -41,12 +41,12 @@ pub struct Args {
 pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     let daemon_url = daemon_url(&invocation.in_force.settings.server.listen)?;
     let data = data_folder::location(&invocation.in_force)?;
-    let plan = connecting::connect(args.agent, &daemon_url, invocation, &data)?;
+    let plan = connect::connect(args.agent, &daemon_url, invocation, &data)?;
     if args.dry_run {
         return show(&plan, args.agent, invocation);
     }
 
-    let changes = plan.steps.iter().any(connecting::Step::changes);
+    let changes = plan.steps.iter().any(connect::Step::changes);
     if changes {
         plan.carry_out(&invocation.data_folder()?)?;
     }
@@ -89,14 +89,14 @@ fn daemon_url(listen: &str) -> anyhow::Result<String> {
 /// Prints what would change.
 pub fn show(plan: &Plan, agent: Agent, invocation: &Invocation) -> anyhow::Result<()> {
     match invocation.output.form {
-        Form::Text => Ok(invocation.output.text(&plan.steps.iter().map(connecting::Step::diff).collect::<String>())?),
+        Form::Text => Ok(invocation.output.text(&plan.steps.iter().map(connect::Step::diff).collect::<String>())?),
         Form::Json => tell(plan, agent, invocation),
     }
 }
 
 /// Prints which files were changed.
 pub fn tell(plan: &Plan, agent: Agent, invocation: &Invocation) -> anyhow::Result<()> {
-    let status = |step: &connecting::Step| match (&step.before, &step.after) {
+    let status = |step: &connect::Step| match (&step.before, &step.after) {
         _ if !step.changes() => "unchanged",
         (None, _) => "written",
         (_, None) => "removed",

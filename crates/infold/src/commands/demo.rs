@@ -12,7 +12,7 @@ use crate::demo::{self, agent, drawing, model::Model};
 use crate::failure::Refused;
 use crate::output::Form;
 use crate::parts;
-use crate::running::{Daemon, follow_window};
+use crate::run::{Daemon, follow_window};
 use crate::settings::LogLevel;
 use crate::telemetry::Telemetry;
 

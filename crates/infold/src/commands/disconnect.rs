@@ -1,12 +1,12 @@
 //! `infold disconnect`: an agent as it was before `infold connect`.
 
-use super::{Invocation, connect, rescue};
-use crate::connecting;
+use super::{Invocation, connect as command, rescue};
+use crate::connect;
 use crate::data_folder;
 use crate::failure::{self, Refused};
 use crate::help;
 use crate::output::Form;
-use crate::running::Agent;
+use crate::run::Agent;
 use crate::service;
 
 /// Arguments of `disconnect`.
@@ -52,14 +52,14 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
 
 fn disconnect(agent: Agent, args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     let data = data_folder::location(&invocation.in_force)?;
-    let plan = connecting::disconnect(agent, &data)?;
+    let plan = connect::disconnect(agent, &data)?;
     if args.dry_run {
-        return connect::show(&plan, agent, invocation);
+        return command::show(&plan, agent, invocation);
     }
     plan.carry_out(&invocation.data_folder()?)?;
-    connect::tell(&plan, agent, invocation)?;
+    command::tell(&plan, agent, invocation)?;
     // The last one to go needs no daemon any more.
-    if connecting::connected(&data).is_empty()
+    if connect::connected(&data).is_empty()
         && let Some(removed) = service::remove(&invocation.surroundings)?
         && !invocation.globals.quiet
     {

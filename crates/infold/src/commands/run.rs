@@ -12,7 +12,7 @@ use crate::failure::{self, AgentEnded};
 use crate::help;
 use crate::output::Form;
 use crate::parts;
-use crate::running::{Agent, Daemon, Found, Guard, OwnAddress, Savings, Tools, Wires, follow_window, run_child};
+use crate::run::{Agent, Daemon, Found, Guard, OwnAddress, Savings, Tools, Wires, follow_window, run_child};
 use crate::settings::{LogLevel, Origin};
 use crate::telemetry::Telemetry;
 

@@ -22,7 +22,7 @@ use crate::output::{Form, Output};
 use crate::parts;
 use crate::probe::{Listener, probe};
 use crate::requests;
-use crate::running::follow_window;
+use crate::run::follow_window;
 use crate::settings::Surroundings;
 use crate::signals::Stops;
 use crate::telemetry::Telemetry;

@@ -10,7 +10,7 @@ use crate::help;
 use crate::output::Form;
 use crate::parts;
 use crate::telemetry;
-use crate::topping::{self, Size};
+use crate::top::{self, Size};
 
 /// Lines of a frame that goes to no terminal.
 const HEIGHT_ELSEWHERE: usize = 60;
@@ -62,13 +62,13 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     let runtime = parts::asking_runtime()?;
     if is_live {
         let every = Duration::from_millis(args.every_ms);
-        return runtime.block_on(topping::run(&engine, &room, every, &output.style));
+        return runtime.block_on(top::run(&engine, &room, every, &output.style));
     }
-    let view = runtime.block_on(topping::load(&engine, &room, now_ms())).map_err(parts::told)?;
+    let view = runtime.block_on(top::load(&engine, &room, now_ms())).map_err(parts::told)?;
     match output.form {
         Form::Text => {
             let size = Size { width: output.style.width, height: HEIGHT_ELSEWHERE };
-            Ok(output.text(&topping::once(&view, size, &output.style))?)
+            Ok(output.text(&top::once(&view, size, &output.style))?)
         }
         Form::Json => output.json(&view.as_json(&room)),
     }

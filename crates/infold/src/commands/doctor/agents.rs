@@ -4,23 +4,23 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use super::{Check, Finding};
-use crate::connecting::{self, Connection};
+use crate::connect::{self, Connection};
 use crate::probe::{Listener, ask, probe};
-use crate::running::{Agent, Api};
+use crate::run::{Agent, Api};
 use crate::service;
 use crate::settings::Surroundings;
 
 /// Looks at every agent that is connected.
 pub fn look(data: &Path, surroundings: &Surroundings) -> Vec<Check> {
     let look_at = |agent: Agent| {
-        let finding = match connecting::connection(agent, data) {
+        let finding = match connect::connection(agent, data) {
             Ok(Some(connection)) => look_at(agent, &connection, surroundings),
             Ok(None) => return None,
             Err(error) => Finding::bad(format!("{error:#}"), connect_again(agent)),
         };
         Some(Check { name: agent.name(), finding })
     };
-    connecting::connected(data).into_iter().filter_map(look_at).collect()
+    connect::connected(data).into_iter().filter_map(look_at).collect()
 }
 
 fn connect_again(agent: Agent) -> String {

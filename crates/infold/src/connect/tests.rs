@@ -29,7 +29,7 @@ fn comments_and_everything_else_in_json_keep_their_bytes() {
     for kept in ["// mine\n", "\t\"a\": 1.50, /* odd */ ", "\"x\": \"y\"", "{\"matcher\": \"Bash\"}, // ask"] {
         assert!(after.contains(kept), "{kept:?} is gone from\n{after}");
     }
-    let value = crate::running::parse_for_tests(&after);
+    let value = crate::run::parse_for_tests(&after);
     assert_eq!(value["env"], json!({"URL": "http://127.0.0.1:9090/anthropic", "x": "y"}));
     assert_eq!(value["hooks"]["PreToolUse"], json!([{"matcher": "Bash"}, {"matcher": "Write"}]));
     assert_eq!(value["mcpServers"]["infold"]["url"], "x");
@@ -59,7 +59,7 @@ fn a_text_that_others_have_touched_loses_only_what_is_infolds() {
     assert_eq!(Patch::between(Some(COMMENTED), &after).reversed(&touched), None);
 
     let back = undo(Form::Json, &touched, &done, Path::new(PLACE)).unwrap();
-    let (was, is) = (crate::running::parse_for_tests(COMMENTED), crate::running::parse_for_tests(&back));
+    let (was, is) = (crate::run::parse_for_tests(COMMENTED), crate::run::parse_for_tests(&back));
     assert_eq!(is["env"], json!({"URL": "old", "x": "changed"}));
     assert_eq!((&is["hooks"], is.get("mcpServers")), (&was["hooks"], None));
 }
@@ -69,7 +69,7 @@ fn a_value_that_the_user_has_set_since_is_theirs() {
     let (after, done) = changed(Form::Json, "{}", &json_changes());
     let touched = after.replace("http://127.0.0.1:9090/anthropic", "http://gate.example");
     let back = undo(Form::Json, &touched, &done, Path::new(PLACE)).unwrap();
-    assert_eq!(crate::running::parse_for_tests(&back), json!({"env": {"URL": "http://gate.example"}}));
+    assert_eq!(crate::run::parse_for_tests(&back), json!({"env": {"URL": "http://gate.example"}}));
 }
 
 #[test]

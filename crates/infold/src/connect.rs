@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use crate::commands::Invocation;
 use crate::data_folder::DataFolder;
 use crate::failure::Refused;
-use crate::running::Agent;
+use crate::run::Agent;
 
 use change::Change;
 use file::SettingsFile;

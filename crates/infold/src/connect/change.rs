@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{json, toml_text};
 use crate::failure::Refused;
-use crate::running::parse_jsonc;
+use crate::run::parse_jsonc;
 
 /// The language of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use infold_core::record::{RequestTotals, SessionOverview};
 use infold_engine::ListedSession;
 
 use super::*;
-use crate::topping::{Rates, SessionLine};
+use crate::top::{Rates, SessionLine};
 
 fn view(names: &[&str]) -> TopView {
     let line = |name: &&str| SessionLine {

@@ -9,7 +9,7 @@ use super::change::{Change, Form};
 use crate::commands::Invocation;
 use crate::data_folder;
 use crate::failure::Refused;
-use crate::running::{self, Agent, Api, OwnAddress, SERVER, Tools};
+use crate::run::{self, Agent, Api, OwnAddress, SERVER, Tools};
 use crate::settings::Settings;
 
 /// A file and what changes in it.
@@ -69,20 +69,18 @@ fn no_home() -> Refused {
 
 fn claude(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Target>> {
     let surroundings = &invocation.surroundings;
-    let folder = running::claude_folder(surroundings).ok_or_else(no_home)?;
-    let mut changes: Vec<Change> = running::claude_variables(daemon_url)
-        .into_iter()
-        .map(|(name, value)| Change::set(&["env", name], value))
-        .collect();
-    changes.push(Change::append(&["permissions", "allow"], running::claude_permission()));
-    let guard = running::Guard::here(&data_folder::location(&invocation.in_force)?)?;
+    let folder = run::claude_folder(surroundings).ok_or_else(no_home)?;
+    let mut changes: Vec<Change> =
+        run::claude_variables(daemon_url).into_iter().map(|(name, value)| Change::set(&["env", name], value)).collect();
+    changes.push(Change::append(&["permissions", "allow"], run::claude_permission()));
+    let guard = run::Guard::here(&data_folder::location(&invocation.in_force)?)?;
     changes.push(Change::append(&["hooks", "PreToolUse"], guard.claude_hook()));
     // Servers stand in a file of their own, which lies beside the folder unless that was chosen.
     let servers = match surroundings.text("CLAUDE_CONFIG_DIR") {
         Some(_) => folder.join(".claude.json"),
         None => folder.with_file_name(".claude.json"),
     };
-    let server = running::claude_server(daemon_url, Tools::Loaded);
+    let server = run::claude_server(daemon_url, Tools::Loaded);
     Ok(vec![
         Target { path: folder.join("settings.json"), form: Form::Json, changes },
         Target { path: servers, form: Form::Json, changes: vec![Change::set(&["mcpServers", SERVER], server)] },
@@ -90,16 +88,16 @@ fn claude(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Targe
 }
 
 fn codex(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Target>> {
-    let path = running::codex_folder(&invocation.surroundings).ok_or_else(no_home)?.join("config.toml");
-    let text = running::read_text(&path)?.unwrap_or_default();
+    let path = run::codex_folder(&invocation.surroundings).ok_or_else(no_home)?.join("config.toml");
+    let text = run::read_text(&path)?.unwrap_or_default();
     let config: Table = text.parse().map_err(|error: toml::de::Error| {
         Refused::new(format!("{} is not TOML: {}", path.display(), error.message()))
             .hint("fix the file first; nothing was changed")
     })?;
     let upstream = Api::OpenAi.upstream(&invocation.in_force.settings);
     let base_url = format!("{daemon_url}{}{}", Api::OpenAi.route(), OwnAddress::version(upstream));
-    let address = match running::codex_provider(&config)? {
-        running::CODEX_BUILT_IN => Change::set(&["openai_base_url"], base_url),
+    let address = match run::codex_provider(&config)? {
+        run::CODEX_BUILT_IN => Change::set(&["openai_base_url"], base_url),
         provider => Change::set(&["model_providers", provider, "base_url"], base_url),
     };
     let changes = vec![
@@ -119,11 +117,11 @@ fn no_provider() -> Refused {
 }
 
 fn opencode(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Target>> {
-    let folder = running::opencode_folder(&invocation.surroundings).ok_or_else(no_home)?;
+    let folder = run::opencode_folder(&invocation.surroundings).ok_or_else(no_home)?;
     let commented = folder.join("opencode.jsonc");
     let path = if commented.exists() { commented } else { folder.join("opencode.json") };
     let settings = &invocation.in_force.settings;
-    let providers = running::opencode_providers(&[], &invocation.surroundings)?;
+    let providers = run::opencode_providers(&[], &invocation.surroundings)?;
     if providers.is_empty() {
         return Err(no_provider().into());
     }
@@ -134,7 +132,7 @@ fn opencode(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Tar
             Change::set(&["provider", &provider.id, "options", "baseURL"], base_url)
         })
         .collect();
-    let server = running::opencode_server(daemon_url);
+    let server = run::opencode_server(daemon_url);
     changes.push(Change::set(&["mcp", SERVER], json!(server)));
     Ok(vec![Target { path, form: Form::Json, changes }])
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use crate::failure::Refused;
-use crate::running::read_text;
+use crate::run::read_text;
 use crate::whole_file::{self, IfThere};
 
 /// A settings file.

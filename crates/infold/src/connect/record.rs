@@ -12,7 +12,7 @@ use super::change::{Done, Form};
 use super::patch::Patch;
 use crate::data_folder::DataFolder;
 use crate::failure::Refused;
-use crate::running::Agent;
+use crate::run::Agent;
 use crate::whole_file::{self, IfThere};
 
 /// The folder for records, in the data folder.
