@@ -66,7 +66,7 @@ pub struct FoldArguments {
     #[arg(long, value_enum, default_value_t = EraName::Legacy)]
     era: EraName,
     #[command(flatten)]
-    turns: turns::Arguments,
+    turns: turns::TurnArguments,
 }
 
 /// An era, as it is typed.

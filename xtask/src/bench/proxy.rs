@@ -34,7 +34,7 @@ pub struct Arguments {
     #[arg(long)]
     no_peers: bool,
     #[command(flatten)]
-    pub turns: turns::Arguments,
+    pub turns: turns::TurnArguments,
 }
 
 const KIB: usize = 1 << 10;

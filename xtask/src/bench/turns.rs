@@ -16,7 +16,7 @@ const RATIO_MAX: f64 = 1.05;
 
 /// What `--before` comes with.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub struct TurnArguments {
     /// Measure nothing but this older program and the new one, taking turns, and compare them.
     #[arg(long, value_name = "PATH")]
     pub before: Option<std::path::PathBuf>,

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-use super::load::{self, Size, Target};
+use super::load::{Size, Target, Way};
+use super::talk::Talk;
 use super::{FIRST_SIGHTS, KIB, LARGEST_BYTES, start};
 use crate::bench::figures::Table;
 use crate::bench::process::Process;
@@ -14,9 +15,9 @@ use crate::upstream::{Keep, Upstream};
 
 /// Sessions that go on, so many that each size takes a second or so of processor time: the kernel counts in hundredths.
 const SIZES: [Size; 3] = [
-    Size { name: "2 KB", bytes: 2 * KIB, sessions: 60, turns: 30 },
-    Size { name: "100 KB", bytes: 100 * KIB, sessions: 40, turns: 10 },
-    Size { name: "500 KB", bytes: LARGEST_BYTES, sessions: 20, turns: 8 },
+    Size { name: "2 KB", bytes: 2 * KIB, sessions: 100, turns: 20 },
+    Size { name: "100 KB", bytes: 100 * KIB, sessions: 50, turns: 10 },
+    Size { name: "500 KB", bytes: LARGEST_BYTES, sessions: 20, turns: 10 },
 ];
 
 /// Measures, and fails when the new program uses more.
@@ -25,7 +26,7 @@ pub async fn run(old: &Path, new: &Path, pairs: usize) -> Result<ExitCode> {
     let mut ratios = Ratios::default();
     for pair in 1..=pairs.max(1) {
         let ((_one, old), (_other, new)) = (start(old, &upstream).await?, start(new, &upstream).await?);
-        turn(Both { old, new }, &mut ratios).await?;
+        turns(&Both { old, new }, &mut ratios).await?;
         eprintln!("pair {pair} of {pairs}: done");
     }
     let mut table = Table::default();
@@ -33,15 +34,64 @@ pub async fn run(old: &Path, new: &Path, pairs: usize) -> Result<ExitCode> {
     Ok(table.finish())
 }
 
-async fn turn(both: Both<Target>, ratios: &mut Ratios) -> Result<()> {
+async fn turns(both: &Both<Target>, ratios: &mut Ratios) -> Result<()> {
     for size in SIZES {
-        let old = load::going_on(&both.old, size).await?.cpu_ms;
-        let new = load::going_on(&both.new, size).await?.cpu_ms;
-        ratios.add(&format!("{}, processor time a request", size.name), Both { old, new });
+        let mut old = Side::start(&both.old, size).await?;
+        let mut new = Side::start(&both.new, size).await?;
+        let mut used_ms = Both { old: 0.0, new: 0.0 };
+        for turn in 0..size.turns {
+            // Whoever is second may find the machine otherwise than the first: they are so in turn.
+            if turn % 2 == 0 {
+                used_ms.old += old.turn().await?;
+                used_ms.new += new.turn().await?;
+            } else {
+                used_ms.new += new.turn().await?;
+                used_ms.old += old.turn().await?;
+            }
+        }
+        ratios.add(&format!("{}, processor time a request", size.name), used_ms);
     }
-    let old = load::first_sight(&both.old, "first", LARGEST_BYTES, FIRST_SIGHTS).await?.cpu_ms;
-    let new = load::first_sight(&both.new, "first", LARGEST_BYTES, FIRST_SIGHTS).await?.cpu_ms;
+    let old = first_sight(&both.old).await?;
+    let new = first_sight(&both.new).await?;
     ratios.add("500 KB seen for the first time, processor time", Both { old, new });
-    let process = |target: &Target| target.process.unwrap_or(Process(0));
-    ratios.add_memory(Both { old: process(&both.old), new: process(&both.new) })
+    ratios.add_memory(Both { old: process(&both.old)?, new: process(&both.new)? })
+}
+
+/// Sessions with one of the programs.
+struct Side {
+    way: Way,
+    process: Process,
+    talks: Vec<Talk>,
+}
+
+impl Side {
+    /// Each has its first request behind it.
+    async fn start(target: &Target, size: Size) -> Result<Self> {
+        let way = Way::new(target)?;
+        let mut talks = Vec::new();
+        for number in 0..size.sessions {
+            let talk = Talk::of_bytes(format!("turn-{}-{number}", size.bytes), size.bytes);
+            way.send(&talk).await?;
+            talks.push(talk);
+        }
+        Ok(Self { way, process: process(target)?, talks })
+    }
+
+    /// Each goes on by one request. Gives the processor time that it took.
+    async fn turn(&mut self) -> Result<f64> {
+        let before_ms = self.process.cpu_ms()?;
+        for talk in &mut self.talks {
+            talk.turn();
+            self.way.send(talk).await?;
+        }
+        Ok(self.process.cpu_ms()? - before_ms)
+    }
+}
+
+async fn first_sight(target: &Target) -> Result<f64> {
+    Ok(super::load::first_sight(target, "first", LARGEST_BYTES, FIRST_SIGHTS).await?.cpu_ms)
+}
+
+fn process(target: &Target) -> Result<Process> {
+    target.process.context("a program has a process")
 }
