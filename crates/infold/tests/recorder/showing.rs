@@ -159,7 +159,10 @@ async fn a_session_that_got_no_answer_is_listed_and_shown() {
     let text = scene.prints(&["sessions"]).await;
     filtered().bind(|| assert_snapshot!("unanswered_in_the_list", text));
     let text = scene.prints(&["show", "refused"]).await;
-    assert!(text.starts_with("refused  recorded · last activity ") && text.contains("failed, status 401"), "{text}");
+    assert!(
+        text.starts_with("refused  recorded · Claude Code · last activity ") && text.contains("failed, status 401"),
+        "{text}"
+    );
     let frame = scene.prints(&["top", "--once"]).await;
     assert!(frame.starts_with("infold top  1 session · "), "{frame}");
     let frame: Value = serde_json::from_str(&scene.prints(&["top", "--json"]).await).unwrap();
