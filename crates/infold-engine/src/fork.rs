@@ -26,7 +26,7 @@ const FORK_TOOL: &str = "context_fork";
 const FORKED_VERSION: u64 = 2;
 
 /// What a child begins with.
-struct ForkBeginning {
+struct ForkStart {
     parent: Option<SessionId>,
     profile: Profile,
     shortened: Shortened,
@@ -187,7 +187,7 @@ impl Engine {
         profile: Profile,
         prompt: Option<String>,
         child: &SessionId,
-    ) -> Result<ForkBeginning, Error> {
+    ) -> Result<ForkStart, Error> {
         let Parent { id, items, texts, field, .. } = parent;
         let shortened = self.shortened(items, texts, profile).await?;
         if shortened.stats.original_count == 0 {
@@ -210,7 +210,7 @@ impl Engine {
         check_name(&names[1], &parent_name)?;
         let prompt = has_prompt.then_some(prompt);
         let blob = BlobId::mint(random()?);
-        Ok(ForkBeginning { parent: id, profile, shortened, context, preamble, prompt, blob })
+        Ok(ForkStart { parent: id, profile, shortened, context, preamble, prompt, blob })
     }
 
     /// Runs a transcript through the stages, some of it at a time: each part is scrubbed, if nobody has
@@ -242,7 +242,7 @@ impl Engine {
         .await
     }
 
-    fn proposal(&self, beginning: &ForkBeginning) -> Proposal {
+    fn proposal(&self, beginning: &ForkStart) -> Proposal {
         let origin = Origin {
             parent: beginning.parent.clone(),
             profile: beginning.profile,

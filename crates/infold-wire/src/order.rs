@@ -11,12 +11,12 @@ use crate::reader::Entry;
 /// What entries form answers, and which of them hold results.
 #[derive(Debug, Default)]
 pub(crate) struct AnswerOrder {
-    entries: Vec<Member>,
+    entries: Vec<AnswerPart>,
 }
 
 /// What an entry is for the order.
 #[derive(Debug)]
-enum Member {
+enum AnswerPart {
     Alone,
     /// A piece of an answer, with the calls in it.
     Piece {
@@ -41,11 +41,11 @@ impl AnswerOrder {
         let call = |kind: &Kind| if let Kind::Call { id, .. } = kind { Some(id.clone()) } else { None };
         let result = |kind: &Kind| if let Kind::Result { id, .. } = kind { Some(id.clone()) } else { None };
         self.entries.push(match &entry.group {
-            Group::Alone => Member::Alone,
+            Group::Alone => AnswerPart::Alone,
             Group::Answer(answer) => {
-                Member::Piece { answer: answer.clone(), calls: kinds().filter_map(call).collect() }
+                AnswerPart::Piece { answer: answer.clone(), calls: kinds().filter_map(call).collect() }
             }
-            Group::Results => Member::Results { call: kinds().find_map(result) },
+            Group::Results => AnswerPart::Results { call: kinds().find_map(result) },
         });
     }
 
@@ -59,7 +59,7 @@ impl AnswerOrder {
         let mut early: HashMap<&str, Vec<usize>> = HashMap::new();
         for at in wanted {
             match &self.entries[at] {
-                Member::Piece { answer, .. } => match answers.get(answer.as_str()) {
+                AnswerPart::Piece { answer, .. } => match answers.get(answer.as_str()) {
                     Some(bucket) => buckets[*bucket].push(at),
                     None => {
                         answers.insert(answer, buckets.len());
@@ -67,11 +67,11 @@ impl AnswerOrder {
                         buckets.extend(early.remove(answer.as_str()));
                     }
                 },
-                Member::Results { call } => match call.as_deref().and_then(|call| begins.get(call)) {
+                AnswerPart::Results { call } => match call.as_deref().and_then(|call| begins.get(call)) {
                     Some((answer, begin)) if *begin > at => early.entry(answer).or_default().push(at),
                     Some(_) | None => buckets.push(vec![at]),
                 },
-                Member::Alone => buckets.push(vec![at]),
+                AnswerPart::Alone => buckets.push(vec![at]),
             }
         }
         buckets.into_iter().flatten().collect()
@@ -95,9 +95,9 @@ impl AnswerOrder {
         for at in wanted {
             let (sort, end) = match &self.entries[at] {
                 _ if leads[at] => (0, None),
-                Member::Alone => (0, None),
-                Member::Piece { answer, .. } => (0, ends.get(answer.as_str())),
-                Member::Results { call } => (1, call.as_deref().and_then(|call| ends_of_calls.get(call))),
+                AnswerPart::Alone => (0, None),
+                AnswerPart::Piece { answer, .. } => (0, ends.get(answer.as_str())),
+                AnswerPart::Results { call } => (1, call.as_deref().and_then(|call| ends_of_calls.get(call))),
             };
             match end {
                 Some(end) => beside.entry(*end).or_default()[sort].push(at),
@@ -117,7 +117,7 @@ impl AnswerOrder {
         let mut early: HashMap<usize, Vec<usize>> = HashMap::new();
         let mut behind = Vec::with_capacity(order.len());
         for (place, at) in order.into_iter().enumerate() {
-            let call = if let Member::Results { call } = &self.entries[at] { call.as_deref() } else { None };
+            let call = if let AnswerPart::Results { call } = &self.entries[at] { call.as_deref() } else { None };
             match call.and_then(|call| calls.get(call)) {
                 Some(of_call) if *of_call > place => early.entry(*of_call).or_default().push(at),
                 Some(_) | None => behind.push(at),
@@ -130,8 +130,8 @@ impl AnswerOrder {
     /// The answer that an entry is a piece of, and the calls in it.
     fn piece(&self, at: usize) -> Option<(&str, &[String])> {
         match &self.entries[at] {
-            Member::Piece { answer, calls } => Some((answer, calls)),
-            Member::Alone | Member::Results { .. } => None,
+            AnswerPart::Piece { answer, calls } => Some((answer, calls)),
+            AnswerPart::Alone | AnswerPart::Results { .. } => None,
         }
     }
 

@@ -130,7 +130,7 @@ impl<'a> NewLines<'a> {
             RescueClient::ClaudeCode => {
                 let Some(edits) = edits else { return new };
                 if self.parent.is_none() {
-                    new.push(self.note(claude::ResumeReader::Model, &line));
+                    new.push(self.note(claude::Audience::Model, &line));
                     self.parent = Some(self.receipt_ids[0].clone());
                 }
                 claude::rewrite(&line, edits, &self.session.id, self.parent.as_deref())
@@ -149,14 +149,14 @@ impl<'a> NewLines<'a> {
     /// The last line, which is the receipt.
     pub fn last(&self) -> String {
         match self.client {
-            RescueClient::ClaudeCode => self.note(claude::ResumeReader::User, &self.last),
+            RescueClient::ClaudeCode => self.note(claude::Audience::User, &self.last),
             RescueClient::Codex => codex::note(self.receipt, self.count, &self.last),
         }
     }
 
-    fn note(&self, reader: claude::ResumeReader, like: &str) -> String {
-        let uuid = &self.receipt_ids[usize::from(reader == claude::ResumeReader::User)];
+    fn note(&self, audience: claude::Audience, like: &str) -> String {
+        let uuid = &self.receipt_ids[usize::from(audience == claude::Audience::User)];
         let (parent, session_id) = (self.parent.as_deref(), &self.session.id);
-        claude::Note { reader, text: self.receipt, uuid, parent, session_id }.line(like)
+        claude::ReceiptLine { audience, text: self.receipt, uuid, parent, session_id }.line(like)
     }
 }

@@ -85,7 +85,7 @@ pub(super) fn uuid(text: &str) -> Option<String> {
 
 /// Who reads a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ResumeReader {
+pub(super) enum Audience {
     /// The model: it is sent and not shown.
     Model,
     /// The user: it is shown and not sent.
@@ -93,24 +93,24 @@ pub(super) enum ResumeReader {
 }
 
 /// A new line.
-pub(super) struct Note<'a> {
-    pub(super) reader: ResumeReader,
+pub(super) struct ReceiptLine<'a> {
+    pub(super) audience: Audience,
     pub(super) text: &'a str,
     pub(super) uuid: &'a str,
     pub(super) parent: Option<&'a str>,
     pub(super) session_id: &'a str,
 }
 
-impl Note<'_> {
+impl ReceiptLine<'_> {
     /// The line, with what the client writes on every line taken from `like`.
     pub(super) fn line(&self, like: &str) -> String {
-        let Self { reader, text, uuid, parent, session_id } = self;
-        let mut line = match reader {
-            ResumeReader::Model => json!({
+        let Self { audience, text, uuid, parent, session_id } = self;
+        let mut line = match audience {
+            Audience::Model => json!({
                 "parentUuid": parent, "isSidechain": false, "type": "user",
                 "message": {"role": "user", "content": text}, "isMeta": true,
             }),
-            ResumeReader::User => json!({
+            Audience::User => json!({
                 "parentUuid": parent, "isSidechain": false, "type": "system", "subtype": "informational",
                 "content": text, "isMeta": false, "level": "info",
             }),

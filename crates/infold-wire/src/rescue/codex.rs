@@ -15,7 +15,7 @@ mod tests;
 
 /// What a line is for whoever resumes a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CodexRole {
+pub(super) enum LineRole {
     /// Says which session it is.
     Session,
     /// Something that the model sees.
@@ -28,7 +28,7 @@ pub(super) enum CodexRole {
     None,
 }
 
-impl CodexRole {
+impl LineRole {
     pub(super) fn of(text: &str) -> Self {
         let line = JsonText::new(text);
         match line.string(&["type"]).as_deref() {

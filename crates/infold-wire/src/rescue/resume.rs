@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use infold_core::transcript::{Item, Kind};
 
-use super::codex::{self, CodexRole};
+use super::codex::{self, LineRole};
 use crate::error::{Problem, WireError};
 use crate::form::Format;
 use crate::live::Outlines;
@@ -64,14 +64,14 @@ struct Survey {
     format: Format,
     session: ResumedSession,
     offset: u64,
-    lines: Vec<(ResumedLine, CodexRole)>,
+    lines: Vec<(ResumedLine, LineRole)>,
     outlines: Outlines,
     order: AnswerOrder,
-    compactions: Vec<Compaction>,
+    compactions: Vec<CompactionPoint>,
 }
 
 /// A compaction.
-struct Compaction {
+struct CompactionPoint {
     /// Where it stands among the lines.
     at: usize,
     /// What it keeps by the ids of entries.
@@ -113,27 +113,27 @@ impl Survey {
             }
         };
         let role = self.role(entry, text);
-        if entry.subtask.is_none() && (role != CodexRole::None || entry.id.is_some() || entry.back != Back::Nowhere) {
+        if entry.subtask.is_none() && (role != LineRole::None || entry.id.is_some() || entry.back != Back::Nowhere) {
             let line = ResumedLine { number: entry.number, offset, bytes: raw.len() as u64 };
             self.add(entry, text, line, role);
         }
     }
 
-    fn role(&self, entry: &Entry, text: &str) -> CodexRole {
+    fn role(&self, entry: &Entry, text: &str) -> LineRole {
         match self.format {
-            Format::Codex => match CodexRole::of(text) {
-                CodexRole::Session if self.session.id.is_some() => CodexRole::None,
+            Format::Codex => match LineRole::of(text) {
+                LineRole::Session if self.session.id.is_some() => LineRole::None,
                 role => role,
             },
-            _ if entry.items.is_empty() => CodexRole::None,
-            _ => CodexRole::Item,
+            _ if entry.items.is_empty() => LineRole::None,
+            _ => LineRole::Item,
         }
     }
 
-    fn add(&mut self, entry: &Entry, text: &str, line: ResumedLine, role: CodexRole) {
+    fn add(&mut self, entry: &Entry, text: &str, line: ResumedLine, role: LineRole) {
         self.session.model = entry.model.clone().or(self.session.model.take());
         self.session.id = match role {
-            CodexRole::Session => codex::session_id(text),
+            LineRole::Session => codex::session_id(text),
             _ if self.format == Format::ClaudeCode => entry.session.clone().or(self.session.id.take()),
             _ => self.session.id.take(),
         };
@@ -151,8 +151,8 @@ impl Survey {
             let mut repeated = places(&mut repeated.iter().filter(|_| !codex::lists_what_is_left(text)));
             repeated.dedup();
             let waited = places(&mut entry.items.iter().filter(|item| !matches!(item.kind, Kind::Compaction { .. })));
-            waited.iter().for_each(|at| self.lines[*at].1 = CodexRole::Item);
-            self.compactions.push(Compaction { at: self.lines.len(), kept: entry.kept.clone(), repeated, waited });
+            waited.iter().for_each(|at| self.lines[*at].1 = LineRole::Item);
+            self.compactions.push(CompactionPoint { at: self.lines.len(), kept: entry.kept.clone(), repeated, waited });
         }
         self.lines.push((line, role));
         self.outlines.push(entry);
@@ -168,13 +168,12 @@ impl Survey {
         };
         let latest = self.compactions.iter().rev().find(|compaction| live[compaction.at]);
         let mut loaded = latest.map_or_else(|| order.clone(), |latest| self.since(latest, &order));
-        loaded.retain(|at| self.lines[*at].1 != CodexRole::None);
+        loaded.retain(|at| self.lines[*at].1 != LineRole::None);
         let is_there = |loaded: &[usize], role| loaded.iter().any(|at| self.lines[*at].1 == role);
         // Which session it is, and the settings that were in force last, are loaded however far back they stand.
-        for role in [CodexRole::Settings, CodexRole::Session] {
+        for role in [LineRole::Settings, LineRole::Session] {
             if !is_there(&loaded, role) {
-                let behind =
-                    usize::from(loaded.first().is_some_and(|first| self.lines[*first].1 == CodexRole::Session));
+                let behind = usize::from(loaded.first().is_some_and(|first| self.lines[*first].1 == LineRole::Session));
                 loaded.splice(behind..behind, self.lines.iter().rposition(|(_, own)| *own == role));
             }
         }
@@ -182,7 +181,7 @@ impl Survey {
     }
 
     /// A compaction with what it kept, and what came after it.
-    fn since(&self, compaction: &Compaction, order: &[usize]) -> Vec<usize> {
+    fn since(&self, compaction: &CompactionPoint, order: &[usize]) -> Vec<usize> {
         let start = order.iter().position(|at| *at == compaction.at).unwrap_or(0);
         let after = &order[start + 1..];
         let kept: BTreeSet<usize> = match &compaction.kept {

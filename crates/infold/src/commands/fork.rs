@@ -81,7 +81,7 @@ enum To {
 }
 
 /// What a child begins with, without secrets.
-struct Beginning {
+struct ChildStart {
     session: Option<SessionId>,
     parent: Option<SessionId>,
     profile: Profile,
@@ -112,7 +112,7 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn of_recording(source: &Source, args: &Args, invocation: &Invocation) -> anyhow::Result<Beginning> {
+fn of_recording(source: &Source, args: &Args, invocation: &Invocation) -> anyhow::Result<ChildStart> {
     let settings = &invocation.in_force.settings;
     let profile = args.profile.unwrap_or(settings.fork.profile.into());
     let char_budget = args.budget.map_or(settings.fork.char_budget, |chars| chars as usize);
@@ -147,7 +147,7 @@ fn of_recording(source: &Source, args: &Args, invocation: &Invocation) -> anyhow
             .hint("is it the right file? `infold replay FILE` shows what is in a recording")
             .into());
     }
-    Ok(Beginning { session: None, parent: None, profile, preamble, context, prompt, stats })
+    Ok(ChildStart { session: None, parent: None, profile, preamble, context, prompt, stats })
 }
 
 /// What a person gave up by going back, found by reading the recording once before; nothing of a stream, which
@@ -193,7 +193,7 @@ impl Forking {
     }
 }
 
-fn shown(args: &Args, invocation: &Invocation, beginning: &Beginning) -> anyhow::Result<String> {
+fn shown(args: &Args, invocation: &Invocation, beginning: &ChildStart) -> anyhow::Result<String> {
     if invocation.output.form == Form::Json {
         let mut text = serde_json::to_string_pretty(&json!({
             "session_id": beginning.session,

@@ -3,13 +3,13 @@
 use infold_core::{Principal, Refusal, SessionId};
 use infold_engine::{ForkSession, ForkSource, SessionRef};
 
-use super::{Args, Beginning};
+use super::{Args, ChildStart};
 use crate::commands::Invocation;
 use crate::failure::Refused;
 use crate::parts;
 
 /// Forks a session.
-pub fn fork(name: &str, args: &Args, invocation: &Invocation) -> anyhow::Result<Beginning> {
+pub fn fork(name: &str, args: &Args, invocation: &Invocation) -> anyhow::Result<ChildStart> {
     let absent = || {
         Refused::new(format!("there is no file and no session {name}"))
             .hint("`infold sessions` lists infold's own; name a file for any other")
@@ -39,7 +39,7 @@ pub fn fork(name: &str, args: &Args, invocation: &Invocation) -> anyhow::Result<
         infold_engine::Error::Refused(Refusal::SessionNotFound { .. }) => absent().into(),
         other => parts::told(other),
     })?;
-    Ok(Beginning {
+    Ok(ChildStart {
         session: Some(view.forked.session_id),
         parent: view.forked.parent,
         profile: view.forked.profile,
