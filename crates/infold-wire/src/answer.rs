@@ -82,13 +82,13 @@ pub struct AnswerError {
 #[derive(Debug)]
 pub struct AnswerReader {
     api: Api,
-    source: Source,
+    source: AnswerSource,
     state: AnswerState,
 }
 
 /// What has come and is not read yet.
 #[derive(Debug)]
-enum Source {
+enum AnswerSource {
     Streamed(Events),
     Whole { bytes: Vec<u8>, is_cut: bool },
 }
@@ -97,8 +97,8 @@ impl AnswerReader {
     /// Reads an answer of this API.
     pub fn new(api: Api, delivery: Delivery) -> Self {
         let source = match delivery {
-            Delivery::Streamed => Source::Streamed(Events::default()),
-            Delivery::Whole => Source::Whole { bytes: Vec::new(), is_cut: false },
+            Delivery::Streamed => AnswerSource::Streamed(Events::default()),
+            Delivery::Whole => AnswerSource::Whole { bytes: Vec::new(), is_cut: false },
         };
         Self { api, source, state: AnswerState::default() }
     }
@@ -107,8 +107,8 @@ impl AnswerReader {
     pub fn push(&mut self, bytes: &[u8]) {
         let (api, state) = (self.api, &mut self.state);
         match &mut self.source {
-            Source::Streamed(events) => events.push(bytes, &mut |event| take_event(api, state, event)),
-            Source::Whole { bytes: kept, is_cut } => {
+            AnswerSource::Streamed(events) => events.push(bytes, &mut |event| take_event(api, state, event)),
+            AnswerSource::Whole { bytes: kept, is_cut } => {
                 *is_cut |= kept.len() + bytes.len() > WHOLE_BYTES_MAX;
                 if !*is_cut {
                     kept.extend_from_slice(bytes);
@@ -142,7 +142,7 @@ impl AnswerReader {
     /// What it was, when no more bytes come. An event that was not ended counts for nothing, as it does to clients.
     pub fn finish(self) -> Answer {
         let Self { api, source, mut state } = self;
-        if let Source::Whole { bytes, is_cut: false } = source
+        if let AnswerSource::Whole { bytes, is_cut: false } = source
             && let Ok(document) = Document::read(&bytes)
         {
             take_whole(api, &mut state, &document);

@@ -119,14 +119,14 @@ pub enum Command {
     )]
     Demo,
     /// Run an agent through infold, without changing its settings files
-    Run(run::Args),
+    Run(run::RunArgs),
     /// Become an agent that ends with the process that `infold run` is
     #[command(hide = true)]
-    Launch(launch::Args),
+    Launch(launch::LaunchArgs),
     /// Send an agent through infold permanently, by changing its settings files
-    Connect(connect::Args),
+    Connect(connect::ConnectArgs),
     /// Undo `infold connect`: restore the agent's settings files
-    Disconnect(disconnect::Args),
+    Disconnect(disconnect::DisconnectArgs),
     /// Answer an agent's question before a tool runs that can write a file
     #[command(hide = true)]
     Hook,
@@ -138,19 +138,19 @@ pub enum Command {
     ))]
     Mcp,
     /// List sessions, most recent first
-    Sessions(sessions::Args),
+    Sessions(sessions::SessionsArgs),
     /// Show one session: its branches, its requests and their cost
-    Show(show::Args),
+    Show(show::ShowArgs),
     /// Watch sessions and requests live
-    Top(top::Args),
+    Top(top::TopArgs),
     /// Shrink a session that no longer fits its model, into a new file to resume
-    Rescue(rescue::Args),
+    Rescue(rescue::RescueArgs),
     /// Print a tool result that was replaced by a reference
-    Result(result::Args),
+    Result(result::ResultArgs),
     /// Print the context of a new session that starts from another's transcript
-    Fork(fork::Args),
+    Fork(fork::ForkArgs),
     /// Compare policies on recorded sessions: what each would have cost and hidden
-    Replay(replay::Args),
+    Replay(replay::ReplayArgs),
     /// List all settings, their values and where each value comes from
     Settings(SettingsArgs),
     /// Check the installation, and say how to fix what is wrong
@@ -163,7 +163,7 @@ pub enum Command {
     ))]
     Scrub,
     /// Put secrets back into files that contain placeholders
-    Secret(secret::Args),
+    Secret(secret::SecretArgs),
     /// Print a shell completion script
     #[command(after_help = help::text(&[], &[
         ("infold completions bash > ~/.local/share/bash-completion/completions/infold", ""),
@@ -179,7 +179,7 @@ pub enum Command {
         ("infold man | man -l -", ""),
         ("infold man --dir ~/.local/share/man/man1", "one page per command"),
     ]))]
-    Man(man::Args),
+    Man(man::ManArgs),
 }
 
 /// Arguments of `serve`.

@@ -79,7 +79,7 @@ pub struct Start {
 
 /// What is known of an agent before it is wired.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FoundAgent {
     /// Addresses that the user configured for the model.
     pub own: Vec<OwnAddress>,
     /// The model that was asked for on the command line or in a file.
@@ -90,7 +90,7 @@ pub struct Found {
 
 impl Agent {
     /// Looks at what the user has configured.
-    pub fn look(self, arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<Found> {
+    pub fn look(self, arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<FoundAgent> {
         match self {
             Self::Claude => claude::look(arguments, surroundings),
             Self::Codex => codex::look(arguments, surroundings),

@@ -18,7 +18,7 @@ pub use folders::{expand, recorded};
 
 /// What the user named.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum NamedSource {
     /// Standard input.
     Stdin,
     /// A file.
@@ -28,40 +28,41 @@ pub enum Source {
 }
 
 /// Finds what the user named: a file, or a session by its id.
-pub fn find(name: &str, surroundings: &Surroundings) -> anyhow::Result<Source> {
+pub fn find(name: &str, surroundings: &Surroundings) -> anyhow::Result<NamedSource> {
     if name == "-" {
-        return Ok(Source::Stdin);
+        return Ok(NamedSource::Stdin);
     }
     let path = Path::new(name);
     if path.is_dir() {
         return Err(Refused::new(format!("{name} is a folder")).hint("name one transcript in it").into());
     }
     if path.exists() {
-        return Ok(Source::File(path.to_owned()));
+        return Ok(NamedSource::File(path.to_owned()));
     }
     if name.contains('/') || ENDINGS.iter().any(|ending| name.ends_with(ending)) {
         return Err(Refused::new(format!("no file or session {name}"))
             .hint("give the path of a transcript, or the id of a session")
             .into());
     }
-    Ok(folders::of_session(name, surroundings)?.map_or_else(|| Source::Session(name.to_owned()), Source::File))
+    Ok(folders::of_session(name, surroundings)?
+        .map_or_else(|| NamedSource::Session(name.to_owned()), NamedSource::File))
 }
 
 /// A recording that is being read.
 pub type Recording = Reader<Box<dyn Read>>;
 
 /// Opens a file or standard input.
-pub fn open(source: &Source, format: Option<Format>, settings: &Settings) -> anyhow::Result<Recording> {
+pub fn open(source: &NamedSource, format: Option<Format>, settings: &Settings) -> anyhow::Result<Recording> {
     let bytes = stream(source).map_err(told)?;
     Reader::new(bytes, format, limits(settings)).map_err(|error| named(&shown(source), error))
 }
 
 /// The bytes of a file or of standard input.
-fn stream(source: &Source) -> Result<Box<dyn Read>, WireError> {
+fn stream(source: &NamedSource) -> Result<Box<dyn Read>, WireError> {
     match source {
-        Source::Stdin => Ok(Box::new(io::stdin().lock())),
-        Source::File(path) => Ok(Box::new(infold_wire::open(path)?)),
-        Source::Session(name) => Ok(Box::new(infold_wire::open(Path::new(name))?)),
+        NamedSource::Stdin => Ok(Box::new(io::stdin().lock())),
+        NamedSource::File(path) => Ok(Box::new(infold_wire::open(path)?)),
+        NamedSource::Session(name) => Ok(Box::new(infold_wire::open(Path::new(name))?)),
     }
 }
 
@@ -74,11 +75,11 @@ pub fn limits(settings: &Settings) -> ReadLimits {
 }
 
 /// What the user called it.
-pub fn shown(source: &Source) -> String {
+pub fn shown(source: &NamedSource) -> String {
     match source {
-        Source::Stdin => "standard input".to_owned(),
-        Source::File(path) => path.display().to_string(),
-        Source::Session(name) => name.clone(),
+        NamedSource::Stdin => "standard input".to_owned(),
+        NamedSource::File(path) => path.display().to_string(),
+        NamedSource::Session(name) => name.clone(),
     }
 }
 

@@ -16,17 +16,17 @@ use super::HttpCall;
 /// Longest client name that is looked at.
 pub(super) const CLIENT_NAME_CHARS_MAX: usize = 128;
 
-type Key = (Owner, String, String);
+type RunningKey = (Owner, String, String);
 
 /// The calls that are under way.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Running(Arc<Mutex<HashMap<Key, CancellationToken>>>);
+pub(super) struct Running(Arc<Mutex<HashMap<RunningKey, CancellationToken>>>);
 
 /// Keeps a call in the table until it is dropped.
 #[derive(Debug)]
 pub(super) struct Entered {
     running: Running,
-    key: Key,
+    key: RunningKey,
 }
 
 impl Running {
@@ -45,7 +45,7 @@ impl Running {
         }
     }
 
-    fn table<T>(&self, use_it: impl FnOnce(&mut HashMap<Key, CancellationToken>) -> T) -> T {
+    fn table<T>(&self, use_it: impl FnOnce(&mut HashMap<RunningKey, CancellationToken>) -> T) -> T {
         use_it(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

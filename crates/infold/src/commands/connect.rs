@@ -26,7 +26,7 @@ use crate::service::{self, Installed, ServedDaemon};
     ],
     &[("infold connect claude", ""), ("infold connect codex --dry-run", "show what would change")],
 ))]
-pub struct Args {
+pub struct ConnectArgs {
     /// The agent
     agent: Agent,
     /// Show what would change, and change nothing
@@ -38,7 +38,7 @@ pub struct Args {
 }
 
 /// Connects an agent.
-pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
+pub fn run(args: &ConnectArgs, invocation: &Invocation) -> anyhow::Result<()> {
     let daemon_url = daemon_url(&invocation.in_force.settings.server.listen)?;
     let data = data_folder::location(&invocation.in_force)?;
     let plan = connect::connect(args.agent, &daemon_url, invocation, &data)?;

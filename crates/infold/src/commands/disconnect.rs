@@ -24,7 +24,7 @@ use crate::service;
         ("infold disconnect --clean session.jsonl", "only write the copy"),
     ],
 ))]
-pub struct Args {
+pub struct DisconnectArgs {
     /// The agent
     #[arg(required_unless_present = "clean")]
     agent: Option<Agent>,
@@ -37,7 +37,7 @@ pub struct Args {
 }
 
 /// Disconnects an agent.
-pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
+pub fn run(args: &DisconnectArgs, invocation: &Invocation) -> anyhow::Result<()> {
     if let Some(agent) = args.agent {
         disconnect(agent, args, invocation)?;
     }
@@ -45,12 +45,12 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
         Some(_) if args.dry_run => Err(Refused::new("--clean and --dry-run cannot be combined")
             .hint("`infold rescue --force --dry-run FILE` shows what would be written")
             .into()),
-        Some(source) => rescue::run(&rescue::Args::without_reasoning(source), invocation),
+        Some(source) => rescue::run(&rescue::RescueArgs::without_reasoning(source), invocation),
         None => Ok(()),
     }
 }
 
-fn disconnect(agent: Agent, args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
+fn disconnect(agent: Agent, args: &DisconnectArgs, invocation: &Invocation) -> anyhow::Result<()> {
     let data = data_folder::location(&invocation.in_force)?;
     let plan = connect::disconnect(agent, &data)?;
     if args.dry_run {

@@ -21,7 +21,7 @@ use crate::file_scrubber::FileScrubber;
 use crate::help;
 use crate::output::Form;
 use crate::settings::Settings;
-use crate::sources::{self, Source};
+use crate::sources::{self, NamedSource};
 use crate::telemetry;
 use crate::whole_file::{self, IfThere};
 
@@ -41,7 +41,7 @@ use crate::whole_file::{self, IfThere};
         ("infold fork session.jsonl --json | jq .stats", ""),
     ],
 ))]
-pub struct Args {
+pub struct ForkArgs {
     /// A transcript, a session's id, or - for standard input
     #[arg(value_name = "FILE|SESSION")]
     source: String,
@@ -92,13 +92,13 @@ struct ChildStart {
 }
 
 /// Prints what the child begins with.
-pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
+pub fn run(args: &ForkArgs, invocation: &Invocation) -> anyhow::Result<()> {
     telemetry::log_only(&invocation.logging());
     if let Some(path) = args.output.as_ref().filter(|path| path.symlink_metadata().is_ok()) {
         return Err(whole_file::exists(path));
     }
     let beginning = match sources::find(&args.source, &invocation.surroundings)? {
-        Source::Session(name) => own_session::fork(&name, args, invocation)?,
+        NamedSource::Session(name) => own_session::fork(&name, args, invocation)?,
         source => of_recording(&source, args, invocation)?,
     };
     let text = shown(args, invocation, &beginning)?;
@@ -112,7 +112,7 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn of_recording(source: &Source, args: &Args, invocation: &Invocation) -> anyhow::Result<ChildStart> {
+fn of_recording(source: &NamedSource, args: &ForkArgs, invocation: &Invocation) -> anyhow::Result<ChildStart> {
     let settings = &invocation.in_force.settings;
     let profile = args.profile.unwrap_or(settings.fork.profile.into());
     let char_budget = args.budget.map_or(settings.fork.char_budget, |chars| chars as usize);
@@ -152,10 +152,10 @@ fn of_recording(source: &Source, args: &Args, invocation: &Invocation) -> anyhow
 
 /// What a person gave up by going back, found by reading the recording once before; nothing of a stream, which
 /// can be read only once.
-fn given_up(source: &Source, args: &Args, settings: &Settings) -> anyhow::Result<GivenUp> {
+fn given_up(source: &NamedSource, args: &ForkArgs, settings: &Settings) -> anyhow::Result<GivenUp> {
     match source {
-        Source::Stdin => Ok(GivenUp::default()),
-        Source::File(_) | Source::Session(_) => {
+        NamedSource::Stdin => Ok(GivenUp::default()),
+        NamedSource::File(_) | NamedSource::Session(_) => {
             let reader = sources::open(source, args.from, settings)?;
             GivenUp::of(reader).map_err(|error| sources::named(&sources::shown(source), error))
         }
@@ -193,7 +193,7 @@ impl Forking {
     }
 }
 
-fn shown(args: &Args, invocation: &Invocation, beginning: &ChildStart) -> anyhow::Result<String> {
+fn shown(args: &ForkArgs, invocation: &Invocation, beginning: &ChildStart) -> anyhow::Result<String> {
     if invocation.output.form == Form::Json {
         let mut text = serde_json::to_string_pretty(&json!({
             "session_id": beginning.session,

@@ -22,7 +22,7 @@ const CODE: u8 = 128 + 15;
 
 /// Arguments of `launch`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct LaunchArgs {
     /// The process that `infold run` is
     parent: i32,
     /// The agent's program, and what it takes
@@ -30,7 +30,7 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
-impl Args {
+impl LaunchArgs {
     /// What has to be typed for `program`, in front of its own arguments.
     pub fn for_program(program: &Path) -> [OsString; 3] {
         ["launch".into(), std::process::id().to_string().into(), program.into()]
@@ -38,7 +38,7 @@ impl Args {
 }
 
 /// Becomes the agent.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &LaunchArgs) -> anyhow::Result<()> {
     let Some((program, arguments)) = args.command.split_first() else { return Ok(()) };
     // Where this cannot be asked for, an agent that outlives infold is better than none.
     let _ = set_parent_process_death_signal(Some(TOLD));

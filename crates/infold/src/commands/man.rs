@@ -11,14 +11,14 @@ use crate::output::Output;
 
 /// Arguments of `man`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ManArgs {
     /// Write one page per command into this folder instead
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 }
 
 /// Prints the page, or writes all of them.
-pub fn run(args: &Args, output: &Output) -> anyhow::Result<()> {
+pub fn run(args: &ManArgs, output: &Output) -> anyhow::Result<()> {
     let command = Cli::command();
     match &args.dir {
         Some(dir) => {

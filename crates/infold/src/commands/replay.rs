@@ -44,7 +44,7 @@ const UUID_CHARS: usize = 36;
         ("infold replay sessions/ --json | jq '.policies[] | {label, billed: .total.measures.billed}'", ""),
     ],
 ))]
-pub struct Args {
+pub struct ReplayArgs {
     /// Transcripts, or folders that hold some
     #[arg(value_name = "FILES")]
     files: Vec<PathBuf>,
@@ -63,7 +63,7 @@ pub struct Args {
 }
 
 /// Plays, prints the table, and writes the page.
-pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
+pub fn run(args: &ReplayArgs, invocation: &Invocation) -> anyhow::Result<()> {
     telemetry::log_only(&invocation.logging());
     if let Some(path) = &args.html {
         whole_file::check_folder(path)?;
@@ -90,7 +90,7 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn files(args: &Args, invocation: &Invocation) -> anyhow::Result<Vec<PathBuf>> {
+fn files(args: &ReplayArgs, invocation: &Invocation) -> anyhow::Result<Vec<PathBuf>> {
     if !args.files.is_empty() {
         return sources::expand(&args.files);
     }
@@ -103,7 +103,7 @@ fn files(args: &Args, invocation: &Invocation) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn play(files: &[PathBuf], args: &Args, invocation: &Invocation) -> anyhow::Result<Report> {
+fn play(files: &[PathBuf], args: &ReplayArgs, invocation: &Invocation) -> anyhow::Result<Report> {
     let settings = &invocation.in_force.settings;
     let mut playing = Playing {
         replay: Replay::new(options(args, settings)),
@@ -124,7 +124,7 @@ fn play(files: &[PathBuf], args: &Args, invocation: &Invocation) -> anyhow::Resu
     Ok(playing.replay.finish(None))
 }
 
-fn options(args: &Args, settings: &Settings) -> Options {
+fn options(args: &ReplayArgs, settings: &Settings) -> Options {
     Options {
         policies: policies(settings),
         compactions: if args.ignore_compactions { Compactions::Ignored } else { Compactions::AsRecorded },

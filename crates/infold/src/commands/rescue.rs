@@ -16,7 +16,7 @@ use crate::help;
 use crate::output::Form;
 use crate::rescue::{Destination, Keeper, Original, Rescue, Terms};
 use crate::settings::{self, Settings};
-use crate::sources::{self, Source};
+use crate::sources::{self, NamedSource};
 use crate::telemetry;
 
 /// Arguments of `rescue`.
@@ -35,7 +35,7 @@ use crate::telemetry;
         ("infold rescue session.jsonl.gz --output .", "into this folder"),
     ],
 ))]
-pub struct Args {
+pub struct RescueArgs {
     /// A recording of Claude Code or Codex, or the id of a session
     #[arg(value_name = "FILE|SESSION")]
     source: String,
@@ -65,7 +65,7 @@ pub struct Args {
 /// A window that every session fits.
 const WINDOW_TOKENS_MAX: u64 = 100_000_000;
 
-impl Args {
+impl RescueArgs {
     /// A session written anew as it is, but for its reasoning, which a rescue never keeps.
     pub fn without_reasoning(source: &str) -> Self {
         Self {
@@ -120,7 +120,7 @@ impl Facts {
 }
 
 /// Rescues a session.
-pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
+pub fn run(args: &RescueArgs, invocation: &Invocation) -> anyhow::Result<()> {
     telemetry::log_only(&invocation.logging());
     let path = find(args, invocation)?;
     let rescue = read(args, invocation, &path)?;
@@ -143,19 +143,19 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     }
 }
 
-fn find(args: &Args, invocation: &Invocation) -> anyhow::Result<PathBuf> {
+fn find(args: &RescueArgs, invocation: &Invocation) -> anyhow::Result<PathBuf> {
     match sources::find(&args.source, &invocation.surroundings)? {
-        Source::File(path) => Ok(path),
-        Source::Stdin => Err(Refused::new("a rescue goes over its input more than once, so it cannot be a pipe")
+        NamedSource::File(path) => Ok(path),
+        NamedSource::Stdin => Err(Refused::new("a rescue goes over its input more than once, so it cannot be a pipe")
             .hint("save it to a file first")
             .into()),
-        Source::Session(name) => Err(Refused::new(format!("there is no recording of a session {name:?}"))
+        NamedSource::Session(name) => Err(Refused::new(format!("there is no recording of a session {name:?}"))
             .hint("give the path of the file that Claude Code or Codex wrote")
             .into()),
     }
 }
 
-fn read(args: &Args, invocation: &Invocation, path: &Path) -> anyhow::Result<Rescue> {
+fn read(args: &RescueArgs, invocation: &Invocation, path: &Path) -> anyhow::Result<Rescue> {
     let settings = &invocation.in_force.settings;
     let terms = Terms {
         format: args.from,
@@ -195,7 +195,7 @@ fn reader(invocation: &Invocation) -> String {
     }
 }
 
-fn facts(args: &Args, invocation: &Invocation, rescue: &Rescue) -> anyhow::Result<Facts> {
+fn facts(args: &RescueArgs, invocation: &Invocation, rescue: &Rescue) -> anyhow::Result<Facts> {
     let settings = &invocation.in_force.settings.rescue;
     let window_tokens = args.window.unwrap_or(settings.window_tokens);
     // The setting is made for large windows; of a small one it would leave nothing.
@@ -220,7 +220,12 @@ fn facts(args: &Args, invocation: &Invocation, rescue: &Rescue) -> anyhow::Resul
     })
 }
 
-fn write<'a>(args: &Args, invocation: &Invocation, rescue: Rescue, facts: &'a Facts) -> anyhow::Result<Report<'a>> {
+fn write<'a>(
+    args: &RescueArgs,
+    invocation: &Invocation,
+    rescue: Rescue,
+    facts: &'a Facts,
+) -> anyhow::Result<Report<'a>> {
     // What cannot be planned must not leave a trace in the store.
     rescue.plan(facts.room)?;
     let folder = invocation.surroundings.folder.clone().unwrap_or_else(|| PathBuf::from("."));

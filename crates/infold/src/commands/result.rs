@@ -23,7 +23,7 @@ const LIMIT_DEFAULT_BYTES: usize = 24_000;
         ("infold result res_5b2438e4-… --grep 'error|warning' --context 2", ""),
     ],
 ))]
-pub struct Args {
+pub struct ResultArgs {
     /// The result's id, as the reference in the transcript shows it
     #[arg(value_name = "REF_ID")]
     pub ref_id: String,
@@ -45,7 +45,7 @@ pub struct Args {
 }
 
 /// Prints the part.
-pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
+pub fn run(args: &ResultArgs, invocation: &Invocation) -> anyhow::Result<()> {
     let portion = portion(args)?;
     telemetry::log_only(&invocation.logging());
     let Some(folder) = invocation.data_folder_in_use()? else { return Err(absent(&args.ref_id).into()) };
@@ -79,7 +79,7 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn portion(args: &Args) -> Result<Portion, Refused> {
+fn portion(args: &ResultArgs) -> Result<Portion, Refused> {
     if let Some(pattern) = &args.grep {
         return Ok(Portion::Matches { pattern: pattern.clone(), context: args.context, first: 1 });
     }

@@ -12,7 +12,7 @@ use crate::failure::{self, AgentEnded};
 use crate::help;
 use crate::output::Form;
 use crate::parts;
-use crate::run::{Agent, Daemon, Found, Guard, OwnAddress, Savings, Tools, Wires, follow_window, run_child};
+use crate::run::{Agent, Daemon, FoundAgent, Guard, OwnAddress, Savings, Tools, Wires, follow_window, run_child};
 use crate::settings::{LogLevel, Origin};
 use crate::telemetry::Telemetry;
 
@@ -41,14 +41,14 @@ const THREADS_TIMEOUT: Duration = Duration::from_secs(1);
         ("infold --json run claude -p 'Why?' 2> log", "the last line of log is the summary"),
     ],
 ))]
-pub struct Args {
+pub struct RunArgs {
     /// claude, codex, opencode, goose or qwen, and its own arguments
     #[arg(value_name = "AGENT", required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
 }
 
 /// Runs the agent to its end.
-pub fn run(args: &Args, mut invocation: Invocation) -> anyhow::Result<()> {
+pub fn run(args: &RunArgs, mut invocation: Invocation) -> anyhow::Result<()> {
     let Some((name, arguments)) = args.command.split_first() else { return Ok(()) };
     let agent = Agent::named(name)?;
     let program = agent.find(&invocation.surroundings)?;
@@ -111,7 +111,7 @@ fn tell_as_json(savings: &Savings, agent: Agent, ended: &anyhow::Result<Result<(
 }
 
 /// Fits the settings to the agent. Says what the user should know of it.
-fn settle_settings(invocation: &mut Invocation, found: &Found) -> anyhow::Result<Vec<String>> {
+fn settle_settings(invocation: &mut Invocation, found: &FoundAgent) -> anyhow::Result<Vec<String>> {
     follow_window(&mut invocation.in_force, found.model.as_deref());
     let origin_of = |invocation: &Invocation, key: &str| {
         let entry = invocation.in_force.entries.iter().find(|entry| entry.key == key);

@@ -27,14 +27,14 @@ use crate::failure::{Refused, tell};
 use crate::help;
 use crate::output::Form;
 use crate::whole_file::{self, IfThere};
-use search::{Found, Search};
+use search::{FoundSecrets, Search};
 
 /// The largest file that is mended.
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// Arguments of `secret`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct SecretArgs {
     /// What to do
     #[command(subcommand)]
     pub action: Action,
@@ -68,7 +68,7 @@ pub struct RestoreArgs {
 }
 
 /// Does it.
-pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
+pub fn run(args: &SecretArgs, invocation: &Invocation) -> anyhow::Result<()> {
     match &args.action {
         Action::Restore(args) => restore(args, invocation),
     }
@@ -166,18 +166,20 @@ impl Masked {
     }
 
     /// Puts back what was found. A file without any of it is not touched.
-    fn mend(&self, found: &BTreeMap<String, Found>) -> anyhow::Result<Mended> {
+    fn mend(&self, found: &BTreeMap<String, FoundSecrets>) -> anyhow::Result<Mended> {
         let mut text = self.text.clone();
         let mut put_back = 0;
         let mut left = Vec::new();
         for placeholder in &self.placeholders {
             match found.get(placeholder) {
-                Some(Found::One(secret)) if secret.contains('\n') => left.push((placeholder.clone(), Left::Lines)),
-                Some(Found::One(secret)) => {
+                Some(FoundSecrets::One(secret)) if secret.contains('\n') => {
+                    left.push((placeholder.clone(), Left::Lines))
+                }
+                Some(FoundSecrets::One(secret)) => {
                     put_back += text.matches(placeholder.as_str()).count();
                     text = text.replace(placeholder, secret);
                 }
-                Some(Found::Several) => left.push((placeholder.clone(), Left::Several)),
+                Some(FoundSecrets::Several) => left.push((placeholder.clone(), Left::Several)),
                 None => left.push((placeholder.clone(), Left::NotFound)),
             }
         }

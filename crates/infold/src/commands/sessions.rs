@@ -44,7 +44,7 @@ const TABLE_COLUMNS_MIN: usize = 72;
         ("infold sessions --json | jq -r '.sessions[].session_id'", ""),
     ],
 ))]
-pub struct Args {
+pub struct SessionsArgs {
     /// List at most this many
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub limit: u32,
@@ -60,7 +60,7 @@ struct List<'a> {
 }
 
 /// Prints the list.
-pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
+pub fn run(args: &SessionsArgs, invocation: &Invocation) -> anyhow::Result<()> {
     let all = load(invocation)?;
     let sessions = &all[..all.len().min(args.limit as usize)];
     let room = parts::room(&invocation.in_force.settings);

@@ -34,7 +34,7 @@ use crate::telemetry;
         ("watch --color infold show my-session --color always", ""),
     ],
 ))]
-pub struct Args {
+pub struct ShowArgs {
     /// The session's id, or its first characters; `infold sessions` lists them
     #[arg(value_name = "SESSION")]
     pub session: String,
@@ -44,7 +44,7 @@ pub struct Args {
 }
 
 /// What there is of a session.
-struct Found {
+struct FoundSession {
     known: ListedSession,
     /// Its branches; none if its live state has lapsed, or there never was any, and only its requests are kept.
     view: Option<SessionView>,
@@ -55,7 +55,7 @@ struct Found {
 }
 
 /// Draws the session.
-pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
+pub fn run(args: &ShowArgs, invocation: &Invocation) -> anyhow::Result<()> {
     let found = load(args, invocation)?;
     let output = &invocation.output;
     match output.form {
@@ -64,7 +64,7 @@ pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
     }
 }
 
-fn load(args: &Args, invocation: &Invocation) -> anyhow::Result<Found> {
+fn load(args: &ShowArgs, invocation: &Invocation) -> anyhow::Result<FoundSession> {
     let settings = &invocation.in_force.settings;
     SessionId::parse(&args.session).map_err(|problem| Refused::new(problem.to_string()))?;
     telemetry::log_only(&invocation.logging());
@@ -76,7 +76,7 @@ fn load(args: &Args, invocation: &Invocation) -> anyhow::Result<Found> {
     })
 }
 
-async fn find(engine: &Engine, args: &Args, room: ContextRoom) -> Result<Found, Error> {
+async fn find(engine: &Engine, args: &ShowArgs, room: ContextRoom) -> Result<FoundSession, Error> {
     let who = Principal::local();
     let session = engine.session_meant(&who, &args.session).await?;
     let (known, view) = engine.listed_session(&who, &session).await?;
@@ -84,10 +84,10 @@ async fn find(engine: &Engine, args: &Args, room: ContextRoom) -> Result<Found, 
     let query = RequestQuery { session: Some(session), selection: RequestSelection::Newest, limit };
     let requests = engine.requests(&who, query).await?;
     let calibrations = engine.calibrations().await?;
-    Ok(Found { known, view, requests, calibrations, room })
+    Ok(FoundSession { known, view, requests, calibrations, room })
 }
 
-fn text(found: &Found, now_ms: u64, style: &Style) -> String {
+fn text(found: &FoundSession, now_ms: u64, style: &Style) -> String {
     let session = match &found.view {
         Some(view) => draw::draw(&drawn(view, found), now_ms, style),
         None => draw::head(&drawn_head(found), now_ms, style),
@@ -96,7 +96,7 @@ fn text(found: &Found, now_ms: u64, style: &Style) -> String {
     [session, requests].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-fn drawn_head(found: &Found) -> HeadView {
+fn drawn_head(found: &FoundSession) -> HeadView {
     let known = &found.known;
     let session = found.view.as_ref().map(|view| &view.session);
     let told = |text: &Option<Scrubbed>| text.as_ref().map(|text| text.as_str().to_owned());
@@ -115,7 +115,7 @@ fn drawn_head(found: &Found) -> HeadView {
 
 /// How full the main thread is: what its provider has reported, of the window of its model; where the proxy has
 /// not seen it, what the tools have counted, of their own limit.
-fn drawn_main(found: &Found) -> Option<MainView> {
+fn drawn_main(found: &FoundSession) -> Option<MainView> {
     if let Some(main) = found.known.main(&found.room.windows) {
         let warning = ContextWarning::of(main.tokens, main.window_tokens);
         return Some(MainView {
@@ -141,7 +141,7 @@ fn health(warning: ContextWarning) -> &'static str {
 }
 
 /// Of what was learnt of counting, that which these requests had to do with.
-fn drawn_requests(found: &Found) -> RequestsView {
+fn drawn_requests(found: &FoundSession) -> RequestsView {
     let families: Vec<Family> = found.requests.iter().map(|row| Family::of_model(row.record.model.as_str())).collect();
     let counts = found.calibrations.iter().filter(|known| families.contains(&known.family)).map(|known| CountView {
         family: known.family.to_string(),
@@ -170,7 +170,7 @@ pub fn state(known: &ListedSession) -> &'static str {
     }
 }
 
-fn drawn(view: &SessionView, found: &Found) -> draw::SessionView {
+fn drawn(view: &SessionView, found: &FoundSession) -> draw::SessionView {
     let session = &view.session;
     draw::SessionView {
         head: drawn_head(found),
@@ -217,7 +217,7 @@ fn mark(branch: &Branch) -> Mark {
 }
 
 /// The session and its requests in the shapes of the JSON API.
-fn as_json(found: &Found) -> Value {
+fn as_json(found: &FoundSession) -> Value {
     let mut shown = infold_control::session_detail_json(&found.known, found.view.as_ref(), &found.room);
     shown["requests"] = found.requests.iter().map(infold_control::request_json).collect();
     shown["calibration"] = found

@@ -29,7 +29,7 @@ const HEIGHT_ELSEWHERE: usize = 60;
         ("infold top --json | jq '.request_totals'", ""),
     ],
 ))]
-pub struct Args {
+pub struct TopArgs {
     /// Print once as text, and exit
     #[arg(long)]
     pub once: bool,
@@ -39,7 +39,7 @@ pub struct Args {
 }
 
 /// Shows what goes on.
-pub fn run(args: &Args, invocation: &Invocation) -> anyhow::Result<()> {
+pub fn run(args: &TopArgs, invocation: &Invocation) -> anyhow::Result<()> {
     let output = &invocation.output;
     let is_live = !args.once && output.form == Form::Text;
     if is_live && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {

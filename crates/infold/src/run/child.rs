@@ -26,7 +26,7 @@ const THIS: &str = "/proc/self/exe";
 pub async fn run(program: &Path, start: &Start) -> anyhow::Result<Result<(), AgentEnded>> {
     let mut signals = Signals::catch()?;
     let mut command = Command::new(THIS);
-    command.arg0("infold").args(launch::Args::for_program(program));
+    command.arg0("infold").args(launch::LaunchArgs::for_program(program));
     command.args(&start.arguments).envs(start.environment.iter().map(|(name, value)| (name, value)));
     let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
     let status = loop {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::own::{Api, OwnAddress};
 use super::reading::{merge, parse_jsonc, read_jsonc, read_text};
-use super::{Found, Guard, SERVER, Start, Tools, Wires};
+use super::{FoundAgent, Guard, SERVER, Start, Tools, Wires};
 use crate::failure::Refused;
 use crate::settings::Surroundings;
 
@@ -24,7 +24,7 @@ const ELSEWHERE: [&str; 3] = ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX
 const SETTINGS: &str = "--settings";
 
 /// Finds the address that the user has configured.
-pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<Found> {
+pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<FoundAgent> {
     let configured = Configured::read(arguments, surroundings)?;
     let is_set = |name: &&str| configured.variable(name).is_some_and(|(value, _)| is_on(value));
     if let Some(name) = ELSEWHERE.into_iter().find(is_set) {
@@ -35,7 +35,7 @@ pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Resu
     let own = configured.variable(BASE_URL);
     let own = own.and_then(|(url, place)| OwnAddress::new(Api::Anthropic, url, format!("{BASE_URL} in {place}")));
     let model = value_of(arguments, "--model").or_else(|| configured.model());
-    Ok(Found { own: own.into_iter().collect(), model, notes: Vec::new() })
+    Ok(FoundAgent { own: own.into_iter().collect(), model, notes: Vec::new() })
 }
 
 /// Wires it to the daemon.

@@ -13,7 +13,7 @@ use toml::{Table, Value};
 use super::claude::value_of;
 use super::own::{Api, OwnAddress};
 use super::reading::read_text;
-use super::{Found, SERVER, Start, Tools, Wires};
+use super::{FoundAgent, SERVER, Start, Tools, Wires};
 use crate::failure::Refused;
 use crate::settings::Surroundings;
 
@@ -35,14 +35,14 @@ const WITHOUT_WEB_SOCKETS: &str =
 const LOGGED_IN_URL: &str = "https://chatgpt.com/backend-api/codex";
 
 /// Finds the provider's address.
-pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<Found> {
+pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<FoundAgent> {
     if arguments.iter().any(|argument| argument == "--oss") {
         return Err(Refused::new("with --oss, Codex's requests would not go through infold")
             .hint("leave --oss out, and add the local model as a provider in Codex's config.toml")
             .into());
     }
     let config = config(arguments, surroundings)?;
-    let mut found = Found { model: text(&config, "model"), ..Found::default() };
+    let mut found = FoundAgent { model: text(&config, "model"), ..FoundAgent::default() };
     let asked = value_of(arguments, "--model").or_else(|| value_of(arguments, "-m"));
     found.model = asked.or(found.model);
     found.own.extend(own_address(&config, surroundings)?);

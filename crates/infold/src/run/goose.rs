@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::claude::value_of;
 use super::own::{Api, OwnAddress};
 use super::reading::read_text;
-use super::{Found, Start, Wires};
+use super::{FoundAgent, Start, Wires};
 use crate::failure::Refused;
 use crate::settings::Surroundings;
 
@@ -31,12 +31,12 @@ const PROVIDERS: [Provider; 2] = [
 ];
 
 /// Finds the provider and its address.
-pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<Found> {
+pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<FoundAgent> {
     let configured = Configured::read(surroundings)?;
     let name = value_of(arguments, "--provider").or_else(|| configured.value("GOOSE_PROVIDER"));
     let model = value_of(arguments, "--model").or_else(|| configured.value("GOOSE_MODEL"));
     // Without one goose asks for it, and works with it from the next start on.
-    let Some(name) = name else { return Ok(Found { model, ..Found::default() }) };
+    let Some(name) = name else { return Ok(FoundAgent { model, ..FoundAgent::default() }) };
     let Some(provider) = PROVIDERS.iter().find(|provider| provider.name == name) else {
         return Err(Refused::new(format!("with the provider {name:?}, goose's requests would not go through infold"))
             .hint("choose openai or anthropic with --provider or GOOSE_PROVIDER, or run goose without infold")
@@ -44,7 +44,7 @@ pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Resu
     };
     let own = configured.address(provider);
     let own = own.and_then(|(variable, url)| OwnAddress::new(provider.api, &url, format!("goose's {variable}")));
-    Ok(Found { own: own.into_iter().collect(), model, notes: Vec::new() })
+    Ok(FoundAgent { own: own.into_iter().collect(), model, notes: Vec::new() })
 }
 
 /// Wires it to the daemon.

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::claude::value_of;
 use super::own::{Api, OwnAddress};
 use super::reading::{merge, parse_jsonc, read_jsonc};
-use super::{Found, SERVER, Start, Wires};
+use super::{FoundAgent, SERVER, Start, Wires};
 use crate::failure::Refused;
 use crate::settings::{Settings, Surroundings};
 
@@ -43,7 +43,7 @@ impl WiredProvider {
 }
 
 /// Finds the providers' addresses.
-pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<Found> {
+pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<FoundAgent> {
     let config = config(surroundings)?;
     let model = model(arguments, &config);
     let (wired, past) = providers(&config, model.as_deref(), surroundings)?;
@@ -60,7 +60,7 @@ pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Resu
             "OpenCode has no provider whose requests infold could take: log in with `opencode auth login`".into(),
         );
     }
-    Ok(Found { own: own.collect(), notes, model })
+    Ok(FoundAgent { own: own.collect(), notes, model })
 }
 
 /// Wires it to the daemon.

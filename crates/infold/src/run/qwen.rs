@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::claude::{read_settings, value_of};
 use super::own::{Api, OwnAddress};
 use super::reading::{merge, read_jsonc};
-use super::{Found, SERVER, Start, Wires};
+use super::{FoundAgent, SERVER, Start, Wires};
 use crate::failure::Refused;
 use crate::settings::Surroundings;
 
@@ -23,7 +23,7 @@ const SPEAKS: &str = "openai";
 const COMMANDS: [&str; 8] = ["mcp", "extensions", "auth", "hooks", "channel", "serve", "update", "sessions"];
 
 /// Finds the model's address.
-pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<Found> {
+pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<FoundAgent> {
     let settings = settings(surroundings)?;
     let login = value_of(arguments, "--auth-type");
     let login = login.or_else(|| settings["security"]["auth"]["selectedType"].as_str().map(str::to_owned));
@@ -41,7 +41,7 @@ pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Resu
     let model = value_of(arguments, "--model").or_else(|| value_of(arguments, "-m"));
     let model = model.or_else(|| surroundings.text("OPENAI_MODEL").map(str::to_owned));
     let model = model.or_else(|| settings["model"]["name"].as_str().map(str::to_owned));
-    Ok(Found { own: own.into_iter().collect(), model, notes: Vec::new() })
+    Ok(FoundAgent { own: own.into_iter().collect(), model, notes: Vec::new() })
 }
 
 /// Wires it to the daemon.

@@ -34,7 +34,7 @@ impl Home {
         self
     }
 
-    fn look(&self, agent: Agent, arguments: &[&str]) -> anyhow::Result<Found> {
+    fn look(&self, agent: Agent, arguments: &[&str]) -> anyhow::Result<FoundAgent> {
         agent.look(&words(arguments), &self.surroundings)
     }
 
@@ -68,7 +68,7 @@ fn variable<'a>(start: &'a Start, name: &str) -> Option<&'a str> {
     start.environment.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.to_str())
 }
 
-fn urls(found: &Found) -> Vec<&str> {
+fn urls(found: &FoundAgent) -> Vec<&str> {
     found.own.iter().map(|own| own.url.as_str()).collect()
 }
 

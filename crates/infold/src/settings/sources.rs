@@ -97,19 +97,19 @@ pub struct LookedAt {
     /// Where it lies, or would lie.
     pub path: Option<PathBuf>,
     /// Whether it was there.
-    pub found: Found,
+    pub found: FoundSettings,
 }
 
 impl LookedAt {
     /// Whether it was there.
     pub fn is_read(&self) -> bool {
-        self.found == Found::Read
+        self.found == FoundSettings::Read
     }
 }
 
 /// Whether a file was there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum FoundSettings {
     /// It was read.
     Read,
     /// There is none.
@@ -162,7 +162,7 @@ fn user_file(surroundings: &Surroundings, files: &mut Vec<LookedAt>) -> Result<O
     let named = surroundings.text("INFOLD_CONFIG").map(PathBuf::from);
     let usual = || surroundings.base_folder("XDG_CONFIG_HOME", ".config").map(|home| home.join("infold/settings.toml"));
     let Some(path) = named.clone().or_else(usual) else {
-        files.push(LookedAt { layer: "user file", path: None, found: Found::Absent });
+        files.push(LookedAt { layer: "user file", path: None, found: FoundSettings::Absent });
         return Ok(None);
     };
     let file = read(&path)?;
@@ -170,7 +170,7 @@ fn user_file(surroundings: &Surroundings, files: &mut Vec<LookedAt>) -> Result<O
         return Err(Problem::new(format!("INFOLD_CONFIG: no file {}", path.display()))
             .hint("create the file, or unset the variable"));
     }
-    let found = if file.is_some() { Found::Read } else { Found::Absent };
+    let found = if file.is_some() { FoundSettings::Read } else { FoundSettings::Absent };
     files.push(LookedAt { layer: "user file", path: Some(path), found });
     Ok(file)
 }
@@ -190,10 +190,10 @@ fn project_file(
             continue;
         }
         let file = read(&path)?;
-        files.push(LookedAt { layer: "project file", path: Some(path), found: Found::Read });
+        files.push(LookedAt { layer: "project file", path: Some(path), found: FoundSettings::Read });
         return Ok(file);
     }
-    files.push(LookedAt { layer: "project file", path: None, found: Found::Absent });
+    files.push(LookedAt { layer: "project file", path: None, found: FoundSettings::Absent });
     Ok(None)
 }
 

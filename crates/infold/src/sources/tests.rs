@@ -22,7 +22,7 @@ fn a_session_of_claude_code_is_found_by_its_id() {
     let (home, surroundings) = home();
     let id = "5b2438e4-96a7-43f7-b051-10a055bb0fbe";
     let file = write(home.path().join(format!(".claude/projects/-home-dev/{id}.jsonl")));
-    assert_eq!(find(id, &surroundings).unwrap(), Source::File(file));
+    assert_eq!(find(id, &surroundings).unwrap(), NamedSource::File(file));
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn a_session_of_codex_is_found_by_its_id() {
     let (home, surroundings) = home();
     let id = "01a1e06f-f5df-7c31-a7ac-54fed74a2a9d";
     let file = write(home.path().join(format!(".codex/sessions/2026/11/15/rollout-2026-11-15T18-19-56-{id}.jsonl")));
-    assert_eq!(find(id, &surroundings).unwrap(), Source::File(file));
+    assert_eq!(find(id, &surroundings).unwrap(), NamedSource::File(file));
 }
 
 #[test]
@@ -39,8 +39,8 @@ fn the_first_characters_of_an_id_are_enough_where_they_name_one_session() {
     let file = |id: &str| write(home.path().join(format!(".claude/projects/-home-dev/{id}.jsonl")));
     let one = file("5b2438e4-96a7-43f7-b051-10a055bb0fbe");
     file("5b2438ff-0000-43f7-b051-10a055bb0fbe");
-    assert_eq!(find("5b2438e4", &surroundings).unwrap(), Source::File(one));
-    assert_eq!(find("5b2", &surroundings).unwrap(), Source::Session("5b2".to_owned()), "too short to mean one");
+    assert_eq!(find("5b2438e4", &surroundings).unwrap(), NamedSource::File(one));
+    assert_eq!(find("5b2", &surroundings).unwrap(), NamedSource::Session("5b2".to_owned()), "too short to mean one");
     let several = find("5b24", &surroundings).unwrap_err().to_string();
     assert!(several.contains("5b2438e4-96a7-43f7-b051-10a055bb0fbe, 5b2438ff-0000"), "{several}");
 }
@@ -51,13 +51,13 @@ fn a_client_s_own_variable_says_where_its_sessions_are() {
     surroundings.variables.insert("CODEX_HOME".to_owned(), home.path().join("elsewhere").into());
     let id = "01a1e06f-f5df-7c31-a7ac-54fed74a2a9d";
     let file = write(home.path().join(format!("elsewhere/sessions/rollout-2026-11-15T18-19-56-{id}.jsonl")));
-    assert_eq!(find(id, &surroundings).unwrap(), Source::File(file));
+    assert_eq!(find(id, &surroundings).unwrap(), NamedSource::File(file));
 }
 
 #[test]
 fn what_no_client_has_is_a_session_of_our_own() {
     let (_home, surroundings) = home();
-    assert_eq!(find("my-session", &surroundings).unwrap(), Source::Session("my-session".to_owned()));
+    assert_eq!(find("my-session", &surroundings).unwrap(), NamedSource::Session("my-session".to_owned()));
 }
 
 #[test]

@@ -3,13 +3,13 @@
 use infold_core::{Principal, Refusal, SessionId};
 use infold_engine::{ForkSession, ForkSource, SessionRef};
 
-use super::{Args, ChildStart};
+use super::{ChildStart, ForkArgs};
 use crate::commands::Invocation;
 use crate::failure::Refused;
 use crate::parts;
 
 /// Forks a session.
-pub fn fork(name: &str, args: &Args, invocation: &Invocation) -> anyhow::Result<ChildStart> {
+pub fn fork(name: &str, args: &ForkArgs, invocation: &Invocation) -> anyhow::Result<ChildStart> {
     let absent = || {
         Refused::new(format!("there is no file and no session {name}"))
             .hint("`infold sessions` lists infold's own; name a file for any other")

@@ -8,13 +8,13 @@ use infold_core::transcript::Kind;
 
 use super::super::Invocation;
 use crate::failure::Refused;
-use crate::sources::{self, Source};
+use crate::sources::{self, NamedSource};
 
 /// How many recordings are looked through, the latest first.
 const RECORDINGS_MAX: usize = 50;
 
 /// What a placeholder stands for.
-pub(super) enum Found {
+pub(super) enum FoundSecrets {
     /// This secret.
     One(String),
     /// Secrets that have the same placeholder by chance: nobody can tell which it was.
@@ -26,7 +26,7 @@ pub(super) struct Search<'a> {
     scrubber: &'a Scrubber,
     wanted: BTreeSet<String>,
     /// What was found so far.
-    pub found: BTreeMap<String, Found>,
+    pub found: BTreeMap<String, FoundSecrets>,
 }
 
 impl<'a> Search<'a> {
@@ -59,7 +59,7 @@ impl<'a> Search<'a> {
     }
 
     fn recording(&mut self, file: PathBuf, invocation: &Invocation) -> anyhow::Result<()> {
-        let source = Source::File(file);
+        let source = NamedSource::File(file);
         let mut reader = sources::open(&source, None, &invocation.in_force.settings)?;
         while let Some(entry) = reader.next_entry().map_err(|error| sources::named(&sources::shown(&source), error))? {
             for item in &entry.items {
@@ -82,11 +82,11 @@ impl<'a> Search<'a> {
                 continue;
             }
             let other = match self.found.get(&secret.placeholder) {
-                Some(Found::One(known)) => *known != secret.value,
-                Some(Found::Several) => true,
+                Some(FoundSecrets::One(known)) => *known != secret.value,
+                Some(FoundSecrets::Several) => true,
                 None => false,
             };
-            let found = if other { Found::Several } else { Found::One(secret.value) };
+            let found = if other { FoundSecrets::Several } else { FoundSecrets::One(secret.value) };
             self.found.insert(secret.placeholder, found);
         }
     }
