@@ -15,10 +15,19 @@ use crate::workspace::{Profile, Workspace, run, shown};
 
 const CHANCE: &str = include_str!("chance.c");
 
+/// Settings that had another name once: the old one, and the one now.
+const RENAMED_SETTINGS: [(&str, &str); 3] = [
+    ("proxy.windows", "windows.models"),
+    ("proxy.window_tokens", "windows.default_tokens"),
+    ("replay.prices", "prices.models"),
+];
+
 /// One of the two programs.
 #[derive(Debug, Clone)]
 pub struct Program {
     path: PathBuf,
+    /// The names of its settings.
+    settings: String,
     /// What takes the place of the system's random numbers.
     chance: PathBuf,
 }
@@ -50,7 +59,9 @@ pub fn both(workspace: &Workspace, arguments: &Arguments, folder: &Path, chance:
     };
     let program = |path: PathBuf| {
         let path = path.canonicalize().with_context(|| format!("there is no {}", path.display()))?;
-        anyhow::Ok(Program { path, chance: chance.to_owned() })
+        let listed = Command::new(&path).args(["settings", "--json"]).output()?;
+        let settings = String::from_utf8_lossy(&listed.stdout).into_owned();
+        anyhow::Ok(Program { path, settings, chance: chance.to_owned() })
     };
     Ok(Pair { before: program(before)?, after: program(after)? })
 }
@@ -98,9 +109,15 @@ impl Program {
             .env("LD_PRELOAD", &self.chance.to_string_lossy())
             .env("SAME_STARTS", &folder.join("starts").to_string_lossy())
             .set("store.synchronous", "normal");
-        let setup = settings.iter().fold(setup, |setup, (key, value)| setup.set(key, value));
+        let setup = settings.iter().fold(setup, |setup, (key, value)| setup.set(self.setting(key), value));
         let daemon = setup.start().await?;
         Ok(Running { daemon, folder })
+    }
+
+    /// What this program calls a setting.
+    fn setting<'n>(&self, name: &'n str) -> &'n str {
+        let old = RENAMED_SETTINGS.iter().find(|(_, new)| *new == name).map(|(old, _)| *old);
+        old.filter(|old| self.settings.contains(&format!("\"{old}\""))).unwrap_or(name)
     }
 
     /// Runs a command to its end, in a folder that it takes for the person's home.

@@ -19,7 +19,7 @@ const SESSIONS: usize = 20;
 const WITH_SUBTASKS: usize = 8;
 /// No limit on branches, and windows that some sessions outgrow.
 const SETTINGS: [(&str, &str); 7] = [
-    ("proxy.windows", "[[\"gpt*\", 120000], [\"*\", 60000]]"),
+    ("windows.models", "[[\"gpt*\", 120000], [\"*\", 60000]]"),
     ("folding.default_timeout_seconds", "86400"),
     ("folding.max_timeout_seconds", "86400"),
     ("folding.max_budget", "100000000"),

@@ -10,7 +10,15 @@ use super::compare::Side;
 mod tests;
 
 /// Fields that are called otherwise now: the old name, and the new one.
-const RENAMED: &[(&str, &str)] = &[];
+const RENAMED: &[(&str, &str)] = &[
+    ("session", "session_id"),
+    ("handle", "ref_id"),
+    ("call", "call_id"),
+    ("tool", "tool_name"),
+    ("secrets", "secrets_scrubbed"),
+    ("tokens_saved", "saved_tokens"),
+    ("totals", "request_totals"),
+];
 
 /// Fields with times that were measured, by their old and new names. They differ from run to run.
 const MEASURED: &[&str] = &["added_us", "first_byte_ms", "total_ms"];

@@ -213,8 +213,8 @@ fn windows() -> Vec<Scene> {
         Scene::new(name, steps, [ask(), say("Sure?"), Act::Back(8), say("Again?")])
             .habits(Habits::Inline)
             .set("proxy.shape", "false")
-            .set("proxy.window_tokens", window_tokens)
-            .set("proxy.windows", "[]")
+            .set("windows.default_tokens", window_tokens)
+            .set("windows.models", "[]")
             .script(|script| script.window_tokens(MODEL_WINDOW_TOKENS))
     };
     let hopeless = [say(&"The person has a lot to say. ".repeat(5_000))];
