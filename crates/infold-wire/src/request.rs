@@ -262,21 +262,6 @@ impl<'a> Request<'a> {
         parts::words(self, block)
     }
 
-    /// A block's bytes, as they stand.
-    pub fn block_bytes(&self, block: usize) -> &'a [u8] {
-        let Some(of) = self.blocks.get(block) else { return &[] };
-        let at = match self.seats[block].form {
-            BlockForm::Whole => self.entries[of.entry].at,
-            BlockForm::Text(at) | BlockForm::Element(at) | BlockForm::Call(at) | BlockForm::Field(_, at) => at,
-        };
-        self.document.raw(at).as_bytes()
-    }
-
-    /// A field beside the conversation (`system`, `tools`), as it stands.
-    pub fn field_bytes(&self, key: &str) -> Option<&'a [u8]> {
-        self.document.field(0, key).map(|value| self.document.raw(value).as_bytes())
-    }
-
     /// What a call was made with, as JSON where the tool takes JSON.
     pub fn arguments(&self, block: usize) -> Option<Cow<'a, str>> {
         parts::arguments(self, block)

@@ -117,7 +117,7 @@ pub fn compare(
                     let before = made(&programs.before, file, what, &home)?;
                     let after = made(&programs.after, file, what, &home)?;
                     let mut group = group.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                    judge(&mut group, file, &home, Pair { before, after })?;
+                    judge(&mut group, file, names_in(programs, &home), Pair { before, after })?;
                 }
                 Ok(())
             }
@@ -130,9 +130,13 @@ pub fn compare(
     })
 }
 
-fn judge(group: &mut Group, file: &Path, home: &Path, made: Pair<Vec<Made>>) -> Result<()> {
+/// What is taken out of what both programs make in a home.
+fn names_in(programs: &Pair<Program>, home: &Path) -> Pair<Names> {
     let home = home.to_string_lossy();
-    let mut names = Pair { before: (), after: () }.map(|()| Names::in_folders(&[&home]));
+    programs.as_ref().map(|program| Names::in_folders(&[&home, &program.path().to_string_lossy()]))
+}
+
+fn judge(group: &mut Group, file: &Path, mut names: Pair<Names>, made: Pair<Vec<Made>>) -> Result<()> {
     let is_equal = |(before, after): (&Made, &Made)| before.text == after.text;
     if !made.before.iter().zip(&made.after).all(is_equal) {
         let mut input = Vec::new();

@@ -88,7 +88,10 @@ impl Group {
     /// Compares JSON by its values; what is none, as text.
     pub fn compare_values(&mut self, name: &str, names: &mut Pair<Names>, made: Pair<&[u8]>) -> Result<()> {
         match (values::lines(made.before, Side::Before), values::lines(made.after, Side::After)) {
-            (Some(before), Some(after)) => self.compare(name, names, Pair { before: &before, after: &after }),
+            (Some(before), Some(after)) => {
+                let after = values::without_added(&before, &after);
+                self.compare(name, names, Pair { before: &before, after: &after })
+            }
             _ => self.compare(name, names, made),
         }
     }

@@ -57,13 +57,17 @@ pub fn both(workspace: &Workspace, arguments: &Arguments, folder: &Path, chance:
         Some(path) => path.clone(),
         None => workspace.build_program(Profile::Release)?,
     };
-    let program = |path: PathBuf| {
-        let path = path.canonicalize().with_context(|| format!("there is no {}", path.display()))?;
+    // Each lies in a folder of its own, and both names are of one length: a program names itself in what it writes.
+    let program = |from: PathBuf, side: &str| {
+        let path = folder.join(side).join("infold");
+        fs::create_dir_all(folder.join(side))?;
+        fs::copy(&from, &path).with_context(|| format!("there is no {}", from.display()))?;
+        let path = path.canonicalize()?;
         let listed = Command::new(&path).args(["settings", "--json"]).output()?;
         let settings = String::from_utf8_lossy(&listed.stdout).into_owned();
         anyhow::Ok(Program { path, settings, chance: chance.to_owned() })
     };
-    Ok(Pair { before: program(before)?, after: program(after)? })
+    Ok(Pair { before: program(before, "older")?, after: program(after, "newer")? })
 }
 
 /// The program as it was at a commit. One that was built before is used again.
@@ -112,6 +116,11 @@ impl Program {
         let setup = settings.iter().fold(setup, |setup, (key, value)| setup.set(self.setting(key), value));
         let daemon = setup.start().await?;
         Ok(Running { daemon, folder })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// What this program calls a setting.

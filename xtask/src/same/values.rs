@@ -1,6 +1,8 @@
 //! JSON that commands print, as text in which values can be compared line by line.
 //!
-//! Fields may be renamed and may change their order; what stands in them may not.
+//! Fields may be renamed, may change their order, and may be added; what stands in those that were there may not change.
+
+use std::collections::HashSet;
 
 use serde_json::Value;
 
@@ -29,6 +31,14 @@ pub fn lines(text: &[u8], side: Side) -> Option<Vec<u8>> {
     let mut lines = String::new();
     write(&value, side, RENAMED, "", &mut lines);
     Some(lines.into_bytes())
+}
+
+/// The lines of fields that were there before.
+pub fn without_added(before: &[u8], after: &[u8]) -> Vec<u8> {
+    let path = |line: &[u8]| line.windows(3).position(|three| three == b" = ").map(|end| line[..end].to_vec());
+    let known: HashSet<_> = before.split(|byte| *byte == b'\n').map(path).collect();
+    let kept = after.split_inclusive(|byte| *byte == b'\n').filter(|line| known.contains(&path(line)));
+    kept.flatten().copied().collect()
 }
 
 /// Every line has the whole path of its value in front, so that one line says what differs.
