@@ -23,7 +23,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Subcommand, ValueEnum};
 use infold_testkit::{DaemonSetup, Era};
 
-use crate::workspace::{Profile, Workspace, run_release_build};
+use crate::workspace::{Workspace, run_release_build};
 
 /// What `cargo xtask bench` takes.
 #[derive(Debug, clap::Args)]
@@ -74,7 +74,7 @@ pub struct FoldArguments {
 enum EraName {
     /// 2025-11-25, which has `ping`.
     Legacy,
-    /// 2026-07-28, where `server/discover` stands in for it.
+    /// 2026-07-28, where `server/discover` takes its place.
     Modern,
 }
 
@@ -87,7 +87,7 @@ impl EraName {
     }
 }
 
-/// Runs a measurement; fails when a target is missed.
+/// Runs one measurement, or compares two programs; the exit code is a failure when a target is missed.
 pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     let before = arguments.what.before().map(found).transpose()?;
     if cfg!(debug_assertions) && before.is_none() {
@@ -95,7 +95,7 @@ pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     }
     let program = match &arguments.program {
         Some(program) => found(program)?,
-        None => workspace.build_program(Profile::Release)?,
+        None => workspace.build_shipped_program()?,
     };
     let runtime = tokio::runtime::Runtime::new()?;
     if let Some(before) = before {
@@ -119,7 +119,7 @@ impl Bench {
         }
     }
 
-    /// Compares an older program with a newer one.
+    /// Compares the processor time and memory of an older program with those of a newer one.
     async fn compare(&self, old: &Path, new: &Path) -> Result<ExitCode> {
         match self {
             Self::Start | Self::Fork(_) => bail!("only `proxy` and `fold` compare two programs"),
@@ -133,7 +133,7 @@ fn found(program: &Path) -> Result<PathBuf> {
     program.canonicalize().with_context(|| format!("there is no {}", program.display()))
 }
 
-/// A daemon whose limits do not stand in the way of a measurement.
+/// Raises a daemon's limits so far that no measurement runs into them.
 fn unlimited(setup: DaemonSetup) -> DaemonSetup {
     setup
         .set("folding.max_branches_per_minute", 1_000_000)

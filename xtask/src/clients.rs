@@ -1,5 +1,5 @@
 //! Other people's MCP clients against the real program: the Python and TypeScript SDKs and the MCP
-//! Inspector, over HTTP and stdio, in both eras. What they do stands in `tests-clients/scenario.json`.
+//! Inspector, over HTTP and stdio, in both eras. What they do is written in `tests-clients/scenario.json`.
 //!
 //! And their coding agents: Claude Code, Codex and OpenCode, against a scripted model.
 
@@ -35,11 +35,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use infold_testkit::{Daemon, DaemonSetup, Era, McpHttp};
 use serde_json::{Value, json};
 
+pub use agents::Agents;
 pub use checks::stage as agents_stage;
 
 use crate::report::{Report, Totals, script_totals};
 use crate::tools::{Node, Tools};
-use crate::workspace::{Profile, Workspace, run_seeing_lines};
+use crate::workspace::{Workspace, run_seeing_lines};
 
 /// The eras of the protocol, as the scripts name them.
 const ERAS: [&str; 2] = ["legacy", "modern"];
@@ -47,7 +48,7 @@ const ERAS: [&str; 2] = ["legacy", "modern"];
 /// Clients that run at once.
 const AT_ONCE: usize = 3;
 
-/// A program that takes the scenario through one client.
+/// A script of `tests-clients` that plays the scenario with one client.
 struct Client {
     name: &'static str,
     program: PathBuf,
@@ -72,31 +73,31 @@ pub struct Arguments {
 /// Installs the clients, runs all of them, and fails if any check does.
 pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     let mut report = Report::default();
+    let program = workspace.build_tested_program()?;
     if arguments.more {
-        more::stage(workspace, &arguments.only, &mut report);
+        more::stage(workspace, &arguments.only, &program, &mut report);
         return Ok(report.finish());
     }
     if !arguments.agents {
         let tools = Tools::install(workspace);
-        report.stage("clients", || check(workspace, &tools));
+        report.stage("clients", || check(workspace, &tools, &program));
     }
-    checks::stage(workspace, &arguments.only, &mut report);
+    checks::stage(workspace, &arguments.only, Agents::install(workspace), &program, &mut report);
     Ok(report.finish())
 }
 
-/// Takes every client that is installed through the scenario.
-pub fn check(workspace: &Workspace, tools: &Tools) -> Result<Totals> {
+/// Plays the scenario with every client that is installed.
+pub fn check(workspace: &Workspace, tools: &Tools, binary: &Path) -> Result<Totals> {
     let clients = installed(tools);
     if clients.is_empty() {
         bail!("no client is installed:\n{}", tools.missing().join("\n"));
     }
-    let binary = workspace.build_program(Profile::Debug)?;
     let runtime = tokio::runtime::Runtime::new()?;
-    let daemon = runtime.block_on(DaemonSetup::new(&binary).start())?;
+    let daemon = runtime.block_on(DaemonSetup::new(binary).start())?;
 
     let result = runtime.block_on(store_result(&daemon))?;
     let http = format!("{}/mcp", daemon.base_url());
-    let transports = [Transport::Http(&http), Transport::Stdio(&binary)];
+    let transports = [Transport::Http(&http), Transport::Stdio(binary)];
     let mut runs = Vec::new();
     for client in &clients {
         for era in ERAS {
@@ -119,7 +120,7 @@ struct Run<'a> {
     result: &'a str,
 }
 
-/// Runs a few at a time: the Inspector spends most of its time on starting.
+/// Runs a few clients at a time: the Inspector spends most of its time on starting.
 fn go_through_all(workspace: &Workspace, runs: &[Run<'_>], daemon: &Daemon) -> Result<Totals> {
     let next = AtomicUsize::new(0);
     let worker = || -> Result<Totals> {
@@ -183,7 +184,7 @@ fn installed(tools: &Tools) -> Vec<Client> {
     clients
 }
 
-/// Runs one script. Its lines are the checks; a script that dies without one is a failure too.
+/// Runs one script. Each line that it prints is a check; a script that fails without a line counts as one failed check.
 fn go_through(workspace: &Workspace, run: &Run<'_>, daemon: &Daemon) -> Result<Totals> {
     let Run { client, era, transport, result } = run;
     let (kind, target): (&str, Vec<String>) = match transport {

@@ -1,7 +1,8 @@
 //! The official MCP conformance suite against the real program, in both revisions that it scores.
 //!
-//! The suite calls tools, prompts and resources of its own, which the program serves behind the
-//! setting `testing.fixtures`. There is no list of expected failures: all required scenarios pass.
+//! The suite calls tools, prompts and resources of its own. The program that the tests build serves them at a path of
+//! its own (feature `conformance`); the one that people build has none of it. There is no list of expected failures:
+//! all required scenarios pass.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,7 +12,7 @@ use infold_testkit::{Daemon, DaemonSetup, TempFolder};
 
 use crate::report::{Report, Totals};
 use crate::tools::{Node, Tools};
-use crate::workspace::{Profile, Workspace, run_seeing_lines};
+use crate::workspace::{Workspace, run_seeing_lines};
 
 /// The revisions whose required scenarios must pass.
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
@@ -23,16 +24,15 @@ const SUITE: &str = "@modelcontextprotocol/conformance/dist/index.js";
 pub fn run(workspace: &Workspace) -> Result<ExitCode> {
     let tools = Tools::install(workspace);
     let mut report = Report::default();
-    report.stage("conformance", || check(workspace, &tools));
+    report.stage("conformance", || check(workspace, &tools, &workspace.build_tested_program()?));
     Ok(report.finish())
 }
 
-/// Runs the suite in both revisions.
-pub fn check(workspace: &Workspace, tools: &Tools) -> Result<Totals> {
+/// Runs the suite in both revisions, each against a daemon of its own, and counts the required checks.
+pub fn check(workspace: &Workspace, tools: &Tools, program: &Path) -> Result<Totals> {
     let node = tools.node.as_ref().map_err(|error| anyhow!("{error:#}"))?;
-    let binary = workspace.build_program(Profile::Debug)?;
     let runtime = tokio::runtime::Runtime::new()?;
-    let daemon = runtime.block_on(DaemonSetup::new(&binary).set("testing.fixtures", true).start())?;
+    let daemon = runtime.block_on(DaemonSetup::new(program).start())?;
 
     let mut totals = Totals::default();
     for revision in REVISIONS {
@@ -54,7 +54,7 @@ fn run_suite(workspace: &Workspace, node: &Node, daemon: &Daemon, revision: &str
     let mut command = workspace.command(&node.program);
     command
         .arg(node.modules.join(SUITE))
-        .args(["server", "--url", &format!("{}/mcp", daemon.base_url())])
+        .args(["server", "--url", &format!("{}/mcp/conformance", daemon.base_url())])
         .args(["--requirements", revision, "--output-dir"])
         .arg(output.path())
         .env("HOME", daemon.home());
@@ -67,15 +67,15 @@ fn run_suite(workspace: &Workspace, node: &Node, daemon: &Daemon, revision: &str
         totals = Totals::one_failed();
     }
     if totals.failed > 0 {
-        keep(output.path(), &workspace.target().join("conformance").join(revision));
+        save_records(output.path(), &workspace.target().join("conformance").join(revision));
     }
     Ok(totals)
 }
 
-/// Keeps what the suite recorded, for whoever has to find out why.
-fn keep(from: &Path, to: &Path) {
-    let kept = std::fs::create_dir_all(to).and_then(|()| copy_folder(from, to));
-    match kept {
+/// Copies what the suite recorded to where a person can look for the cause of a failure.
+fn save_records(from: &Path, to: &Path) {
+    let saved = std::fs::create_dir_all(to).and_then(|()| copy_folder(from, to));
+    match saved {
         Ok(()) => println!("the suite's records are in {}", to.display()),
         Err(error) => println!("the suite's records could not be kept: {error}"),
     }

@@ -43,7 +43,7 @@ enum Chore {
     Conformance,
     /// Drive the program with other people's MCP clients, and their agents with what it wrote.
     Clients(clients::Arguments),
-    /// Record the transcripts under `fixtures` anew, with the real agents and a scripted model.
+    /// Record the transcripts under `fixtures` again, with the real agents and a scripted model.
     Record,
     /// Serve a scripted model on loopback until it is stopped.
     Model(clients::model::Arguments),

@@ -21,40 +21,40 @@ use anyhow::{Context, Result, bail};
 use infold_core::ShapeRules;
 use infold_core::fork::Profile;
 use infold_core::transcript::Transcript;
-use infold_replay::{Compactions, ForkTable, ForkTrial, Options, Policy, Prices, Replay, Report, Way};
+use infold_replay::{Compactions, ForkTable, ForkTrial, ForkWay, Options, Policy, Prices, Replay, Report};
 use infold_wire::{ReadLimits, read_sessions};
 use serde::Deserialize;
 
-use crate::workspace::{Profile as Build, Workspace, run_release_build};
+use crate::workspace::{Workspace, run_release_build};
 use parts::RecordedSession;
 use proxied::Proxied;
 
 const DOCUMENT: &str = "docs/measurements.md";
 const SESSIONS: &str = "sessions/normalized.jsonl.gz";
 const ENTRY_BYTES_MAX: usize = 256 << 20;
-/// Shaping as it was when little was shown whole, to say what showing more costs.
+/// Shaping with the lower limits that it once had: the difference is what showing more whole results costs.
 const LITTLE_WHOLE: Policy =
     Policy::shaped(ShapeRules { file_bytes_max: 4_096, output_bytes_max: 3_072, ..ShapeRules::USUAL });
 
-/// The ways to fork that are compared at every cut. Budgets of `recall` come to 30,000 and 50,000 tokens on
-/// average, though many transcripts are shorter than that.
-const WAYS: [Way; 8] = [
-    Way::Profile { profile: Profile::Seed, char_budget: 200_000 },
-    Way::TailAsLarge { way: 0 },
-    Way::Profile { profile: Profile::Recall, char_budget: 108_000 },
-    Way::TailAsLarge { way: 2 },
-    Way::Profile { profile: Profile::Recall, char_budget: 230_000 },
-    Way::TailAsLarge { way: 4 },
-    Way::Tail { chars: 95_000 },
-    Way::Tail { chars: 180_000 },
+/// The ways to fork that are compared at every cut. The budgets of `recall` give forks of 30,000 and 50,000 tokens
+/// on average, though many transcripts are shorter than that.
+const WAYS: [ForkWay; 8] = [
+    ForkWay::Profile { profile: Profile::Seed, char_budget: 200_000 },
+    ForkWay::TailAsLarge { way: 0 },
+    ForkWay::Profile { profile: Profile::Recall, char_budget: 108_000 },
+    ForkWay::TailAsLarge { way: 2 },
+    ForkWay::Profile { profile: Profile::Recall, char_budget: 230_000 },
+    ForkWay::TailAsLarge { way: 4 },
+    ForkWay::Tail { chars: 95_000 },
+    ForkWay::Tail { chars: 180_000 },
 ];
 
-/// A size at which only transcripts are forked that are longer.
+/// A size of forks. Only transcripts that are longer are forked at it.
 struct Size {
     tokens: u64,
-    /// The budget of `recall` that comes to it.
+    /// The budget of `recall` that gives forks of this size.
     recall_chars: usize,
-    /// The length of a plain tail that comes to it.
+    /// The length of a plain tail that is of this size.
     tail_chars: usize,
 }
 
@@ -70,21 +70,21 @@ const SIZES: [Size; 2] = [
 impl Size {
     fn trial(&self) -> ForkTrial {
         let ways = vec![
-            Way::Profile { profile: Profile::Seed, char_budget: self.recall_chars },
-            Way::Profile { profile: Profile::Recall, char_budget: self.recall_chars },
-            Way::TailAsLarge { way: 1 },
-            Way::Tail { chars: self.tail_chars },
+            ForkWay::Profile { profile: Profile::Seed, char_budget: self.recall_chars },
+            ForkWay::Profile { profile: Profile::Recall, char_budget: self.recall_chars },
+            ForkWay::TailAsLarge { way: 1 },
+            ForkWay::Tail { chars: self.tail_chars },
         ];
         ForkTrial::new(ways).with_more_before_than(self.tokens)
     }
 }
 
-/// Forks at every cut, and at those with longer transcripts.
+/// The trials: one with forks at every cut, and one for each size with forks of longer transcripts.
 fn trials() -> Vec<ForkTrial> {
     [ForkTrial::new(WAYS.to_vec())].into_iter().chain(SIZES.iter().map(Size::trial)).collect()
 }
 
-/// What is measured on paper. Each session is played once, whatever parts it is in.
+/// What is measured by replaying recordings, without a proxy. Each session is played once, whatever parts it is in.
 struct Paper {
     forks: Vec<(String, Vec<ForkTrial>)>,
     ignored: Replay,
@@ -123,7 +123,7 @@ pub struct Arguments {
     /// Play the first so many sessions through the proxy, with a debug build, and write no tables.
     #[arg(long, value_name = "SESSIONS")]
     sample: Option<usize>,
-    /// Only play the sessions through the proxy, and put no other table anew.
+    /// Only play the sessions through the proxy, and leave the other tables as they are.
     #[arg(long)]
     proxy_only: bool,
     /// Play through this program, instead of building it first.
@@ -131,7 +131,7 @@ pub struct Arguments {
     program: Option<PathBuf>,
 }
 
-/// Measures, writes the tables, and fails when a claim does not hold.
+/// Measures and writes the tables; the exit code is a failure when a claim does not hold.
 pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     let data = workspace.test_data();
     let Some(read) = recorded(&data)? else {
@@ -145,7 +145,7 @@ pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
         return run_release_build(workspace);
     }
     let sessions: proxied::Sessions = read.collect::<Result<_, _>>()?;
-    let proxied = proxied::run(&program(workspace, arguments, Build::Release)?, &sessions)?;
+    let proxied = proxied::run(&program(arguments, || workspace.build_shipped_program())?, &sessions)?;
     if arguments.proxy_only {
         put(&workspace.root.join(DOCUMENT), &[("proxied", &proxied.tables())])?;
         println!("{}", proxied.tables());
@@ -160,7 +160,7 @@ pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     finish(workspace, paper, &recordings, &proxied)
 }
 
-/// The recorded sessions, one at a time; nothing if there are none in this folder.
+/// The recorded sessions, read one at a time; `None` if there are none in this folder.
 pub(crate) fn recorded(data: &Path) -> Result<Option<impl Iterator<Item = Result<Arc<RecordedSession>>>>> {
     let path = data.join(SESSIONS);
     let Ok(file) = File::open(&path) else { return Ok(None) };
@@ -174,7 +174,7 @@ pub(crate) fn recorded(data: &Path) -> Result<Option<impl Iterator<Item = Result
     Ok(Some(read_sessions(file, None, limits)?.map(move |transcript| Ok(named(transcript?)))))
 }
 
-/// Where a session comes from.
+/// A session's entry in the list of recordings: where it comes from.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct SessionOrigin {
@@ -194,15 +194,15 @@ fn origins(path: &Path) -> Result<HashMap<String, SessionOrigin>> {
 
 /// Plays a few sessions through a debug build of the daemon: whether it works, not how well.
 fn sample(workspace: &Workspace, arguments: &Arguments, sessions: proxied::Sessions) -> Result<ExitCode> {
-    let proxied = proxied::run(&program(workspace, arguments, Build::Debug)?, &sessions)?;
+    let proxied = proxied::run(&program(arguments, || workspace.build_tested_program())?, &sessions)?;
     println!("{}", proxied.tables());
     Ok(verdict(&proxied.missed_in_sample()))
 }
 
-fn program(workspace: &Workspace, arguments: &Arguments, build: Build) -> Result<PathBuf> {
+fn program(arguments: &Arguments, build: impl FnOnce() -> Result<PathBuf>) -> Result<PathBuf> {
     match &arguments.program {
         Some(program) => Ok(program.clone()),
-        None => workspace.build_program(build),
+        None => build(),
     }
 }
 
@@ -228,7 +228,7 @@ fn finish(workspace: &Workspace, paper: Paper, recordings: &[&RecordedSession], 
     Ok(verdict(&missed))
 }
 
-/// How forks did, and what is claimed of them and does not hold.
+/// The tables of how well forks did, and the claims about them that do not hold.
 fn forks(parts: Vec<(String, Vec<ForkTrial>)>) -> (String, Vec<String>) {
     let mut by_trial: Vec<Vec<(String, ForkTable)>> = vec![Vec::new(); 1 + SIZES.len()];
     for (part, trials) in parts {
@@ -252,7 +252,7 @@ fn forks(parts: Vec<(String, Vec<ForkTrial>)>) -> (String, Vec<String>) {
     (text, missed)
 }
 
-/// How each policy did, over all sessions and those of each agent.
+/// The tables of how well each policy did, over all sessions and over those of each agent.
 fn shaping(ignored: &Report, recorded: &Report, recordings: &[&RecordedSession]) -> String {
     let mut text = tables::policies("all, never compacting", ignored, |_| true);
     for agent in ["claude-code", "codex"] {
@@ -263,7 +263,7 @@ fn shaping(ignored: &Report, recorded: &Report, recordings: &[&RecordedSession])
     text
 }
 
-/// Puts each table between its marks in the document.
+/// Writes each table between its marks in the document.
 fn put(path: &Path, tables: &[(&str, &str)]) -> Result<()> {
     let mut text = fs::read_to_string(path).with_context(|| format!("{} is missing", path.display()))?;
     for (name, table) in tables {

@@ -1,6 +1,6 @@
 //! Looks at the page of `infold replay` in a real browser, which can reach nobody.
 //!
-//! The browser prints the page as it stands after its scripts have run, and every word of its console.
+//! The browser prints the page as it is after its scripts have run, and every word of its console.
 
 #[cfg(test)]
 mod tests;
@@ -13,26 +13,25 @@ use infold_testkit::TempFolder;
 
 use crate::report::Totals;
 use crate::tools::on_path;
-use crate::workspace::{Profile, Workspace};
+use crate::workspace::Workspace;
 
-/// Names that the browser goes by.
+/// Names under which the browser may be installed.
 const BROWSERS: [&str; 2] = ["chromium", "chromium-browser"];
-/// A line for each policy.
+/// The chart must have a line for each policy.
 const LINES_MIN: usize = 7;
-/// A bar for each policy.
+/// The chart must have a bar for each policy.
 const BARS_MIN: usize = 7;
 
-/// Makes the page of the fixtures, and of recorded sessions where they are at hand, and looks at it.
+/// Makes the page of the fixtures with a program that is built first, and checks it in the browser.
 pub fn run(workspace: &Workspace) -> Result<ExitCode> {
-    check(workspace)?;
+    check(workspace, &workspace.build_tested_program()?)?;
     println!("the page is sound");
     Ok(ExitCode::SUCCESS)
 }
 
-/// The same, for the test command.
-pub fn check(workspace: &Workspace) -> Result<Totals> {
+/// The same check with a program that is built already, for the test command.
+pub fn check(workspace: &Workspace, program: &Path) -> Result<Totals> {
     let browser = browser()?;
-    let program = workspace.build_program(Profile::Debug)?;
     let folder = TempFolder::inside(&workspace.target().join("page"))?;
     let page = folder.join("replay.html");
     let status = Command::new(program)
@@ -48,7 +47,7 @@ pub fn check(workspace: &Workspace) -> Result<Totals> {
     Ok(Totals::one_passed())
 }
 
-/// The browser that there is.
+/// The name of an installed browser.
 pub fn browser() -> Result<&'static str> {
     BROWSERS.into_iter().find(|name| on_path(name)).context("chromium is missing")
 }
@@ -65,7 +64,7 @@ struct Seen {
 fn look(browser: &str, page: &Path, profile: &Path) -> Result<Seen> {
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr"])
-        // Whoever is asked for by name is not found.
+        // No host name is resolved, so that the page can reach nobody.
         .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=5000", "--dump-dom"])
         .arg(format!("--user-data-dir={}", profile.display()))
         .arg(format!("file://{}", page.display()))

@@ -5,29 +5,27 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-/// How many checks went which way.
+/// How many checks passed, failed or were skipped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Checks that hold.
     pub passed: usize,
-    /// Checks that do not.
+    /// Checks that do not hold.
     pub failed: usize,
     /// Checks that could not be made here.
     pub skipped: usize,
 }
 
 impl Totals {
-    /// One check that holds.
     pub fn one_passed() -> Self {
         Self { passed: 1, ..Self::default() }
     }
 
-    /// One check that does not hold.
     pub fn one_failed() -> Self {
         Self { failed: 1, ..Self::default() }
     }
 
-    /// Adds what another part found.
+    /// Adds the counts of another part.
     pub fn add(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
@@ -35,7 +33,7 @@ impl Totals {
     }
 }
 
-/// What all stages found so far.
+/// The counts of all stages so far, and what failed or was left out.
 #[derive(Debug, Default)]
 pub struct Report {
     totals: Totals,

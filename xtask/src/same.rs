@@ -1,8 +1,8 @@
 //! Whether two programs do the same: the one before a change and the one after it.
 //!
-//! Both are given the same inputs, side by side. Compared are the bytes that a provider gets, what the tools answer, the
-//! texts and files that commands make, and every figure. Words for people are not: tables, help, errors. What differs by
-//! nature is taken out (`same/names.rs` lists it), and chance is made to repeat itself (`same/chance.c`).
+//! Both are given the same inputs, side by side. Compared are the bytes that a provider gets, what the tools answer,
+//! the texts and files that commands make, and every figure. Words for people are not: tables, help, errors. What
+//! differs by nature is taken out (`same/names.rs` lists it), and chance is made to repeat itself (`same/chance.c`).
 
 mod commands;
 mod compare;
@@ -45,7 +45,7 @@ pub struct Arguments {
     only: Vec<Subject>,
 }
 
-/// What is compared.
+/// A group of comparisons, which can be run by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Subject {
     /// Requests that real clients sent.
@@ -89,10 +89,11 @@ impl Subject {
     }
 }
 
-/// Compares, and fails when anything differs.
+/// Compares the two programs; the exit code is a failure when anything differs.
 pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     let folder = workspace.target().join("same");
-    // Each run has places of its own, so that two of them do not meet. What lies in memory need not be a program.
+    // Each run has folders of its own, so that two runs do not disturb each other. The one in memory may be mounted so
+    // that no program can be started from it, so programs go into the other.
     let (compiled, scratch) = (TempFolder::inside(&folder.join("work"))?, TempFolder::in_memory()?);
     let chance = program::compile_chance(compiled.path())?;
     let programs = program::both(workspace, arguments, &folder, &chance)?;

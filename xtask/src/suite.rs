@@ -1,12 +1,14 @@
-//! The test command of the README: installs what is needed, and checks everything there is.
+//! The test command of the README: installs what is needed, and checks everything there is. One build serves all
+//! stages.
 //!
 //! A missing tool is a failure in CI and a skip with its reason elsewhere. Every stage runs even if
 //! an earlier one failed.
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 
+use crate::clients::Agents;
 use crate::report::{Report, Totals, harness_totals};
 use crate::tools::Tools;
 use crate::workspace::{Workspace, in_ci, run_seeing_lines};
@@ -14,6 +16,12 @@ use crate::{clients, conformance, page, tidy, workspace};
 
 /// Crashes and power-loss images of a quick run.
 const QUICK: [(&str, &str); 2] = [("INFOLD_KILLS", "20"), ("INFOLD_IMAGES", "300")];
+
+/// What is built and run: there are no tests in documents.
+const TEST_TARGETS: [&str; 3] = ["--lib", "--bins", "--tests"];
+
+/// Stages that need other people's programs.
+const LEFT_OUT_BY_QUICK: [&str; 4] = ["page", "clients", "conformance", "agents"];
 
 /// What the tests that need a tracer have in their names.
 const TRACED_TESTS: &str = "power_loss";
@@ -29,24 +37,28 @@ pub struct Arguments {
 /// Runs all stages, and closes with the line that counts.
 pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     let mut report = Report::default();
-    println!("looking for tools");
-    let tools = Tools::install(workspace);
-    report.stage("tools", || tools_stage(&tools));
     report.stage("format", || one(workspace::run(&mut workspace.cargo(&["fmt", "--all", "--check"]))));
-    report.stage("clippy", || {
-        let flags = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
-        one(workspace::run(&mut workspace.cargo(&flags)))
-    });
     report.stage("tidy", || tidy_stage(workspace));
+    // What others wrote is fetched while the compiler works.
+    let (tools, agents) = std::thread::scope(|scope| {
+        let tools = scope.spawn(|| Tools::install(workspace));
+        let agents = scope.spawn(|| (!arguments.quick).then(|| Agents::install(workspace)));
+        report.stage("lint and build", || {
+            one(workspace::run(workspace.cargo_on_tests("test").args(TEST_TARGETS).args(["--no-run", "--quiet"])))
+        });
+        (tools.join(), agents.join())
+    });
+    let installed = |_| anyhow!("installing the tools panicked");
+    let (tools, agents) = (tools.map_err(installed)?, agents.map_err(installed)?);
+    report.stage("tools", || tools_stage(&tools));
     tests_stage(workspace, arguments, &tools, &mut report);
-    if arguments.quick {
-        report.skip("clients", "left out by --quick");
-        report.skip("agents", "left out by --quick");
-        report.skip("page", "left out by --quick");
-        report.skip("conformance", "left out by --quick");
-    } else {
-        page_stage(workspace, &mut report);
-        clients_stages(workspace, &tools, &mut report);
+    match agents {
+        None => LEFT_OUT_BY_QUICK.iter().for_each(|stage| report.skip(stage, "left out by --quick")),
+        Some(agents) => {
+            page_stage(workspace, &mut report);
+            clients_stages(workspace, &tools, &mut report);
+            clients::agents_stage(workspace, "", agents, &workspace.tested_program(), &mut report);
+        }
     }
     Ok(report.finish())
 }
@@ -55,7 +67,7 @@ pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
 fn page_stage(workspace: &Workspace, report: &mut Report) {
     match page::browser() {
         Err(error) if !in_ci() => report.skip("page", &format!("{error:#}")),
-        _ => report.stage("page", || page::check(workspace)),
+        _ => report.stage("page", || page::check(workspace, &workspace.tested_program())),
     }
 }
 
@@ -80,7 +92,8 @@ fn tidy_stage(workspace: &Workspace) -> Result<Totals> {
 
 /// Runs `cargo test`. Where the tracer is missing, the one test that needs it is left out by name.
 fn tests_stage(workspace: &Workspace, arguments: &Arguments, tools: &Tools, report: &mut Report) {
-    let mut command = workspace.cargo(&["test", "--workspace", "--no-fail-fast"]);
+    let mut command = workspace.cargo_on_tests("test");
+    command.args(TEST_TARGETS).arg("--no-fail-fast");
     if arguments.quick {
         command.envs(QUICK);
     }
@@ -110,11 +123,10 @@ fn clients_stages(workspace: &Workspace, tools: &Tools, report: &mut Report) {
         report.skip("conformance", &format!("{error:#}"));
     }
     if tools.python.is_ok() || tools.node.is_ok() || in_ci() {
-        report.stage("clients", || clients::check(workspace, tools));
+        report.stage("clients", || clients::check(workspace, tools, &workspace.tested_program()));
     }
-    clients::agents_stage(workspace, "", report);
     if tools.node.is_ok() || in_ci() {
-        report.stage("conformance", || conformance::check(workspace, tools));
+        report.stage("conformance", || conformance::check(workspace, tools, &workspace.tested_program()));
     }
 }
 

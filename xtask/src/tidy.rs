@@ -5,8 +5,13 @@
 
 mod documents;
 mod graph;
+mod names;
+mod paths;
 mod rust_source;
+mod signatures;
 mod tracked;
+mod unused;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,16 +23,36 @@ use crate::workspace::Workspace;
 /// Folders that hold nothing that anybody wrote.
 const LEFT_OUT: [&str; 4] = [".git", ".tools", "node_modules", "target"];
 
+/// Sources that only tests build.
+const NOT_SHIPPED: [&str; 3] =
+    ["crates/infold-testkit/", "crates/infold-mcp/src/fixtures", "crates/infold-mcp/src/testing.rs"];
+
 /// A text file of the repository.
 #[derive(Debug)]
 pub struct SourceFile {
     /// Its path from the root, with forward slashes.
     pub path: String,
-    /// What it says.
+    /// The whole file.
     pub text: String,
 }
 
-/// Checks everything, prints what is wrong, and fails if anything is.
+impl SourceFile {
+    /// Whether it is in the program that people get: a source of one of our crates, but no test and nothing that only
+    /// tests build.
+    pub fn is_shipped(&self) -> bool {
+        let in_tests = self.path.contains("/tests/") || self.path.ends_with("/tests.rs");
+        let is_source = self.path.starts_with("crates/") && self.path.contains("/src/") && self.path.ends_with(".rs");
+        is_source && !in_tests && !NOT_SHIPPED.iter().any(|part| self.path.starts_with(part))
+    }
+
+    /// Lines with code on them: no comments, no blank ones.
+    fn code_lines(&self) -> usize {
+        let code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
+        self.text.lines().filter(code).count()
+    }
+}
+
+/// Checks everything, prints figures and what is wrong, and fails if anything is.
 pub fn run(workspace: &Workspace) -> Result<ExitCode> {
     let problems = problems(workspace)?;
     for problem in &problems {
@@ -37,13 +62,27 @@ pub fn run(workspace: &Workspace) -> Result<ExitCode> {
     Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Everything that is wrong, one line each.
+/// Everything that is wrong, one line each. The figures of the paths and of all shipped code are printed.
 pub fn problems(workspace: &Workspace) -> Result<Vec<String>> {
     let files = text_files(&workspace.root)?;
+    let shipped = || files.iter().filter(|file| file.is_shipped());
+    let paths = paths::report(&files);
+    for figure in &paths.figures {
+        println!("{figure}");
+    }
+    println!("shipped: {} lines of code", shipped().map(SourceFile::code_lines).sum::<usize>());
+
     let mut problems = graph::problems(&workspace.metadata);
+    problems.extend(graph::unused_dependencies(&workspace.metadata, &files));
     for file in files.iter().filter(|file| file.path.ends_with(".rs")) {
         problems.extend(rust_source::problems(file));
     }
+    shipped().for_each(|file| problems.extend(signatures::problems(file)));
+    problems.extend(names::problems(shipped()));
+    problems.extend(unused::problems(shipped()));
+    problems.extend(paths.problems);
+    files.iter().for_each(|file| problems.extend(words::problems(file)));
+    problems.extend(words::glossary_problems(&files));
     problems.extend(documents::map_problems(&workspace.root));
     problems.extend(documents::settings_problems(&workspace.root));
     problems.extend(tracked::problems(&workspace.root, &files));

@@ -34,7 +34,7 @@ pub struct Tools {
 /// A Node.js and its packages.
 #[derive(Debug)]
 pub struct Node {
-    /// The `node` program.
+    /// The path of the `node` program.
     pub program: PathBuf,
     /// The folder named `node_modules`.
     pub modules: PathBuf,
@@ -51,7 +51,7 @@ impl Tools {
         Self { strace, python: install_python(workspace), node: install_node(workspace) }
     }
 
-    /// What is missing, one line each.
+    /// The tools that are missing and why, one line each.
     pub fn missing(&self) -> Vec<String> {
         let parts = [
             ("strace", self.strace.as_ref().err()),

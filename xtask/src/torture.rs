@@ -33,7 +33,7 @@ pub struct Arguments {
     long: bool,
 }
 
-/// Runs the long tier.
+/// Runs all tests of the long tier; the exit code is a failure if any of them fails.
 pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     let (kills, images, cases) = match arguments.long {
         true => (KILLS_LONG, IMAGES_LONG, CASES_LONG),
@@ -46,9 +46,9 @@ pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     let mut report = Report::default();
     let properties = ["test", "--package", "infold-core", "--package", "infold-engine"];
     report.stage("properties", || tests(workspace, &properties, ("PROPTEST_CASES", &cases)));
-    let kill = ["test", "--package", "infold", "--test", "kill", "--", "--nocapture"];
+    let kill = ["test", "--package", "infold", "--test", "crashes", "--", "kill::", "--nocapture"];
     report.stage("kill", || tests(workspace, &kill, ("INFOLD_KILLS", &kills)));
-    let power = ["test", "--package", "infold", "--test", "power_loss", "--", "--nocapture"];
+    let power = ["test", "--package", "infold", "--test", "crashes", "--", "power_loss::", "--nocapture"];
     report.stage("power loss", || tests(workspace, &power, ("INFOLD_IMAGES", &images)));
     Ok(report.finish())
 }

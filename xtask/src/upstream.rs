@@ -22,56 +22,56 @@ const SESSION_HEADERS: [&str; 3] = ["x-claude-code-session-id", "session_id", "s
 #[derive(Debug)]
 pub struct Upstream {
     address: SocketAddr,
-    kept: Arc<Mutex<Kept>>,
+    stored: Arc<Mutex<StoredRequests>>,
     server: JoinHandle<()>,
 }
 
-/// What was kept.
+/// The requests that have been stored and not been taken.
 #[derive(Debug, Default)]
-struct Kept {
+struct StoredRequests {
     last: HashMap<String, Vec<u8>>,
     every: Vec<Vec<u8>>,
 }
 
-impl Kept {
-    fn take(&mut self, request: Request, keep: Keep, address: &str) {
-        match keep {
-            Keep::Last => _ = self.last.insert(request.session, request.body),
-            Keep::Every => {
+impl StoredRequests {
+    fn take(&mut self, request: Request, retention: Retention, address: &str) {
+        match retention {
+            Retention::Last => _ = self.last.insert(request.session, request.body),
+            Retention::Every => {
                 let head = request.head.replace(address, "<upstream>");
                 self.every.push([head.as_bytes(), &request.body].concat());
             }
-            Keep::Nothing => {}
+            Retention::None => {}
         }
     }
 }
 
-/// Whether requests are kept.
+/// Which requests are stored for whoever measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum Retention {
     /// The last body of each session.
     Last,
     /// All of them, head and body, until they are taken.
     Every,
-    /// None.
-    Nothing,
+    /// No request at all.
+    None,
 }
 
 impl Upstream {
-    /// Starts one on a free port.
-    pub async fn start(keep: Keep) -> Result<Self> {
+    /// Starts a provider on a free port of loopback.
+    pub async fn start(retention: Retention) -> Result<Self> {
         let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
         let address = listener.local_addr()?;
-        let kept = Arc::new(Mutex::new(Kept::default()));
-        let shared = Arc::clone(&kept);
+        let stored = Arc::new(Mutex::new(StoredRequests::default()));
+        let shared = Arc::clone(&stored);
         let server = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let shared = Arc::clone(&shared);
                 // A connection ends with its client, and with it the task.
-                tokio::spawn(async move { serve(stream, keep, &shared).await });
+                tokio::spawn(async move { serve(stream, retention, &shared).await });
             }
         });
-        Ok(Self { address, kept, server })
+        Ok(Self { address, stored, server })
     }
 
     /// Where it listens, without a trailing slash.
@@ -81,12 +81,12 @@ impl Upstream {
 
     /// Takes the last request of a session.
     pub fn take(&self, session: &str) -> Option<Vec<u8>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).last.remove(session)
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner).last.remove(session)
     }
 
     /// Takes every request since it was last asked, each as it came, but for its own address.
     pub fn take_every(&self) -> Vec<Vec<u8>> {
-        std::mem::take(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner).every)
+        std::mem::take(&mut self.stored.lock().unwrap_or_else(PoisonError::into_inner).every)
     }
 }
 
@@ -96,20 +96,20 @@ impl Drop for Upstream {
     }
 }
 
-async fn serve(stream: TcpStream, keep: Keep, kept: &Mutex<Kept>) -> Result<()> {
+async fn serve(stream: TcpStream, retention: Retention, stored: &Mutex<StoredRequests>) -> Result<()> {
     stream.set_nodelay(true)?;
     let address = stream.local_addr()?.to_string();
     let mut stream = BufReader::with_capacity(64 << 10, stream);
     while let Some(request) = read(&mut stream).await? {
-        let answer = answer(&request, keep);
-        kept.lock().unwrap_or_else(PoisonError::into_inner).take(request, keep, &address);
+        let answer = answer(&request, retention);
+        stored.lock().unwrap_or_else(PoisonError::into_inner).take(request, retention, &address);
         stream.get_mut().write_all(answer.as_bytes()).await?;
     }
     Ok(())
 }
 
 struct Request {
-    /// Its lines, with an empty one at the end.
+    /// The request line and the headers, with an empty line at the end.
     head: String,
     path: String,
     session: String,
@@ -148,12 +148,13 @@ async fn line(stream: &mut (impl AsyncBufReadExt + Unpin)) -> Result<String> {
     Ok(String::from_utf8_lossy(&line).trim_end().to_owned())
 }
 
-/// What everyone is told. Where only last requests are kept it counts no tokens, so that nobody recalibrates by it.
-fn answer(request: &Request, keep: Keep) -> String {
+/// The answer that everyone gets. Where only last requests are stored it reports no usage, so that infold does not
+/// calibrate its counting by it.
+fn answer(request: &Request, retention: Retention) -> String {
     let tokens = request.body.len() / BYTES_PER_TOKEN;
-    let usage = match keep {
-        Keep::Last => String::new(),
-        Keep::Every | Keep::Nothing => format!(",\"usage\":{{\"input_tokens\":{tokens},\"output_tokens\":2}}"),
+    let usage = match retention {
+        Retention::Last => String::new(),
+        Retention::Every | Retention::None => format!(",\"usage\":{{\"input_tokens\":{tokens},\"output_tokens\":2}}"),
     };
     let body = if request.path.contains("count_tokens") {
         format!(r#"{{"input_tokens":{tokens}}}"#)

@@ -7,14 +7,11 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// How a program is built.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Profile {
-    /// Quick to build, slow to run.
-    Debug,
-    /// What people run.
-    Release,
-}
+/// What the program has for tests and people do not get.
+const TEST_FEATURES: &str = "infold/conformance";
+
+/// `-D warnings`, in the form in which clippy's compiler takes its flags.
+const LINT_FLAGS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
 
 /// The repository, as cargo sees it.
 #[derive(Debug)]
@@ -72,14 +69,29 @@ impl Workspace {
         command
     }
 
-    /// Builds the program and returns where it is.
-    pub fn build_program(&self, profile: Profile) -> Result<PathBuf> {
-        let (flags, folder): (&[&str], &str) = match profile {
-            Profile::Debug => (&["build", "--package", "infold"], "debug"),
-            Profile::Release => (&["build", "--package", "infold", "--release"], "release"),
-        };
-        run(&mut self.cargo(flags))?;
-        Ok(self.target().join(folder).join("infold"))
+    /// A cargo command on everything that tests need. Its compiler is clippy's, which lints our crates as it builds
+    /// them, so that linting costs no build of its own.
+    pub fn cargo_on_tests(&self, command: &str) -> Command {
+        let mut command = self.cargo(&[command, "--workspace", "--features", TEST_FEATURES]);
+        command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").env("CLIPPY_ARGS", LINT_FLAGS);
+        command
+    }
+
+    /// Where the test command has put the program that it built.
+    pub fn tested_program(&self) -> PathBuf {
+        self.target().join("debug/infold")
+    }
+
+    /// Builds the program that tests drive, and returns where it is.
+    pub fn build_tested_program(&self) -> Result<PathBuf> {
+        run(self.cargo_on_tests("build").arg("--bins"))?;
+        Ok(self.tested_program())
+    }
+
+    /// Builds the program that people run, and returns where it is.
+    pub fn build_shipped_program(&self) -> Result<PathBuf> {
+        run(&mut self.cargo(&["build", "--package", "infold", "--release"]))?;
+        Ok(self.target().join("release/infold"))
     }
 }
 

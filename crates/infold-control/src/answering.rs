@@ -19,7 +19,7 @@ use crate::error::{ApiError, shown};
 use crate::openapi;
 use crate::route::{Access, BodyBound, Route};
 
-/// The router of a table.
+/// Turns the table of routes into a router whose handlers share one [`Control`].
 pub(crate) fn router(table: Vec<Route>, engine: Engine, settings: ControlSettings) -> Router {
     let description = Bytes::from(openapi::document(&table).to_string());
     let body_limit = DefaultBodyLimit::max(settings.body_bytes_max);
@@ -32,7 +32,7 @@ pub(crate) fn router(table: Vec<Route>, engine: Engine, settings: ControlSetting
             Access::Principal => route.handler.route_layer(from_fn(demand_principal)),
             Access::Anyone => route.handler,
         };
-        // The limit that stands nearest to a handler is the one that counts.
+        // Of several body limits, axum applies the one closest to the handler.
         let handler = match route.bound {
             BodyBound::Common => handler,
             BodyBound::Transcript => handler.layer(transcript_limit),
@@ -42,13 +42,13 @@ pub(crate) fn router(table: Vec<Route>, engine: Engine, settings: ControlSetting
     }
     let mut router = Router::new();
     for (path, methods) in paths {
-        // The router itself adds which methods there are.
+        // axum adds the `Allow` header with the methods of the path.
         router = router.route(path, methods.fallback(method_not_allowed));
     }
     router.fallback(path_not_found).layer(body_limit).layer(map_response(with_common_headers)).with_state(control)
 }
 
-/// Lets no request through that the door has not put a name to.
+/// Refuses a request that the door has not given a principal.
 async fn demand_principal(request: Request, next: Next) -> Result<Response, ApiError> {
     if request.extensions().get::<Principal>().is_none() {
         return Err(ApiError::unauthenticated());
@@ -67,7 +67,8 @@ async fn path_not_found(uri: Uri) -> ApiError {
     ApiError::new(StatusCode::NOT_FOUND, "path_not_found", message)
 }
 
-/// Answers are the caller's own: no cache may keep them, and no browser may guess what they are.
+/// Adds the headers of every answer. Answers are private to the caller: no cache may store them, and no browser may
+/// guess their type.
 async fn with_common_headers(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -1,4 +1,5 @@
-//! The archive: ended branches, also of sessions whose live state is gone.
+//! Handlers for the archive, which holds ended branches, also those of sessions whose live state is gone.
+//! The engine finds them; `shapes::archive` says how they look as JSON.
 
 use axum::Json;
 use axum::extract::State;
@@ -13,7 +14,7 @@ use crate::page::Page;
 use crate::shapes::archive::{ArchiveList, Trajectory, TrajectoryStep};
 use crate::shapes::branch::{BranchDetail, BranchSummary};
 
-/// Which part of the archive is wanted.
+/// Query parameters of the list of ended branches.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ArchiveQuery {
@@ -25,7 +26,7 @@ pub(crate) struct ArchiveQuery {
     limit: Option<u32>,
 }
 
-/// The caller's ended branches.
+/// Lists the caller's ended branches.
 pub(crate) async fn list(
     State(control): State<Control>,
     Caller(who): Caller,
@@ -38,7 +39,7 @@ pub(crate) async fn list(
     Ok(Json(ArchiveList { branches, offset: page.offset, limit: page.limit, next_offset }))
 }
 
-/// Which opening of the branch is meant.
+/// Query parameters of one ended branch.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TrajectoryQuery {
@@ -46,7 +47,7 @@ pub(crate) struct TrajectoryQuery {
     generation: Option<u32>,
 }
 
-/// An ended branch with everything that happened in it.
+/// Shows an ended branch with everything that happened in it.
 pub(crate) async fn show(
     State(control): State<Control>,
     Caller(who): Caller,

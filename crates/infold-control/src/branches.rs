@@ -1,4 +1,5 @@
-//! Branches: listing a session's, opening one, looking at one, returning from one.
+//! Handlers for branches: list a session's branches, open one, show one, return from one.
+//! They read the request, ask the engine, and leave every decision to it.
 
 use axum::Json;
 use axum::extract::State;
@@ -17,10 +18,10 @@ use crate::page::Page;
 use crate::sessions::PageQuery;
 use crate::shapes::branch::{BranchDetail, BranchList, BranchOpened, BranchReturned, BranchSummary, IsolationShape};
 
-/// Who asks: people look at everything.
+/// The thread that this API reads as. People may see everything, and the main thread does.
 const READER: &str = "main";
 
-/// A session's branches.
+/// Lists a session's branches.
 pub(crate) async fn list(
     State(control): State<Control>,
     Caller(who): Caller,
@@ -32,12 +33,13 @@ pub(crate) async fn list(
     Ok(Json(listed(&view, page)))
 }
 
-/// A page of a session's branches.
+/// One page of a session's branches, at a glance.
 pub(crate) fn listed(view: &SessionView, page: Page) -> BranchList {
     listed_as(Some(view), page, BranchSummary::new)
 }
 
-/// The same, each branch in the shape that is wanted; none of a session that has no live state.
+/// One page of a session's branches, each made into JSON by `shape`. A session without live state (`None`) has no
+/// branches to list.
 pub(crate) fn listed_as<B>(view: Option<&SessionView>, page: Page, shape: fn(&str, &Branch) -> B) -> BranchList<B> {
     let all = view.map(SessionView::branches).unwrap_or_default();
     let id = view.map_or("", |view| view.session.id.as_str());
@@ -57,7 +59,7 @@ pub(crate) fn listed_as<B>(view: Option<&SessionView>, page: Page, shape: fn(&st
     }
 }
 
-/// A branch that somebody wants to open.
+/// Body of a request to open a branch.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OpenRequest {
@@ -100,8 +102,8 @@ pub(crate) async fn open_in_project(
     opened(&control, &who, session, key, body).await
 }
 
-/// Opens a branch, and with it the session if that is new. A new session may have any id, so the first characters of
-/// another's do not stand for that one here.
+/// Opens a branch, and with it the session if that is new. The session's id must be given in full: a new session may
+/// have any id, so here the first characters of an id are not an abbreviation of a longer one.
 pub(crate) async fn open(
     State(control): State<Control>,
     Caller(who): Caller,
@@ -143,7 +145,7 @@ async fn opened(
     Ok((StatusCode::CREATED, [(LOCATION, location)], Json(BranchOpened::from(opened))).into_response())
 }
 
-/// A branch as it stands.
+/// Shows a branch in its current state.
 pub(crate) async fn show(
     State(control): State<Control>,
     Caller(who): Caller,
@@ -156,24 +158,24 @@ pub(crate) async fn show(
     Ok(Json(BranchDetail::new(view.session_id.as_str(), &view.branch)))
 }
 
-/// The branch of a session that works now.
+/// Shows the active branch of a session.
 pub(crate) async fn active(
     State(control): State<Control>,
     Caller(who): Caller,
     Name(session): Name,
 ) -> Result<Json<BranchDetail>, ApiError> {
-    let session = control.engine.session_meant(&who, &session).await?;
+    let session = control.engine.resolve_session(&who, &session).await?;
     let active = BranchRef::Active(SessionRef::Id(session.clone()));
     let found = control.engine.branch(&who, &active, Some(READER)).await?;
     let Some(view) = found else {
-        // A session that is not there has no branch either, and is not the same.
+        // An unknown session is refused as unknown here, and not as a session without an active branch.
         control.engine.session(&who, &SessionRef::Id(session.clone())).await?;
         return Err(Refusal::NothingActive { session }.into());
     };
     Ok(Json(BranchDetail::new(view.session_id.as_str(), &view.branch)))
 }
 
-/// What a branch of a session hands to its parent.
+/// Body of a return that names the session, and perhaps the branch.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReturnInSession {
@@ -208,7 +210,7 @@ pub(crate) async fn fold_in_session(
     Ok(Json(control.engine.fold_branch(&who, request).await?.into()))
 }
 
-/// What a branch hands to its parent.
+/// Body of a return where the path names the branch.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReturnRequest {

@@ -13,10 +13,10 @@ use tokio_util::sync::CancellationToken;
 use crate::error::ApiError;
 use crate::shapes::session::ContextRoom;
 
-/// Transcripts that are read at once; others wait.
+/// How many transcripts to fork from may be in memory at once; further requests wait.
 const FORKS_AT_ONCE_MAX: usize = 4;
 
-/// Settings of this surface.
+/// Settings of the JSON API and its sibling pages. The program fills in every field.
 #[derive(Debug, Clone)]
 pub struct ControlSettings {
     /// Event streams that may be open at once; one more is refused with 429.
@@ -27,35 +27,35 @@ pub struct ControlSettings {
     pub transcript_bytes_max: usize,
     /// What the size of a session's main thread is measured against.
     pub room: ContextRoom,
-    /// What `/metrics` shows.
+    /// The metrics that `/metrics` prints.
     pub registry: Registry,
-    /// Ends the event streams, which would otherwise never end.
+    /// Cancelled at shutdown: ends the event streams, which never end by themselves.
     pub shutdown: CancellationToken,
 }
 
-/// What the handlers share. Clones share one.
+/// The state that all handlers share. Clones share the same permits.
 #[derive(Clone)]
 pub(crate) struct Control {
     pub(crate) engine: Engine,
     pub(crate) settings: ControlSettings,
     /// One permit for each event stream that may still be opened.
     pub(crate) streams: Arc<Semaphore>,
-    /// One permit for each transcript that may be read at once: they are held whole while they are.
+    /// One permit for each transcript that may be read at once, because each is held in memory as a whole.
     pub(crate) forks: Arc<Semaphore>,
-    /// The OpenAPI description, as it is sent.
+    /// The OpenAPI description as JSON text, made once.
     pub(crate) description: Bytes,
 }
 
 impl Control {
     /// The session that a caller means by an id or its first characters.
     pub(crate) async fn session(&self, who: &Principal, typed: &str) -> Result<SessionRef, ApiError> {
-        Ok(SessionRef::Id(self.engine.session_meant(who, typed).await?))
+        Ok(SessionRef::Id(self.engine.resolve_session(who, typed).await?))
     }
 
-    /// The same of a parameter that need not be there.
+    /// As [`Self::session`], for a parameter that may be absent.
     pub(crate) async fn session_in(&self, who: &Principal, typed: Option<&str>) -> Result<Option<SessionId>, ApiError> {
         match typed {
-            Some(typed) => Ok(Some(self.engine.session_meant(who, typed).await?)),
+            Some(typed) => Ok(Some(self.engine.resolve_session(who, typed).await?)),
             None => Ok(None),
         }
     }

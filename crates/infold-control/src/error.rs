@@ -1,8 +1,8 @@
 //! How a request goes wrong, in the one shape that every refusal and every failure has:
 //! `{"error":{"code","status","message","data"}}`.
 //!
-//! What the engine says is kept in its own words; what the framework says is put into ours. A failure
-//! is ours and is logged here, once; a refusal is the caller's to put right and is not.
+//! The engine's messages are passed on word for word; the framework's are replaced by our own. A failure
+//! is our fault and is logged here, once. A refusal is the caller's to put right and is not logged.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -14,32 +14,32 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// How much of what a caller sent is repeated back to it.
+/// Most characters of a caller's text that an error message repeats.
 const SHOWN_CHARS_MAX: usize = 80;
-/// When to try again after a failure that passes by itself.
+/// When a caller may try again after a failure that passes by itself.
 const RETRY_AFTER_MS: u64 = 1_000;
 
-/// Why a request was refused or failed.
+/// The body of every answer to a request that was refused or failed.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Error")]
 pub(crate) struct ErrorBody {
     error: ErrorDetail,
 }
 
-/// What went wrong.
+/// What went wrong, for programs and for people.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ErrorDetail {
     /// A word that programs can match on.
     code: &'static str,
-    /// The HTTP status.
+    /// The HTTP status of the answer, repeated in its body.
     status: u16,
     /// What went wrong and what to do about it, in a sentence.
     message: String,
-    /// What a program may want to know beside the message.
+    /// Details for programs, by name: limits, ids, when to try again.
     data: Map<String, Value>,
 }
 
-/// A request that was refused or failed.
+/// Why a request was refused or failed, before it is rendered as an answer.
 #[derive(Debug)]
 pub(crate) struct ApiError {
     pub(crate) status: StatusCode,
@@ -53,31 +53,31 @@ impl ApiError {
         Self { status, code, message: message.into(), data: Map::new() }
     }
 
-    /// The same, with something that a program may want to know.
+    /// Adds a detail for programs to the error's `data`.
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.data.insert(name.to_owned(), value.into());
         self
     }
 
-    /// A field, parameter or header breaks its rule.
+    /// The refusal for a field, parameter or header that breaks its rule.
     pub(crate) fn invalid(field: &str, problem: &str) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_input", format!("{field} {problem}")).with("field", field)
     }
 
-    /// Nobody knows who is asking.
+    /// The refusal for a request that comes without a principal.
     pub(crate) fn unauthenticated() -> Self {
         let message = "No principal came with this request: reach infold through its own listener";
         Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", message)
     }
 
-    /// When to try again, in whole seconds, if somebody knows.
+    /// The value of `Retry-After` in whole seconds, if the error says when to try again.
     fn retry_after(&self) -> Option<HeaderValue> {
         let ms = self.data.get("retry_after_ms")?.as_u64()?;
         Some(HeaderValue::from(ms.div_ceil(1_000)))
     }
 }
 
-/// A caller's text, short and plain enough to stand in a message.
+/// A caller's text, shortened and without control characters, so that a message can repeat it.
 pub(crate) fn shown(text: &str) -> String {
     strip_controls(text).replace(['\n', '\t'], " ").chars().take(SHOWN_CHARS_MAX).collect()
 }

@@ -1,5 +1,5 @@
-//! What happens, as server-sent events. An event's id says where to go on: a client that lost its
-//! connection sends the last one it has seen, and misses nothing that is still kept.
+//! Streams what happens to sessions, as server-sent events. A client that lost its connection sends the id of
+//! the last event it has seen, gets the events after it, and misses nothing that is still stored.
 //!
 //! A stream is pulled by its reader, so one that is slow holds a bounded batch of events and no more.
 
@@ -21,14 +21,14 @@ use crate::extract::{Caller, Query, one_header};
 use crate::moment::Moment;
 use crate::shapes::event::EventRecord;
 
-/// The header in which a client that comes back says what it saw last.
+/// The header in which a client that reconnects sends the id of the last event it has seen.
 pub(crate) const LAST_EVENT_ID: &str = "Last-Event-ID";
 /// A stream is never silent for longer than this, so that both ends know that the other is there.
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
-/// The largest id that an event can have.
+/// The largest id that the store can give an event.
 const EVENT_ID_MAX: u64 = i64::MAX as u64;
 
-/// Which events are wanted.
+/// Query parameters of the event stream.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EventsQuery {
@@ -39,7 +39,7 @@ pub(crate) struct EventsQuery {
     session_id: Option<String>,
 }
 
-/// Streams what happens.
+/// Streams the caller's events until the client leaves or the daemon shuts down.
 pub(crate) async fn follow(
     State(control): State<Control>,
     Caller(who): Caller,
@@ -47,7 +47,7 @@ pub(crate) async fn follow(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let session = control.session_in(&who, query.session_id.as_deref()).await?;
-    let after = place(&headers, query.after)?;
+    let after = resume_id(&headers, query.after)?;
     let permit = control.streams.clone().try_acquire_owned().map_err(|_| all_in_use(&control))?;
     let after = match after {
         Some(after) => after,
@@ -60,8 +60,9 @@ pub(crate) async fn follow(
     Ok(Sse::new(events).keep_alive(keep_alive).into_response())
 }
 
-/// Where to go on. The header counts more: a browser that comes back repeats the query it began with.
-fn place(headers: &HeaderMap, after: Option<u64>) -> Result<Option<u64>, ApiError> {
+/// The id of the event after which the stream begins. The header wins over the query, because a browser that
+/// reconnects repeats the query that it began with.
+fn resume_id(headers: &HeaderMap, after: Option<u64>) -> Result<Option<u64>, ApiError> {
     let (field, id) = match one_header(headers, LAST_EVENT_ID)? {
         Some(text) => (LAST_EVENT_ID, Some(text.parse().unwrap_or(u64::MAX))),
         None => ("after", after),
@@ -78,16 +79,16 @@ fn all_in_use(control: &Control) -> ApiError {
     ApiError::new(StatusCode::TOO_MANY_REQUESTS, "streams_exhausted", message).with("streams_max", streams_max)
 }
 
-/// One open stream.
+/// One open stream, and how far it has got.
 struct EventReader {
     control: Control,
     who: Principal,
     session: Option<SessionId>,
-    /// The last event that was fetched.
+    /// The id of the last event that was fetched from the engine.
     after: u64,
     /// Events that were fetched and not yet sent, with their names.
     waiting: VecDeque<(&'static str, EventRecord)>,
-    /// Given back when the stream is over, however it ends.
+    /// Frees the stream's place when it is dropped, however the stream ends.
     _permit: OwnedSemaphorePermit,
 }
 
@@ -122,7 +123,7 @@ impl EventReader {
     }
 }
 
-/// Why a stream broke off.
+/// The next events could not be fetched; holds the error's code.
 #[derive(Debug)]
 struct EventsLost(&'static str);
 

@@ -1,5 +1,5 @@
-//! Reads the parts of a request that handlers need. Whatever is wrong with one is answered in the shape
-//! of every other error, never in the framework's own.
+//! Reads the parts of a request that handlers need. A request that is wrong gets an error in the shape
+//! of every other error of the API, never in the framework's own.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,10 +22,10 @@ use crate::problem;
 /// The header that makes repeating a request safe.
 pub(crate) const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 
-/// How long a fork waits for a place.
+/// How long a fork waits until it may read its transcript.
 const PLACE_WAIT: Duration = Duration::from_secs(30);
 
-/// Who is asking.
+/// The principal that the door found out.
 pub(crate) struct Caller(pub(crate) Principal);
 
 impl FromRequestParts<Control> for Caller {
@@ -36,7 +36,7 @@ impl FromRequestParts<Control> for Caller {
     }
 }
 
-/// The one name in the path.
+/// The one placeholder in the route's path, decoded: the id of a session, branch, request or result.
 pub(crate) struct Name(pub(crate) String);
 
 impl FromRequestParts<Control> for Name {
@@ -48,7 +48,7 @@ impl FromRequestParts<Control> for Name {
     }
 }
 
-/// The query's parameters.
+/// The query parameters, read into `T`.
 pub(crate) struct Query<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequestParts<Control> for Query<T> {
@@ -68,7 +68,7 @@ impl<T: DeserializeOwned> FromRequestParts<Control> for Query<T> {
     }
 }
 
-/// The JSON body: one object, of a kind that is known.
+/// The JSON body, one object, read into `T`.
 pub(crate) struct Body<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequest<Control> for Body<T> {
@@ -79,7 +79,7 @@ impl<T: DeserializeOwned> FromRequest<Control> for Body<T> {
     }
 }
 
-/// The JSON body of a route that takes transcripts.
+/// As [`Body`], on a route that takes transcripts and so allows more bytes.
 pub(crate) struct LongBody<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequest<Control> for LongBody<T> {
@@ -90,7 +90,7 @@ impl<T: DeserializeOwned> FromRequest<Control> for LongBody<T> {
     }
 }
 
-/// The bytes of a JSON body. That there are no more than `bytes_max` is seen to before they get here.
+/// The bytes of a JSON body. The router's body limit has cut it off at `bytes_max`, which is only for the message.
 async fn body(request: Request, control: &Control, bytes_max: usize) -> Result<Bytes, ApiError> {
     if !is_json(request.headers()) {
         let message = "Content-Type must be application/json";
@@ -105,7 +105,7 @@ async fn body(request: Request, control: &Control, bytes_max: usize) -> Result<B
     })
 }
 
-/// Reads an object. An array is not one, though the parser would take its entries in order.
+/// Reads a JSON object. An array is refused, though the parser would take its entries as fields in order.
 fn object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     let is_object = bytes.trim_ascii_start().first().is_none_or(|first| *first == b'{');
     let mut parser = serde_json::Deserializer::from_slice(bytes);
@@ -136,7 +136,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.trim().eq_ignore_ascii_case("application/json")
 }
 
-/// A place among those whose transcripts are read at once. It is taken before the body is.
+/// Permission to read a transcript, of which there are few at once. It is taken before the body is read.
 pub(crate) struct ForkPlace(#[expect(dead_code, reason = "given back when it goes")] OwnedSemaphorePermit);
 
 impl FromRequestParts<Control> for ForkPlace {
@@ -154,7 +154,7 @@ impl FromRequestParts<Control> for ForkPlace {
     }
 }
 
-/// The key that makes repeating a request safe, from its header.
+/// The key in the header `Idempotency-Key`, if it is there.
 pub(crate) struct Key(Option<String>);
 
 impl FromRequestParts<Control> for Key {
@@ -166,7 +166,7 @@ impl FromRequestParts<Control> for Key {
 }
 
 impl Key {
-    /// The key, which may stand in the body instead, or in both places if it is the same.
+    /// The key from the header or from the body's `field`. If both are there, they must be the same.
     pub(crate) fn or(self, field: Option<String>) -> Result<Option<String>, ApiError> {
         match (self.0, field) {
             (Some(header), Some(field)) if header != field => {
@@ -178,7 +178,7 @@ impl Key {
     }
 }
 
-/// A header's text; one that stands there twice could be read in two ways.
+/// A header's text. A header that is sent twice is refused, because it could be read in two ways.
 pub(crate) fn one_header(headers: &HeaderMap, name: &str) -> Result<Option<String>, ApiError> {
     let mut values = headers.get_all(name).iter();
     let first = values.next();

@@ -1,4 +1,5 @@
-//! Forks: starting a session from another's transcript, and looking at what one began with.
+//! Handlers for forks: start a session from another's transcript, and show what a fork began with.
+//! `infold_wire` reads transcripts, and the engine makes the fork.
 
 use axum::Json;
 use axum::extract::State;
@@ -17,33 +18,34 @@ use crate::error::ApiError;
 use crate::extract::{Caller, ForkPlace, Key, LongBody, Name};
 use crate::shapes::fork::SessionForked;
 
-/// Whose view is forked if it does not say: people look at everything.
+/// The thread whose view is forked if the request names none. The main thread sees everything.
 const VIEW_DEFAULT: &str = "main";
-/// Most characters of what a reader says of a transcript.
+/// Most characters of a transcript reader's error message that are passed on.
 const WORDS_CHARS_MAX: usize = 300;
 
-/// What to fork, and what for. Either a session that is kept here or a transcript is needed.
+/// Body of a fork: what to fork, and what for. Either a session of this infold or a transcript is needed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ForkRequest {
-    /// The session to fork. With a transcript it only says where that comes from, and may be the name
-    /// that another program has for it.
+    /// The session to fork. With a transcript it only says where the transcript comes from, and may be
+    /// another program's name for the session.
     parent_session_id: Option<String>,
-    /// Whose view of the session is forked: a branch's, or `main`, which is meant if it is not given.
+    /// The thread whose view of the session is forked: a branch's id, or `main`; `main` if it is not given.
     branch_id: Option<String>,
-    /// What was said, as the client keeps it: a list of messages or lines, an exported session, or the
+    /// The transcript in the client's own form: a list of messages or lines, an exported session, or the
     /// text of a file.
     #[serde(default)]
     #[schemars(schema_with = "transcript_schema")]
     transcript: Option<Box<RawValue>>,
-    /// Whose form the transcript has: claude-code, codex, opencode, infold, anthropic, openai or
-    /// normalized. It is found out if it is not given.
+    /// The form of the transcript: claude-code, codex, opencode, infold, anthropic, openai or
+    /// normalized. It is detected if it is not given.
     format: Option<String>,
     /// What the child is asked to do.
     prompt: Option<String>,
-    /// How characters are spent, seed or recall; as settings say if it is not given.
+    /// Which parts of the transcript are kept, seed (by age) or recall (by likely use); as settings say
+    /// if it is not given.
     profile: Option<String>,
-    /// The new session's name; one is made up if it is not given.
+    /// The new session's id; one is made if it is not given.
     session_id: Option<String>,
     /// Makes repeating the request safe; the header Idempotency-Key does the same.
     idempotency_key: Option<String>,
@@ -53,7 +55,7 @@ fn transcript_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": ["array", "object", "string", "null"] })
 }
 
-/// Starts a session from another's transcript.
+/// Starts a session from another's transcript, and answers with what the new session begins with.
 pub(crate) async fn fork(
     State(control): State<Control>,
     Caller(who): Caller,
@@ -69,12 +71,12 @@ pub(crate) async fn fork(
         source: source(body).await?,
     };
     let forked = control.engine.fork(&who, request).await?;
-    // What is answered is what was kept.
+    // The answer shows what was stored, so that a repeated request gets the same.
     let view = control.engine.fork_view(&who, &SessionRef::Id(forked.session_id)).await?;
     Ok((StatusCode::CREATED, Json(view.into())))
 }
 
-/// What to fork from. With a transcript, the parent is a name like any other.
+/// What to fork from. With a transcript, the parent is only a name and need not be a session of ours.
 async fn source(body: ForkRequest) -> Result<ForkSource, ApiError> {
     let parent = body.parent_session_id.as_deref().map(|id| session_id("parent_session_id", id)).transpose()?;
     let format = body.format.as_deref().map(format).transpose()?;
@@ -100,7 +102,7 @@ async fn source(body: ForkRequest) -> Result<ForkSource, ApiError> {
     }
 }
 
-/// Reads a transcript where nobody else waits for the thread.
+/// Reads a transcript on a blocking thread, because a long one takes a while.
 async fn read(transcript: Box<RawValue>, format: Option<Format>) -> Result<Vec<Item>, ApiError> {
     let reading = tokio::task::spawn_blocking(move || read_handed_in(transcript.get(), format));
     match reading.await {
@@ -110,7 +112,7 @@ async fn read(transcript: Box<RawValue>, format: Option<Format>) -> Result<Vec<I
     }
 }
 
-/// A reader's words, without what would break a line.
+/// A transcript reader's error message, on one line and bounded.
 fn shown_whole(words: &str) -> String {
     strip_controls(words).replace(['\n', '\t'], " ").chars().take(WORDS_CHARS_MAX).collect()
 }
@@ -129,7 +131,7 @@ fn format(name: &str) -> Result<Format, ApiError> {
     name.parse().map_err(|_| ApiError::invalid("format", &format!("must be one of {names}")))
 }
 
-/// What a forked session began with.
+/// Shows what a forked session began with.
 pub(crate) async fn show(
     State(control): State<Control>,
     Caller(who): Caller,

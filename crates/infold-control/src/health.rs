@@ -1,4 +1,5 @@
-//! Whether infold is alive, whether it can do its work, what it has counted, and what its API is.
+//! Handlers for health checks, metrics and the OpenAPI description. Health checks are open to anybody, so they
+//! show no more than a word or a code.
 
 use std::time::Duration;
 
@@ -14,26 +15,26 @@ use serde::Serialize;
 use crate::control::Control;
 use crate::error::ApiError;
 
-/// How long the store may take to answer when it is asked whether it is there.
+/// How long the readiness check waits for the store.
 const STORE_TIMEOUT: Duration = Duration::from_secs(5);
-/// What Prometheus calls its text format.
+/// The media type of the Prometheus text format.
 pub(crate) const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// How infold is.
+/// The answer of a health check that passed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Health {
-    /// In a word: `ok` or `ready`.
+    /// `ok` if the daemon runs, `ready` if it can do its work.
     status: &'static str,
 }
 
-/// Answers as long as anything does.
+/// Answers as long as the process serves requests at all.
 pub(crate) async fn alive() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// Answers well if infold can do its work: the store answers a read, and the scrubber takes a secret out.
+/// Succeeds if infold can do its work: the store answers a read, and the scrubber takes a secret out.
 ///
-/// Anybody may ask, so what is wrong is said by its code alone; the rest is in the log.
+/// Anybody may ask, so the answer names a problem by its code alone; the log has the details.
 pub(crate) async fn ready(State(control): State<Control>) -> Result<Json<Health>, ApiError> {
     let store = store_problem(&control).await;
     let scrubber = scrubber_problem(&control).await;
@@ -59,7 +60,7 @@ async fn store_problem(control: &Control) -> Option<&'static str> {
 }
 
 async fn scrubber_problem(control: &Control) -> Option<&'static str> {
-    // A token in form only, put together here so that no scanner takes this file for a leak.
+    // It only looks like a token. It is put together here so that no scanner takes this file for a leak.
     let text = ["gh", "p_", "0a1B2c3D4e5F6g7H8i9J", "0k1L2m3N4o5P6q7R"].concat();
     match control.engine.scrub([text]).await {
         Ok([scrubbed]) if scrubbed.secrets() == 1 => None,
@@ -68,7 +69,7 @@ async fn scrubber_problem(control: &Control) -> Option<&'static str> {
     }
 }
 
-/// What was counted, as Prometheus reads it.
+/// Prints the metrics in the Prometheus text format.
 pub(crate) async fn metrics(State(control): State<Control>) -> Result<Response, ApiError> {
     let text = TextEncoder::new().encode_to_string(&control.settings.registry.gather()).map_err(|error| {
         tracing::error!(%error, "metrics could not be written");
@@ -77,7 +78,7 @@ pub(crate) async fn metrics(State(control): State<Control>) -> Result<Response, 
     Ok(([(CONTENT_TYPE, METRICS_TYPE)], text).into_response())
 }
 
-/// The OpenAPI description.
+/// Sends the OpenAPI description.
 pub(crate) async fn describe(State(control): State<Control>) -> Response {
     ([(CONTENT_TYPE, "application/json")], control.description).into_response()
 }

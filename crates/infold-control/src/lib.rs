@@ -6,11 +6,11 @@
 //! part of this crate; then the check for a principal; then one handler, which reads the request into
 //! a shape of this crate, asks the engine, and renders its answer into another.
 //!
-//! Must hold: every refusal and failure has the one shape that `error` says; no route but the
+//! Must hold: every refusal and failure has the one shape that `error` defines; no route but the
 //! public ones is answered without a principal; no stream, page or body is without a bound.
 //!
-//! Left to others: Host, Origin and who may come in are the door's; what happens to a session is the
-//! engine's to decide.
+//! Left to others: the door checks Host, Origin and who may come in; the engine decides what happens to a
+//! session.
 
 mod answering;
 mod archive;
@@ -50,7 +50,7 @@ use shapes::session::{SessionDetail, SessionSummary};
 pub use control::ControlSettings;
 pub use shapes::session::ContextRoom;
 
-/// A session at a glance as the API shows it, for whoever prints the same.
+/// A session at a glance in the API's JSON, for commands that print the same.
 pub fn session_json(known: &ListedSession, room: &ContextRoom) -> Value {
     json(SessionSummary::new(known, room))
 }
@@ -61,27 +61,27 @@ pub fn session_detail_json(known: &ListedSession, view: Option<&SessionView>, ro
     json(SessionDetail::new(known, view, room, branches))
 }
 
-/// Part of a kept result as the API shows it, for whoever prints the same.
+/// Part of an offloaded result in the API's JSON, for commands that print the same.
 pub fn result_json(part: ResultPart) -> Value {
     json(ResultRead::from(part))
 }
 
-/// A request to a model as the API shows it, for whoever prints the same.
+/// A request to a model in the API's JSON, for commands that print the same.
 pub fn request_json(row: &RequestRow) -> Value {
     json(RequestDetail::from(row))
 }
 
-/// What requests add up to as the API shows it, for whoever prints the same.
+/// The totals of many requests in the API's JSON, for commands that print the same.
 pub fn request_totals_json(totals: &RequestTotals) -> Value {
     json(RequestSums::from(totals))
 }
 
-/// Shapes of this crate are always JSON objects.
+/// Writes a shape as JSON, which never fails: the shapes of this crate have only text keys.
 fn json(shape: impl serde::Serialize) -> Value {
     serde_json::to_value(shape).unwrap_or_default()
 }
 
-/// The path that takes transcripts, which are longer than other bodies: the door needs to know.
+/// The path that takes transcripts. They are longer than other bodies, so the door needs a larger bound for it.
 pub const FORKS_PATH: &str = "/api/v1/forks";
 
 /// The routes of this surface, with their full paths; merge it into the program's router.

@@ -7,15 +7,15 @@ use serde::{Serialize, Serializer};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// The last millisecond that the format has a year for.
+/// The last millisecond of the year 9999, beyond which RFC 3339 has no years.
 const LAST_MS: u64 = 253_402_300_799_999;
 
-/// A time, in milliseconds since 1970.
+/// A time in milliseconds since 1970 (UTC).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment(pub(crate) u64);
 
 impl Moment {
-    /// The time as text.
+    /// The time in RFC 3339; one that is too late for the format becomes the last one it has.
     pub(crate) fn text(self) -> String {
         let nanos = i128::from(self.0.min(LAST_MS)) * 1_000_000;
         let at = OffsetDateTime::from_unix_timestamp_nanos(nanos).unwrap_or(OffsetDateTime::UNIX_EPOCH);

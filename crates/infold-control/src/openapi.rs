@@ -1,4 +1,5 @@
-//! The OpenAPI 3.1 description, made from the same table as the router.
+//! Writes the OpenAPI 3.1 description from the same table as the router, so that the two cannot disagree.
+//! Doc comments of the shapes become the descriptions of their fields.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,7 @@ use crate::route::{Access, Answer, Header, Route};
 const ABOUT: &str = "infold keeps an AI coding agent's context small, whole and visible. Programs of the \
     user who runs it are let in as they are; others send a token. Every error has one shape.";
 
-/// The description of a table.
+/// Describes every route of a table, with all schemas that they use.
 pub(crate) fn document(table: &[Route]) -> Value {
     let mut incoming = generator(SchemaSettings::draft2020_12().for_deserialize());
     let mut outgoing = generator(SchemaSettings::draft2020_12().for_serialize());
@@ -67,7 +68,7 @@ fn operation(route: &Route, incoming: &mut SchemaGenerator, outgoing: &mut Schem
         "parameters": parameters,
         "responses": responses(route, outgoing),
         "security": match route.access {
-            // None is one of the ways: a program of the same user needs no token.
+            // The empty object means "no credential": a program of the same user needs no token.
             Access::Principal => json!([{}, { "bearer": [] }, { "token": [] }]),
             Access::Anyone => json!([]),
         },
@@ -99,7 +100,7 @@ fn query_parameters(schema: &Value) -> Vec<Value> {
         .map(|(name, property)| {
             let mut property = property.clone();
             let description = property.as_object_mut().and_then(|property| property.shift_remove("description"));
-            // A parameter that may be left out is never null: a query has no way to write that.
+            // An optional parameter is absent and never null: a query has no way to write null.
             if let Some(kind) = property["type"].as_array().and_then(|kinds| kinds.first()).cloned() {
                 property["type"] = kind;
             }
@@ -127,7 +128,7 @@ fn header_parameter(header: &Header) -> Value {
 fn responses(route: &Route, outgoing: &mut SchemaGenerator) -> Value {
     let (status, content_type, schema) = match route.answer {
         Answer::Json(status, shape) => (status, "application/json", json!(shape(outgoing))),
-        // What the stream's data is; a stream itself has no schema.
+        // OpenAPI has no schema for a stream, so this is the schema of each event's data.
         Answer::Events(shape) => (200, "text/event-stream", json!(shape(outgoing))),
         Answer::Text(content_type) => (200, content_type, json!({ "type": "string" })),
         Answer::Description => (200, "application/json", json!({ "type": "object" })),
@@ -141,7 +142,7 @@ fn responses(route: &Route, outgoing: &mut SchemaGenerator) -> Value {
     Value::Object(responses)
 }
 
-/// Every status that a route can refuse with.
+/// All statuses with which a route can refuse: those of every route, and its own.
 fn refusals(route: &Route) -> BTreeSet<u16> {
     // Wrong Host or Origin is refused at the door, whatever the route.
     let mut refusals = BTreeSet::from([403]);

@@ -1,4 +1,4 @@
-//! Parts of lists: from where, how many, and where to go on.
+//! Pages of lists: which entries a caller asked for, and where the next page begins.
 
 use crate::error::ApiError;
 
@@ -7,7 +7,7 @@ const LIMIT_DEFAULT: u32 = 50;
 /// Most entries in a page; a larger wish is capped, and the answer says so.
 pub(crate) const LIMIT_MAX: u32 = 500;
 
-/// Which part of a list is wanted.
+/// The part of a list that a caller asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Page {
     pub(crate) offset: usize,
@@ -15,7 +15,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Reads what a caller asked for.
+    /// Applies the defaults and bounds to what a caller asked for; a limit of 0 is refused.
     pub(crate) fn new(offset: Option<u32>, limit: Option<u32>) -> Result<Self, ApiError> {
         let limit = limit.unwrap_or(LIMIT_DEFAULT);
         if limit == 0 {
@@ -24,12 +24,12 @@ impl Page {
         Ok(Self { offset: offset.unwrap_or(0) as usize, limit: limit.min(LIMIT_MAX) as usize })
     }
 
-    /// How many entries to fetch: one more than are shown, which tells whether there are more.
+    /// How many entries to fetch: one more than are shown, to find out whether another page follows.
     pub(crate) fn fetch(self) -> usize {
         self.limit + 1
     }
 
-    /// Cuts what was fetched to the page, and says where to go on if there is more.
+    /// Cuts the fetched entries to the page, and gives the next page's offset if there are more.
     pub(crate) fn cut<T>(self, mut fetched: Vec<T>) -> (Vec<T>, Option<usize>) {
         let has_more = fetched.len() > self.limit;
         fetched.truncate(self.limit);

@@ -1,14 +1,14 @@
-//! Puts into a sentence what a parser says of a caller's input.
+//! Turns a parser's error message about a caller's input into a sentence for that caller.
 //!
-//! The parser's own words name its types, and repeat the value that it did not like. The value is left
-//! out here: it is the caller's, may be long and may be a secret.
+//! The parser's own message names Rust types and repeats the value that it could not read. The value is left
+//! out here: it may be long, and it may be a secret.
 
 use crate::error::{ApiError, shown};
 
-/// Most characters of a parser's words that are passed on where they are not understood.
+/// Most characters of a parser's message that are passed on if its form is not known here.
 const SAID_CHARS_MAX: usize = 200;
 
-/// The refusal for what a parser `said` of the field at `path`; both as they came.
+/// The refusal for a field at `path` of which a parser `said` what is wrong; both as the parser gave them.
 pub(crate) fn refuse(path: Option<&str>, said: &str) -> ApiError {
     let said = said.rsplit_once(" at line ").map_or(said, |(said, _)| said);
     let path = path.map(shown).filter(|path| !path.is_empty() && path != "." && path != "?");
@@ -40,7 +40,7 @@ pub(crate) fn refuse(path: Option<&str>, said: &str) -> ApiError {
 
 const NUMBER: &str = "a whole number, 0 or more";
 
-/// The name of a field that is not known, and what is.
+/// The name of an unknown field, and advice that lists the known ones.
 fn unknown_field(said: &str) -> Option<(String, String)> {
     let rest = said.split_once("unknown field `")?.1;
     match rest.split_once("`, expected ") {
@@ -55,7 +55,7 @@ fn unknown_field(said: &str) -> Option<(String, String)> {
     }
 }
 
-/// The name in backticks after `before`.
+/// The name between the backtick that ends `before` and the next one.
 fn between(said: &str, before: &str) -> Option<String> {
     let rest = said.split_once(before)?.1;
     Some(shown(rest.split_once('`').map_or(rest, |(name, _)| name)))

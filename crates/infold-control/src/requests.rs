@@ -1,5 +1,5 @@
-//! Requests that went to models: what each was made of, what was edited, what it cost, and why the cache
-//! missed.
+//! Handlers for the recorded requests to models: what each consisted of, what was edited, what it cost, and why
+//! the cache missed.
 
 use axum::Json;
 use axum::extract::State;
@@ -15,7 +15,7 @@ use crate::extract::{Caller, Name, Query};
 use crate::page::Page;
 use crate::shapes::request::{RequestDetail, RequestList, RequestSums};
 
-/// Which requests are wanted.
+/// Query parameters of the list of requests.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RequestsQuery {
@@ -27,7 +27,7 @@ pub(crate) struct RequestsQuery {
     limit: Option<u32>,
 }
 
-/// The caller's requests, oldest first.
+/// Lists the caller's requests, oldest first, with the totals of all of them.
 pub(crate) async fn list(
     State(control): State<Control>,
     Caller(who): Caller,
@@ -49,7 +49,7 @@ pub(crate) async fn list(
     Ok(Json(RequestList { requests, limit: page.limit, next_after, request_totals: RequestSums::from(&sums) }))
 }
 
-/// One request.
+/// Shows one request by its number.
 pub(crate) async fn show(
     State(control): State<Control>,
     Caller(who): Caller,
@@ -66,7 +66,7 @@ pub(crate) async fn show(
     found.as_ref().map(|row| Json(row.into())).ok_or_else(absent)
 }
 
-/// No request has an id beyond what the store can number.
+/// Selects the requests after `id`, cut to the largest id that the store can hold.
 fn after(id: u64) -> RequestSelection {
     RequestSelection::After(id.min(i64::MAX as u64))
 }

@@ -1,4 +1,4 @@
-//! Results: handing one in, and reading part of a kept one.
+//! Handlers for results: record one, and read part of an offloaded one.
 
 mod portion;
 
@@ -14,12 +14,12 @@ use crate::error::ApiError;
 use crate::extract::{Body, Caller, Key, Name, Query};
 use crate::shapes::result::{ResultRead, ResultRecorded};
 
-/// Bytes that a read gives back if it does not say.
+/// Bytes that a read returns if the request names no limit.
 const LIMIT_DEFAULT_BYTES: u64 = 4_096;
-/// Who reads if it does not say: people look at everything.
+/// The thread that reads if the request names none. The main thread sees everything.
 const READER_DEFAULT: &str = "main";
 
-/// A tool's result that is handed in.
+/// Body of a request to record a tool's result.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RecordRequest {
@@ -57,7 +57,7 @@ pub(crate) async fn record(
     Ok(Json(control.engine.record_result(&who, request).await?.into()))
 }
 
-/// Which part of a kept result is wanted: bytes from an offset on, lines, or lines that match.
+/// Query parameters of a read: bytes from an offset on, lines, or lines that match.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReadQuery {
@@ -77,7 +77,7 @@ pub(crate) struct ReadQuery {
     branch_id: Option<String>,
 }
 
-/// Reads part of a kept result.
+/// Reads part of an offloaded result.
 pub(crate) async fn read(
     State(control): State<Control>,
     Caller(who): Caller,

@@ -1,5 +1,5 @@
-//! One route: what answers it, who may ask, and what goes in and out. The router is made from this, and
-//! so is the OpenAPI description.
+//! One route of the table: its handler, who may call it, and what goes in and out. Both the router and the
+//! OpenAPI description are made from it.
 
 use axum::handler::Handler;
 use axum::routing::{MethodRouter, delete, get, post};
@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::control::Control;
 
-/// A method that a route takes.
+/// The HTTP method of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verb {
     Get,
@@ -16,7 +16,7 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    /// The method as it stands in a request.
+    /// The method as it is written in a request.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -26,54 +26,54 @@ impl Verb {
     }
 }
 
-/// Who may ask.
+/// Who may call a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Whoever the door has put a name to.
+    /// Callers to whom the door has given a principal.
     Principal,
-    /// Anybody: whoever watches over infold need not be its user.
+    /// Anybody, for health checks: a monitor need not be infold's user.
     Anyone,
 }
 
-/// How long a body may be.
+/// Which of the two bounds on a body applies to a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyBound {
-    /// As long as any.
+    /// `ControlSettings::body_bytes_max`.
     Common,
-    /// As long as a transcript.
+    /// `ControlSettings::transcript_bytes_max`.
     Transcript,
 }
 
-/// Makes the schema of a type.
+/// A function that makes the JSON schema of a type.
 pub(crate) type BodyShape = fn(&mut SchemaGenerator) -> Schema;
 
-/// What a route answers if all goes well.
+/// What a route answers on success.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Answer {
-    /// A JSON object.
+    /// A JSON object with this status and schema.
     Json(u16, BodyShape),
     /// A stream of events, whose data is a JSON object.
     Events(BodyShape),
-    /// Text of this type.
+    /// Plain text with this media type.
     Text(&'static str),
-    /// A JSON object that describes itself.
+    /// The OpenAPI description, which has no schema of its own.
     Description,
 }
 
-/// A header that a route looks at.
+/// A request header that a route reads, for the description.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Header {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
 }
 
-/// One route.
+/// One entry of the table of routes.
 pub(crate) struct Route {
     pub(crate) verb: Verb,
     pub(crate) path: &'static str,
-    /// Its name, for programs that are made from the description.
+    /// The `operationId`, from which generated clients take their function names.
     pub(crate) id: &'static str,
-    /// What it does, in a sentence.
+    /// What the route does, in a sentence, for the description.
     pub(crate) summary: &'static str,
     pub(crate) access: Access,
     pub(crate) handler: MethodRouter<Control>,
@@ -82,7 +82,7 @@ pub(crate) struct Route {
     pub(crate) bound: BodyBound,
     pub(crate) headers: Vec<Header>,
     pub(crate) answer: Answer,
-    /// Statuses of refusals beside those that every route has.
+    /// Statuses of this route's refusals, without those that every route can have.
     pub(crate) refusals: &'static [u16],
 }
 
@@ -116,58 +116,58 @@ impl Route {
         }
     }
 
-    /// Says what it does.
+    /// Sets the sentence that describes the route.
     pub(crate) fn does(self, summary: &'static str) -> Self {
         Self { summary, ..self }
     }
 
-    /// Anybody may ask.
+    /// Lets callers without a principal in.
     pub(crate) fn open_to_anyone(self) -> Self {
         Self { access: Access::Anyone, ..self }
     }
 
-    /// Takes these parameters in the query.
+    /// Declares the query parameters as the fields of `T`.
     pub(crate) fn query<T: JsonSchema>(self) -> Self {
         Self { query: Some(T::json_schema), ..self }
     }
 
-    /// Takes this object in the body.
+    /// Declares the JSON body.
     pub(crate) fn body<T: JsonSchema>(self) -> Self {
         Self { body: Some(SchemaGenerator::subschema_for::<T>), ..self }
     }
 
-    /// Takes a body that is as long as transcripts are.
+    /// Allows the body to be as long as a transcript.
     pub(crate) fn with_transcript(self) -> Self {
         Self { bound: BodyBound::Transcript, ..self }
     }
 
-    /// Looks at this header.
+    /// Declares a request header that the route reads.
     pub(crate) fn header(mut self, name: &'static str, description: &'static str) -> Self {
         self.headers.push(Header { name, description });
         self
     }
 
-    /// Answers with this status and object.
+    /// Declares the status and JSON object of a success.
     pub(crate) fn answers<T: JsonSchema>(self, status: u16) -> Self {
         Self { answer: Answer::Json(status, SchemaGenerator::subschema_for::<T>), ..self }
     }
 
-    /// Answers with a stream of these.
+    /// Declares that a success is a stream of events of type `T`.
     pub(crate) fn streams<T: JsonSchema>(self) -> Self {
         Self { answer: Answer::Events(SchemaGenerator::subschema_for::<T>), ..self }
     }
 
-    /// Answers with text of this type.
+    /// Declares that a success is plain text with this media type.
     pub(crate) fn answers_text(self, content_type: &'static str) -> Self {
         Self { answer: Answer::Text(content_type), ..self }
     }
 
-    /// Can refuse with these statuses.
+    /// Declares the statuses of the route's own refusals.
     pub(crate) fn refuses(self, refusals: &'static [u16]) -> Self {
         Self { refusals, ..self }
     }
 
-    /// The names in its path, in order.
+    /// The placeholders in the route's path, in order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
     }

@@ -1,4 +1,4 @@
-//! Taking the secrets out of a text, for programs that want infold's scrubber for their own use.
+//! Handler that takes the secrets out of a text, for programs that want to use infold's scrubber.
 
 use axum::Json;
 use axum::extract::State;
@@ -10,11 +10,11 @@ use crate::error::ApiError;
 use crate::extract::Body;
 use crate::shapes::result::ScrubbedText;
 
-/// A text that is to be scrubbed.
+/// Body of a request to scrub a text.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScrubRequest {
-    /// The text.
+    /// The text from which secrets are removed.
     text: String,
 }
 

@@ -1,4 +1,5 @@
-//! Sessions: listing them, looking at one, ending one, going back in one.
+//! Handlers for sessions: list them, show one, end one, roll one back.
+//! They read the request, ask the engine, and leave every decision to it.
 
 use axum::Json;
 use axum::extract::State;
@@ -16,7 +17,7 @@ use crate::page::{LIMIT_MAX, Page};
 use crate::shapes::branch::{BranchSummary, RolledBack};
 use crate::shapes::session::{SessionDetail, SessionEnded, SessionList, SessionSummary};
 
-/// Which part of a list is wanted.
+/// Query parameters of a list: which page.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PageQuery {
@@ -26,7 +27,7 @@ pub(crate) struct PageQuery {
     pub(crate) limit: Option<u32>,
 }
 
-/// Which sessions are wanted.
+/// Query parameters of the list of sessions.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SessionsQuery {
@@ -38,7 +39,7 @@ pub(crate) struct SessionsQuery {
     limit: Option<u32>,
 }
 
-/// The caller's sessions.
+/// Lists the caller's sessions, those with the newest activity first.
 pub(crate) async fn list(
     State(control): State<Control>,
     Caller(who): Caller,
@@ -57,19 +58,19 @@ pub(crate) async fn list(
     Ok(Json(SessionList { sessions, offset: page.offset, limit: page.limit, next_offset }))
 }
 
-/// A session as it stands.
+/// Shows a session in its current state, with its first branches.
 pub(crate) async fn show(
     State(control): State<Control>,
     Caller(who): Caller,
     Name(session): Name,
 ) -> Result<Json<SessionDetail<BranchSummary>>, ApiError> {
-    let session = control.engine.session_meant(&who, &session).await?;
+    let session = control.engine.resolve_session(&who, &session).await?;
     let (known, view) = control.engine.listed_session(&who, &session).await?;
     let branches = listed_as(view.as_ref(), Page::new(None, Some(LIMIT_MAX))?, BranchSummary::new);
     Ok(Json(SessionDetail::new(&known, view.as_ref(), &control.settings.room, branches)))
 }
 
-/// What may come with ending a session.
+/// Query parameters of a request to end a session.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EndQuery {
@@ -77,7 +78,7 @@ pub(crate) struct EndQuery {
     idempotency_key: Option<String>,
 }
 
-/// Ends a session.
+/// Ends a session; the engine folds its open branches first.
 pub(crate) async fn end(
     State(control): State<Control>,
     Caller(who): Caller,
@@ -87,12 +88,12 @@ pub(crate) async fn end(
 ) -> Result<Json<SessionEnded>, ApiError> {
     let session = control.session(&who, &session).await?;
     let request = EndSession { session, idempotency_key: key.or(query.idempotency_key)? };
-    // Nobody can take this request back but by going away, and then nobody waits for progress either.
+    // A client can only cancel this request by disconnecting, and nobody is there to follow its progress.
     let ended = control.engine.end_session(&who, request, &CancellationToken::new(), |_| ()).await?;
     Ok(Json(ended.into()))
 }
 
-/// Where to go back to.
+/// Body of a rollback.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RollbackRequest {
@@ -104,7 +105,7 @@ pub(crate) struct RollbackRequest {
     idempotency_key: Option<String>,
 }
 
-/// Goes back to a branch.
+/// Rolls the session back to a branch, or says what a rollback would do.
 pub(crate) async fn roll_back(
     State(control): State<Control>,
     Caller(who): Caller,

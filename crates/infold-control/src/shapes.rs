@@ -1,7 +1,7 @@
-//! What goes out, as JSON: shapes of this crate's own, so that what is stored can change without the
-//! API changing. Fields have the names of the documents that the tools follow, where those have one.
+//! The JSON that the API sends. The types are this crate's own, so that the stored types can change without
+//! changing the API. Where a document that the tools follow has a name for a field, the field has that name.
 //!
-//! What comes in stands beside the handler that reads it.
+//! Types of what the API receives are in the file of the handler that reads them.
 
 pub(crate) mod archive;
 pub(crate) mod branch;
@@ -14,12 +14,12 @@ pub(crate) mod session;
 
 use infold_core::{BranchId, Thread};
 
-/// A thread by the branch it belongs to; the main thread has none.
+/// The id of a thread's branch; `None` for the main thread.
 pub(crate) fn branch_of(thread: &Thread) -> Option<String> {
     thread.branch().map(BranchId::to_string)
 }
 
-/// Ids as text.
+/// Branch ids as the API writes them.
 pub(crate) fn texts(ids: &[BranchId]) -> Vec<String> {
     ids.iter().map(BranchId::to_string).collect()
 }

@@ -1,4 +1,4 @@
-//! Snapshots: what a session is resumed from after its agent has compacted it.
+//! Handlers for snapshots: the messages from which a session is resumed after its agent has compacted it.
 
 use axum::Json;
 use axum::extract::State;
@@ -11,20 +11,20 @@ use crate::control::Control;
 use crate::error::ApiError;
 use crate::extract::{Body, Caller, Name};
 
-/// Messages to resume a session from.
+/// Body of a request to store a snapshot.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SnapshotRequest {
-    /// The messages, of any form.
+    /// The messages, in whatever form the agent has them.
     messages: Vec<Value>,
 }
 
 /// What a session is resumed from.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SessionSnapshot {
-    /// The messages, scrubbed; null if none were ever kept.
+    /// The messages with secrets removed; null if none were ever stored.
     messages: Option<Vec<Value>>,
-    /// Their tokens.
+    /// How many tokens the messages have.
     token_count: u64,
 }
 
@@ -34,7 +34,7 @@ impl From<infold_engine::Snapshot> for SessionSnapshot {
     }
 }
 
-/// Keeps the messages that a session is to be resumed from, in place of those before.
+/// Stores the messages that a session is to be resumed from, in place of earlier ones.
 pub(crate) async fn save(
     State(control): State<Control>,
     Caller(who): Caller,

@@ -1,4 +1,5 @@
-//! Every route there is.
+//! The table of all routes. The router and the OpenAPI description are both made from it, so a route is added here
+//! and nowhere else.
 
 use crate::archive::{self, ArchiveQuery, TrajectoryQuery};
 use crate::branches::{self, OpenRequest, ReturnInSession, ReturnRequest};
@@ -22,7 +23,7 @@ use crate::snapshots::{self, SessionSnapshot, SnapshotRequest};
 
 const KEY: &str = "Makes repeating the request safe: the same key gives the same answer.";
 
-/// Every route there is.
+/// All routes of this crate, in the order in which the description shows them.
 pub(crate) fn routes() -> Vec<Route> {
     let mut routes = session_routes();
     routes.extend(branch_routes());

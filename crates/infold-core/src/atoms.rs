@@ -1,10 +1,10 @@
 //! Atoms: the names in a text that somebody may come back to, and the lines that an edit may name.
 //!
-//! What an agent uses again of what it has seen is mostly of these: paths, of which the last two
-//! components tell them apart; identifiers that are more than an ordinary word; numbers; hashes. They
-//! are how forks and shaping are measured, and by which `fork.profile = "recall"` picks lines.
+//! When an agent uses again something that it has seen, it is mostly one of four sorts of name: a path (the last
+//! two components are enough to tell two apart), an identifier that is more than an ordinary word, a number, or a
+//! hash. Forks and shaping are measured by how many atoms survive, and `fork.profile = "recall"` picks lines by them.
 //!
-//! A scanner rather than four regular expressions: every text that is measured passes through here.
+//! This is a scanner by hand and not four regular expressions, because every text that is measured passes through it.
 //! What must hold: an atom never spans two lines, and the atoms of a text are those of its lines.
 
 use std::collections::HashSet;
@@ -12,13 +12,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// A shorter path says too little.
+/// A shorter path is in too many texts to point at anything.
 const PATH_CHARS_MIN: usize = 6;
 const IDENTIFIER_CHARS_MIN: usize = 6;
 const NUMBER_CHARS_MIN: usize = 3;
 const HASH_CHARS_MIN: usize = 7;
 const HASH_CHARS_MAX: usize = 40;
-/// A shorter line is in every file.
+/// A shorter line, such as a closing brace, is in every file.
 const LINE_CHARS_MIN: usize = 12;
 
 /// Three or more digits of any script, for words that are not ASCII.
@@ -37,16 +37,16 @@ pub enum AtomSort {
     Hash,
 }
 
-/// A name in a text.
+/// A name that occurs in a text, borrowed from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Atom<'a> {
     /// What sort of name it is; the same letters may be an identifier here and a hash there.
     pub sort: AtomSort,
-    /// The name.
+    /// The text of the name, cut to what identifies it: a path's last two components, a hash's first seven digits.
     pub name: &'a str,
 }
 
-/// The names that occur in a text.
+/// The names that occur in a text, each once.
 pub fn atoms(text: &str) -> HashSet<Atom<'_>> {
     let mut found = HashSet::new();
     each_atom(text, |atom| {
@@ -75,7 +75,7 @@ pub fn edit_lines(text: &str) -> HashSet<&str> {
     text.split('\n').filter_map(edit_line).collect()
 }
 
-/// The line as an edit would name it; `None` if it is too short to tell.
+/// The line as an edit would quote it: without its line number and margins. `None` if it is too short to identify.
 pub fn edit_line(line: &str) -> Option<&str> {
     let long_enough = line.trim_matches(is_space).chars().nth(LINE_CHARS_MIN - 1).is_some();
     long_enough.then(|| without_line_number(line).trim_matches(is_space))
@@ -143,7 +143,7 @@ fn is_hash(word: &str) -> bool {
         && word.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
-/// The line behind the number that a tool put before it, and behind one blank after that.
+/// The line without the number that a tool put before it, and without one blank after that number.
 fn without_line_number(line: &str) -> &str {
     let number = line.trim_start_matches(is_space);
     let behind = number.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -1,4 +1,6 @@
-//! A branch: a sub-task that works out of its parent's sight and hands back one message.
+//! A branch: a sub-task with a thread of its own. Its parent does not see its work and gets back one message.
+//!
+//! These are values only: `session.rs` changes them, `decide` says when.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,20 +12,20 @@ use crate::{Allocation, BranchId, Claims, Scrubbed, Thread};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Recorded, not yet ready for work.
+    /// Recorded, not yet ready for work; it is activated by the next event.
     Created,
-    /// At work.
+    /// Open: its thread may grow, or it waits for its turn among its siblings.
     Active,
     /// Returned, or folded because its parent or session ended.
     Completed,
-    /// Cut short: out of budget or time, or interrupted.
+    /// Cut short because it ran out of budget or time.
     Timeout,
-    /// Could not do what it was asked.
+    /// It said so itself, or it can no longer return: interrupted, rolled back, its opening lost, its session ended.
     Failed,
 }
 
 impl Status {
-    /// The status as seed documents spell it.
+    /// The word for it in answers, tables and the JSON API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -44,17 +46,17 @@ impl Status {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndReason {
-    /// It returned.
+    /// Its agent called the tool that returns.
     Returned,
-    /// It said that it failed.
+    /// Its agent returned and said that it could not do what it was asked.
     ReportedFailure,
-    /// Its budget is used up.
+    /// Its budget is used up, or the next result does not fit into what is left.
     BudgetExhausted,
-    /// Its time is used up.
+    /// Its deadline has passed.
     TimedOut,
     /// The branch above it returned.
     ParentReturning,
-    /// Its session ended.
+    /// Its session ended while it was open.
     SessionEnded,
     /// It had not folded when the time for ending its session was over.
     SessionEndTimeout,
@@ -67,7 +69,7 @@ pub enum EndReason {
 }
 
 impl EndReason {
-    /// The reason in words.
+    /// The words that a parent reads in a partial result, and people in tables.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Returned => "returned",
@@ -96,7 +98,7 @@ impl EndReason {
         }
     }
 
-    /// Whether the branch was ended from outside, so that its parent has to be told.
+    /// Whether the branch was ended from outside, so that a notice has to tell its parent.
     pub fn is_forced(self) -> bool {
         match self {
             Self::BudgetExhausted | Self::TimedOut | Self::Interrupted => true,
@@ -110,8 +112,8 @@ impl EndReason {
         }
     }
 
-    /// Whether something can be learnt from how the branch went. One that was interrupted tells only that somebody
-    /// spoke.
+    /// Whether something can be learnt from how the branch went, so that the store marks its end as one to
+    /// learn from. An interrupted one shows only that somebody spoke.
     pub fn can_teach(self) -> bool {
         match self {
             Self::Interrupted => false,
@@ -140,7 +142,7 @@ pub enum Isolation {
 }
 
 impl Isolation {
-    /// As settings and tools spell it.
+    /// The word for it in settings and in arguments of tools.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Isolated => "isolated",
@@ -148,12 +150,12 @@ impl Isolation {
         }
     }
 
-    /// Reads what a setting or a call says.
+    /// Reads a word from a setting or a call; `None` if it is neither of the two.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Isolated, Self::Inherit].into_iter().find(|isolation| isolation.as_str() == text)
     }
 
-    /// Whether it is the usual, which needs no saying.
+    /// Whether it is the default, which is left out of what is stored.
     pub fn is_isolated(&self) -> bool {
         *self == Self::Isolated
     }
@@ -163,16 +165,16 @@ impl Isolation {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
-    /// When it is opened.
+    /// When the branch is opened.
     #[default]
     AtOnce,
-    /// When those have ended that were opened beside it before and wait for their turn likewise. In a
-    /// transcript, branches of one parent run one after another.
+    /// When its earlier siblings that also run in turn have ended. In a transcript, branches of one parent run one
+    /// after another.
     InTurn,
 }
 
 impl Start {
-    /// Whether it is the usual, which needs no saying.
+    /// Whether it is the default, which is left out of what is stored.
     pub fn is_at_once(&self) -> bool {
         *self == Self::AtOnce
     }
@@ -181,40 +183,40 @@ impl Start {
 /// How a branch ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Why.
+    /// Why it ended; the status follows from this.
     pub reason: EndReason,
-    /// When.
+    /// The time of the event that ended it, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What its parent gets.
+    /// The message that its parent gets: its own, or a partial result if it was cut short.
     pub result: Scrubbed,
-    /// By how much the parent's thread grew.
+    /// Tokens by which the parent's thread grew; 0 if the parent never sees the result.
     pub result_tokens: u64,
 }
 
-/// A branch as it stands now.
+/// A branch as the log leaves it now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Branch {
-    /// Its id.
+    /// Made by the engine; unique in the database.
     pub id: BranchId,
     /// The thread that opened it.
     pub parent: Thread,
-    /// How deep it lies; the session itself is 0.
+    /// How deep it is nested: 1 under the main thread, one more under each branch.
     pub depth: u32,
-    /// The how-manieth opening of its session this was, from 1.
+    /// Its number among all openings of its session, counted from 1.
     pub ordinal: u64,
     /// How often it has been opened: 1, and one more for each rollback to it.
     pub generation: u32,
     /// What it is for, in a line.
     pub description: Scrubbed,
-    /// What it was asked to do.
+    /// What it was asked to do, in full; `None` where the description says it all.
     pub prompt: Option<Scrubbed>,
-    /// What was remembered for it when it opened, told with its opening message.
+    /// What was remembered for it when it opened; part of its opening message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memories: Vec<Scrubbed>,
     /// Who opened it. A branch never has more rights than this.
     #[serde(default)]
     pub claims: Claims,
-    /// Where it is in its life.
+    /// Whether it is open, and if not, how it ended.
     pub status: Status,
     /// What its thread begins with.
     #[serde(default, skip_serializing_if = "Isolation::is_isolated")]
@@ -222,7 +224,7 @@ pub struct Branch {
     /// When its time begins to run.
     #[serde(default, skip_serializing_if = "Start::is_at_once")]
     pub start: Start,
-    /// Tokens it may use.
+    /// Tokens that its thread and the branches it lends to may use.
     pub budget_tokens: u64,
     /// What its budget was taken from.
     pub allocation: Allocation,
@@ -231,26 +233,26 @@ pub struct Branch {
     /// Tokens lent to branches below it, where budgets are pooled.
     #[serde(default)]
     pub lent_tokens: u64,
-    /// Tokens that did not fit any more: of a result that was therefore not shown to it, or of an answer that it did
-    /// not live to go on from.
+    /// Tokens that did not fit any more: of a result that was therefore not shown to it, or of an answer after which
+    /// it was folded.
     #[serde(default)]
     pub overrun_tokens: u64,
-    /// Calls seen in its thread.
+    /// Calls with their results that were counted in its thread.
     pub operations: u64,
     /// Whether the warning at 80 % has been given.
     pub warned: bool,
-    /// When it opened.
+    /// The time of its first opening, in milliseconds since 1970; a rollback does not change it.
     pub opened_at_ms: u64,
-    /// How long it may take.
+    /// How long it may take from its start, or from a rollback to it.
     pub timeout_ms: u64,
-    /// When its time is over.
+    /// From this time on it is folded as timed out, unless it still waits for its turn.
     pub deadline_ms: u64,
-    /// How it ended, once it has.
+    /// `None` while it is open, and again after a rollback to it.
     pub end: Option<End>,
     /// Whether a rollback went back to before it.
     #[serde(default)]
     pub discarded: bool,
-    /// What it has seen so far, for a result should it be cut short.
+    /// What it has seen so far, from which a partial result is made if it is cut short.
     #[serde(default)]
     pub findings: Findings,
 }
@@ -259,7 +261,7 @@ impl Branch {
     /// Share of the budget, in percent, from which a warning is given.
     pub const WARN_PERCENT: u64 = 80;
 
-    /// Whether it has not ended yet.
+    /// Whether the branch has not ended, or was opened again since.
     pub fn is_open(&self) -> bool {
         self.status.is_open()
     }
@@ -270,27 +272,27 @@ impl Branch {
         (self.used_tokens + self.lent_tokens + self.overrun_tokens).min(self.budget_tokens)
     }
 
-    /// Tokens that are left.
+    /// Tokens that it may still use or lend.
     pub fn budget_left_tokens(&self) -> u64 {
         self.budget_tokens.saturating_sub(self.used_tokens + self.lent_tokens)
     }
 
-    /// Lets something into its thread. What is over the budget is counted apart: the branch folds before it could
-    /// go on from it.
+    /// Counts something new in its thread. What is over the budget is counted apart, because the branch folds before
+    /// it could use that.
     pub(crate) fn take_in(&mut self, tokens: u64) {
         let fitting_tokens = tokens.min(self.budget_left_tokens());
         self.used_tokens += fitting_tokens;
         self.overrun_tokens += tokens - fitting_tokens;
     }
 
-    /// Takes something out of its thread again, first of what did not fit.
+    /// Takes tokens out of its thread again, first from those that did not fit.
     pub(crate) fn take_out(&mut self, tokens: u64) {
         let over_tokens = tokens.min(self.overrun_tokens);
         self.overrun_tokens -= over_tokens;
         self.used_tokens = self.used_tokens.saturating_sub(tokens - over_tokens);
     }
 
-    /// Whether nothing is left.
+    /// Whether its budget is used up or lent.
     pub fn is_exhausted(&self) -> bool {
         self.budget_left_tokens() == 0
     }

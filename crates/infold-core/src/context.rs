@@ -1,48 +1,50 @@
-//! What is in a session's context, in the figures that every answer carries.
+//! How full a session's context is, in the figures that every answer of infold's tools carries.
+//!
+//! The names of the fields are part of those answers.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{BranchId, Limits, Session, SessionId};
 
-/// What is in a session's context. Total is the main thread and the open branches; what has folded
-/// is counted apart.
+/// How many tokens are in a session's context. The total is the main thread and the open branches; branches that have
+/// folded are counted apart.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContextState {
-    /// The session.
+    /// The session that the figures are of.
     pub session_id: SessionId,
-    /// The branch that works now; none is the main thread.
+    /// The branch that works now; `None` if the main thread does.
     pub active_branch_id: Option<BranchId>,
-    /// How deep it lies.
+    /// How deep that branch is nested; 0 for the main thread.
     pub branch_depth: u32,
     /// Tokens of the main thread and all open branches.
     pub total_tokens: u64,
-    /// Tokens of the main thread.
+    /// Tokens of the main thread alone, with the messages that its branches returned.
     pub main_thread_tokens: u64,
     /// Tokens of the branch that works now.
     pub current_branch_tokens: u64,
     /// Tokens of branches that have folded.
     pub folded_tokens: u64,
-    /// Total as a share of the context limit.
+    /// The total divided by the context limit, rounded to two decimals; above 1 if it is over the limit.
     pub context_usage: f64,
     /// What is left of the session's budget, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_budget_remaining: Option<u64>,
 }
 
-/// How full the main thread is, in a word.
+/// How full something is, in three steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContextWarning {
-    /// At most half.
+    /// At most half of the limit.
     None,
-    /// Over half.
+    /// More than half of the limit.
     Medium,
-    /// Over seven tenths.
+    /// More than seven tenths of the limit.
     High,
 }
 
 impl ContextWarning {
-    /// How full something is that holds `tokens` of at most `limit_tokens`.
+    /// The step for something that holds `tokens` of at most `limit_tokens`.
     pub fn of(tokens: u64, limit_tokens: u64) -> Self {
         match () {
             () if tokens * 10 > limit_tokens * 7 => Self::High,
@@ -55,14 +57,14 @@ impl ContextWarning {
 /// How full the main thread is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContextHealth {
-    /// In a word.
+    /// The step that the main thread has reached.
     pub warning: ContextWarning,
-    /// As a share of the context limit.
+    /// The main thread's tokens divided by the context limit, rounded to two decimals.
     pub main_thread_usage: f64,
 }
 
 impl ContextState {
-    /// The figures of a session.
+    /// Works the figures out from a session and the limits that it is held to.
     pub fn of(session: &Session, limits: &Limits) -> Self {
         let active = session.active_branch();
         Self {
@@ -82,14 +84,14 @@ impl ContextState {
 }
 
 impl ContextHealth {
-    /// The health of a session.
+    /// Measures a session's main thread against the context limit.
     pub fn of(session: &Session, limits: &Limits) -> Self {
         let (main, limit) = (session.main_tokens, limits.context_limit_tokens);
         Self { warning: ContextWarning::of(main, limit), main_thread_usage: share(main, limit) }
     }
 }
 
-/// A share with two decimals.
+/// The part as a share of the whole, rounded to two decimals.
 fn share(part: u64, whole: u64) -> f64 {
     let hundredths = (part as f64 * 100.0 / whole.max(1) as f64).round();
     hundredths / 100.0

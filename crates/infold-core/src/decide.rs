@@ -1,189 +1,165 @@
-//! What a command leads to.
+//! What a command does to a session, as a function from values to values.
 //!
-//! [`decide`] takes a session as it stands and says which events follow, or why the command is
-//! refused; it changes nothing. Recording the events is the caller's, and is refused by the store if
-//! the session has moved on, in which case the caller decides again. So of several commands that race
-//! for one branch exactly one ends it.
+//! [`decide`] takes a session as it is and says which events follow from a command, or why the command is refused; it
+//! changes nothing. Recording the events is the caller's task. The store refuses that if the session has moved on, and
+//! then the caller decides again. So of several commands that race for one branch exactly one ends it.
 
 mod draft;
 mod fold;
+mod observe;
 mod open;
 mod rollback;
 
 use crate::record::Usage;
 use crate::{
-    BranchId, Claims, Counter, EndReason, Event, Isolation, Limits, Operation, Origin, Refusal, Scrubbed, Session,
-    Start, Thread,
+    BranchId, Claims, Counter, EndReason, Event, Isolation, Limits, Operation, Origin, Scrubbed, Session, Start, Thread,
 };
-use draft::DecisionDraft;
 
-/// What decisions are made by.
+pub use draft::decide;
+
+/// What a decision depends on beside the session and the commands.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
-    /// The bounds.
+    /// The bounds from settings.
     pub limits: &'a Limits,
-    /// Counts what is put together here.
+    /// Counts the tokens of briefs and results.
     pub counter: &'a Counter,
 }
 
 /// A branch that somebody wants to open.
 #[derive(Debug, Clone)]
 pub struct Open {
-    /// The id it will have.
+    /// The id that it will have; the caller makes it, because ids need random bytes.
     pub id: BranchId,
-    /// The thread it goes under; the active one if none is named.
+    /// The thread that it goes under; `None` is the active one.
     pub parent: Option<Thread>,
-    /// What it is for.
+    /// What the branch is for, in a line.
     pub description: Scrubbed,
-    /// What it is asked to do.
+    /// What it is asked to do, in full; `None` where the description says it all.
     pub prompt: Option<Scrubbed>,
-    /// The budget that is wished for.
+    /// The budget that the caller asks for; `None` is the usual one.
     pub budget_tokens: Option<u64>,
-    /// The time that is wished for.
+    /// The time that the caller asks for; `None` is the usual one.
     pub timeout_s: Option<u64>,
-    /// Who opens it.
+    /// The claims of whoever opens it.
     pub claims: Claims,
     /// What its thread begins with.
     pub isolation: Isolation,
     /// When its time begins to run.
     pub start: Start,
-    /// When the opening took place that lies `openings_per_minute_max` openings back, if there is one.
+    /// The time of the opening that was `openings_per_minute_max` openings ago, if there were that many. If that is
+    /// less than a minute ago, this opening comes too soon.
     pub rate_mark_ms: Option<u64>,
 }
 
-/// What a branch says of itself when it returns.
+/// What a branch's agent says about its task when it returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReturnOutcome {
     /// It did what it was asked.
     Completed,
-    /// It could not.
+    /// It could not do what it was asked.
     Failed,
 }
 
-/// What somebody wants.
+/// Something that somebody wants to happen to a session.
 #[derive(Debug, Clone)]
 pub enum Command {
-    /// Fold the branches whose time is over.
-    Settle,
+    /// Fold the branches whose time is over. Every change begins with this, so that no overdue branch is seen as open.
+    FoldOverdue,
     /// Begin a session as a fork. It must not have begun already.
     Fork {
-        /// Where it comes from.
+        /// The session that it is forked from, and the context that it gets.
         origin: Box<Origin>,
-        /// What it is asked to do.
+        /// What the child is asked to do; `None` if that comes later.
         prompt: Option<Scrubbed>,
     },
-    /// Start the session, if that has not been done.
+    /// Start the session, if it has no events yet.
     Start,
-    /// Open a branch.
+    /// Open a branch, within the limits.
     Open(Box<Open>),
-    /// Open a branch that was opened before and of which nothing is recorded any more. It was allowed then,
-    /// so limits do not stand against it now.
+    /// Open a branch that was opened before and of which no record is left, as when the database was lost. It was
+    /// allowed then, so limits are not applied now.
     Adopt(Box<Open>),
     /// Count a call and its result in a thread.
     Observe {
-        /// The thread; the active one if none is named.
+        /// The thread that they are counted in; `None` is the active one.
         thread: Option<Thread>,
-        /// The call and its result.
+        /// What was called, with what, and what would be shown of the result.
         operation: Box<Operation>,
     },
-    /// Take note of what the agent of a branch has said. A branch that is over has nothing more to say.
-    Hear {
-        /// The branch.
+    /// Remember the last words of a branch's agent, for a partial result. Nothing happens if the branch has ended.
+    NoteWords {
+        /// The branch whose agent spoke.
         branch: BranchId,
-        /// What was said.
+        /// All that it said in one answer; the end of it is remembered.
         words: Scrubbed,
     },
-    /// Count what a model answered in a thread. A branch that is over has nothing more to be counted.
+    /// Count a model's answer in a thread. Nothing happens if the thread's branch or the session has ended.
     Meter {
-        /// The thread.
+        /// The thread that asked the model.
         thread: Thread,
-        /// What the provider reported.
+        /// The tokens that the provider reported.
         usage: Usage,
     },
-    /// End a branch and hand its message to its parent. One that was cut short, and whose parent has not
-    /// been told yet, hands over its message all the same.
+    /// End a branch and hand its message to its parent. A branch that was cut short, and whose parent has not got the
+    /// notice yet, may still hand over its message.
     Fold {
-        /// The branch; the active one if none is named.
+        /// The branch to end; `None` is the active one.
         branch: Option<BranchId>,
-        /// What its parent gets.
+        /// The message for its parent.
         message: Scrubbed,
-        /// What it says of itself.
+        /// Whether it did what it was asked.
         outcome: ReturnOutcome,
     },
-    /// End a branch that did not return by itself, with what it has found so far. One that has ended stays
-    /// as it is.
+    /// End a branch that did not return by itself; its parent gets what it has found so far. Nothing happens if it has
+    /// ended already.
     CutShort {
-        /// The branch.
+        /// The branch to end, and all below it.
         branch: BranchId,
-        /// Why.
+        /// The reason that its parent reads.
         reason: EndReason,
     },
-    /// End the session. Branches that are still open have failed.
+    /// End the session. Branches that are still open end as failed.
     EndSession,
-    /// Go back to a branch. The session must hold every branch opened since.
+    /// Go back to a branch, and discard what was opened since. The session in memory must hold every such branch.
     RollBack {
-        /// The branch.
+        /// The branch that is to be open again.
         to: BranchId,
     },
-    /// Open a branch again, and those above it, and discard nothing. One that is open stays as it is.
+    /// Open a branch and those above it again, and discard nothing. Nothing happens to those that are open.
     Reopen {
-        /// The branch.
+        /// The branch that its client goes on in.
         branch: BranchId,
     },
-    /// Take note that a thread has been told of its branches that were cut short. Nobody else is: what
-    /// a branch has found is its parent's to know, and not its siblings'.
-    Tell {
-        /// The thread.
+    /// Record that a thread gets, with this answer, the notices about its branches that were cut short. No other
+    /// thread gets them: what a branch has found is for its parent, not for its siblings.
+    MarkReported {
+        /// The thread that gets the notices.
         to: Thread,
     },
-    /// Take note that a branch's parent has been told of its end, if it was cut short.
-    TellOf {
-        /// The branch.
+    /// Record that a branch's parent has learnt of its end, if the branch was cut short.
+    MarkEndReported {
+        /// The branch that was cut short.
         branch: BranchId,
     },
 }
 
-/// What a command leads to.
+/// What commands lead to: events to record, and the session after them.
 #[derive(Debug, Clone)]
 pub struct Decision {
-    /// What happens, in order.
+    /// The events, in the order in which they are to be recorded.
     pub events: Vec<Event>,
-    /// The session afterwards.
+    /// The session with these events applied.
     pub after: Session,
-    /// The branches that are not as they were.
+    /// Branches that are new or different after the events.
     pub changed: Vec<BranchId>,
 }
 
 impl Decision {
-    /// Whether an observed item was let into its thread.
+    /// Whether an observed result fitted and was let into its thread.
     pub fn item_was_let_in(&self) -> bool {
         self.events.iter().any(|event| matches!(event, Event::OperationSeen { .. }))
     }
-}
-
-/// Says what commands lead to, one after the other: all of them, or none if one is refused.
-pub fn decide(session: &Session, commands: &[Command], rules: Rules<'_>, now_ms: u64) -> Result<Decision, Refusal> {
-    let mut draft = DecisionDraft::new(session, rules, now_ms);
-    for command in commands {
-        match command {
-            Command::Settle => draft.settle(),
-            Command::Fork { origin, prompt } => draft.fork(origin, prompt.as_ref())?,
-            Command::Start => draft.begin()?,
-            Command::Open(open) => draft.open(open)?,
-            Command::Adopt(open) => draft.adopt(open)?,
-            Command::Observe { thread, operation } => draft.observe(thread.as_ref(), operation)?,
-            Command::Hear { branch, words } => draft.hear(branch, words),
-            Command::Meter { thread, usage } => draft.meter(thread, usage)?,
-            Command::Fold { branch, message, outcome } => draft.fold(branch.as_ref(), message, *outcome)?,
-            Command::CutShort { branch, reason } => draft.cut_short(branch, *reason),
-            Command::EndSession => draft.end_session()?,
-            Command::RollBack { to } => draft.roll_back(to)?,
-            Command::Reopen { branch } => draft.reopen(branch)?,
-            Command::Tell { to } => draft.tell(draft.session.untold_to(to)),
-            Command::TellOf { branch } => draft.tell(draft.session.untold_of(branch)),
-        }
-    }
-    Ok(draft.finish(session))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
-//! What happened to a session, one entry at a time. Events are appended and never changed; what a
-//! session is now follows from them.
+//! What happened to a session, one entry of its log at a time. Events are appended and never changed; what a
+//! session is now follows from them (`session.rs`).
+//!
+//! Events are stored as JSON: the names of variants and fields are part of the format.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,32 +18,32 @@ pub struct Operation {
     /// The client's id for the call, if it sent one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<Scrubbed>,
-    /// What it was called with.
+    /// The arguments as JSON, or as plain text where the tool takes that.
     pub arguments: Scrubbed,
     /// What the caller was shown of the result.
     pub result: Scrubbed,
-    /// Where the whole result is, if it was offloaded.
+    /// The handle of the whole result, if it was offloaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blob: Option<BlobId>,
-    /// Tokens of both, counted by us.
+    /// Tokens of arguments and shown result, by infold's own count.
     pub tokens: u64,
 }
 
 /// A branch as it was opened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opening {
-    /// Its id.
+    /// The id that the branch has from now on.
     pub branch: BranchId,
     /// The thread that opened it.
     pub parent: Thread,
-    /// How deep it lies.
+    /// How deep it is nested: 1 under the main thread.
     pub depth: u32,
-    /// What it is for.
+    /// What the branch is for, in a line.
     pub description: Scrubbed,
-    /// What it was asked to do.
+    /// What it was asked to do, in full; `None` where the description says it all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<Scrubbed>,
-    /// What was remembered for it.
+    /// What was remembered for it, added to its opening message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memories: Vec<Scrubbed>,
     /// What its thread begins with.
@@ -52,13 +54,13 @@ pub struct Opening {
     pub start: Start,
     /// Tokens of description, prompt and memories.
     pub brief_tokens: u64,
-    /// Tokens it may use.
+    /// Tokens that it may use, after limits were applied.
     pub budget_tokens: u64,
     /// What the budget was taken from.
     pub allocation: Allocation,
-    /// How long it may take.
+    /// How long it may take, after limits were applied.
     pub timeout_ms: u64,
-    /// Who opened it.
+    /// The claims of whoever opened it; the branch never has more rights than these.
     #[serde(default)]
     pub claims: Claims,
 }
@@ -72,19 +74,19 @@ pub struct Origin {
     pub parent: Option<SessionId>,
     /// How the parent's transcript was made to fit.
     pub profile: Profile,
-    /// What the child is told of that.
+    /// The words for the child about where its context comes from and how it was shortened.
     pub preamble: Scrubbed,
-    /// Where the child's context is kept.
+    /// The handle under which the child's context is stored.
     pub blob: BlobId,
-    /// Characters of the context.
+    /// Length of that context in characters.
     pub chars: u64,
-    /// Tokens of the context.
+    /// Length of that context in tokens, by infold's own count.
     pub tokens: u64,
-    /// What was done to make it fit.
+    /// What was left out or shortened to make it fit.
     pub stats: ProcessingStats,
 }
 
-/// What happened.
+/// One entry of a session's log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
@@ -96,36 +98,36 @@ pub enum Event {
     },
     /// The session began as a fork.
     SessionForked {
-        /// Where it comes from.
+        /// The session that it was forked from, and the context that it got.
         origin: Box<Origin>,
-        /// What it is asked to do.
+        /// What the child is asked to do; `None` if that comes later.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<Scrubbed>,
     },
-    /// A branch was recorded.
+    /// A branch was opened; it is at work from the activation that follows.
     BranchOpened(Box<Opening>),
     /// A branch is ready for work.
     BranchActivated {
-        /// The branch.
+        /// The branch that is active from now on.
         branch: BranchId,
     },
     /// A call and its result were seen.
     OperationSeen {
-        /// The thread they were seen in.
+        /// The thread that both are counted in.
         thread: Thread,
-        /// The call and its result.
+        /// What was called, with what, and what was shown of the result.
         operation: Box<Operation>,
     },
     /// The agent of a branch has said something.
     Said {
-        /// The branch.
+        /// The branch that it works in.
         branch: BranchId,
-        /// The end of it.
+        /// The end of what it said, kept for a partial result.
         words: Scrubbed,
     },
     /// A model has answered a request of a thread.
     Answered {
-        /// The thread.
+        /// The thread whose prompt was sent.
         thread: Thread,
         /// Tokens of the prompt, as the provider counted them.
         prompt_tokens: u64,
@@ -136,67 +138,67 @@ pub enum Event {
     },
     /// A branch has used 80 % of its budget.
     BudgetWarning {
-        /// The branch.
+        /// The branch that is warned, once in its life.
         branch: BranchId,
-        /// What it has used.
+        /// Tokens that it has used or lent so far.
         used_tokens: u64,
-        /// What it may use.
+        /// Tokens that it may use.
         budget_tokens: u64,
     },
     /// A branch has no budget left.
     BudgetExhausted {
-        /// The branch.
+        /// The branch, which ends because of this.
         branch: BranchId,
-        /// What it had used.
+        /// Tokens that its thread holds.
         used_tokens: u64,
         /// Tokens of the item that did not fit and was not shown.
         overrun_tokens: u64,
-        /// Where that item is kept, if it is.
+        /// The handle of that item, if it was offloaded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         blob: Option<BlobId>,
-        /// What it may use.
+        /// Tokens that it was allowed.
         budget_tokens: u64,
     },
-    /// A branch ended.
+    /// A branch ended, for whatever reason; it does so once in each generation.
     BranchEnded {
-        /// The branch.
+        /// The branch that is not open any more.
         branch: BranchId,
-        /// Which opening of it.
+        /// Which opening of the branch ended: 1, or more after rollbacks to it.
         generation: u32,
-        /// Why.
+        /// Why it ended; its status follows from this.
         reason: EndReason,
-        /// What its parent gets.
+        /// The message that its parent gets.
         result: Scrubbed,
-        /// By how much the parent's thread grows.
+        /// Tokens by which the parent's thread grows.
         result_tokens: u64,
     },
-    /// A branch that had been cut short returned after all, before its parent was told. It ended once, and
-    /// as it did; only what its parent gets is another.
+    /// A branch that had been cut short returned after all, before its parent had got the notice. When and why it
+    /// ended stays as it was; only the message for its parent is replaced.
     ResultAmended {
-        /// The branch.
+        /// The branch that returned late.
         branch: BranchId,
-        /// Which opening of it.
+        /// Which opening of the branch returned.
         generation: u32,
-        /// What its parent gets.
+        /// The message that its parent gets in place of the partial result.
         result: Scrubbed,
-        /// By how much the parent's thread grows.
+        /// Tokens of that message, which replace those of the partial result.
         result_tokens: u64,
     },
     /// The session went back to a branch.
     RolledBack {
-        /// The branch.
+        /// The branch that is active from now on.
         to: BranchId,
-        /// Ended branches that are open again, outermost first.
+        /// Ended branches that are open again, outermost first: the branch itself and those above it.
         reopened: Vec<BranchId>,
         /// Branches that no longer count, in the order they were opened.
         discarded: Vec<BranchId>,
     },
-    /// The parents of branches that were cut short have been told so.
+    /// Notices about branches that were cut short have reached their parents.
     ParentsTold {
-        /// The branches.
+        /// The branches that were cut short, not their parents.
         branches: Vec<BranchId>,
     },
-    /// The session is over.
+    /// The session is over and takes no more work.
     SessionEnded {},
 }
 
@@ -221,7 +223,7 @@ impl Event {
         }
     }
 
-    /// The branch whose trajectory the event belongs to.
+    /// The branch that the event is listed under; `None` if it concerns the main thread or the whole session.
     pub fn branch(&self) -> Option<&BranchId> {
         match self {
             Self::BranchOpened(opening) => Some(&opening.branch),

@@ -1,8 +1,8 @@
-//! What a branch has seen so far, kept small enough to stand in its record.
+//! What a branch has seen so far, small enough to be part of its stored record.
 //!
-//! A branch that runs out of budget or time still owes its parent an answer. It is put together
-//! mechanically from what is kept here: the agent's last words where a proxy has heard them, tools called,
-//! files touched, the last call and its result. All of it was scrubbed when it was first seen.
+//! A branch that runs out of budget or time still owes its parent an answer. That answer is put together
+//! mechanically from what is kept here: the agent's last words where its answers went through the proxy, tools
+//! called, files touched, the last call and its result. All of it was scrubbed when it was first seen.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,15 +13,15 @@ const FILES_MAX: usize = 24;
 const FILE_CHARS_MAX: usize = 200;
 const CALL_CHARS_MAX: usize = 300;
 const RESULT_CHARS_MAX: usize = 600;
-/// Characters of the agent's last words; the end of them counts.
+/// Characters that are kept of the agent's last words, counted from their end.
 const WORDS_CHARS_MAX: usize = 1_000;
 
 /// How often a tool was called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolUse {
-    /// The tool.
+    /// The tool's name as the client spells it.
     pub tool: Scrubbed,
-    /// How often.
+    /// How often the branch called it.
     pub calls: u64,
 }
 
@@ -43,13 +43,13 @@ pub struct Findings {
     /// The head of the last result.
     #[serde(default, skip_serializing_if = "Scrubbed::is_empty")]
     pub last_result: Scrubbed,
-    /// Where the result is kept that did not fit any more.
+    /// The handle of the result that did not fit the budget any more, if there was one and it was offloaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unseen: Option<BlobId>,
 }
 
 impl Findings {
-    /// Takes note of one more call.
+    /// Adds a call and its result.
     pub fn note(&mut self, operation: &Operation) {
         let has_room = self.tools.len() < TOOLS_MAX;
         match self.tools.iter_mut().find(|seen| seen.tool == operation.tool) {
@@ -68,14 +68,15 @@ impl Findings {
 }
 
 impl Findings {
-    /// Takes note of what a branch below has handed back.
+    /// Remembers, as the last call and result, what a branch below was for and what it handed back.
     pub fn note_returned(&mut self, description: &Scrubbed, message: &Scrubbed) {
         self.last_call = description.head_chars(CALL_CHARS_MAX);
         self.last_result = message.head_chars(RESULT_CHARS_MAX);
     }
 }
 
-/// The end of what an agent has said, as much of it as is kept: all, or whole lines, or at least whole words.
+/// The end of what an agent has said, as much of it as is kept. If that is not all, it begins with a whole line where
+/// one begins early enough, and else with a whole word.
 pub(crate) fn last_words(said: &Scrubbed) -> Scrubbed {
     let said = Scrubbed::composed(said.as_str().trim().to_owned());
     if said.len_chars() <= WORDS_CHARS_MAX {
@@ -83,7 +84,7 @@ pub(crate) fn last_words(said: &Scrubbed) -> Scrubbed {
     }
     let tail = said.tail_chars(WORDS_CHARS_MAX);
     let tail = tail.as_str();
-    // A line that is too far on would leave too little.
+    // A line that begins too far on would leave too little.
     let line = tail.find('\n').filter(|line| *line < tail.len() / 4);
     let rest = line.or_else(|| tail.find(char::is_whitespace)).map_or(tail, |start| &tail[start..]);
     Scrubbed::composed(format!("… {}", rest.trim_start()))
@@ -99,13 +100,13 @@ fn files_named(arguments: &Scrubbed) -> Vec<Scrubbed> {
     NAMES
         .iter()
         .filter_map(|name| arguments.get(*name)?.as_str())
-        // What stands there in escapes was not scrubbed in the form it has now.
+        // A name that is written with escapes in the JSON was not scrubbed in the form that it has now.
         .filter(|file| text.contains(file))
         .map(|file| Scrubbed::composed(file.to_owned()).head_chars(FILE_CHARS_MAX))
         .collect()
 }
 
-/// The result of a branch that was cut short: what it had found so far.
+/// What the parent gets from a branch that was cut short: why, what it used, and what it had found so far.
 pub fn partial_result(branch: &Branch, reason: EndReason) -> Scrubbed {
     let mut lines = vec![
         format!("[Partial result: {}. The sub-task did not return by itself.]", reason.as_str()),

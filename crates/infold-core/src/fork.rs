@@ -1,8 +1,8 @@
 //! Forks: what a new session gets to see of the one that it starts from.
 //!
-//! Three stages: start from the latest compaction that left a summary, keep less of a tool result the older it is
-//! ([`Tier`]), and remove the oldest messages if the rest does not fit. No model is asked; the same transcript gives the
-//! same context.
+//! There are three stages: start from the latest compaction that left a summary, keep less of a tool result the older
+//! it is ([`Tier`]), and remove the oldest messages if the rest does not fit. No model is asked; the same transcript
+//! gives the same context.
 //!
 //! Texts are scrubbed before they come here ([`ForkBatch`]). [`Fork`] takes items one by one and holds no more than the
 //! budget can show. It also makes forks of the other profile, [`Profile::Recall`].
@@ -39,17 +39,17 @@ use crate::Scrubbed;
 use crate::transcript::{Item, Kind};
 use stream::SeedFork;
 
-/// Texts that are scrubbed in one go, in bytes: each go has the scrubber's whole time.
+/// Bytes of text that are scrubbed in one go. Each go gets the scrubber's whole time limit.
 const BATCH_BYTES: usize = 1 << 20;
 
 /// How a fork spends its budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
-    /// By the tiers of the requirement.
+    /// On the newest messages, with results cut by age: the three stages of the requirement.
     #[default]
     Seed,
-    /// On what agents were found to use again.
+    /// On what agents in recorded sessions were found to use again.
     Recall,
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for Profile {
     }
 }
 
-/// A profile that there is not.
+/// The name of a profile that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no fork profile `{0}`: use `seed` or `recall`")]
 pub struct UnknownProfile(pub String);
@@ -79,19 +79,19 @@ impl FromStr for Profile {
     }
 }
 
-/// What a child starts from.
+/// The text that a child session starts from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forked {
     /// The parent's transcript, as much of it as the budget allows.
     pub context: String,
-    /// What was done to it, for the child to know.
+    /// A few lines in front of the context that let the child know what was left out of it.
     pub preamble: String,
-    /// The same for programs.
+    /// The same facts as figures, for programs.
     pub stats: ProcessingStats,
 }
 
 impl Forked {
-    /// All of it as one message, with what the child is to do at the end.
+    /// Preamble, context and `prompt`, which says what the child is to do, as one message.
     pub fn message(&self, prompt: Option<&str>) -> String {
         let parts = [Some(self.preamble.as_str()), Some(self.context.as_str()), prompt];
         let parts: Vec<&str> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
@@ -116,12 +116,12 @@ impl ForkBatch {
         (self.bytes >= BATCH_BYTES).then(|| std::mem::take(self))
     }
 
-    /// The texts that may hold a secret. They are not in the items until they are put back.
+    /// Takes all texts that may hold a secret out of the items. [`Self::with_texts`] puts them back.
     pub fn take_texts(&mut self) -> Vec<String> {
         self.items.iter_mut().flat_map(texts_of).map(std::mem::take).collect()
     }
 
-    /// The items, with the texts that were taken put back without their secrets.
+    /// The items, with the texts that were taken put back in the same order, scrubbed.
     pub fn with_texts(mut self, scrubbed: Vec<Scrubbed>) -> Vec<Item> {
         for (text, scrubbed) in self.items.iter_mut().flat_map(texts_of).zip(scrubbed) {
             *text = scrubbed.into_string();
@@ -129,13 +129,13 @@ impl ForkBatch {
         self.items
     }
 
-    /// The items as they are.
+    /// The items without any scrubbing.
     pub fn into_items(self) -> Vec<Item> {
         self.items
     }
 }
 
-/// The texts of an item of which a part may be cut off.
+/// The texts of an item that a fork may cut.
 fn texts_of(item: &mut Item) -> Vec<&mut String> {
     match &mut item.kind {
         Kind::System { text } | Kind::User { text, .. } | Kind::Assistant { text } | Kind::Reasoning { text, .. } => {
@@ -156,7 +156,6 @@ pub struct Fork {
     work: Work,
 }
 
-/// The same in each profile's own way.
 #[derive(Debug)]
 enum Work {
     Seed(Box<SeedFork>),
@@ -164,7 +163,7 @@ enum Work {
 }
 
 impl Fork {
-    /// A fork without items.
+    /// Begins a fork. With [`Profile::Recall`], only the budget of the limits matters.
     pub fn new(profile: Profile, limits: ForkLimits) -> Self {
         let work = match profile {
             Profile::Seed => Work::Seed(Box::new(SeedFork::new(limits))),
@@ -173,7 +172,7 @@ impl Fork {
         Self { limits, work }
     }
 
-    /// The next item of the transcript.
+    /// Takes the next item of the transcript.
     pub fn push(&mut self, item: Item) {
         match &mut self.work {
             Work::Seed(seed) => seed.push(item),
@@ -181,7 +180,7 @@ impl Fork {
         }
     }
 
-    /// What the child gets to see.
+    /// Ends the transcript and writes what the child gets to see.
     pub fn finish(self) -> Forked {
         match self.work {
             Work::Seed(seed) => {

@@ -1,7 +1,7 @@
 //! Names of things: sessions, branches, blobs, projects.
 //!
-//! A session's name is the caller's; a branch's is ours, and carries a code that only this database's
-//! key can make. So text in some tool's output that merely looks like a branch id is not taken for one.
+//! A caller chooses a session's name. infold makes a branch's, and puts a code into it that only this database's key
+//! can make. So text in some tool's output that merely looks like a branch id is not taken for one.
 
 use std::fmt;
 
@@ -18,12 +18,12 @@ pub struct SessionId(String);
 pub struct BadSessionId;
 
 impl SessionId {
-    /// How the names begin of sessions that keep what was moved out of a rescued transcript.
+    /// Prefix of the names of sessions that hold what a rescue offloaded from a transcript.
     pub const RESCUED: &str = "rescue:";
     /// Most characters a session's name may have.
     pub const CHARS_MAX: usize = 128;
 
-    /// Reads a session's name.
+    /// Takes a text as a session's name, if it keeps to the rules for one.
     pub fn parse(text: &str) -> Result<Self, BadSessionId> {
         let allowed = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b':' | b'-');
         if text.is_empty() || text.len() > Self::CHARS_MAX || !text.bytes().all(allowed) {
@@ -37,7 +37,8 @@ impl SessionId {
         Self(format!("sess_{}", uuid_text(random, 4)))
     }
 
-    /// A name for what a client calls so: its session, and the agent in it, if that is not the main one.
+    /// The name of the session that a client calls `session`; `agent` is the agent in it, if that is not the main one.
+    /// A name that breaks the rules is hashed.
     pub fn of_client(session: &str, agent: Option<&str>) -> Self {
         let name = match agent {
             Some(agent) => format!("{session}:{agent}"),
@@ -46,12 +47,12 @@ impl SessionId {
         Self::parse(&name).unwrap_or_else(|_| Self::hashed(name.as_bytes()))
     }
 
-    /// A name for what these bytes are like no other.
+    /// A name made from a hash of `bytes`: the same bytes always give the same name.
     pub fn hashed(bytes: &[u8]) -> Self {
         Self(format!("x-{}", &blake3::hash(bytes).to_hex()[..32]))
     }
 
-    /// The name as text.
+    /// The name as the caller spells it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -106,7 +107,7 @@ impl fmt::Debug for IdKey {
 pub struct BranchId(String);
 
 impl BranchId {
-    /// Makes an id of eight random bytes.
+    /// Makes an id from eight random bytes and the code that `key` gives them.
     pub fn mint(random: [u8; 8], key: &IdKey) -> Self {
         // The version bits are fixed before the code is made, so that it covers what is shown.
         let mut head = random;
@@ -126,12 +127,12 @@ impl BranchId {
         (id.0 == text).then_some(id)
     }
 
-    /// Reads an id back from where only verified ids are written.
+    /// Reads an id back from the store, where only verified ids are written.
     pub fn from_stored(text: String) -> Self {
         Self(text)
     }
 
-    /// The id as text.
+    /// The whole id, with its `br_`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -143,13 +144,13 @@ impl fmt::Display for BranchId {
     }
 }
 
-/// The handle of an offloaded result, `res_<uuid>`.
+/// The handle of an offloaded result, `res_<uuid>`; a model passes it to `read_result` as `ref_id`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct BlobId(String);
 
 impl BlobId {
-    /// Makes a handle of 16 random bytes.
+    /// Makes a handle from 16 random bytes.
     pub fn mint(random: [u8; 16]) -> Self {
         Self(format!("res_{}", uuid_text(random, 4)))
     }
@@ -160,7 +161,7 @@ impl BlobId {
         Some(Self(text.to_owned()))
     }
 
-    /// The handle as text.
+    /// The whole handle, with its `res_`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -172,7 +173,7 @@ impl fmt::Display for BlobId {
     }
 }
 
-/// A project, as the part of a state key that stands for its path.
+/// A hash of a project's path, which names the project in state keys.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ProjectHash(String);
@@ -183,12 +184,12 @@ impl ProjectHash {
         Self(blake3::hash(normalised_path.as_bytes()).to_hex()[..16].to_owned())
     }
 
-    /// The hash as text.
+    /// The hash as 16 hex digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Reads a hash back from where only hashes are written.
+    /// Reads a hash back from the store, where only hashes are written.
     pub fn from_stored(text: String) -> Self {
         Self(text)
     }
@@ -200,12 +201,12 @@ impl ProjectHash {
 pub enum Thread {
     /// The session's own thread.
     Main,
-    /// A branch's.
+    /// The thread of this branch.
     Branch(BranchId),
 }
 
 impl Thread {
-    /// The branch, unless this is the main thread.
+    /// The branch that the thread belongs to; `None` for the main thread.
     pub fn branch(&self) -> Option<&BranchId> {
         match self {
             Self::Main => None,

@@ -1,9 +1,9 @@
-//! What callers may write: every text that comes in is stripped of control characters and measured
-//! before anything else looks at it.
+//! What callers may write: every text that comes in is stripped of control characters and measured before anything
+//! else looks at it. Taking secrets out comes after that, in `scrub`.
 
 use crate::Refusal;
 
-/// A text argument and its bound, in characters as its own document counts them.
+/// A text argument of a tool or of the API, and how long it may be.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
     /// The argument's name, as the caller spells it.
@@ -17,7 +17,7 @@ impl Field {
     pub const BRANCH_DESCRIPTION: Self = Self { name: "description", chars_max: 500 };
     /// `description` of `context_branch`.
     pub const CONTEXT_DESCRIPTION: Self = Self { name: "description", chars_max: 200 };
-    /// What a branch is asked to do.
+    /// What a branch is asked to do, in full.
     pub const PROMPT: Self = Self { name: "prompt", chars_max: 10_000 };
     /// What a branch hands to its parent.
     pub const MESSAGE: Self = Self { name: "message", chars_max: 50_000 };
@@ -25,7 +25,7 @@ impl Field {
     pub const IDEMPOTENCY_KEY: Self = Self { name: "idempotency_key", chars_max: 128 };
     /// A project's path; it is an identifier and never opened.
     pub const PROJECT_PATH: Self = Self { name: "project_path", chars_max: 4_096 };
-    /// A client's id for a call.
+    /// A client's own id for a tool call, where a result is handed in.
     pub const CALL_ID: Self = Self { name: "call_id", chars_max: 200 };
     /// A tool's name, where a result is handed in.
     pub const TOOL_NAME: Self = Self { name: "tool_name", chars_max: 128 };

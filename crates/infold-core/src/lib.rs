@@ -1,7 +1,8 @@
-//! Decides what happens to a session: ids, limits, branches, token counts and scrubbing.
+//! Decides what happens to a session: branches, budgets, what a model is sent, forks, rescues, shaping, token counts
+//! and scrubbing.
 //!
-//! Nothing here reads a file, a clock or a random number: time, ids and limits are arguments, so
-//! that every decision can be replayed and tested as a value.
+//! Nothing here reads a file, a clock or a random number: time, ids and limits are arguments, so that every decision
+//! can be replayed and tested as a value. Storing and sending are other crates' work.
 
 pub mod atoms;
 mod branch;
@@ -41,8 +42,8 @@ pub use input::{Field, normalise_project_path, strip_controls};
 pub use limits::{Allocation, ContextBound, Limits};
 pub use models::{ModelWindow, ModelWindows};
 pub use offload::{
-    ResultPage, ScrubbedSight, grouped, lines, matches, no_match, page, reference, reference_at_sight, reference_text,
-    shaped_reference,
+    ResultPage, ScrubbedCall, grouped, lines, matches, no_match, page, reference, reference_if_offloaded,
+    reference_text, shaped_reference,
 };
 pub use own_tools::{OwnTool, ToolEffect};
 pub use prices::{Price, Prices};

@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Allocation {
-    /// Each branch has its own.
+    /// Each branch has a budget of its own, which costs its parent nothing.
     Independent,
-    /// A branch's budget is lent by its parent, and what is unused goes back.
+    /// A branch's parent lends it its budget, and gets back what is unused.
     Pool,
 }
 
 /// Whether a full context refuses new work or is only reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContextBound {
-    /// Reported in the context's health.
+    /// It is only reported, in the context's health.
     Soft,
     /// New branches are refused until something has folded.
     Hard,
@@ -24,21 +24,21 @@ pub enum ContextBound {
 /// The bounds of one instance. An instance is a database, not a process.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Budget of a branch that names none.
+    /// Budget of a branch whose caller names none.
     pub budget_default_tokens: u64,
-    /// Largest budget; a larger wish is capped.
+    /// Largest budget; a caller who asks for more gets this.
     pub budget_max_tokens: u64,
-    /// Time of a branch that names none.
+    /// Time of a branch whose caller names none.
     pub timeout_default_s: u64,
-    /// Longest time; a longer wish is capped.
+    /// Longest time; a caller who asks for more gets this.
     pub timeout_max_s: u64,
-    /// Deepest branch; the session itself is 0.
+    /// How deep branches may be nested; one under the main thread is at 1.
     pub depth_max: u32,
-    /// Open branches in one session.
+    /// How many branches of one session may be open at a time.
     pub open_per_session_max: u64,
-    /// Open branches in the whole database.
+    /// How many branches may be open at a time in the whole database.
     pub open_per_instance_max: u64,
-    /// Openings in any 60 seconds of one session.
+    /// How many branches one session may open in any 60 seconds.
     pub openings_per_minute_max: u64,
     /// What a branch's budget is taken from.
     pub allocation: Allocation,

@@ -1,6 +1,7 @@
-//! Models by their names: which pattern of the settings a name fits, and how many tokens a model takes.
+//! Models by their names: which pattern of the settings a name fits, and how many tokens a model takes. The table of
+//! windows comes from settings; none is built in here.
 
-/// Whether a model's name fits a pattern in which `*` stands for anything.
+/// Whether a model's name fits a pattern in which `*` matches anything.
 pub fn fits_model(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
@@ -13,23 +14,23 @@ pub fn fits_model(pattern: &str, name: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// A model's window.
+/// How many tokens the models of one name pattern take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelWindow {
-    /// The model's name, in which `*` stands for anything.
+    /// The model's name, in which `*` matches anything.
     pub model: String,
-    /// Tokens of it that clients fill.
+    /// Tokens that clients fill unless they ask for more.
     pub tokens: u64,
-    /// Tokens that it takes from those that ask for more.
+    /// Tokens that the model takes when a client asks for its largest window.
     pub largest_tokens: u64,
 }
 
-/// The windows of all models.
+/// The windows of all models, as settings list them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelWindows {
-    /// Tokens that a model takes which the list does not name.
+    /// Window of a model that the list does not name.
     pub default_tokens: u64,
-    /// Models by their names. The first that fits counts.
+    /// One entry for each pattern. The first that fits a model's name counts.
     pub models: Vec<ModelWindow>,
 }
 
@@ -48,8 +49,8 @@ impl ModelWindows {
         self.find(model).map_or(self.default_tokens, |window| window.largest_tokens)
     }
 
-    /// Tokens of the window that was in force where a request of so many tokens was answered: one that took more than
-    /// the window holds has shown that it is larger.
+    /// A session's window, corrected by the largest request in it that was answered. A provider that answered more than
+    /// `window_tokens` has shown that the window is larger: the model's largest, or at least what was answered.
     pub fn proven_tokens(&self, model: &str, window_tokens: u64, answered_tokens: u64) -> u64 {
         if answered_tokens <= window_tokens {
             return window_tokens;

@@ -1,36 +1,37 @@
-//! Results that are too long for the context: what stands in their place, and how parts are read
-//! back. All positions are bytes, moved to the nearest character before them.
+//! Results that are too long for the context: the reference that replaces one, and how parts of it are read back.
+//!
+//! All positions are bytes, moved back to the start of a character. Which results are offloaded is decided in `shape`;
+//! storing them is the engine's.
 
 use crate::shape::{Shape, excerpt, shape};
 use crate::{BlobId, Counter, Mentions, Scrubbed, ShapeRules, ToolResult};
 
 const PREVIEW_CHARS: usize = 200;
-/// Most bytes that an expression may take once letters of any case match.
+/// Most bytes that a pattern may compile to once it ignores case.
 const ANY_CASE_BYTES_MAX: usize = 4 << 20;
-/// Stands where a line was too long to be shown whole.
+/// Follows a line that was too long to be shown whole.
 const CUT: &str = "\n[line cut here: read the rest by offset]\n";
 
-/// What stands in place of a result that is kept elsewhere: its size, its beginning, and how to read
-/// the rest.
+/// The text that replaces an offloaded result: its size, its beginning, and how to read the rest.
 pub fn reference(tool: &Scrubbed, content: &Scrubbed, id: &BlobId) -> Scrubbed {
     let preview = content.head_chars(PREVIEW_CHARS);
     Scrubbed::composed(lead(tool.as_str(), content.as_str().len(), preview.as_str(), id.as_str()))
 }
 
-/// A result without its secrets, and the call that it is of.
+/// A tool call and its result, without their secrets.
 #[derive(Debug, Clone, Copy)]
-pub struct ScrubbedSight<'a> {
-    /// The tool that was called.
+pub struct ScrubbedCall<'a> {
+    /// The tool's name as the client spells it.
     pub tool: &'a Scrubbed,
-    /// What it was called with.
+    /// The arguments of the call, as JSON or as plain text.
     pub arguments: &'a Scrubbed,
-    /// What it answered.
+    /// The whole text of the result.
     pub content: &'a Scrubbed,
 }
 
-impl<'a> ScrubbedSight<'a> {
-    /// The same as plain text.
-    pub fn sight(&self) -> ToolResult<'a> {
+impl<'a> ScrubbedCall<'a> {
+    /// The same as plain strings, as shaping takes it.
+    pub fn as_plain(&self) -> ToolResult<'a> {
         ToolResult { tool: self.tool.as_str(), arguments: self.arguments.as_str(), text: self.content.as_str() }
     }
 
@@ -39,23 +40,23 @@ impl<'a> ScrubbedSight<'a> {
     }
 }
 
-/// The same, and below it what a model would otherwise have to fetch at once. `mentions` holds what was said
-/// and shown before it, as far as that is known.
-pub fn shaped_reference(sight: &ScrubbedSight<'_>, id: &BlobId, mentions: &Mentions, rules: &ShapeRules) -> Scrubbed {
-    sight.reference(id, &excerpt(&sight.sight(), mentions, rules))
+/// A [`reference`], and below it an excerpt: what a model would otherwise have to fetch at once. `mentions` holds what
+/// was said and shown before the result, as far as that is known.
+pub fn shaped_reference(call: &ScrubbedCall<'_>, id: &BlobId, mentions: &Mentions, rules: &ShapeRules) -> Scrubbed {
+    call.reference(id, &excerpt(&call.as_plain(), mentions, rules))
 }
 
-/// What stands in place of a result when it is first seen; nothing if it stays as it is.
-pub fn reference_at_sight(
-    sight: &ScrubbedSight<'_>,
+/// Decides about a result when it is first seen: the text that replaces it, or `None` if it is shown as it is.
+pub fn reference_if_offloaded(
+    call: &ScrubbedCall<'_>,
     id: &BlobId,
     mentions: &Mentions,
     rules: &ShapeRules,
     counter: Counter,
 ) -> Option<Scrubbed> {
-    match shape(&sight.sight(), mentions, rules, counter) {
+    match shape(&call.as_plain(), mentions, rules, counter) {
         Shape::Stays => None,
-        Shape::Offload { excerpt } => Some(sight.reference(id, &excerpt)),
+        Shape::Offload { excerpt } => Some(call.reference(id, &excerpt)),
     }
 }
 
@@ -78,7 +79,7 @@ fn below(reference: &str, excerpt: &str) -> String {
     if excerpt.is_empty() { reference.to_owned() } else { format!("{reference}\n{excerpt}") }
 }
 
-/// A number with a comma between each three digits.
+/// A number with a comma before each group of three digits, as in `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -91,19 +92,19 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// A part of a text.
+/// A part of a text that was read back, and where to go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultPage {
-    /// The part.
+    /// The text of the part; where lines were asked for, each with its number.
     pub content: String,
-    /// Where it begins.
+    /// Where the part begins: a byte of the text, or the number of a line where lines were asked for.
     pub offset: usize,
-    /// Where to go on, if there is more.
+    /// Where to go on, in the same unit; `None` if there is no more.
     pub next_offset: Option<usize>,
 }
 
 /// The part of a text that begins at `offset` and has at most `limit` bytes, but at least one
-/// character, so that reading page by page always comes to an end.
+/// character, so that reading page by page always ends.
 pub fn page(text: &str, offset: usize, limit: usize) -> ResultPage {
     let start = text.floor_char_boundary(offset.min(text.len()));
     let mut end = text.floor_char_boundary((start + limit).min(text.len()));
@@ -136,7 +137,7 @@ pub fn matches(text: &str, pattern: &regex::Regex, first: usize, context: usize,
     numbered(shown.into_iter().map(|(at, mark)| (at + 1, all[at], mark)), limit)
 }
 
-/// What to tell somebody whose pattern matches no line from `first` on, and what to try instead.
+/// The answer to somebody whose pattern matches no line from `first` on: that, and what to try instead.
 pub fn no_match(text: &str, pattern: &regex::Regex, first: usize) -> String {
     let lines = grouped(text.lines().count() as u64);
     let among = if first > 1 { format!("from line {first} on, of {lines},") } else { format!("of {lines}") };

@@ -1,46 +1,47 @@
 //! infold's own tools: their names, how clients spell them, and what each does to a session.
 //!
-//! A name proves nothing: whether a branch was opened is told by the id in the answer (`view/answers.rs`).
+//! A name proves nothing, because any tool may have it. Whether a branch was opened is read from the id in the answer
+//! (`view/answers.rs`).
 
 /// A tool of infold's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OwnTool {
-    /// Opens a branch.
+    /// Opens a branch under the active thread or a named one.
     BranchCreate,
-    /// Folds one.
+    /// Folds a branch and gives its message to the parent.
     BranchReturn,
-    /// Says how one is.
+    /// Reports a branch's budget, time and result.
     BranchStatus,
-    /// Reads part of a kept result.
+    /// Reads part of an offloaded result.
     ReadResult,
-    /// Opens a branch, as the `context_*` document has it.
+    /// Opens a branch; like `branch_create`, with the arguments of the `context_*` family.
     ContextBranch,
-    /// Folds one.
+    /// Folds a branch; like `branch_return`.
     ContextReturn,
-    /// Says how one is.
+    /// Reports on a branch; like `branch_status`.
     ContextBranchStatus,
-    /// Lists branches.
+    /// Lists the branches of a session.
     ContextListBranches,
-    /// Goes back to one.
+    /// Rolls back to a branch: opens it again and discards what came later.
     ContextRollback,
-    /// Starts a session from another.
+    /// Starts a session from another's transcript.
     ContextFork,
-    /// Ends a session.
+    /// Ends a session and folds what is open in it.
     SessionEnd,
 }
 
-/// What a tool of ours does to a session.
+/// What one of infold's tools does to a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolEffect {
-    /// Opens a branch.
+    /// Opens a branch; its answer carries the branch's id.
     Open,
-    /// Folds one.
+    /// Folds a branch: its work leaves the prompt.
     Return,
-    /// Goes back to one.
+    /// Goes back to a branch and discards what came later.
     RollBack,
-    /// Reads part of a kept result.
+    /// Reads part of an offloaded result; the session's tree stays as it is.
     Read,
-    /// Asks about the session, or ends it.
+    /// Changes no branch in the transcript: asks about the session, forks it, or ends it.
     Ask,
 }
 
@@ -60,7 +61,7 @@ impl OwnTool {
         Self::SessionEnd,
     ];
 
-    /// Its name.
+    /// Its name in infold's own list of tools; clients may put a prefix before it.
     pub fn name(self) -> &'static str {
         match self {
             Self::BranchCreate => "branch_create",
@@ -77,7 +78,7 @@ impl OwnTool {
         }
     }
 
-    /// What it does.
+    /// What a call of the tool does to the session's tree.
     pub fn effect(self) -> ToolEffect {
         match self {
             Self::BranchCreate | Self::ContextBranch => ToolEffect::Open,
@@ -92,24 +93,24 @@ impl OwnTool {
         }
     }
 
-    /// The tool that is called `name`.
+    /// The tool of exactly this name; `None` if infold has no such tool.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
     /// The tool that a client spells like this, with or without a prefix of its own.
     pub fn spelled(tool: &str) -> Option<Self> {
-        // One name may end with another: the longer one is meant.
+        // One name may end with another, as `context_branch_status` does with `branch_status`: the longer one counts.
         Self::ALL.into_iter().filter(|own| own.is_spelled(tool)).max_by_key(|own| own.name().len())
     }
 
-    /// Whether a client that spells a tool like this means this one.
+    /// Whether this spelling of a client's is this tool: its name, or a prefix, a separator and its name.
     pub fn is_spelled(self, tool: &str) -> bool {
         let prefix = tool.strip_suffix(self.name());
         prefix.is_some_and(|prefix| prefix.is_empty() || prefix.ends_with(['_', '.', '/', '-', ':']))
     }
 
-    /// The tool that folds what `opening` opened, spelled as this client spells ours.
+    /// The name of the tool that folds a branch which the tool `opening` opened, with the same client's prefix.
     pub fn return_tool(opening: &str) -> String {
         let spelled = |opens: Self, returns: Self| {
             opening.strip_suffix(opens.name()).map(|prefix| format!("{prefix}{}", returns.name()))
@@ -121,7 +122,7 @@ impl OwnTool {
 }
 
 impl ToolEffect {
-    /// What a tool does that a client spells like this, if it is one of ours.
+    /// What a tool that a client spells like this does; `None` if it is not one of infold's.
     pub fn of(tool: &str) -> Option<Self> {
         OwnTool::spelled(tool).map(OwnTool::effect)
     }

@@ -12,11 +12,11 @@ const MICROS_PER_DOLLAR: f64 = 1_000_000.0;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Which models: their name, in which `*` stands for anything.
+    /// Which models: their name, in which `*` matches anything.
     pub model: String,
     /// Prompt tokens that are neither read from nor written to a cache.
     pub input: f64,
-    /// Tokens of the answer.
+    /// Tokens of the answer, reasoning included.
     pub output: f64,
     /// Prompt tokens read from the cache.
     pub cache_read: f64,
@@ -26,12 +26,12 @@ pub struct Price {
 }
 
 impl Price {
-    /// What these tokens cost, in dollars.
+    /// The cost of these tokens in dollars.
     pub fn cost(&self, usage: &Usage) -> f64 {
         self.micros(usage) / MICROS_PER_DOLLAR
     }
 
-    /// What a request cost, in millionths of a dollar.
+    /// The cost of these tokens in millionths of a dollar, rounded.
     pub fn cost_micros(&self, usage: &Usage) -> u64 {
         self.micros(usage).round().max(0.0) as u64
     }
@@ -45,13 +45,13 @@ impl Price {
             + usage.output_tokens as f64 * self.output
     }
 
-    /// Whether writing to the cache is asked for apart, as it is where clients mark what to cache.
+    /// Whether writing to the cache costs more than input. It does where clients mark what to cache.
     pub fn asks_for_writes(&self) -> bool {
         self.cache_write.is_some_and(|write| write > self.input)
     }
 }
 
-/// A table of prices. The first that is for a model counts.
+/// A table of prices. The first whose pattern fits a model's name counts.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Prices(pub Vec<Price>);

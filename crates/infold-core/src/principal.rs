@@ -20,18 +20,18 @@ impl Owner {
         Self(format!("u-{}", &digest[..24]))
     }
 
-    /// The owner as text.
+    /// The name as state keys carry it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Reads an owner back from a key that was made of one.
+    /// Reads an owner back from a state key, where only owners' names are written.
     pub fn from_stored(text: String) -> Self {
         Self(text)
     }
 }
 
-/// What a token said of its bearer, as carried into branches. Only what infold itself looks at.
+/// What a caller's token says about the caller, as branches inherit it. Only what infold itself looks at.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
     /// The token's subject; absent for local callers.
@@ -48,9 +48,9 @@ pub struct Claims {
 /// Who is asking, and with what claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    /// Whose sessions these are.
+    /// The owner whose sessions the caller may see and change.
     pub owner: Owner,
-    /// What the caller's token said.
+    /// What the caller's token says; empty for local callers.
     pub claims: Claims,
 }
 

@@ -1,23 +1,21 @@
 //! An infold session's own log, read as a transcript: what one thread's model got to see.
 //!
-//! A thread sees its brief, its own calls, and of each branch that it opened the call with what came
-//! back. What was done inside a branch is in that branch's thread alone, and what a rollback has
-//! discarded is in none. A branch that was opened again and has not ended yet has given nothing back,
-//! whatever it gave the first time.
+//! A thread sees its brief, its own calls, and for each branch that it opened the call with what came back. Work
+//! inside a branch is in that branch's thread alone, and what a rollback has discarded is in no thread. A branch that
+//! was opened again and has not ended yet has given nothing back, whatever it gave the first time.
 //!
-//! What must hold: each call stands in one message with its result, so whatever removes messages parts
-//! no pair.
+//! What must hold: each call is in one message with its result, so removing whole messages never separates the two.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::transcript::{CallOutcome, HeldContent, Item, ItemPosition, Kind, Voice};
 use crate::{BranchId, EndReason, Event, Opening, Operation, OwnTool, Scrubbed, Status, Thread};
 
-/// What stands in place of the result of a branch that is still at work.
+/// Shown as the result of a branch that is still at work.
 const STILL_OPEN: &str = "[This branch is still open and has not returned yet.]";
 
-/// What `thread` got to see of a session that has this log. `inherited` is the context that the
-/// session began with, if it is a fork: the log only says where that is kept.
+/// What `thread` got to see of a session that has this log. `inherited` is the context that the session began with, if
+/// it is a fork: the log has only the handle of that.
 pub fn items(events: &[Event], thread: &Thread, inherited: Option<&str>) -> Vec<Item> {
     let ends = Ends::of(events);
     let mut writer = TranscriptWriter::default();
@@ -55,10 +53,10 @@ pub fn items(events: &[Event], thread: &Thread, inherited: Option<&str>) -> Vec<
     writer.items
 }
 
-/// How the branches of a log stand at its end.
+/// How the branches of a log have ended by the log's last event.
 #[derive(Default)]
 struct Ends<'a> {
-    /// What each branch gave back; an open one has given nothing.
+    /// Why each branch ended and what it gave back; open branches are not in it.
     last: BTreeMap<&'a BranchId, (EndReason, &'a Scrubbed)>,
     discarded: BTreeSet<&'a BranchId>,
 }
@@ -97,7 +95,7 @@ impl<'a> Ends<'a> {
     }
 }
 
-/// Items in the making; each thing that is written is a message of its own.
+/// Collects items; each call of a method writes one message.
 #[derive(Default)]
 struct TranscriptWriter {
     items: Vec<Item>,
@@ -106,7 +104,7 @@ struct TranscriptWriter {
 }
 
 impl TranscriptWriter {
-    /// Writes one message of some kinds.
+    /// Writes one message that holds an item for each kind, all read from the log's entry `entry`.
     fn message<const N: usize>(&mut self, entry: u64, kinds: [Kind; N]) {
         let same_entry = self.items.last().is_some_and(|last| last.place.entry == entry);
         self.part = if same_entry { self.part } else { 0 };
@@ -124,7 +122,7 @@ impl TranscriptWriter {
         }
     }
 
-    /// What a fork began with: its client's words, because the person never wrote them.
+    /// Writes what a fork began with. It counts as the client's words, because the person never wrote them.
     fn inherit(&mut self, entry: u64, preamble: &str, context: &str) {
         let text = if context.is_empty() { preamble.to_owned() } else { format!("{preamble}\n\n{context}") };
         self.message(entry, [Kind::User { text, voice: Voice::Client }]);
@@ -157,14 +155,14 @@ impl TranscriptWriter {
     }
 }
 
-/// What a branch's own thread begins with.
+/// The message that a branch's own thread begins with.
 fn opening_message(opening: &Opening) -> Scrubbed {
     let parts: Vec<&Scrubbed> =
         [&opening.description].into_iter().chain(&opening.prompt).chain(&opening.memories).collect();
     Scrubbed::join(&parts, "\n\n")
 }
 
-/// What a branch was opened with, as its caller wrote it.
+/// The arguments of the call that opened a branch, as its caller wrote them.
 fn brief(opening: &Opening) -> String {
     let mut input = serde_json::json!({ "description": opening.description });
     if let Some(prompt) = &opening.prompt {

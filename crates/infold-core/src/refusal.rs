@@ -1,108 +1,109 @@
-//! Why a command was refused. Each variant is something the caller can put right, and says how.
+//! Why a command was refused. Each variant is something that the caller can put right, and its text says how. What
+//! goes wrong on infold's own side is a failure, which the engine reports.
 
 use crate::{BranchId, SessionId, Status};
 
-/// Why a command was refused.
+/// Why a command was refused. The texts are what callers read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// An argument breaks its rule.
     #[error("{field} {problem}")]
     Invalid {
-        /// The argument's name.
+        /// The argument's name, as the caller spells it.
         field: &'static str,
-        /// What is wrong with it and what would be right.
+        /// What is wrong with the argument and what would be right.
         problem: String,
     },
     /// No such session for this caller. Somebody else's gives the same answer.
     #[error("Session not found: {session}")]
     SessionNotFound {
-        /// What the caller named.
+        /// The session's name as the caller gave it.
         session: String,
     },
     /// Several sessions begin with what the caller typed.
     #[error("Session id {prefix} is ambiguous, it could be {}: give more of it", any_of(matches))]
     SessionAmbiguous {
-        /// What the caller typed.
+        /// The beginning of an id, as the caller typed it.
         prefix: String,
-        /// Sessions that begin with it.
+        /// Sessions of the caller's whose ids begin with it.
         matches: Vec<SessionId>,
     },
     /// The session has ended or lapsed.
     #[error("Session {session} is over: start another by using a new session_id")]
     SessionOver {
-        /// The session.
+        /// The session that the command was for.
         session: SessionId,
     },
     /// A new session was to have a name that one has already.
     #[error("Session {session} exists already: name another, or name none and get a new one")]
     SessionExists {
-        /// The session.
+        /// The name that is taken.
         session: SessionId,
     },
-    /// What a fork began with was asked for, and the session is none.
+    /// Somebody asked for the context that a fork began with, and this session is no fork.
     #[error("Session {session} did not begin as a fork: name one that did")]
     NotForked {
-        /// The session.
+        /// The session that was asked about.
         session: SessionId,
     },
     /// No such branch for this caller. Somebody else's gives the same answer.
     #[error("Branch not found: {branch}")]
     BranchNotFound {
-        /// What the caller named.
+        /// The branch's id as the caller gave it.
         branch: String,
     },
-    /// There is no open branch that the call could mean.
+    /// The call names no branch, and none is open.
     #[error("No active branch in session {session}: open one first, or name a branch_id")]
     NothingActive {
-        /// The session.
+        /// The session that has no open branch.
         session: SessionId,
     },
     /// The branch has ended already.
     #[error("Cannot fold branch: branch is not active")]
     NotActive {
-        /// The branch.
+        /// The branch that was to be folded.
         branch: BranchId,
-        /// How it ended.
+        /// The status that it ended with.
         status: Status,
-        /// What it gave its parent.
+        /// The message that its parent got when it ended.
         result: Option<String>,
     },
     /// The parent that was named has ended already.
     #[error("Parent branch {branch} is not active: open under \"main\" or an active branch")]
     ParentNotActive {
-        /// The parent.
+        /// The branch that was named as parent.
         branch: BranchId,
-        /// How it ended.
+        /// The status that it ended with.
         status: Status,
     },
-    /// The branch would lie too deep.
+    /// The branch would be nested too deep.
     #[error("Branch would be {depth} deep, the limit is {depth_max}: fold one first")]
     TooDeep {
-        /// How deep it would lie.
+        /// How deep the new branch would be nested.
         depth: u32,
-        /// How deep it may.
+        /// How deep a branch may be nested.
         depth_max: u32,
     },
-    /// The session has its share of open branches.
+    /// The session has as many open branches as it may.
     #[error("Session has {open} open branches, the limit is {open_max}: fold one first")]
     TooManyInSession {
-        /// How many are open.
+        /// Branches of the session that are open.
         open: u64,
-        /// How many may be.
+        /// Branches of one session that may be open.
         open_max: u64,
     },
-    /// The database has its share of open branches.
+    /// The database has as many open branches as it may.
     #[error("This instance has {open_max} open branches, which is its limit: try again when some have folded")]
     TooManyInInstance {
-        /// How many may be open.
+        /// Branches that may be open in the whole database.
         open_max: u64,
     },
     /// Branches are being opened too quickly.
     #[error("More than {per_minute_max} branches a minute in this session: try again in {} s", retry_after_ms.div_ceil(1000))]
     TooFast {
-        /// How many a minute may be opened.
+        /// Branches that one session may open in a minute.
         per_minute_max: u64,
-        /// When the next one may be.
+        /// How long to wait until the next opening is allowed.
         retry_after_ms: u64,
     },
     /// The brief alone would use the budget up.
@@ -112,7 +113,7 @@ pub enum Refusal {
     BriefTooLarge {
         /// Tokens of description and prompt.
         brief_tokens: u64,
-        /// The branch's budget.
+        /// The budget that the branch would get.
         budget_tokens: u64,
     },
     /// Whoever lends the budget has none left.
@@ -121,18 +122,18 @@ pub enum Refusal {
     /// The context is full, and the limit is a hard one.
     #[error("Context limit exceeded: {current_tokens}/{limit_tokens} tokens")]
     ContextLimit {
-        /// Tokens in the context.
+        /// Tokens of the main thread and all open branches.
         current_tokens: u64,
-        /// Tokens that fit.
+        /// The context limit from settings.
         limit_tokens: u64,
     },
-    /// The same key came with another request.
+    /// The caller used this idempotency key before, for another request.
     #[error("idempotency_key was used for a different call: use a new key for each new call")]
     KeyReused,
     /// No such stored result for this caller and thread.
     #[error("Result not found: {ref_id}")]
     ResultNotFound {
-        /// What the caller named.
+        /// The handle as the caller gave it.
         ref_id: String,
     },
     /// The caller took the request back before it was done.
@@ -151,7 +152,7 @@ fn any_of(ids: &[SessionId]) -> String {
 }
 
 impl Refusal {
-    /// A word that programs can match on.
+    /// A stable code that programs can match on.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Invalid { .. } => "invalid_input",

@@ -1,10 +1,10 @@
 //! Rescue: the largest transcript that fits a window, out of one that does not.
 //!
 //! [`plan`] looks at what each piece of a context costs and says what becomes of it. The person's
-//! words always stay, also where they answer a tool. Reasoning always goes, because it was made on what stood before it and that
-//! changes. Then, only as far as needed: the largest results are offloaded, long inputs of calls are
-//! shortened, the oldest exchanges are left out, and last what the client said on its own account.
-//! What turns out to fit after all is put back.
+//! words always stay, also where they answer a tool. Reasoning always goes, because it was made on
+//! what came before it, and that changes. Then, only as far as needed: the largest results are
+//! offloaded, long inputs of calls are shortened, the oldest exchanges are left out, and last what
+//! the client said on its own account. What turns out to fit after all is put back.
 //!
 //! What must hold: a plan fits, or there is none and [`TooSmall`] says what cannot shrink; a call and
 //! its result stay or go together; the order never changes; the same pieces give the same plan.
@@ -18,24 +18,24 @@ mod shrink;
 mod tests;
 
 pub use input::shorten_input;
-pub use receipt::{LeftOut, Moved, Purpose, Receipt, ReceiptWords, Tally};
+pub use receipt::{LeftOut, OffloadedPiece, Purpose, Receipt, ReceiptWords, Tally};
 
 use crate::transcript::ItemPosition;
 
-/// One item of a context, by what it costs.
+/// One item of a context, with what it costs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RescuePiece {
-    /// Where it was read.
+    /// Where in the recording it was read.
     pub place: ItemPosition,
-    /// Which message it is in: pieces in a row with the same number are one.
+    /// Its message: pieces in a row with the same number are one message.
     pub message: u64,
-    /// What it takes as it is.
+    /// Its size as it is.
     pub tokens: u64,
-    /// What it is.
+    /// Who said it, and by how much it can shrink.
     pub part: RescuePart,
 }
 
-/// What a piece is, as far as a rescue cares.
+/// What kind of item a piece is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RescuePart {
     /// The person's words, and what they attached.
@@ -44,43 +44,44 @@ pub enum RescuePart {
     Summary,
     /// What the client said on its own account.
     Client,
-    /// What the model said.
+    /// What the model says to the person.
     Model,
-    /// What the model thought.
+    /// The model's reasoning, which never stays.
     Reasoning,
-    /// A call.
+    /// The model calls a tool.
     Call {
-        /// Its id.
+        /// The id that its result names.
         id: String,
-        /// The tool.
+        /// The tool's name, as the client spells it.
         tool: String,
-        /// What it takes with its input shortened, if that helps.
+        /// Its size with a shortened input; `None` if that would not be smaller.
         short_tokens: Option<u64>,
     },
-    /// A result.
+    /// What a tool gave for a call.
     Result {
         /// The id of its call.
         id: String,
-        /// The tool.
+        /// The tool's name, as the client spells it.
         tool: String,
-        /// What the reference takes that would stand for it, if that helps.
+        /// The size of the reference that would replace it; `None` if that would not be smaller.
         short_tokens: Option<u64>,
-        /// Who speaks in it: a person who answers a tool's question or says why a call was refused.
+        /// Whether the tool or a person gave it.
         speaks: Speaks,
     },
 }
 
-/// Who speaks in a result.
+/// Whose words a result holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaks {
-    /// The tool.
+    /// What the tool printed.
     Tool,
-    /// A person: the result stays as it is, and so does the exchange that it is in.
+    /// A person answers a tool's question, or says why a call was refused: the result stays as it is, and so does the
+    /// exchange that it is in.
     Person,
 }
 
 impl RescuePiece {
-    /// What it takes at its smallest, if it stays.
+    /// Its size at its smallest, if it stays.
     fn least_tokens(&self) -> u64 {
         match &self.part {
             RescuePart::Call { short_tokens, .. } | RescuePart::Result { short_tokens, .. } => {
@@ -95,12 +96,12 @@ impl RescuePiece {
     }
 }
 
-/// How much there may be.
+/// How large the rescued transcript may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RescueRoom {
-    /// What the transcript may take in all.
+    /// The most tokens that it may have, with the receipt.
     pub tokens: u64,
-    /// What of it is for the receipt.
+    /// How many of them are reserved for the receipt.
     pub receipt_tokens: u64,
 }
 
@@ -109,18 +110,18 @@ pub struct RescueRoom {
 pub enum Fate {
     /// It stays as it is.
     Kept,
-    /// A result is kept elsewhere, and a reference stands for it.
+    /// A reference replaces the result, which is stored.
     Offloaded,
-    /// A call's input is kept elsewhere, and a shorter one stands for it.
+    /// A shorter input replaces the call's input, which is stored.
     Shortened,
-    /// It goes.
-    Dropped(Why),
+    /// It is left out.
+    Dropped(DropReason),
 }
 
-/// Why a piece goes.
+/// Why a piece is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
-    /// It is reasoning, made on a context that is no longer what it was.
+pub enum DropReason {
+    /// It is reasoning, made on a context that has changed since.
     Reasoning,
     /// It is a call without a result, or a result without a call.
     Unpaired,
@@ -133,13 +134,13 @@ pub enum Why {
 /// What becomes of every piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// For each piece, in their order.
+    /// One for each piece, in the same order.
     pub fates: Vec<Fate>,
-    /// Which exchange each piece belongs to, counted from 0; none for the person's turns.
+    /// For each piece its exchange, counted from 0; `None` for the person's turns.
     pub exchanges: Vec<Option<usize>>,
-    /// What the pieces took before.
+    /// The size of all pieces before.
     pub before_tokens: u64,
-    /// What they take now, without the receipt.
+    /// The size of what is left of them, without the receipt.
     pub after_tokens: u64,
 }
 
@@ -152,30 +153,30 @@ pub struct Plan {
     self.floor_tokens()
 )]
 pub struct TooSmall {
-    /// What there is.
+    /// The most tokens that the transcript may have.
     pub room_tokens: u64,
-    /// What the person's turns take.
+    /// The size of the person's turns, and of exchanges in which a person answers a tool.
     pub person_tokens: u64,
-    /// What summaries take.
+    /// The size of the summaries of earlier compactions.
     pub summary_tokens: u64,
-    /// What the last exchange takes at its smallest.
+    /// The size of the last exchange at its smallest.
     pub last_exchange_tokens: u64,
-    /// What the receipt takes.
+    /// The tokens that are reserved for the receipt.
     pub receipt_tokens: u64,
 }
 
 impl TooSmall {
-    /// What has to stay, in all.
+    /// The size of all that has to stay.
     pub fn floor_tokens(&self) -> u64 {
         self.person_tokens + self.summary_tokens + self.last_exchange_tokens + self.receipt_tokens
     }
 }
 
-/// Says what becomes of each piece, so that as much as possible stays and all of it fits.
+/// Decides what becomes of each piece, so that as much as possible stays and all of it fits.
 ///
 /// # Errors
 ///
-/// Where what has to stay does not fit.
+/// If what has to stay does not fit.
 pub fn plan(pieces: &[RescuePiece], room: RescueRoom) -> Result<Plan, TooSmall> {
     let exchanges = exchanges::find(pieces);
     check_floor(pieces, &exchanges, room)?;
@@ -195,7 +196,7 @@ pub fn plan(pieces: &[RescuePiece], room: RescueRoom) -> Result<Plan, TooSmall> 
     })
 }
 
-/// Whether the least that can be kept fits.
+/// Checks that the room is enough for what has to stay.
 fn check_floor(pieces: &[RescuePiece], exchanges: &exchanges::Exchanges, room: RescueRoom) -> Result<(), TooSmall> {
     let mut floor = TooSmall {
         room_tokens: room.tokens,

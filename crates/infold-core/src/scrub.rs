@@ -1,12 +1,12 @@
 //! Takes secrets out of text, and is the only way to make [`Scrubbed`] text.
 //!
-//! A secret becomes a placeholder that says what kind it was and, by a keyed hash, which one, so that
-//! a reader can tell two secrets apart and recognise one that comes again. What leaves a branch or
-//! reaches the disk is typed `Scrubbed`, so whatever forgets to scrub does not compile.
+//! A secret becomes a placeholder that says what kind it was and, by a keyed hash, which one, so that a reader can tell
+//! two secrets apart and recognise one that comes again. What leaves a branch or reaches the disk has the type
+//! `Scrubbed`, so code that forgets to scrub does not compile.
 //!
 //! Invariants:
 //! - Scrubbing fails closed. Text that cannot be scrubbed whole is an error, never a part.
-//! - Scrubbing what was scrubbed changes nothing, and no placeholder is ever matched into.
+//! - Scrubbing a scrubbed text changes nothing, and no rule ever matches inside a placeholder.
 //!
 //! Time limits and panics are the engine's to watch: nothing here knows a clock.
 
@@ -24,12 +24,11 @@ use std::fmt;
 
 pub use text::Scrubbed;
 
-/// The longest text that a scrubber takes when nobody told it a bound.
-const BYTES_MAX_UNTOLD: usize = 16 << 20;
+/// The longest text that a scrubber takes when nobody has set a bound.
+const BYTES_MAX_UNSET: usize = 16 << 20;
 
-/// How often a text is gone over. Taking a secret out can bring another to light, because what
-/// stood glued to the first now stands alone. One more round settles real text; text that takes
-/// more than this was made to waste our time.
+/// How often a text is searched. Taking a secret out can reveal another, because what was glued to the first is then a
+/// word of its own. One more round is enough for real text; text that takes more than this was made to waste time.
 const ROUNDS_MAX: usize = 8;
 
 /// Why a text could not be scrubbed. Nothing of the text may be used then.
@@ -40,24 +39,24 @@ pub enum ScrubError {
         "text of {bytes} bytes is too long to scrub, the limit is {bytes_max}: send less, or raise scrub.max_bytes"
     )]
     TooLarge {
-        /// Length of the text.
+        /// Length of the text that was refused.
         bytes: usize,
-        /// Longest text allowed.
+        /// Longest text that is allowed, from settings.
         bytes_max: usize,
     },
     /// The text uncovered new secrets each time some were taken out.
     #[error("text still uncovered secrets after {rounds_max} rounds of scrubbing: send it in smaller parts")]
-    Unsettled {
-        /// Rounds allowed.
+    NeverClean {
+        /// How often a text is searched at most.
         rounds_max: usize,
     },
-    /// Scrubbing did not end in time.
+    /// Scrubbing did not end in time. The engine, which has a clock, reports this.
     #[error("scrubbing took longer than {timeout_ms} ms: send less text, or raise scrub.timeout_ms")]
     Stalled {
-        /// Time allowed.
+        /// Time that is allowed, from settings.
         timeout_ms: u64,
     },
-    /// The scrubber broke down.
+    /// The scrubber panicked, and the engine caught it.
     #[error("the scrubber broke down on this text, nothing was kept: send it in another form, and report it")]
     Panicked,
     /// There is no scrubber, or one of its rules is unusable.
@@ -82,10 +81,10 @@ impl Scrubber {
     /// A scrubber whose placeholders are stable for `key`: the same secret always gets the same
     /// one, and nobody without the key can tell from it what the secret was.
     pub fn new(key: [u8; 32]) -> Self {
-        Self { key, bytes_max: BYTES_MAX_UNTOLD }
+        Self { key, bytes_max: BYTES_MAX_UNSET }
     }
 
-    /// The scrubber of whoever has this secret: the same one everywhere and for ever.
+    /// The scrubber that belongs to a database's secret: it gives the same placeholders everywhere and for ever.
     pub fn derive(secret: &[u8; 32]) -> Self {
         let key = blake3::Hasher::new_derive_key("infold 2026 placeholders").update(secret).finalize();
         Self::new(*key.as_bytes())
@@ -117,7 +116,7 @@ impl Scrubber {
                 }
             }
         }
-        Err(ScrubError::Unsettled { rounds_max: ROUNDS_MAX })
+        Err(ScrubError::NeverClean { rounds_max: ROUNDS_MAX })
     }
 
     /// The placeholders in a text that were made with this scrubber's key, in order. Others only look like one.
@@ -125,8 +124,8 @@ impl Scrubber {
         placeholders(text).filter(|placeholder| placeholder::is_made_with(&self.key, placeholder))
     }
 
-    /// The secrets of a text, each with the placeholder that stands for it. Meant for putting one back where its
-    /// placeholder was written; for nothing that is shown, stored or sent.
+    /// The secrets of a text, each with the placeholder that scrubbing gives it. This is for putting a secret back
+    /// where its placeholder was written, and for nothing that is shown, stored or sent.
     ///
     /// # Errors
     ///
@@ -139,20 +138,21 @@ impl Scrubber {
         let mut text = text.to_owned();
         for _ in 0..ROUNDS_MAX {
             let mut done = 0;
-            for standing in placeholder::find_all(&text) {
-                self.hidden_in(&text[done..standing.start], &mut found)?;
-                done = standing.end;
+            for present in placeholder::find_all(&text) {
+                self.find_secrets(&text[done..present.start], &mut found)?;
+                done = present.end;
             }
-            self.hidden_in(&text[done..], &mut found)?;
+            self.find_secrets(&text[done..], &mut found)?;
             match self.round(&text)? {
                 ScrubRound::Clean => return Ok(found),
                 ScrubRound::Replaced { text: next, .. } => text = next,
             }
         }
-        Err(ScrubError::Unsettled { rounds_max: ROUNDS_MAX })
+        Err(ScrubError::NeverClean { rounds_max: ROUNDS_MAX })
     }
 
-    fn hidden_in(&self, text: &str, found: &mut Vec<FoundSecret>) -> Result<(), ScrubError> {
+    /// Adds the secrets of a text that holds no placeholder.
+    fn find_secrets(&self, text: &str, found: &mut Vec<FoundSecret>) -> Result<(), ScrubError> {
         for secret in engine::find(text)? {
             let value = text[secret.span].to_owned();
             let mut placeholder = String::new();
@@ -162,16 +162,16 @@ impl Scrubber {
         Ok(())
     }
 
-    /// Goes over a text once. What stands between placeholders is looked at piece by piece, so
-    /// that nothing can match into or across one.
+    /// Searches a text once. What lies between placeholders is searched piece by piece, so that no rule can match into
+    /// or across one.
     fn round(&self, text: &str) -> Result<ScrubRound, ScrubError> {
         let mut scrubbed = String::with_capacity(text.len());
         let mut secrets = 0;
         let mut done = 0;
-        for standing in placeholder::find_all(text) {
-            secrets += self.replace(&text[done..standing.start], &mut scrubbed)?;
-            scrubbed.push_str(&text[standing.clone()]);
-            done = standing.end;
+        for present in placeholder::find_all(text) {
+            secrets += self.replace(&text[done..present.start], &mut scrubbed)?;
+            scrubbed.push_str(&text[present.clone()]);
+            done = present.end;
         }
         secrets += self.replace(&text[done..], &mut scrubbed)?;
         Ok(if secrets == 0 { ScrubRound::Clean } else { ScrubRound::Replaced { text: scrubbed, secrets } })
@@ -192,23 +192,22 @@ impl Scrubber {
     }
 }
 
-/// A secret, and what stands for it. It cannot be printed by mistake.
+/// A secret and its placeholder. Its `Debug` leaves the secret out, so that it is not logged by mistake.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FoundSecret {
-    /// What stands for it.
+    /// The placeholder that scrubbing writes for it.
     pub placeholder: String,
-    /// The secret.
+    /// The secret itself, in the clear.
     pub value: String,
 }
 
 impl fmt::Debug for FoundSecret {
-    /// Leaves the secret out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FoundSecret").field("placeholder", &self.placeholder).finish_non_exhaustive()
     }
 }
 
-/// What one round led to.
+/// What one search of a text led to.
 enum ScrubRound {
     Clean,
     Replaced { text: String, secrets: u32 },

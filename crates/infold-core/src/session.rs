@@ -1,8 +1,7 @@
-//! A session as it stands now: the view that its log adds up to.
+//! A session as its log leaves it: what all events, applied in order, add up to.
 //!
-//! [`Session::apply`] is the only thing that changes one. A session in memory holds all its open
-//! branches, and of the ended ones those that somebody asked for: a session's cost must not grow
-//! with what it has long finished.
+//! [`Session::apply`] is the only thing that changes a session. A session in memory holds all its open branches, and of
+//! the ended ones those that somebody asked for, because its cost must not grow with what it has long finished.
 //!
 //! Invariants: a branch that has ended has no open branch below it; the active thread is open.
 
@@ -15,41 +14,41 @@ use crate::{
     Allocation, Branch, BranchId, End, Event, Findings, Owner, ProjectHash, Scrubbed, SessionId, Status, Thread,
 };
 
-/// A session as it stands now.
+/// A session as its log leaves it now. It is stored as JSON, without its branches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
-    /// Its name.
+    /// The name that the caller gave it, or that infold made.
     pub id: SessionId,
-    /// Whose it is.
+    /// To whom it belongs; nobody else can see it.
     pub owner: Owner,
     /// The project it belongs to, if it was named by one.
     pub project: Option<ProjectHash>,
-    /// Where it comes from, if it is a fork.
+    /// The session that it was forked from and the context that it got; `None` if it is no fork.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Box<Origin>>,
-    /// Events so far. An append names the version it was decided on.
+    /// How many events were applied. An append names the version that it was decided on.
     pub version: u64,
-    /// When it was first used.
+    /// The time of its first event, in milliseconds since 1970.
     pub started_at_ms: u64,
-    /// When it was last used.
+    /// The time of its latest event.
     pub active_at_ms: u64,
-    /// When it ended, once it has.
+    /// The time at which it ended; `None` while it has not.
     pub ended_at_ms: Option<u64>,
     /// The thread that works now.
     pub active: Thread,
-    /// Branches opened so far.
+    /// How many branches it has opened, ended ones included.
     pub opened: u64,
-    /// Tokens in the main thread.
+    /// Tokens in the main thread, with the messages that branches returned to it.
     pub main_tokens: u64,
-    /// Tokens of branches that have folded.
+    /// Tokens that the threads of folded branches hold, and that are therefore in no prompt any more.
     pub folded_tokens: u64,
-    /// Tokens that folded branches gave back.
+    /// Tokens of the messages that folded branches gave to their parents.
     pub returned_tokens: u64,
     /// Tokens lent to branches of the main thread, where budgets are pooled.
     pub lent_tokens: u64,
-    /// Tokens of every thread ever; never goes down.
+    /// Tokens that came into any thread so far; never goes down, not even by a rollback.
     pub spent_tokens: u64,
-    /// Branches that were cut short and whose parents have not been told yet.
+    /// Branches that were cut short and whose parents have not got the notice of it yet.
     pub untold: Vec<BranchId>,
     /// Its branches: all open ones, and those ended ones that were asked for.
     #[serde(skip)]
@@ -80,22 +79,22 @@ impl Session {
         }
     }
 
-    /// The session it was forked from, if it is a fork and anybody said.
+    /// The session that it was forked from; `None` if it is no fork, or if nobody named its parent.
     pub fn forked_from(&self) -> Option<&SessionId> {
         self.origin.as_ref()?.parent.as_ref()
     }
 
-    /// Its open branches.
+    /// The branches that have not ended, in the order of their ids.
     pub fn open(&self) -> impl Iterator<Item = &Branch> {
         self.branches.values().filter(|branch| branch.is_open())
     }
 
-    /// The branch that works now.
+    /// The branch that works now; `None` if the main thread does.
     pub fn active_branch(&self) -> Option<&Branch> {
         self.branches.get(self.active.branch()?)
     }
 
-    /// How deep a thread lies; the main thread is 0.
+    /// How deep a thread is nested; the main thread is at 0.
     pub fn depth(&self, thread: &Thread) -> u32 {
         thread.branch().and_then(|id| self.branches.get(id)).map_or(0, |branch| branch.depth)
     }
@@ -132,15 +131,15 @@ impl Session {
         false
     }
 
-    /// Branches of a thread that were cut short and of which it has not been told.
-    pub fn untold_to(&self, thread: &Thread) -> Vec<BranchId> {
+    /// Branches of a thread that were cut short, and of whose end the thread has not got the notice yet.
+    pub fn unreported_to(&self, thread: &Thread) -> Vec<BranchId> {
         let is_its = |id: &&BranchId| self.branches.get(*id).is_some_and(|branch| branch.parent == *thread);
         self.untold.iter().filter(is_its).cloned().collect()
     }
 
-    /// The branch, if it was cut short and its parent has not been told.
-    pub fn untold_of(&self, branch: &BranchId) -> Vec<BranchId> {
-        self.untold.iter().filter(|untold| *untold == branch).cloned().collect()
+    /// The branch itself, if it was cut short and its parent has not got the notice yet; else nothing.
+    pub fn unreported_of(&self, branch: &BranchId) -> Vec<BranchId> {
+        self.untold.iter().filter(|unreported| *unreported == branch).cloned().collect()
     }
 
     /// Tokens in the main thread and all open branches.
@@ -162,7 +161,7 @@ impl Session {
         budget_tokens.saturating_sub(used)
     }
 
-    /// Makes what happened so.
+    /// Changes the session by one event of its log, which happened at `at_ms`.
     pub fn apply(&mut self, event: &Event, at_ms: u64) {
         self.version += 1;
         self.active_at_ms = at_ms;
@@ -171,7 +170,7 @@ impl Session {
                 self.project.clone_from(project);
                 self.started_at_ms = at_ms;
             }
-            // What it began with counts when somebody reads it, as any kept result does.
+            // The context that a fork began with counts when somebody reads it, as any offloaded result does.
             Event::SessionForked { origin, .. } => self.origin = Some(origin.clone()),
             Event::BranchOpened(opening) => self.apply_opened(opening, at_ms),
             Event::BranchActivated { branch } => {
@@ -256,8 +255,8 @@ impl Session {
         self.open().filter(move |branch| !branch.start.is_at_once() && branch.parent == *parent)
     }
 
-    /// Sets the clocks of branches that were opened behind a place among their siblings and take turns: each
-    /// has its whole time from when those in front of it have ended, or are out of time.
+    /// Sets the deadlines of the branches of `parent` that run in turn and were opened after number `ordinal`. Each
+    /// gets its whole time from when those before it have ended or are out of time.
     fn line_up(&mut self, parent: &Thread, ordinal: u64, at_ms: u64) {
         let (in_front, mut behind): (Vec<&Branch>, Vec<&Branch>) =
             self.in_turn(parent).partition(|branch| branch.ordinal <= ordinal);
@@ -292,9 +291,9 @@ impl Session {
         if let (Some(parent), true) = (parent.branch(), returned_tokens > 0) {
             self.change(parent, |parent| parent.findings.note_returned(&handed_back.0, &handed_back.1));
         }
-        // Whoever has ended can be told nothing any more.
+        // A branch that has ended can get no notices any more.
         let ended = Thread::Branch(id.clone());
-        let moot = self.untold_to(&ended);
+        let moot = self.unreported_to(&ended);
         self.untold.retain(|branch| !moot.contains(branch));
         if !start.is_at_once() {
             self.line_up(&parent, ordinal, at_ms);
@@ -305,7 +304,7 @@ impl Session {
         }
     }
 
-    /// The parent gets another message than the one it had been given, and was not told of.
+    /// Replaces the message for a branch's parent, which has not seen the one before.
     fn apply_amended(&mut self, id: &BranchId, result: &Scrubbed, result_tokens: u64) {
         let Some(branch) = self.branches.get_mut(id) else { return };
         let Some(end) = &mut branch.end else { return };
@@ -341,7 +340,7 @@ impl Session {
             self.take_back(id);
         }
         for id in reopened {
-            // What a discarded branch had given was taken back when it was discarded.
+            // The message of a discarded branch was taken back when that was discarded.
             if self.branches.get(id).is_some_and(|branch| !branch.discarded) {
                 self.take_back(id);
             }
@@ -361,7 +360,7 @@ impl Session {
                 self.line_up(&parent, ordinal, at_ms);
             }
         }
-        // Only now: messages that were taken back above are taken out of what did not fit first.
+        // Last, because taking messages back, above, first reduces what did not fit.
         reopened.iter().for_each(|id| self.change(id, |branch| branch.overrun_tokens = 0));
         self.untold.retain(|branch| !reopened.contains(branch) && !discarded.contains(branch));
         self.active = Thread::Branch(to.clone());
@@ -381,7 +380,7 @@ impl Session {
         };
         let before_tokens = parent.used_tokens;
         parent.take_out(returned_tokens);
-        // A parent that has folded itself was counted with the message in it.
+        // A parent that has folded was added to the folded tokens with this message in it.
         if !parent.is_open() && !parent.discarded {
             self.folded_tokens = self.folded_tokens.saturating_sub(before_tokens - parent.used_tokens);
         }

@@ -1,26 +1,26 @@
-//! Shaping: what becomes of a tool result at first sight.
+//! Shaping: what is shown of a tool's result when it is first seen.
 //!
-//! What an agent asked for by name, a file for instance, it sees whole; other output too, unless it is long; and
-//! what a person answered in any case. What is too long is kept elsewhere, and what stands in its place is a
-//! reference with an excerpt: what a person would look for first. A file that is read again shows what is new in
-//! it. The decision is made once and never changes, so that a request stays the prefix of the next.
+//! A result is shown whole if the agent asked for it by name, as for a file, and up to a shorter bound if it is other
+//! output. A person's answer is always shown whole. A result that is too long is offloaded: a reference replaces it,
+//! with an excerpt that holds what a reader would look for first. If a file is read again, the excerpt shows what is
+//! new in it. The decision is made once and never changes, so that a request stays the prefix of the next.
 //!
-//! What the excerpt holds, by what recorded sessions went on to use (`cargo xtask measure`):
+//! The excerpt holds what recorded sessions went on to use (`cargo xtask measure`):
 //! - What the client says about the result, whole: that it was cut, and which file has all of it.
-//! - Of a file, the lines around names that the session has spoken of; of a file that a person named twice as
-//!   much, in larger pieces. The numbers before its lines were a quarter of what they cost: a run has one for all.
-//! - Of other output, the exit status, error lines, counts, the end, and lines unlike all others.
+//! - From a file, the lines around names that the session has spoken of. From a file that a person named, twice as
+//!   much, in larger pieces. A run of lines has one line number: one for each line took a quarter of the tokens.
+//! - From other output, the exit status, error lines, counts, the end, and lines unlike all others.
 //! - Names worth searching for.
 //!
-//! What must hold: the same arguments give the same excerpt; a reference takes less than a third of what it stands
-//! for, in bytes and in tokens, and less than a tenth of what is very long, or there is none; every line in an
-//! excerpt is a line of the text, whole or cut at a character, without the number that a tool put before it; the
-//! work grows with the length of the text and no faster.
+//! What must hold: the same arguments give the same excerpt. A reference takes less than a third of the result that it
+//! replaces, in bytes and in tokens, and less than a tenth if the result is very long; otherwise the result is shown.
+//! Every line in an excerpt is a line of the text, whole or cut at a character, without the number that a tool put
+//! before it. The work grows with the length of the text and no faster.
 
 mod again;
 mod command_line;
 mod hits;
-mod kept;
+mod kept_lines;
 mod kind;
 mod marks;
 mod mentions;
@@ -34,7 +34,7 @@ mod worth;
 use crate::offload::reference_text;
 use crate::{Counter, ToolEffect};
 use again::ShownBefore;
-use kept::KeptLines;
+use kept_lines::KeptLines;
 use kind::ResultKind;
 use names::FoundNames;
 
@@ -42,46 +42,46 @@ pub use mentions::{Mentions, plain_arguments};
 pub use wish::Wish;
 use worth::{EXAMPLE_HANDLE, Worth, share_of};
 
-/// Of a longer text, so many bytes are looked at: half at the front, half at the end.
+/// Of a longer text only this much is examined: half at the front, half at the end.
 const LOOK_BYTES_MAX: usize = 4 << 20;
-/// Of what a reference may take, one part in so many is for names, and the rest for lines.
+/// A quarter of a reference's room is for names, and the rest for lines.
 const NAMES_SHARE: usize = 4;
-/// An excerpt that came out too large is made again with one part in so many of its room, and then left out.
+/// An excerpt is tried with its room divided by each of these, until the reference is small enough; else there is none.
 const AGAIN_SHARES: [usize; 3] = [1, 2, 5];
-/// Of a file that a person named, twice as much.
+/// A file that a person named gets twice the room for its lines.
 const ASKED_FACTOR: usize = 2;
-/// So many lines on each side of a line with a telling name are kept with it, and so many in a file that
-/// a person named.
+/// How many lines on each side of a line with a telling name are kept with it: usually, and in a file that a person
+/// named.
 const AROUND_LINES: usize = 5;
 const AROUND_LINES_ASKED: usize = 20;
-/// The places that a search found take at most one part in so many of what is left for names.
+/// The list of a search's places takes at most half of the room for names.
 const HITS_SHARE: usize = 2;
-/// The end of a text: where it is output, and where it is anything else.
+/// How much of a text's end is kept: of output, and of anything else.
 const END_CHARS_MAX: usize = 240;
 const END_CHARS_MAX_ELSE: usize = 120;
-/// What infold's own tools answer is never offloaded, nor what a person says. Both have bounds of their own;
-/// this one is for what only calls itself so.
+/// Answers of infold's own tools are never offloaded, nor what a person says. Both have bounds of their own; this bound
+/// is for a tool that only has such a name.
 const OWN_BYTES_MAX: usize = 256 << 10;
-/// What stands above the lines that are kept.
+/// The words above the lines that are kept.
 const LINES_HEAD: &str = "Lines of it:\n";
 const NEW_LINES_HEAD: &str =
     "This file was read before. What is new in it, with the lines around; all else is as shown further up:\n";
 const NOTHING_NEW: &str = "This file was read before, and nothing in it is new: all is as shown further up.";
 
-/// When a result is too long to stay, and how much may stand in its place.
+/// When a result is too long to be shown whole, and how much an excerpt may hold. The figures come from settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShapeRules {
-    /// A file, or something else that its call named, is too long with more bytes than this.
+    /// Most bytes of a file, or of something else that its call named, that is shown whole.
     pub file_bytes_max: usize,
-    /// Any other output with more bytes than this.
+    /// Most bytes of any other output that is shown whole.
     pub output_bytes_max: usize,
-    /// The same for output that is handed in from outside, where nothing is known of what came before.
+    /// Most bytes of output that a client hands in through the API, where infold does not see the conversation.
     pub handed_in_bytes_max: usize,
-    /// A file that was read before is shown by what is new in it, if at least so many bytes are not.
+    /// If at least this many bytes of a file were shown before, only what is new in it is shown.
     pub reread_bytes_min: usize,
-    /// Most characters of the lines that are kept of it.
+    /// Most characters of the lines in an excerpt.
     pub lines_chars_max: usize,
-    /// Most characters of the names that are kept of it.
+    /// Most characters of the names in an excerpt.
     pub names_chars_max: usize,
 }
 
@@ -96,112 +96,112 @@ impl ShapeRules {
         names_chars_max: 2_000,
     };
 
-    /// Whether a result that is handed in from outside is too long to stay.
-    pub fn is_over(&self, sight: &ToolResult<'_>) -> bool {
-        let bytes_max = match Wish::of(sight.tool, sight.arguments) {
+    /// Whether a result that a client hands in through the API is too long to be shown whole.
+    pub fn offloads_handed_in(&self, result: &ToolResult<'_>) -> bool {
+        let bytes_max = match Wish::of(result.tool, result.arguments) {
             Wish::Named { .. } => self.file_bytes_max,
             Wish::Output => self.handed_in_bytes_max,
             Wish::Person => OWN_BYTES_MAX,
         };
-        !sight.is_own() && sight.text.len() > bytes_max
+        !result.is_own() && result.text.len() > bytes_max
     }
 
-    /// Whether [`shape`] does not let a result stay, given what was said and shown before it.
-    pub fn is_over_at_sight(&self, sight: &ToolResult<'_>, mentions: &Mentions, counter: Counter) -> bool {
-        shape(sight, mentions, self, counter) != Shape::Stays
+    /// Whether [`shape`] offloads a result, given what was said and shown before it.
+    pub fn offloads(&self, result: &ToolResult<'_>, mentions: &Mentions, counter: Counter) -> bool {
+        shape(result, mentions, self, counter) != Shape::Stays
     }
 
-    /// Whether [`shape`] might not let a result stay, so that it is worth gathering what was said before.
-    pub fn may_be_over(&self, sight: &ToolResult<'_>) -> bool {
+    /// Whether [`shape`] might offload a result, so that it is worth gathering what was said before it.
+    pub fn may_offload(&self, result: &ToolResult<'_>) -> bool {
         let bytes_max = self.file_bytes_max.min(self.output_bytes_max);
-        !sight.is_own() && (sight.text.len() > bytes_max || sight.text.len() >= self.reread_bytes_min)
+        !result.is_own() && (result.text.len() > bytes_max || result.text.len() >= self.reread_bytes_min)
     }
 }
 
-/// A result when it is first seen.
+/// A tool call and its result, as shaping examines them.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolResult<'a> {
-    /// The tool that was called.
+    /// The tool's name as the client spells it.
     pub tool: &'a str,
-    /// What it was called with, as JSON or as plain text.
+    /// The arguments of the call, as JSON or as plain text.
     pub arguments: &'a str,
-    /// What it answered.
+    /// The whole text of the result.
     pub text: &'a str,
 }
 
 impl ToolResult<'_> {
-    /// Whether infold itself answered: a page that was read back is never offloaded again.
+    /// Whether one of infold's own tools answered: a page that was read back is never offloaded again.
     fn is_own(&self) -> bool {
         self.text.len() <= OWN_BYTES_MAX && ToolEffect::of(self.tool).is_some()
     }
 }
 
-/// What becomes of a result.
+/// How a result is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shape {
-    /// It is shown as it is.
+    /// The result is shown whole.
     Stays,
-    /// It is kept elsewhere, and a reference with this excerpt is shown.
+    /// The result is offloaded, and a reference with this excerpt replaces it.
     Offload {
-        /// What is shown of it, beside its size and its beginning.
+        /// What the reference shows of the result, beside its size and its beginning; may be empty.
         excerpt: String,
     },
 }
 
-/// Decides what becomes of a result. `mentions` holds what the session has said and shown before it.
-pub fn shape(sight: &ToolResult<'_>, mentions: &Mentions, rules: &ShapeRules, counter: Counter) -> Shape {
-    if !rules.may_be_over(sight) {
+/// Decides how a result is shown. `mentions` holds what the session has said and shown before it.
+pub fn shape(result: &ToolResult<'_>, mentions: &Mentions, rules: &ShapeRules, counter: Counter) -> Shape {
+    if !rules.may_offload(result) {
         return Shape::Stays;
     }
-    let wish = Wish::of(sight.tool, sight.arguments);
-    if sight.text.len() <= rules.file_bytes_max.min(rules.output_bytes_max) && wish.file().is_none() {
+    let wish = Wish::of(result.tool, result.arguments);
+    if result.text.len() <= rules.file_bytes_max.min(rules.output_bytes_max) && wish.file().is_none() {
         return Shape::Stays;
     }
-    let look = ResultLook::at(sight, wish, mentions);
+    let look = ResultLook::at(result, wish, mentions);
     let is_again = look.again.bytes >= rules.reread_bytes_min.max(1);
-    let is_long = sight.text.len() > look.bytes_max(rules);
+    let is_long = result.text.len() > look.bytes_max(rules);
     if !is_again && !is_long {
         return Shape::Stays;
     }
-    let worth = Worth::of(sight, counter);
+    let worth = Worth::of(result, counter);
     if is_again {
         let excerpt = look.what_is_new();
-        if worth.pays(sight, &excerpt) {
+        if worth.pays(result, &excerpt) {
             return Shape::Offload { excerpt };
         }
     }
     if !is_long {
         return Shape::Stays;
     }
-    let excerpts = AGAIN_SHARES.iter().map(|share| look.excerpt(sight, mentions, rules, *share));
-    let excerpt = excerpts.chain([String::new()]).find(|excerpt| worth.pays(sight, excerpt));
+    let excerpts = AGAIN_SHARES.iter().map(|share| look.excerpt(result, mentions, rules, *share));
+    let excerpt = excerpts.chain([String::new()]).find(|excerpt| worth.pays(result, excerpt));
     excerpt.map_or(Shape::Stays, |excerpt| Shape::Offload { excerpt })
 }
 
-/// What is worth showing of a result that is kept elsewhere, however long it is.
-pub fn excerpt(sight: &ToolResult<'_>, mentions: &Mentions, rules: &ShapeRules) -> String {
-    let look = ResultLook::at(sight, Wish::of(sight.tool, sight.arguments), mentions);
-    look.excerpt(sight, mentions, rules, 1)
+/// The excerpt of a result that is offloaded in any case, however long it is.
+pub fn excerpt(result: &ToolResult<'_>, mentions: &Mentions, rules: &ShapeRules) -> String {
+    let look = ResultLook::at(result, Wish::of(result.tool, result.arguments), mentions);
+    look.excerpt(result, mentions, rules, 1)
 }
 
-/// What can be told of a result by looking at its lines.
+/// What the lines of a result, and the call that it answers, show about it.
 struct ResultLook<'a> {
     lines: Vec<NumberedLine<'a>>,
     wish: Wish,
     kind: ResultKind,
-    /// What of it was shown before.
+    /// Which of its lines were shown before; none if it is no file.
     again: ShownBefore,
 }
 
 impl<'a> ResultLook<'a> {
-    fn at(sight: &ToolResult<'a>, wish: Wish, mentions: &Mentions) -> Self {
-        let lines = lines_of(sight.text);
+    fn at(result: &ToolResult<'a>, wish: Wish, mentions: &Mentions) -> Self {
+        let lines = lines_of(result.text);
         let kind = ResultKind::of(&lines, &wish);
         let again = wish.file().map_or_else(ShownBefore::default, |file| ShownBefore::of(&lines, file, mentions));
         Self { lines, wish, kind, again }
     }
 
-    /// How many bytes it may have and stay.
+    /// How many bytes a result like this may have and still be shown whole.
     fn bytes_max(&self, rules: &ShapeRules) -> usize {
         match (&self.wish, self.kind) {
             (Wish::Person, _) => OWN_BYTES_MAX,
@@ -210,24 +210,24 @@ impl<'a> ResultLook<'a> {
         }
     }
 
-    /// What is shown of a file that was read before.
+    /// The excerpt of a file that was read before.
     fn what_is_new(&self) -> String {
         let new = again::render(&self.lines, self.kind, &self.again);
         if new.is_empty() { NOTHING_NEW.to_owned() } else { format!("{NEW_LINES_HEAD}{new}") }
     }
 
-    /// What is shown of anything else, within one part in `part` of the usual room.
-    fn excerpt(&self, sight: &ToolResult<'_>, mentions: &Mentions, rules: &ShapeRules, part: usize) -> String {
-        let lead = reference_text(sight.tool, sight.text, EXAMPLE_HANDLE, "");
+    /// The excerpt of anything else, within the usual room divided by `part`.
+    fn excerpt(&self, result: &ToolResult<'_>, mentions: &Mentions, rules: &ShapeRules, part: usize) -> String {
+        let lead = reference_text(result.tool, result.text, EXAMPLE_HANDLE, "");
         let notices = notices::notices(&self.lines, self.kind);
         let heads = LINES_HEAD.len() + "Found: \nNames: \n".len();
         let taken_chars = lead.chars().count() + notices.chars().count() + heads;
-        let room_chars = (sight.text.chars().count() / share_of(sight.text)).saturating_sub(taken_chars) / part;
+        let room_chars = (result.text.chars().count() / share_of(result.text)).saturating_sub(taken_chars) / part;
 
         let found = FoundNames::in_lines(&self.lines, self.kind);
         let lines_room_chars = room_chars - room_chars / NAMES_SHARE;
         let kept = match self.kind {
-            ResultKind::File | ResultKind::Text => self.of_file(sight, mentions, rules, &found, lines_room_chars),
+            ResultKind::File | ResultKind::Text => self.of_file(result, mentions, rules, &found, lines_room_chars),
             ResultKind::Search | ResultKind::Output => self.of_output(rules.lines_chars_max.min(lines_room_chars)),
         };
         let names_chars_max = rules.names_chars_max.min(room_chars / NAMES_SHARE);
@@ -236,22 +236,22 @@ impl<'a> ResultLook<'a> {
             ResultKind::File | ResultKind::Text | ResultKind::Output => String::new(),
         };
         let shown = [notices.as_str(), &hits, &kept].join("\n");
-        let names = found.list(mentions, sight.text, &shown, names_chars_max - hits.chars().count());
+        let names = found.list(mentions, result.text, &shown, names_chars_max - hits.chars().count());
         let parts = [("", &notices), (LINES_HEAD, &kept), ("Found: ", &hits), ("Names: ", &names)];
         let parts = parts.into_iter().filter(|(_, part)| !part.is_empty());
         parts.map(|(head, part)| format!("{head}{part}")).collect::<Vec<_>>().join("\n")
     }
 
-    /// What is kept of a file: what lies around the names that the session has spoken of.
+    /// The lines that are kept of a file: its end, and those around names that the session has spoken of.
     fn of_file(
         &self,
-        sight: &ToolResult<'_>,
+        result: &ToolResult<'_>,
         mentions: &Mentions,
         rules: &ShapeRules,
         found: &FoundNames<'_>,
         room_chars: usize,
     ) -> String {
-        let (factor, around) = match mentions.has_asked_for(sight.arguments) {
+        let (factor, around) = match mentions.has_asked_for(result.arguments) {
             true => (ASKED_FACTOR, AROUND_LINES_ASKED),
             false => (1, AROUND_LINES),
         };
@@ -260,8 +260,8 @@ impl<'a> ResultLook<'a> {
         if self.kind == ResultKind::Text {
             marks::keep_status(&mut kept);
         }
-        let said = found.said(mentions, sight.arguments);
-        said.into_iter().for_each(|at| kept.around(at, around));
+        let spoken_of = found.lines_spoken_of(mentions, result.arguments);
+        spoken_of.into_iter().for_each(|at| kept.around(at, around));
         odd::keep_odd(&mut kept);
         kept.render()
     }
@@ -282,7 +282,7 @@ impl<'a> ResultLook<'a> {
     }
 }
 
-/// The lines that are looked at, each with its number, counted from 1.
+/// The lines that are examined, each with its number, counted from 1.
 fn lines_of(text: &str) -> Vec<NumberedLine<'_>> {
     let number = |from: usize| move |(at, text)| NumberedLine { number: from + at, text };
     if text.len() <= LOOK_BYTES_MAX {
@@ -302,7 +302,7 @@ fn lines_of(text: &str) -> Vec<NumberedLine<'_>> {
         .collect()
 }
 
-/// A line of a text.
+/// A line of a text, with its number in the whole text, counted from 1.
 #[derive(Debug, Clone, Copy)]
 struct NumberedLine<'a> {
     number: usize,

@@ -1,36 +1,35 @@
 //! Transcripts: what was said between an agent and a model, in order, whoever recorded it.
 //!
-//! An item is the smallest thing that can stand alone: a paragraph of somebody's words, a call, a
-//! result. Clients group items into messages in their own ways, so each item says which message it
-//! came in, and every rule about messages can be kept without a second shape. Readers in
-//! `infold-wire` make items; everything else here only looks at them.
+//! An item is the smallest thing that makes sense alone: a paragraph of somebody's words, a call, a result. Clients
+//! group items into messages in their own ways, so each item says which message it came in, and no second type for
+//! messages is needed. Readers in `infold-wire` make items; everything else here only looks at them.
 //!
 //! What must hold: items are in the order in which the model saw them; `message` never falls; a
 //! result names the call that it answers.
 
-/// What stands in place of a result that a client has cleared from its context.
+/// The text that replaces a result which a client has cleared from its context.
 pub const CLEARED: &str = "[Old tool result content cleared]";
 
 /// Whose recording a transcript is, or whose request it was taken from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Client {
-    /// Claude Code's JSONL.
+    /// Claude Code's recordings, JSON a line.
     ClaudeCode,
-    /// Codex's rollouts.
+    /// Codex's recordings, which it calls rollouts.
     Codex,
     /// OpenCode's export, or the answer of its message API.
     OpenCode,
-    /// infold's own sessions.
+    /// The log of one of infold's own sessions.
     Infold,
     /// A request to Anthropic's Messages API.
     Anthropic,
     /// A request to OpenAI's Responses or Chat Completions API.
     OpenAi,
-    /// Sessions of several clients in one form, a session a line.
+    /// A file with sessions of several clients in one common form, one session a line.
     Normalized,
 }
 
-/// Where an item stands in the file or request that it was read from.
+/// Where an item is in the file or request that it was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct ItemPosition {
     /// The line, or the element of the list of messages, counted from 1.
@@ -42,90 +41,90 @@ pub struct ItemPosition {
 /// One entry of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// Where it was read.
+    /// Its position in the file or request that it was read from.
     pub place: ItemPosition,
     /// Which of the client's messages it belongs to, counted from 0.
     pub message: u64,
-    /// What it is.
+    /// What sort of entry it is, with its content.
     pub kind: Kind,
 }
 
 /// Whose words a user message holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Voice {
-    /// The person's own.
+    /// Words of the person who uses the client.
     Person,
     /// Words that the client put in on its own account: reminders, hooks, attachments.
     Client,
 }
 
-/// How a call went.
+/// How a tool call went, as far as the client records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallOutcome {
-    /// The client does not say.
+    /// The client does not record whether the call succeeded.
     Unsaid,
-    /// It succeeded.
+    /// The client says that the call succeeded.
     Succeeded,
-    /// It failed.
+    /// The client says that the call failed.
     Failed,
 }
 
 /// Whether the model still gets to see a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeldContent {
-    /// As it was.
+    /// The model sees it as the tool gave it.
     Whole,
     /// The client has cleared it; the recording may still have it.
     Cleared,
 }
 
-/// What an item is.
+/// What sort of entry an item is, and its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// Instructions that stand above the conversation.
+    /// Instructions from the client that come before the conversation.
     System {
-        /// The words.
+        /// The instructions, in full.
         text: String,
     },
     /// A user message, or a part of one.
     User {
-        /// The words.
+        /// What it says, as the model sees it.
         text: String,
-        /// Whose they are.
+        /// Whether the person or the client wrote it.
         voice: Voice,
     },
-    /// What the model said.
+    /// What the model said to the user.
     Assistant {
-        /// The words.
+        /// The model's words, without calls and reasoning.
         text: String,
     },
-    /// What the model thought.
+    /// What the model thought before it answered.
     Reasoning {
-        /// What of it can be read.
+        /// The part that is readable; empty where all of it is sealed.
         text: String,
         /// Length of the signature or the sealed content that came with it.
         sealed_bytes: usize,
     },
-    /// A tool was called.
+    /// A call of a tool by the model.
     Call {
-        /// The call's id.
+        /// The id that its result refers to.
         id: String,
-        /// The tool.
+        /// The tool's name as the client spells it.
         tool: String,
         /// What it was called with: JSON, or plain text where the tool takes that.
         input: String,
     },
-    /// What a call gave.
+    /// The result of a call.
     Result {
-        /// The id of the call.
+        /// The id of the call that it answers.
         id: String,
-        /// The tool; empty where the recording does not say and the call is not there.
+        /// The tool's name; empty where the recording does not say and the call is not there.
         tool: String,
-        /// What came back.
+        /// The whole result as the tool gave it, even if the client has cleared it since.
         text: String,
-        /// How it went.
+        /// Whether the call succeeded.
         outcome: CallOutcome,
-        /// Whether the model still sees it.
+        /// Whether the model still sees the text.
         held: HeldContent,
     },
     /// The client replaced what was before by a summary.
@@ -137,20 +136,20 @@ pub enum Kind {
     },
     /// The client cleared earlier results from its context.
     Clearing {
-        /// The ids of their calls.
+        /// The ids of the calls that the results answer.
         calls: Vec<String>,
     },
     /// Content of another kind: an image, a document, something newer than this program.
     Other {
-        /// What the client calls it.
+        /// The client's word for this kind of content.
         name: String,
-        /// It, as JSON.
+        /// The whole content as JSON.
         json: String,
     },
 }
 
 impl Item {
-    /// The text by which the item takes up room in a context.
+    /// The text that the item puts into a prompt; empty for one that only marks something.
     pub fn text(&self) -> &str {
         match &self.kind {
             Kind::System { text }
@@ -178,12 +177,12 @@ pub struct ModelUsage {
     pub cache_read_tokens: u64,
     /// Prompt tokens written to the cache.
     pub cache_write_tokens: u64,
-    /// Tokens of the answer.
+    /// Tokens of the answer, reasoning included.
     pub output_tokens: u64,
 }
 
 impl ModelUsage {
-    /// The length of the whole prompt.
+    /// Tokens of the whole prompt: fresh, read from the cache and written to it.
     pub fn prompt_tokens(&self) -> u64 {
         self.fresh_tokens + self.cache_read_tokens + self.cache_write_tokens
     }
@@ -194,11 +193,11 @@ impl ModelUsage {
 pub struct ModelCall {
     /// The first item of its answer, as an index into the transcript's items.
     pub first_item: usize,
-    /// What it cost.
+    /// The tokens that the provider reported for it.
     pub usage: ModelUsage,
 }
 
-/// Work that an agent gave to another agent, which did it out of the first one's sight.
+/// Work that an agent gave to another agent, whose steps the first one did not see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subtask {
     /// The id of the call that started it.
@@ -210,14 +209,14 @@ pub struct Subtask {
 /// A whole recorded session. Work that must not hold one in memory takes items one by one instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transcript {
-    /// Who recorded it.
+    /// The client that recorded it.
     pub client: Client,
-    /// Its id, if the recording says.
+    /// The client's id for the session, if the recording has one.
     pub session: Option<String>,
-    /// What was said.
+    /// What was said and done, in the order in which the model saw it.
     pub items: Vec<Item>,
-    /// The requests that were made, in order.
+    /// The requests to the model that the recording has usage for, in order.
     pub calls: Vec<ModelCall>,
-    /// What was done out of sight.
+    /// Work of other agents, which is not among the items.
     pub subtasks: Vec<Subtask>,
 }

@@ -1,22 +1,25 @@
-//! Views: what a model gets to see of a conversation that its client sends whole, every time.
+//! Views: what a model gets to see of a conversation, which its client sends whole with every request.
 //!
 //! The law: every request extends one thread of the session's tree, or cuts a thread back to an earlier
-//! point and extends it from there; nothing is ever edited in the middle. The tree is read afresh from
-//! what the client sends, by the calls in it that opened and folded branches; only what no call shows
-//! (folds by force, shaped results, notes) comes from what was stored.
+//! point and extends it from there; nothing is ever edited in the middle. Each time, the tree is read again
+//! from what the client sends, by the calls in it that opened and folded branches. Only what no call shows
+//! (folds by force, shaped results, notes) comes from the store.
 //!
-//! `infold-wire` reads a request into [`Block`]s and applies a [`ViewPlan`] to the original bytes. What a plan
-//! does not name keeps its bytes. Nothing here looks at a block's text, but for calls of infold's own tools.
+//! The way of a request: `infold-wire` reads it into [`Block`]s. [`plan()`] has `walk` read the blocks into the `tree`
+//! of threads, `reconcile` compare that with the store, and `assemble` write the view of the thread that is answered.
+//! `infold-wire` then applies the [`ViewPlan`] to the original bytes; what a plan does not name keeps its bytes.
+//! Nothing here looks at a block's text, except for calls of infold's own tools and of scripts.
 
 mod acts;
 mod answers;
 mod assemble;
 mod brief;
-mod front;
 mod known;
 mod overflow;
 mod place;
 mod plan;
+mod planned;
+mod preface;
 mod reasoning;
 mod reconcile;
 mod script;
@@ -33,14 +36,15 @@ use std::fmt;
 use crate::transcript::Voice;
 
 pub use known::{Anchor, BranchState, ForcedFold, Note, Replacement, Restart, StoredBranch, StoredDecisions};
-pub use overflow::{MovedOut, Overflow, Relief, overflow, receipt};
-pub use plan::{
+pub use overflow::{OffloadedResult, Overflow, Relief, overflow, receipt};
+pub use plan::plan;
+pub use planned::{
     Edit, FoundOpening, LastAnswer, PlanAction, Reason, RequestKind, TranscriptStart, ViewPiece, ViewPlan, ViewRequest,
-    plan,
 };
 pub use script::{ScriptedCall, changes_tree, reads_back, runs_scripts};
 
-/// What tells a block from every other: a digest of its bytes, without the marks that steer the cache.
+/// Identifies a block: a digest of its bytes, without the marks that steer the provider's cache. Blocks with the same
+/// bytes have the same key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockKey(pub [u8; 16]);
 
@@ -50,77 +54,77 @@ impl fmt::Debug for BlockKey {
     }
 }
 
-/// The smallest part of a conversation that can be kept or left out.
+/// One part of a request, as its client sent it: the smallest part that a view can keep, change or leave out.
 #[derive(Debug, Clone)]
 pub struct Block<'a> {
-    /// Which entry of the client's list it stands in, counted from 0. Entries are in order.
+    /// The entry of the client's list that holds it, counted from 0. An entry may hold several blocks.
     pub entry: usize,
-    /// What tells it from others.
+    /// A digest of its bytes.
     pub key: BlockKey,
-    /// What it is.
+    /// Who said it, and what a plan needs to know of it.
     pub kind: BlockKind<'a>,
 }
 
-/// What a block is.
+/// Who said a block, and what it is for.
 #[derive(Debug, Clone)]
 pub enum BlockKind<'a> {
     /// Instructions among the entries: roles `system` and `developer`.
     Instruction,
     /// Words on the user's side.
     User {
-        /// Whose they are.
+        /// Whether a person said them, or the client on its own account.
         voice: Voice,
     },
-    /// The model's words.
+    /// What the model says to the person.
     Assistant,
     /// The model's reasoning, sealed or not.
     Reasoning,
-    /// A call.
+    /// The model calls a tool.
     Call(CallBlock<'a>),
-    /// What a call gave.
+    /// What a tool gave for a call.
     Result(ResultBlock<'a>),
     /// What a client shows of a file on its own account: a tool's result in all but name.
     Attachment,
-    /// Anything else. It stays with the thread it stands in.
+    /// Anything else. It stays in the thread that is current where it is read.
     Other {
-        /// On whose side it stands.
+        /// The side of its entry.
         side: Side,
     },
 }
 
-/// Who an entry is by.
+/// Which of the two sides of a conversation an entry is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The client: people, tools, instructions.
+    /// The client's: people, tools, instructions.
     User,
-    /// The model.
+    /// The model's: words, reasoning, calls.
     Model,
 }
 
-/// A call.
+/// A model's call of a tool.
 #[derive(Debug, Clone)]
 pub struct CallBlock<'a> {
-    /// Its id.
+    /// The id that its result names. A client may use an id again later.
     pub id: Cow<'a, str>,
-    /// The tool, as the client spells it. A namespace stands in front, with two underscores between.
+    /// The tool, as the client spells it. If it has a namespace, that comes first, with two underscores behind it.
     pub tool: Cow<'a, str>,
     /// What it was called with, as JSON, or the source of a script; read only where the tool is one of ours
     /// ([`ToolEffect::of`](crate::ToolEffect::of)) or runs scripts ([`runs_scripts`]).
     pub arguments: Option<Cow<'a, str>>,
 }
 
-/// What a call gave.
+/// What a tool gave for a call.
 #[derive(Debug, Clone)]
 pub struct ResultBlock<'a> {
     /// The id of the call.
     pub call: Cow<'a, str>,
-    /// What tells its content from others: clients clear and change results.
+    /// A digest of its content, by which a later change is noticed: clients clear and change results.
     pub content: BlockKey,
     /// Bytes of the content, as JSON.
     pub content_bytes: usize,
     /// Its text; read only where the call was to one of our tools or ran a script.
     pub text: Option<Cow<'a, str>>,
-    /// Deferred tools that it made known to the model, as the client spells them.
+    /// Deferred tools that the model can call from this result on, as the client spells them.
     pub loads: Vec<Cow<'a, str>>,
     /// What the client put into it behind what the tool gave: reminders, words that were typed meanwhile.
     pub remarks: Vec<Remark<'a>>,
@@ -129,16 +133,16 @@ pub struct ResultBlock<'a> {
 /// Words inside of a result that are not the tool's.
 #[derive(Debug, Clone)]
 pub struct Remark<'a> {
-    /// What tells them from others.
+    /// A digest of the words.
     pub key: BlockKey,
-    /// Whose they are.
+    /// Whether a person typed them, or the client put them in.
     pub voice: Voice,
-    /// The words.
+    /// The words, without the client's marks around them.
     pub text: Cow<'a, str>,
 }
 
 impl<'a> BlockKind<'a> {
-    /// What a call gave, if it is that.
+    /// `None` if the block is not a result.
     pub fn result(&self) -> Option<&ResultBlock<'a>> {
         match self {
             Self::Result(result) => Some(result),
@@ -152,7 +156,7 @@ impl<'a> BlockKind<'a> {
         }
     }
 
-    /// Who it is by.
+    /// The side of the conversation that the block is on.
     pub fn side(&self) -> Side {
         match self {
             Self::Instruction | Self::User { .. } | Self::Attachment | Self::Result(_) => Side::User,

@@ -1,9 +1,9 @@
-//! What a call of a tool would write into files, as far as its arguments say it.
+//! What a call of a tool would write into files, as far as its arguments show it.
 //!
-//! A placeholder in it would take the place of the secret that it stands for. Agents write in three ways: with
-//! tools that take a file's new text, with patches, and with a shell. Of a patch only what it adds is written;
-//! of a shell's command, what stands in a part that can write. Where that cannot be told, a part counts as one
-//! that can: a refusal can be worked around, a lost secret cannot.
+//! The caller looks for placeholders in it: a placeholder that is written into a file would replace the secret there.
+//! Agents write in three ways: with tools that take a file's new text, with patches, and with a shell. Of a patch only
+//! the added lines are written; of a shell's command, the parts that can write. Where that is unclear, a part counts as
+//! one that can: a refusal can be worked around, a lost secret cannot be got back.
 
 mod script;
 mod shell;
@@ -14,21 +14,21 @@ mod tests;
 use crate::OwnTool;
 use serde_json::Value;
 
-/// How a tool writes.
+/// The two ways in which a tool writes files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Means {
-    /// It takes the new text, or a patch: either all of it is done or nothing.
+    /// It takes the new text, or a patch: either all of it is written or nothing.
     Editor,
-    /// It runs commands.
+    /// It runs commands, of which some may have been done when one fails.
     Shell,
 }
 
-/// What a call would write.
+/// What a call would write into files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Writing {
-    /// How.
+    /// Whether an editor or a shell writes it.
     pub means: Means,
-    /// The texts.
+    /// Every text that may end up in a file; never empty.
     pub texts: Vec<String>,
 }
 
@@ -49,9 +49,9 @@ const SHELLS: [&str; 12] = [
 ];
 /// Parts of the names of tools that write files.
 const EDITORS: [&str; 7] = ["write", "edit", "patch", "str_replace", "insert", "append", "save"];
-/// Parts of names that mean a write if the name speaks of files, too.
+/// Parts of names that mean a write if the name also contains `file`.
 const FILE_VERBS: [&str; 5] = ["create", "update", "push", "upload", "put"];
-/// Fields that say what is in a file already, or where it is.
+/// Fields of arguments that hold what is in a file already, or the file's path: none of it is written.
 const BEFORE: [&str; 10] = [
     "old_string",
     "old_source",
@@ -64,18 +64,18 @@ const BEFORE: [&str; 10] = [
     "path",
     "notebook_path",
 ];
-/// Fields with a command.
+/// Fields of a shell tool's arguments that may hold a command.
 const COMMANDS: [&str; 5] = ["command", "cmd", "chars", "script", "input"];
-/// How a patch begins that is in Codex's form.
+/// The first line of a patch in Codex's form.
 const PATCH: &str = "*** Begin Patch";
 
-/// What a call would write; none if it writes nothing. Arguments that are no JSON are a text, as some tools take it.
+/// What a call would write; `None` if it writes nothing. Arguments that are not JSON are taken as one plain text.
 pub fn writing(tool: &str, arguments: &str) -> Option<Writing> {
     let arguments = serde_json::from_str(arguments).unwrap_or_else(|_| Value::String(arguments.to_owned()));
     writing_of(tool, &arguments)
 }
 
-/// The same, of arguments that were read already.
+/// What a call would write, for arguments that are parsed already; `None` if it writes nothing.
 pub fn writing_of(tool: &str, arguments: &Value) -> Option<Writing> {
     let name = tool.to_ascii_lowercase();
     let last = name.rsplit("__").next().unwrap_or_default().rsplit('.').next().unwrap_or_default();
@@ -100,7 +100,7 @@ fn is_editor(name: &str) -> bool {
     EDITORS.iter().any(has) || (name.contains("file") && FILE_VERBS.iter().any(has))
 }
 
-/// All texts in a value but those that say what was there before.
+/// All strings in a value, except those in fields that hold what was there before.
 fn strings(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],
@@ -113,7 +113,7 @@ fn strings(value: &Value) -> Vec<&str> {
     }
 }
 
-/// The commands that a shell is given.
+/// The commands in a shell tool's arguments.
 fn commands(arguments: &Value) -> Vec<String> {
     match arguments {
         Value::String(command) => vec![command.clone()],
@@ -122,7 +122,7 @@ fn commands(arguments: &Value) -> Vec<String> {
     }
 }
 
-/// A command that is a text, or a list of words.
+/// A command that is one string, or a list of words, which are quoted and joined.
 fn command(value: &Value) -> Option<String> {
     match value {
         Value::String(command) => Some(command.clone()),
@@ -135,7 +135,7 @@ fn command(value: &Value) -> Option<String> {
     }
 }
 
-/// What a patch adds.
+/// The lines that a patch adds, without their plus signs.
 fn added(patch: &str) -> String {
     patch.lines().filter_map(|line| line.strip_prefix('+')).collect::<Vec<_>>().join("\n")
 }

@@ -1,12 +1,11 @@
-//! Who may come in. Every request passes here, whatever its path, before any route sees it.
+//! Decides who may come in. Every request is checked here, whatever its path, before any route sees it.
 //!
-//! Host and Origin come first, because a web page in the user's own browser has the user's own uid.
-//! Then a token, if there is one, decides alone: one that is wrong is refused even from a process
-//! that would have been let in without it. Without a token, only the user's own processes on
-//! loopback are let in.
+//! Host and Origin are checked first, because a web page in the user's own browser has the user's own
+//! uid. Then a token, if there is one, decides alone: a wrong one is refused even from a process that
+//! would have been let in without it. Without a token, only the user's own processes on loopback are
+//! let in.
 //!
-//! Our own credentials are taken off the request here, so that nothing behind can log or forward
-//! them.
+//! Our own credentials are taken off the request here, so that no route can log or forward them.
 
 use std::net::SocketAddr;
 
@@ -21,11 +20,11 @@ use crate::peer;
 use crate::refusal::DoorRefusal;
 use crate::settings::{DoorError, DoorSettings, Validator, is_below};
 use crate::token::Token;
-use names::Names;
+use names::AllowedNames;
 
 mod names;
 
-/// Paths that need no principal: whoever watches over infold need not be its user.
+/// Paths that need no principal, because a program that monitors infold may belong to another user.
 pub const PUBLIC_PATHS: [&str; 2] = ["/healthz", "/readyz"];
 /// The header that carries our token or a JWT on every path, also where `Authorization` is a
 /// provider's.
@@ -36,7 +35,7 @@ const HOW_TO_LOCAL: &str = "connect from a process of the user that runs infold,
      “X-Infold-Token: …”";
 const HOW_TO_JWT: &str = "send a JWT from the configured issuer as “Authorization: Bearer …” or “X-Infold-Token: …”";
 
-/// One connection's other end.
+/// The process at the other end of a connection.
 #[derive(Debug)]
 pub(crate) struct Caller {
     peer: SocketAddr,
@@ -53,7 +52,8 @@ impl Caller {
         self.peer.ip().to_canonical().is_loopback()
     }
 
-    /// Asks the kernel, once for a connection and only if somebody wants to know.
+    /// Whether the process belongs to the user that runs infold. The kernel is asked once for each connection, and
+    /// only when this is called.
     async fn is_same_user(&self) -> bool {
         let (peer, local) = (self.peer, self.local);
         let look = || async move {
@@ -63,16 +63,16 @@ impl Caller {
     }
 }
 
-/// From where the listening address can be reached.
+/// Which machines can reach the address that infold listens on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reach {
     Loopback,
     OtherMachines,
 }
 
-/// The rules, made once from the settings.
+/// The rules about who may come in, made once from the settings.
 pub(crate) struct Guard {
-    names: Names,
+    names: AllowedNames,
     reach: Reach,
     token: Option<Token>,
     verifier: Option<Verifier>,
@@ -87,7 +87,7 @@ impl Guard {
             return Err(DoorError::OpenToStrangers { address });
         }
         Ok(Self {
-            names: Names::new(settings, address.ip())?,
+            names: AllowedNames::new(settings, address.ip())?,
             reach: if loopback { Reach::Loopback } else { Reach::OtherMachines },
             token: settings.token.clone(),
             verifier: settings.jwt.as_ref().map(Verifier::new).transpose()?,
@@ -96,7 +96,7 @@ impl Guard {
         })
     }
 
-    /// Lets a request in, with its principal in the extensions, or says why not.
+    /// Puts the principal of a request into its extensions, or refuses the request.
     pub(crate) async fn admit(&self, parts: &mut Parts, caller: &Caller) -> Result<(), DoorRefusal> {
         self.names.check(parts)?;
         if PUBLIC_PATHS.contains(&parts.uri.path()) {
@@ -108,11 +108,11 @@ impl Guard {
             None => self.by_user(caller).await?,
         };
 
-        parts.extensions.insert(self.placed(principal));
+        parts.extensions.insert(self.with_owner(principal));
         Ok(())
     }
 
-    /// Takes our credential off the request.
+    /// Takes our token or JWT off the request. On a provider's path, `Authorization` is the provider's and stays.
     fn take_credential(&self, parts: &mut Parts) -> Result<Option<String>, DoorRefusal> {
         let own = take_one(&mut parts.headers, TOKEN_HEADER)?;
         let own = own.as_ref().map(visible).transpose()?;
@@ -152,8 +152,8 @@ impl Guard {
     }
 
     async fn by_user(&self, caller: &Caller) -> Result<Principal, DoorRefusal> {
-        // Behind an address that others can reach stands perhaps a forwarder of the same user, so
-        // there the uid proves nothing.
+        // If other machines can reach the address, a forwarder of the same user may be sending on their
+        // requests, so the uid proves nothing.
         if self.reach == Reach::Loopback && caller.is_loopback() && caller.is_same_user().await {
             return Ok(Principal::local());
         }
@@ -168,7 +168,8 @@ impl Guard {
         }
     }
 
-    fn placed(&self, principal: Principal) -> Principal {
+    /// The principal with the owner of its sessions, which is the local user if all callers share sessions.
+    fn with_owner(&self, principal: Principal) -> Principal {
         match self.validator {
             Validator::Strict => principal,
             Validator::Permissive => Principal { owner: Owner::local(), ..principal },
@@ -176,14 +177,14 @@ impl Guard {
     }
 }
 
-/// Takes a header off the request; one that stands there twice could be read in two ways.
+/// Takes a header off the request. A header that was sent twice is refused, because it could be read in two ways.
 fn take_one(headers: &mut HeaderMap, name: HeaderName) -> Result<Option<HeaderValue>, DoorRefusal> {
     if headers.get_all(&name).iter().count() > 1 {
         let message = format!("{name} stands in the request more than once: send one");
         return Err(DoorRefusal::unauthenticated("token_ambiguous", message));
     }
     let Some(value) = headers.get(&name).cloned() else { return Ok(None) };
-    // Taking one out of the map would move the last one into its place, and the proxy passes headers on in
+    // `HeaderMap::remove` would move the last header into the gap, and the proxy must pass headers on in
     // their order.
     let mut others = HeaderMap::with_capacity(headers.len());
     for (other, value) in headers.iter().filter(|(other, _)| **other != name) {

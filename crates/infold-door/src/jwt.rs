@@ -1,8 +1,8 @@
 //! Checks JWTs against the settings: one algorithm, one issuer, one audience, keys from a file.
 //!
-//! Must hold: nothing in a token's own header decides how it is checked, save that `kid` is looked
-//! up among the keys we have. `iss`, `aud`, `exp` and `sub` are required and of the right type.
-//! Keys are read once, at the start; a restart takes up new ones.
+//! Must hold: nothing in a token's own header decides how it is checked, except that `kid` is looked
+//! up among our keys. `iss`, `aud`, `exp` and `sub` are required and of the right type.
+//! Keys are read once, at the start; new ones need a restart.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,26 +17,26 @@ use crate::settings::{DoorError, JwtSettings};
 
 mod keys;
 
-/// What OpenID Connect allows a subject to have.
+/// The longest subject that OpenID Connect allows.
 const SUBJECT_CHARS_MAX: usize = 255;
-/// More would make expiry meaningless.
+/// The largest leeway that can be set; more would make a token's expiry meaningless.
 const LEEWAY_SECONDS_MAX: u64 = 300;
 
-/// Where the key for a token is found.
+/// The keys with which tokens may be signed.
 enum Keys {
-    /// There is one.
+    /// The one key of a key file, for every token.
     One(Box<DecodingKey>),
-    /// By the token's `kid`.
+    /// The keys of a JWK set, by `kid`.
     ByKid(HashMap<String, DecodingKey>),
 }
 
-/// Checks tokens.
+/// Checks tokens against the keys and the settings.
 pub(crate) struct Verifier {
     keys: Keys,
     validation: Validation,
 }
 
-/// The claims that are looked at. An `iss` or `sub` that is no string fails here.
+/// The claims of a token that are used. Reading a token into this fails if `iss` or `sub` is not a string.
 #[derive(Deserialize)]
 struct Presented {
     iss: String,
@@ -75,7 +75,7 @@ impl Verifier {
         Ok(Self { keys, validation })
     }
 
-    /// Who bears `token`, or what is wrong with it.
+    /// The principal that `token` names, or what is wrong with the token.
     pub(crate) fn verify(&self, token: &str) -> Result<Principal, &'static str> {
         let header = decode_header(token).map_err(|_| "it is not a JWT that can be read")?;
         if header.crit.is_some() {
@@ -114,7 +114,8 @@ impl Presented {
     }
 }
 
-/// Claims are checked only once the signature holds, so a forger learns nothing from these words.
+/// What is wrong with a token, in words. Claims are checked only after the signature, so a forger learns nothing
+/// from it.
 fn reason(kind: &ErrorKind) -> &'static str {
     match kind {
         ErrorKind::ExpiredSignature => "it has expired",

@@ -8,8 +8,8 @@
 //! Must hold: no route is reached without Host and Origin checked; no route but `/healthz` and
 //! `/readyz` is reached without a principal; nothing here waits, grows or repeats without a bound.
 //!
-//! Left to others: content types, what a principal may do, what the routes are, and ending streams
-//! of their own accord when infold shuts down.
+//! Left to others: content types, what a principal may do, what the routes are, and ending their own
+//! streams when infold shuts down.
 #![cfg_attr(test, allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on should stop"))]
 
 mod accept;

@@ -1,10 +1,10 @@
-//! Which user's process holds the other end of a loopback connection.
+//! Finds out which user's process holds the other end of a loopback connection.
 //!
 //! The kernel knows: both ends' sockets are on this machine. It is asked over netlink for exactly
 //! the one socket, and where that is not possible the table in `/proc` is read. Works from either
 //! end, so a client can check whose server it has reached.
 //!
-//! Must hold: what is not certain is `None`. A socket that its process has already closed counts as
+//! Must hold: the answer is `None` unless it is certain. A socket that its process has already closed counts as
 //! belonging to nobody, because older kernels report such sockets as root's.
 
 use std::net::SocketAddr;
@@ -16,8 +16,8 @@ mod socket;
 #[cfg(target_os = "linux")]
 mod table;
 
-/// The user that stands for "nobody in particular": services without a user of their own share it,
-/// and the kernel reports users that it cannot translate as it.
+/// The user "nobody". It identifies no one: services without a user of their own share it, and the
+/// kernel reports it for users that it cannot translate.
 const NOBODY_UID: u32 = 65534;
 
 /// The user id of the process that holds the `theirs` end of the connection between `theirs` and

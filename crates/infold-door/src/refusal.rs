@@ -8,10 +8,10 @@ use axum::response::Response;
 use http::header::{CONNECTION, CONTENT_TYPE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, StatusCode};
 
-/// How much of what a caller sent is repeated back to it.
+/// Most characters of a caller's text that a message repeats.
 const QUOTE_CHARS_MAX: usize = 80;
 
-/// A request that goes no further.
+/// Why a request is refused before it reaches a route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DoorRefusal {
     pub(crate) status: StatusCode,
@@ -24,28 +24,28 @@ impl DoorRefusal {
         Self { status, code, message: message.into() }
     }
 
-    /// The head or body is not HTTP as we take it.
+    /// The refusal for a head or body that breaks the rules of HTTP, which are applied strictly here.
     pub(crate) fn malformed(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "malformed_request", message)
     }
 
-    /// The request comes from where no request may come from.
+    /// The refusal for a request with a host, origin or site that is not allowed.
     pub(crate) fn forbidden(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, code, message)
     }
 
-    /// Nobody knows who is asking.
+    /// The refusal for a request whose caller is not known, or whose token is wrong.
     pub(crate) fn unauthenticated(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, code, message)
     }
 
-    /// The body would be larger than we read.
+    /// The refusal for a body that is larger than its bound.
     pub(crate) fn body_too_large(bytes_max: u64) -> Self {
         let message = format!("the body is larger than {bytes_max} bytes: send less at once");
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
     }
 
-    /// Every connection we allow is in use.
+    /// The refusal for a connection beyond the largest number.
     pub(crate) fn connections_exhausted(connections_max: usize) -> Self {
         let message = format!("all {connections_max} connections are in use: close one, or try again later");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "connections_exhausted", message)
@@ -58,7 +58,7 @@ impl DoorRefusal {
         .to_string()
     }
 
-    /// The refusal as an answer to one request.
+    /// The refusal as a response; the connection stays open.
     pub(crate) fn into_response(self) -> Response {
         let mut response = Response::new(Body::from(self.body()));
         *response.status_mut() = self.status;
@@ -72,14 +72,14 @@ impl DoorRefusal {
         response
     }
 
-    /// The refusal as the last answer on its connection.
+    /// The refusal as a response after which the connection is closed.
     pub(crate) fn into_last_response(self) -> Response {
         let mut response = self.into_response();
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         response
     }
 
-    /// The refusal as bytes, for a connection that no parser will ever look at.
+    /// The refusal as bytes, for a connection that is refused before anything is read from it.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         let body = self.body();
         format!(
@@ -92,7 +92,7 @@ impl DoorRefusal {
     }
 }
 
-/// What a caller sent, fit for a message: bounded, and without anything unprintable.
+/// A caller's bytes in quotation marks, for a message: bounded, and without control characters.
 pub(crate) fn quoted(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut shown: String = text.chars().take(QUOTE_CHARS_MAX).filter(|each| !each.is_control()).collect();

@@ -1,7 +1,7 @@
-//! What the program tells the door, and what can be wrong with it.
+//! The door's settings, and what can be wrong with them.
 //!
 //! There are no defaults here: the program's settings file holds them. [`DoorSettings::check`]
-//! refuses values that would open the door too wide or shut it for good.
+//! refuses values that would let too much in, or nothing at all.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,16 +14,16 @@ const HEAD_BYTES_LEAST: usize = 1024;
 /// A head must fit the HTTP parser's buffer, which is a little over 400 KiB.
 const HEAD_BYTES_MOST: usize = 256 * 1024;
 
-/// Everything that the door has to be told.
+/// Everything that can be set about the door. The program fills in every field.
 #[derive(Debug, Clone)]
 pub struct DoorSettings {
-    /// Connections open at once; one more is answered with 503 and closed.
+    /// How many connections may be open at once; one more is answered with 503 and closed.
     pub connections_max: usize,
-    /// Bytes of a request's head, from the request line to the empty line.
+    /// Most bytes of a request's head, from the request line to the empty line.
     pub head_bytes_max: usize,
     /// Time from a head's first byte (or from the connection's start) to its last.
     pub head_timeout_ms: u64,
-    /// Bytes of a request's body; 8 MiB is what the surfaces are made for.
+    /// Most bytes of a request's body, on paths that are not in `long_bodies`.
     pub body_bytes_max: u64,
     /// Paths whose bodies are longer by nature, each with a bound of its own.
     pub long_bodies: Vec<LongBody>,
@@ -44,9 +44,9 @@ pub struct DoorSettings {
     /// Path prefixes below which `Authorization` belongs to a model's provider, so that only
     /// `X-Infold-Token` is ours.
     pub provider_paths: Vec<String>,
-    /// Whose sessions a JWT's bearer works with.
+    /// Whether each subject of a JWT has its own sessions, or all share the local user's.
     pub validator: Validator,
-    /// The token that lies in the data folder. It counts on loopback only.
+    /// The token in the data folder. It is accepted on loopback only.
     pub token: Option<Token>,
     /// How JWTs are checked; required when listening beyond loopback.
     pub jwt: Option<JwtSettings>,
@@ -57,27 +57,27 @@ pub struct DoorSettings {
 pub struct LongBody {
     /// The path, without a slash at its end.
     pub path: &'static str,
-    /// Bytes of a request's body.
+    /// Most bytes of a request's body on this path.
     pub bytes_max: u64,
 }
 
-/// Whose sessions an authenticated caller works with.
+/// Which sessions an authenticated caller gets to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Validator {
-    /// Each subject has its own.
+    /// Each subject has its own sessions.
     Strict,
-    /// All share the local user's; claims are still carried into branches.
+    /// All callers share the local user's sessions; branches still record each caller's claims.
     Permissive,
 }
 
-/// How JWTs are checked.
+/// The one algorithm, issuer and audience that a JWT must have, and where the keys are.
 #[derive(Debug, Clone)]
 pub struct JwtSettings {
     /// The one algorithm, by its JWA name. What a token's own header says is never believed.
     pub algorithm: String,
-    /// What `iss` must be.
+    /// The issuer: what a token's `iss` must be.
     pub issuer: String,
-    /// What `aud` must be or contain.
+    /// The audience: what a token's `aud` must be or contain.
     pub audience: String,
     /// A file with the HMAC secret, or with the public key in PEM form.
     pub key_file: Option<PathBuf>,
@@ -90,19 +90,19 @@ pub struct JwtSettings {
 /// Why the door cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum DoorError {
-    /// Strangers could reach the port, and nothing would tell them apart.
+    /// Other machines could reach the port, and infold could not tell its user from strangers.
     #[error(
         "{address} can be reached from other machines, and no JWT is configured: \
          listen on 127.0.0.1, or set auth.jwt (algorithm, issuer, audience and a key)"
     )]
     OpenToStrangers {
-        /// Where infold was to listen.
+        /// The address that infold was to listen on.
         address: SocketAddr,
     },
     /// A setting has a value that cannot be used.
     #[error("{setting}: {problem}")]
     Setting {
-        /// The setting's name.
+        /// The setting's name, as in the settings file.
         setting: &'static str,
         /// What is wrong and what would be right.
         problem: String,
@@ -110,12 +110,12 @@ pub enum DoorError {
     /// A key for JWTs cannot be used.
     #[error("{}: {problem}", path.display())]
     Key {
-        /// The file it came from.
+        /// The file that was to hold the key.
         path: PathBuf,
         /// What is wrong and what would be right.
         problem: String,
     },
-    /// The listener would not say where it listens.
+    /// The operating system did not give the listener's address.
     #[error("the listening socket's address cannot be read: {0}")]
     Address(#[from] std::io::Error),
 }

@@ -1,5 +1,5 @@
-//! Reads every request's head in the raw, before the HTTP parser does, and refuses what two parsers
-//! could read in two ways.
+//! Reads every request's raw head before the HTTP parser does, and refuses what two parsers could
+//! understand in two ways.
 //!
 //! `machine` follows a connection's bytes and says which may pass; `head` judges one whole head;
 //! `chunked` follows a body whose length is not known beforehand; `stream` puts the three between

@@ -1,7 +1,7 @@
-//! The token in the data folder: whoever can read that file is the user, or was let in by them.
+//! The token in the data folder. Whoever can read that file is taken for the user, who alone can read it.
 //!
 //! Must hold: the file has mode 0600 from its first byte and its whole content from the moment that
-//! it has its name; a file that somebody else could have read or written is not used.
+//! it has its name; a file that somebody else could have read or written is refused.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-/// The file's name in the data folder.
+/// The name of the token's file in the data folder.
 pub const TOKEN_FILE: &str = "token";
 const RANDOM_BYTES: usize = 32;
-/// A token that a person chose must still not be guessable.
+/// The shortest token that is accepted, so that one that a person chose cannot be guessed either.
 const TOKEN_CHARS_LEAST: usize = 32;
 const FILE_BYTES_MAX: u64 = 4096;
 
@@ -25,20 +25,20 @@ pub struct Token(String);
 /// Why the token file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// It cannot be read or made.
+    /// The file cannot be read or created.
     #[error("{}: {source}", path.display())]
     Io {
-        /// The file.
+        /// The token's file.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// It is there, but it cannot be trusted.
+    /// The file exists, but somebody else may have read or written it, or it holds no token.
     #[error("{}: {problem}", path.display())]
     Untrusted {
-        /// The file.
+        /// The token's file.
         path: PathBuf,
-        /// What is wrong and what to do.
+        /// What is wrong and what to do, as the rest of a sentence.
         problem: String,
     },
 }
@@ -56,12 +56,12 @@ impl Token {
         Self::read_file(&path)
     }
 
-    /// Reads the token in `folder`, for a client of an infold that runs.
+    /// Reads the token in `folder`, for a client of a running infold.
     pub fn read(folder: &Path) -> Result<Self, TokenError> {
         Self::read_file(&folder.join(TOKEN_FILE))
     }
 
-    /// The token as it is sent.
+    /// The token in plain text, as a request carries it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -99,7 +99,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Opens without following a link and without waiting, should it be a pipe.
+/// Opens a file without following a link, and without waiting if it is a pipe.
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)

@@ -1,13 +1,9 @@
-//! Every wait and every size has its bound, and the caller is told which one it met.
-#![allow(clippy::expect_used, reason = "a test that cannot go on should stop")]
-
-mod common;
-
+//! Every wait and every size has its bound, and the caller learns which one it met.
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{connect, exchange, get_with, read_one, read_to_close, settings, start, verdict};
+use crate::common::{connect, exchange, get_with, read_one, read_to_close, settings, start, verdict};
 use infold_door::{Door, DoorError, DoorSettings, LongBody};
 use tokio::net::TcpListener;
 use tokio::task::spawn_blocking;
@@ -18,7 +14,7 @@ const SOON: Duration = Duration::from_secs(9);
 
 const WHO: &str = "GET /who HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-/// Sends `bytes`, waits for the close, and says what came before it and after how long.
+/// Sends `bytes`, waits for the close, and returns what came before it and after how long.
 async fn until_closed(settings: DoorSettings, bytes: &'static str) -> (String, Duration) {
     let door = start(settings).await;
     let address = door.address;
@@ -96,7 +92,7 @@ async fn a_body_that_stops_coming_is_given_up() {
 async fn a_reader_that_stops_reading_is_given_up() {
     let big = axum::Router::new().route("/big", axum::routing::get(|| async { vec![b'x'; 64 << 20] }));
     let settings = DoorSettings { stall_timeout_ms: 100, connections_max: 1, ..settings() };
-    let door = common::start_with(settings, big, CancellationToken::new()).await;
+    let door = crate::common::start_with(settings, big, CancellationToken::new()).await;
     let address = door.address;
     let client = move || {
         let mut stuck = connect(address);
@@ -106,7 +102,7 @@ async fn a_reader_that_stops_reading_is_given_up() {
             let mut next = connect(address);
             next.write_all(get_with("/none", "").as_bytes()).expect("the bytes can be sent");
             let answer = read_to_close(&mut next);
-            if common::status(&answer) == 404 {
+            if crate::common::status(&answer) == 404 {
                 return;
             }
             assert_eq!(verdict(&answer), "503 connections_exhausted");
@@ -131,7 +127,7 @@ async fn bodies_over_the_limit_are_refused_whether_they_say_their_length_or_not(
     assert_eq!(verdict(&exchange(door.address, huge).await), "413 body_too_large");
     let chunks = format!("{}0\r\n\r\n", format!("64\r\n{}\r\n", "x".repeat(100)).repeat(11));
     let over = exchange(door.address, post("Transfer-Encoding: chunked", &chunks)).await;
-    assert_eq!(common::status(&over), 413, "{over}");
+    assert_eq!(crate::common::status(&over), 413, "{over}");
     door.close().await;
 }
 
@@ -164,7 +160,7 @@ async fn a_refusal_arrives_though_its_large_body_was_never_read() {
 }
 
 #[tokio::test]
-async fn one_connection_too_many_is_told_so_and_a_free_seat_is_taken() {
+async fn one_connection_too_many_is_refused_with_the_reason_and_a_free_seat_is_taken() {
     let door = start(DoorSettings { connections_max: 2, ..settings() }).await;
     let address = door.address;
     let client = move || {
@@ -183,7 +179,7 @@ async fn one_connection_too_many_is_told_so_and_a_free_seat_is_taken() {
         loop {
             let mut next = connect(address);
             next.write_all(get_with("/who", "").as_bytes()).expect("the bytes can be sent");
-            if common::status(&read_to_close(&mut next)) == 200 {
+            if crate::common::status(&read_to_close(&mut next)) == 200 {
                 return;
             }
         }

@@ -1,9 +1,5 @@
-//! Host, Origin, method and content type, each with each, on every route and on none.
-#![allow(clippy::expect_used, reason = "a test that cannot go on should stop")]
-
-mod common;
-
-use common::{exchange, get_with, settings, start, verdict};
+//! Every combination of Host, Origin, method and content type, on every route and on a path that is none.
+use crate::common::{exchange, get_with, settings, start, verdict};
 
 const HOSTS: [(&str, bool); 6] = [
     ("localhost", true),
@@ -46,8 +42,8 @@ async fn a_foreign_host_or_origin_is_refused_everywhere_and_ours_nowhere() {
                     for path in PATHS {
                         let answer = exchange(door.address, request(path, method, host, origin, kind)).await;
                         let case = format!("{method} {path} {host} {origin:?} {kind:?}: {answer}");
-                        assert_eq!(common::status(&answer) == 403, !(host_ours && origin_ours), "{case}");
-                        assert_ne!(common::status(&answer), 401, "{case}");
+                        assert_eq!(crate::common::status(&answer) == 403, !(host_ours && origin_ours), "{case}");
+                        assert_ne!(crate::common::status(&answer), 401, "{case}");
                         let head = answer.to_lowercase();
                         assert!(!head.contains("access-control-"), "{case}");
                         tried += 1;

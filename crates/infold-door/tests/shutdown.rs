@@ -1,17 +1,13 @@
 //! A shutdown lets what is in flight finish, and cuts off what does not.
-#![allow(clippy::expect_used, reason = "a test that cannot go on should stop")]
-
-mod common;
-
 use std::convert::Infallible;
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::common::{connect, exchange, get_with, read_one, read_to_close, settings, start, start_with, verdict};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::routing::get;
-use common::{connect, exchange, get_with, read_one, read_to_close, settings, start, start_with, verdict};
 use futures::stream;
 use infold_door::DoorSettings;
 use tokio::sync::Notify;
@@ -21,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 /// Much longer than a shutdown that waits for nothing takes, and shorter than one that drains to the end of its time.
 const SOON: Duration = Duration::from_secs(9);
 
-/// A stream that says it has begun, and ends when `end` is told.
+/// A stream that says it has begun, and ends when `end` is notified.
 fn streaming(end: Arc<Notify>) -> Router {
     Router::new().route(
         "/stream",
@@ -45,7 +41,7 @@ fn streaming(end: Arc<Notify>) -> Router {
     )
 }
 
-/// A client in the middle of the stream.
+/// A client that has received the beginning of the stream.
 fn open_stream(address: std::net::SocketAddr) -> std::net::TcpStream {
     let mut stream = connect(address);
     stream.write_all(b"GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("the bytes can be sent");
@@ -149,16 +145,16 @@ async fn a_client_that_goes_away_ends_its_stream() {
 }
 
 #[tokio::test]
-async fn a_request_in_flight_is_answered_and_told_that_it_is_the_last() {
+async fn a_request_in_flight_is_answered_as_the_last_of_its_connection() {
     let go = Arc::new(Notify::new());
     let (begun, waits) = (Arc::new(Notify::new()), Arc::clone(&go));
-    let told = Arc::clone(&begun);
+    let at_work = Arc::clone(&begun);
     let routes = Router::new().route(
         "/slow",
         get(move || {
-            let (told, waits) = (Arc::clone(&told), Arc::clone(&waits));
+            let (at_work, waits) = (Arc::clone(&at_work), Arc::clone(&waits));
             async move {
-                told.notify_one();
+                at_work.notify_one();
                 waits.notified().await;
                 "done"
             }

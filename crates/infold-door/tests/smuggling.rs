@@ -1,12 +1,8 @@
 //! Heads that two parsers could read in two ways, sent raw: each is refused with a reason, the
 //! connection is closed, and nothing behind it is ever answered.
-#![allow(clippy::expect_used, reason = "a test that cannot go on should stop")]
-
-mod common;
-
 use std::io::{Read, Write};
 
-use common::{connect, exchange, read_one, read_to_close, settings, start, status, verdict};
+use crate::common::{connect, exchange, read_one, read_to_close, settings, start, status, verdict};
 
 const GOOD: &str = "GET /who HTTP/1.1\r\nHost: localhost\r\n\r\n";
 const LAST: &str = "GET /who HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";

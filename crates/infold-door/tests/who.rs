@@ -1,14 +1,10 @@
 //! Who is let in: by the kernel's word, by the token, by a JWT; and who is not.
-#![allow(clippy::expect_used, reason = "a test that cannot go on should stop")]
-
-mod common;
-
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use common::{exchange, get_with, router, settings, start, start_on, verdict};
+use crate::common::{exchange, get_with, router, settings, start, start_on, verdict};
 use infold_core::Owner;
 use infold_door::{Door, DoorError, DoorSettings, JwtSettings, Token, Validator};
 use jsonwebtoken::{EncodingKey, Header, encode};
@@ -153,7 +149,7 @@ async fn health_needs_nobody_but_the_right_host() {
     door.close().await;
 }
 
-/// What a process of another user gets for these bytes; nothing if we may not become one.
+/// What a process of another user gets for these bytes; `None` if this process may not start one.
 fn as_nobody(address: SocketAddr, bytes: &str) -> Option<String> {
     let port = address.port();
     let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; printf '%s' \"$1\" >&3; cat <&3");

@@ -6,115 +6,115 @@ use infold_core::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A branch that was cut short, told to its parent.
+/// Reports to a parent that one of its branches was cut short.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Notice {
-    /// The branch.
+    /// The branch that was cut short.
     pub branch_id: BranchId,
-    /// The thread that gets the result.
+    /// The thread that gets the partial result.
     pub parent: Thread,
-    /// How it ended.
+    /// Whether the branch failed or timed out, for instance.
     pub status: Status,
-    /// Why.
+    /// What cut the branch short.
     pub reason: EndReason,
-    /// What it had found so far.
+    /// What the branch had found so far.
     pub result: String,
 }
 
-/// A branch that was opened.
+/// The answer to opening a branch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opened {
-    /// Its session.
+    /// The session that the branch is in; it may have been started by this call.
     pub session_id: SessionId,
-    /// Its id.
+    /// The id by which the branch is folded or asked for.
     pub branch_id: BranchId,
-    /// The thread that opened it.
+    /// The thread that opened the branch.
     pub parent: Thread,
-    /// How deep it lies.
+    /// How deep the branch lies: 1 below the main thread.
     pub depth: u32,
-    /// Tokens it may use.
+    /// How many tokens the branch may use; it may be fewer than were asked for.
     pub budget_tokens: u64,
-    /// What its thread begins with.
+    /// What the branch's thread begins with.
     #[serde(default)]
     pub isolation: Isolation,
-    /// How long it may take.
+    /// How long the branch may stay open, in seconds.
     pub timeout_s: u64,
-    /// When it opened.
+    /// When the branch was opened, in milliseconds since 1970.
     pub opened_at_ms: u64,
-    /// When its time is over.
+    /// When the branch's time is over, in milliseconds since 1970.
     pub deadline_ms: u64,
-    /// What was not given as wished, in sentences.
+    /// Sentences about wishes that were not met, such as a capped budget.
     pub notes: Vec<String>,
-    /// The context now.
+    /// The tokens and branches of the session, after the opening.
     pub state: ContextState,
     /// How full the main thread is.
     pub health: ContextHealth,
-    /// Branches cut short since the last answer.
+    /// Branches that were cut short since the opener's last answer.
     pub notices: Vec<Notice>,
 }
 
-/// A branch that folded.
+/// The answer to a return: a branch that folded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Folded {
-    /// Its session.
+    /// The session that the branch is in.
     pub session_id: SessionId,
-    /// Its id.
+    /// The branch that returned.
     pub branch_id: BranchId,
-    /// The thread that gets its message.
+    /// The thread that gets the message.
     pub parent: Thread,
-    /// How it ended.
+    /// Whether the branch completed or reported a failure.
     pub status: Status,
-    /// When.
+    /// When the branch folded, in milliseconds since 1970.
     pub folded_at_ms: u64,
-    /// The message, scrubbed.
+    /// The message that the parent gets, scrubbed.
     pub message: String,
-    /// Tokens it used.
+    /// How many tokens the branch used.
     pub tokens_used: u64,
-    /// Tokens that folding keeps out of the parent.
+    /// How many tokens folding leaves out of the parent's thread.
     pub tokens_saved: u64,
-    /// Calls seen in it.
+    /// How many calls were counted in the branch.
     pub operations: u64,
-    /// Secrets taken out of the message.
+    /// How many secrets were taken out of the message.
     pub secrets_scrubbed: u32,
-    /// Whether nothing but placeholders is left of the message.
+    /// Whether the message consists of nothing but placeholders.
     pub summary_redacted: bool,
-    /// Branches below it that were folded with it, deepest first.
+    /// Branches below this one that were folded with it, deepest first.
     pub folded_with_it: Vec<BranchId>,
-    /// The context now.
+    /// The tokens and branches of the session, after the fold.
     pub state: ContextState,
     /// How full the main thread is.
     pub health: ContextHealth,
-    /// Branches cut short since the last answer.
+    /// Branches that were cut short since the parent's last answer.
     pub notices: Vec<Notice>,
 }
 
-/// A branch as it stands, in its session.
+/// A branch in its current state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BranchView {
-    /// Its session.
+    /// The session that the branch is in.
     pub session_id: SessionId,
-    /// The branch.
+    /// The branch, as the log makes it.
     pub branch: Branch,
-    /// What it gave its parent, if it has ended and whoever asks may know: the main thread, or a
-    /// thread that it lies in.
+    /// What the branch gave its parent. `None` while it is open, and for askers who may not know: only the main thread
+    /// and threads that the branch lies in may.
     pub result: Option<String>,
 }
 
-/// A session as it stands, with the branches that were asked for.
+/// A session in its current state, with the branches that were asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionView {
-    /// The session.
+    /// The session, as its log makes it.
     pub session: infold_core::Session,
-    /// The context now.
+    /// The session's tokens and branches, summed up.
     pub state: ContextState,
     /// How full the main thread is.
     pub health: ContextHealth,
-    /// The window that usage is measured against.
+    /// The window that usage is measured against, in tokens.
     pub context_limit_tokens: u64,
 }
 
 impl SessionView {
-    /// The branches, in the order they were opened. Discarded ones are among them.
+    /// The loaded branches in the order in which they were opened. Discarded ones are among them.
     pub fn branches(&self) -> Vec<&Branch> {
         let mut branches: Vec<&Branch> = self.session.branches.values().collect();
         branches.sort_by_key(|branch| branch.ordinal);
@@ -125,143 +125,143 @@ impl SessionView {
 /// What a rollback did, or would do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RolledBack {
-    /// The session.
+    /// The session that was rolled back.
     pub session_id: SessionId,
     /// The branch that is active again.
     pub to: BranchId,
-    /// Which opening of it this is.
+    /// Which opening of the branch this is.
     pub generation: u32,
-    /// Branches that no longer count, in the order they were opened.
+    /// Branches that no longer count, in the order in which they were opened.
     pub discarded: Vec<BranchId>,
-    /// Tokens that were used in them.
+    /// How many tokens were used in the discarded branches.
     pub tokens_recovered: u64,
-    /// The context afterwards.
+    /// The tokens and branches of the session, after the rollback.
     pub state: ContextState,
-    /// Branches cut short since the last answer.
+    /// Branches that were cut short since the asker's last answer.
     pub notices: Vec<Notice>,
 }
 
-/// A session that ended.
+/// The answer to ending a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionEnded {
-    /// The session.
+    /// The session that ended.
     pub session_id: SessionId,
-    /// Branches that were folded for it, in that order.
+    /// Branches that were folded because the session ended, in that order.
     pub folded: Vec<BranchId>,
-    /// Branches that had not folded when the time was over.
+    /// Branches that were still open when the time for ending was over.
     pub failed: Vec<BranchId>,
-    /// When it ended.
+    /// When the session ended, in milliseconds since 1970.
     pub ended_at_ms: u64,
-    /// The context at the end.
+    /// The tokens and branches of the session, at its end.
     pub state: ContextState,
-    /// Branches cut short since the last answer.
+    /// Branches that were cut short since the main thread's last answer.
     pub notices: Vec<Notice>,
 }
 
-/// A session that began as a fork.
+/// The answer to a fork.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Forked {
-    /// The child.
+    /// The new session's name.
     pub session_id: SessionId,
-    /// The session it was forked from, if anybody said.
+    /// The session that it was forked from; `None` if the caller handed in a transcript and named no session.
     pub parent: Option<SessionId>,
-    /// When.
+    /// When the fork was made, in milliseconds since 1970.
     pub forked_at_ms: u64,
-    /// How the characters were spent.
+    /// How the context's characters were divided.
     pub profile: Profile,
-    /// What the child is told of what was done.
+    /// A text for the child that says what was done to the transcript.
     pub preamble: String,
-    /// Where its context is kept.
+    /// The handle by which the child reads its context.
     pub ref_id: BlobId,
-    /// Characters of the context.
+    /// How long the context is, in characters.
     pub chars: u64,
-    /// Tokens of the context.
+    /// How long the context is, in tokens.
     pub tokens: u64,
-    /// What was done to make it fit.
+    /// What was done to make the transcript fit.
     pub stats: ProcessingStats,
-    /// The child's context: nothing has happened in it yet.
+    /// The child's tokens and branches: nothing has happened in it yet.
     pub state: ContextState,
 }
 
-/// A session that began as a fork, with what it began with.
+/// A session that began as a fork, with the texts that it began with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForkView {
-    /// The fork.
+    /// What the fork was answered.
     pub forked: Forked,
-    /// The whole context.
+    /// The whole context, not only a part of it.
     pub context: String,
-    /// What the child was asked to do.
+    /// What the child was asked to do, if its caller said so.
     pub prompt: Option<String>,
 }
 
-/// How far the ending of a session is.
+/// How far the ending of a session has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndProgress {
-    /// Branches folded so far.
+    /// How many branches have been folded so far.
     pub folded: u64,
-    /// Branches that were open at the beginning.
+    /// How many branches were open at the beginning.
     pub total: u64,
 }
 
-/// What became of an item that a surface was about to show.
+/// What to do with an item that a surface was about to show.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Verdict {
-    /// It is to be shown.
+    /// The item is to be shown.
     Show,
-    /// It did not fit its branch's budget. The branch has folded, and this goes to its parent.
+    /// The item did not fit its branch's budget. The branch has folded, and this notice goes to its parent.
     Withheld(Notice),
 }
 
-/// What counting an item led to.
+/// The answer to counting an item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
-    /// What is to become of the item.
+    /// Whether the item may be shown.
     pub verdict: Verdict,
-    /// Tokens it was counted with.
+    /// How many tokens the item was counted with.
     pub tokens: u64,
-    /// The context now.
+    /// The tokens and branches of the session, after counting.
     pub state: ContextState,
-    /// Branches cut short since the last answer.
+    /// Branches that were cut short since the asker's last answer.
     pub notices: Vec<Notice>,
 }
 
-/// A result that was handed in.
+/// The answer to handing in a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResultRecorded {
-    /// What to show in its place: the scrubbed result, or a reference to it. Absent if its branch
-    /// has folded instead.
+    /// What to show in the result's place: the scrubbed result, or a reference to it. `None` if its branch folded
+    /// because of it.
     pub shown: Option<String>,
-    /// Where the whole result is, if it is kept elsewhere.
+    /// The handle of the whole result, if it was offloaded.
     pub ref_id: Option<BlobId>,
-    /// Tokens that were counted.
+    /// How many tokens were counted.
     pub tokens: u64,
-    /// Secrets taken out of it.
+    /// How many secrets were taken out of the result.
     pub secrets_scrubbed: u32,
-    /// The branch that folded because of it, and what its parent gets.
+    /// The branch that folded because of the result, and what its parent gets.
     pub folded: Option<Notice>,
-    /// The context now.
+    /// The tokens and branches of the session, after counting.
     pub state: ContextState,
 }
 
-/// Part of a kept result.
+/// A part of an offloaded result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultPart {
-    /// The session it belongs to.
+    /// The session that the result belongs to.
     pub session_id: SessionId,
-    /// Its handle.
+    /// The handle by which the result is read.
     pub ref_id: BlobId,
-    /// The tool that gave it.
+    /// The name of the tool that gave the result.
     pub tool_name: String,
-    /// Bytes of the whole.
+    /// How long the whole result is, in bytes.
     pub total_bytes: usize,
-    /// Lines of the whole.
+    /// How many lines the whole result has.
     pub total_lines: usize,
-    /// The part.
+    /// The text of this part.
     pub content: String,
-    /// Where it begins: a byte, or a line if lines were asked for.
+    /// Where the part begins: a byte, or a line if lines were asked for.
     pub offset: usize,
-    /// Where to go on, if there is more.
+    /// Where the next part begins; `None` if this was the last.
     pub next_offset: Option<usize>,
-    /// Where a pattern matches no line: that in words, and what to try.
+    /// A sentence that says that a pattern matched no line, and what to try; `None` if it matched.
     pub no_match: Option<String>,
 }

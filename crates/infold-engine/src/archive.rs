@@ -6,7 +6,7 @@ use infold_store::{ArchiveQuery, Archived, Trajectory};
 use crate::{Engine, Error};
 
 impl Engine {
-    /// The caller's ended branches, newest first.
+    /// Lists the caller's ended branches, newest first; those of all sessions if none is named.
     pub async fn archive(
         &self,
         who: &Principal,
@@ -18,7 +18,7 @@ impl Engine {
         Ok(self.inner.store.archive(query).await?)
     }
 
-    /// An ended branch with everything that happened in it.
+    /// Reads an ended branch with everything that happened in it: its latest generation if none is named.
     pub async fn trajectory(
         &self,
         who: &Principal,

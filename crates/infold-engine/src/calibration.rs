@@ -1,5 +1,5 @@
-//! Our count against the provider's: how far they are apart is learnt for each family of models, and what is
-//! counted for proxied sessions is put right by it.
+//! Compares infold's token counts with the provider's. The ratio is learnt for each family of models, and counts for
+//! proxied sessions are corrected by it.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,34 +11,34 @@ use infold_store::StoredCalibration;
 use crate::record::{BoundedMap, RequestSeen};
 use crate::{Engine, Error};
 
-/// What a provider counts for each thousand of ours, if nothing is known.
+/// Tokens that a provider counts for each thousand of infold's, if nothing was learnt yet.
 const UNKNOWN_PER_MILLE: u64 = 1_000;
-/// A family's figure never leaves these bounds: beyond them something else than counting is wrong.
+/// A family's ratio never leaves these bounds: beyond them something other than counting is wrong.
 const PER_MILLE_MIN: u64 = 500;
 const PER_MILLE_MAX: u64 = 2_000;
-/// From so many samples on, each new one weighs the same.
+/// From this many samples on, every new one has the same weight.
 const SAMPLES_WEIGHED_MAX: u64 = 16;
-/// Prompts below this say little: frames that nobody can see weigh too much in them.
+/// Shorter prompts are not learnt from: what the provider adds and nobody sees weighs too much in them.
 const PROMPT_TOKENS_MIN: u64 = 2_000;
-/// A request whose counts are further apart than this, after calibration, is worth a warning.
+/// A request whose counts differ by more than this after calibration gets a warning.
 const DRIFT_PERCENT_MAX: u64 = 30;
-/// Samples that are needed before anything is called a drift.
+/// How many samples are needed before a difference is called a drift.
 const DRIFT_SAMPLES_MIN: u64 = 4;
-/// Sessions whose family is remembered.
+/// How many sessions' families are remembered.
 const FAMILIES_MAX: usize = 4_096;
 
-/// How one family's provider counts.
+/// How the provider of one family of models counts tokens, compared with infold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Calibration {
-    /// The family.
+    /// The family of models, by which the ratio is looked up.
     pub family: Family,
-    /// Tokens that the provider counts for each thousand of ours.
+    /// Tokens that the provider counts for each thousand of infold's.
     pub per_mille: u64,
-    /// Requests that this was learnt from.
+    /// How many requests this was learnt from.
     pub samples: u64,
 }
 
-/// Counts that are far apart.
+/// A request that infold and its provider count very differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Drift {
     ours_tokens: u64,
@@ -52,9 +52,9 @@ impl fmt::Display for Drift {
     }
 }
 
-/// What is known of how providers count.
+/// What was learnt about how providers count.
 pub(crate) struct Calibrations {
-    /// None until it was read from the store.
+    /// `None` until it was read from the store.
     known: Mutex<Option<Vec<Calibration>>>,
     changed: Mutex<Vec<Family>>,
     families: Mutex<BoundedMap<(Owner, SessionId), Family>>,
@@ -75,12 +75,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Engine {
-    /// A counter for a model, with what was learnt of how its provider counts.
+    /// The counter for a model, corrected by what was learnt about its provider.
     pub fn counter_for(&self, model: &str) -> Counter {
         self.calibrated(Family::of_model(model))
     }
 
-    /// The counter for a session's requests: that of the model it was last seen to use.
+    /// The counter for a session's requests: that of the model which the session used last.
     pub(crate) fn counter_in(&self, owner: &Owner, session: &SessionId) -> Counter {
         let family = locked(&self.inner.calibrations.families).get(&(owner.clone(), session.clone())).copied();
         family.map_or(self.inner.settings.counter, |family| self.calibrated(family))
@@ -91,7 +91,7 @@ impl Engine {
         locked(&self.inner.calibrations.families).insert((owner.clone(), session.clone()), family);
     }
 
-    /// What was learnt of each family that was seen.
+    /// Lists what was learnt, for each family of models.
     pub async fn calibrations(&self) -> Result<Vec<Calibration>, Error> {
         Ok(self.inner.store.calibrations().await?.iter().filter_map(read).collect())
     }
@@ -103,18 +103,18 @@ impl Engine {
     fn known(&self, family: Family) -> Option<Calibration> {
         let mut known = locked(&self.inner.calibrations.known);
         let known = known.get_or_insert_with(|| {
-            // Without what was learnt, counting starts from the fitted figures again.
+            // If nothing can be read, counting starts from the fitted figures again.
             let stored = self.inner.store.calibrations_now().unwrap_or_default();
             stored.iter().filter_map(read).collect()
         });
         known.iter().find(|calibration| calibration.family == family).copied()
     }
 
-    /// Learns from a request, and says whether the counts of this one are far apart.
+    /// Learns from a request, and returns the drift if the two counts of this request are far apart.
     pub(crate) fn calibrate(&self, seen: &RequestSeen) -> Option<Drift> {
         let theirs_tokens = seen.usage?.prompt_tokens();
-        let is_told = seen.kind == RequestKind::Turn && !seen.parts.has_opaque();
-        if theirs_tokens < PROMPT_TOKENS_MIN || !is_told {
+        let is_comparable = seen.kind == RequestKind::Turn && !seen.parts.has_opaque();
+        if theirs_tokens < PROMPT_TOKENS_MIN || !is_comparable {
             return None;
         }
         let family = Family::of_model(&seen.model);
@@ -123,14 +123,14 @@ impl Engine {
         let now_per_mille = (theirs_tokens * 1_000).checked_div(plain_tokens)?;
 
         let learnt = learn(family, before, now_per_mille);
-        self.keep_calibration(learnt);
+        self.set_calibration(learnt);
         let ours_tokens = seen.parts.sent_tokens(&Counter::calibrated(family, learnt.per_mille));
         let apart_percent = theirs_tokens.abs_diff(ours_tokens) * 100 / theirs_tokens;
         let is_drift = learnt.samples >= DRIFT_SAMPLES_MIN && apart_percent > DRIFT_PERCENT_MAX;
         is_drift.then_some(Drift { ours_tokens, theirs_tokens })
     }
 
-    fn keep_calibration(&self, learnt: Calibration) {
+    fn set_calibration(&self, learnt: Calibration) {
         let mut known = locked(&self.inner.calibrations.known);
         let known = known.get_or_insert_default();
         known.retain(|calibration| calibration.family != learnt.family);
@@ -142,7 +142,7 @@ impl Engine {
         self.inner.metrics.requests.calibrated(learnt.family, learnt.per_mille);
     }
 
-    /// What was learnt since this was last asked, to be stored.
+    /// Returns what was learnt since the last call, to be stored.
     pub(crate) fn changed_calibrations(&self) -> Vec<StoredCalibration> {
         let changed = std::mem::take(&mut *locked(&self.inner.calibrations.changed));
         let known = changed.into_iter().filter_map(|family| self.known(family));
@@ -157,7 +157,7 @@ impl Engine {
     }
 }
 
-/// An average in which each sample weighs less the older it is.
+/// Averages the samples. The older a sample is, the less it weighs.
 fn learn(family: Family, before: Option<Calibration>, now_per_mille: u64) -> Calibration {
     let now = now_per_mille.clamp(PER_MILLE_MIN, PER_MILLE_MAX);
     let samples = before.map_or(0, |before| before.samples) + 1;

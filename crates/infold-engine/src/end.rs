@@ -1,4 +1,4 @@
-//! Ending a session: its branches are folded one by one, deepest first, within a bounded time.
+//! Ends a session: its branches are folded one by one, deepest first, within a bounded time.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, notices};
 use crate::{EndProgress, EndSession, Engine, Error, SessionEnded, SessionRef};
 
 impl Engine {
-    /// Ends a session. Branches that have not folded when the time is over have failed. If the
-    /// caller cancels, what was folded so far stays folded and the session goes on.
+    /// Ends a session. Branches that are still open when the time is over count as failed. If the caller cancels, what
+    /// was folded so far stays folded, and the session goes on.
     #[tracing::instrument(skip_all)]
     pub async fn end_session(
         &self,
@@ -41,7 +41,7 @@ impl Engine {
             let left = Duration::from_millis(deadline_ms.saturating_sub(self.now_ms()));
             match tokio::time::timeout(left, self.fold_one(&change, branch)).await {
                 Ok(outcome) => outcome?,
-                // Whether it has folded is found out by ending the session, which leaves it as it is then.
+                // Ending the session finds out whether the branch has folded, and leaves it as it is then.
                 Err(_elapsed) => break,
             }
             progress(EndProgress { folded, total });
@@ -54,7 +54,7 @@ impl Engine {
         SessionChange {
             owner: who.owner.clone(),
             target: ChangeTarget::Session(session.clone()),
-            also: EndedBranches::Nothing,
+            ended: EndedBranches::Nothing,
             absent: Absent::Refuse(Refusal::SessionNotFound { session: session.describe() }),
             key,
         }
@@ -69,8 +69,8 @@ impl Engine {
         self.change(&change, propose, |_, _| Ok(())).await
     }
 
-    /// `open` are the branches that were open at the beginning; those that no longer were at the end
-    /// have folded, also if the answer to that came too late.
+    /// Builds the answer. `open` are the branches that were open at the beginning. Those that are not open at the end
+    /// have folded, even if the answer to that came too late.
     fn ended(&self, open: &[BranchId], before: &Session, decision: &Decision) -> SessionEnded {
         let is_open = |id: &BranchId| before.branches.get(id).is_some_and(Branch::is_open);
         let failed = decision

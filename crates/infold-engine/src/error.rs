@@ -1,4 +1,4 @@
-//! How an operation can go wrong: refused is the caller's to put right, failed is ours.
+//! How an operation can go wrong: a refusal is the caller's to put right, a failure is infold's.
 
 use infold_core::{Refusal, ScrubError};
 use infold_store::StoreError;
@@ -6,39 +6,39 @@ use infold_store::StoreError;
 /// Why an operation did not happen.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    /// The caller can put it right.
+    /// The caller can put it right, and the message says how.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The caller cannot. Nothing was recorded.
+    /// The caller cannot put it right. Nothing was recorded.
     #[error(transparent)]
     Failed(#[from] Failure),
 }
 
-/// What went wrong on our side.
+/// What went wrong on infold's side.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Failure {
     /// Scrubbing could not be completed, so nothing was let through.
     #[error("Scrubbing failed, so nothing was stored or returned: {0}")]
     Scrubbing(#[from] ScrubError),
-    /// The store did not do it.
+    /// The store reported an error.
     #[error("The store could not record this: {0}")]
     Store(#[from] StoreError),
-    /// Others kept changing the session.
+    /// Others changed the session each time that this was decided.
     #[error("The session kept changing while this was decided: try again")]
     Contended,
-    /// A decision has not led to what it was made for. Nothing was recorded.
+    /// A decision lacks what it was made for. Nothing was recorded.
     #[error("The decision does not hold what was asked for ({0}), so nothing was recorded: please report this")]
     Undecided(&'static str),
-    /// Planning a request went wrong.
+    /// Planning a request panicked, or its plan does not hold together.
     #[error("A fault in planning the request: please report this")]
     Planning,
-    /// No random numbers.
+    /// The system gave no random numbers.
     #[error("No random numbers could be had: {0}")]
     Random(String),
 }
 
 impl Failure {
-    /// A word that programs can match on.
+    /// A short name that programs can match on.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Scrubbing(_) => "scrubbing_failed",
@@ -51,7 +51,7 @@ impl Failure {
         }
     }
 
-    /// The HTTP status that says the same.
+    /// The HTTP status for this failure.
     pub fn http_status(&self) -> u16 {
         match self {
             Self::Store(StoreError::DiskFull) => 507,
@@ -62,7 +62,7 @@ impl Failure {
 }
 
 impl Error {
-    /// A word that programs can match on.
+    /// A short name that programs can match on.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Refused(refusal) => refusal.code(),
@@ -70,7 +70,7 @@ impl Error {
         }
     }
 
-    /// The HTTP status that says the same.
+    /// The HTTP status for this error.
     pub fn http_status(&self) -> u16 {
         match self {
             Self::Refused(refusal) => refusal.http_status(),
@@ -78,7 +78,7 @@ impl Error {
         }
     }
 
-    /// What a program may want to know beside the message, as JSON.
+    /// What a program may need beside the message, as a JSON object.
     pub fn data(&self) -> serde_json::Value {
         use serde_json::json;
         let Self::Refused(refusal) = self else { return json!({}) };

@@ -1,6 +1,6 @@
-//! What happens, as it happens. A reader says after which event to go on and gets the ones since;
-//! where there are none it waits for the bell. This process rings it when it has recorded something;
-//! what other processes record, one look for all readers finds.
+//! The feed of events. A reader says after which event it goes on, and gets the ones since; if there are none, it waits
+//! for the bell. This process rings the bell when it has recorded something. One task looks for what other processes
+//! record, for all readers.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Engine, Error};
 
-/// How often to look for what other processes recorded, while somebody waits.
+/// How often to look for events of other processes, while somebody waits.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// Events in one answer.
+/// How many events one answer holds.
 const EVENTS_MAX: usize = 256;
 
-/// Rings when this process has recorded something.
+/// Wakes the readers of the feed when something was recorded.
 pub(crate) struct Bell(watch::Sender<u64>);
 
 impl Default for Bell {
@@ -32,12 +32,12 @@ impl Bell {
 }
 
 impl Engine {
-    /// The newest place in the feed: readers that want only what comes go on from here.
+    /// The id of the newest event. Readers that want only new events go on from here.
     pub async fn newest_event(&self) -> Result<u64, Error> {
         Ok(self.inner.store.newest_event().await?)
     }
 
-    /// The caller's events after a place in the feed. Waits until there is at least one.
+    /// Returns the caller's events after a position in the feed. Waits until there is at least one.
     pub async fn events_after(
         &self,
         who: &Principal,
@@ -52,19 +52,19 @@ impl Engine {
             if !events.is_empty() {
                 return Ok(events);
             }
-            // The bell lives as long as the engine that is asked.
+            // The bell lives as long as the engine, and this call holds the engine.
             let _ = bell.changed().await;
         }
     }
 
-    /// Rings the bell for what other processes record. Runs until it is cancelled.
+    /// Rings the bell when other processes record something. Runs until it is cancelled.
     pub(crate) async fn watch_others(&self, cancel: &CancellationToken) {
         let mut newest = 0;
         while cancel.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
             if self.inner.feed.0.receiver_count() == 0 {
                 continue;
             }
-            // A look that fails is made again; readers then learn what is wrong from their own.
+            // If a look fails, the next one is made as usual; readers see the error in their own reads.
             let found = self.inner.store.newest_event().await.unwrap_or(newest);
             if found != newest {
                 newest = found;

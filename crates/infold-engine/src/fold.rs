@@ -1,4 +1,4 @@
-//! Ending a branch by a return.
+//! Folds a branch by a return: the branch ends, and its message goes to its parent.
 
 use infold_core::{
     BranchId, Command, ContextHealth, ContextState, Decision, EndReason, Event, Field, Principal, Refusal, Scrubbed,
@@ -10,7 +10,7 @@ use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, notices};
 use crate::observe::exhausted_by;
 use crate::{BranchRef, Engine, Error, Failure, FoldBranch, Folded, shown};
 
-/// What makes two returns the same.
+/// What has to be equal for two returns to be the same call.
 #[derive(serde::Serialize)]
 struct FoldPrint<'a> {
     verb: &'static str,
@@ -39,13 +39,13 @@ impl Engine {
                 belongs(&loaded.session, id)?;
             }
             let command = Command::Fold { branch: branch.clone(), message: message.clone(), outcome: request.outcome };
-            // The answer reaches the parent: it is the parent that goes on from here.
+            // The answer reaches the parent, because the parent goes on from here.
             let parent = parent_of(&loaded.session, branch.as_ref());
             let mut proposal = Proposal::telling(&parent, command);
-            // A branch that was cut short may still return, as long as its parent has not been told.
+            // A branch that was cut short may still return, as long as that was not reported to its parent.
             proposal.commands.reverse();
-            // If the message is too much for the parent, it folds too, and this answer says so.
-            proposal.commands.extend(parent.branch().map(|id| Command::TellOf { branch: id.clone() }));
+            // If the message is too much for the parent's budget, the parent folds too, and this answer says so.
+            proposal.commands.extend(parent.branch().map(|id| Command::MarkEndReported { branch: id.clone() }));
             Ok(proposal)
         };
         self.change(&change, propose, |before, decision| self.folded(&message, before, decision)).await
@@ -58,7 +58,7 @@ impl Engine {
         key: Option<(String, [u8; 32])>,
     ) -> Result<(Option<BranchId>, SessionChange), Error> {
         let owner = who.owner.clone();
-        let (id, target, also, absent) = match branch {
+        let (id, target, ended, absent) = match branch {
             BranchRef::Id { branch, session } => {
                 let id = self.branch_id(branch)?;
                 let absent = Absent::Refuse(Refusal::BranchNotFound { branch: shown(branch) });
@@ -73,7 +73,7 @@ impl Engine {
                 (None, ChangeTarget::Session(session.clone()), EndedBranches::Nothing, absent)
             }
         };
-        Ok((id, SessionChange { owner, target, also, absent, key }))
+        Ok((id, SessionChange { owner, target, ended, absent, key }))
     }
 
     fn folded(&self, message: &Scrubbed, before: &Session, decision: &Decision) -> Result<Folded, Failure> {
@@ -88,7 +88,7 @@ impl Engine {
             match reason {
                 EndReason::Returned | EndReason::ReportedFailure => returned = after.branches.get(branch),
                 EndReason::ParentReturning => folded_with_it.push(branch.clone()),
-                // The message may have been the last straw for the branch above.
+                // The message may have used up the budget of the branch above.
                 EndReason::BudgetExhausted
                 | EndReason::TimedOut
                 | EndReason::SessionEnded
@@ -124,13 +124,13 @@ impl Engine {
     }
 }
 
-/// The thread that a branch hands its message to.
+/// The thread that a branch hands its message to; by default that of the active branch.
 fn parent_of(session: &Session, branch: Option<&BranchId>) -> Thread {
     let branch = branch.or(session.active.branch()).and_then(|id| session.branches.get(id));
     branch.map_or(Thread::Main, |branch| branch.parent.clone())
 }
 
-/// A branch that is named beside a session must be that session's.
+/// Refuses a branch that is named together with a session and is not that session's.
 pub(crate) fn belongs(session: &Session, branch: &BranchId) -> Result<(), Refusal> {
     if session.branches.contains_key(branch) {
         return Ok(());

@@ -1,8 +1,8 @@
-//! Forking a session: a new one that starts from another's transcript, cut to fit.
+//! Forks a session: starts a new one from another's transcript, cut to fit.
 //!
-//! The parent is only read. Its transcript is scrubbed before anything is cut out of it, because half a
-//! secret is no longer recognised as one; what came out is scrubbed once more. What the child begins
-//! with is kept as a result of its own, to be read in parts.
+//! The parent is only read. Its transcript is scrubbed before anything is cut out of it, because half a secret is no
+//! longer recognised as one; the outcome is scrubbed once more. The child's context is stored as an offloaded result,
+//! to be read in parts.
 
 use std::io::Write;
 
@@ -17,15 +17,15 @@ use serde::Serialize;
 
 use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, store_target};
 use crate::fold::belongs;
-use crate::open::{asker, check_name, named};
+use crate::open::{asker, check_name, ended_branches_for};
 use crate::{Engine, Error, Failure, ForkSession, ForkSource, ForkView, Forked, SessionRef, random};
 
-/// The tool that a child's context is kept as a result of.
+/// The tool name under which a child's context is stored.
 const FORK_TOOL: &str = "context_fork";
-/// Where a fork's log tells of it: after the start of its session.
+/// The version at which a fork's log records it: right after the start of its session.
 const FORKED_VERSION: u64 = 2;
 
-/// What a child begins with.
+/// What a child begins with, ready to be recorded.
 struct ForkStart {
     parent: Option<SessionId>,
     profile: Profile,
@@ -41,9 +41,9 @@ struct Parent {
     id: Option<SessionId>,
     project: Option<ProjectHash>,
     items: Vec<Item>,
-    /// Whether anybody has scrubbed it before.
+    /// Whether the texts were scrubbed before.
     texts: Texts,
-    /// What to call it if there is nothing in it.
+    /// The name of the caller's argument, for the refusal if there is nothing in it.
     field: &'static str,
 }
 
@@ -54,7 +54,7 @@ enum Texts {
 }
 
 impl Engine {
-    /// Starts a session from another's transcript. The other stays as it is.
+    /// Starts a session from another's transcript. The other session stays as it is.
     #[tracing::instrument(skip_all)]
     pub async fn fork(&self, who: &Principal, request: ForkSession) -> Result<Forked, Error> {
         let prompt = request.prompt.as_deref().map(|prompt| Field::PROMPT.clean(prompt)).transpose()?;
@@ -64,7 +64,7 @@ impl Engine {
         let mut change = SessionChange {
             owner: who.owner.clone(),
             target,
-            also: EndedBranches::Nothing,
+            ended: EndedBranches::Nothing,
             absent: Absent::Fork(None),
             key,
         };
@@ -72,7 +72,7 @@ impl Engine {
             return Ok(answer);
         }
 
-        // Whether the name is free is decided when the child is recorded; this spares the work if it is not.
+        // Whether the name is free is decided when the child is recorded. Looking now saves the work if it is taken.
         if self.find_session(store_target(&who.owner, &change.target), EndedBranches::Nothing).await?.is_some() {
             return Err(Refusal::SessionExists { session: child }.into());
         }
@@ -86,7 +86,7 @@ impl Engine {
         self.change(&change, propose, |_, decision| self.forked_by(decision)).await
     }
 
-    /// A session that began as a fork, with what it began with.
+    /// Reads a session that began as a fork, with the texts that it began with.
     #[tracing::instrument(skip_all)]
     pub async fn fork_view(&self, who: &Principal, session: &SessionRef) -> Result<ForkView, Error> {
         let session = self.require_session(who, session, EndedBranches::Nothing).await?;
@@ -104,7 +104,7 @@ impl Engine {
         Ok(ForkView { forked, context: blob.content, prompt: prompt.map(Scrubbed::into_string) })
     }
 
-    /// The child's name. One that follows from the caller's key is the same when the call is repeated,
+    /// Chooses the child's name. A name that follows from the idempotency key is the same when the call is repeated,
     /// and so leads to the answer that was given before.
     fn child_id(
         &self,
@@ -129,7 +129,7 @@ impl Engine {
 
     async fn parent(&self, who: &Principal, source: ForkSource) -> Result<Parent, Error> {
         match source {
-            ForkSource::Session { session, thread } => self.kept_parent(who, &session, thread.as_deref()).await,
+            ForkSource::Session { session, thread } => self.load_parent(who, &session, thread.as_deref()).await,
             ForkSource::Transcript { items, parent } => {
                 let (id, project) = self.lineage(who, parent).await?;
                 Ok(Parent { id, project, items, texts: Texts::AsTheyCame, field: "transcript" })
@@ -137,9 +137,9 @@ impl Engine {
         }
     }
 
-    async fn kept_parent(&self, who: &Principal, session: &SessionRef, thread: Option<&str>) -> Result<Parent, Error> {
+    async fn load_parent(&self, who: &Principal, session: &SessionRef, thread: Option<&str>) -> Result<Parent, Error> {
         let thread = thread.map(|thread| self.thread(thread)).transpose()?;
-        let found = self.require_session(who, session, named(thread.as_ref())).await?;
+        let found = self.require_session(who, session, ended_branches_for(thread.as_ref())).await?;
         let thread = asker(thread.as_ref(), &found);
         if let Some(branch) = thread.branch() {
             belongs(&found, branch)?;
@@ -158,7 +158,7 @@ impl Engine {
         Ok(Parent { id: Some(found.id), project: found.project, items, texts: Texts::Scrubbed, field: "session_id" })
     }
 
-    /// Which session a transcript that was handed in is said to be of.
+    /// Finds the session that a transcript belongs to, according to the caller who handed it in.
     async fn lineage(
         &self,
         who: &Principal,
@@ -213,8 +213,8 @@ impl Engine {
         Ok(ForkStart { parent: id, profile, shortened, context, preamble, prompt, blob })
     }
 
-    /// Runs a transcript through the stages, some of it at a time: each part is scrubbed, if nobody has
-    /// done so yet, before anything of it is cut.
+    /// Runs a transcript through the stages in batches. Each batch is scrubbed, unless that was done before, and only
+    /// then cut.
     async fn shortened(&self, items: Vec<Item>, texts: Texts, profile: Profile) -> Result<Shortened, Error> {
         let mut fork = Fork::new(profile, self.inner.settings.fork.limits);
         let mut filling = ForkBatch::default();
@@ -293,13 +293,13 @@ fn project_of(session: &SessionRef) -> Option<ProjectHash> {
     }
 }
 
-/// Does work that takes a while where nobody else waits for the thread.
+/// Runs work that takes a while on a thread where it holds up nobody else.
 async fn working<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|_| Failure::Undecided("the shortened transcript").into())
 }
 
-/// What makes two forks the same.
+/// What has to be equal for two forks to be the same call.
 #[derive(Serialize)]
 struct Print<'a> {
     verb: &'static str,
@@ -315,7 +315,7 @@ fn print(request: &ForkSession) -> Print<'_> {
     let (session, thread, transcript) = match &request.source {
         ForkSource::Session { session, thread } => (Some(session), thread.as_deref(), None),
         ForkSource::Transcript { items, parent } => {
-            // Hashing it is worth it only where somebody may ask again.
+            // Hashing the transcript pays only if the call may be repeated.
             let digest = request.idempotency_key.as_ref().map(|_| digest(items));
             (parent.as_ref(), None, digest)
         }
@@ -331,7 +331,6 @@ fn print(request: &ForkSession) -> Print<'_> {
     }
 }
 
-/// A hash of a transcript.
 fn digest(items: &[Item]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     for item in items {

@@ -1,5 +1,5 @@
-//! Taking results in, wherever they come from: secrets are taken out, what may stand in place of each is written, and
-//! what is shown follows from the room that its thread has. Turns, rescues and the results door all do it by this.
+//! Takes results in, wherever they come from: takes secrets out, writes a stand-in for each, and decides by the room in
+//! the thread what is shown. Turns, rescues and the results door all use this.
 
 mod shaping;
 
@@ -11,28 +11,28 @@ use infold_store::NewBlob;
 
 use crate::{Engine, Error, random};
 
-/// Results shorter than this are shown or not; a reference would be longer.
+/// Shorter results get no reference in a request, because the reference would be longer.
 const REFERENCE_BYTES_MIN: usize = 401;
 
 /// A result that was not seen before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NewResult {
-    /// The id of the call; empty if there is none.
+    /// The id of the call that gave it; empty if there is none.
     pub(crate) call_id: String,
-    /// The tool, as the client spells it.
+    /// The tool's name, as the client spells it.
     pub(crate) tool: String,
-    /// What it was called with, as JSON.
+    /// The arguments of the call, as JSON.
     pub(crate) arguments: String,
     /// The text parts of the result, decoded, in order.
     pub(crate) texts: Vec<String>,
-    /// What the client put into it behind what the tool printed. It is shown whatever becomes of the rest.
+    /// What the client put into the result behind what the tool printed. It is shown whatever becomes of the rest.
     pub(crate) remarks: Option<Remarks>,
-    /// Whether there is nothing else in it. What is no text, an image for instance, could not be read back by a
-    /// handle, so such a result is never kept elsewhere.
+    /// Whether the result holds nothing but text. Anything else, such as an image, could not be read back by a handle,
+    /// so a result with it is never offloaded.
     pub(crate) is_all_text: bool,
 }
 
-/// A result, parted: what the tool printed, and what the client put behind it.
+/// A result divided into what the tool printed and what the client put behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Remarks {
     pub(crate) printed: String,
@@ -42,39 +42,39 @@ pub(crate) struct Remarks {
 /// Where results come from, and what follows from that.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ResultSource {
-    /// They stand in a request. A text that is too long to be searched for secrets is withheld.
+    /// They are part of a request. A text that is too long to be searched for secrets is withheld.
     Request {
         offload: Offload,
         counter: Counter,
-        /// Whether their thread has a budget: then one may have to go that could stay otherwise.
+        /// Whether their thread has a budget. If so, a result may have to be offloaded that would otherwise stay.
         is_bounded: bool,
     },
-    /// They are handed in by a caller, who can put right what is wrong with them.
+    /// A caller hands them in, and can put right what is wrong with them.
     HandedIn,
 }
 
-/// Whether long results may be kept elsewhere.
+/// Whether long results may be offloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Offload {
     /// They may: the model can call `read_result`.
     Allowed,
-    /// They may not.
+    /// They may not, because the model could not read them back.
     No,
 }
 
 /// What is sent of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ShownResult {
-    /// It, as it is.
+    /// The result as the client sent it.
     AsItIs,
-    /// Its text parts, without secrets; `None` where a part is as it was.
+    /// The result's text parts without secrets; `None` for a part that is unchanged.
     Parts(Vec<Option<String>>),
-    /// One text in place of the whole, which is kept under this handle.
+    /// One text in place of the whole result, which is offloaded under this handle.
     Reference { text: String, blob: BlobId },
 }
 
 impl ShownResult {
-    /// Why it is not the result as it is.
+    /// Why something other than the client's result is sent.
     pub(crate) fn reason(&self) -> Option<Reason> {
         match self {
             Self::AsItIs => None,
@@ -86,44 +86,45 @@ impl ShownResult {
 
 /// A result without its secrets.
 pub(crate) struct ScrubbedResult {
-    /// The id of its call, as it came; and without secrets, if it is one.
+    /// The id of the call as the client sent it. The scrubbed id is `None` if that is no proper id.
     pub(crate) call_id: String,
     scrubbed_call_id: Option<Scrubbed>,
     pub(crate) tool: Scrubbed,
     pub(crate) arguments: Scrubbed,
-    /// All that the tool printed.
+    /// Everything that the tool printed.
     pub(crate) content: Scrubbed,
-    /// What the client put behind that.
+    /// What the client put behind what the tool printed.
     pub(crate) remarks: Scrubbed,
-    /// What is shown of it if it stays.
+    /// What is sent if the result is not offloaded.
     pub(crate) stays: ShownResult,
-    /// What may stand in its place.
+    /// What replaces the result if it is offloaded; `None` if it may not be.
     pub(crate) stand_in: Option<StandIn>,
-    /// Digests of the call's id and of the result, to know both again.
+    /// Digests of the call's id and of the result, to recognise both later.
     pub(crate) call: [u8; 16],
     pub(crate) digest: [u8; 16],
 }
 
-/// What stands in place of a result that is kept elsewhere.
+/// What replaces a result that is offloaded.
 pub(crate) struct StandIn {
     pub(crate) blob: BlobId,
-    /// Whether the result is too long to stay.
+    /// Whether the result is too long to be shown whole.
     is_long: bool,
-    /// With what is worth showing of it, where there is room; and without, where there is less.
+    /// The reference with the parts of the result that are worth showing, and the bare reference for when there is less
+    /// room.
     pub(crate) shaped: Scrubbed,
     pub(crate) reference: Scrubbed,
 }
 
-/// What is shown of a result in a thread.
+/// What is shown of a result in its thread.
 pub(crate) struct Placement<'r> {
     pub(crate) text: &'r Scrubbed,
-    /// What stands in its place, if it is kept elsewhere.
+    /// The stand-in, if the result is offloaded.
     pub(crate) stand_in: Option<&'r StandIn>,
 }
 
 impl Engine {
-    /// Takes the secrets out of results, and writes what may stand in place of each. `mentions` are what their thread
-    /// has said and shown before them.
+    /// Takes the secrets out of results, and writes a stand-in for each. `mentions` is what their thread has said and
+    /// shown before them.
     pub(crate) async fn scrub_results(
         &self,
         results: Vec<NewResult>,
@@ -149,7 +150,7 @@ impl Engine {
         Ok(shaping::shape_all(all, mentions, source, self.inner.settings.shape).await)
     }
 
-    /// Takes the secrets out of one result. Each has the scrubber's whole time.
+    /// Takes the secrets out of one result. Each result has the scrubber's whole time.
     async fn scrub_result(&self, new: NewResult, source: ResultSource) -> Result<ScrubbedResult, ScrubError> {
         let bytes_max = self.inner.settings.scrub.bytes_max;
         let within = |text: String| match source {
@@ -159,7 +160,7 @@ impl Engine {
         let (call, digest) = (digest(&[&new.call_id]), digest(&new.texts));
         let parted = new.remarks.map(|remarks| [remarks.printed, remarks.said]);
         let tool = Field::TOOL_NAME.clean(&new.tool).unwrap_or_else(|_| "tool".to_owned());
-        // What a client sends along is its own affair: an id that is none is left out, not refused.
+        // A client may send any id along: an improper one is left out, not refused.
         let call_id = Field::CALL_ID.clean(&new.call_id).ok();
         let mut texts = vec![tool, within(new.arguments), call_id.clone().unwrap_or_default()];
         texts.extend(new.texts.iter().cloned().map(within));
@@ -193,16 +194,16 @@ impl Engine {
 }
 
 impl NewResult {
-    /// Whether it could be read back if it were kept elsewhere, and is none of our own tools'.
+    /// Whether the result could be read back if it were offloaded. Results of infold's own tools are not offloaded.
     pub(crate) fn can_go(&self) -> bool {
         self.is_all_text && ToolEffect::of(&self.tool).is_none() && !reads_back(&self.tool, &self.arguments)
     }
 }
 
 impl ScrubbedResult {
-    /// What is shown of it where `fits` says what there is room for: the most that has room, if that is shorter than
-    /// the result itself. What does not fit is kept in any case: if even its reference is too much, its branch folds,
-    /// and the partial result says where to read on.
+    /// Decides what is shown of the result; `fits` says what there is room for. It is the longest text that has room,
+    /// if that is shorter than the result itself. What does not fit is stored in any case: if even its reference is too
+    /// long, its branch folds, and the partial result says where to read on.
     pub(crate) fn place(&self, fits: impl Fn(&Scrubbed) -> bool) -> Placement<'_> {
         let is_shorter = |text: &Scrubbed| text.as_str().len() < self.content.as_str().len();
         let stand_in = self.stand_in.as_ref().filter(|stand_in| stand_in.is_long || !fits(&self.content));
@@ -214,7 +215,7 @@ impl ScrubbedResult {
         Placement { text, stand_in }
     }
 
-    /// What is recorded of it in its thread, and what is kept elsewhere.
+    /// The command that records the result in its thread, and the blob if it is offloaded.
     pub(crate) fn recorded(
         &self,
         placement: &Placement<'_>,
@@ -233,7 +234,7 @@ impl ScrubbedResult {
         (Command::Observe { thread: Some(thread.clone()), operation: Box::new(operation) }, blob)
     }
 
-    /// The whole of it, to be kept under a handle.
+    /// The whole result, to be stored under a handle.
     pub(crate) fn blob(&self, id: &BlobId, thread: &Thread) -> NewBlob {
         NewBlob {
             id: id.clone(),
@@ -243,7 +244,7 @@ impl ScrubbedResult {
         }
     }
 
-    /// What stands in its place, with what the client put behind it.
+    /// A text that replaces the result, followed by what the client put behind it.
     pub(crate) fn with_remarks(&self, text: &Scrubbed) -> String {
         match self.remarks.as_str() {
             "" => text.as_str().to_owned(),
@@ -252,14 +253,14 @@ impl ScrubbedResult {
     }
 }
 
-/// What is shown of a result that stays.
+/// What is sent of a result that is not offloaded.
 fn stays(before: &[String], parts: &[Scrubbed]) -> ShownResult {
     let changed = |(before, part): (&String, &Scrubbed)| (before != part.as_str()).then(|| part.as_str().to_owned());
     let parts: Vec<Option<String>> = before.iter().zip(parts).map(changed).collect();
     if parts.iter().all(Option::is_none) { ShownResult::AsItIs } else { ShownResult::Parts(parts) }
 }
 
-/// What stands in place of a text that is too long to be searched for secrets.
+/// The text that replaces one which is too long to be searched for secrets.
 pub(crate) fn withheld(bytes: usize, bytes_max: usize) -> String {
     format!(
         "[infold withheld this text: it has {bytes} bytes, and only {bytes_max} can be searched for secrets \
@@ -267,7 +268,7 @@ pub(crate) fn withheld(bytes: usize, bytes_max: usize) -> String {
     )
 }
 
-/// A digest of texts that tells where each ends.
+/// A digest of several texts that also depends on where each of them ends.
 fn digest<T: AsRef<str>>(texts: &[T]) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
     for text in texts {

@@ -1,6 +1,6 @@
-//! One async function for each thing infold can do. Each has four beats: load, decide, record,
-//! answer. Deciding is the core's, keeping the store's; this crate brings them together, with the
-//! clock, the random numbers, the scrubber's time limit and the counting of what was done.
+//! One async function for each thing that infold can do. Each has four beats: load, decide, record, answer. The core
+//! decides and the store keeps; this crate brings them together, with the clock, the random numbers, the scrubber's
+//! time limit and the metrics.
 
 mod answers;
 mod archive;
@@ -9,6 +9,7 @@ mod change;
 mod end;
 mod error;
 mod feed;
+mod find;
 mod fold;
 mod fork;
 mod intake;
@@ -41,7 +42,7 @@ pub use answers::*;
 pub use calibration::Calibration;
 pub use error::{Error, Failure};
 pub use infold_store::{RequestRow, RequestSelection, Snapshot};
-pub(crate) use meter::Heard;
+pub(crate) use meter::Spoken;
 pub use record::RequestQuery;
 pub(crate) use record::{FrontKind, PromptFront, PromptInput, PromptParts, RequestSeen};
 pub use requests::*;
@@ -53,15 +54,15 @@ pub use turn::{
     TurnSettings, Withheld, arguments_hash,
 };
 
-/// Sessions whose writers wait for each other after a collision share one of so many locks.
+/// How many locks there are for sessions with colliding writers. Sessions share them.
 const LOCKS: usize = 64;
 
 /// Where the time comes from.
 #[derive(Debug, Clone)]
 pub enum Clock {
-    /// The machine's clock.
+    /// The machine's clock, which the program uses.
     System,
-    /// A clock that tests set, in milliseconds.
+    /// A clock that tests set, in milliseconds since 1970.
     Set(Arc<AtomicU64>),
 }
 
@@ -76,41 +77,41 @@ impl Clock {
     }
 }
 
-/// What an engine is made of, beside its store.
+/// How an engine works. There are no defaults here: the program sets every field.
 #[derive(Debug, Clone)]
 pub struct EngineSettings {
-    /// The bounds of decisions.
+    /// The bounds that decisions keep to.
     pub limits: Limits,
-    /// How tokens are counted.
+    /// How tokens are counted for budgets.
     pub counter: Counter,
-    /// How scrubbing is bounded.
+    /// How long scrubbing may take, and how much text it takes.
     pub scrub: ScrubSettings,
-    /// Which results are kept out of the context, and what is shown of them.
+    /// Which results are offloaded, and what is shown of them.
     pub shape: ShapeRules,
-    /// What a branch's thread begins with, where its opening does not say.
+    /// What a branch's thread begins with, if its opening does not say.
     pub isolation: Isolation,
-    /// How forks are made.
+    /// How forks are made, if a call does not say.
     pub fork: ForkSettings,
-    /// How long things are kept.
+    /// How long things are stored, and when they are looked after.
     pub timers: TimerSettings,
-    /// What models' tokens cost.
+    /// What models' tokens cost, for the recorder.
     pub prices: Prices,
     /// How model requests are prepared.
     pub turn: TurnSettings,
 }
 
-/// How forks are made, where a call does not say.
+/// How forks are made, if a call does not say.
 #[derive(Debug, Clone)]
 pub struct ForkSettings {
-    /// How characters are spent.
+    /// How a fork's characters are divided among what it could hold.
     pub profile: Profile,
-    /// The bounds of each stage.
+    /// The bounds of each stage that shortens a transcript.
     pub limits: ForkLimits,
-    /// The longest log of a session that is forked, in bytes.
+    /// The longest log of a session that can be forked, in bytes.
     pub log_bytes_max: usize,
 }
 
-/// Everything that infold can do. Clones share one.
+/// Everything that infold can do. Clones share one engine.
 #[derive(Clone)]
 pub struct Engine {
     inner: Arc<Inner>,
@@ -122,11 +123,11 @@ struct Inner {
     clock: Clock,
     id_key: IdKey,
     scrubbing: TimedScrubber,
-    /// The scrubber itself, for planning, which is bounded otherwise.
+    /// The scrubber itself, for planning, which has a time limit of its own.
     scrubber: Scrubber,
     issued: std::sync::Mutex<turn::IssuedCalls>,
-    said: std::sync::Mutex<turn::HeardWords>,
-    chains: std::sync::Mutex<turn::KnownConversations>,
+    last_words: std::sync::Mutex<turn::HeldWords>,
+    prefixes: std::sync::Mutex<turn::KnownConversations>,
     sessions: turn::SessionCaches,
     locks: Vec<Mutex<()>>,
     metrics: telemetry::EngineMetrics,
@@ -139,7 +140,7 @@ struct Inner {
 }
 
 impl Engine {
-    /// An engine on a store.
+    /// Makes an engine that works on a store.
     pub fn new(store: Store, settings: EngineSettings, clock: Clock) -> Self {
         let id_key = IdKey::derive(store.secret());
         let scrubber = Scrubber::derive(store.secret()).with_max_bytes(settings.scrub.bytes_max);
@@ -147,8 +148,8 @@ impl Engine {
             scrubbing: TimedScrubber::new(scrubber.clone(), &settings.scrub),
             scrubber,
             issued: std::sync::Mutex::default(),
-            said: std::sync::Mutex::default(),
-            chains: std::sync::Mutex::default(),
+            last_words: std::sync::Mutex::default(),
+            prefixes: std::sync::Mutex::default(),
             sessions: turn::SessionCaches::new(settings.turn.sessions_max, settings.turn.sessions_bytes_max),
             store,
             settings,
@@ -166,18 +167,18 @@ impl Engine {
         Self { inner: Arc::new(inner) }
     }
 
-    /// The bounds in force.
+    /// The bounds that decisions keep to.
     pub fn limits(&self) -> &Limits {
         &self.inner.settings.limits
     }
 
-    /// Counts tokens as budgets are counted.
+    /// Counts tokens in the way in which budgets are counted.
     pub fn count(&self, text: &str) -> u64 {
         self.inner.settings.counter.count(text)
     }
 
-    /// Gets ready what is slow the first time, the vocabulary that tokens are counted with, while the
-    /// caller goes on. An idle daemon does without it.
+    /// Loads the vocabulary that tokens are counted with in the background, because the first count would be slow. An
+    /// idle daemon does without it.
     pub fn warm_up(&self) {
         if !self.inner.warmed.swap(true, Ordering::Relaxed) {
             let engine = self.clone();
@@ -186,17 +187,17 @@ impl Engine {
         }
     }
 
-    /// What is left to be recorded of answers. Whoever serves waits for it at the end.
+    /// Tasks that still record answers. Whoever serves waits for them before the program ends.
     pub fn tasks(&self) -> &TaskTracker {
         &self.inner.tasks
     }
 
-    /// The store below, for those who look after it.
+    /// The store below, for maintenance and checks.
     pub fn store(&self) -> &Store {
         &self.inner.store
     }
 
-    /// The key that tells this database's branch ids from other text.
+    /// The key that proves whether a branch id was made by this database.
     pub(crate) fn id_key(&self) -> &IdKey {
         &self.inner.id_key
     }
@@ -209,14 +210,14 @@ impl Engine {
         Rules { limits: &self.inner.settings.limits, counter: &self.inner.settings.counter }
     }
 
-    /// Reads a branch id; what this database did not make is as absent as what it never saw.
+    /// Verifies a branch id. An id that this database did not make is refused like one that does not exist.
     pub(crate) fn branch_id(&self, text: &str) -> Result<BranchId, infold_core::Refusal> {
         BranchId::verify(text, self.id_key())
             .ok_or_else(|| infold_core::Refusal::BranchNotFound { branch: shown(text) })
     }
 }
 
-/// A caller's text, short and plain enough to stand in an error.
+/// Makes a caller's text short and plain enough for an error message.
 pub(crate) fn shown(text: &str) -> String {
     infold_core::strip_controls(text).replace(['\n', '\t'], " ").chars().take(80).collect()
 }

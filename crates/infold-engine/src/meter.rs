@@ -1,4 +1,4 @@
-//! Real usage, as providers report it, into the same budgets as everything else; and an estimate where they do not.
+//! Counts usage that providers report in the same budgets as everything else, and estimates what they do not report.
 
 use infold_core::record::Usage;
 use infold_core::{Command, Decision, Principal, Session, SessionId, Thread};
@@ -6,31 +6,32 @@ use infold_store::Loaded;
 
 use crate::change::{Proposal, SessionChange};
 use crate::observe::exhausted_by;
-use crate::open::named;
+use crate::open::ended_branches_for;
 use crate::{Engine, Error, Notice, PromptParts};
 
-/// What a model was heard to say.
+/// What a model was seen to answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Heard {
-    /// What it said and was seen to think, or the beginning of that.
-    pub said: String,
+pub struct Spoken {
+    /// What it said, and reasoning that was readable; only the beginning if that is long.
+    pub text: String,
     /// How long all of that is, in bytes.
-    pub said_bytes: usize,
-    /// The tools that it called, each with what it was called with.
+    pub text_bytes: usize,
+    /// The tools that it called, each with its arguments.
     pub calls: Vec<(String, String)>,
 }
 
 impl Engine {
-    /// What a provider did not report of a request and its answer, by our own count and what was learnt of how the
-    /// provider counts; none if that is nothing. Of an answer that broke off it may have reported less than came.
-    pub fn estimate(&self, model: &str, parts: &PromptParts, heard: &Heard, reported: Option<&Usage>) -> Option<Usage> {
+    /// Estimates what a provider did not report of a request and its answer, by infold's own count and what was learnt
+    /// about how the provider counts. `None` if nothing is missing. Of an answer that broke off, the provider may have
+    /// reported less than it sent.
+    pub fn estimate(&self, model: &str, parts: &PromptParts, said: &Spoken, reported: Option<&Usage>) -> Option<Usage> {
         let counter = self.counter_for(model);
-        // What was not kept is taken to be like what was.
-        let said_tokens = counter.count(&heard.said) * heard.said_bytes as u64 / (heard.said.len() as u64).max(1);
+        // The rest of a long text is assumed to be like its beginning.
+        let said_tokens = counter.count(&said.text) * said.text_bytes as u64 / (said.text.len() as u64).max(1);
         let call = |(tool, arguments): &(String, String)| {
             counter.count(tool) + counter.count(arguments) + counter.per_call_tokens()
         };
-        let output_tokens = said_tokens + heard.calls.iter().map(call).sum::<u64>();
+        let output_tokens = said_tokens + said.calls.iter().map(call).sum::<u64>();
         match reported {
             None => {
                 let fresh_tokens = parts.sent_tokens(&counter);
@@ -43,8 +44,8 @@ impl Engine {
         }
     }
 
-    /// Counts what a model answered in a thread: the thread grows by the answer. Gives the branch that has
-    /// folded because its budget is used up by that, if one has; the next request goes on in its parent.
+    /// Counts a model's answer in its thread, which grows by it. Returns a notice of the branch that folded because its
+    /// budget was used up by that, if one did; the next request goes on in its parent.
     #[tracing::instrument(skip_all)]
     pub async fn meter(
         &self,
@@ -53,7 +54,7 @@ impl Engine {
         thread: &Thread,
         usage: &Usage,
     ) -> Result<Option<Notice>, Error> {
-        let change = SessionChange::in_session(who, session, named(Some(thread)));
+        let change = SessionChange::in_session(who, session, ended_branches_for(Some(thread)));
         let propose = |_: &Loaded| {
             let meter = Command::Meter { thread: thread.clone(), usage: *usage };
             Ok(Proposal::of(vec![meter]))

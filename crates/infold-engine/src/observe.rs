@@ -1,4 +1,4 @@
-//! The door through which everything is counted: a call and its result, in the thread they belong to.
+//! Counts calls and their results in the threads that they belong to, for surfaces that show them.
 
 use infold_core::{
     BranchId, Command, ContextState, Decision, Field, Operation, Principal, Refusal, Scrubbed, Session, Thread,
@@ -6,12 +6,12 @@ use infold_core::{
 use infold_store::Loaded;
 
 use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, notice, notices};
-use crate::open::{asker, named};
+use crate::open::{asker, ended_branches_for};
 use crate::{CallKind, Engine, Error, Observation, Observed, Verdict};
 
 impl Engine {
-    /// Counts a call and its result in the thread they were seen in, and says whether the result may
-    /// be shown: what does not fit a branch's budget is withheld, and the branch folds.
+    /// Counts a call and its result in the thread that they were seen in, and says whether the result may be shown. A
+    /// result that does not fit its branch's budget is withheld, and the branch folds.
     #[tracing::instrument(skip_all)]
     pub async fn observe(&self, who: &Principal, request: Observation) -> Result<Observed, Error> {
         let thread = request.thread.as_deref().map(|thread| self.thread(thread)).transpose()?;
@@ -22,7 +22,7 @@ impl Engine {
         let change = SessionChange {
             owner: who.owner.clone(),
             target: ChangeTarget::Session(request.session.clone()),
-            also: named(thread.as_ref()),
+            ended: ended_branches_for(thread.as_ref()),
             absent: Absent::Refuse(Refusal::SessionNotFound { session: request.session.describe() }),
             key: None,
         };
@@ -31,10 +31,10 @@ impl Engine {
             let observe = Command::Observe { thread: thread.clone(), operation: Box::new(operation.clone()) };
             let asker = asker(thread.as_ref(), &loaded.session);
             let mut proposal = Proposal::telling(asker, observe);
-            // If this very item makes the branch fold, the answer says so to its parent, unless a
-            // sibling goes on first: then the parent is told when it is its turn.
+            // If this very item makes the branch fold, the answer reports that to the parent. If a sibling goes on
+            // first, the parent gets the report when it is its turn.
             let folds_last = asker.branch().filter(|id| !has_open_sibling(&loaded.session, id));
-            proposal.commands.extend(folds_last.map(|id| Command::TellOf { branch: id.clone() }));
+            proposal.commands.extend(folds_last.map(|id| Command::MarkEndReported { branch: id.clone() }));
             Ok(proposal)
         };
         let answer = |before: &Session, decision: &Decision| {
@@ -43,8 +43,8 @@ impl Engine {
         self.change(&change, propose, answer).await
     }
 
-    /// A question asked in the main thread is not counted; if there is nothing to tell either, there
-    /// is nothing to record.
+    /// Answers a question that was asked in the main thread, because that is not counted. If there is nothing to report
+    /// either, nothing is recorded.
     async fn observe_nothing(
         &self,
         who: &Principal,
@@ -54,10 +54,10 @@ impl Engine {
         if request.kind == CallKind::Content {
             return Ok(None);
         }
-        let session = self.require_session(who, &request.session, named(thread)).await?;
+        let session = self.require_session(who, &request.session, ended_branches_for(thread)).await?;
         let in_main = matches!(thread.unwrap_or(&session.active), Thread::Main);
         let is_over = session.ended_at_ms.is_some();
-        if is_over || (in_main && session.untold_to(&Thread::Main).is_empty()) {
+        if is_over || (in_main && session.unreported_to(&Thread::Main).is_empty()) {
             let state = ContextState::of(&session, self.limits());
             return Ok(Some(Observed { verdict: Verdict::Show, tokens: 0, state, notices: Vec::new() }));
         }
@@ -71,11 +71,11 @@ impl Engine {
         let change = SessionChange {
             owner: who.owner.clone(),
             target: ChangeTarget::Session(request.session.clone()),
-            also: infold_store::EndedBranches::Nothing,
+            ended: infold_store::EndedBranches::Nothing,
             absent: Absent::Refuse(Refusal::SessionNotFound { session: request.session.describe() }),
             key: None,
         };
-        let propose = |_: &Loaded| Ok(Proposal::of(vec![Command::Tell { to: Thread::Main }]));
+        let propose = |_: &Loaded| Ok(Proposal::of(vec![Command::MarkReported { to: Thread::Main }]));
         let answer = |before: &Session, decision: &Decision| {
             Ok(Observed {
                 verdict: Verdict::Show,
@@ -89,7 +89,7 @@ impl Engine {
 
     async fn operation(&self, request: &Observation) -> Result<Operation, Error> {
         let tool = Field::TOOL_NAME.clean(&request.tool)?;
-        // What a client sends along is its own affair: an id that is none is left out, not refused.
+        // A client may send any id along: an improper one is left out, not refused.
         let call_id = request.call_id.as_deref().and_then(|id| Field::CALL_ID.clean(id).ok());
         let has_call_id = call_id.is_some();
         let texts = [tool, request.arguments.clone(), request.result.clone(), call_id.unwrap_or_default()];
@@ -104,7 +104,7 @@ impl Engine {
         let verdict = match exhausted_by(decision) {
             Some(notice) if !decision.item_was_let_in() => Verdict::Withheld(notice),
             filled => {
-                // What fills the budget to the last token is shown, and its branch has folded all the same.
+                // A result that uses the budget to the last token is shown, and its branch has folded all the same.
                 notices.extend(filled);
                 Verdict::Show
             }
@@ -119,7 +119,7 @@ fn has_open_sibling(session: &Session, id: &BranchId) -> bool {
     session.open().any(|other| other.id != *id && Some(&other.parent) == parent)
 }
 
-/// The branch whose budget an item used up, or did not fit.
+/// A notice of the branch whose budget an item used up or did not fit.
 pub(crate) fn exhausted_by(decision: &Decision) -> Option<crate::Notice> {
     use infold_core::Event;
     let exhausted = decision.events.iter().find_map(|event| match event {
@@ -129,7 +129,7 @@ pub(crate) fn exhausted_by(decision: &Decision) -> Option<crate::Notice> {
     notice(&decision.after, exhausted)
 }
 
-/// Tokens of what a caller is shown, and of what it asked.
+/// Counts what a caller is shown together with what it asked.
 pub(crate) fn tokens_of(engine: &Engine, arguments: &Scrubbed, shown: &Scrubbed) -> u64 {
     engine.count(arguments.as_str()) + engine.count(shown.as_str())
 }

@@ -1,4 +1,4 @@
-//! Opening a branch.
+//! Opens a branch: checks and scrubs what is asked for, and has the core decide.
 
 use infold_core::{
     BranchId, Command, ContextHealth, ContextState, Decision, Field, Isolation, Open, Principal, Refusal, Scrubbed,
@@ -10,7 +10,7 @@ use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, fingerprint, 
 use crate::{Engine, Error, Failure, OpenBranch, Opened, SessionRef, random};
 
 impl Engine {
-    /// Opens a sub-task: from now on its calls are counted in it, and its parent waits.
+    /// Opens a sub-task. From now on its calls are counted in it, and its parent waits.
     #[tracing::instrument(skip_all)]
     pub async fn open_branch(&self, who: &Principal, request: OpenBranch) -> Result<Opened, Error> {
         let description = request.description_field.clean(&request.description)?;
@@ -28,7 +28,7 @@ impl Engine {
 
         let change = SessionChange {
             owner: who.owner.clone(),
-            also: named(parent.as_ref()),
+            ended: ended_branches_for(parent.as_ref()),
             target: ChangeTarget::Session(request.session.clone()),
             absent: Absent::Start,
             key,
@@ -94,19 +94,19 @@ impl Engine {
         if text == "main" { Ok(Thread::Main) } else { Ok(Thread::Branch(self.branch_id(text)?)) }
     }
 
-    /// Reads an idempotency key, and fingerprints the request it stands for.
+    /// Reads an idempotency key, and fingerprints the request that it is for.
     pub(crate) fn key(
         &self,
         key: Option<&str>,
         request: &impl serde::Serialize,
     ) -> Result<Option<(String, [u8; 32])>, Refusal> {
         let key = key.map(|key| Field::IDEMPOTENCY_KEY.clean(key)).transpose()?;
-        // Only a hash is kept: a key is the caller's free text, and may hold anything.
+        // Only a hash is stored: a key is the caller's free text, and may hold anything.
         Ok(key.map(|key| (blake3::hash(key.as_bytes()).to_hex().to_string(), fingerprint(request))))
     }
 }
 
-/// The name that a caller gives a session, which is kept as it is.
+/// The name that a caller gives a session; empty if it gives none.
 pub(crate) fn name_of(session: &SessionRef) -> String {
     match session {
         SessionRef::Id(id) | SessionRef::Project { session: Some(id), .. } => id.to_string(),
@@ -114,7 +114,7 @@ pub(crate) fn name_of(session: &SessionRef) -> String {
     }
 }
 
-/// A name cannot be scrubbed, or it would be another one; so one that holds a secret is refused.
+/// Refuses a name that holds a secret: a name cannot be scrubbed, or it would be another one.
 pub(crate) fn check_name(name: &str, scrubbed: &Scrubbed) -> Result<(), Refusal> {
     if name == scrubbed.as_str() {
         return Ok(());
@@ -123,7 +123,7 @@ pub(crate) fn check_name(name: &str, scrubbed: &Scrubbed) -> Result<(), Refusal>
     Err(Refusal::Invalid { field: "session_id", problem })
 }
 
-/// What makes two openings the same.
+/// What has to be equal for two openings to be the same call.
 #[derive(serde::Serialize)]
 struct OpenPrint<'a> {
     verb: &'static str,
@@ -152,15 +152,15 @@ impl<'a> OpenPrint<'a> {
     }
 }
 
-/// The ended branch that a thread's name may mean; open ones are loaded in any case.
-pub(crate) fn named(thread: Option<&Thread>) -> EndedBranches {
+/// Which ended branches to load for a call that names a thread. Open branches are loaded in any case.
+pub(crate) fn ended_branches_for(thread: Option<&Thread>) -> EndedBranches {
     match thread {
         Some(Thread::Branch(id)) => EndedBranches::Branch(id.clone()),
         Some(Thread::Main) | None => EndedBranches::Nothing,
     }
 }
 
-/// Whose call it is: the thread that is named, else the one that works now.
+/// The thread that a call comes from: the one that it names, else the active one.
 pub(crate) fn asker<'a>(named: Option<&'a Thread>, session: &'a Session) -> &'a Thread {
     named.unwrap_or(&session.active)
 }

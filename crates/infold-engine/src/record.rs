@@ -1,15 +1,15 @@
-//! The flight recorder: what is kept of each request that went to a model.
+//! The flight recorder: stores a row of each request that went to a model.
 //!
-//! Whoever forwards a request says what it was made of ([`Engine::made_of`]) and, once the answer is over,
-//! what became of it ([`Engine::record_request`]). From that follow its cost, why the cache missed, and how
-//! far our count and the provider's are apart. Rows wait in memory and are written together, so that a
-//! request never waits for them; where too many wait, the newest are dropped and counted.
+//! Whoever forwards a request says what it was made of ([`Engine::parts`]) and, once the answer is over, what became of
+//! it ([`Engine::record_request`]). From that follow its cost, why the cache missed, and how far infold's count and the
+//! provider's are apart. Rows wait in memory and are written together, so that a request never waits for them; if too
+//! many wait, the newest are dropped and counted.
 //!
-//! What must hold: of the text of a conversation only the first words get here, and nothing that was not scrubbed
-//! leaves.
+//! What must hold: of the text of a conversation only the first words get here, and nothing leaves that was not
+//! scrubbed.
 
+mod bounded_map;
 mod cost;
-mod kept;
 mod label;
 mod metrics;
 mod miss;
@@ -29,75 +29,75 @@ use infold_store::{RequestRow, RequestSelection};
 use crate::calibration::Drift;
 use crate::{Engine, Error};
 
-pub(crate) use kept::BoundedMap;
+pub(crate) use bounded_map::BoundedMap;
 pub(crate) use metrics::RequestMetrics;
 pub use parts::{FrontKind, PromptFront, PromptInput, PromptParts};
 
 use names::Names;
 use queue::Queue;
 
-/// Sessions and threads of which the last request is remembered, to compare the next one with.
+/// How many last requests are remembered, to compare the next ones with.
 const LAST_MAX: usize = 128;
-/// Warnings that are kept of one request.
+/// How many warnings of one request are stored.
 const WARNINGS_MAX: usize = 8;
-/// Characters of a warning that are kept.
+/// How many characters of a warning are stored.
 const WARNING_CHARS_MAX: usize = 240;
 
 /// A request whose answer is over.
 #[derive(Debug, Clone)]
 pub struct RequestSeen {
-    /// Of which session.
+    /// The session that the request belongs to.
     pub session: SessionId,
-    /// Of which agent of the client's, where it says so.
+    /// The client's subagent that sent it, if the client says so.
     pub agent: Option<String>,
     /// The thread whose view was sent.
     pub thread: Thread,
-    /// Which of the providers' interfaces: `messages`, `responses` or `chat`.
+    /// The provider's interface: `messages`, `responses` or `chat`.
     pub api: &'static str,
-    /// The model it asked for.
+    /// The model that it asked for.
     pub model: String,
-    /// Tokens of the window that its client asked for, if it asked for one that is not the model's usual.
+    /// The window that its client asked for in tokens, if that is not the model's usual one.
     pub window_tokens: Option<u64>,
-    /// What kind of request it was.
+    /// Whether it was a turn or a side request, for instance.
     pub kind: RequestKind,
-    /// The program that sent it, as far as that is known.
+    /// The program that sent it, if that is known.
     pub client: Option<String>,
-    /// What it was made of.
+    /// The parts that the client sent, and those that were sent on.
     pub parts: PromptParts,
-    /// What was edited, and why.
+    /// What infold edited in it, and why.
     pub edits: Vec<Edit>,
-    /// What the provider reported.
+    /// The tokens that the provider reported; `None` if it reported none.
     pub usage: Option<Usage>,
-    /// What it did not report, by our own count; see [`Engine::estimate`].
+    /// What the provider did not report, by infold's own count; see [`Engine::estimate`].
     pub estimated: Option<Usage>,
-    /// How long it took.
+    /// How long planning, the first byte and the whole answer took.
     pub timing: Timing,
-    /// The HTTP status of the answer; none where the provider could not be reached.
+    /// The HTTP status of the answer; `None` if the provider could not be reached.
     pub status: Option<u16>,
-    /// How the answer ended.
+    /// How the answer ended, for instance whole or cut off.
     pub end: AnswerEnd,
-    /// What somebody should know about it.
+    /// What somebody should know about the request.
     pub warnings: Vec<(WarningKind, String)>,
 }
 
-/// Which requests are wanted.
+/// Selects requests for a list.
 #[derive(Debug, Clone)]
 pub struct RequestQuery {
-    /// Of which session; all if none is named.
+    /// Only requests of this session; `None` means all sessions.
     pub session: Option<SessionId>,
-    /// Which of them.
+    /// Which end of the list is wanted.
     pub selection: RequestSelection,
-    /// At most how many.
+    /// How many requests to return at most.
     pub limit: usize,
 }
 
-/// The last request of a thread.
+/// The last request of a thread, for comparison with the next one.
 struct Last {
-    /// Marks of the parts that were sent.
+    /// Marks of the parts that were sent, which recognise equal parts.
     sent: Vec<u64>,
     model: String,
     at_ms: u64,
-    /// The whole prompt, as the provider counted it.
+    /// The length of the whole prompt, as the provider counted it.
     prompt_tokens: u64,
 }
 
@@ -105,18 +105,18 @@ struct Last {
 struct LastWanted {
     marks: Vec<u64>,
     model: String,
-    /// Whether everything up to here went as the client sent it.
+    /// Whether all requests up to this one were sent on unchanged.
     as_it_came: bool,
 }
 
-/// What the recorder remembers.
+/// What the recorder remembers between requests.
 pub(crate) struct Recorder {
-    /// By owner, session and thread.
+    /// The last request, by owner, session and thread.
     threads: Mutex<BoundedMap<(Owner, SessionId, Thread), Last>>,
-    /// The thread of a session that was sent last.
+    /// The thread whose view was sent last, by session.
     newest: Mutex<BoundedMap<(Owner, SessionId), Thread>>,
     wanted: Mutex<BoundedMap<(Owner, SessionId), LastWanted>>,
-    /// Sessions whose label has been kept.
+    /// Sessions whose label was already stored.
     labelled: Mutex<BoundedMap<(Owner, SessionId), ()>>,
     names: Names,
     counts: parts::Counts,
@@ -142,8 +142,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Engine {
-    /// Records a request whose answer is over. Never waits for the disk and never fails: what cannot be
-    /// kept is counted.
+    /// Records a request whose answer is over. It never waits for the disk and never fails: what cannot be stored is
+    /// counted.
     pub async fn record_request(&self, who: &Principal, seen: RequestSeen) {
         let at_ms = self.now_ms().saturating_sub(seen.timing.total_ms);
         let drift = self.calibrate(&seen);
@@ -155,7 +155,7 @@ impl Engine {
         let miss = self.miss(&who.owner, &seen, at_ms, &counter);
         let (cost_micros, wanted_cost_micros) = self.costs(&who.owner, &seen);
         let name = |name: &str| self.inner.recorder.names.scrubbed(name);
-        let makeup = |parts: &[Part], counter: &Counter| TokenBreakdown::of(parts, counter, name);
+        let breakdown = |parts: &[Part], counter: &Counter| TokenBreakdown::of(parts, counter, name);
         let record = RequestRecord {
             agent: seen.agent.as_deref().map(name),
             thread: seen.thread,
@@ -165,8 +165,8 @@ impl Engine {
             window_tokens: seen.window_tokens,
             kind: seen.kind,
             client: seen.client.as_deref().map(name),
-            wanted: makeup(seen.parts.wanted(), &counter),
-            sent: makeup(seen.parts.sent(), &counter),
+            wanted: breakdown(seen.parts.wanted(), &counter),
+            sent: breakdown(seen.parts.sent(), &counter),
             edits: seen.edits,
             usage: seen.usage,
             estimated: seen.estimated,
@@ -183,7 +183,7 @@ impl Engine {
         self.enqueue(who.owner.clone(), record, label);
     }
 
-    /// The caller's requests, oldest first.
+    /// Lists the caller's requests, oldest first.
     pub async fn requests(&self, who: &Principal, query: RequestQuery) -> Result<Vec<RequestRow>, Error> {
         self.flush_requests().await;
         let query = infold_store::RequestQuery {
@@ -195,13 +195,13 @@ impl Engine {
         Ok(self.inner.store.requests(query).await?)
     }
 
-    /// One of the caller's requests.
+    /// Reads one of the caller's requests by its id.
     pub async fn request(&self, who: &Principal, id: u64) -> Result<Option<RequestRow>, Error> {
         self.flush_requests().await;
         Ok(self.inner.store.request(who.owner.clone(), id).await?)
     }
 
-    /// What the caller's requests add up to, by session.
+    /// Reads the sums of the caller's requests, by session.
     pub async fn request_totals(
         &self,
         who: &Principal,
@@ -211,15 +211,15 @@ impl Engine {
         Ok(self.inner.store.request_totals(who.owner.clone(), session).await?)
     }
 
-    async fn warnings(&self, told: Vec<(WarningKind, String)>, drift: Option<Drift>) -> Vec<RequestWarning> {
-        let (kinds, texts): (Vec<WarningKind>, Vec<String>) = told
+    async fn warnings(&self, given: Vec<(WarningKind, String)>, drift: Option<Drift>) -> Vec<RequestWarning> {
+        let (kinds, texts): (Vec<WarningKind>, Vec<String>) = given
             .into_iter()
             .chain(drift.map(|drift| (WarningKind::CountDrift, drift.to_string())))
             .take(WARNINGS_MAX)
             .map(|(kind, text)| (kind, infold_core::strip_controls(&text)))
             .unzip();
         let count = texts.len();
-        // A text that cannot be scrubbed is withheld; that there was a warning is told all the same.
+        // A text that cannot be scrubbed is withheld; the kind of the warning is stored all the same.
         let withheld = || vec![Scrubbed::fixed("(withheld: it could not be scrubbed)"); count];
         let texts = self.scrub_list(texts).await.unwrap_or_else(|_| withheld());
         let warning = |(kind, text): (WarningKind, Scrubbed)| {

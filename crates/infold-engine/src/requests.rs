@@ -1,4 +1,4 @@
-//! What callers ask for. Texts are as they came; the operation cleans, bounds and scrubs them.
+//! What callers ask for. Texts are as they came; the operations clean, bound and scrub them.
 
 use infold_core::fork::Profile;
 use infold_core::transcript::Item;
@@ -10,30 +10,30 @@ use crate::shown;
 /// How a caller names a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum SessionRef {
-    /// By its own name.
+    /// By the session's own name.
     Id(SessionId),
     /// By a project's normalised path: the caller's current session there, or the one that is named.
     Project {
-        /// The path.
+        /// The project's path, normalised.
         path: String,
-        /// The session, where a caller runs several in one project.
+        /// The session's name, if a caller runs several in one project.
         session: Option<SessionId>,
     },
 }
 
 impl SessionRef {
-    /// Reads a session's name.
+    /// Parses a session's name.
     pub fn by_id(session_id: &str) -> Result<Self, Refusal> {
         Ok(Self::Id(session_id_of(session_id)?))
     }
 
-    /// Reads a project's path and, where given, the session's name.
+    /// Parses a project's path and, if it is given, the session's name.
     pub fn by_project(project_path: &str, session_id: Option<&str>) -> Result<Self, Refusal> {
         let session = session_id.map(session_id_of).transpose()?;
         Ok(Self::Project { path: normalise_project_path(project_path)?, session })
     }
 
-    /// The session as the caller would recognise it.
+    /// Describes the session as the caller would recognise it, for messages.
     pub fn describe(&self) -> String {
         match self {
             Self::Id(id) | Self::Project { session: Some(id), .. } => id.to_string(),
@@ -47,207 +47,207 @@ fn session_id_of(text: &str) -> Result<SessionId, Refusal> {
     SessionId::parse(text).map_err(|_| Refusal::Invalid { field: "session_id", problem: problem.to_owned() })
 }
 
-/// How a caller names a branch: by id, or by the session whose active branch it is.
+/// How a caller names a branch: by its id, or by the session whose active branch it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum BranchRef {
-    /// By its id, and where the session is known too, only there.
+    /// By its id. If the session is given too, the branch has to belong to it.
     Id {
-        /// The id, as it came.
+        /// The id as the caller sent it, not verified yet.
         branch: String,
-        /// The session it must belong to.
+        /// The session that the branch has to belong to; `None` means any.
         session: Option<SessionRef>,
     },
-    /// The session's active branch.
+    /// By its session, whose active branch it is.
     Active(SessionRef),
 }
 
-/// Opens a branch.
+/// A request to open a branch.
 #[derive(Debug, Clone)]
 pub struct OpenBranch {
-    /// In which session.
+    /// The session to open it in; it is started if it does not exist.
     pub session: SessionRef,
-    /// Under which thread: a branch id, or `main`; the active one if none is named.
+    /// The thread to open it under: a branch id, or `main`; the active one if none is named.
     pub parent: Option<String>,
-    /// What it is for.
+    /// What the branch is for, in a few words.
     pub description: String,
-    /// The bound that the caller's own document sets on it.
+    /// The name and the bound that the description has in the caller's own documents.
     pub description_field: Field,
-    /// What it is asked to do.
+    /// What the branch is asked to do; it is part of the brief.
     pub prompt: Option<String>,
-    /// The budget that is wished for, in tokens.
+    /// The budget that is wished for, in tokens; it may be capped.
     pub budget_tokens: Option<u64>,
-    /// The time that is wished for.
+    /// The time that is wished for, in seconds; it may be capped.
     pub timeout_s: Option<u64>,
-    /// What its thread begins with; as settings say if it is not named.
+    /// What the branch's thread begins with; `None` means as the settings say.
     pub isolation: Option<Isolation>,
-    /// When its time begins to run.
+    /// When the branch's time begins to run.
     pub start: Start,
-    /// Makes repeating the call safe.
+    /// A key that makes repeating the call safe: the repeated call gets the first answer.
     pub idempotency_key: Option<String>,
 }
 
-/// Ends a branch.
+/// A request to end a branch by a return.
 #[derive(Debug, Clone)]
 pub struct FoldBranch {
-    /// Which.
+    /// The branch that returns.
     pub branch: BranchRef,
-    /// What its parent gets.
+    /// What the branch's parent gets.
     pub message: String,
-    /// What it says of itself.
+    /// Whether the branch says of itself that it has completed or failed.
     pub outcome: ReturnOutcome,
-    /// Makes repeating the call safe.
+    /// A key that makes repeating the call safe: the repeated call gets the first answer.
     pub idempotency_key: Option<String>,
 }
 
-/// Whether a rollback is made or only shown.
+/// Whether a rollback is carried out or only shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Restore {
-    /// Made.
+    /// It is carried out.
     Yes,
-    /// Only shown.
+    /// It is only shown: nothing changes.
     No,
 }
 
-/// Goes back to a branch.
+/// A request to go back to a branch.
 #[derive(Debug, Clone)]
 pub struct RollBack {
-    /// In which session.
+    /// The session that the branch is in.
     pub session: SessionRef,
-    /// To which branch.
+    /// The id of the branch to go back to, as the caller sent it.
     pub to: String,
-    /// Whether it is made.
+    /// Whether it is carried out or only shown.
     pub restore: Restore,
-    /// Makes repeating the call safe.
+    /// A key that makes repeating the call safe: the repeated call gets the first answer.
     pub idempotency_key: Option<String>,
 }
 
-/// Ends a session.
+/// A request to end a session.
 #[derive(Debug, Clone)]
 pub struct EndSession {
-    /// Which.
+    /// The session to end.
     pub session: SessionRef,
-    /// Makes repeating the call safe.
+    /// A key that makes repeating the call safe: the repeated call gets the first answer.
     pub idempotency_key: Option<String>,
 }
 
 /// What a session is forked from.
 #[derive(Debug, Clone)]
 pub enum ForkSource {
-    /// A session that is kept here.
+    /// A session of this database.
     Session {
-        /// Which.
+        /// The session to fork from.
         session: SessionRef,
-        /// Whose view of it: a branch id, or `main`; the active thread's if none is named, because a
-        /// branch must not get to see its parent's by forking it.
+        /// The thread whose view is forked: a branch id, or `main`. By default it is the active thread's, because a
+        /// branch must not get to see its parent's view by forking it.
         thread: Option<String>,
     },
     /// A transcript that the caller hands in.
     Transcript {
-        /// What was said.
+        /// What was said, in order.
         items: Vec<Item>,
-        /// The session that it is of, here or in another program, if the caller says.
+        /// The session that the transcript is of, here or in another program, if the caller says so.
         parent: Option<SessionRef>,
     },
 }
 
-/// Starts a session from another's transcript.
+/// A request to start a session from another's transcript.
 #[derive(Debug, Clone)]
 pub struct ForkSession {
-    /// What from.
+    /// What to fork from.
     pub source: ForkSource,
-    /// What the child is asked to do.
+    /// What the child is asked to do, if anything.
     pub prompt: Option<String>,
-    /// How the characters are spent; as settings say if it is not named.
+    /// How the context's characters are divided; `None` means as the settings say.
     pub profile: Option<Profile>,
     /// The child's name; a new one is made if none is given.
     pub child: Option<SessionId>,
-    /// Makes repeating the call safe.
+    /// A key that makes repeating the call safe: the repeated call gets the first answer.
     pub idempotency_key: Option<String>,
 }
 
-/// What kind of call was seen.
+/// What kind of call a surface has seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallKind {
-    /// One that brought something into the context.
+    /// A call that brought something into the context.
     Content,
-    /// A question about the session itself. Counted in a branch, whose budget it uses, and not in
-    /// the main thread, which grows by what branches return and by content alone.
+    /// A question about the session itself. It counts in a branch, whose budget it uses, and not in the main thread,
+    /// which grows by content and by what branches return alone.
     Query,
 }
 
 /// A call and its result that passed through a surface.
 #[derive(Debug, Clone)]
 pub struct Observation {
-    /// In which session.
+    /// The session that the call belongs to.
     pub session: SessionRef,
-    /// In which thread: a branch id, or `main`; the active one if none is named.
+    /// The thread that the call was made in: a branch id, or `main`; the active one if none is named.
     pub thread: Option<String>,
-    /// What kind of call it was.
+    /// Whether the call brought content or asked about the session.
     pub kind: CallKind,
-    /// The tool.
+    /// The name of the tool that was called.
     pub tool: String,
-    /// The client's id for the call.
+    /// The client's id for the call, if it sends one.
     pub call_id: Option<String>,
-    /// What it was called with, as JSON text.
+    /// The arguments of the call, as JSON text.
     pub arguments: String,
-    /// What the caller is about to be shown.
+    /// The result that the caller is about to be shown.
     pub result: String,
 }
 
-/// Hands in a result of a tool that infold did not run, to be counted, and kept elsewhere if long.
+/// Hands in the result of a tool that infold did not run. It is counted, and offloaded if it is long.
 #[derive(Debug, Clone)]
 pub struct RecordResult {
-    /// In which session.
+    /// The session that the result is for; it is started if it does not exist.
     pub session: SessionRef,
-    /// In which thread; the active one if none is named.
+    /// The thread that the call was made in; the active one if none is named.
     pub thread: Option<String>,
-    /// The tool.
+    /// The name of the tool that gave the result.
     pub tool_name: String,
-    /// The client's id for the call.
+    /// The client's id for the call. A result is counted once for each id.
     pub call_id: Option<String>,
-    /// What it was called with, as JSON text.
+    /// The arguments of the call, as JSON text.
     pub arguments: String,
-    /// The whole result.
+    /// The whole result, not scrubbed yet.
     pub content: String,
-    /// Makes repeating the call safe.
+    /// A key that makes repeating the call safe: the repeated call gets the first answer.
     pub idempotency_key: Option<String>,
 }
 
-/// Which part of a kept result is wanted.
+/// Which part of an offloaded result is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Portion {
-    /// Bytes.
+    /// Bytes from an offset on, up to the limit.
     Bytes {
-        /// From where.
+        /// The first byte, counted from 0.
         offset: usize,
     },
-    /// Lines, counted from 1.
+    /// A range of lines, counted from 1.
     Lines {
-        /// From which.
+        /// The first line of the range.
         first: usize,
-        /// To which, included.
+        /// The last line of the range, included.
         last: usize,
     },
     /// Lines that match a regular expression, with lines around them.
     Matches {
-        /// The expression.
+        /// The regular expression, as the caller sent it.
         pattern: String,
-        /// How many lines around each.
+        /// How many lines around each match are shown.
         context: usize,
-        /// From which line on, counted from 1.
+        /// The line to search from, counted from 1.
         first: usize,
     },
 }
 
-/// Reads part of a kept result.
+/// A request to read part of an offloaded result.
 #[derive(Debug, Clone)]
 pub struct ReadResult {
-    /// Its handle, as it came.
+    /// The handle as the caller sent it, not verified yet.
     pub ref_id: String,
-    /// Which thread asks: a branch id, or `main`; the active one if none is named.
+    /// The thread that asks: a branch id, or `main`; the active one if none is named.
     pub thread: Option<String>,
-    /// Which part.
+    /// Which part of the result is wanted.
     pub portion: Portion,
-    /// At most how many bytes.
+    /// How many bytes to return at most.
     pub limit_bytes: usize,
 }

@@ -1,4 +1,4 @@
-//! Results that are handed in, and those that are read back.
+//! The results door: takes in results that callers hand in, and reads offloaded ones back.
 
 use infold_core::{BlobId, ContextState, Decision, Field, Mentions, Principal, Refusal, Scrubbed, Session, Thread};
 use infold_store::{EndedBranches, Loaded, SessionKey, Target};
@@ -6,18 +6,18 @@ use infold_store::{EndedBranches, Loaded, SessionKey, Target};
 use crate::change::{Absent, ChangeTarget, Proposal, SessionChange};
 use crate::intake::{NewResult, ResultSource, ScrubbedResult};
 use crate::observe::{exhausted_by, tokens_of};
-use crate::open::{check_name, name_of, named};
+use crate::open::{check_name, ended_branches_for, name_of};
 use crate::{Engine, Error, Failure, Portion, ReadResult, RecordResult, ResultPart, ResultRecorded, shown};
 
-/// Most bytes that one read gives back.
+/// How many bytes one read returns at most.
 const READ_BYTES_MAX: usize = 65_536;
-/// Most bytes that a compiled expression may take.
+/// How much memory a compiled regular expression may take, in bytes.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
 const PATTERN_CHARS_MAX: usize = 1_000;
 const CONTEXT_LINES_MAX: usize = 50;
 impl Engine {
-    /// Takes in the result of a tool that infold did not run: scrubs it, keeps it elsewhere if it is
-    /// long or does not fit its branch's budget, counts what is shown of it, and says what to show.
+    /// Takes in the result of a tool that infold did not run: scrubs it, offloads it if it is long or does not fit its
+    /// branch's budget, counts what is shown of it, and says what to show.
     #[tracing::instrument(skip_all)]
     pub async fn record_result(&self, who: &Principal, request: RecordResult) -> Result<ResultRecorded, Error> {
         let thread = request.thread.as_deref().map(|thread| self.thread(thread)).transpose()?;
@@ -27,7 +27,7 @@ impl Engine {
         let change = SessionChange {
             owner: who.owner.clone(),
             target: ChangeTarget::Session(request.session.clone()),
-            also: named(thread.as_ref()),
+            ended: ended_branches_for(thread.as_ref()),
             absent: Absent::Start,
             // A call is counted once, however often its result is handed in.
             key: match (&request.idempotency_key, &request.call_id) {
@@ -54,7 +54,7 @@ impl Engine {
             remarks: None,
             is_all_text: true,
         };
-        // This door is told of results alone, so nothing is known of what else was said.
+        // Only results come by this door, so nothing is known about what else the thread has said.
         let scrubbed = self.scrub_results(vec![new], Mentions::default(), ResultSource::HandedIn).await?;
         scrubbed.into_iter().next().ok_or_else(|| Failure::Undecided("a result").into())
     }
@@ -84,8 +84,8 @@ impl Engine {
         }
     }
 
-    /// Reads part of a kept result. A branch reads its own and those of branches below it; the main
-    /// thread reads all of its session.
+    /// Reads part of an offloaded result. A branch may read its own results and those of branches below it; the main
+    /// thread may read all of its session.
     #[tracing::instrument(skip_all)]
     pub async fn read_result(&self, who: &Principal, request: &ReadResult) -> Result<ResultPart, Error> {
         let absent = || Refusal::ResultNotFound { ref_id: shown(&request.ref_id) };
@@ -127,19 +127,19 @@ impl Engine {
         })
     }
 
-    /// A blob's session, with the branches from the blob's up to the main thread.
+    /// Finds a blob's session, with the branches from the blob's up to the main thread.
     async fn session_of(
         &self,
         key: &SessionKey,
         branch: Option<infold_core::BranchId>,
     ) -> Result<Option<Session>, Error> {
-        let also = branch.map_or(EndedBranches::Nothing, EndedBranches::Branch);
-        self.find_session(Target::Session(key.clone()), also).await
+        let ended = branch.map_or(EndedBranches::Nothing, EndedBranches::Branch);
+        self.find_session(Target::Session(key.clone()), ended).await
     }
 }
 
-/// Whether a thread may read what was seen in a branch: its own, and that of branches below it; and, where
-/// it began as its parent's, what its parent may read.
+/// Whether a thread may read what was seen in a branch. It may if the branch is its own or lies below it. If the thread
+/// began with its parent's view, it may read what its parent may.
 pub(crate) fn may_read(session: &Session, reader: &Thread, seen_in: Option<&infold_core::BranchId>) -> bool {
     let Thread::Branch(id) = reader else { return true };
     let lies_in = |seen_in: &infold_core::BranchId| session.path(&Thread::Branch(seen_in.clone())).contains(reader);
@@ -150,7 +150,7 @@ pub(crate) fn may_read(session: &Session, reader: &Thread, seen_in: Option<&info
     began_as.is_some_and(|branch| may_read(session, &branch.parent, seen_in))
 }
 
-/// Where the result is kept that its branch has no room for any more.
+/// The handle of a result that its branch had no room for.
 fn unseen(decision: &Decision) -> Option<BlobId> {
     decision.events.iter().find_map(|event| match event {
         infold_core::Event::BudgetExhausted { blob, .. } => blob.clone(),

@@ -1,4 +1,4 @@
-//! Going back to a branch.
+//! Rolls back to a branch.
 
 use infold_core::{BranchId, Command, ContextState, Decision, Event, Principal, Refusal, Session};
 use infold_store::{EndedBranches, Loaded};
@@ -8,8 +8,8 @@ use crate::fold::belongs;
 use crate::{Engine, Error, Restore, RollBack, RolledBack, shown};
 
 impl Engine {
-    /// Opens a branch again as it was at its last turn, and discards what was opened since; or only
-    /// tells what that would lead to.
+    /// Opens a branch again as it was at its last turn, and discards what was opened since; or only says what that
+    /// would lead to.
     #[tracing::instrument(skip_all)]
     pub async fn roll_back(&self, who: &Principal, request: RollBack) -> Result<RolledBack, Error> {
         let to = self.branch_id(&request.to)?;
@@ -18,7 +18,7 @@ impl Engine {
         let change = SessionChange {
             owner: who.owner.clone(),
             target: ChangeTarget::Session(request.session.clone()),
-            also: EndedBranches::Since(to.clone()),
+            ended: EndedBranches::Since(to.clone()),
             absent: Absent::Refuse(Refusal::BranchNotFound { branch: shown(&request.to) }),
             key,
         };

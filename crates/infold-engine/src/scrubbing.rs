@@ -1,4 +1,4 @@
-//! The scrubber behind a time limit. Whatever goes wrong, the text does not get through.
+//! The scrubber with a time limit. Whatever goes wrong, the text does not get through.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -8,35 +8,35 @@ use infold_core::{ScrubError, Scrubbed, Scrubber};
 
 use crate::Engine;
 
-/// Texts up to this length are scrubbed where they are: that takes less time than waking a thread for
-/// it, and they are too short to take long.
+/// Texts up to this length are scrubbed on the calling thread: they are too short to take long, and waking another
+/// thread would take longer.
 const SHORT_BYTES_MAX: usize = 4096;
 
-/// A fault that tests plant, to see that nothing leaks.
+/// A fault that tests inject, to see that nothing leaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScrubFault {
-    /// None: the scrubber works.
+    /// No fault: the scrubber works.
     None,
-    /// It panics.
+    /// The scrubber panics on every text.
     Panic,
-    /// It never comes back.
+    /// The scrubber takes longer than its time limit.
     Stall,
-    /// There is none.
+    /// There is no scrubber at all.
     Missing,
 }
 
-/// How scrubbing is bounded.
+/// The bounds of scrubbing.
 #[derive(Debug, Clone)]
 pub struct ScrubSettings {
-    /// How long it may take.
+    /// How long one call of the scrubber may take.
     pub timeout_ms: u64,
-    /// Most bytes in one text.
+    /// The longest text that is scrubbed, in bytes.
     pub bytes_max: usize,
-    /// A planted fault.
+    /// A fault that tests inject; `None` outside of tests.
     pub fault: ScrubFault,
 }
 
-/// Scrubs within a time limit.
+/// A scrubber that gives up after a time limit.
 pub struct TimedScrubber {
     scrubber: Option<Arc<Scrubber>>,
     timeout_ms: u64,
@@ -44,13 +44,13 @@ pub struct TimedScrubber {
 }
 
 impl TimedScrubber {
-    /// A scrubber with these bounds.
+    /// Puts a scrubber behind these bounds.
     pub fn new(scrubber: Scrubber, settings: &ScrubSettings) -> Self {
         let scrubber = (settings.fault != ScrubFault::Missing).then(|| Arc::new(scrubber));
         Self { scrubber, timeout_ms: settings.timeout_ms, fault: settings.fault }
     }
 
-    /// Takes the secrets out of texts, all or none. It wants a runtime of tokio's.
+    /// Takes the secrets out of texts, all or none. It has to be called within a tokio runtime.
     pub async fn scrub(&self, texts: Vec<String>) -> Result<Vec<Scrubbed>, ScrubError> {
         let scrubber = Arc::clone(self.scrubber.as_ref().ok_or(ScrubError::Missing)?);
         let (fault, timeout) = (self.fault, Duration::from_millis(self.timeout_ms));
@@ -76,7 +76,7 @@ impl TimedScrubber {
 fn misbehave(fault: ScrubFault, timeout: Duration) {
     match fault {
         ScrubFault::Panic => std::panic::resume_unwind(Box::new("planted fault")),
-        // Well past the time limit, and yet a process can end.
+        // Well past the time limit, but short enough for the process to end.
         ScrubFault::Stall => std::thread::sleep(timeout * 2 + Duration::from_millis(100)),
         ScrubFault::None | ScrubFault::Missing => {}
     }
@@ -86,18 +86,18 @@ impl Engine {
     /// Takes the secrets out of texts, all or none.
     pub async fn scrub<const N: usize>(&self, texts: [String; N]) -> Result<[Scrubbed; N], ScrubError> {
         let scrubbed = self.scrub_list(Vec::from(texts)).await?;
-        // As many come back as went in.
+        // As many texts come back as went in, so this does not fail.
         <[Scrubbed; N]>::try_from(scrubbed).map_err(|_| ScrubError::Panicked)
     }
 
-    /// Takes the secrets out of texts, all or none, within the time that one call of the scrubber has.
+    /// Takes the secrets out of texts, all or none, within the time limit of one call of the scrubber.
     pub(crate) async fn scrub_list(&self, texts: Vec<String>) -> Result<Vec<Scrubbed>, ScrubError> {
         let scrubbed = self.inner.scrubbing.scrub(texts).await;
         self.inner.metrics.scrubbed(&scrubbed);
         scrubbed
     }
 
-    /// The first placeholder in a text that this engine's key has made.
+    /// Finds the first placeholder in a text that was made with this database's key.
     pub fn own_placeholder(&self, text: &str) -> Option<String> {
         self.inner.scrubber.own_placeholders(text).next().map(str::to_owned)
     }

@@ -1,6 +1,6 @@
 //! Lists of sessions, for people and programs that look around.
 //!
-//! A session is known by its live state, by its requests to models, or by both. Requests are kept longer, and they
+//! A session is known by its live state, by its requests to models, or by both. Requests are stored longer, and they
 //! are all there is of a session that got no answer.
 
 use std::collections::BTreeMap;
@@ -11,36 +11,36 @@ use infold_store::{SessionQuery, SessionRequests, SessionRow};
 
 use crate::{Engine, Error, SessionRef, SessionView};
 
-/// Live sessions that are looked at. One that is passed over would seem to be known by its requests alone.
+/// How many live sessions are read. Any beyond that would seem to be known by their requests alone.
 const LIVE_MAX: usize = 10_000;
-/// Fewest characters that may stand for a whole id.
+/// How many characters an abbreviated id needs at least.
 const PREFIX_CHARS_MIN: usize = 4;
-/// Most sessions that an id is compared with.
+/// How many sessions an abbreviated id is compared with.
 const MATCHES_MAX: usize = 1_000;
-/// Most sessions that an ambiguous id is said to mean.
+/// How many sessions are named in the refusal of an ambiguous id.
 const SHOWN_MAX: usize = 8;
 
-/// A session, as far as it is known.
+/// A session in a list, by whatever is known about it.
 #[derive(Debug, Clone)]
 pub struct ListedSession {
-    /// Its name.
+    /// The session's name, which both sources have in common.
     pub id: SessionId,
-    /// Its live state; none if it is known by its requests alone.
+    /// The session's live state; `None` if it is known by its requests alone.
     pub live: Option<SessionRow>,
-    /// What its requests to models add up to; none if there were none.
+    /// The sums of its requests to models; `None` if there were none.
     pub totals: Option<RequestTotals>,
-    /// What its requests show of it.
+    /// What its requests show that people recognise it by.
     pub overview: SessionOverview,
 }
 
 impl ListedSession {
-    /// When something last happened.
+    /// When something last happened in the session, in milliseconds since 1970.
     pub fn active_at_ms(&self) -> u64 {
         let live_ms = self.live.as_ref().map_or(0, |row| row.session.active_at_ms);
         live_ms.max(self.totals.map_or(0, |totals| totals.last_at_ms))
     }
 
-    /// How full its main thread is, if the proxy has seen it.
+    /// How full its main thread is; `None` if the proxy has not seen it.
     pub fn main(&self, windows: &ModelWindows) -> Option<MainFill> {
         self.overview.main(windows)
     }
@@ -53,7 +53,7 @@ impl From<SessionRequests> for ListedSession {
     }
 }
 
-/// A session at a glance.
+/// Sums up a session as a list shows it.
 fn row(view: &SessionView) -> SessionRow {
     let open: Vec<&Branch> = view.branches().into_iter().filter(|branch| branch.is_open()).collect();
     SessionRow {
@@ -64,13 +64,13 @@ fn row(view: &SessionView) -> SessionRow {
 }
 
 impl Engine {
-    /// The caller's live sessions, newest activity first.
+    /// Lists the caller's live sessions, the most recently active first.
     pub async fn sessions(&self, who: &Principal, offset: usize, limit: usize) -> Result<Vec<SessionRow>, Error> {
         let query = SessionQuery { owner: who.owner.clone(), offset, limit };
         Ok(self.inner.store.sessions(query).await?)
     }
 
-    /// All sessions of the caller, newest activity first.
+    /// Lists all sessions of the caller, the most recently active first.
     pub async fn listed_sessions(&self, who: &Principal) -> Result<Vec<ListedSession>, Error> {
         self.flush_requests().await;
         let live = self.sessions(who, 0, LIVE_MAX).await?;
@@ -89,7 +89,7 @@ impl Engine {
         Ok(known)
     }
 
-    /// One of the caller's sessions, as far as it is known, and with its branches if it lives.
+    /// Reads one of the caller's sessions by whatever is known about it, with its branches if it is live.
     pub async fn listed_session(
         &self,
         who: &Principal,
@@ -108,9 +108,9 @@ impl Engine {
         Ok((known, view))
     }
 
-    /// The session that the caller means by an id or by its first characters. An id that nothing begins with is
-    /// given back as it is.
-    pub async fn session_meant(&self, who: &Principal, typed: &str) -> Result<SessionId, Error> {
+    /// Finds the session that the caller names by an id or by its first characters. An id that no session begins with
+    /// is returned as it is.
+    pub async fn resolve_session(&self, who: &Principal, typed: &str) -> Result<SessionId, Error> {
         let problem = "must be 1 to 128 characters, each one of A-Z a-z 0-9 . _ : -";
         let invalid = |_| Refusal::Invalid { field: "session_id", problem: problem.to_owned() };
         let id = SessionId::parse(typed).map_err(invalid)?;
@@ -119,8 +119,8 @@ impl Engine {
         }
         self.flush_requests().await;
         let mut matches = self.inner.store.session_names(who.owner.clone(), typed.to_owned(), MATCHES_MAX).await?;
-        // In alphabetical order a name comes in front of those that begin with it: the sessions of an agent's
-        // subagents are named after its own.
+        // In alphabetical order a name comes before those that begin with it, and the sessions of an agent's subagents
+        // are named after its own.
         let is_first = |first: &SessionId| matches.iter().all(|other| other.as_str().starts_with(first.as_str()));
         match matches.first() {
             None => Ok(id),

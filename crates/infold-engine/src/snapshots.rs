@@ -1,5 +1,5 @@
-//! Snapshots: the messages that a session is resumed from after its agent has compacted them. One per
-//! session, the newest.
+//! Snapshots: the messages that a session is resumed from after its agent has compacted them. A session has one, the
+//! newest.
 
 use infold_core::{Principal, Refusal, Scrubbed};
 use infold_store::{EndedBranches, SessionKey, Snapshot};
@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::{Engine, Error, Failure, SessionRef};
 
 impl Engine {
-    /// Keeps the messages that a session is to be resumed from, in place of those before. Their
-    /// tokens are counted here, whatever the caller thinks they are.
+    /// Stores the messages that a session is to be resumed from, in place of the previous ones. Their tokens are
+    /// counted here, whatever the caller thinks they are.
     #[tracing::instrument(skip_all)]
     pub async fn save_snapshot(
         &self,
@@ -31,7 +31,7 @@ impl Engine {
         Ok(snapshot)
     }
 
-    /// What a session is to be resumed from; `None` if its agent has never compacted it.
+    /// Reads what a session is to be resumed from; `None` if its agent has never compacted it.
     #[tracing::instrument(skip_all)]
     pub async fn snapshot(&self, who: &Principal, session: &SessionRef) -> Result<Option<Snapshot>, Error> {
         let found = self.require_session(who, session, EndedBranches::Nothing).await?;
@@ -39,8 +39,8 @@ impl Engine {
     }
 }
 
-/// A secret that reaches over the end of a string takes the quote with it. Such messages could not be
-/// read back, so they are refused now rather than lost then.
+/// Refuses messages that scrubbing has broken: a secret that reaches over the end of a string takes the quote with it.
+/// Such messages could not be read back, so they are refused now rather than lost later.
 fn check_still_json(messages: &Scrubbed) -> Result<(), Error> {
     match serde_json::from_str::<Vec<Value>>(messages.as_str()) {
         Ok(_) => Ok(()),

@@ -1,5 +1,5 @@
-//! Looking at sessions and branches. Nothing changes, except that what is overdue is folded first,
-//! so that nobody is shown a branch as active whose time is over.
+//! Shows sessions and branches. Nothing changes, except that overdue branches are folded first, so that nobody is shown
+//! a branch as active whose time is over.
 
 use infold_core::{ContextHealth, ContextState, Principal, Session};
 use infold_store::{EndedBranches, Target};
@@ -10,8 +10,8 @@ use crate::results::may_read;
 use crate::{BranchRef, BranchView, Engine, Error, SessionRef, SessionView};
 
 impl Engine {
-    /// A branch as it stands; `None` if there is none for this caller. `reader` is the thread that
-    /// asks, a branch id or `main`; the session's active one if none is named.
+    /// Shows a branch; `None` if this caller has no such branch. `reader` is the thread that asks, a branch id or
+    /// `main`; the session's active one if none is named.
     #[tracing::instrument(skip_all)]
     pub async fn branch(
         &self,
@@ -48,13 +48,13 @@ impl Engine {
         Ok(Some(BranchView { session_id: session.id.clone(), branch: branch.clone(), result }))
     }
 
-    /// A session as it stands, with its open branches.
+    /// Shows a session with its open branches.
     #[tracing::instrument(skip_all)]
     pub async fn session(&self, who: &Principal, session: &SessionRef) -> Result<SessionView, Error> {
         Ok(self.view(self.require_session(who, session, EndedBranches::Nothing).await?))
     }
 
-    /// A session as it stands, with all its branches.
+    /// Shows a session with all its branches.
     #[tracing::instrument(skip_all)]
     pub async fn session_with_branches(&self, who: &Principal, session: &SessionRef) -> Result<SessionView, Error> {
         Ok(self.view(self.require_session(who, session, EndedBranches::All).await?))

@@ -1,5 +1,4 @@
-//! What is counted for those who watch: branches, budgets, scrubbing. No ids are labels: their number
-//! has no bound.
+//! The engine's metrics: branches, budgets, scrubbing. Ids are not labels, because their number has no bound.
 
 use infold_core::{Decision, Event, ScrubError, Scrubbed};
 use opentelemetry::metrics::{Counter, Histogram};
@@ -8,7 +7,7 @@ use opentelemetry::{KeyValue, global};
 use crate::record::RequestMetrics;
 use crate::{Error, Opened};
 
-/// Token histograms reach from a brief to a full window.
+/// Bounds of the buckets for tokens: from a brief to a full window.
 const TOKEN_BOUNDS: [f64; 12] =
     [64.0, 256.0, 1024.0, 2048.0, 4096.0, 8192.0, 16384.0, 32768.0, 65536.0, 131_072.0, 262_144.0, 1_048_576.0];
 const SECOND_BOUNDS: [f64; 10] = [0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 120.0, 300.0, 600.0, 3600.0];

@@ -19,7 +19,7 @@ use super::*;
 
 const START_MS: u64 = 1_800_000_000_000;
 
-/// An engine in a folder of its own.
+/// An engine on a database in a temporary folder, with a clock that the test sets.
 pub(crate) struct Bench {
     pub(crate) engine: Engine,
     pub(crate) now_ms: Arc<AtomicU64>,
@@ -61,7 +61,7 @@ impl Bench {
 
     pub(crate) fn engine_in(folder: &TempDir, settings: EngineSettings, now_ms: &Arc<AtomicU64>) -> Engine {
         let store = StoreSettings {
-            // What is tested here is not the disk.
+            // These tests are not about the disk.
             synchronous: Synchronous::Normal,
             busy_timeout_ms: 5_000,
             readers_max: 2,

@@ -1,4 +1,4 @@
-//! What happens by itself: branches run out of time, sessions lapse, archives end.
+//! What happens by itself: branches run out of time, sessions lapse, archived branches are deleted.
 //!
 //! Deadlines are stored, so whichever process is alive folds what is overdue, also after a restart.
 
@@ -12,16 +12,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Engine, Error};
 
-/// How long things are kept.
+/// How long things are stored.
 #[derive(Debug, Clone, Copy)]
 pub struct TimerSettings {
-    /// A session lapses so long after its last activity.
+    /// How long after its last activity a session lapses.
     pub live_ms: u64,
-    /// An ended branch is kept so long.
+    /// How long an ended branch is stored.
     pub retention_ms: u64,
 }
 
-/// Longest time between two looks: another process may have opened a branch and died.
+/// The longest pause between two looks: another process may have opened a branch and died.
 const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(5);
 const SWEEP_EVERY: Duration = Duration::from_secs(600);
 const SESSIONS_AT_ONCE: usize = 100;
@@ -29,7 +29,7 @@ const SESSIONS_AT_ONCE: usize = 100;
 /// When the next branch runs out of time, as far as the timers know.
 pub(crate) struct Alarm {
     next_ms: AtomicU64,
-    /// Rung when one turns up that runs out earlier.
+    /// Notified when a branch is opened that runs out of time earlier.
     earlier: Notify,
 }
 
@@ -40,7 +40,7 @@ impl Default for Alarm {
 }
 
 impl Alarm {
-    /// Lets the timers know of a session's deadlines. Most are later than the next one, and cost nothing.
+    /// Informs the timers of a session's deadlines. Most of them are later than the next one, and cost nothing.
     pub(crate) fn set_for(&self, session: &Session) {
         let Some(next_ms) = session.open().map(|branch| branch.deadline_ms).min() else { return };
         if self.next_ms.fetch_min(next_ms, Ordering::SeqCst) > next_ms {
@@ -50,7 +50,7 @@ impl Alarm {
 }
 
 impl Engine {
-    /// Does what happens by itself, until it is cancelled.
+    /// Folds overdue branches, deletes what is over, and writes recorded requests, until it is cancelled.
     pub async fn run_timers(&self, cancel: CancellationToken) {
         tokio::join!(self.watch_others(&cancel), self.keep_time(&cancel), self.write_requests(&cancel));
     }
@@ -98,7 +98,7 @@ impl Engine {
         }
     }
 
-    /// Lets go of sessions that have lapsed and of archives past their time.
+    /// Deletes sessions that have lapsed, and archived branches and requests past their time.
     pub async fn sweep(&self) -> Result<(), Error> {
         let now_ms = self.now_ms();
         let timers = self.inner.settings.timers;

@@ -1,4 +1,4 @@
-//! What a tool answers, and how it is rendered: structured content, the same JSON as text, and the
+//! A tool's answer, and how it is written: as structured content, as the same JSON in text, and with the
 //! context's figures in `_meta` and, over HTTP, in a header.
 
 use http::HeaderValue;
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// Where a result's `_meta` carries the context's figures.
+/// The key in a result's `_meta` under which the context's figures are.
 const CONTEXT_STATE: &str = "infold/contextState";
 
-/// A tool's answer.
+/// A tool's answer: a JSON object, and the context of its session if there is one.
 #[derive(Debug)]
 pub(crate) struct ToolAnswer {
     body: JsonObject,
@@ -20,18 +20,18 @@ pub(crate) struct ToolAnswer {
 }
 
 impl ToolAnswer {
-    /// An answer in the context that `state` describes.
+    /// An answer in a session whose context is `state`.
     pub(crate) fn new(body: JsonObject, state: ContextState) -> Self {
         Self { body, state: Some(state) }
     }
 
-    /// An answer about nothing that exists.
+    /// An answer that belongs to no session, so that there are no figures to add.
     pub(crate) fn without_state(body: JsonObject) -> Self {
         Self { body, state: None }
     }
 
-    /// Adds the branches that were cut short since the last answer, if there are any: their parents
-    /// learn of it here, because nobody else could tell them.
+    /// Adds the branches that were folded by force since the last answer, if there are any. This is the only
+    /// way in which their parents learn of it.
     pub(crate) fn with_notices(mut self, notices: &[Notice]) -> Self {
         if !notices.is_empty() {
             self.body.insert("notices".to_owned(), notices.iter().map(notice).collect());
@@ -39,19 +39,19 @@ impl ToolAnswer {
         self
     }
 
-    /// What it says, as JSON.
+    /// The answer as JSON text.
     pub(crate) fn text(&self) -> String {
         serde_json::to_string(&self.body).unwrap_or_default()
     }
 
-    /// The result that is sent.
+    /// The answer as the protocol's result, with the figures in `_meta`.
     pub(crate) fn into_result(self) -> CallToolResult {
         CallToolResult::structured(Value::Object(self.body)).with_meta(self.state.as_ref().map(meta))
     }
 }
 
-/// An object of the fields that are there: `null` says that something is not known or does not apply,
-/// which is told by leaving it out, except where a document shows it as `null`.
+/// The fields of a JSON object. Callers leave out a field that is not known or does not apply, except where a
+/// document shows it as `null`.
 pub(crate) fn object(value: Value) -> JsonObject {
     match value {
         Value::Object(object) => object,
@@ -59,7 +59,7 @@ pub(crate) fn object(value: Value) -> JsonObject {
     }
 }
 
-/// A branch that was cut short, as its parent is told.
+/// The notice that a parent gets of a branch that was folded by force.
 pub(crate) fn notice(notice: &Notice) -> Value {
     json!({
         "branch_id": notice.branch_id,
@@ -70,12 +70,12 @@ pub(crate) fn notice(notice: &Notice) -> Value {
     })
 }
 
-/// A parent's id; `null` is the main thread.
+/// The id of a parent; `null` for the main thread.
 pub(crate) fn parent(parent: &Thread) -> Value {
     json!(parent.branch())
 }
 
-/// The `context_state` that `context_*` answers carry.
+/// The `context_state` in answers of `context_*` tools.
 pub(crate) fn context_state(state: &ContextState) -> Value {
     let mut value = json!({
         "active_branch_id": state.active_branch_id,
@@ -90,12 +90,12 @@ pub(crate) fn context_state(state: &ContextState) -> Value {
     value
 }
 
-/// The `context_health` that `context_*` answers carry.
+/// The `context_health` in answers of `context_*` tools.
 pub(crate) fn context_health(health: &ContextHealth) -> Value {
     json!({ "warning": health.warning, "main_thread_usage": health.main_thread_usage })
 }
 
-/// The figures that every response carries beside its answer.
+/// The context's figures that every response carries in addition to its answer.
 fn figures(state: &ContextState) -> Value {
     json!({
         "session_id": state.session_id,
@@ -107,17 +107,17 @@ fn figures(state: &ContextState) -> Value {
     })
 }
 
-/// The figures in `_meta`.
+/// The context's figures as a result's `_meta`.
 pub(crate) fn meta(state: &ContextState) -> MetaObject {
     MetaObject(JsonObject::from_iter([(CONTEXT_STATE.to_owned(), figures(state))]))
 }
 
-/// The figures as a header. Ids are plain ASCII, so this always works.
+/// The context's figures as the value of a header. Ids are plain ASCII, so this always succeeds.
 pub(crate) fn header(state: &ContextState) -> Option<HeaderValue> {
     HeaderValue::from_str(&figures(state).to_string()).ok()
 }
 
-/// A time as text.
+/// A time in RFC 3339, in UTC.
 pub(crate) fn time(at_ms: u64) -> String {
     let nanos = i128::from(at_ms) * 1_000_000;
     let formatted = OffsetDateTime::from_unix_timestamp_nanos(nanos).ok().and_then(|at| at.format(&Rfc3339).ok());

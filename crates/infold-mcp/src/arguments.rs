@@ -1,8 +1,8 @@
 //! Reads a tool's arguments: one path for all tools, so that every mistake is answered in the same way,
 //! with a sentence that names the argument and says what would be right.
 //!
-//! Presence and type are looked at here. How long a text may be and what it may contain is the core's to
-//! say; it is checked where the text is used, in the same words.
+//! Presence and type are checked here. How long a text may be and what it may contain is decided by the core,
+//! where the text is used, and is refused in the same words.
 
 use infold_core::{Refusal, strip_controls};
 use rmcp::model::{JsonObject, Tool};
@@ -13,8 +13,8 @@ use serde_json::Value;
 pub(crate) struct Arguments(JsonObject);
 
 impl Arguments {
-    /// Takes the arguments of a call of `tool`; one that its schema does not name is refused, because
-    /// it is most likely a misspelt one that would otherwise be silently ignored.
+    /// Takes the arguments of a call of `tool`. An argument that its schema does not name is refused, because it
+    /// is probably misspelt and would otherwise be silently ignored.
     pub(crate) fn new(tool: &Tool, given: Option<JsonObject>) -> Result<Self, Refusal> {
         let given = given.unwrap_or_default();
         let known = tool.input_schema.get("properties").and_then(Value::as_object);
@@ -28,12 +28,12 @@ impl Arguments {
         Err(Refusal::Invalid { field: "arguments", problem })
     }
 
-    /// A text that must be there.
+    /// A required text.
     pub(crate) fn text(&mut self, field: &'static str) -> Result<String, Refusal> {
         self.optional_text(field)?.ok_or_else(|| invalid(field, "is required: pass a string"))
     }
 
-    /// A text that may be there.
+    /// An optional text.
     pub(crate) fn optional_text(&mut self, field: &'static str) -> Result<Option<String>, Refusal> {
         match self.take(field) {
             None => Ok(None),
@@ -42,13 +42,12 @@ impl Arguments {
         }
     }
 
-    /// An id that we gave out and that must be there. Whether it exists is for others to say; here it
-    /// only has to be as short as ids are.
+    /// A required id that infold gave out. Only its length is checked here; the engine finds out whether it exists.
     pub(crate) fn id(&mut self, field: &'static str) -> Result<String, Refusal> {
         self.optional_id(field)?.ok_or_else(|| invalid(field, "is required: pass a string"))
     }
 
-    /// An id that we gave out and that may be there.
+    /// An optional id that infold gave out.
     pub(crate) fn optional_id(&mut self, field: &'static str) -> Result<Option<String>, Refusal> {
         let id = self.optional_text(field)?;
         let is_blank = id.as_ref().is_some_and(|id| strip_controls(id).trim().is_empty());
@@ -63,8 +62,8 @@ impl Arguments {
         }
     }
 
-    /// A whole number that may be there. One that is too large for us is as large as can be: every
-    /// number we take is capped anyway.
+    /// An optional whole number. One that does not fit 64 bits becomes the largest that does, because every number
+    /// is capped later anyway.
     pub(crate) fn optional_number(&mut self, field: &'static str, least: u64) -> Result<Option<u64>, Refusal> {
         let number = match self.take(field) {
             None => return Ok(None),
@@ -86,7 +85,7 @@ impl Arguments {
         }
     }
 
-    /// A yes or no that may be there.
+    /// An optional true or false.
     pub(crate) fn optional_flag(&mut self, field: &'static str) -> Result<Option<bool>, Refusal> {
         match self.take(field) {
             None => Ok(None),
@@ -95,7 +94,7 @@ impl Arguments {
         }
     }
 
-    /// A list that may be there.
+    /// An optional list of JSON values.
     pub(crate) fn optional_list(&mut self, field: &'static str) -> Result<Option<Vec<Value>>, Refusal> {
         match self.take(field) {
             None => Ok(None),
@@ -104,13 +103,13 @@ impl Arguments {
         }
     }
 
-    /// Absent and null are the same: many clients fill in null for what was left out.
+    /// Takes an argument out. Null counts as absent, because many clients send null for what was left out.
     fn take(&mut self, field: &str) -> Option<Value> {
         self.0.shift_remove(field).filter(|value| !value.is_null())
     }
 }
 
-/// Most characters that an id of ours may have; all of them are shorter.
+/// Most characters that an id may have; all of infold's ids are shorter.
 const ID_CHARS_MAX: usize = 128;
 /// Most characters of an unknown argument's name that are repeated to the caller.
 const UNKNOWN_CHARS_MAX: usize = 64;

@@ -1,4 +1,7 @@
-//! One call of a tool: who calls, what its `_meta` says, and the way back to the client.
+//! One call of a tool: who makes it, which session and thread it belongs to, what its `_meta` says, and how
+//! progress and figures get back to the client. What the tool does is in `tools`.
+
+mod progress;
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,7 +11,7 @@ use infold_engine::{
     CallKind, Engine, Error, Observation, Observed, RunningScript, SessionRef, Verdict, arguments_hash,
 };
 use rmcp::RoleServer;
-use rmcp::model::{JsonObject, ProgressNotificationParam};
+use rmcp::model::JsonObject;
 use rmcp::service::RequestContext;
 use serde_json::Value;
 
@@ -17,31 +20,31 @@ use crate::arguments::Arguments;
 use crate::http::HttpCall;
 use crate::settings::SessionFrom;
 
-/// Makes repeating a call safe; as good as the argument `idempotency_key`.
+/// The `_meta` key that makes repeating a call safe, like the argument `idempotency_key`.
 const IDEMPOTENCY_KEY: &str = "infold/idempotencyKey";
-/// The open branch that a call belongs to, where it is not the active one.
+/// The `_meta` key that names the open branch of a call, if that is not the active one.
 const BRANCH_ID: &str = "infold/branchId";
-/// Where clients put their own id of a call, so that it can be found in a transcript.
+/// The `_meta` keys under which clients send their own id of a call, by which it is found in a transcript.
 const CALL_IDS: [&str; 2] = ["claudecode/toolUseId", "callId"];
 
-/// Where Codex says of which session and turn a call is.
+/// The `_meta` key under which Codex names the session and the turn of a call.
 const TURN: &str = "x-codex-turn-metadata";
 
-/// Where a call is made, and of what.
+/// What [`ToolCall::new`] needs from the server: its engine, its settings and the tool's name.
 #[derive(Clone, Copy)]
-pub(crate) struct Made<'a> {
+pub(crate) struct CallSetup<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) session_from: SessionFrom,
     pub(crate) tool: &'static str,
 }
 
-/// One call of a tool.
+/// One call of a tool, with everything that is known about where it came from.
 pub(crate) struct ToolCall {
     pub(crate) engine: Engine,
     pub(crate) who: Principal,
-    /// The thread the call belongs to, if `_meta` names one or the proxy saw it.
+    /// The thread that the call belongs to, if `_meta` names one or the proxy saw the model make the call.
     pub(crate) thread: Option<String>,
-    /// Where the proxy saw the model make the call, if it did.
+    /// The session and thread in which the proxy saw the model make the call, if it did.
     issued: Option<(SessionId, Thread)>,
     script: Script,
     session_from: SessionFrom,
@@ -54,25 +57,26 @@ pub(crate) struct ToolCall {
     context: RequestContext<RoleServer>,
 }
 
-/// The script that a call came from.
+/// Whether a script made the call rather than the model itself.
 enum Script {
-    /// None.
+    /// No script made it.
     None,
-    /// One that was run by the call with this id.
+    /// A script that was started by the model's call with this id.
     RunBy(String),
 }
 
-/// Where a call belongs that no model was seen to make: into the script that the model waits for in the session that
-/// the client names. What changes the tree is refused where the model would not notice.
+/// Where a call belongs that the proxy did not see a model make. If the client names a session whose model waits for a
+/// script, the call comes from that script. If the model has left the script alone, a call that changes the tree of
+/// branches is refused, because the model would not notice the change.
 fn scripted(
-    made: Made<'_>,
+    setup: CallSetup<'_>,
     who: &Principal,
     meta: &JsonObject,
 ) -> Result<(Option<(SessionId, Thread)>, Script), Refusal> {
     let Some(session) = session_in(meta) else { return Ok((None, Script::None)) };
-    match made.engine.running_script(who, &session) {
+    match setup.engine.running_script(who, &session) {
         RunningScript::Awaited { run_by, thread } => Ok((Some((session, thread)), Script::RunBy(run_by))),
-        RunningScript::LeftAlone if changes_tree(made.tool) => {
+        RunningScript::LeftAlone if changes_tree(setup.tool) => {
             let problem = "names no session here: the script that made this call is not waited for. \
                            Call wait for its cell, and make this call in a script of its own";
             Err(Refusal::Invalid { field: "session_id", problem: problem.to_owned() })
@@ -81,7 +85,7 @@ fn scripted(
     }
 }
 
-/// The session and the agent that Codex names beside a call, as one of ours.
+/// The session and the agent that Codex names in `_meta`, as one of infold's session ids.
 fn session_in(meta: &JsonObject) -> Option<SessionId> {
     let turn = meta.get(TURN)?;
     let text = |key: &str| turn.get(key)?.as_str();
@@ -96,7 +100,7 @@ fn changes_tree(tool: &str) -> bool {
 impl ToolCall {
     /// A call by `who`, with its arguments as they came.
     pub(crate) fn new(
-        made: Made<'_>,
+        setup: CallSetup<'_>,
         who: Principal,
         arguments: Option<&JsonObject>,
         context: RequestContext<RoleServer>,
@@ -109,20 +113,20 @@ impl ToolCall {
         let call_id = CALL_IDS.iter().find_map(|key| context.meta.get(*key)?.as_str()).map(str::to_owned);
         let http = context.extensions.get::<http::request::Parts>();
         let arguments = arguments.and_then(|arguments| serde_json::to_string(arguments).ok()).unwrap_or_default();
-        let issued = made.engine.issued(&who, call_id.as_deref(), made.tool, &arguments_hash(&arguments));
+        let issued = setup.engine.issued(&who, call_id.as_deref(), setup.tool, &arguments_hash(&arguments));
         let (issued, script) = match issued {
             Some(issued) => (Some(issued), Script::None),
-            None => scripted(made, &who, &context.meta)?,
+            None => scripted(setup, &who, &context.meta)?,
         };
         let seen_in = issued.as_ref().map(|(_, thread)| thread.to_string());
         Ok(Self {
-            engine: made.engine.clone(),
+            engine: setup.engine.clone(),
             who,
             thread: text(BRANCH_ID)?.or(seen_in),
             issued,
             script,
-            session_from: made.session_from,
-            tool: made.tool,
+            session_from: setup.session_from,
+            tool: setup.tool,
             arguments,
             call_id,
             idempotency_key: text(IDEMPOTENCY_KEY)?,
@@ -144,7 +148,7 @@ impl ToolCall {
         }
     }
 
-    /// The session that the call belongs to: where the proxy saw it made, else the one that `session_id` names.
+    /// The session that the call belongs to: the one in which the proxy saw it, else the one that `session_id` names.
     pub(crate) fn session_by_id(&self, arguments: &mut Arguments) -> Result<SessionRef, Refusal> {
         let named = arguments.optional_text("session_id")?;
         let session = match (self.issued_session(), named) {
@@ -155,7 +159,7 @@ impl ToolCall {
         Ok(self.in_session(session))
     }
 
-    /// The same, by a project's path.
+    /// The session that the call belongs to: the one in which the proxy saw it, else the one of `project_path`.
     pub(crate) fn session_by_project(&self, arguments: &mut Arguments) -> Result<SessionRef, Refusal> {
         let path = arguments.optional_text("project_path")?;
         let named = arguments.optional_text("session_id")?;
@@ -167,7 +171,7 @@ impl ToolCall {
         Ok(self.in_session(session))
     }
 
-    /// Whether it would change a tree behind the proxy, and nobody saw it made.
+    /// Whether the call would change a tree of branches behind the proxy although the proxy saw no model make it.
     pub(crate) fn is_unplaced(&self) -> bool {
         self.session_from == SessionFrom::Proxy && self.issued.is_none() && changes_tree(self.tool)
     }
@@ -182,14 +186,14 @@ impl ToolCall {
         self.issued.as_ref().and_then(|(_, thread)| thread.branch()).map(ToString::to_string)
     }
 
-    /// The thread to open a branch under: the one that the call was seen in, else the one that is named.
+    /// The thread to open a branch under: the one in which the call was seen, else the one that the arguments name.
     pub(crate) fn parent(&self, arguments: &mut Arguments) -> Result<Option<String>, Refusal> {
         let named = arguments.optional_id("parent_branch_id")?;
         Ok(self.issued.as_ref().map(|(_, thread)| thread.to_string()).or(named))
     }
 
-    /// When the time of a branch begins to run that this call opens: behind the proxy, branches of one parent
-    /// run one after another.
+    /// When the time of a branch that this call opens begins to run. Behind the proxy, branches of one parent run one
+    /// after another, so each waits for its turn.
     pub(crate) fn start(&self) -> Start {
         if self.issued.is_some() { Start::InTurn } else { Start::AtOnce }
     }
@@ -205,19 +209,19 @@ impl ToolCall {
         Refusal::Invalid { field, problem: problem.to_owned() }
     }
 
-    /// Takes note of the session that the arguments name, for the case that the call is refused.
+    /// Remembers the call's session, so that a refusal can show the session's figures; gives it back.
     pub(crate) fn in_session(&self, session: SessionRef) -> SessionRef {
         self.session.get_or_init(|| session.clone());
         session
     }
 
-    /// The session that the arguments name.
+    /// The session that [`Self::in_session`] remembered first.
     pub(crate) fn session(&self) -> Option<&SessionRef> {
         self.session.get()
     }
 
-    /// Counts this call and what it is about to answer, in the thread it belongs to. What passes through the
-    /// proxy is counted there.
+    /// Counts this call and its answer in the thread that it belongs to. A call that the proxy saw is not counted
+    /// here, because the proxy counts it.
     pub(crate) async fn observe(&self, session: SessionRef, kind: CallKind, result: String) -> Result<Observed, Error> {
         if self.issued.is_some() {
             let state = self.engine.session(&self.who, &session).await?.state;
@@ -235,49 +239,17 @@ impl ToolCall {
         self.engine.observe(&self.who, observation).await
     }
 
-    /// Keeps what this call is answered with, if a script made it and it changes the tree: no transcript will show it.
-    pub(crate) async fn keep_scripted(&self, answer: String) -> Result<(), Error> {
+    /// Stores the call's answer if a script made the call and it changes the tree, because no transcript shows it.
+    pub(crate) async fn store_scripted(&self, answer: String) -> Result<(), Error> {
         let (Script::RunBy(run_by), Some((session, _))) = (&self.script, &self.issued) else { return Ok(()) };
         if !changes_tree(self.tool) {
             return Ok(());
         }
         let call = ScriptedCall { tool: self.tool.to_owned(), arguments: self.arguments.clone(), answer };
-        self.engine.keep_scripted(&self.who, session, run_by, call).await
+        self.engine.store_scripted(&self.who, session, run_by, call).await
     }
 
-    /// Waits until the client takes the call back or goes away.
-    pub(crate) async fn cancelled(&self) {
-        let taken_back = async {
-            match &self.http {
-                Some(http) => http.cancelled.cancelled().await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            () = self.context.ct.cancelled() => {}
-            () = taken_back => {}
-        }
-    }
-
-    /// Whether the client wants to hear how far the call is.
-    pub(crate) fn wants_progress(&self) -> bool {
-        self.context.meta.get_progress_token().is_some()
-    }
-
-    /// Tells the client how far the call is, if it wants to know.
-    pub(crate) async fn tell_progress(&self, done: u64, total: u64, message: String) {
-        let Some(token) = self.context.meta.get_progress_token() else {
-            return;
-        };
-        let progress =
-            ProgressNotificationParam::new(token, done as f64).with_total(total as f64).with_message(message);
-        if let Err(problem) = self.context.peer.notify_progress(progress).await {
-            // The client may have gone away; the answer's own sending will show.
-            tracing::debug!(%problem, "progress was not delivered");
-        }
-    }
-
-    /// Puts the context's figures where the response header is made, if the call came over HTTP.
+    /// Hands the context's figures to the HTTP side for the response header, if the call came over HTTP.
     pub(crate) fn show_context(&self, state: &ContextState) {
         if let (Some(http), Some(header)) = (&self.http, answer::header(state)) {
             http.show_context(header);

@@ -1,5 +1,5 @@
 //! What the official conformance suite calls by name: tools, resources, prompts, completion, logging,
-//! and the ways to ask a client for something. For tests only; with the switch off nothing of it exists.
+//! and the ways to ask a client for something. It is built only with the feature `conformance`.
 //!
 //! Names, texts and shapes are the suite's.
 
@@ -8,10 +8,12 @@
 
 mod asking;
 mod content;
+mod handler;
 mod input;
 mod listening;
 mod prompts;
 mod resources;
+mod sessions;
 mod tools;
 
 use rmcp::ErrorData;
@@ -22,7 +24,11 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 
+pub(crate) use handler::FixtureServer;
 use listening::Changes;
+pub(crate) use sessions::FixtureService;
+#[cfg(test)]
+pub(crate) use sessions::SESSIONS_MAX;
 
 /// The fixtures and what they remember.
 #[derive(Debug)]

@@ -1,17 +1,15 @@
 //! MCP over streamable HTTP: `/mcp`, and `GET /mcp/tools/list` for discovery.
 //!
-//! Both protocol eras are served on one path, told apart by each request. No state hangs on a
-//! connection: a request of either era is served on its own, and the session id that older clients are
-//! given is only a name under which they can cancel a call. Sessions in the older sense exist where the
-//! fixtures are on, because those ask the client for something in the middle of a call.
+//! Both protocol eras are served on one path; each request shows which era it is of. No state belongs to a
+//! connection: every request is served on its own, and the session id that older clients get is only a name
+//! under which they can cancel a call.
 //!
-//! Who may come in is the door's business: it leaves a [`Principal`] in the request's extensions, and a
-//! request without one is refused here.
+//! The door decides who may come in: it puts a [`Principal`] into the request's extensions, and a request
+//! without one is refused here.
 
 mod accept;
 mod message;
 mod running;
-mod sessions;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -29,18 +27,18 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
+#[cfg(feature = "conformance")]
+use crate::fixtures::FixtureService;
 use crate::server::Server;
-use crate::settings::Fixtures;
 use message::Envelope;
-use running::Running;
-use sessions::HttpSessions;
+use running::RunningCalls;
 
 /// Every route of [`http_router`], with the methods it answers.
 pub const ROUTES: &[(&str, &[&str])] = &[("/mcp", &["POST"]), ("/mcp/tools/list", &["GET"])];
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const CONTEXT_STATE: HeaderName = HeaderName::from_static("x-context-state");
-/// What a response says of the context when no session is known.
+/// The value of `X-Context-State` when no session is known.
 const NO_CONTEXT: HeaderValue = HeaderValue::from_static(
     r#"{"session_id":null,"active_branch_id":null,"branch_depth":0,"total_tokens":0,"folded_tokens":0,"context_usage":0.0}"#,
 );
@@ -48,14 +46,14 @@ const NO_CONTEXT: HeaderValue = HeaderValue::from_static(
 /// What the HTTP side and a tool's handler share about one call.
 #[derive(Debug, Default)]
 pub(crate) struct HttpCall {
-    /// The response header `X-Context-State`, once the handler knows it.
+    /// The value of the response header `X-Context-State`, once the handler has set it.
     context_state: Mutex<Option<HeaderValue>>,
-    /// Cancelled when the client takes the call back in a separate request.
+    /// Cancelled when the client cancels the call in a separate request.
     pub(crate) cancelled: CancellationToken,
 }
 
 impl HttpCall {
-    /// Says what the response header is to be, unless the response has begun.
+    /// Sets the value of the response header. It has no effect once the response has begun.
     pub(crate) fn show_context(&self, state: HeaderValue) {
         *self.context_state.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
     }
@@ -68,17 +66,48 @@ impl HttpCall {
 #[derive(Clone)]
 struct Surface {
     server: Server,
-    stateless: StreamableHttpService<Server, NeverSessionManager>,
-    sessions: Option<HttpSessions>,
-    running: Running,
+    service: Service,
+    running: RunningCalls,
+}
+
+/// What serves a request once it has been read.
+#[derive(Clone)]
+enum Service {
+    /// Serves infold's own tools, each request by itself.
+    Own(StreamableHttpService<Server, NeverSessionManager>),
+    /// Serves the fixtures of the conformance suite too, which need sessions of the older protocol revisions.
+    #[cfg(feature = "conformance")]
+    Fixtures(FixtureService),
 }
 
 /// The routes of the MCP surface, with their full paths; merge it into the program's router.
 ///
 /// When `shutdown` is cancelled, open streams end and calls that wait are cancelled.
 pub fn http_router(server: Server, shutdown: CancellationToken) -> Router {
-    // Host and Origin are the door's to check: two lists would sooner or later disagree.
-    let config = StreamableHttpServerConfig::default()
+    let factory = {
+        let server = server.clone();
+        move || Ok(server.clone())
+    };
+    let service = Service::Own(StreamableHttpService::new(factory, Arc::default(), config(&server, shutdown)));
+    let routes = Router::new().route("/mcp", any(entry)).route("/mcp/tools/list", get(list));
+    with_surface(routes, server, service)
+}
+
+/// The path at which the conformance suite finds infold's tools and its own fixtures.
+#[cfg(feature = "conformance")]
+pub fn conformance_router(server: Server, shutdown: CancellationToken) -> Router {
+    let service = Service::Fixtures(FixtureService::new(&server, &config(&server, shutdown)));
+    with_surface(Router::new().route("/mcp/conformance", any(entry)), server, service)
+}
+
+fn with_surface(routes: Router<Surface>, server: Server, service: Service) -> Router {
+    let surface = Surface { server, service, running: RunningCalls::default() };
+    routes.layer(map_response(with_context_state)).with_state(surface)
+}
+
+fn config(server: &Server, shutdown: CancellationToken) -> StreamableHttpServerConfig {
+    // The door checks Host and Origin. A second list here would sooner or later disagree with its list.
+    StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .disable_allowed_origins()
         .with_legacy_session_mode(false)
@@ -86,25 +115,10 @@ pub fn http_router(server: Server, shutdown: CancellationToken) -> Router {
         // An empty first event makes some older clients drop the server.
         .with_sse_retry(None)
         .with_max_request_body_bytes(server.settings().message_bytes_max)
-        .with_cancellation_token(shutdown);
-    let sessions = match server.settings().fixtures {
-        Fixtures::On if server.settings().sessions_max > 0 => Some(HttpSessions::new(&server, &config)),
-        Fixtures::On | Fixtures::Off => None,
-    };
-    let factory = {
-        let server = server.clone();
-        move || Ok(server.clone())
-    };
-    let stateless = StreamableHttpService::new(factory, Arc::default(), config);
-
-    Router::new()
-        .route("/mcp", any(entry))
-        .route("/mcp/tools/list", get(list))
-        .layer(map_response(with_context_state))
-        .with_state(Surface { server, stateless, sessions, running: Running::default() })
+        .with_cancellation_token(shutdown)
 }
 
-/// Every response says how the context stands, also where that is nothing.
+/// Adds `X-Context-State` to every response that does not have it, with figures that name no session.
 async fn with_context_state(mut response: Response) -> Response {
     response.headers_mut().entry(CONTEXT_STATE).or_insert(NO_CONTEXT);
     response
@@ -112,21 +126,22 @@ async fn with_context_state(mut response: Response) -> Response {
 
 async fn entry(State(surface): State<Surface>, request: Request) -> Response {
     let Some(principal) = request.extensions().get::<Principal>() else {
-        return nobody();
+        return unauthenticated();
     };
     if request.method() == Method::POST {
         let principal = principal.clone();
         return surface.post(principal, request).await;
     }
-    match &surface.sessions {
-        Some(sessions) => sessions.handle(request).await,
-        None => surface.stateless.handle(request).await.map(Body::new),
+    match &surface.service {
+        Service::Own(service) => service.handle(request).await.map(Body::new),
+        #[cfg(feature = "conformance")]
+        Service::Fixtures(service) => service.handle_in_session(request).await,
     }
 }
 
 async fn list(State(surface): State<Surface>, request: Request) -> Response {
     if request.extensions().get::<Principal>().is_none() {
-        return nobody();
+        return unauthenticated();
     }
     let tools = serde_json::json!({ "tools": surface.server.listed_tools() });
     json_response(StatusCode::OK, tools.to_string())
@@ -175,12 +190,15 @@ impl Surface {
         client: Option<&str>,
     ) -> Response {
         let opens = envelope.method.as_deref() == Some("initialize");
-        match &self.sessions {
-            Some(sessions) if opens => return sessions.open(request).await,
-            Some(sessions) if client.is_some() => return sessions.post(request).await,
-            _ => {}
-        }
-        let mut response = self.stateless.handle(request).await.map(Body::new);
+        let mut response = match &self.service {
+            Service::Own(service) => service.handle(request).await.map(Body::new),
+            #[cfg(feature = "conformance")]
+            Service::Fixtures(service) if opens => return service.open(request).await,
+            #[cfg(feature = "conformance")]
+            Service::Fixtures(service) if client.is_some() => return service.handle_in_session(request).await,
+            #[cfg(feature = "conformance")]
+            Service::Fixtures(service) => service.handle(request).await,
+        };
         if opens && response.status() == StatusCode::OK {
             response.headers_mut().insert(SESSION_ID, running::new_client_name());
         }
@@ -200,13 +218,13 @@ impl Surface {
     }
 }
 
-/// The name that an older client was given when it initialised, if it sends one.
+/// The name that an older client got when it initialised, if it sends one of a sensible length.
 fn client_name(headers: &HeaderMap) -> Option<String> {
     let name = headers.get(&SESSION_ID)?.to_str().ok()?;
     (1..=running::CLIENT_NAME_CHARS_MAX).contains(&name.len()).then(|| name.to_owned())
 }
 
-fn nobody() -> Response {
+fn unauthenticated() -> Response {
     let body = serde_json::json!({
         "code": "unauthenticated",
         "status": 401,
@@ -222,7 +240,7 @@ fn json_response(status: StatusCode, body: String) -> Response {
     response
 }
 
-fn plain(status: StatusCode, text: impl Into<String>) -> Response {
+pub(crate) fn plain(status: StatusCode, text: impl Into<String>) -> Response {
     let mut response = Response::new(Body::from(text.into()));
     *response.status_mut() = status;
     response.headers_mut().insert(http::header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));

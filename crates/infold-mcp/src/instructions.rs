@@ -1,14 +1,14 @@
-//! What the server tells a model about itself when a client connects.
+//! The server's instructions, which clients show their model.
 //!
-//! It is paid for in every request of every session, so it stays under 300 tokens; a test counts.
+//! Every request of every session pays for them, so they stay under 300 tokens, which a test checks.
 
 use crate::settings::SessionFrom;
 
-/// Most tokens the instructions may have, counted as o200k.
+/// The instructions must have fewer tokens than this, counted as o200k.
 #[cfg(test)]
 const TOKENS_MAX: usize = 300;
 
-/// What a model is told, given who says which session is meant.
+/// The instructions, which depend on whether the caller or the proxy knows the session.
 pub(crate) fn text(session_from: SessionFrom) -> &'static str {
     match session_from {
         SessionFrom::Caller => TEXT,
@@ -16,7 +16,7 @@ pub(crate) fn text(session_from: SessionFrom) -> &'static str {
     }
 }
 
-/// The same for a model behind the proxy, which need not say whose branches it means.
+/// The instructions for a model behind the proxy, which need not name its session.
 const TEXT_BEHIND_THE_PROXY: &str = "\
 infold keeps your context small: do noisy sub-tasks in a branch and bring back only what they found.
 
@@ -33,7 +33,7 @@ file dumps, no secrets. If the sub-task failed, pass failed: true and say why.
 
 A stored long result is read in parts with read_result.";
 
-/// When and how to branch, and what a good returned message contains.
+/// The instructions for a model that names its session in every call.
 const TEXT: &str = "\
 infold keeps your context small: do noisy sub-tasks in a branch and bring back only what they found.
 

@@ -8,6 +8,7 @@
 mod answer;
 mod arguments;
 mod call;
+#[cfg(feature = "conformance")]
 mod fixtures;
 mod http;
 mod instructions;
@@ -20,11 +21,13 @@ mod stdio;
 mod testing;
 mod tools;
 
+#[cfg(feature = "conformance")]
+pub use http::conformance_router;
 pub use http::{ROUTES, http_router};
 pub use server::Server;
-pub use settings::{ErrorStyle, Fixtures, SessionFrom, Settings, ToolFamily};
+pub use settings::{ErrorStyle, SessionFrom, Settings, ToolFamily};
 pub use stdio::{StdioError, serve_stdio, serve_streams};
 
-/// The log target of the protocol library. Below `error` it writes whole messages, unscrubbed, so the
-/// program holds it to `error` whatever level is asked for.
+/// The log target of the protocol library. At levels below `error` it logs whole messages, unscrubbed, so the
+/// program keeps it at `error` whatever level is asked for.
 pub const HELD_TO_ERROR_LOG_TARGET: &str = "rmcp";

@@ -1,5 +1,5 @@
-//! What is counted for those who watch: calls by tool and outcome, and how long they took. Tools and
-//! outcomes are few and known, so they can be labels; ids never are.
+//! Metrics of tool calls: how many there were by tool and outcome, and how long they took. Tools and outcomes
+//! are few and known, so they can be labels; ids never are.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ impl McpMetrics {
         }
     }
 
-    /// Counts a call of which nobody knows where it belongs.
+    /// Counts a call whose session is not known, although it came from behind the proxy.
     pub(crate) fn unplaced(&self) {
         self.unplaced.add(1, &[]);
     }

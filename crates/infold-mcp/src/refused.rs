@@ -1,6 +1,6 @@
-//! Why a call was not answered as asked, in the shape that its family's document wants.
+//! Refusals and failures of tool calls, in the shape that the document of the tool's family demands.
 //!
-//! This is the one place where the engine's errors become the protocol's.
+//! This is the one place where the engine's errors are turned into the protocol's.
 
 use std::fmt::Write;
 
@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 
 use crate::answer;
 
-/// The context is full and its limit is a hard one.
+/// The error code of a call that is refused because the context is full and its limit is a hard one.
 const CONTEXT_LIMIT_EXCEEDED: ErrorCode = ErrorCode(-32001);
-/// The session or branch is not in a state in which this can be done.
+/// The error code of a call that the state of the session or branch does not allow.
 const INVALID_BRANCH_STATE: ErrorCode = ErrorCode(-32003);
 
-/// A call that was refused or failed.
+/// Why a call was refused or failed, before it is turned into a result or an error.
 #[derive(Debug)]
 pub(crate) struct ToolRefused(Box<Details>);
 
@@ -50,8 +50,8 @@ impl From<Refusal> for ToolRefused {
 }
 
 impl ToolRefused {
-    /// An answer that did not fit its branch's budget. The branch has folded instead, and what its
-    /// parent gets is told here.
+    /// The refusal for an answer that does not fit its branch's budget. The branch has folded instead; `notice`
+    /// holds what its parent gets.
     pub(crate) fn withheld(notice: &Notice, observed: Observed) -> Self {
         let mut data = answer::notice(notice);
         if !observed.notices.is_empty() {
@@ -71,18 +71,18 @@ impl ToolRefused {
         }))
     }
 
-    /// The context of the session that the call named, where it is known.
+    /// The context of the call's session, if it is known.
     pub(crate) fn state(&self) -> Option<&ContextState> {
         self.0.state.as_ref()
     }
 
-    /// Adds the context of the session that the call named.
+    /// Adds the context of the call's session.
     pub(crate) fn in_context(&mut self, state: ContextState) {
         self.0.state = Some(state);
     }
 
-    /// Says which branch is open, where the call named a wrong one or none: a model that has lost the id can go on
-    /// from that. The context has to be known.
+    /// Adds the id of the open branch if the call named a wrong branch or none, so that a model that has lost the id
+    /// can go on. Does nothing unless the context was added before.
     pub(crate) fn name_open_branch(&mut self) {
         let details = &mut *self.0;
         let is_about_a_branch = matches!(details.code, "branch_not_found" | "branch_not_active")
@@ -97,18 +97,18 @@ impl ToolRefused {
         }
     }
 
-    /// Whether it is ours to put right, and should be looked at.
+    /// Whether infold failed, in contrast to a refusal that the caller can put right.
     pub(crate) fn is_failure(&self) -> bool {
         self.0.rpc == ErrorCode::INTERNAL_ERROR
     }
 
-    /// A word that programs can match on.
+    /// The error's code, a word that programs can match on.
     pub(crate) fn code(&self) -> &'static str {
         self.0.code
     }
 
-    /// In the words of the `context_*` document, where a completed branch is called folded and the
-    /// session is told beside the branch.
+    /// The same refusal in the words of the `context_*` document, which calls a completed branch folded and names
+    /// the session beside the branch.
     pub(crate) fn in_context_words(mut self) -> Self {
         let details = &mut *self.0;
         let Value::Object(data) = &mut details.data else {
@@ -125,15 +125,15 @@ impl ToolRefused {
         self
     }
 
-    /// As a tool result, so that the model reads it. There is no structured content, because that
-    /// would have to have the form of a success.
+    /// The refusal as a tool result, so that the model reads it. It has no structured content, because that would
+    /// have to have the form of a success.
     pub(crate) fn into_result(self) -> CallToolResult {
         let Details { code, status, message, data, state, .. } = *self.0;
         let body = json!({ "code": code, "status": status, "message": message, "data": data });
         CallToolResult::error(vec![ContentBlock::text(body.to_string())]).with_meta(state.as_ref().map(answer::meta))
     }
 
-    /// As a JSON-RPC error, with the codes of the `context_*` document.
+    /// The refusal as a JSON-RPC error, with the codes of the `context_*` document.
     pub(crate) fn into_rpc_error(self) -> ErrorData {
         let Details { code, status, message, mut data, rpc, .. } = *self.0;
         if let Value::Object(data) = &mut data {

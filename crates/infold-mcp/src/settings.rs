@@ -1,7 +1,5 @@
 //! What can be set about the MCP surface. The values come from the program; none has a default here.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 
 /// A family of tools. `tools/list` shows the families that settings name; every tool can be called
@@ -17,12 +15,12 @@ pub enum ToolFamily {
     Lean,
 }
 
-/// Who says which session a call belongs to.
+/// Who knows which session a call belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionFrom {
-    /// Whoever calls, in the call.
+    /// The caller, who names the session in the call's arguments.
     Caller,
-    /// The proxy, which saw the model make the call. Tools are listed without what it knows better.
+    /// The proxy, which saw the model make the call. Tools are listed without the arguments that it makes needless.
     Proxy,
 }
 
@@ -30,38 +28,22 @@ pub enum SessionFrom {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ErrorStyle {
-    /// As a JSON-RPC error with the codes of their document.
+    /// As a JSON-RPC error, with the codes of the document of these tools.
     Jsonrpc,
-    /// As a tool result with `isError`, which more models get to read.
+    /// As a tool result with `isError`, which more clients show to their model.
     Result,
 }
 
-/// Whether the tools, resources and prompts that the official conformance suite calls are served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fixtures {
-    /// They do not exist, and no capability claims them.
-    Off,
-    /// They are served beside the real tools. For tests only.
-    On,
-}
-
-/// Settings of the MCP surface.
+/// Settings of the MCP server. The program fills in every field.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Families that `tools/list` shows.
+    /// The families of tools that `tools/list` shows.
     pub families: Vec<ToolFamily>,
-    /// Who says which session a call belongs to. A call that the proxy saw belongs where it saw it in any
-    /// case; this is about what tools are said to take.
+    /// Who knows which session a call belongs to. This decides which arguments are listed; a call that the proxy
+    /// saw belongs where the proxy saw it in either case.
     pub session_from: SessionFrom,
     /// How a refusal of a `context_*` tool is answered.
     pub errors: ErrorStyle,
-    /// Whether the conformance fixtures are served.
-    pub fixtures: Fixtures,
-    /// Largest request body over HTTP, and longest line over stdio.
+    /// Most bytes of a request body over HTTP, and of a line over stdio.
     pub message_bytes_max: usize,
-    /// Sessions of the older protocol revisions that may stand at once. Only the fixtures need any:
-    /// infold itself never asks its client for something, and serves every request on its own. 0 is none.
-    pub sessions_max: usize,
-    /// How long such a session may be idle before it lapses.
-    pub session_idle: Duration,
 }

@@ -1,4 +1,4 @@
-//! MCP over standard input and output: one client, known beforehand.
+//! MCP over standard input and output, for one client whose principal is known beforehand.
 
 mod lines;
 
@@ -12,18 +12,18 @@ use tokio_util::sync::CancellationToken;
 
 use crate::server::Server;
 
-/// Bytes between the streams and the server.
+/// The buffer between the streams and the server, in bytes.
 const PIPE_BYTES: usize = 64 << 10;
-/// Answers to broken lines that may wait to be written.
+/// How many answers to broken lines may wait to be written.
 const ANSWERS_WAITING_MAX: usize = 16;
 
 /// Why serving over standard input and output failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StdioError {
-    /// The client did not begin as the protocol asks.
+    /// The client did not begin with the protocol's handshake.
     #[error("the client did not start an MCP session: {0}")]
     Handshake(#[source] Box<ServerInitializeError>),
-    /// The loop that serves broke down.
+    /// The task that serves the client failed.
     #[error("serving over standard input and output failed")]
     Serving(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -37,7 +37,7 @@ pub async fn serve_stdio(server: &Server, caller: Principal, shutdown: Cancellat
     serve_streams(server, caller, (input, output), shutdown).await
 }
 
-/// As [`serve_stdio`], on any pair of streams.
+/// Like [`serve_stdio`], on any pair of streams.
 pub async fn serve_streams<R, W>(
     server: &Server,
     caller: Principal,
@@ -58,7 +58,7 @@ where
     let transport = AsyncRwTransport::new_server(server_input, server_output).with_max_line_length(line_bytes_max);
     let served = serve(server, caller, transport, shutdown).await;
 
-    // The server has said all it had to say. Reading may hang on an input that nobody closes.
+    // The server is done. Reading is stopped by force, because it may wait on an input that nobody closes.
     sifting.abort();
     let _ = sifting.await;
     match pumping.await {
@@ -75,7 +75,7 @@ async fn serve(
 ) -> Result<(), StdioError> {
     let running = match server.for_caller(caller).serve_with_ct(transport, shutdown).await {
         Ok(running) => running,
-        // The client went away, or the program is told to stop, before anything was asked.
+        // The client went away, or the program is shutting down, before any request came.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
         Err(problem) => return Err(StdioError::Handshake(Box::new(problem))),
     };

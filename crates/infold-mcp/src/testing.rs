@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
 
 use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{Counter, Family, Principal};
@@ -15,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio_util::sync::CancellationToken;
 
-use crate::{ErrorStyle, Fixtures, Server, SessionFrom, Settings, ToolFamily, serve_streams};
+use crate::{ErrorStyle, Server, SessionFrom, Settings, ToolFamily, serve_streams};
 
 /// When the clock of a test stands.
 const NOW_MS: u64 = 1_768_000_000_000;
@@ -26,10 +25,7 @@ pub(crate) fn settings() -> Settings {
         families: vec![ToolFamily::Branch, ToolFamily::Context],
         session_from: SessionFrom::Caller,
         errors: ErrorStyle::Jsonrpc,
-        fixtures: Fixtures::Off,
         message_bytes_max: 4 << 20,
-        sessions_max: 10,
-        session_idle: Duration::from_secs(60),
     }
 }
 

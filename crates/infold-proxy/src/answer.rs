@@ -1,4 +1,5 @@
-//! One request, from its head to the head of its answer.
+//! Answers one request, from its head to the head of its answer: decides whether it is a turn, a count or passed on as
+//! it is. The course of a turn is in `turn.rs`.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,30 +8,46 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
-use http::StatusCode;
+use http::{Method, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use infold_core::Principal;
 use infold_engine::{ModelRequest, Purpose};
+use infold_wire::request::Api;
 
 use crate::refusal::ProxyRefusal;
-use crate::route::{Handling, Route};
+use crate::route::Route;
 use crate::send::Outgoing;
 use crate::{Planning, Provider, Proxy};
 
-/// Answers a request.
+/// How a request is treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Handling {
+    /// A turn of a conversation: it is planned.
+    Turn(Api),
+    /// A count of a turn's tokens: it is planned like the turn, and nothing of it is stored.
+    Count(Api),
+    /// Anything else: it is passed on as it is.
+    Pass,
+}
+
+/// Handles every request below a provider's path.
 pub(crate) async fn answer(State(proxy): State<Arc<Proxy>>, request: Request) -> Response {
-    match answered(&proxy, request).await {
+    match try_answer(&proxy, request).await {
         Ok(response) => response,
         Err(refusal) => refusal.into_response(),
     }
 }
 
-async fn answered(proxy: &Arc<Proxy>, request: Request) -> Result<Response, ProxyRefusal> {
+async fn try_answer(proxy: &Arc<Proxy>, request: Request) -> Result<Response, ProxyRefusal> {
     let (parts, body) = request.into_parts();
     let route = Route::of(&parts, &proxy.settings)?;
-    let body = whole(body, route.provider, proxy.settings.body_bytes_max).await?;
+    let body = read_whole(body, route.provider, proxy.settings.body_bytes_max).await?;
     let arrived = Instant::now();
     let who = parts.extensions.get::<Principal>().cloned();
+    let handling = match proxy.settings.planning {
+        Planning::Off => Handling::Pass,
+        Planning::On => handling(route.provider, &parts.method, &route.path),
+    };
     let outgoing = Outgoing {
         provider: route.provider,
         method: parts.method,
@@ -40,14 +57,13 @@ async fn answered(proxy: &Arc<Proxy>, request: Request) -> Result<Response, Prox
         extensions: parts.extensions,
     };
 
-    let handling = if proxy.settings.planning == Planning::Off { Handling::Pass } else { route.handling };
     let (api, purpose, who) = match (handling, who) {
         (Handling::Turn(api), Some(who)) => (api, Purpose::Send, who),
         (Handling::Count(api), Some(who)) => (api, Purpose::Count, who),
-        // The door lets nobody in whom it does not know; if one came some other way, nothing is stored.
+        // The door lets nobody in whom it does not know. If somebody came some other way, nothing is stored.
         (Handling::Turn(_) | Handling::Count(_), None) | (Handling::Pass, _) => {
             proxy.metrics.request("other", "passed");
-            return passed(proxy, &outgoing, &body).await;
+            return pass_on(proxy, &outgoing, &body).await;
         }
     };
     let headers = outgoing.headers.iter();
@@ -56,13 +72,27 @@ async fn answered(proxy: &Arc<Proxy>, request: Request) -> Result<Response, Prox
     proxy.turn(ModelRequest { who, api, headers, body, arrived, purpose }, outgoing).await
 }
 
-/// Passes a request on as it is.
-async fn passed(proxy: &Proxy, outgoing: &Outgoing, body: &Bytes) -> Result<Response, ProxyRefusal> {
+/// Decides by the path and never by the query, because clients add parameters of their own.
+fn handling(provider: Provider, method: &Method, path: &str) -> Handling {
+    if method != Method::POST {
+        return Handling::Pass;
+    }
+    let path = path.strip_prefix("/v1").unwrap_or(path);
+    match (provider, path) {
+        (Provider::Anthropic, "/messages") => Handling::Turn(Api::Messages),
+        (Provider::Anthropic, "/messages/count_tokens") => Handling::Count(Api::Messages),
+        (Provider::OpenAi, "/responses") => Handling::Turn(Api::Responses),
+        (Provider::OpenAi, "/chat/completions") => Handling::Turn(Api::Chat),
+        (Provider::Anthropic | Provider::OpenAi, _) => Handling::Pass,
+    }
+}
+
+/// Forwards a request byte for byte and relays its answer, unread.
+async fn pass_on(proxy: &Proxy, outgoing: &Outgoing, body: &Bytes) -> Result<Response, ProxyRefusal> {
     Ok(proxy.send(outgoing, body).await?.relayed(None, proxy.silence()))
 }
 
-/// Reads a body to its end.
-async fn whole(body: Body, provider: Provider, bytes_max: usize) -> Result<Bytes, ProxyRefusal> {
+async fn read_whole(body: Body, provider: Provider, bytes_max: usize) -> Result<Bytes, ProxyRefusal> {
     match Limited::new(body, bytes_max).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if is_too_long(&*error) => {
@@ -79,7 +109,7 @@ async fn whole(body: Body, provider: Provider, bytes_max: usize) -> Result<Bytes
     }
 }
 
-/// The door bounds bodies too, and wraps its error.
+/// Whether a body was too long. The door bounds bodies too and wraps its error, so all causes are searched.
 fn is_too_long(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(each) = cause {
@@ -90,3 +120,6 @@ fn is_too_long(error: &(dyn std::error::Error + 'static)) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+mod tests;

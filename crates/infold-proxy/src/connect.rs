@@ -1,9 +1,9 @@
-//! How upstreams are reached: over TLS unless they are plain, through the network's proxy where there is one, nothing
-//! decompressed, no redirect followed. Connections are kept and used again.
+//! Connections to upstreams: over TLS unless the upstream is plain, through the network's proxy where there is one.
+//! Nothing is decompressed, no redirect is followed, and connections are used again.
 //!
-//! HTTP/1.1 is all that is offered: every provider takes it, names of headers stay as their clients wrote them,
-//! each request has a connection of its own, and giving one up closes it. With HTTP/2 all of that would be
-//! otherwise, and nothing here needs it.
+//! Only HTTP/1.1 is offered. Every provider takes it, header names keep their clients' spelling, each request has a
+//! connection of its own, and giving a request up closes its connection. None of that would hold with HTTP/2, and
+//! nothing here needs it.
 
 use std::fmt::Write as _;
 use std::future::Future;
@@ -26,30 +26,30 @@ use tower::{BoxError, Service};
 use crate::ProxySettings;
 use crate::tunnel::{Outward, Tunnels};
 
-/// Connections that are kept open to one host without being used.
+/// How many idle connections to one host are kept open.
 const IDLE_PER_HOST_MAX: usize = 32;
-/// How long one is kept. Providers close theirs after a minute or more, and a request that meets a
+/// How long an idle connection is kept open. Providers close theirs after a minute or more, and a request that meets a
 /// closing connection has to be sent again.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(50);
 
-/// Sends requests.
+/// Sends requests to upstreams, over pooled connections.
 pub(crate) struct UpstreamClient {
     connect_timeout: Duration,
     tunnels: Tunnels,
-    /// Made when first needed: reading the machine's certificates takes a while, and an upstream on this
-    /// machine needs none.
+    /// Made when first needed: reading the machine's certificates takes a while, and an upstream on this machine needs
+    /// none of them.
     plain: OnceLock<Pool<Timely<HttpConnector>, Full<Bytes>>>,
     secure: OnceLock<Result<SecurePool, String>>,
 }
 
 type SecurePool = Pool<Timely<HttpsConnector<Outward>>, Full<Bytes>>;
 
-/// Why no answer came.
+/// Why an upstream gave no answer.
 #[derive(Debug)]
 pub(crate) struct Unreached {
-    /// Whether the same request could fare better a moment later.
+    /// Whether sending the same request again a moment later may help.
     pub(crate) may_pass: bool,
-    /// What happened, for people.
+    /// What happened, in words for people.
     pub(crate) reason: String,
 }
 
@@ -60,7 +60,7 @@ impl UpstreamClient {
         Self { connect_timeout, tunnels, plain: OnceLock::new(), secure: OnceLock::new() }
     }
 
-    /// Sends a request and waits for the head of its answer.
+    /// Sends a request and waits for the head of the answer.
     pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Unreached> {
         let answered = if request.uri().scheme_str() == Some("http") {
             self.plain.get_or_init(|| pool(self.timely(tcp()))).request(request).await
@@ -106,7 +106,7 @@ fn tls(tunnels: Tunnels) -> Result<HttpsConnector<Outward>, String> {
     Ok(builder.https_only().enable_http1().wrap_connector(Outward::new(connector, tunnels)))
 }
 
-/// A connector that gives up in time, name lookup and handshake included.
+/// A connector that gives up after a timeout, which includes name lookup and handshake.
 #[derive(Clone)]
 struct Timely<C> {
     connector: C,
@@ -142,7 +142,7 @@ where
     }
 }
 
-/// Whether two sides could not agree on how to talk in secret. Errors of the system hide others within.
+/// Whether an error comes from the TLS handshake. An error of the system may hold another error inside.
 fn is_about_tls(error: &(dyn std::error::Error + 'static)) -> bool {
     let within = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
     error.is::<rustls::Error>() || within.is_some_and(|within| is_about_tls(within))

@@ -7,22 +7,22 @@ use flate2::write::{MultiGzDecoder, ZlibDecoder};
 use http::HeaderMap;
 use http::header::CONTENT_ENCODING;
 
-/// Most bytes that are read of one answer. What a bomb holds behind them is not metered.
+/// How many bytes of one answer are decoded. What a decompression bomb holds beyond that is not metered.
 const BYTES_MAX: usize = 256 << 20;
 const BROTLI_BUFFER_BYTES: usize = 4096;
 
-/// Takes an answer apart as it comes.
+/// Decodes an answer piece by piece, as it arrives.
 pub(crate) enum Decoder {
     Plain,
     Gzip(Box<MultiGzDecoder<Out>>),
     Deflate(Box<ZlibDecoder<Out>>),
     Brotli(Box<DecompressorWriter<Out>>),
     Zstd(Box<zstd::stream::write::Decoder<'static, Out>>),
-    /// In a form that is not known, or broken: nothing more is read.
+    /// The encoding is not known, or the data is broken: nothing more is read.
     Lost,
 }
 
-/// Where decoded bytes go, until somebody takes them.
+/// Collects decoded bytes until they are taken.
 pub(crate) struct Out {
     bytes: Vec<u8>,
     left: usize,
@@ -44,7 +44,7 @@ impl Write for Out {
 }
 
 impl Decoder {
-    /// The decoder for an answer with these headers.
+    /// Chooses the decoder by the headers of an answer.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let mut names = headers.get_all(CONTENT_ENCODING).iter().filter_map(|value| value.to_str().ok());
         let name = names.next().unwrap_or("identity").trim().to_ascii_lowercase();
@@ -64,12 +64,12 @@ impl Decoder {
         }
     }
 
-    /// Whether anything can be read.
+    /// Whether nothing more can be read of the answer.
     pub(crate) fn is_lost(&self) -> bool {
         matches!(self, Self::Lost)
     }
 
-    /// Takes the next bytes as they came, and gives what they say to `take`.
+    /// Decodes the next bytes of an answer and hands the result to `take`.
     pub(crate) fn push(&mut self, bytes: &[u8], mut take: impl FnMut(&[u8])) {
         let pushed = match self {
             Self::Plain => {
@@ -77,10 +77,10 @@ impl Decoder {
                 return;
             }
             Self::Lost => return,
-            Self::Gzip(decoder) => pushed(&mut **decoder, bytes).map(|()| drained(decoder.get_mut())),
-            Self::Deflate(decoder) => pushed(&mut **decoder, bytes).map(|()| drained(decoder.get_mut())),
-            Self::Brotli(decoder) => pushed(&mut **decoder, bytes).map(|()| drained(decoder.get_mut())),
-            Self::Zstd(decoder) => pushed(&mut **decoder, bytes).map(|()| drained(decoder.get_mut())),
+            Self::Gzip(decoder) => feed(&mut **decoder, bytes).map(|()| drain(decoder.get_mut())),
+            Self::Deflate(decoder) => feed(&mut **decoder, bytes).map(|()| drain(decoder.get_mut())),
+            Self::Brotli(decoder) => feed(&mut **decoder, bytes).map(|()| drain(decoder.get_mut())),
+            Self::Zstd(decoder) => feed(&mut **decoder, bytes).map(|()| drain(decoder.get_mut())),
         };
         match pushed {
             Ok(decoded) => take(&decoded),
@@ -92,12 +92,12 @@ impl Decoder {
     }
 }
 
-fn pushed(decoder: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+fn feed(decoder: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     decoder.write_all(bytes)?;
     decoder.flush()
 }
 
-fn drained(out: &mut Out) -> Vec<u8> {
+fn drain(out: &mut Out) -> Vec<u8> {
     std::mem::take(&mut out.bytes)
 }
 

@@ -1,4 +1,4 @@
-//! Which headers are passed on: all, in their order, but those that belong to one connection only.
+//! Chooses the headers that are passed on: all, in their order, except those that belong to one connection only.
 
 use http::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING,
@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::Upstream;
 
-/// Headers of one connection, whether `Connection` names them or not.
+/// Headers that belong to one connection, whether `Connection` names them or not.
 const HOP_BY_HOP: [HeaderName; 9] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -20,10 +20,10 @@ const HOP_BY_HOP: [HeaderName; 9] = [
     TRANSFER_ENCODING,
     UPGRADE,
 ];
-/// Our own credential. The door takes it off; nothing of ours goes out if it ever does not.
+/// infold's own credential. The door removes it; if it ever does not, the credential still does not leave.
 const TOKEN: HeaderName = HeaderName::from_static("x-infold-token");
 
-/// The headers that an upstream gets with a body of so many bytes.
+/// Returns the headers that an upstream gets with a body of `body_bytes` bytes.
 pub(crate) fn for_upstream(from: &HeaderMap, upstream: &Upstream, body_bytes: usize) -> HeaderMap {
     let named = named_by_connection(from);
     let mut headers = HeaderMap::with_capacity(from.len());
@@ -46,7 +46,7 @@ pub(crate) fn for_upstream(from: &HeaderMap, upstream: &Upstream, body_bytes: us
     headers
 }
 
-/// The headers that a client gets.
+/// Returns the headers of an answer that its client gets.
 pub(crate) fn for_client(from: &HeaderMap) -> HeaderMap {
     let named = named_by_connection(from);
     let mut headers = HeaderMap::with_capacity(from.len());
@@ -61,7 +61,7 @@ pub(crate) fn for_client(from: &HeaderMap) -> HeaderMap {
 fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
     let values = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
     let names = values.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok());
-    // Somebody who names one of these could change what is asked for, not how it is carried.
+    // A client that names one of these would change what is asked for, not how it is carried.
     names.filter(|name: &HeaderName| *name != HOST && *name != CONTENT_LENGTH).collect()
 }
 

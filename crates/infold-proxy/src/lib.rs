@@ -36,7 +36,7 @@ pub use provider::Provider;
 pub use settings::{Planning, ProxySettings, RetryStatus, Upstream, UpstreamError};
 pub use tunnel::{NoTunnel, Tunnels};
 
-/// What every request needs.
+/// What all requests share.
 pub(crate) struct Proxy {
     pub(crate) engine: Engine,
     pub(crate) settings: ProxySettings,
@@ -45,8 +45,8 @@ pub(crate) struct Proxy {
     pub(crate) shutdown: CancellationToken,
 }
 
-/// The routes of both providers. Requests under way when `shutdown` is cancelled are finished; what they leave to be
-/// recorded the engine does, whose tasks whoever serves waits for.
+/// Builds the routes of both providers. Requests under way when `shutdown` is cancelled are finished. The engine
+/// records what they leave behind, so whoever serves has to wait for the engine's tasks.
 pub fn router(engine: Engine, settings: ProxySettings, shutdown: CancellationToken) -> Router {
     let client = connect::UpstreamClient::new(&settings);
     let metrics = metrics::ProxyMetrics::new();
@@ -61,7 +61,7 @@ pub fn router(engine: Engine, settings: ProxySettings, shutdown: CancellationTok
     router.route(&format!("{NO_PROVIDER}/{{*rest}}"), any(wrong_base_url::answer)).with_state(proxy)
 }
 
-/// Paths below which `Authorization` is a provider's.
+/// Paths below which the header `Authorization` is meant for a provider, not for infold.
 pub const PATHS: [&str; 3] = [Provider::Anthropic.prefix(), Provider::OpenAi.prefix(), NO_PROVIDER];
-/// Where requests come to whose base URL lacks the provider's path.
+/// Where requests arrive if their client's base URL lacks the provider's path.
 const NO_PROVIDER: &str = "/v1";

@@ -1,12 +1,11 @@
-//! What is counted of the proxy for those who watch. What models and clients are called is no label: names
-//! from outside have no bound.
+//! The proxy's metrics. Names of models and clients are not labels, because names from outside have no bound.
 
 use std::time::Duration;
 
 use opentelemetry::metrics::{Counter, Histogram};
 use opentelemetry::{KeyValue, global};
 
-/// Planning reaches from nothing to what nobody should wait for.
+/// Bounds of the buckets for planning, in seconds: from hardly anything to longer than anybody should wait.
 const SECOND_BOUNDS: [f64; 10] = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0];
 
 pub(crate) struct ProxyMetrics {

@@ -1,8 +1,9 @@
-//! Looks at what an answer begins with, before its client sees any of it: a refusal, or a stream that says only
-//! after 200 that the request cannot be answered. What was read is passed on all the same, if nothing can be mended.
+//! Reads the beginning of an answer before its client gets any of it. It may be a refusal that infold can mend, or a
+//! stream that says only after status 200 that the request cannot be answered. If nothing can be mended, what was read
+//! is passed on.
 //!
-//! Must hold: a stream is held back only while it says nothing, and never for long, so the first thing that it
-//! says is not a moment late.
+//! Must hold: a stream is held back only while it says nothing, and never for long, so that its first words are not
+//! late.
 
 use std::time::Duration;
 
@@ -10,31 +11,32 @@ use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use http_body_util::BodyExt;
 use infold_wire::ProviderRefusal;
-use infold_wire::answer::{Opening, Said};
+use infold_wire::answer::{Opening, StreamStart};
 use infold_wire::request::Api;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::decode::Decoder;
-use crate::relay::{Answered, said_nothing};
+use crate::relay::{Answered, silence_message};
 
-/// Most bytes of a refusal that are read before it is passed on.
+/// How many bytes of a refusal are read before it is passed on.
 const REFUSAL_BYTES_MAX: usize = 64 * 1024;
-/// Most bytes of a stream that are held back. The first events of a Responses stream repeat its instructions and tools.
+/// How many bytes of a stream are held back. The first events of a Responses stream repeat its instructions and tools.
 const HELD_BYTES_MAX: usize = 1 << 20;
 
 impl Answered {
-    /// Reads a refusal, if it is one that may be about something that can be mended.
+    /// Reads a refusal, if its status may be about something that infold can mend.
     pub(crate) async fn read_refusal(mut self, silence: Duration) -> Self {
         if ProviderRefusal::may_come_with(self.head.status.as_u16())
-            && let Some(told) = self.refusal(silence).await
+            && let Some(text) = self.read_whole_refusal(silence).await
         {
-            self.refused = ProviderRefusal::in_body(&told);
+            self.refused = ProviderRefusal::in_body(&text);
         }
         self
     }
 
-    /// Reads the whole of a refusal, decoded, if it is not too long.
-    pub(crate) async fn refusal(&mut self, silence: Duration) -> Option<Vec<u8>> {
+    /// Reads a refusal to its end and decodes it; `None` if it is too long or breaks off. What was read is still
+    /// relayed.
+    pub(crate) async fn read_whole_refusal(&mut self, silence: Duration) -> Option<Vec<u8>> {
         if self.body.size_hint().lower() > REFUSAL_BYTES_MAX as u64 {
             return None;
         }
@@ -51,18 +53,18 @@ impl Answered {
                 }
                 Ok(None) => break true,
                 Err(_) => {
-                    self.broken = Some(said_nothing(silence).into());
+                    self.broken = Some(silence_message(silence).into());
                     break false;
                 }
             }
         };
         self.read = read.freeze();
-        let mut told = Vec::new();
-        Decoder::of(&self.head.headers).push(&self.read, |decoded| told.extend_from_slice(decoded));
-        is_whole.then_some(told)
+        let mut text = Vec::new();
+        Decoder::of(&self.head.headers).push(&self.read, |decoded| text.extend_from_slice(decoded));
+        is_whole.then_some(text)
     }
 
-    /// Reads a stream up to the first event that says anything, for so long at most.
+    /// Reads a stream up to the first event that says anything, for as long as `hold` at most.
     pub(crate) async fn read_opening(mut self, api: Api, hold: Duration) -> Self {
         let mut decoder = Decoder::of(&self.head.headers);
         if !self.head.status.is_success() || !self.is_stream() || decoder.is_lost() {
@@ -76,12 +78,12 @@ impl Answered {
                 Ok(Some(Ok(frame))) => {
                     let Some(bytes) = frame.data_ref() else { continue };
                     read.extend_from_slice(bytes);
-                    let mut said = Said::Nothing;
+                    let mut said = StreamStart::Nothing;
                     decoder.push(bytes, |decoded| said.clone_from(opening.push(decoded)));
                     match said {
-                        Said::Nothing if !decoder.is_lost() => {}
-                        Said::Nothing | Said::Begun => break,
-                        Said::Failed(error) => {
+                        StreamStart::Nothing if !decoder.is_lost() => {}
+                        StreamStart::Nothing | StreamStart::Begun => break,
+                        StreamStart::Failed(error) => {
                             self.refused =
                                 ProviderRefusal::of(error.kind.as_deref().unwrap_or_default(), &error.message);
                             break;

@@ -1,5 +1,5 @@
-//! What is said to a client when its request cannot be answered by its provider, in that provider's own
-//! shape, because that is the one its client reads.
+//! What a client is answered when its provider cannot answer: an error in the provider's own shape, because that is the
+//! one that the client reads.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -9,14 +9,14 @@ use serde_json::json;
 
 use crate::Provider;
 
-/// A request that its provider does not answer.
+/// An error that infold answers in the provider's place.
 #[derive(Debug)]
 pub(crate) struct ProxyRefusal {
     pub(crate) provider: Provider,
     pub(crate) status: StatusCode,
-    /// A short name for programs.
+    /// A short name for programs; the header `x-infold-error` carries it.
     pub(crate) code: &'static str,
-    /// What happened and what to do.
+    /// What happened, and what to do about it.
     pub(crate) message: String,
 }
 
@@ -43,13 +43,13 @@ impl ProxyRefusal {
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        // Says whose words these are, since their shape is the provider's.
+        // The error has the provider's shape, so this header says that it is infold's.
         headers.insert("x-infold-error", HeaderValue::from_static(self.code));
         response
     }
 }
 
-/// What both providers call an error of this status.
+/// The name that both providers give to an error of this status.
 fn kind(status: StatusCode) -> &'static str {
     match status.as_u16() {
         404 => "not_found_error",

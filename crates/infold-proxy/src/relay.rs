@@ -1,4 +1,4 @@
-//! An answer on its way to the client: each piece as it comes, at the pace at which the client takes them.
+//! Relays an answer to the client: each piece as it comes, at the pace at which the client takes them.
 //!
 //! Must hold: an answer that breaks off upstream breaks off here too, so that nobody takes it for whole.
 
@@ -23,15 +23,15 @@ use tower::BoxError;
 use crate::decode::Decoder;
 use crate::headers;
 
-/// An answer whose head is there.
+/// An upstream's answer, once its head has arrived.
 pub(crate) struct Answered {
     pub(crate) head: Parts,
     pub(crate) body: Incoming,
-    /// What of the body was read already, as it came.
+    /// The part of the body that was read already, still encoded.
     pub(crate) read: Bytes,
-    /// How reading it ended, if it did.
+    /// The error that ended the reading, if one did.
     pub(crate) broken: Option<BoxError>,
-    /// What it says is wrong, if it was read and infold can do something about it.
+    /// What the provider refused the request for, if it was read and infold can do something about it.
     pub(crate) refused: Option<ProviderRefusal>,
     /// How often the request was sent again before this answer came.
     pub(crate) repeated: u32,
@@ -49,7 +49,7 @@ impl Answered {
         value.is_some_and(|value| value.trim_start().starts_with("text/event-stream"))
     }
 
-    /// The answer for the client.
+    /// Turns it into the client's response, with a body that is relayed as it arrives.
     pub(crate) fn relayed(self, watch: Option<Watch>, silence: Duration) -> Response {
         let Self { head, body, read, broken, refused: _, repeated: _ } = self;
         let patience = Box::pin(sleep(silence));
@@ -63,11 +63,11 @@ impl Answered {
     }
 }
 
-pub(crate) fn said_nothing(silence: Duration) -> String {
+pub(crate) fn silence_message(silence: Duration) -> String {
     format!("the upstream has said nothing for {} ms", silence.as_millis())
 }
 
-/// Hands the engine a copy of an answer while it is relayed, decoded.
+/// Hands the engine a decoded copy of an answer while the answer is relayed.
 pub(crate) struct Watch {
     decoder: Decoder,
     listener: AnswerListener,
@@ -78,40 +78,40 @@ impl Watch {
         Self { decoder: Decoder::of(headers), listener }
     }
 
-    /// Whether the answer comes in an encoding that cannot be read.
+    /// Whether the answer has an encoding that cannot be read.
     pub(crate) fn is_lost(&self) -> bool {
         self.decoder.is_lost()
     }
 
-    /// Takes bytes that are about to be relayed.
-    pub(crate) fn saw(&mut self, bytes: &[u8]) {
+    /// Hands on bytes that are about to be relayed.
+    pub(crate) fn observe(&mut self, bytes: &[u8]) {
         let decoder = &mut self.decoder;
-        self.listener.hear(|read| {
+        self.listener.read_piece(|read| {
             decoder.push(bytes, read);
             if decoder.is_lost() { Legibility::Lost } else { Legibility::Plain }
         });
     }
 
-    /// The answer is over.
-    pub(crate) fn ended(&mut self, how: AnswerEnd) {
+    /// Reports to the engine that the answer is over.
+    pub(crate) fn end(&mut self, how: AnswerEnd) {
         self.listener.end(how);
     }
 }
 
-/// An answer's body.
+/// The body of an answer on its way to the client.
 struct Relay {
     read: Bytes,
     upstream: Incoming,
     silence: Duration,
     patience: Pin<Box<Sleep>>,
-    /// An error that is told at the next look, when what came before it has been written.
+    /// An error that the client gets at the next poll, once what came before it has been written.
     broken: Option<BoxError>,
     rested: bool,
     watch: Option<Watch>,
 }
 
 impl Relay {
-    /// An answer without a body is never asked for one.
+    /// An answer without a body is never polled, so its end is reported here.
     fn begun(mut self, is_ended: bool) -> Self {
         if is_ended {
             self.end(AnswerEnd::Completed);
@@ -121,15 +121,15 @@ impl Relay {
 
     fn end(&mut self, how: AnswerEnd) {
         if let Some(mut watch) = self.watch.take() {
-            watch.ended(how);
+            watch.end(how);
         }
     }
 
-    /// Passes a frame on, once the watch has seen it; and before the last one goes, that it was the last.
+    /// Passes a frame on after the watch has seen it. If it is the last one, the watch learns that before it goes.
     fn passed(&mut self, frame: Frame<Bytes>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         self.rested = false;
         if let (Some(bytes), Some(watch)) = (frame.data_ref(), &mut self.watch) {
-            watch.saw(bytes);
+            watch.observe(bytes);
         }
         if self.upstream.is_end_stream() && self.broken.is_none() {
             self.end(AnswerEnd::Completed);
@@ -137,8 +137,8 @@ impl Relay {
         Poll::Ready(Some(Ok(frame)))
     }
 
-    /// An error closes the connection at once, with whatever lies unwritten; a moment's rest lets the server write
-    /// what came before it.
+    /// Waits for one more poll. An error closes the connection at once and loses what is still unwritten; the extra
+    /// poll lets the server write what came before the error.
     fn rest(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         self.rested = true;
         cx.waker().wake_by_ref();
@@ -172,7 +172,7 @@ impl Body for Relay {
             Poll::Pending => {
                 this.rested = true;
                 ready!(this.patience.as_mut().poll(cx));
-                let words = said_nothing(this.silence);
+                let words = silence_message(this.silence);
                 return this.break_off(words.into());
             }
         };
@@ -198,7 +198,7 @@ impl Body for Relay {
     }
 
     fn size_hint(&self) -> SizeHint {
-        // What was read already came with whatever length the head says.
+        // The upstream's figure does not include what was read already, so then the length is left open.
         if self.read.is_empty() { self.upstream.size_hint() } else { SizeHint::new() }
     }
 }

@@ -1,36 +1,25 @@
-//! What a request is for, and where it goes. The host comes from the settings alone; of what the client
-//! sent only a plain path and its query are taken.
+//! Decides where a request goes. The host comes from the settings alone; of what the client sent,
+//! only a plain path and its query are used.
 
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode, Uri};
-use infold_wire::request::Api;
 
 use crate::refusal::ProxyRefusal;
 use crate::{Provider, ProxySettings};
 
-/// What is done with a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Handling {
-    /// A turn of a conversation: planned.
-    Turn(Api),
-    /// A count of one: planned the same, and nothing of it is stored.
-    Count(Api),
-    /// Anything else: passed on.
-    Pass,
-}
-
-/// Where a request goes, and what for.
+/// Where a request goes.
 #[derive(Debug)]
 pub(crate) struct Route {
     pub(crate) provider: Provider,
-    pub(crate) handling: Handling,
+    /// The path below the provider's prefix.
+    pub(crate) path: String,
     pub(crate) target: Uri,
-    /// Whose base URL its client should have, if the path makes one think that it has a wrong one.
+    /// The provider whose base URL the client should use, if the path suggests that it uses a wrong one.
     pub(crate) suggested: Option<Provider>,
 }
 
 impl Route {
-    /// Reads the head of a request.
+    /// Finds the route by the head of a request.
     pub(crate) fn of(parts: &Parts, settings: &ProxySettings) -> Result<Self, ProxyRefusal> {
         let path = parts.uri.path();
         let found = Provider::ALL.into_iter().find_map(|provider| Some((provider, below(provider, path)?)));
@@ -52,36 +41,16 @@ impl Route {
             let message = format!("the path cannot be sent on: {error}");
             ProxyRefusal::new(provider, StatusCode::BAD_REQUEST, "target_refused", message)
         })?;
-        Ok(Self {
-            provider,
-            handling: handling(provider, &parts.method, path),
-            target,
-            suggested: suggested(provider, path),
-        })
+        Ok(Self { provider, path: path.to_owned(), target, suggested: suggested(provider, path) })
     }
 }
 
-/// What stands behind a provider's prefix.
+/// Returns the part of a path that follows a provider's prefix.
 fn below(provider: Provider, path: &str) -> Option<&str> {
     path.strip_prefix(provider.prefix()).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// By the path, never by the query: clients add parameters of their own.
-fn handling(provider: Provider, method: &Method, path: &str) -> Handling {
-    if method != Method::POST {
-        return Handling::Pass;
-    }
-    let path = path.strip_prefix("/v1").unwrap_or(path);
-    match (provider, path) {
-        (Provider::Anthropic, "/messages") => Handling::Turn(Api::Messages),
-        (Provider::Anthropic, "/messages/count_tokens") => Handling::Count(Api::Messages),
-        (Provider::OpenAi, "/responses") => Handling::Turn(Api::Responses),
-        (Provider::OpenAi, "/chat/completions") => Handling::Turn(Api::Chat),
-        (Provider::Anthropic | Provider::OpenAi, _) => Handling::Pass,
-    }
-}
-
-/// Whom a path was meant for that ends like one of a provider's, if it does not stand where that provider has it.
+/// Guesses the provider that a path was for: it ends like one of that provider's paths, but begins wrongly.
 fn suggested(provider: Provider, path: &str) -> Option<Provider> {
     const ENDS: [(&str, Provider); 4] = [
         ("/messages", Provider::Anthropic),
@@ -100,7 +69,7 @@ fn suggested(provider: Provider, path: &str) -> Option<Provider> {
     })
 }
 
-/// Whether two programs could read a path in two ways.
+/// Whether two programs could read a path in two different ways.
 fn is_odd(path: &str) -> bool {
     let decoded = path.to_ascii_lowercase().replace("%2e", ".").replace("%5c", "\\").replace("%2f", "/");
     let mut segments = decoded.split('/').skip(1).peekable();

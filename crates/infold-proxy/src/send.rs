@@ -1,4 +1,4 @@
-//! Sends a request upstream, again if that may help, and never once a byte of an answer has gone on.
+//! Sends a request upstream, and again if that may help, but never once a byte of an answer has reached the client.
 
 use std::time::Duration;
 
@@ -14,23 +14,23 @@ use crate::relay::Answered;
 use crate::settings::RetryStatus;
 use crate::{Provider, Proxy, headers};
 
-/// The wait in front of the first repetition, doubled for each further one.
+/// The wait before the first repetition, doubled for each further one.
 const PAUSE_FIRST: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 
-/// What goes upstream, but for its body.
+/// Everything of a request that goes upstream, except its body.
 pub(crate) struct Outgoing {
     pub(crate) provider: Provider,
     pub(crate) method: Method,
     pub(crate) target: Uri,
-    /// Whose base URL its client should have, if it seems to have a wrong one.
+    /// The provider whose base URL the client should use, if it seems to use a wrong one.
     pub(crate) suggested: Option<Provider>,
     pub(crate) headers: HeaderMap,
     pub(crate) extensions: http::Extensions,
 }
 
 impl Proxy {
-    /// Sends `body` until an answer's head is there that may be passed on.
+    /// Sends `body`, several times if need be, and returns the first answer that may be passed on.
     pub(crate) async fn send(&self, outgoing: &Outgoing, body: &Bytes) -> Result<Answered, ProxyRefusal> {
         let mut repeated = 0;
         loop {
@@ -64,12 +64,12 @@ impl Proxy {
         *request.method_mut() = outgoing.method.clone();
         *request.uri_mut() = outgoing.target.clone();
         *request.headers_mut() = headers::for_upstream(&outgoing.headers, upstream, body.len());
-        // Among these is how the client wrote its header names.
+        // These hold the spelling of the client's header names.
         *request.extensions_mut() = outgoing.extensions.clone();
         request
     }
 
-    /// How long to wait before asking again after this answer; none if it is to be passed on.
+    /// Returns how long to wait before the request is sent again; `None` if this answer is to be passed on.
     fn pause_after(&self, response: &Response<Incoming>) -> Option<Duration> {
         let status = RetryStatus::of(response.status().as_u16())?;
         if !self.settings.retry_statuses.contains(&status) {
@@ -77,7 +77,7 @@ impl Proxy {
         }
         let asked = match response.headers().get(http::header::RETRY_AFTER) {
             Some(value) => Duration::from_secs(value.to_str().ok()?.trim().parse().ok()?),
-            // Somebody who is told to slow down without being told how much had better hear it.
+            // A client that should slow down, and nobody says for how long, had better get this answer itself.
             None if status == RetryStatus::TooMany => return None,
             None => PAUSE_FIRST,
         };

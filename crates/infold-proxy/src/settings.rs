@@ -1,48 +1,48 @@
-//! What the program tells the proxy. There are no defaults here: the program's settings file has them.
+//! The proxy's settings. There are no defaults here: the program's settings file has them.
 
 use http::Uri;
 use http::uri::{Authority, Scheme};
 
 use crate::{Provider, Tunnels};
 
-/// Everything that the proxy has to be told.
+/// Everything that the program sets for the proxy.
 #[derive(Debug, Clone)]
 pub struct ProxySettings {
-    /// Where Anthropic's requests go.
+    /// The address that requests below `/anthropic` go to.
     pub anthropic: Upstream,
-    /// Where OpenAI's requests go.
+    /// The address that requests below `/openai` go to.
     pub openai: Upstream,
-    /// Whether requests are planned, or all of them passed on as they come.
+    /// Whether turns are planned, or all requests passed on as they come.
     pub planning: Planning,
-    /// Longest body of a request.
+    /// The longest body that a request may have.
     pub body_bytes_max: usize,
     /// Which upstreams are reached through the network's own proxy.
     pub tunnels: Tunnels,
-    /// Time for reaching an upstream, with its name looked up and its certificate checked.
+    /// How long connecting to an upstream may take, with name lookup and certificate check.
     pub connect_timeout_ms: u64,
-    /// Time for which an upstream may say nothing, in front of its answer or within it.
+    /// How long an upstream may say nothing, before its answer or within it.
     pub silence_timeout_ms: u64,
-    /// Time for which a stream that says nothing yet is held back, in case it is about to say that the request is
-    /// too long.
+    /// How long a stream that says nothing yet is held back, in case it is about to report that the request is too
+    /// long.
     pub hold_ms: u64,
-    /// How often a request is sent again after the first time.
+    /// How often a request is sent again, after the first time.
     pub retries_max: u32,
-    /// Answers after which it is sent again; connection errors always are.
+    /// Statuses after which a request is sent again. After connection errors it always is.
     pub retry_statuses: Vec<RetryStatus>,
     /// The longest wait that an upstream may ask for; with a longer one its answer is passed on.
     pub retry_after_max_ms: u64,
 }
 
-/// Whether requests are planned.
+/// Whether turns are planned before they are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Planning {
-    /// They are.
+    /// The engine plans every turn before it is sent.
     On,
-    /// They are passed on as they come.
+    /// Every request is passed on as it comes.
     Off,
 }
 
-/// An answer after which a request may be sent again.
+/// A status of an answer after which the request may be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryStatus {
     /// 429, too many requests.
@@ -56,7 +56,7 @@ pub enum RetryStatus {
 }
 
 impl RetryStatus {
-    /// The status with this number, if requests may be sent again after it.
+    /// The variant for a status code; `None` if requests are never sent again after it.
     pub fn of(status: u16) -> Option<Self> {
         match status {
             429 => Some(Self::TooMany),
@@ -68,31 +68,31 @@ impl RetryStatus {
     }
 }
 
-/// Where a provider's requests go.
+/// The address that a provider's requests go to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
     scheme: Scheme,
     authority: Authority,
-    /// What stands in front of every path; without a slash at its end.
+    /// The path in front of every request's path, without a slash at its end.
     base: String,
 }
 
 /// Why an address cannot be an upstream.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UpstreamError {
-    /// It is no address.
+    /// The text is no address with http or https.
     #[error("is not an http or https address: write it as https://host or https://host:port/path")]
     NotAnAddress,
-    /// It holds a name and a password.
+    /// The address holds a name or a password.
     #[error("holds a name or password: leave it out, keys come from the client")]
     Credentials,
-    /// It has a query.
+    /// The address has a query or a fragment.
     #[error("has a query or fragment: give the scheme, the host and perhaps a path")]
     Query,
 }
 
 impl Upstream {
-    /// Reads an address.
+    /// Parses an address such as `https://host:port/path`.
     pub fn parse(text: &str) -> Result<Self, UpstreamError> {
         if text.contains(['?', '#']) {
             return Err(UpstreamError::Query);
@@ -113,8 +113,8 @@ impl Upstream {
         Ok(Self { scheme, authority, base })
     }
 
-    /// The address of a path at this upstream. A `/v1` at the end of the base and one at the beginning of
-    /// the path are one: people write base URLs either way.
+    /// Returns the address of a path at this upstream. If the base ends with `/v1` and the path begins with it, it is
+    /// written once, because people write base URLs either way.
     pub(crate) fn at(&self, path: &str, query: Option<&str>) -> Result<Uri, http::Error> {
         let path = match self.base.strip_suffix("/v1") {
             Some(base) if path == "/v1" || path.starts_with("/v1/") => format!("{base}{path}"),
@@ -128,7 +128,7 @@ impl Upstream {
         Uri::builder().scheme(self.scheme.clone()).authority(self.authority.clone()).path_and_query(target).build()
     }
 
-    /// The host and port, as it stands in a Host header.
+    /// The host and port, as a Host header has them.
     pub(crate) fn host(&self) -> &str {
         self.authority.as_str()
     }
@@ -141,7 +141,6 @@ impl std::fmt::Display for Upstream {
 }
 
 impl ProxySettings {
-    /// Where a provider's requests go.
     pub(crate) fn upstream(&self, provider: Provider) -> &Upstream {
         match provider {
             Provider::Anthropic => &self.anthropic,

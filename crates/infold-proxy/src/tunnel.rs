@@ -1,5 +1,5 @@
-//! The way out of a network that lets nobody through but its own proxy: a tunnel through that (`CONNECT`), in which
-//! the upstream is spoken to as ever. The proxy of the network sees the upstream's name and nothing else.
+//! Tunnels (`CONNECT`) through the proxy of a network that lets nothing else out. Inside a tunnel the upstream is
+//! spoken to as usual, so the network's proxy sees the upstream's name and nothing else.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,31 +14,31 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tower::{BoxError, Service};
 
-/// What is never behind the proxy of a network.
+/// Addresses that are never reached through a network's proxy.
 const THIS_MACHINE: &str = "localhost,127.0.0.0/8,::1";
-/// An address that no list leaves out.
-const ELSEWHERE: &str = "https://upstream.invalid/";
+/// An address that no list of exceptions contains.
+const ANY_UPSTREAM: &str = "https://upstream.invalid/";
 
-/// Which upstreams are reached through the network's own proxy. Only those with `https` are; plain ones are on this
+/// Which upstreams are reached through the network's own proxy. Only those with `https` can be; plain ones are on this
 /// machine or near it.
 #[derive(Debug, Clone)]
 pub struct Tunnels(Option<Arc<Matcher>>);
 
-/// The proxy that was named cannot be used.
+/// The address that was given is not one of an HTTP proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("is not a proxy that infold can use: write it as http://host:port")]
 pub struct NoTunnel;
 
 impl Tunnels {
-    /// Every upstream is reached directly.
+    /// Makes no tunnels: every upstream is reached directly.
     pub fn none() -> Self {
         Self(None)
     }
 
-    /// Upstreams are reached through `proxy` (`http://name:password@host:port`), but for those that `except` lists as
-    /// the variable NO_PROXY does.
+    /// Makes tunnels through `proxy` (`http://name:password@host:port`) to every upstream except those in `except`,
+    /// which is written like the variable NO_PROXY.
     pub fn through(proxy: &str, except: &str) -> Result<Self, NoTunnel> {
-        let intercept = Matcher::builder().https(proxy).build().intercept(&Uri::from_static(ELSEWHERE));
+        let intercept = Matcher::builder().https(proxy).build().intercept(&Uri::from_static(ANY_UPSTREAM));
         if intercept.and_then(|intercept| intercept.uri().scheme().cloned()) != Some(http::uri::Scheme::HTTP) {
             return Err(NoTunnel);
         }
@@ -46,13 +46,13 @@ impl Tunnels {
         Ok(Self(Some(Arc::new(Matcher::builder().https(proxy).no(except).build()))))
     }
 
-    /// The proxy that leads to an address, if one does.
+    /// Returns the proxy through which an address is reached, if there is one.
     fn to(&self, target: &Uri) -> Option<Intercept> {
         self.0.as_ref()?.intercept(target)
     }
 }
 
-/// Connects to where it is told, through a tunnel or directly.
+/// Connects to an upstream, through a tunnel or directly.
 #[derive(Clone)]
 pub(crate) struct Outward {
     tcp: HttpConnector,

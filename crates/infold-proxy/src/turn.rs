@@ -1,5 +1,5 @@
-//! One turn of a conversation over HTTP: prepared by the engine, forwarded, mended by the engine if the provider refuses
-//! what can be mended, and relayed.
+//! One turn of a conversation over HTTP: the engine prepares the request, the proxy sends it and relays the answer. If
+//! the provider refuses it for a reason that the engine can mend, the mended request is sent.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::relay::{Answered, Watch};
 use crate::send::Outgoing;
 
 impl Proxy {
-    /// Answers a turn, or a count of one.
+    /// Answers a turn, or a count of a turn's tokens.
     pub(crate) async fn turn(&self, asked: ModelRequest, outgoing: Outgoing) -> Result<Response, ProxyRefusal> {
         let prepared = self.engine.prepare(&asked).await.map_err(|why| self.withheld(&asked, &outgoing, &why))?;
         let Some(prepared) = prepared else {
@@ -34,7 +34,7 @@ impl Proxy {
         }
     }
 
-    /// Sends what was prepared, and again what mends it if the provider refuses it for something that can be mended.
+    /// Sends the prepared request, and after each refusal that the engine can mend the mended one.
     async fn forward(
         &self,
         asked: &ModelRequest,
@@ -44,7 +44,7 @@ impl Proxy {
         loop {
             let body = prepared.body.clone();
             let sending = self.send(outgoing, &body);
-            // While the provider is at work there is time to look at what it was sent.
+            // While the provider is at work there is time to analyse what it was sent.
             let (answered, may_hold) = tokio::join!(sending, self.engine.look_at(&mut prepared));
             let answered = match answered {
                 Ok(answered) => answered,

@@ -1,5 +1,5 @@
-//! Requests that come to the wrong place: the base URL of their client lacks the provider's path or its version, has
-//! one of them twice, or is another provider's. They are told which one is right.
+//! Requests that arrive at the wrong place, because the base URL of their client lacks the provider's path or its
+//! version, has one of them twice, or is another provider's. The answer says which base URL is right.
 
 use axum::extract::Request;
 use axum::response::Response;
@@ -12,8 +12,8 @@ use crate::send::Outgoing;
 use crate::{Provider, Proxy};
 
 impl Proxy {
-    /// An answer that is passed on; not one that only says that there is nothing at a path which comes of a wrong base
-    /// URL. Whoever serves such a path is asked, so that nothing is refused which works.
+    /// Passes an answer on, unless it is a 404 that a wrong base URL explains: then the client learns the right one.
+    /// The upstream is always asked first, so that no path is refused which works.
     pub(crate) async fn explain_wrong_base_url(
         &self,
         outgoing: &Outgoing,
@@ -22,8 +22,8 @@ impl Proxy {
         let Some(suggested) = outgoing.suggested.filter(|_| answered.head.status == StatusCode::NOT_FOUND) else {
             return Ok(answered);
         };
-        let said = answered.refusal(self.silence()).await.unwrap_or_default();
-        // Providers say the same of models that they do not have.
+        let said = answered.read_whole_refusal(self.silence()).await.unwrap_or_default();
+        // Providers answer 404 for unknown models too.
         if String::from_utf8_lossy(&said).to_lowercase().contains("model") {
             return Ok(answered);
         }
@@ -31,7 +31,7 @@ impl Proxy {
     }
 }
 
-/// Says where a request should have gone.
+/// Answers a request without a provider's path with the base URL that its client should have.
 pub(crate) async fn answer(request: Request) -> Response {
     let path = request.uri().path();
     let provider = if path.contains("/messages") || request.headers().contains_key("anthropic-version") {

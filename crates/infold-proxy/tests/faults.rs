@@ -1,22 +1,18 @@
 //! Upstreams that fail in every way: what was not begun is tried again or explained in the provider's shape; what
 //! was begun never looks whole.
 
-#![allow(clippy::expect_used, reason = "a test that cannot go on should stop")]
-
-mod common;
-
 use std::sync::Arc;
 
-use common::client::{exchange, post};
-use common::upstream::{Act, Upstream, send, whole};
-use common::{settings, start};
+use crate::common::client::{exchange, post};
+use crate::common::upstream::{Act, Upstream, send, whole};
+use crate::common::{settings, start};
 use infold_proxy::{ProxySettings, RetryStatus};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
 const CHUNKED: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-/// The silence after which an upstream is given up: a busy machine must be able to send a request in it.
+/// The silence after which the proxy gives an upstream up. A busy machine must be able to send a request in it.
 const SILENCE_MS: u64 = 1_000;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -111,7 +107,7 @@ async fn an_upstream_that_never_answers_is_named_in_the_providers_shape() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_there_is_said_with_the_reason() {
+async fn an_upstream_that_is_not_there_is_reported_with_the_reason() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     drop(listener);

@@ -1,12 +1,8 @@
-//! With nothing to edit, each side gets the other's bytes.
+//! With nothing to edit, client and upstream get each other's bytes unchanged.
 
-#![allow(clippy::expect_used, reason = "a test that cannot go on should stop")]
-
-mod common;
-
-use common::client::{exchange, post};
-use common::upstream::{Upstream, send, whole};
-use common::{settings, start};
+use crate::common::client::{exchange, post};
+use crate::common::upstream::{Upstream, send, whole};
+use crate::common::{settings, start};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_upstream_gets_the_clients_head_and_body() {

@@ -1,24 +1,20 @@
 //! Streams whose provider says only after 200 that the request does not fit: rescued like a refusal, before the
-//! client has seen a byte. All others come as they are, and no later.
-
-#![allow(clippy::expect_used, reason = "a test that cannot go on should stop")]
-
-mod common;
+//! client has seen a byte. All other streams are passed on as they are, and no later.
 
 use std::io::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::client::{connect, exchange, post, read_until};
-use common::upstream::{Act, Upstream, send};
-use common::{Running, settings, start_unshaped};
+use crate::common::client::{connect, exchange, post, read_until};
+use crate::common::upstream::{Act, Upstream, send};
+use crate::common::{Running, settings, start_unshaped};
 use infold_proxy::ProxySettings;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 const END: &str = "0\r\n\r\n";
-/// Whatever comes sooner was not held by its time alone, however slow the machine.
+/// What comes within this time was not held back until the proxy's own time was over, however slow the machine is.
 const AT_ONCE: Duration = Duration::from_secs(20);
 const LONG_HOLD_MS: u64 = 60_000;
 
@@ -65,7 +61,7 @@ fn long() -> String {
     (0..600).map(|line| format!("{line}: the harbour is quiet\n")).collect()
 }
 
-/// A request of Codex's, out of which a result can be moved.
+/// A request of Codex's with a result that can be offloaded.
 fn responses() -> Vec<u8> {
     let tool = |name: &str| json!({"type": "function", "name": name, "parameters": {"type": "object"}});
     let input = json!([
@@ -78,7 +74,7 @@ fn responses() -> Vec<u8> {
     post("/openai/v1/responses", &body.to_string())
 }
 
-/// One of Claude Code's.
+/// A request of Claude Code's with a result that can be offloaded.
 fn messages() -> Vec<u8> {
     let tool = |name: &str| json!({"name": name, "description": "d", "input_schema": {"type": "object"}});
     let call = json!({"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"file_path": "/p/a"}});
@@ -96,12 +92,12 @@ async fn proxy(upstream: &Upstream) -> Running {
     start_unshaped(settings(upstream.address)).await
 }
 
-/// One that holds streams back for so long that a test would not wait for it.
+/// Starts a proxy that would hold the beginning of a stream for longer than any test waits.
 async fn patient(upstream: &Upstream) -> Running {
     start_unshaped(ProxySettings { hold_ms: LONG_HOLD_MS, ..settings(upstream.address) }).await
 }
 
-/// That the second of two requests is the first one, rescued.
+/// Asserts that the second of two requests is the first one, rescued.
 fn assert_rescued(upstream: &Upstream) {
     let texts = upstream.texts();
     assert_eq!(texts.len(), 2);
@@ -110,7 +106,7 @@ fn assert_rescued(upstream: &Upstream) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_overflow_that_is_told_inside_a_stream_is_rescued() {
+async fn an_overflow_that_is_reported_inside_a_stream_is_rescued() {
     let play = |number| match number {
         0 => stream(&(created() + &failed("context_length_exceeded"))),
         _ => stream(&(created() + &answer())),
@@ -161,11 +157,11 @@ async fn an_overflow_in_a_compressed_stream_is_rescued() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_is_rescued_once_and_then_the_provider_has_the_word() {
-    let told = created() + &failed("context_length_exceeded");
-    let upstream = Upstream::always(stream(&told)).await;
+    let failing = created() + &failed("context_length_exceeded");
+    let upstream = Upstream::always(stream(&failing)).await;
     let proxy = proxy(&upstream).await;
     let got = exchange(proxy.address, &responses()).await;
-    assert_eq!((got.text(), got.is_whole), (told, true));
+    assert_eq!((got.text(), got.is_whole), (failing, true));
     assert_rescued(&upstream);
     proxy.close().await;
 }

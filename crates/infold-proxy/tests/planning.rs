@@ -1,14 +1,10 @@
 //! Planning, from the client's bytes to the upstream's, on a real engine.
 
-#![allow(clippy::expect_used, reason = "a test that cannot go on should stop")]
-
-mod common;
-
 use std::sync::Arc;
 
-use common::client::{Answer, connect, exchange, read_until};
-use common::upstream::{Act, Upstream, send, whole};
-use common::{Running, engine, settings, start, start_on, start_unshaped};
+use crate::common::client::{Answer, connect, exchange, read_until};
+use crate::common::upstream::{Act, Upstream, send, whole};
+use crate::common::{Running, engine, settings, start, start_on, start_unshaped};
 use infold_core::Principal;
 use infold_engine::{RequestQuery, RequestSelection, ScrubFault, SessionRef, arguments_hash};
 use serde_json::{Value, json};
@@ -102,7 +98,7 @@ async fn a_secret_further_up_that_infold_never_saw_stays_here_too_and_so_it_does
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_scrubbing_fails_nothing_is_sent_and_the_client_is_told() {
+async fn where_scrubbing_fails_nothing_is_sent_and_the_client_gets_the_reason() {
     for fault in [ScrubFault::Panic, ScrubFault::Missing] {
         let mut upstream = upstream().await;
         let folder = tempfile::tempdir().expect("a folder");
@@ -213,7 +209,7 @@ async fn reasoning_that_is_refused_goes_without_and_anything_else_is_the_clients
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_placeholder_that_was_written_is_told_and_a_refused_one_is_not() {
+async fn a_placeholder_that_was_written_is_reported_and_a_refused_one_is_not() {
     let upstream = upstream().await;
     let proxy = start(settings(upstream.address)).await;
     let [mask] = proxy.engine.scrub([TOKEN.to_owned()]).await.expect("a placeholder");
@@ -229,7 +225,7 @@ async fn a_placeholder_that_was_written_is_told_and_a_refused_one_is_not() {
     let texts: Vec<String> =
         upstream.requests().iter().map(|got| String::from_utf8_lossy(&got.body).into_owned()).collect();
     assert!(texts[0].contains(&format!("[infold: your last call to Write contained {mask}")), "{}", texts[0]);
-    assert_eq!(texts[0], texts[1], "it is told once, in the same place");
+    assert_eq!(texts[0], texts[1], "it is noted once, in the same place");
     assert!(!texts[2].contains("[infold: your last call"), "{}", texts[2]);
     proxy.close().await;
 }
@@ -279,14 +275,14 @@ async fn answers_in_every_encoding_are_metered_and_pass_as_they_came() {
     }
 }
 
-/// A call that the model thought about first.
+/// A call with reasoning in front of it.
 fn after_thought(mut entries: [Value; 2], thought: &str) -> [Value; 2] {
     let thought = json!({"type": "thinking", "thinking": "hm", "signature": thought});
     entries[0]["content"].as_array_mut().expect("a list").insert(0, thought);
     entries
 }
 
-/// A text that does not stay in a conversation.
+/// A text that is long enough to be offloaded.
 fn long() -> String {
     (0..2_000).map(|line| format!("{line}: the harbour is quiet\n")).collect()
 }
@@ -370,7 +366,7 @@ async fn a_rescue_that_could_not_help_is_not_made() {
     let answer = say(&proxy, "s1", &body(talk(entries))).await;
     assert_eq!(answer.text(), refusal);
     assert_eq!(upstream.requests().len(), 1);
-    assert!(is_unknown(&proxy, "s1").await, "nothing was moved out for nothing");
+    assert!(is_unknown(&proxy, "s1").await, "nothing was offloaded in vain");
     proxy.close().await;
 }
 

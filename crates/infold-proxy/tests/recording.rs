@@ -1,14 +1,10 @@
 //! What is recorded and counted of requests, however they end and however fast the next one comes.
 
-#![allow(clippy::expect_used, reason = "a test that cannot go on should stop")]
-
-mod common;
-
 use std::sync::Arc;
 
-use common::client::{connect, exchange, read_until};
-use common::upstream::{Act, Upstream, send, whole};
-use common::{Running, settings, start};
+use crate::common::client::{connect, exchange, read_until};
+use crate::common::upstream::{Act, Upstream, send, whole};
+use crate::common::{Running, settings, start};
 use infold_core::record::{AnswerEnd, RequestRecord};
 use infold_core::{Field, Principal};
 use infold_engine::{Engine, OpenBranch, RequestQuery, RequestSelection, SessionRef};
@@ -50,7 +46,7 @@ async fn rows(engine: &Engine) -> Vec<RequestRecord> {
     rows.into_iter().map(|row| row.record).collect()
 }
 
-/// Everything that is recorded, once nothing is under way any more.
+/// Stops the proxy, so that nothing is under way any more, and returns everything that was recorded.
 async fn recorded(proxy: Running) -> Vec<RequestRecord> {
     let engine = proxy.engine.clone();
     proxy.close().await;
@@ -117,7 +113,7 @@ async fn an_answer_is_counted_before_the_next_request_is_planned_however_soon_it
     ]
     .concat();
     let chunk = format!("{:x}\r\n{events}\r\n", events.len());
-    // The answer has said that it is over; the end of its body is still to come.
+    // The last event of the answer has come; the end of its body is still to come.
     let go_on = Arc::new(Notify::new());
     let upstream = Upstream::always(vec![send(HEAD), send(chunk), Act::Wait(Arc::clone(&go_on)), Act::Close]).await;
     let proxy = start(settings(upstream.address)).await;
@@ -138,7 +134,7 @@ async fn an_answer_is_counted_before_the_next_request_is_planned_however_soon_it
     proxy.close().await;
 }
 
-/// A stream of Anthropic's events that never says what it took.
+/// A stream of Anthropic's events without usage.
 fn uncounted(text: &str) -> String {
     let begun = json!({"type": "tool_use", "id": "toolu_2", "name": "Read", "input": {}});
     let text = json!({"type": "text_delta", "text": text});
@@ -182,7 +178,7 @@ async fn counts_itself(words: &str, answer: String) {
     let first = rows.iter().find(|row| row.thread.branch().is_some()).expect("the branch's request");
     assert_eq!((first.usage, first.end, first.cost_micros, &first.miss), (None, AnswerEnd::Completed, None, &None));
     let estimated = first.estimated.expect("our own count");
-    // A table of shares rounds each of them up.
+    // Each share of the breakdown is rounded up.
     assert!(estimated.fresh_tokens.abs_diff(first.sent.total_tokens()) < 10, "{estimated:?}");
     let least = counter.count(words);
     assert!((least..least + 100).contains(&estimated.output_tokens), "{estimated:?}, at least {least}");

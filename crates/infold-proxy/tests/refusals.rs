@@ -1,12 +1,8 @@
 //! What is not forwarded: other hosts, odd paths, WebSockets, bodies without end.
 
-#![allow(clippy::expect_used, reason = "a test that cannot go on should stop")]
-
-mod common;
-
-use common::client::{exchange, post};
-use common::upstream::{Upstream, whole};
-use common::{settings, start};
+use crate::common::client::{exchange, post};
+use crate::common::upstream::{Upstream, whole};
+use crate::common::{settings, start};
 use infold_proxy::ProxySettings;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -37,8 +33,8 @@ async fn a_websocket_is_sent_back_to_posting() {
     let proxy = start(settings(upstream.address)).await;
     let request =
         "GET /openai/v1/responses HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
-    let mut stream = common::client::connect(proxy.address, request.as_bytes()).await;
-    let head = common::client::read_until(&mut stream, b"\r\n\r\n").await;
+    let mut stream = crate::common::client::connect(proxy.address, request.as_bytes()).await;
+    let head = crate::common::client::read_until(&mut stream, b"\r\n\r\n").await;
     assert!(head.starts_with(b"HTTP/1.1 426 "), "{}", String::from_utf8_lossy(&head));
     assert_eq!(upstream.requests().len(), 0);
     drop(stream);
@@ -76,7 +72,7 @@ const NO_SUCH_PATH: &str =
     r#"{"error":{"message":"Invalid URL (POST /x)","type":"invalid_request_error","param":null,"code":null}}"#;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_base_url_without_its_version_is_told_which_one_is_right() {
+async fn a_wrong_base_url_is_answered_with_the_right_one() {
     let upstream = Upstream::always(vec![whole("404 Not Found", "", NO_SUCH_PATH)]).await;
     let proxy = start(settings(upstream.address)).await;
     let body = r#"{"model":"m","messages":[],"input":[]}"#;
@@ -92,10 +88,10 @@ async fn a_base_url_without_its_version_is_told_which_one_is_right() {
     ] {
         let answer = exchange(proxy.address, &post(path, body)).await;
         assert_eq!(answer.status, "HTTP/1.1 404 Not Found", "{path}");
-        let told: serde_json::Value = serde_json::from_slice(&answer.body).expect("JSON");
-        let message = told["error"]["message"].as_str().unwrap_or_default();
+        let refusal: serde_json::Value = serde_json::from_slice(&answer.body).expect("JSON");
+        let message = refusal["error"]["message"].as_str().unwrap_or_default();
         assert!(message.ends_with(right), "{path}: {message}");
-        assert_eq!(told["type"] == "error", right.ends_with("anthropic"), "{path} is told in its provider's form");
+        assert_eq!(refusal["type"] == "error", right.ends_with("anthropic"), "{path} has its provider's form");
     }
     for path in ["/openai/v1/responses", "/openai/v1/models", "/anthropic/v1/messages", "/openai/files"] {
         let answer = exchange(proxy.address, &post(path, body)).await;

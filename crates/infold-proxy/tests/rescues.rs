@@ -1,12 +1,8 @@
-//! Rescues: what they can move out, and what they leave as it was.
+//! Rescues: what they can offload, and what they leave as it was.
 
-#![allow(clippy::expect_used, reason = "a test that cannot go on should stop")]
-
-mod common;
-
-use common::client::{exchange, post};
-use common::upstream::{Act, Upstream, whole};
-use common::{Running, settings, start_unshaped};
+use crate::common::client::{exchange, post};
+use crate::common::upstream::{Act, Upstream, whole};
+use crate::common::{Running, settings, start_unshaped};
 use infold_core::Principal;
 use infold_engine::{Portion, ReadResult, SessionRef};
 use serde_json::{Value, json};
@@ -61,7 +57,7 @@ fn handle(text: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_result_that_was_scrubbed_at_first_sight_can_be_moved_out() {
+async fn a_result_that_was_scrubbed_when_first_seen_can_be_offloaded() {
     let upstream = refusing(1).await;
     let proxy = proxy(&upstream).await;
     let mut entries = read("toolu_1", &format!("TOKEN={TOKEN}\n{}", long())).to_vec();
@@ -83,7 +79,7 @@ async fn a_result_that_was_scrubbed_at_first_sight_can_be_moved_out() {
         portion: Portion::Bytes { offset: 0 },
         limit_bytes: 65_536,
     };
-    let kept = proxy.engine.read_result(&Principal::local(), &ask).await.expect("what was moved out").content;
+    let kept = proxy.engine.read_result(&Principal::local(), &ask).await.expect("what was offloaded").content;
     assert!(kept.starts_with("TOKEN=[SECRET:github-pat:") && kept.contains("599: the harbour"), "{kept}");
     proxy.close().await;
 }

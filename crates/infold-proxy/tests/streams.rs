@@ -1,15 +1,11 @@
-//! Streams: cut anywhere, taken slowly, given up, drained.
-
-#![allow(clippy::expect_used, reason = "a test that cannot go on should stop")]
-
-mod common;
+//! Streams that are cut anywhere, read slowly, given up by their client, or drained in a shutdown.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::client::{connect, exchange, post, read_until};
-use common::upstream::{Act, Upstream, send};
-use common::{settings, start};
+use crate::common::client::{connect, exchange, post, read_until};
+use crate::common::upstream::{Act, Upstream, send};
+use crate::common::{settings, start};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
@@ -104,12 +100,12 @@ async fn an_upstream_waits_for_a_slow_reader() {
     proxy.close().await;
 }
 
-/// How soon an upstream is closed whose reader has gone.
+/// How soon the proxy closes an upstream whose client has gone.
 const ABORT_TIME_MAX: Duration = Duration::from_secs(1);
-/// How often it may take longer before something other than a busy machine is at fault.
+/// How often closing may take longer before something other than a busy machine must be the cause.
 const TRIES_MAX: usize = 4;
 
-/// Lets the client go, and says whether the upstream's other side closes soon.
+/// Drops the client, and says whether the upstream's connection is closed soon.
 async fn closes_soon(upstream: &mut Upstream, client: TcpStream) -> bool {
     let since = Instant::now();
     drop(client);
@@ -164,7 +160,7 @@ async fn a_client_that_gives_up_while_it_takes_nothing_closes_the_upstream() {
     let stream = connect(proxy.address, &post("/anthropic/v1/messages", "{}")).await;
     upstream.written.recv().await.expect("a flood that stops");
     drop(stream);
-    // The proxy has nothing left to do for it, so it ends at once, and not when its time for draining is over.
+    // The proxy has nothing left to do for the stream, so it ends at once, and not when its time for draining is over.
     let closed = tokio::time::timeout(Duration::from_secs(9), proxy.close()).await.expect("an end in time");
     assert_eq!(closed.cut, 0);
 }

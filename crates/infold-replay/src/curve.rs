@@ -1,25 +1,25 @@
-//! The size of a session's requests over time, thinned out for drawing.
+//! The size of a session's requests over time, reduced to a few points for drawing.
 
 use serde::{Deserialize, Serialize};
 
-use crate::play::Played;
+use crate::play::PlayedThread;
 
-/// Sizes of a session's requests under each policy.
+/// The sizes of a session's requests under each policy.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Curve {
-    /// Which request each point stands for, counted from 1.
+    /// The number of the request at each point, counted from 1; the last one if the point covers several.
     pub requests: Vec<u64>,
-    /// For each policy, the size at each point. A point that stands for several requests has the
-    /// largest of them, so that a peak stays where it was.
+    /// For each policy, the size at each point. A point that covers several requests has the size of the largest, so
+    /// that peaks stay visible.
     pub prompt_tokens: Vec<Vec<u64>>,
 }
 
 impl Curve {
-    /// A curve of at most so many points.
-    pub(crate) fn of(played: &[Played], points_max: usize) -> Self {
+    /// Makes a curve of at most `points_max` points.
+    pub(crate) fn of(played: &[PlayedThread], points_max: usize) -> Self {
         let requests = played.first().map_or(0, |played| played.sent.len());
         let step = requests.div_ceil(points_max.max(1)).max(1);
-        let points = |played: &Played| {
+        let points = |played: &PlayedThread| {
             let chunks = played.sent.chunks(step);
             chunks.map(|chunk| chunk.iter().map(|sent| sent.prompt_tokens).max().unwrap_or(0)).collect()
         };

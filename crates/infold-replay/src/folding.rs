@@ -1,35 +1,35 @@
-//! Folding at the sub-tasks that were recorded: what the session came to because another agent did
-//! them out of its sight, and what it would have come to had it done them itself.
+//! Measures what folding saves, by the sub-tasks that were recorded: what the session cost because subagents did them
+//! in threads of their own, and what it would have cost had the main agent done them itself.
 
 use infold_core::Counter;
 use infold_core::transcript::{Item, Kind, Subtask, Transcript};
 use serde::{Deserialize, Serialize};
 
 use crate::play::play;
-use crate::sights::{Look, Sights};
-use crate::thread::{Asked, Laid, Thread, answers};
+use crate::seen_texts::{Look, SeenTexts};
+use crate::thread::{Asked, Thread, ThreadLayout, answers};
 use crate::{Compactions, Measures, Policy};
 
-/// A session with sub-tasks, three ways. The measures of the folded ones include the sub-tasks' own
-/// threads, except for the peak, which is the main thread's.
+/// A session with sub-tasks, measured in three ways. The folded measures include the sub-tasks' own threads, except for
+/// the peak, which is the main thread's.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Folding {
-    /// Sub-tasks that were recorded with their work.
+    /// How many sub-tasks were recorded with their work.
     pub subtasks: u64,
-    /// Tokens of their work.
+    /// The tokens of everything in the sub-tasks' threads.
     pub work_tokens: u64,
-    /// Tokens that came back of it.
+    /// The tokens of the results that the sub-tasks gave to the main thread.
     pub returned_tokens: u64,
-    /// Had the work been done in the main thread.
+    /// The session if the work had been done in the main thread.
     pub inline: Measures,
-    /// As it was: each sub-task in a thread of its own.
+    /// The session as it was, with each sub-task in a thread of its own.
     pub folded: Measures,
-    /// So, and with infold's own shaping in every thread.
+    /// The session as it was, but with infold's shaping in every thread.
     pub folded_and_shaped: Measures,
 }
 
 impl Folding {
-    /// Adds another session's.
+    /// Adds the figures of another session.
     pub fn add(&mut self, other: &Self) {
         self.subtasks += other.subtasks;
         self.work_tokens += other.work_tokens;
@@ -40,7 +40,8 @@ impl Folding {
     }
 }
 
-/// The folding of a session; nothing if no sub-task was recorded with its work.
+/// Measures a session in the three ways; `None` if no sub-task was recorded with its work. `folded` and `shaped` are
+/// the measures of the main thread.
 pub(crate) fn folding(
     transcript: &Transcript,
     main: &Thread<'_>,
@@ -63,9 +64,9 @@ pub(crate) fn folding(
         let items: Vec<&Item> = subtask.items.iter().collect();
         out.work_tokens += items.iter().map(|item| counter.count_item(item)).sum::<u64>();
         let asked = answers(&items, counter);
-        let (thread, mut sights) = beside(main, &items, asked, compactions);
-        add_apart(&mut out.folded, play(&thread, &mut sights, Policy::AsItWas).measures);
-        add_apart(&mut out.folded_and_shaped, play(&thread, &mut sights, Policy::SHAPED).measures);
+        let (thread, mut texts) = beside(main, &items, asked, compactions);
+        add_apart(&mut out.folded, play(&thread, &mut texts, Policy::AsItWas).measures);
+        add_apart(&mut out.folded_and_shaped, play(&thread, &mut texts, Policy::SHAPED).measures);
     }
     for item in &transcript.items {
         if let Kind::Result { id, text, .. } = &item.kind
@@ -76,36 +77,36 @@ pub(crate) fn folding(
     }
 
     let (items, asked) = inlined(transcript, &subtasks, counter);
-    let (thread, mut sights) = beside(main, &items, asked, compactions);
-    out.inline = play(&thread, &mut sights, Policy::AsItWas).measures;
+    let (thread, mut texts) = beside(main, &items, asked, compactions);
+    out.inline = play(&thread, &mut texts, Policy::AsItWas).measures;
     Some(out)
 }
 
-/// A thread with the model and the base of the main one.
+/// Makes a thread with the same model and base as the main one.
 fn beside<'a>(
     main: &Thread<'_>,
     items: &[&'a Item],
     asked: Vec<Asked<'a>>,
     compactions: Compactions,
-) -> (Thread<'a>, Sights) {
-    let (mut thread, sights) = Thread::of(Laid::of(items, compactions), asked, main.family, Look::ForSizes);
+) -> (Thread<'a>, SeenTexts) {
+    let (mut thread, texts) = Thread::of(ThreadLayout::of(items, compactions), asked, main.family, Look::ForSizes);
     thread.base_tokens = main.base_tokens;
-    (thread, sights)
+    (thread, texts)
 }
 
-/// Adds a thread that ran beside the main one, whose peak is not the main one's.
+/// Adds the measures of a sub-task's thread, without its peak: the peak is that of the main thread.
 fn add_apart(measures: &mut Measures, mut apart: Measures) {
     apart.peak_tokens = 0;
     measures.add(&apart);
 }
 
-/// What a sub-task did after it had been told what to do, which the call that started it says already.
+/// The items of a sub-task after its instructions, which are already in the call that started it.
 fn work(subtask: &Subtask) -> &[Item] {
     let first = subtask.items.iter().position(|item| !matches!(item.kind, Kind::User { .. } | Kind::System { .. }));
     first.map_or(&[], |first| &subtask.items[first..])
 }
 
-/// The session with the work of its sub-tasks in the place of what came back of them.
+/// The items and requests of the session, with the work of its sub-tasks in place of their results.
 fn inlined<'a>(
     transcript: &'a Transcript,
     subtasks: &[&'a Subtask],

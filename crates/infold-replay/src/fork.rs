@@ -1,8 +1,7 @@
-//! Forks: how much of what a child went on to use its context held.
+//! Measures forks: how much of what a child used later was in the context that it began with.
 //!
-//! A session is cut every twenty requests, as if a child had been forked there. What the next ten
-//! requests used that had been seen before the cut, and was not shown again since, is what the
-//! child's context should have held.
+//! A session is cut every twenty requests, as if a child had been forked there. The child's context should hold what
+//! the next ten requests used of things that were seen before the cut, unless they were shown again after it.
 
 mod needs;
 mod tail;
@@ -19,36 +18,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::Progress;
 use crate::thread::usual_model;
-use crate::words::{PageWords, WordId};
+use crate::words::{ThreadWords, WordId};
 
 use needs::{Cut, Needed};
 use tail::Blocks;
 
-/// A way to fork.
+/// A way to make the context that a child begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// A profile, within so many characters.
+pub enum ForkWay {
+    /// infold's fork in one of its profiles.
     Profile {
-        /// Which.
+        /// The profile to fork with.
         profile: Profile,
-        /// Most characters.
+        /// How many characters the context may have.
         char_budget: usize,
     },
-    /// The end of the transcript, so many characters of it.
+    /// The end of the transcript.
     Tail {
-        /// How many.
+        /// How many characters of it.
         chars: usize,
     },
-    /// The end of the transcript, at each cut with as many tokens as another way took there.
+    /// The end of the transcript, at each cut as large in tokens as the context of another way there.
     TailAsLarge {
-        /// The place of the other way, which stands before this one.
+        /// The index of the other way, which must come before this one.
         way: usize,
     },
 }
 
-impl Way {
-    /// The ways that a report compares: both profiles, and a plain tail as large as each. The budgets of
-    /// the second come to 30,000 and 50,000 tokens on average.
+impl ForkWay {
+    /// The ways that a report compares: both profiles, and a plain tail as large as each. The two budgets of the second
+    /// profile are 30,000 and 50,000 tokens on average.
     pub const USUAL: [Self; 6] = [
         Self::Profile { profile: Profile::Seed, char_budget: FORK_CHAR_BUDGET },
         Self::TailAsLarge { way: 0 },
@@ -58,7 +57,7 @@ impl Way {
         Self::TailAsLarge { way: 4 },
     ];
 
-    /// The way in a few words.
+    /// The way in a few words, for tables.
     fn label(&self, ways: &[Self]) -> String {
         match self {
             Self::Profile { profile, char_budget } => format!("profile {profile}, {}k characters", char_budget / 1_000),
@@ -71,32 +70,32 @@ impl Way {
     }
 }
 
-/// One way to fork, over all cuts.
+/// How one way to fork did, over all cuts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForkRow {
-    /// The way.
+    /// The way in a few words.
     pub label: String,
-    /// Tokens of a child's context, on average.
+    /// The tokens of a child's context, on average over the cuts.
     pub tokens: f64,
-    /// Recall of the atoms that the next ten requests used, in percent.
+    /// The share of the atoms used by the next ten requests that the context held, in percent.
     pub recall_percent: f64,
-    /// Recall of the lines that their edits named, in percent.
+    /// The share of the lines named by their edits that the context held, in percent.
     pub line_recall_percent: f64,
 }
 
-/// Several ways to fork at the same cuts.
+/// How several ways to fork did at the same cuts.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ForkTable {
-    /// How many cuts.
+    /// How many cuts were made in all sessions.
     pub cuts: u64,
-    /// The ways.
+    /// One row for each way, in the order in which they were given.
     pub rows: Vec<ForkRow>,
 }
 
-/// Ways being tried: sessions are added one at a time.
+/// Tries several ways to fork. Sessions are added one at a time, so that only one needs to be in memory.
 #[derive(Debug)]
 pub struct ForkTrial {
-    ways: Vec<Way>,
+    ways: Vec<ForkWay>,
     before_tokens_min: u64,
     cuts: u64,
     sums: Vec<Sum>,
@@ -112,22 +111,22 @@ struct Sum {
 }
 
 impl ForkTrial {
-    /// A trial of these ways.
-    pub fn new(ways: Vec<Way>) -> Self {
+    /// Starts a trial of these ways, without any session.
+    pub fn new(ways: Vec<ForkWay>) -> Self {
         Self { sums: vec![Sum::default(); ways.len()], ways, before_tokens_min: 0, cuts: 0 }
     }
 
-    /// The same, but only at cuts before which so many tokens were said: where less was, a budget that
-    /// takes all of it has nothing to choose.
+    /// Limits the trial to cuts with at least `tokens_min` tokens before them. Where there are fewer, everything fits
+    /// into the budget and there is nothing to choose.
     pub fn with_more_before_than(mut self, tokens_min: u64) -> Self {
         self.before_tokens_min = tokens_min;
         self
     }
 
-    /// Forks a session at each of its cuts, in every way.
+    /// Forks a session at each of its cuts, in every way. `progress` is called before each cut and at the end.
     pub fn add(&mut self, transcript: &Transcript, mut progress: impl FnMut(Progress)) {
         let counter = Counter::new(Family::of_model(usual_model(&transcript.calls)));
-        let mut words = PageWords::default();
+        let mut words = ThreadWords::default();
         let cuts = needs::cuts(transcript, &mut words);
         let parent = Parent { transcript, blocks: Blocks::of(&transcript.items), counter };
         for (done, cut) in cuts.iter().enumerate() {
@@ -147,18 +146,18 @@ impl ForkTrial {
         progress(Progress { done: cuts.len(), steps: cuts.len() });
     }
 
-    /// Adds what another trial of the same ways came to.
+    /// Adds the sums of another trial of the same ways.
     pub fn merge(&mut self, other: &Self) {
         debug_assert_eq!(self.ways, other.ways, "trials of the same ways");
         self.cuts += other.cuts;
         self.sums.iter_mut().zip(&other.sums).for_each(|(sum, other)| sum.merge(other));
     }
 
-    /// What it came to.
+    /// The averages over all cuts.
     pub fn finish(self) -> ForkTable {
         let cuts = self.cuts.max(1) as f64;
         let percent = |seen: u64, needed: u64| 100.0 * seen as f64 / needed.max(1) as f64;
-        let row = |(way, sum): (&Way, &Sum)| ForkRow {
+        let row = |(way, sum): (&ForkWay, &Sum)| ForkRow {
             label: way.label(&self.ways),
             tokens: sum.tokens as f64 / cuts,
             recall_percent: percent(sum.atoms_seen, sum.atoms_needed),
@@ -187,7 +186,7 @@ impl Sum {
     }
 }
 
-/// What children are forked from.
+/// The session that children are forked from.
 struct Parent<'t> {
     transcript: &'t Transcript,
     blocks: Blocks,
@@ -195,16 +194,17 @@ struct Parent<'t> {
 }
 
 impl Parent<'_> {
-    /// What a child forked at a cut would start from, when the ways before this one took so many tokens.
-    fn context(&self, way: Way, cut: &Cut, taken: &[u64]) -> String {
+    /// The context that a child forked at a cut would begin with. `taken` is how many tokens each earlier way used
+    /// there.
+    fn context(&self, way: ForkWay, cut: &Cut, taken: &[u64]) -> String {
         match way {
-            Way::Profile { profile, char_budget } => {
+            ForkWay::Profile { profile, char_budget } => {
                 let mut fork = Fork::new(profile, ForkLimits::with_char_budget(char_budget));
                 self.transcript.items[..cut.item].iter().cloned().for_each(|item| fork.push(item));
                 fork.finish().context
             }
-            Way::Tail { chars } => self.blocks.tail_of_chars(cut.item, chars),
-            Way::TailAsLarge { way } => {
+            ForkWay::Tail { chars } => self.blocks.tail_of_chars(cut.item, chars),
+            ForkWay::TailAsLarge { way } => {
                 let tokens = taken.get(way).copied().unwrap_or(0);
                 self.blocks.tail_of_tokens(cut.item, tokens, self.counter)
             }

@@ -1,4 +1,4 @@
-//! The forms in which an entry can be sent: the text of each.
+//! The forms in which an entry can be sent, and the text of each.
 
 use std::borrow::Cow;
 
@@ -13,17 +13,17 @@ mod tests;
 /// How an entry is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PromptForm {
-    /// As it is.
+    /// The entry's own text.
     Whole,
-    /// A result of which nothing is left.
+    /// A fixed text that says that the result was cleared.
     Cleared,
-    /// A result of which a line about its size and its first characters are left.
+    /// A reference with the size of the result and its first characters.
     Preview { preview_chars: usize },
-    /// A result as a fork cuts one of this age.
+    /// The result cut as a fork cuts results of this age.
     Aged(Tier),
 }
 
-/// What is sent of an entry in a form; nothing if that is what it is anyway.
+/// The text that is sent for an entry in a form; `None` if it is the entry's own text.
 pub(crate) fn sent<'e>(entry: &'e ThreadEntry<'_>, form: PromptForm) -> Option<Cow<'e, str>> {
     let sent = match (form, entry.role) {
         (PromptForm::Cleared, EntryRole::Result) => Cow::Borrowed(CLEARED),
@@ -34,7 +34,7 @@ pub(crate) fn sent<'e>(entry: &'e ThreadEntry<'_>, form: PromptForm) -> Option<C
     (sent != entry.text).then_some(sent)
 }
 
-/// The reference that a store would leave, with a made-up handle of the usual length.
+/// The reference that replaces an offloaded result, with a made-up handle of the usual length.
 fn preview(entry: &ThreadEntry<'_>, preview_chars: usize) -> String {
     format!(
         "[Tool result stored — {} bytes from \"{}\".\nFirst {preview_chars} chars: {}...]\n\
@@ -45,12 +45,11 @@ fn preview(entry: &ThreadEntry<'_>, preview_chars: usize) -> String {
     )
 }
 
-/// The first characters of a text.
 fn head(text: &str, chars: usize) -> &str {
     text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end])
 }
 
-/// A result as a fork cuts one of this age; nothing if it is short enough.
+/// The result cut as a fork cuts results of this age; `None` if it is short enough.
 fn aged(entry: &ThreadEntry<'_>, tier: Tier) -> Option<String> {
     truncate(entry.text, tier.result_limit()?, Method::for_result(entry.tool, entry.text))
 }

@@ -1,8 +1,7 @@
-//! The report as one page: no other file, no network, nothing to install.
+//! Writes the report as one HTML page that needs no other file, no network, and nothing installed.
 //!
-//! Names of sessions and tools come from files that anybody may have written. Every one is escaped
-//! where it is put into the page, and the page's own policy lets no other script run than the one it
-//! carries, and nothing be fetched at all.
+//! Names of sessions and tools come from files that anybody may have written. Every name is escaped where it is put
+//! into the page, and the page's content security policy allows no script but its own and no fetching at all.
 
 mod bars;
 mod curves;
@@ -19,13 +18,13 @@ use crate::{Policy, Report};
 
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
-/// Of [`SCRIPT`], so that a browser runs it and no other; a test says what it must be.
+/// The hash of [`SCRIPT`], so that a browser runs this script and no other. A test checks it and prints the right one.
 const SCRIPT_HASH: &str = "sha256-dypCBOOA0a07LLNvwo4e8Ha73XYQqG/Gj7ZlxUet78U=";
 
-/// What the parts of the page need to know of the whole.
+/// What all parts of the page use.
 struct Page<'r> {
     report: &'r Report,
-    /// The policy that the page is about, as a place in the list.
+    /// The index of infold's own policy, which the page is about; `None` if it was not played.
     ours: Option<usize>,
 }
 
@@ -35,18 +34,18 @@ impl<'r> Page<'r> {
         Self { report, ours }
     }
 
-    /// The class that gives a policy its colour, the same everywhere on the page.
+    /// The CSS class that gives a policy its colour, the same everywhere on the page.
     fn key(&self, policy: usize) -> String {
         if self.ours == Some(policy) { "ko".to_owned() } else { format!("k{}", policy % 8) }
     }
 
-    /// The class of a row that stands out.
+    /// The CSS class that emphasises infold's own policy.
     fn emphasis(&self, policy: usize) -> &'static str {
         if self.ours == Some(policy) { "ours" } else { "" }
     }
 }
 
-/// The report as one self-contained page.
+/// Writes the report as one self-contained HTML page.
 pub fn html(report: &Report) -> String {
     let page = Page::new(report);
     let mut out = String::with_capacity(1 << 16);

@@ -1,8 +1,9 @@
-//! Plays recorded sessions against policies, and says what each would have cost and kept in sight.
+//! Plays recorded sessions against policies, and reports what each would have cost and how much of what was used later
+//! it would have kept in the prompt.
 //!
-//! A policy maps the items before a request to what is sent. Playing a session against it gives
-//! sizes, cache reads and writes, a bill, and how much of what the agent went on to use was still
-//! there. Nothing is sent anywhere and no file is read: transcripts, prices and limits are arguments.
+//! A policy maps the items before a request to what is sent. Playing a session against it gives sizes, cache reads and
+//! writes, a bill, and how much of what the agent used later was still visible. Nothing is sent anywhere and no file is
+//! read: transcripts, prices and limits are arguments.
 //!
 //! What must hold: the same transcript gives the same figures, whatever was played before it.
 
@@ -17,9 +18,9 @@ mod policy;
 mod prices;
 mod replay;
 mod report;
+mod seen_texts;
 mod shaping;
 mod shares;
-mod sights;
 mod text;
 mod thread;
 mod words;
@@ -29,13 +30,13 @@ mod tests;
 
 pub use curve::Curve;
 pub use folding::Folding;
-pub use fork::{ForkRow, ForkTable, ForkTrial, Way};
+pub use fork::{ForkRow, ForkTable, ForkTrial, ForkWay};
 pub use html::html;
 pub use measures::Measures;
 pub use play::{Judge, SentItem};
 pub use policy::Policy;
 pub use prices::{Price, Prices};
 pub use replay::{Options, Progress, Replay};
-pub use report::{PolicyOutcome, PolicyReport, PortionReport, Recorded, Report, SessionReport, Skipped};
+pub use report::{PolicyOutcome, PolicyReport, PortionReport, RecordedUsage, Report, SessionReport, Skipped};
 pub use shares::{Portion, PromptShare};
 pub use thread::{AnswerStarts, Compactions};

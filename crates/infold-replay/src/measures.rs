@@ -1,48 +1,49 @@
-//! What playing a session, or many, against a policy comes to.
+//! The figures that playing one session, or many, against a policy gives.
 
 use serde::{Deserialize, Serialize};
 
 /// Sums over the requests of one session, or of several.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measures {
-    /// Requests to the model.
+    /// How many requests were made to the model.
     pub requests: u64,
-    /// The largest request. Of several sessions: the sum of their largest.
+    /// The size of the largest request. For several sessions: the sum of the sizes of their largest requests.
     pub peak_tokens: u64,
-    /// Prompt tokens of all requests.
+    /// The prompt tokens of all requests.
     pub prompt_tokens: u64,
-    /// Of these, what stood at the front of the request before as well.
+    /// Of the prompt tokens, those in the part that the request has in common with the beginning of the one before it.
     pub cache_read_tokens: u64,
-    /// The others.
+    /// The other prompt tokens, which the provider has to process and caches.
     pub cache_write_tokens: u64,
-    /// Tokens of the answers, as recorded.
+    /// The tokens of the answers, as recorded.
     pub output_tokens: u64,
-    /// The bill, in tokens at the price of input.
+    /// The bill, in units of the price of one input token.
     pub billed: f64,
-    /// The bill, and what fetching again would cost that is no longer in sight.
+    /// The bill with the cost of fetching again what was needed and no longer visible.
     pub adjusted: f64,
-    /// Round trips to fetch something again.
+    /// How many round trips would be needed to fetch something again.
     pub fetches: u64,
-    /// Atoms in the arguments of calls that had occurred before.
+    /// How many atoms (paths, identifiers, numbers, hashes) in the arguments of calls had occurred before.
     pub atoms_needed: u64,
-    /// Of these, those still in sight.
+    /// Of the needed atoms, those that were still visible in the prompt.
     pub atoms_seen: u64,
-    /// Of these, those in sight in a whole line of their own, word for word; a name in a list is not.
+    /// Of the needed atoms, those that were visible in a whole line of the thread, word for word; a name in a list of
+    /// names does not count.
     pub strict_atoms_seen: u64,
-    /// Atoms needed that were last seen before the last ten results.
+    /// Of the needed atoms, those that were last seen before the last ten results.
     pub far_atoms_needed: u64,
-    /// Of these, those still in sight.
+    /// Of these far atoms, those that were still visible.
     pub far_atoms_seen: u64,
-    /// Lines of the old text of edits that had occurred before.
+    /// How many lines in the old text of edits had occurred before.
     pub lines_needed: u64,
-    /// Of these, those still in sight, verbatim.
+    /// Of the needed lines, those that were still visible verbatim.
     pub lines_seen: u64,
-    /// Requests with a signed reasoning block behind something that had changed since it was signed.
+    /// How many requests had a signed reasoning block after something that had changed since it was signed.
     pub invalid_reasoning_requests: u64,
 }
 
 impl Measures {
-    /// Adds another session's.
+    /// Adds the figures of another session.
     pub fn add(&mut self, other: &Self) {
         self.requests += other.requests;
         self.peak_tokens += other.peak_tokens;
@@ -63,22 +64,22 @@ impl Measures {
         self.invalid_reasoning_requests += other.invalid_reasoning_requests;
     }
 
-    /// Reference recall in percent; nothing where nothing was needed.
+    /// The share of needed atoms that were visible, in percent; `None` if none were needed.
     pub fn recall_percent(&self) -> Option<f64> {
         percent(self.atoms_seen, self.atoms_needed)
     }
 
-    /// Reference recall, where an atom counts only in a whole line of its own.
+    /// The same share, where an atom counts only in a whole line of the thread.
     pub fn strict_recall_percent(&self) -> Option<f64> {
         percent(self.strict_atoms_seen, self.atoms_needed)
     }
 
-    /// Recall of what was last seen before the last ten results.
+    /// The same share of the atoms that were last seen before the last ten results.
     pub fn far_recall_percent(&self) -> Option<f64> {
         percent(self.far_atoms_seen, self.far_atoms_needed)
     }
 
-    /// Recall of the lines that edits named.
+    /// The share of lines needed by edits that were visible, in percent; `None` if none were needed.
     pub fn line_recall_percent(&self) -> Option<f64> {
         percent(self.lines_seen, self.lines_needed)
     }

@@ -1,12 +1,13 @@
-//! Plays a thread against a policy, request by request.
+//! Plays a thread against a policy, request by request, and measures it.
 //!
-//! What is in sight is kept as counters, one a word, and the size of a request as a sum; both change
-//! only by what a policy changes, so that a long session costs no more a request than a short one.
+//! What is visible in the prompt is held as one counter for each word, and the size of a request as a sum. Both are
+//! updated only by what a policy changes, so that a request of a long session takes no longer than one of a short
+//! session.
 
 use infold_core::Family;
 
-use crate::policy::{Arrival, Policy, Rolling};
-use crate::sights::{SightId, Sights};
+use crate::policy::{Arrival, Policy, PolicyRun};
+use crate::seen_texts::{SeenId, SeenTexts};
 use crate::thread::{EntryRole, ReplayedRequest, Thread};
 use crate::{Measures, thread::Need};
 
@@ -16,7 +17,7 @@ mod tests;
 
 pub use judge::{Judge, SentItem};
 
-/// What a token costs, with a token of input for the unit.
+/// What tokens cost, in units of the price of one input token.
 #[derive(Debug, Clone, Copy)]
 struct Weights {
     read: f64,
@@ -32,22 +33,22 @@ impl Weights {
         }
     }
 
-    /// What it costs to fetch something of this size again, in a request of that size.
+    /// The cost of fetching something with this many tokens again, in a session whose request has `prompt_tokens`.
     fn fetch(self, prompt_tokens: u64, tokens: u64) -> f64 {
         self.read * prompt_tokens as f64 + FETCH_TOKENS + self.write * tokens.min(FETCHED_TOKENS_MAX) as f64
     }
 }
 
-/// What the call for it and the frame around it cost.
+/// The cost of the call that fetches something, and of the text around its result.
 const FETCH_TOKENS: f64 = 300.0;
-/// More than this is not fetched at once.
+/// The most tokens that are fetched at once.
 const FETCHED_TOKENS_MAX: u64 = 1_024;
 
-/// How a thread went under a policy.
+/// The result of playing a thread against a policy.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Played {
+pub(crate) struct PlayedThread {
     pub measures: Measures,
-    /// Each request.
+    /// The size of each request, in order.
     pub sent: Vec<Sent>,
 }
 
@@ -55,25 +56,24 @@ pub(crate) struct Played {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sent {
     pub prompt_tokens: u64,
-    /// How much of it stood at the front of the request before.
+    /// The tokens in the part that it has in common with the beginning of the request before it.
     pub read_tokens: u64,
 }
 
-/// Plays a thread against a policy.
-pub(crate) fn play(thread: &Thread<'_>, sights: &mut Sights, policy: Policy) -> Played {
-    let mut stage = Stage::new(thread, policy);
-    let mut played = Played::default();
+pub(crate) fn play(thread: &Thread<'_>, texts: &mut SeenTexts, policy: Policy) -> PlayedThread {
+    let mut prompt = PromptState::new(thread, policy);
+    let mut played = PlayedThread::default();
     for request in &thread.requests {
-        let sent = stage.send(thread, sights, request, policy);
-        stage.answer(sights, request, sent.prompt_tokens, &mut played.measures);
-        count(&mut played.measures, sent, request.output_tokens, stage.weights);
-        played.measures.invalid_reasoning_requests += u64::from(stage.reasoning_is_invalid);
+        let sent = prompt.send(thread, texts, request, policy);
+        prompt.answer(texts, request, sent.prompt_tokens, &mut played.measures);
+        count(&mut played.measures, sent, request.output_tokens, prompt.weights);
+        played.measures.invalid_reasoning_requests += u64::from(prompt.reasoning_is_invalid);
         played.sent.push(sent);
     }
     played
 }
 
-/// Counts a request and its answer.
+/// Adds the sizes of a request and its answer to the measures, and their cost to the bill.
 fn count(measures: &mut Measures, sent: Sent, output_tokens: u64, weights: Weights) {
     let Sent { prompt_tokens, read_tokens } = sent;
     measures.requests += 1;
@@ -89,19 +89,19 @@ fn count(measures: &mut Measures, sent: Sent, output_tokens: u64, weights: Weigh
     measures.adjusted += bill;
 }
 
-/// What the model has before it.
+/// The prompt of the latest request, and what is visible in it.
 #[derive(Debug)]
-struct Stage {
+struct PromptState {
     weights: Weights,
-    rolling: Rolling,
-    /// The sight of each entry from `start` on.
-    sent: Vec<SightId>,
+    policy_run: PolicyRun,
+    /// The text that is sent for each entry from `start` on.
+    sent: Vec<SeenId>,
     start: usize,
-    /// Sum over `sent`.
+    /// The tokens of all texts in `sent`.
     sent_tokens: u64,
-    /// In how many of the entries sent each word can be seen.
+    /// For each word, in how many of the texts in `sent` it can be seen.
     visible: Vec<u32>,
-    /// The same of atoms that can be seen in a whole line of their own.
+    /// The same for atoms that can be seen in a whole line of the thread.
     strictly_visible: Vec<u32>,
     last_sealed: Option<usize>,
     reasoning_is_invalid: bool,
@@ -109,11 +109,11 @@ struct Stage {
     base_tokens: u64,
 }
 
-impl Stage {
+impl PromptState {
     fn new(thread: &Thread<'_>, policy: Policy) -> Self {
         Self {
             weights: Weights::of(thread.family),
-            rolling: Rolling::new(policy),
+            policy_run: PolicyRun::new(policy),
             sent: Vec::new(),
             start: 0,
             sent_tokens: 0,
@@ -126,40 +126,40 @@ impl Stage {
         }
     }
 
-    /// Puts together a request.
+    /// Builds the next request as the policy would send it.
     fn send(
         &mut self,
         thread: &Thread<'_>,
-        sights: &mut Sights,
+        texts: &mut SeenTexts,
         request: &ReplayedRequest<'_>,
         policy: Policy,
     ) -> Sent {
         if request.start != self.start {
             self.restart(request.start, policy);
         }
-        // The first entry that was not sent before, or not like this.
+        // The first entry that the request before did not have, or had in another form.
         let mut new_from = self.start + self.sent.len();
         for at in new_from..request.end {
-            self.arrive(thread, sights, at);
+            self.arrive(thread, texts, at);
         }
-        for change in self.rolling.settle(self.base_tokens + self.sent_tokens) {
-            let id = sights.id(&thread.entries, change.at, change.form);
-            if change.at >= self.start && self.replace(sights, change.at, id) {
+        for change in self.policy_run.decide_changes(self.base_tokens + self.sent_tokens) {
+            let id = texts.id(&thread.entries, change.at, change.form);
+            if change.at >= self.start && self.replace(texts, change.at, id) {
                 new_from = new_from.min(change.at);
                 self.reasoning_is_invalid |= self.last_sealed.is_some_and(|sealed| sealed > change.at);
             }
         }
 
         let prompt_tokens = self.base_tokens + self.sent_tokens;
-        let new_tokens: u64 = self.sent[new_from - self.start..].iter().map(|&id| sights.get(id).tokens).sum();
+        let new_tokens: u64 = self.sent[new_from - self.start..].iter().map(|&id| texts.get(id).tokens).sum();
         let read_tokens = if self.is_first { 0 } else { prompt_tokens - new_tokens };
         self.is_first = false;
         Sent { prompt_tokens, read_tokens }
     }
 
-    /// The client has compacted: all that was sent is gone, but for the base.
+    /// Empties the prompt, except for the base, because the client has compacted.
     fn restart(&mut self, start: usize, policy: Policy) {
-        self.rolling = Rolling::new(policy);
+        self.policy_run = PolicyRun::new(policy);
         self.sent.clear();
         self.start = start;
         self.sent_tokens = 0;
@@ -169,58 +169,58 @@ impl Stage {
         self.reasoning_is_invalid = false;
     }
 
-    fn arrive(&mut self, thread: &Thread<'_>, sights: &mut Sights, at: usize) {
+    fn arrive(&mut self, thread: &Thread<'_>, texts: &mut SeenTexts, at: usize) {
         let entry = &thread.entries[at];
         if entry.role == EntryRole::SealedReasoning {
             self.last_sealed = Some(at);
         }
-        let id = match self.rolling.arrive(at, &thread.entries, sights.counter()) {
-            Arrival::In(form) => sights.id(&thread.entries, at, form),
-            Arrival::As(text) => sights.id_as(entry, &text),
+        let id = match self.policy_run.arrive(at, &thread.entries, texts.counter()) {
+            Arrival::In(form) => texts.id(&thread.entries, at, form),
+            Arrival::As(text) => texts.id_as(entry, &text),
         };
         self.sent.push(id);
-        self.show(sights, id);
+        self.show(texts, id);
     }
 
-    /// Sends an entry in another form from now on; says whether that makes a difference.
-    fn replace(&mut self, sights: &Sights, at: usize, id: SightId) -> bool {
+    /// Sends another text for an entry from now on; returns whether it differs from the text before.
+    fn replace(&mut self, texts: &SeenTexts, at: usize, id: SeenId) -> bool {
         let before = std::mem::replace(&mut self.sent[at - self.start], id);
         if before == id {
             return false;
         }
-        self.hide(sights, before);
-        self.show(sights, id);
+        self.hide(texts, before);
+        self.show(texts, id);
         true
     }
 
-    fn hide(&mut self, sights: &Sights, id: SightId) {
-        let sight = sights.get(id);
-        self.sent_tokens -= sight.tokens;
-        for &word in sight.atoms.iter().chain(&sight.lines) {
+    fn hide(&mut self, texts: &SeenTexts, id: SeenId) {
+        let seen = texts.get(id);
+        self.sent_tokens -= seen.tokens;
+        for &word in seen.atoms.iter().chain(&seen.lines) {
             self.visible[word as usize] -= 1;
         }
-        for &word in sight.strict_atoms() {
+        for &word in seen.strict_atoms() {
             self.strictly_visible[word as usize] -= 1;
         }
     }
 
-    fn show(&mut self, sights: &Sights, id: SightId) {
-        if self.visible.len() < sights.words() {
-            self.visible.resize(sights.words(), 0);
-            self.strictly_visible.resize(sights.words(), 0);
+    fn show(&mut self, texts: &SeenTexts, id: SeenId) {
+        if self.visible.len() < texts.words() {
+            self.visible.resize(texts.words(), 0);
+            self.strictly_visible.resize(texts.words(), 0);
         }
-        let sight = sights.get(id);
-        self.sent_tokens += sight.tokens;
-        for &word in sight.atoms.iter().chain(&sight.lines) {
+        let seen = texts.get(id);
+        self.sent_tokens += seen.tokens;
+        for &word in seen.atoms.iter().chain(&seen.lines) {
             self.visible[word as usize] += 1;
         }
-        for &word in sight.strict_atoms() {
+        for &word in seen.strict_atoms() {
             self.strictly_visible[word as usize] += 1;
         }
     }
 
-    /// Counts what the answer used that was in sight, and what it would have had to fetch again.
-    fn answer(&self, sights: &Sights, request: &ReplayedRequest<'_>, prompt_tokens: u64, measures: &mut Measures) {
+    /// Counts how much of what the answer used was visible, and adds the cost of fetching the rest again.
+    fn answer(&self, texts: &SeenTexts, request: &ReplayedRequest<'_>, prompt_tokens: u64, measures: &mut Measures) {
         let mut missed: Vec<usize> = Vec::new();
         for need in &request.needs.atoms {
             let seen = is_seen(&self.visible, need);
@@ -240,12 +240,12 @@ impl Stage {
             missed.extend((!seen).then_some(need.entry));
         }
 
-        // One round trip for each entry, whatever of it is missed.
+        // One round trip for each entry is enough, however much of it is missing.
         missed.sort_unstable();
         missed.dedup();
         for entry in missed {
             measures.fetches += 1;
-            measures.adjusted += self.weights.fetch(prompt_tokens, sights.get(entry).tokens);
+            measures.adjusted += self.weights.fetch(prompt_tokens, texts.get(entry).tokens);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Policies: what becomes of the items before a request, and how a policy goes through a session.
+//! The policies: what is sent of the items before a request, and how a policy goes through a session.
 //!
-//! A policy decides at first sight in which form an entry is sent ([`Rolling::arrive`]) and, before each
-//! request, which earlier entries change ([`Rolling::settle`]). What a client itself did, compacting and
-//! clearing, happens under every policy.
+//! A policy decides when an entry is first seen in which form it is sent ([`PolicyRun::arrive`]), and before each
+//! request which earlier entries are sent in another form from then on ([`PolicyRun::decide_changes`]). What the client
+//! itself did, compacting and clearing, happens under every policy.
 
 use infold_core::fork::{FORK_TIER1_COUNT, FORK_TIER2_COUNT, Tier};
 use infold_core::{Counter, ShapeRules};
@@ -15,57 +15,57 @@ use crate::thread::{EntryRole, ThreadEntry};
 #[cfg(test)]
 mod tests;
 
-/// What becomes of the items before a request.
+/// A rule for what is sent of the items before a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "policy", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Policy {
-    /// All is sent that the client sent.
+    /// Everything is sent that the client sent.
     AsItWas,
-    /// At every step, all results but the last few are cleared.
+    /// Before every request, all results but the last few are cleared.
     KeepLast {
-        /// How many stay.
+        /// How many results stay.
         results: usize,
     },
-    /// At every step, results are cut by their age, as a fork in the seed's profile cuts them.
+    /// Before every request, results are cut by their age, as a fork in the seed's profile cuts them.
     Tiers,
     /// When there are many results, all but the last few are cleared at once.
     ClearInBatches {
-        /// So many there are at most.
+        /// The number of results at which they are cleared.
         results_max: usize,
-        /// So many stay.
+        /// How many results stay.
         keep: usize,
     },
     /// When a request would be large, all results but the last few are cleared at once.
     ClearAt {
-        /// So large it is at most.
+        /// The size of a request above which results are cleared.
         tokens_max: u64,
-        /// So many stay.
+        /// How many results stay.
         keep: usize,
     },
-    /// Large results are sent as a reference with the first characters, from the first time on.
+    /// Large results are sent as a reference with their first characters, from the first time on.
     Offload {
-        /// Results over this are large.
+        /// The size above which a result is large.
         bytes_max: usize,
-        /// So many characters are shown.
+        /// How many characters of the result are shown.
         preview_chars: usize,
     },
     /// Large results are sent as infold's reference, from the first time on.
     Shaped {
-        /// A file with more bytes is large.
+        /// The size above which a file's content is large.
         file_bytes_max: usize,
-        /// Other output with more bytes is.
+        /// The size above which any other output is large.
         output_bytes_max: usize,
-        /// A file that was read before is sent by what is new in it, if so many bytes are not.
+        /// If at least this many bytes of a file were shown before, only what is new in it is sent.
         reread_bytes_min: usize,
-        /// Most characters of the lines that are shown of it.
+        /// How many characters of the result's lines the reference shows at most.
         lines_chars_max: usize,
-        /// Most characters of the names that are shown of it.
+        /// How many characters of the names in the result the reference shows at most.
         names_chars_max: usize,
     },
 }
 
 impl Policy {
-    /// The policies that a report compares, each with its usual figures.
+    /// The policies that a report compares, each with its usual limits; the first is the one to compare with.
     pub const USUAL: [Self; 7] = [
         Self::AsItWas,
         Self::KeepLast { results: 10 },
@@ -76,10 +76,10 @@ impl Policy {
         Self::SHAPED,
     ];
 
-    /// infold's own, with its usual figures.
+    /// infold's own policy with its usual limits.
     pub const SHAPED: Self = Self::shaped(ShapeRules::USUAL);
 
-    /// infold's own, with other figures.
+    /// infold's own policy with other limits.
     pub const fn shaped(rules: ShapeRules) -> Self {
         Self::Shaped {
             file_bytes_max: rules.file_bytes_max,
@@ -90,7 +90,7 @@ impl Policy {
         }
     }
 
-    /// The rules by which it shapes results, if it does.
+    /// The rules by which the policy shapes results; `None` if it does not shape them.
     fn shape_rules(&self) -> Option<ShapeRules> {
         match *self {
             Self::Shaped { file_bytes_max, output_bytes_max, reread_bytes_min, lines_chars_max, names_chars_max } => {
@@ -112,7 +112,7 @@ impl Policy {
         }
     }
 
-    /// The policy in a few words.
+    /// The policy in a few words, for tables and charts.
     pub fn label(&self) -> String {
         match *self {
             Self::AsItWas => "as it was".to_owned(),
@@ -131,24 +131,24 @@ impl Policy {
 
 /// A policy on its way through a session.
 #[derive(Debug)]
-pub(crate) struct Rolling {
+pub(crate) struct PolicyRun {
     policy: Policy,
-    /// Results that the policy may still do something about, oldest first.
+    /// The results that the policy may still change, oldest first.
     results: Vec<usize>,
-    /// How many of them are past the first tier, and past the second.
+    /// How many of these results are past the first tier, and past the second.
     past_tier1: usize,
     past_tier2: usize,
-    /// What the client cleared since the last request.
+    /// The results that the client cleared since the last request.
     cleared: Vec<usize>,
     shaper: Option<Shaper>,
 }
 
-/// How an entry is sent when it is new.
+/// What is sent for an entry the first time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// In a form of itself.
+    /// The entry in one of the forms.
     In(PromptForm),
-    /// As this text.
+    /// This text in place of the entry's own.
     As(String),
 }
 
@@ -159,13 +159,13 @@ pub(crate) struct PolicyChange {
     pub form: PromptForm,
 }
 
-impl Rolling {
+impl PolicyRun {
     pub fn new(policy: Policy) -> Self {
         let shaper = policy.shape_rules().map(Shaper::new);
         Self { policy, results: Vec::new(), past_tier1: 0, past_tier2: 0, cleared: Vec::new(), shaper }
     }
 
-    /// How an entry is first sent.
+    /// Decides what is sent for an entry the first time.
     pub fn arrive(&mut self, at: usize, entries: &[ThreadEntry<'_>], counter: Counter) -> Arrival {
         let entry = &entries[at];
         self.cleared.extend(&entry.cleared);
@@ -189,8 +189,8 @@ impl Rolling {
         }
     }
 
-    /// What changes before a request that would be `prompt_tokens` large.
-    pub fn settle(&mut self, prompt_tokens: u64) -> Vec<PolicyChange> {
+    /// Decides which entries are sent in another form from now on, before a request that would have `prompt_tokens`.
+    pub fn decide_changes(&mut self, prompt_tokens: u64) -> Vec<PolicyChange> {
         let cleared = std::mem::take(&mut self.cleared);
         self.forget(&cleared);
         let mut changes: Vec<PolicyChange> =
@@ -213,7 +213,7 @@ impl Rolling {
         changes
     }
 
-    /// What the client has cleared is no longer the policy's to change.
+    /// Forgets results that the client has cleared: the policy can no longer change them.
     fn forget(&mut self, cleared: &[usize]) {
         if cleared.is_empty() {
             return;
@@ -230,7 +230,7 @@ impl Rolling {
     }
 
     fn cut_by_age(&mut self, changes: &mut Vec<PolicyChange>) {
-        // What has aged stays aged, even where the client has cleared something newer since.
+        // A result that has reached a tier stays there, even if the client clears newer results.
         let older_than = |results: usize| self.results.len().saturating_sub(results);
         let tier2 = older_than(FORK_TIER1_COUNT).max(self.past_tier1);
         let tier3 = older_than(FORK_TIER1_COUNT + FORK_TIER2_COUNT).max(self.past_tier2);

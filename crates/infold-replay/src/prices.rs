@@ -1,4 +1,4 @@
-//! What providers ask for what a session, or many, come to. The table of prices is the core's.
+//! The price in dollars of one session, or of many. The table of prices is in `infold-core`.
 
 use infold_core::record::Usage;
 
@@ -7,7 +7,7 @@ use crate::Measures;
 pub use infold_core::{Price, Prices};
 
 impl Measures {
-    /// What these requests cost at this price, in dollars.
+    /// What these requests cost at this price, in dollars, without what would be fetched again.
     pub fn cost(&self, price: &Price) -> f64 {
         price.cost(&Usage {
             fresh_tokens: 0,

@@ -1,43 +1,43 @@
-//! Playing sessions one at a time, and putting together what they come to.
+//! Plays sessions one at a time, and puts their figures together into a report.
 
 use infold_core::transcript::{Client, Transcript};
 
 use crate::folding::folding;
-use crate::play::{Played, play};
-use crate::report::{PolicyOutcome, PolicyReport, PortionReport, Recorded, Report, SessionReport, Skipped};
+use crate::play::{PlayedThread, play};
+use crate::report::{PolicyOutcome, PolicyReport, PortionReport, RecordedUsage, Report, SessionReport, Skipped};
+use crate::seen_texts::SeenTexts;
 use crate::shares::Shares;
-use crate::sights::Sights;
 use crate::thread::Thread;
 use crate::{Compactions, Curve, Folding, ForkTable, Measures, Policy, Prices};
 
 #[cfg(test)]
 mod tests;
 
-/// What to replay against, and how much of it to keep for drawing.
+/// What to play sessions against, and how much to keep for drawing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// The policies, the one to compare with first.
+    /// The policies to play; the others are compared with the first.
     pub policies: Vec<Policy>,
-    /// What is made of the clients' own compactions and clearings.
+    /// Whether the clients' own compactions and clearings happen.
     pub compactions: Compactions,
-    /// What tokens cost.
+    /// The price of each model, to give costs in money as well.
     pub prices: Prices,
-    /// Of so many sessions, those with the largest bill, the sizes of requests are kept.
+    /// For how many sessions, those with the largest bills, the sizes of requests are kept for drawing.
     pub curves_max: usize,
-    /// So many points each.
+    /// How many points each of these curves has at most.
     pub curve_points_max: usize,
 }
 
 /// How far the work on one session has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Steps done.
+    /// How many steps are done.
     pub done: usize,
-    /// Steps in all.
+    /// How many steps there are in all.
     pub steps: usize,
 }
 
-/// A replay under way: sessions are added one at a time, so that only one needs to be in memory.
+/// A replay in progress. Sessions are added one at a time, so that only one needs to be in memory.
 #[derive(Debug)]
 pub struct Replay {
     options: Options,
@@ -47,40 +47,40 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// A replay that nothing has been added to.
+    /// Starts a replay without any session.
     pub fn new(options: Options) -> Self {
         Self { options, sessions: Vec::new(), skipped: Vec::new(), shares: Shares::default() }
     }
 
-    /// Plays a session against every policy.
+    /// Plays a session against every policy and adds it under `name`. `progress` is called after each step.
     pub fn add(&mut self, name: &str, transcript: &Transcript, mut progress: impl FnMut(Progress)) {
         let steps = self.options.policies.len() + 2;
-        let mut tell = |done| progress(Progress { done, steps });
-        let (thread, mut sights) = Thread::main(transcript, self.options.compactions);
-        tell(1);
+        let mut report = |done| progress(Progress { done, steps });
+        let (thread, mut texts) = Thread::main(transcript, self.options.compactions);
+        report(1);
         if thread.requests.is_empty() {
             return self.skip(name, "it holds no answer of a model");
         }
 
         let mut played = Vec::with_capacity(self.options.policies.len());
         for policy in &self.options.policies {
-            played.push(play(&thread, &mut sights, *policy));
-            tell(played.len() + 1);
+            played.push(play(&thread, &mut texts, *policy));
+            report(played.len() + 1);
         }
-        let folding = self.folding(transcript, &thread, &mut sights, &played);
-        self.shares.add(&thread, &sights);
+        let folding = self.folding(transcript, &thread, &mut texts, &played);
+        self.shares.add(&thread, &texts);
         let session = self.session(name, transcript, &thread, played, folding);
         self.sessions.push(session);
         self.keep_largest_curves();
-        tell(steps);
+        report(steps);
     }
 
-    /// Notes something that could not be played.
+    /// Records that something could not be played, and why.
     pub fn skip(&mut self, name: &str, reason: &str) {
         self.skipped.push(Skipped { name: name.to_owned(), reason: reason.to_owned() });
     }
 
-    /// What it came to.
+    /// Makes the report over all sessions. `forks` is the table of a separate trial of forks, if there was one.
     pub fn finish(self, forks: Option<ForkTable>) -> Report {
         let policies = self.options.policies.iter().enumerate().map(|(at, policy)| self.total(at, *policy)).collect();
         let mut all = Folding::default();
@@ -101,20 +101,21 @@ impl Replay {
         }
     }
 
-    /// Sub-tasks are compared as it was and shaped, whatever policies are asked for.
+    /// Measures what folding saved. Sub-tasks are always played as they were and shaped, whatever policies are asked
+    /// for.
     fn folding(
         &self,
         transcript: &Transcript,
         thread: &Thread<'_>,
-        sights: &mut Sights,
-        played: &[Played],
+        texts: &mut SeenTexts,
+        played: &[PlayedThread],
     ) -> Option<Folding> {
         if transcript.subtasks.is_empty() {
             return None;
         }
         let mut of = |policy| match self.options.policies.iter().position(|asked| *asked == policy) {
             Some(at) => played[at].measures.clone(),
-            None => play(thread, sights, policy).measures,
+            None => play(thread, texts, policy).measures,
         };
         let own = self.options.policies.iter().find(|policy| matches!(policy, Policy::Shaped { .. }));
         let (folded, shaped) = (of(Policy::AsItWas), of(own.copied().unwrap_or(Policy::SHAPED)));
@@ -126,7 +127,7 @@ impl Replay {
         name: &str,
         transcript: &Transcript,
         thread: &Thread<'_>,
-        played: Vec<Played>,
+        played: Vec<PlayedThread>,
         folding: Option<Folding>,
     ) -> SessionReport {
         let curve = Curve::of(&played, self.options.curve_points_max);
@@ -142,8 +143,8 @@ impl Replay {
         }
     }
 
-    /// Adds the cost in money: each request at the price of its own model.
-    fn outcome(&self, thread: &Thread<'_>, played: Played) -> PolicyOutcome {
+    /// The outcome of a policy with its cost in money, each request at the price of its own model.
+    fn outcome(&self, thread: &Thread<'_>, played: PlayedThread) -> PolicyOutcome {
         let mut cost = Some(0.0);
         for (request, sent) in thread.requests.iter().zip(&played.sent) {
             let one = Measures {
@@ -170,7 +171,7 @@ impl Replay {
         PolicyReport { policy, label: policy.label(), total, cost_at }
     }
 
-    /// Keeps the curves of the sessions with the largest bill, and lets go of the others.
+    /// Drops the curve of the session with the smallest bill, if there are more curves than allowed.
     fn keep_largest_curves(&mut self) {
         let bill = |session: &SessionReport| session.outcomes.first().map_or(0.0, |outcome| outcome.measures.billed);
         let kept = self.sessions.iter().filter(|session| session.curve.is_some()).count();
@@ -188,8 +189,8 @@ impl Replay {
     }
 }
 
-fn recorded(transcript: &Transcript) -> Recorded {
-    let mut recorded = Recorded::default();
+fn recorded(transcript: &Transcript) -> RecordedUsage {
+    let mut recorded = RecordedUsage::default();
     for call in transcript.calls.iter().filter(|call| call.usage.prompt_tokens() > 0) {
         recorded.requests += 1;
         recorded.peak_tokens = recorded.peak_tokens.max(call.usage.prompt_tokens());

@@ -1,56 +1,56 @@
-//! What replaying came to, for a person or another program: per session and in all.
+//! The report of a replay, for people and other programs: the figures of each session and of all together.
 
 use serde::{Deserialize, Serialize};
 
 use crate::shares::{Portion, PromptShare};
 use crate::{Compactions, Curve, Folding, ForkTable, Measures, Policy, Price};
 
-/// What the provider counted when the session was recorded.
+/// The figures that the provider reported when the session was recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Recorded {
-    /// Requests.
+pub struct RecordedUsage {
+    /// How many requests the provider answered.
     pub requests: u64,
-    /// The largest.
+    /// The prompt tokens of the largest request.
     pub peak_tokens: u64,
-    /// Prompt tokens.
+    /// The prompt tokens of all requests.
     pub prompt_tokens: u64,
-    /// Of these, read from the cache.
+    /// Of the prompt tokens, those read from the provider's cache.
     pub cache_read_tokens: u64,
-    /// Tokens of the answers.
+    /// The tokens of all answers.
     pub output_tokens: u64,
 }
 
-/// One policy's part in a session or in all.
+/// The figures of one policy, for a session or for all.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PolicyOutcome {
-    /// What was measured.
+    /// The sizes, the bill and the recall under the policy.
     pub measures: Measures,
-    /// What it costs in money, where prices are known: of a session, all of them; in all, those of the
-    /// sessions that have a cost.
+    /// The cost in dollars. For one session it is `None` unless the price of every model in it is known; for all, it is
+    /// the sum over the sessions that have a cost.
     pub cost: Option<f64>,
 }
 
-/// One session.
+/// The figures of one session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionReport {
-    /// Its name, as the caller gave it.
+    /// The name that the caller gave the session.
     pub name: String,
-    /// Whose recording it is.
+    /// The name of the client that recorded it, for people.
     pub client: String,
-    /// The model that answered first.
+    /// The name of the model that gave the first answer; empty if the recording does not say.
     pub model: String,
-    /// What the provider counted.
-    pub recorded: Recorded,
-    /// For each policy, in their order, how it went.
+    /// The figures that the provider reported at the time.
+    pub recorded: RecordedUsage,
+    /// The figures under each policy, in the order of [`Report::policies`].
     pub outcomes: Vec<PolicyOutcome>,
-    /// Its sub-tasks, if there were any.
+    /// What its sub-tasks saved; `None` if none was recorded with its work.
     pub folding: Option<Folding>,
-    /// Sizes of its requests under each policy, if they were kept.
+    /// The sizes of its requests under each policy; `None` if its bill is too small for its curve to be kept.
     pub curve: Option<Curve>,
 }
 
 impl SessionReport {
-    /// Whether the price of every model in it is known.
+    /// Whether the price of every model in the session is known.
     pub fn has_cost(&self) -> bool {
         self.outcomes.iter().all(|outcome| outcome.cost.is_some())
     }
@@ -59,54 +59,54 @@ impl SessionReport {
 /// A file that was not replayed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skipped {
-    /// Its name.
+    /// The name that the caller gave it.
     pub name: String,
-    /// Why.
+    /// Why it was not replayed, as a phrase for people.
     pub reason: String,
 }
 
-/// One policy over all sessions.
+/// The figures of one policy over all sessions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PolicyReport {
-    /// The policy.
+    /// The policy with its limits.
     pub policy: Policy,
-    /// It in a few words.
+    /// The policy in a few words, as [`Policy::label`] gives them.
     pub label: String,
-    /// Sums over all sessions.
+    /// The sums over all sessions.
     pub total: PolicyOutcome,
-    /// What all sessions would cost at each price of the table, in its order.
+    /// What all sessions would cost in dollars at each price, in the order of [`Report::prices`].
     pub cost_at: Vec<f64>,
 }
 
-/// A portion of the tokens of all sessions.
+/// The tokens of one kind of content, over all sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortionReport {
-    /// What they were.
+    /// The kind of content.
     pub portion: Portion,
-    /// How many.
+    /// How many tokens it has, counted once and counted in every request.
     #[serde(flatten)]
     pub share: PromptShare,
 }
 
-/// What replaying came to.
+/// All figures of a replay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// What was made of the clients' own compactions and clearings.
+    /// Whether the clients' own compactions and clearings happened.
     pub compactions: Compactions,
-    /// For each policy, the first being the one to compare with.
+    /// The sums for each policy; the others are compared with the first.
     pub policies: Vec<PolicyReport>,
-    /// The price table.
+    /// The prices that costs were worked out with.
     pub prices: Vec<Price>,
-    /// Sessions with a model that the table has no price for. They are in no sum of money.
+    /// How many sessions have a model without a known price. They are in no sum of money.
     pub unpriced_sessions: u64,
-    /// Each session, in the order in which they were played.
+    /// The sessions, in the order in which they were played.
     pub sessions: Vec<SessionReport>,
-    /// What was left out.
+    /// The files and sessions that could not be played.
     pub skipped: Vec<Skipped>,
     /// Where the tokens went, the largest portion first.
     pub portions: Vec<PortionReport>,
-    /// Folding at all recorded sub-tasks, if there were any.
+    /// What all recorded sub-tasks saved; `None` if none was recorded with its work.
     pub folding: Option<Folding>,
-    /// How forks did, if that was asked.
+    /// How forks did; `None` if they were not measured.
     pub forks: Option<ForkTable>,
 }

@@ -1,13 +1,13 @@
-//! infold's own first-sight shaping, on its way through a session.
+//! Shapes the results of a session as infold does when they are first seen.
 
 use infold_core::{Counter, Mentions, Shape, ShapeRules, ToolResult, reference_text, shape};
 
 use crate::thread::{EntryRole, ThreadEntry};
 
-/// A handle of the usual length, so that the reference has its usual size.
+/// A made-up handle of the usual length, so that a reference has its usual size.
 const HANDLE: &str = "res_5b2438e4-96a7-43f7-b051-10a055bb0fbe";
 
-/// Shapes results, and remembers what the session has said and shown before each.
+/// Shapes results, and remembers what was said and shown in the session before each.
 #[derive(Debug)]
 pub(crate) struct Shaper {
     rules: ShapeRules,
@@ -19,14 +19,14 @@ impl Shaper {
         Self { rules, mentions: Mentions::default() }
     }
 
-    /// What is sent of an entry instead of what it is, if anything.
+    /// The text that is sent in place of an entry; `None` if the entry is sent as it is.
     pub fn arrive(&mut self, at: usize, entries: &[ThreadEntry<'_>], counter: Counter) -> Option<String> {
         let entry = &entries[at];
         match entry.role {
             EntryRole::Result => {
                 let arguments = entry.call.map_or("", |call| entries[call].text);
-                let sight = ToolResult { tool: entry.tool, arguments, text: entry.text };
-                let sent = match shape(&sight, &self.mentions, &self.rules, counter) {
+                let result = ToolResult { tool: entry.tool, arguments, text: entry.text };
+                let sent = match shape(&result, &self.mentions, &self.rules, counter) {
                     Shape::Stays => None,
                     Shape::Offload { excerpt } => Some(reference_text(entry.tool, entry.text, HANDLE, &excerpt)),
                 };

@@ -1,54 +1,54 @@
-//! Where the tokens of a session went, by what they were.
+//! Counts where the tokens of sessions went, by the kind of content.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::sights::Sights;
+use crate::seen_texts::SeenTexts;
 use crate::thread::{EntryRole, Thread};
 
-/// What tokens were.
+/// A kind of content in requests.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Portion {
-    /// The system prompt and the descriptions of tools.
+    /// The system prompt and the definitions of tools.
     Base,
-    /// The user's words.
+    /// Words on the user's side: a person's and the client's.
     User,
-    /// The model's words.
+    /// Words of the model, without its reasoning.
     Assistant,
-    /// The model's thoughts.
+    /// Reasoning of the model, sealed or not.
     Reasoning,
-    /// Arguments of calls.
+    /// The calls of tools, with their arguments.
     Calls,
-    /// What a tool gave.
+    /// The results of the tool with this name; the name is empty if it is not known.
     Results(String),
-    /// Summaries of compactions.
+    /// The summaries that compactions left.
     Summaries,
-    /// Anything else.
+    /// Images and everything else.
     Other,
 }
 
-/// The tokens of one portion.
+/// The tokens of one kind of content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptShare {
-    /// Counted once each.
+    /// The tokens, counted once, when they were new.
     pub once_tokens: u64,
-    /// Counted in each request that held them.
+    /// The tokens, counted in each request that held them.
     pub carried_tokens: u64,
 }
 
-/// The shares of several sessions.
+/// The tokens of each kind of content, over several sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Shares(BTreeMap<Portion, PromptShare>);
 
 impl Shares {
-    /// Adds a thread, as it was.
-    pub fn add(&mut self, thread: &Thread<'_>, sights: &Sights) {
+    /// Adds a thread as it was recorded.
+    pub fn add(&mut self, thread: &Thread<'_>, texts: &SeenTexts) {
         let requests = thread.requests.len() as u64;
         self.put(Portion::Base, thread.base_tokens, requests);
 
-        // How many requests more, or fewer, hold an entry than hold the one before it.
+        // For each entry, how many more (or fewer) requests hold it than hold the entry before it.
         let mut steps = vec![0_i64; thread.entries.len() + 1];
         for request in &thread.requests {
             steps[request.start] += 1;
@@ -66,7 +66,7 @@ impl Shares {
                 EntryRole::Summary => Portion::Summaries,
                 EntryRole::Clearing | EntryRole::Other => Portion::Other,
             };
-            self.put(portion, sights.get(at).tokens, u64::try_from(holders).unwrap_or(0));
+            self.put(portion, texts.get(at).tokens, u64::try_from(holders).unwrap_or(0));
         }
     }
 
@@ -76,7 +76,7 @@ impl Shares {
         share.carried_tokens += tokens * holders;
     }
 
-    /// All shares, the largest first.
+    /// All shares, the largest first; empty ones are left out.
     pub fn sorted(self) -> Vec<(Portion, PromptShare)> {
         let mut shares: Vec<(Portion, PromptShare)> =
             self.0.into_iter().filter(|(_, share)| share.once_tokens > 0).collect();

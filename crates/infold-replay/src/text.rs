@@ -1,17 +1,17 @@
-//! The texts that are compared: what of a call's arguments is looked at, and the old text of an edit.
+//! Finds the texts in calls that are compared with what was visible: the arguments, and the old text of an edit.
 
 use serde_json::Value;
 
 #[cfg(test)]
 mod tests;
 
-/// The texts of arguments that were cut short and are no longer JSON, as [`infold_core::plain_arguments`] gives those of
-/// whole ones.
+/// The readable text of arguments that were cut short and are no longer JSON. [`infold_core::plain_arguments`] does the
+/// same for whole ones.
 pub(crate) fn of_cut_arguments(input: &str) -> String {
     input.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"")
 }
 
-/// The text that an edit looks for, if the call is an edit.
+/// The text that an edit replaces; `None` if the call is not an edit.
 pub(crate) fn old_of_edit(input: &str) -> Option<String> {
     let value = serde_json::from_str::<Value>(input).ok();
     let Some(Value::Object(fields)) = &value else { return old_of_patch(input) };
@@ -34,7 +34,7 @@ pub(crate) fn old_of_edit(input: &str) -> Option<String> {
     })
 }
 
-/// The lines that a patch takes away or stands on.
+/// The lines that a patch removes, and those around them that it has as context; `None` if the text is no patch.
 fn old_of_patch(text: &str) -> Option<String> {
     if !text.contains("*** Begin Patch") {
         return None;

@@ -1,21 +1,21 @@
-//! Atoms and lines as small numbers, so that what is in sight can be counted instead of searched for.
+//! Gives atoms and lines small numbers, so that what is visible can be counted instead of searched for.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hasher};
 
 use infold_core::atoms::{Atom, AtomSort, each_atom, edit_line};
 
-/// An atom or a line of one thread.
+/// The number of an atom or a line of one thread; both are called words here.
 pub(crate) type WordId = u32;
 
-/// The words of a thread. Words are known by a hash of 64 bits: in a session of a million of them,
-/// the chance that any two are taken for one another is below one in ten million.
+/// The words of a thread and their numbers. A word is represented by a hash of 64 bits: in a session with a million
+/// words, the chance that any two are mixed up is below one in ten million.
 #[derive(Debug, Default)]
-pub(crate) struct PageWords {
+pub(crate) struct ThreadWords {
     ids: HashMap<u64, WordId>,
 }
 
-impl PageWords {
+impl ThreadWords {
     /// The atoms in a text, each once, in a fixed order.
     pub fn atoms(&mut self, text: &str) -> Vec<WordId> {
         let mut hashes = Vec::new();
@@ -28,7 +28,7 @@ impl PageWords {
         self.ids_of(text.split('\n').filter_map(edit_line).map(hash_of_line).collect())
     }
 
-    /// The words that are already known of those in a context that somebody reads as it stands.
+    /// The words in a context that already have a number. The context is plain text, so it is searched as it is.
     pub fn seen_in(&self, context: &str) -> HashSet<WordId> {
         let mut seen: HashSet<WordId> = HashSet::new();
         each_atom(context, |atom| seen.extend(self.ids.get(&hash_of_atom(atom))));
@@ -45,7 +45,7 @@ impl PageWords {
         self.ids_of(hashes)
     }
 
-    /// How many different words there are.
+    /// How many different words have a number.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
@@ -63,14 +63,14 @@ impl PageWords {
     }
 }
 
-/// The lines of a thread as they were first shown, without the numbers before them.
+/// The lines of a thread as they were first shown, without line numbers.
 #[derive(Debug, Default)]
 pub(crate) struct WholeLines {
     lines: HashSet<u64>,
 }
 
 impl WholeLines {
-    /// Takes note of a text's lines.
+    /// Adds the lines of a text.
     pub fn add(&mut self, text: &str) {
         self.lines.extend(text.split('\n').map(whole_line));
     }
@@ -80,7 +80,7 @@ impl WholeLines {
     }
 }
 
-/// What tells a line from others: as an edit would name it, or all of it where it is too short for that.
+/// The hash of a line: of what an edit would name, or of the whole line if it is too short for that.
 fn whole_line(line: &str) -> u64 {
     edit_line(line).map_or_else(|| hash(5, without_number(line)), hash_of_line)
 }

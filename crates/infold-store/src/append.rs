@@ -7,63 +7,72 @@ use infold_core::{BlobId, BranchId, Decision, Event, Scrubbed};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::codec::{Payload, to_json};
-use crate::{NewDecisions, SessionKey, StoreError, blobs, proxied};
+use crate::{NewDecisions, SessionKey, Store, StoreError, blobs, proxied};
 
-/// A result that is kept out of the context.
+/// A tool result that is offloaded: it is stored, and the model is shown a reference.
 #[derive(Debug, Clone)]
 pub struct NewBlob {
-    /// Its handle.
+    /// The handle by which the result is read back.
     pub id: BlobId,
-    /// The tool that gave it.
+    /// The name of the tool that gave the result.
     pub tool_name: Scrubbed,
-    /// The whole result.
+    /// The whole result, with secrets taken out.
     pub content: Scrubbed,
-    /// The branch it was seen in; none is the main thread.
+    /// The branch that the result was seen in; `None` for the main thread.
     pub branch: Option<BranchId>,
 }
 
-/// What is answered again when a call is repeated with the same key.
+/// An answer that is stored so that a repeated call with the same idempotency key gets it again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// The caller's key.
+    /// The idempotency key that the caller chose.
     pub key: String,
-    /// A hash of the request, to tell a repetition from a mistake.
+    /// A hash of the request. It distinguishes a repeated call from another call that reuses the key by mistake.
     pub fingerprint: [u8; 32],
-    /// The answer, as the engine wrote it.
+    /// The answer, as the engine serialised it.
     pub answer: String,
 }
 
-/// What a session that belongs to a project and is recorded for the first time needs.
+/// Whether a session of a project has to be the project's current one when it is recorded for the first time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProjectSlot {
-    /// To become the project's current one; if another is that already, it is the one to use.
+    /// It has to. If another session is current already, the append is refused with [`StoreError::Moved`], and the
+    /// caller uses the other one.
     Current,
-    /// Any: its caller named it.
+    /// It need not be the current one, because its caller named it.
     Any,
 }
 
-/// A decision to be recorded.
+/// A decision, with everything that is written in the same transaction.
 #[derive(Debug)]
 pub struct Append {
-    /// The version that was decided on.
+    /// The version of the session that the decision was made on; 0 for a new session.
     pub decided_on: u64,
-    /// When.
+    /// When the decision was made, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What was decided.
+    /// The events to write, and the session and its branches after them.
     pub decision: Arc<Decision>,
-    /// Results to keep with it.
+    /// Offloaded results to store.
     pub blobs: Vec<NewBlob>,
-    /// Decisions of the proxy to keep with it.
-    pub keep: NewDecisions,
-    /// An answer to keep with it.
+    /// What was decided about the session's model requests.
+    pub new_decisions: NewDecisions,
+    /// The answer to store, if the call had an idempotency key.
     pub reply: Option<Reply>,
-    /// What place the session needs among its project's, if it is new.
+    /// Whether a new session has to be its project's current one.
     pub place: ProjectSlot,
-    /// Open branches that the database may hold.
+    /// How many branches may be open in the whole database.
     pub open_branches_max: u64,
 }
 
-pub(crate) fn append(transaction: &Transaction<'_>, append: &Append) -> Result<(), StoreError> {
+impl Store {
+    /// Records a decision. It is on disk when this returns.
+    #[tracing::instrument(name = "store_append", skip_all)]
+    pub async fn append(&self, append: Append) -> Result<(), StoreError> {
+        self.inner.writer.run(move |transaction| write(transaction, &append)).await
+    }
+}
+
+fn write(transaction: &Transaction<'_>, append: &Append) -> Result<(), StoreError> {
     let session = &append.decision.after;
     let key = SessionKey { owner: session.owner.clone(), id: session.id.clone() }.as_text();
 
@@ -74,7 +83,7 @@ pub(crate) fn append(transaction: &Transaction<'_>, append: &Append) -> Result<(
     for blob in &append.blobs {
         blobs::insert(transaction, &key, session.owner.as_str(), blob)?;
     }
-    proxied::keep(transaction, &key, &append.keep)?;
+    proxied::save_decisions(transaction, &key, &append.new_decisions)?;
     if let Some(reply) = &append.reply {
         write_reply(transaction, &key, reply)?;
     }
@@ -82,11 +91,11 @@ pub(crate) fn append(transaction: &Transaction<'_>, append: &Append) -> Result<(
 }
 
 fn check_version(transaction: &Transaction<'_>, key: &str, decided_on: u64) -> Result<(), StoreError> {
-    let stands_at: Option<u64> = transaction
+    let version: Option<u64> = transaction
         .prepare_cached("SELECT version FROM sessions WHERE id = ?1")?
         .query_row([key], |row| row.get(0))
         .optional()?;
-    if stands_at.unwrap_or(0) == decided_on { Ok(()) } else { Err(StoreError::Moved) }
+    if version.unwrap_or(0) == decided_on { Ok(()) } else { Err(StoreError::Moved) }
 }
 
 fn write_session(transaction: &Transaction<'_>, key: &str, append: &Append) -> Result<(), StoreError> {
@@ -115,7 +124,8 @@ fn write_session(transaction: &Transaction<'_>, key: &str, append: &Append) -> R
     Ok(())
 }
 
-/// The session is its project's current one, unless another is already, or it is over.
+/// Makes the session its project's current one, unless another is that already. A session that has ended is no longer
+/// it.
 fn write_project(transaction: &Transaction<'_>, key: &str, append: &Append, project: &str) -> Result<(), StoreError> {
     let session = &append.decision.after;
     let owner = session.owner.as_str();
@@ -159,9 +169,9 @@ fn write_branches(transaction: &Transaction<'_>, key: &str, append: &Append) -> 
 }
 
 fn check_room(transaction: &Transaction<'_>, open_max: u64) -> Result<(), StoreError> {
-    let standing: u64 =
+    let open: u64 =
         transaction.prepare_cached("SELECT count(*) FROM branches WHERE open = 1")?.query_row([], |row| row.get(0))?;
-    if standing > open_max { Err(StoreError::InstanceFull { open_max }) } else { Ok(()) }
+    if open > open_max { Err(StoreError::InstanceFull { open_max }) } else { Ok(()) }
 }
 
 fn stored_openness(transaction: &Transaction<'_>, key: &str, id: &BranchId) -> Result<Option<bool>, StoreError> {
@@ -181,7 +191,7 @@ fn write_events(transaction: &Transaction<'_>, key: &str, append: &Append) -> Re
         let payload = Payload(to_json("event", event)?);
         let branch = event.branch().map(BranchId::as_str);
         let end = match event {
-            // What says how it ended is what waits to be learnt from.
+            // Only an end that something can be learnt from has a status: the view `outbox` selects rows by it.
             Event::BranchEnded { generation, reason, .. } => {
                 Some((*generation, reason.can_teach().then(|| reason.status().as_str())))
             }
@@ -209,6 +219,6 @@ fn write_reply(transaction: &Transaction<'_>, key: &str, reply: &Reply) -> Resul
     let inserted = transaction
         .prepare_cached("INSERT OR IGNORE INTO replies (session_id, key, fingerprint, answer) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![key, reply.key, reply.fingerprint, reply.answer])?;
-    // Somebody else's call with this key came first: looking again finds its answer.
+    // Another call with this key was stored first: loading the session again finds its answer.
     if inserted == 1 { Ok(()) } else { Err(StoreError::Moved) }
 }

@@ -1,5 +1,5 @@
-//! Ended branches: what each gave back, and everything it saw. Those of a session that has lapsed are
-//! in the archive's own table; those of a live one are told by its rows, and look the same.
+//! Ended branches: what each returned, and everything that it saw. Branches of a session that has lapsed are in the
+//! archive's own table; those of a live session are read from its rows, and look the same.
 
 use infold_core::{Branch, BranchId, Owner};
 use rusqlite::{OptionalExtension, Transaction, params};
@@ -9,38 +9,38 @@ use crate::load::session_key;
 use crate::replay::{ReplayStep, ends};
 use crate::{Store, StoreError};
 
-/// Which archived branches are wanted.
+/// Selects ended branches for a list.
 #[derive(Debug, Clone)]
 pub struct ArchiveQuery {
-    /// Whose.
+    /// Only branches of this owner's sessions.
     pub owner: Owner,
-    /// Of which session; all if none is named.
+    /// Only branches of the session with this name; `None` means all sessions.
     pub session: Option<String>,
-    /// How many to pass over.
+    /// How many of the newest branches to skip.
     pub offset: usize,
-    /// At most how many.
+    /// How many branches to return at most.
     pub limit: usize,
 }
 
-/// A branch that ended.
+/// A branch that ended, as it was at that moment.
 #[derive(Debug, Clone)]
 pub struct Archived {
-    /// The session it belonged to.
+    /// The name of the session that the branch belonged to.
     pub session: String,
-    /// Which opening of the branch this was.
+    /// Which opening of the branch this was: a rollback opens a branch again.
     pub generation: u32,
-    /// When it ended.
+    /// When the branch ended, in milliseconds since 1970.
     pub ended_at_ms: u64,
-    /// The branch as it was then.
+    /// The branch's state at its end.
     pub branch: Branch,
 }
 
 /// A branch that ended, with everything that happened in it.
 #[derive(Debug, Clone)]
 pub struct Trajectory {
-    /// The branch.
+    /// Which branch ended, and when.
     pub archived: Archived,
-    /// What happened in it, in order.
+    /// Every event of the branch up to its end, oldest first.
     pub steps: Vec<ReplayStep>,
 }
 
@@ -55,7 +55,7 @@ const ALL: &str = "
     WHERE owner = ?1 AND (?2 IS NULL OR session = ?2)";
 
 impl Store {
-    /// Ended branches, newest first.
+    /// Lists ended branches, newest first.
     pub async fn archive(&self, query: ArchiveQuery) -> Result<Vec<Archived>, StoreError> {
         self.read(move |transaction| {
             let sql = format!("SELECT * FROM ({ALL}) ORDER BY ended_at DESC, branch LIMIT ?3 OFFSET ?4");
@@ -70,7 +70,7 @@ impl Store {
         .await
     }
 
-    /// An ended branch with everything that happened in it; its latest generation if none is named.
+    /// Reads an ended branch with everything that happened in it: its latest generation if none is named.
     pub async fn trajectory(
         &self,
         owner: Owner,

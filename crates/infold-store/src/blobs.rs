@@ -1,4 +1,4 @@
-//! Results that are kept out of the context: compressed, and each content once per owner.
+//! Offloaded results: compressed, and each content stored once per owner.
 
 use infold_core::{BlobId, BranchId, Owner};
 use rusqlite::{OptionalExtension, Transaction, params};
@@ -7,22 +7,22 @@ use crate::codec::{pack, unpack_text};
 use crate::load::session_key;
 use crate::{NewBlob, SessionKey, Store, StoreError};
 
-/// A result that was kept.
+/// An offloaded result, as it is stored.
 #[derive(Debug, Clone)]
 pub struct Blob {
-    /// The session it belongs to.
+    /// The session whose model the result was for.
     pub session: SessionKey,
-    /// The branch it was seen in; none is the main thread.
+    /// The branch that the result was seen in; `None` for the main thread.
     pub branch: Option<BranchId>,
-    /// The tool that gave it.
+    /// The name of the tool that gave the result.
     pub tool_name: String,
-    /// The whole result.
+    /// The whole result, with secrets taken out.
     pub content: String,
 }
 
 pub(crate) fn insert(transaction: &Transaction<'_>, key: &str, owner: &str, blob: &NewBlob) -> Result<(), StoreError> {
     let content = blob.content.as_str().as_bytes();
-    // The owner is part of the hash: that somebody else has the same content must not show.
+    // The owner is part of the hash, so that nobody can find out that somebody else has the same content.
     let mut hasher = blake3::Hasher::new();
     hasher.update(owner.as_bytes()).update(b"/").update(content);
     let hash: [u8; 32] = hasher.finalize().into();
@@ -50,7 +50,7 @@ pub(crate) fn insert(transaction: &Transaction<'_>, key: &str, owner: &str, blob
 }
 
 impl Store {
-    /// Reads a result back; `None` if there is none for this owner.
+    /// Reads an offloaded result; `None` if this owner has none with that id.
     pub async fn blob(&self, owner: Owner, id: BlobId) -> Result<Option<Blob>, StoreError> {
         self.read(move |transaction| {
             let found = transaction

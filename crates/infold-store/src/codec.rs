@@ -7,10 +7,10 @@ use serde::de::DeserializeOwned;
 
 use crate::StoreError;
 
-/// From here on, compressing pays.
+/// Shorter payloads are stored as plain text, because compressing them would not pay.
 const COMPRESS_BYTES_MIN: usize = 1024;
 const COMPRESSION_LEVEL: i32 = 3;
-/// Most bytes that anything stored may unpack to.
+/// Bounds how many bytes a compressed value may unpack to.
 const UNPACKED_BYTES_MAX: usize = 256 << 20;
 
 pub(crate) fn to_json<T: Serialize>(what: &'static str, value: &T) -> Result<String, StoreError> {
@@ -45,7 +45,7 @@ pub(crate) fn unpack_text(packed: &[u8]) -> Result<String, StoreError> {
         .map_err(|error| StoreError::Unreadable { what: "compressed text", problem: error.to_string() })
 }
 
-/// Text in a column, compressed where it is long.
+/// A text in a column: plain if it is short, a compressed BLOB if it is long.
 pub(crate) struct Payload(pub(crate) String);
 
 impl ToSql for Payload {

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::StoreError;
 
-/// How long to wait before asking again for the write-ahead log.
+/// Pause between two attempts to turn the write-ahead log on.
 const WAL_PAUSE_MS: u64 = 5;
 
 /// How much SQLite syncs. Only `Full` keeps what was acknowledged through a power loss.
@@ -21,21 +21,21 @@ pub enum Synchronous {
     Normal,
 }
 
-/// How to open a database.
+/// How a database is opened. There are no defaults here: the program sets every field.
 #[derive(Debug, Clone)]
 pub struct StoreSettings {
-    /// How much SQLite syncs.
+    /// How much SQLite syncs: anything but `Full` can lose acknowledged writes.
     pub synchronous: Synchronous,
-    /// How long to wait for another process's lock.
+    /// How long to wait for a lock that another process holds.
     pub busy_timeout_ms: u64,
-    /// Connections for reading.
+    /// How many connections for reading may be open at once.
     pub readers_max: usize,
-    /// Pages in the write-ahead log that start a checkpoint.
+    /// Length of the write-ahead log at which SQLite starts a checkpoint, in pages.
     pub checkpoint_pages: u32,
 }
 
-/// Makes the file, readable by its owner only from the first byte on. SQLite gives the files beside
-/// it the same rights.
+/// Creates the file so that only its owner can read it, from the first byte on. SQLite gives the files beside it the
+/// same rights.
 pub(crate) fn create_private(path: &Path) -> Result<(), StoreError> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
@@ -76,8 +76,8 @@ pub(crate) fn open_reader(path: &Path, settings: &StoreSettings) -> Result<Conne
     Ok(connection)
 }
 
-/// Turns the write-ahead log on. SQLite does not wait here for others that do the same at the same time: it says at
-/// once that it is busy, so it is asked again.
+/// Turns the write-ahead log on. If another process does the same at the same time, SQLite does not wait but reports at
+/// once that it is busy, so it is asked again after a pause.
 fn write_ahead(connection: &Connection, settings: &StoreSettings) -> Result<(), StoreError> {
     for _ in 0..settings.busy_timeout_ms / WAL_PAUSE_MS {
         match connection.pragma_update(None, "journal_mode", "WAL").map_err(StoreError::from) {
@@ -92,7 +92,7 @@ fn common(connection: &Connection, settings: &StoreSettings) -> Result<(), Store
     connection.busy_timeout(Duration::from_millis(settings.busy_timeout_ms))?;
     connection.pragma_update(None, "foreign_keys", "ON")?;
     connection.pragma_update(None, "trusted_schema", "OFF")?;
-    // What a statement may have to undo stays in memory: a file for it would lie outside our folder.
+    // What a statement may have to undo stays in memory: a temporary file would lie outside of infold's folder.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(())

@@ -3,55 +3,55 @@
 
 use infold_core::BranchId;
 
-/// What can go wrong in the store.
+/// Why the store could not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// The session has moved on since the decision was made.
     #[error("the session has moved on: decide again")]
     Moved,
-    /// The database has its share of open branches.
+    /// The database already holds as many open branches as it may.
     #[error("the instance has {open_max} open branches, which is its limit")]
     InstanceFull {
-        /// How many may be open.
+        /// How many branches may be open in the database.
         open_max: u64,
     },
-    /// The id is taken, which for a random one means that the random source repeats itself.
+    /// The id of a new branch is already used in another session. Ids are random, so the random source repeats itself.
     #[error("branch id {0} exists already")]
     IdTaken(BranchId),
     /// Another process kept the database locked for too long.
     #[error("the database was locked by another process for too long: try again")]
     Busy,
-    /// No space is left.
+    /// The disk is full, so nothing was written.
     #[error("the disk that holds the database is full: free some space")]
     DiskFull,
     /// The database was made by a newer infold.
     #[error("the database has schema {found}, this infold knows up to {known}: use a newer infold")]
     TooNew {
-        /// The database's schema.
+        /// The schema version that the database has.
         found: i64,
-        /// The newest one that is known.
+        /// The newest schema version that this program knows.
         known: i64,
     },
-    /// A row does not read back.
+    /// A stored value cannot be decoded.
     #[error("a stored {what} does not read back: {problem}")]
     Unreadable {
-        /// What kind of row.
+        /// The kind of value, as the message names it.
         what: &'static str,
-        /// What the reader said.
+        /// What the decoder reported.
         problem: String,
     },
-    /// The database file cannot be made or opened.
+    /// The database file, or something else that opening it needs, cannot be made or opened.
     #[error("{path}: {problem}")]
     File {
-        /// The file.
+        /// The file's path, or the name of what else is missing.
         path: String,
-        /// What the system said.
+        /// What the operating system reported.
         problem: String,
     },
-    /// Whatever else SQLite says.
+    /// Any other error of SQLite's.
     #[error("database: {0}")]
     Sql(String),
-    /// The store is shutting down.
+    /// The store is shutting down and takes no more work.
     #[error("the store is shutting down")]
     Closed,
 }

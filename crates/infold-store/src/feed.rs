@@ -1,5 +1,6 @@
-//! What happened, in order, for readers that follow along. An event's id tells a reader where to go
-//! on; ids only grow, across processes too, because commits do not overlap.
+//! Events in the order in which they were recorded, for readers that follow along. A reader remembers the id of the
+//! last event that it has seen and goes on from there. Ids only grow, across processes too, because commits do not
+//! overlap.
 
 use infold_core::{Event, Owner, SessionId};
 use rusqlite::{OptionalExtension, Row, params};
@@ -11,28 +12,28 @@ use crate::{SessionKey, Store, StoreError};
 /// An event with where and when it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedEvent {
-    /// Its place in the feed.
+    /// Position in the feed, which spans all sessions.
     pub id: u64,
     /// The session it happened to.
     pub session: SessionKey,
-    /// Its place in that session's log.
+    /// Position in that session's log, counted from 1.
     pub version: u64,
-    /// When.
+    /// When the event was recorded, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What happened.
+    /// The event itself, as the core decided it.
     pub event: Event,
 }
 
-/// Which events are wanted.
+/// Selects events of the feed.
 #[derive(Debug, Clone)]
 pub struct FeedQuery {
-    /// Whose.
+    /// Only events of this owner's sessions.
     pub owner: Owner,
-    /// Of which session; all if none is named.
+    /// Only events of this session; `None` means all sessions.
     pub session: Option<SessionId>,
-    /// After which place in the feed.
+    /// Only events with a larger id than this one.
     pub after: u64,
-    /// At most how many.
+    /// How many events to return at most.
     pub limit: usize,
 }
 
@@ -50,7 +51,7 @@ pub(crate) fn recorded(row: &Row<'_>) -> Result<RecordedEvent, StoreError> {
 }
 
 impl Store {
-    /// Events after a place in the feed, oldest first.
+    /// Lists events after a position in the feed, oldest first.
     pub async fn events(&self, query: FeedQuery) -> Result<Vec<RecordedEvent>, StoreError> {
         self.read(move |transaction| {
             let by_session = "events.session_id = ?4 AND";
@@ -71,7 +72,7 @@ impl Store {
         .await
     }
 
-    /// A session's whole log, oldest first; `None` if it is longer than `bytes_max`.
+    /// Reads a session's whole log, oldest first; `None` if its payloads are longer than `bytes_max` together.
     pub async fn log(&self, session: SessionKey, bytes_max: usize) -> Result<Option<Vec<Event>>, StoreError> {
         self.read(move |transaction| {
             let mut statement =
@@ -91,7 +92,7 @@ impl Store {
         .await
     }
 
-    /// One event of a session's log.
+    /// Reads one event of a session's log by its version; `None` if the log has none there.
     pub async fn event(&self, session: SessionKey, version: u64) -> Result<Option<Event>, StoreError> {
         self.read(move |transaction| {
             let payload: Option<Payload> = transaction
@@ -103,7 +104,7 @@ impl Store {
         .await
     }
 
-    /// The newest place in the feed.
+    /// The id of the newest event in the feed.
     pub async fn newest_event(&self) -> Result<u64, StoreError> {
         self.read(|transaction| {
             let newest =

@@ -1,30 +1,30 @@
-//! Whether the database is as it should be, for people who ask.
+//! Checks whether the database is as it should be, for people who ask.
 
 use crate::{Store, StoreError, schema};
 
-/// The state of a database.
+/// What a check of the database found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
-    /// Its schema.
+    /// The schema version that the database has.
     pub schema: i64,
-    /// The newest schema that is known.
+    /// The newest schema version that this program knows.
     pub schema_known: i64,
-    /// SQLite's version.
+    /// The version of the SQLite library.
     pub sqlite: String,
-    /// How it is journalled.
+    /// SQLite's journal mode; infold sets `wal`.
     pub journal_mode: String,
-    /// What a quick check of its structure said; `ok` is good.
+    /// What SQLite's quick check of the file reports; `ok` is good.
     pub check: String,
-    /// Sessions in it.
+    /// How many sessions are stored and have not lapsed.
     pub sessions: u64,
-    /// Open branches in it.
+    /// How many branches are open, over all sessions.
     pub open_branches: u64,
-    /// Events in it.
+    /// How many events of those sessions are stored.
     pub events: u64,
 }
 
 impl Store {
-    /// Looks the database over.
+    /// Checks the database's structure and counts what is in it.
     pub async fn health(&self) -> Result<Health, StoreError> {
         self.read(|transaction| {
             let text = |sql: &str| transaction.query_row(sql, [], |row| row.get::<_, String>(0));

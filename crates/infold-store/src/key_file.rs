@@ -1,5 +1,6 @@
-//! The file that keeps the database's secret where it survives the database: branch ids that stand in
-//! somebody's transcript, and placeholders of secrets, have to be known again when the database is gone.
+//! The file that holds a copy of the database's secret, so that the secret survives the loss of the database. Branch
+//! ids in somebody's transcript and placeholders of secrets are made with it, and infold has to recognise them when the
+//! database is gone.
 //!
 //! What must hold: the file is readable by its owner only from the first byte on, and is there whole or not
 //! at all; of several processes that start at once, all have the same secret.
@@ -12,24 +13,24 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use crate::StoreError;
 
-/// What the file is called. It lies beside the database.
+/// Name of the key file, which lies beside the database.
 pub const KEY_FILE: &str = "infold.key";
 
-/// How long it is.
+/// Length of the secret in bytes.
 pub const KEY_BYTES: usize = 32;
 
-/// The secret: the file's, else the database's, else a new one. It is in both when this returns.
+/// Returns the secret: the file's, else the database's, else a new one. Both hold it when this returns.
 pub(crate) fn secret(database: &Path, connection: &mut Connection) -> Result<[u8; KEY_BYTES], StoreError> {
     // The lock is taken before looking, so that processes starting at once go one after the other.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let path = database.with_file_name(KEY_FILE);
-    let kept = transaction.query_row("SELECT secret FROM instance", [], |row| row.get(0)).optional()?;
-    let secret = match (read(&path)?, kept) {
+    let stored = transaction.query_row("SELECT secret FROM instance", [], |row| row.get(0)).optional()?;
+    let secret = match (read(&path)?, stored) {
         (Some(secret), _) => secret,
         (None, Some(secret)) => create(&path, &secret)?,
         (None, None) => create(&path, &fresh()?)?,
     };
-    if kept != Some(secret) {
+    if stored != Some(secret) {
         transaction.execute(
             "INSERT INTO instance (id, secret) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET secret = ?1",
             [secret],
@@ -39,8 +40,8 @@ pub(crate) fn secret(database: &Path, connection: &mut Connection) -> Result<[u8
     Ok(secret)
 }
 
-/// The secret of a database, without opening it: the file's, or a new one if the database is not there yet either. None
-/// if only the database has it.
+/// Reads the secret of a database without opening the database. If there is neither a key file nor a database yet,
+/// makes a new secret. `None` if only the database has it.
 pub fn key_beside(database: &Path) -> Result<Option<[u8; KEY_BYTES]>, StoreError> {
     let path = database.with_file_name(KEY_FILE);
     match read(&path)? {
@@ -61,10 +62,10 @@ fn read(path: &Path) -> Result<Option<[u8; KEY_BYTES]>, StoreError> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(told(path, &error)),
+        Err(error) => return Err(file_error(path, &error)),
     };
     let mut bytes = Vec::with_capacity(KEY_BYTES + 1);
-    file.take(KEY_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| told(path, &error))?;
+    file.take(KEY_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| file_error(path, &error))?;
     <[u8; KEY_BYTES]>::try_from(bytes).map(Some).map_err(|_| StoreError::File {
         path: path.display().to_string(),
         problem: format!(
@@ -74,8 +75,8 @@ fn read(path: &Path) -> Result<Option<[u8; KEY_BYTES]>, StoreError> {
     })
 }
 
-/// Makes the file, unless another process has: then the other's secret is the one to use. It gets its name
-/// only once it is whole and on disk.
+/// Creates the file, unless another process has done so already: then the other's secret is the one to use. The file
+/// gets its name only once it is whole and on disk.
 fn create(path: &Path, secret: &[u8; KEY_BYTES]) -> Result<[u8; KEY_BYTES], StoreError> {
     let unfinished = unfinished(path)?;
     let linked = write(&unfinished, secret).and_then(|()| std::fs::hard_link(&unfinished, path));
@@ -83,13 +84,13 @@ fn create(path: &Path, secret: &[u8; KEY_BYTES]) -> Result<[u8; KEY_BYTES], Stor
     match linked {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(told(path, &error)),
+        Err(error) => return Err(file_error(path, &error)),
     }
-    removed.and_then(|()| sync_folder(path)).map_err(|error| told(path, &error))?;
-    read(path)?.ok_or_else(|| told(path, &ErrorKind::NotFound.into()))
+    removed.and_then(|()| sync_folder(path)).map_err(|error| file_error(path, &error))?;
+    read(path)?.ok_or_else(|| file_error(path, &ErrorKind::NotFound.into()))
 }
 
-/// A name that nobody else uses.
+/// Returns a path beside the key file that no other process uses.
 fn unfinished(path: &Path) -> Result<PathBuf, StoreError> {
     let [a, b, c, d, ..] = fresh()?;
     Ok(path.with_file_name(format!("{KEY_FILE}.{:08x}", u32::from_be_bytes([a, b, c, d]))))
@@ -110,7 +111,7 @@ fn sync_folder(path: &Path) -> std::io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-fn told(path: &Path, error: &std::io::Error) -> StoreError {
+fn file_error(path: &Path, error: &std::io::Error) -> StoreError {
     StoreError::File { path: path.display().to_string(), problem: error.to_string() }
 }
 

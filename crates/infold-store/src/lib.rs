@@ -40,29 +40,29 @@ pub use health::Health;
 pub use key_file::{KEY_BYTES, KEY_FILE, key_beside};
 pub use list::{SessionQuery, SessionRow};
 pub use load::{EndedBranches, Load, Loaded, Target};
-pub use proxied::{CountedCall, Folds, KeptDecisions, NewDecisions, Proxied, Standing};
+pub use proxied::{CountedCall, DecisionRows, Folds, NewDecisions, Proxied, Revision};
 pub use replay::ReplayStep;
 pub use requests::{NewRequest, RequestQuery, RequestRow, RequestSelection, SessionRequests, StoredCalibration};
 pub use snapshots::Snapshot;
 pub use sweep::{Sweep, Swept};
 
-/// What a session is kept under.
+/// Identifies a session in the database. Two owners may each have a session of the same name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionKey {
-    /// Whose it is.
+    /// The principal to whom the session belongs.
     pub owner: Owner,
-    /// Its name.
+    /// The session's name, unique among its owner's sessions.
     pub id: SessionId,
 }
 
 impl SessionKey {
-    /// The key as one text. Neither part contains a slash, so two keys never meet.
+    /// The key as one text. Neither part contains a slash, so no two keys have the same text.
     pub fn as_text(&self) -> String {
         format!("{}/{}", self.owner.as_str(), self.id)
     }
 }
 
-/// A database that is open. Clones share it.
+/// An open database. Clones share its connections.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -76,7 +76,7 @@ struct Inner {
 }
 
 impl Store {
-    /// Opens a database, making or migrating it as needed.
+    /// Opens the database at `path`. Creates it, or migrates it to the newest schema, as needed.
     pub fn open(path: &Path, settings: &StoreSettings) -> Result<Self, StoreError> {
         connection::create_private(path)?;
         let mut connection = connection::open_writer(path, settings)?;
@@ -91,7 +91,7 @@ impl Store {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Where the database is.
+    /// The path of the database file, as it was given to [`Store::open`].
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
@@ -101,19 +101,13 @@ impl Store {
         &self.inner.secret
     }
 
-    /// Records a decision. When this returns, it is on disk.
-    #[tracing::instrument(name = "store_append", skip_all)]
-    pub async fn append(&self, append: Append) -> Result<(), StoreError> {
-        self.inner.writer.run(move |transaction| append::append(transaction, &append)).await
-    }
-
-    /// Commits one small row and nothing else: what the cheapest durable write costs here.
+    /// Commits one small row and nothing else, to measure what the cheapest durable write costs on this machine.
     pub async fn bare_commit(&self) -> Result<(), StoreError> {
         self.inner.writer.run(schema::touch).await
     }
 
-    /// Reads a few rows by their keys. That takes less time than waking a thread for it, so it is done
-    /// here and now if a connection is free.
+    /// Reads a few rows by their keys. Waking another thread would take longer than the read, so the read runs on the
+    /// calling thread if a connection is idle.
     async fn read_little<T: Send + 'static>(
         &self,
         read: impl FnOnce(&rusqlite::Transaction<'_>) -> Result<T, StoreError> + Send + 'static,

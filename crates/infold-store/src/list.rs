@@ -1,37 +1,37 @@
-//! Sessions at a glance, newest activity first.
+//! Lists of sessions, the most recently active first.
 
 use infold_core::{Owner, Session, SessionId};
 use rusqlite::params;
 
 use crate::codec::column;
-use crate::requests::named;
+use crate::requests::parse_session_id;
 use crate::{Store, StoreError};
 
-/// Which sessions are wanted.
+/// Selects sessions for a list.
 #[derive(Debug, Clone)]
 pub struct SessionQuery {
-    /// Whose.
+    /// Only this owner's sessions.
     pub owner: Owner,
-    /// How many to pass over.
+    /// How many of the most recently active sessions to skip.
     pub offset: usize,
-    /// At most how many.
+    /// How many sessions to return at most.
     pub limit: usize,
 }
 
-/// A session at a glance. Its branches are not loaded.
+/// A session in a list. Its branches are counted, not loaded.
 #[derive(Debug, Clone)]
 pub struct SessionRow {
-    /// The session.
+    /// The session as it is stored, without its branches.
     pub session: Session,
-    /// Its open branches.
+    /// How many of its branches are open.
     pub open: u64,
-    /// Tokens of its open branches.
+    /// How many tokens its open branches have used.
     pub open_tokens: u64,
 }
 
 impl Store {
-    /// Names of sessions that begin with a text, in alphabetical order: of those that live and of those of which only
-    /// requests are kept.
+    /// Lists the names of sessions that begin with `prefix`, in alphabetical order. Lapsed sessions are among them if
+    /// rows of their requests are still stored.
     pub async fn session_names(
         &self,
         owner: Owner,
@@ -47,14 +47,14 @@ impl Store {
             let mut rows = statement.query(params![owner.as_str(), prefix, limit])?;
             let mut names = Vec::new();
             while let Some(row) = rows.next()? {
-                names.push(named(row.get(0)?)?);
+                names.push(parse_session_id(row.get(0)?)?);
             }
             Ok(names)
         })
         .await
     }
 
-    /// Sessions, newest activity first.
+    /// Lists sessions, the most recently active first.
     pub async fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionRow>, StoreError> {
         self.read(move |transaction| {
             let mut statement = transaction.prepare_cached(

@@ -6,63 +6,63 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use crate::codec::column;
 use crate::{CountedCall, Reply, SessionKey, Store, StoreError, proxied};
 
-/// What a caller knows of a session.
+/// How a caller names a session.
 #[derive(Debug, Clone)]
 pub enum Target {
-    /// Its key.
+    /// By its owner and name.
     Session(SessionKey),
-    /// One of its branches, and who asks.
+    /// By one of its branches; the session has to belong to this owner.
     Branch(Owner, BranchId),
-    /// The project it is the current session of.
+    /// By its project, whose current session it is.
     Project(Owner, ProjectHash),
 }
 
-/// Which ended branches are wanted beside the open ones.
+/// Which ended branches are loaded beside the open ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EndedBranches {
-    /// None.
+    /// None, except those whose end still has to be reported to their parents.
     Nothing,
-    /// This one and those above it, if it is the session's.
+    /// This branch and those above it, if it belongs to the session.
     Branch(BranchId),
-    /// The same, and everything opened after it.
+    /// The same, and every branch that was opened after it.
     Since(BranchId),
-    /// All of them.
+    /// Every branch of the session.
     All,
 }
 
-/// What to load.
+/// What to load of a session.
 #[derive(Debug, Clone)]
 pub struct Load {
-    /// Which session.
+    /// How the caller names the session.
     pub target: Target,
-    /// Which of its ended branches.
-    pub also: EndedBranches,
-    /// How many openings to look back for the rate of opening.
+    /// Which of its ended branches to load.
+    pub ended: EndedBranches,
+    /// Which opening [`Loaded::rate_mark_ms`] is about, counted back from the next one.
     pub rate_back: u64,
-    /// The key whose answer is wanted, if there is one.
+    /// The idempotency key whose answer is wanted, if the call has one.
     pub reply_key: Option<String>,
-    /// Digests of calls, of which it is wanted whether they were counted.
+    /// Digests of the ids of calls; [`Loaded::counted`] says which of them were counted before.
     pub counted: Vec<[u8; 16]>,
 }
 
-/// What was found.
+/// A session, and what else was asked for.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// The session, with its branches.
+    /// The session, with its open branches and the ended ones that were asked for.
     pub session: Session,
-    /// When the opening took place that lies `rate_back` openings back.
+    /// When the branch was opened that lies `rate_back` openings before the next one; `None` if there were fewer.
     pub rate_mark_ms: Option<u64>,
-    /// What was answered to the key before.
+    /// The answer that is stored for the idempotency key.
     pub reply: Option<Reply>,
-    /// Those of the calls that were counted.
+    /// Those of the calls asked for whose results were counted.
     pub counted: Vec<CountedCall>,
 }
 
 impl Store {
-    /// Loads a session; `None` if there is none for this caller.
+    /// Loads a session; `None` if its owner has no such session.
     #[tracing::instrument(name = "store_load", skip_all)]
     pub async fn load(&self, load: Load) -> Result<Option<Loaded>, StoreError> {
-        match load.also {
+        match load.ended {
             EndedBranches::Nothing | EndedBranches::Branch(_) => {
                 self.read_little(move |transaction| find(transaction, &load)).await
             }
@@ -72,7 +72,7 @@ impl Store {
         }
     }
 
-    /// Open branches whose time is over, by session.
+    /// Lists sessions that have an open branch whose deadline has passed.
     pub async fn due(&self, now_ms: u64, sessions_max: usize) -> Result<Vec<SessionKey>, StoreError> {
         self.read(move |transaction| {
             let mut statement = transaction.prepare_cached(
@@ -86,7 +86,7 @@ impl Store {
         .await
     }
 
-    /// When the next open branch runs out of time.
+    /// The earliest deadline of all open branches, in milliseconds since 1970.
     pub async fn next_deadline_ms(&self) -> Result<Option<u64>, StoreError> {
         self.read(|transaction| {
             let next = transaction
@@ -108,10 +108,10 @@ pub(crate) fn find(transaction: &Transaction<'_>, load: &Load) -> Result<Option<
     let Some(key) = resolve(transaction, &load.target)? else { return Ok(None) };
     let Some(mut session) = read_session(transaction, &key)? else { return Ok(None) };
     read_open(transaction, &key, &mut session)?;
-    for untold in session.untold.clone() {
-        read_branch(transaction, &key, &mut session, &untold)?;
+    for branch in session.untold.clone() {
+        read_branch(transaction, &key, &mut session, &branch)?;
     }
-    read_also(transaction, &key, &mut session, &load.also)?;
+    read_ended(transaction, &key, &mut session, &load.ended)?;
     let rate_mark_ms = read_rate_mark(transaction, &key, &session, load.rate_back)?;
     let reply = match &load.reply_key {
         Some(reply_key) => read_reply(transaction, &key, reply_key)?,
@@ -163,13 +163,13 @@ fn read_branch(
     read_branches(transaction, sql, params![key, branch.as_str()], session)
 }
 
-fn read_also(
+fn read_ended(
     transaction: &Transaction<'_>,
     key: &str,
     session: &mut Session,
-    also: &EndedBranches,
+    ended: &EndedBranches,
 ) -> Result<(), StoreError> {
-    match also {
+    match ended {
         EndedBranches::Nothing => Ok(()),
         EndedBranches::Branch(branch) => read_upwards(transaction, key, session, branch),
         EndedBranches::All => {
@@ -214,8 +214,8 @@ fn read_branches(
     Ok(())
 }
 
-/// The opening `rate_back` before the next one is known by its place in the order, so that looking
-/// it up costs the same however many there were.
+/// Looks up when the opening took place that lies `rate_back` before the next one. It is found by its ordinal, so this
+/// costs the same however many openings there were.
 fn read_rate_mark(
     transaction: &Transaction<'_>,
     key: &str,

@@ -1,6 +1,7 @@
-//! What the proxy has decided about a session's requests, kept so that the same bytes are sent for ever.
+//! What was decided about the model requests of a session. It is stored so that every later request repeats the same
+//! bytes. What a decision means is the core's; when it is made is the engine's.
 
-mod chains;
+mod prefixes;
 mod read;
 
 use infold_core::view::{Anchor, BlockKey, ForcedFold, Note, Reason, Replacement, Restart, ScriptedCall};
@@ -10,110 +11,110 @@ use rusqlite::{Transaction, params};
 use crate::StoreError;
 use crate::codec::{Payload, to_json};
 
-/// Decisions to be kept.
+/// Decisions about the model requests of a session, to be stored in one append.
 #[derive(Debug, Clone, Default)]
 pub struct NewDecisions {
     /// What is sent in place of results, by the ids of their calls.
     pub rewrites: Vec<(String, Replacement)>,
-    /// Where branches end that no call ends.
+    /// Places where branches end without a call that ends them.
     pub endings: Vec<ForcedFold>,
-    /// Words behind results.
+    /// Words of infold's that follow results.
     pub notes: Vec<Note>,
-    /// Where threads were started anew.
+    /// Places where threads were restarted: earlier reasoning is not sent any more.
     pub restarts: Vec<Restart>,
-    /// What our own tools answered, by what tells the calls from others.
+    /// What infold's own tools answered, by digests of the calls: clients may clear the results.
     pub answers: Vec<(BlockKey, String)>,
-    /// Words that an open branch heard, by their places.
-    pub heard: Vec<BlockKey>,
-    /// Calls of our tools that scripts made, in their order, each with the id of the call that ran its script.
+    /// Places of words that did not interrupt an open branch, because the answer before them broke off.
+    pub continued: Vec<BlockKey>,
+    /// Calls of infold's tools that scripts made, in order, each with the id of the call that ran the script.
     pub scripted: Vec<(String, ScriptedCall)>,
-    /// Results that were counted.
+    /// Results that were counted in a thread.
     pub counted: Vec<CountedCall>,
-    /// Whether the session's model is sent something else than came in.
+    /// Whether the session's model is sent anything but what its client sent.
     pub folds: Folds,
 }
 
-/// Whether a session's model is sent something else than came in.
+/// Whether a session's model is sent anything but what its client sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Folds {
-    /// Nothing new is known of that.
+    /// Nothing new is known: what is stored stays.
     #[default]
     Unsaid,
-    /// It is.
+    /// It is. Once stored, this is never taken back.
     Yes,
 }
 
 impl NewDecisions {
-    /// Whether there is nothing to be kept.
+    /// Whether there is nothing to store.
     pub fn is_empty(&self) -> bool {
         self.rewrites.is_empty()
             && self.endings.is_empty()
             && self.notes.is_empty()
             && self.restarts.is_empty()
             && self.answers.is_empty()
-            && self.heard.is_empty()
+            && self.continued.is_empty()
             && self.scripted.is_empty()
             && self.counted.is_empty()
             && self.folds == Folds::Unsaid
     }
 }
 
-/// A result that was counted in a thread.
+/// A result that was counted in a thread, so that it is not counted a second time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountedCall {
-    /// A digest of its call's id.
+    /// A digest of the id of the call that gave the result.
     pub call: [u8; 16],
-    /// A digest of the result.
+    /// A digest of the result's content.
     pub content: [u8; 16],
-    /// Where it is kept and what is shown of it, if it is kept elsewhere.
+    /// The blob, and the reference that is shown for it, if the result was offloaded.
     pub offloaded: Option<(BlobId, String)>,
 }
 
-/// What is kept of a session.
+/// The decisions that are stored for a session.
 #[derive(Debug, Clone, Default)]
-pub struct KeptDecisions {
-    /// Decisions stored so far.
-    pub decisions: u64,
-    /// Whether its model was ever sent something else than came in.
+pub struct DecisionRows {
+    /// How many appends have stored decisions for the session so far.
+    pub appends: u64,
+    /// Whether the session's model was ever sent anything but what its client sent.
     pub has_folded: bool,
     /// What is sent in place of results, by the ids of their calls.
     pub rewrites: Vec<(String, Replacement)>,
-    /// Where branches end that no call ends.
+    /// Places where branches end without a call that ends them.
     pub endings: Vec<ForcedFold>,
-    /// Words behind results.
+    /// Words of infold's that follow results.
     pub notes: Vec<Note>,
-    /// Where threads were started anew.
+    /// Places where threads were restarted: earlier reasoning is not sent any more.
     pub restarts: Vec<Restart>,
-    /// What our own tools answered, by what tells the calls from others.
+    /// What infold's own tools answered, by digests of the calls: clients may clear the results.
     pub answers: Vec<(BlockKey, String)>,
-    /// Words that an open branch heard, by their places.
-    pub heard: Vec<BlockKey>,
-    /// Calls of our tools that scripts made, in their order, each with the id of the call that ran its script.
+    /// Places of words that did not interrupt an open branch, because the answer before them broke off.
+    pub continued: Vec<BlockKey>,
+    /// Calls of infold's tools that scripts made, in order, each with the id of the call that ran the script.
     pub scripted: Vec<(String, ScriptedCall)>,
 }
 
-/// A session with all its branches, and what is kept of it.
+/// A session with all its branches, and the decisions about its model requests.
 #[derive(Debug, Clone)]
 pub struct Proxied {
-    /// The session.
+    /// The session, with its ended branches too.
     pub session: Session,
-    /// What is kept.
-    pub kept: KeptDecisions,
+    /// Every decision that is stored for the session.
+    pub decisions: DecisionRows,
 }
 
-/// How far a session is: whoever knows it as it stood at the same figures knows all of it.
+/// How far a session has got. A copy of a session with the same revision is up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
-    /// Events so far.
+pub struct Revision {
+    /// How many events the session's log has.
     pub version: u64,
-    /// Decisions so far.
-    pub decisions: u64,
+    /// How many appends have stored decisions for the session.
+    pub appends: u64,
 }
 
 pub(crate) use read::counted;
 
-pub(crate) fn keep(transaction: &Transaction<'_>, key: &str, keep: &NewDecisions) -> Result<(), StoreError> {
-    if keep.is_empty() {
+pub(crate) fn save_decisions(transaction: &Transaction<'_>, key: &str, new: &NewDecisions) -> Result<(), StoreError> {
+    if new.is_empty() {
         return Ok(());
     }
     transaction
@@ -121,43 +122,43 @@ pub(crate) fn keep(transaction: &Transaction<'_>, key: &str, keep: &NewDecisions
             "INSERT INTO proxied (session_id, decisions, has_folded) VALUES (?1, 1, ?2)
              ON CONFLICT (session_id) DO UPDATE SET decisions = decisions + 1, has_folded = max(has_folded, ?2)",
         )?
-        .execute(params![key, keep.folds == Folds::Yes])?;
-    for (call, rewrite) in &keep.rewrites {
-        keep_rewrite(transaction, key, call, rewrite)?;
+        .execute(params![key, new.folds == Folds::Yes])?;
+    for (call, rewrite) in &new.rewrites {
+        save_rewrite(transaction, key, call, rewrite)?;
     }
-    for ending in &keep.endings {
-        keep_ending(transaction, key, ending)?;
+    for ending in &new.endings {
+        save_ending(transaction, key, ending)?;
     }
-    for note in &keep.notes {
+    for note in &new.notes {
         transaction
             .prepare_cached("INSERT OR IGNORE INTO notes (session_id, after_call, text) VALUES (?1, ?2, ?3)")?
             .execute(params![key, note.after, note.text])?;
     }
-    for restart in &keep.restarts {
-        keep_restart(transaction, key, restart)?;
+    for restart in &new.restarts {
+        save_restart(transaction, key, restart)?;
     }
-    for (call, answer) in &keep.answers {
+    for (call, answer) in &new.answers {
         transaction
             .prepare_cached("INSERT OR IGNORE INTO answers (session_id, call, answer) VALUES (?1, ?2, ?3)")?
             .execute(params![key, call.0, Payload(answer.clone())])?;
     }
-    for place in &keep.heard {
+    for place in &new.continued {
         transaction
             .prepare_cached("INSERT OR IGNORE INTO heard (session_id, place) VALUES (?1, ?2)")?
             .execute(params![key, place.0])?;
     }
-    for (run_by, call) in &keep.scripted {
-        keep_scripted(transaction, key, run_by, call)?;
+    for (run_by, call) in &new.scripted {
+        save_scripted(transaction, key, run_by, call)?;
     }
-    for counted in &keep.counted {
-        keep_counted(transaction, key, counted)?;
+    for counted in &new.counted {
+        save_counted(transaction, key, counted)?;
     }
     Ok(())
 }
 
-/// What was decided for a content stays, unless a rescue starts its thread anew. A client that sends another
-/// content has another decided for it.
-fn keep_rewrite(transaction: &Transaction<'_>, key: &str, call: &str, rewrite: &Replacement) -> Result<(), StoreError> {
+/// Stores what is sent in place of a result. What was decided for a content stays, unless a rescue restarts its thread.
+/// If the client sends another content for the same call, what was decided for that replaces it.
+fn save_rewrite(transaction: &Transaction<'_>, key: &str, call: &str, rewrite: &Replacement) -> Result<(), StoreError> {
     let unreadable = |problem: String| StoreError::Unreadable { what: "rewrite", problem };
     let sent = std::str::from_utf8(&rewrite.sent).map_err(|error| unreadable(error.to_string()))?;
     transaction
@@ -177,7 +178,7 @@ fn keep_rewrite(transaction: &Transaction<'_>, key: &str, call: &str, rewrite: &
     Ok(())
 }
 
-fn keep_restart(transaction: &Transaction<'_>, key: &str, restart: &Restart) -> Result<(), StoreError> {
+fn save_restart(transaction: &Transaction<'_>, key: &str, restart: &Restart) -> Result<(), StoreError> {
     let (after, before) = columns(&restart.place);
     transaction
         .prepare_cached(
@@ -188,7 +189,7 @@ fn keep_restart(transaction: &Transaction<'_>, key: &str, restart: &Restart) -> 
     Ok(())
 }
 
-/// The two columns that a place is kept in.
+/// The two columns that an anchor is stored in. One of them is always empty.
 fn columns(place: &Anchor) -> (Option<&str>, Option<[u8; 16]>) {
     match place {
         Anchor::After { call } => (Some(call), None),
@@ -196,7 +197,7 @@ fn columns(place: &Anchor) -> (Option<&str>, Option<[u8; 16]>) {
     }
 }
 
-fn keep_ending(transaction: &Transaction<'_>, key: &str, ending: &ForcedFold) -> Result<(), StoreError> {
+fn save_ending(transaction: &Transaction<'_>, key: &str, ending: &ForcedFold) -> Result<(), StoreError> {
     let (after, before) = columns(&ending.place);
     transaction
         .prepare_cached(
@@ -207,7 +208,7 @@ fn keep_ending(transaction: &Transaction<'_>, key: &str, ending: &ForcedFold) ->
     Ok(())
 }
 
-fn keep_scripted(
+fn save_scripted(
     transaction: &Transaction<'_>,
     key: &str,
     run_by: &str,
@@ -221,7 +222,7 @@ fn keep_scripted(
     Ok(())
 }
 
-fn keep_counted(transaction: &Transaction<'_>, key: &str, counted: &CountedCall) -> Result<(), StoreError> {
+fn save_counted(transaction: &Transaction<'_>, key: &str, counted: &CountedCall) -> Result<(), StoreError> {
     let (blob, shown) = counted.offloaded.as_ref().map(|(blob, shown)| (blob.as_str(), shown)).unzip();
     transaction
         .prepare_cached(

@@ -1,4 +1,4 @@
-//! Connections for reading. Each read sees one moment of the database.
+//! Connections for reading, lent to one reader at a time. Each read sees one moment of the database.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -64,7 +64,7 @@ impl Readers {
         outcome
     }
 
-    /// A connection that failed a read is dropped rather than kept, in case the fault is its own.
+    /// A connection that failed a read is dropped and not used again, in case the fault is its own.
     fn read_with<T>(
         &self,
         idle: Option<Connection>,

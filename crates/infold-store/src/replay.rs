@@ -1,5 +1,5 @@
-//! A session's ended branches, told by its log: each as it was when it ended, with all that had
-//! happened in it until then.
+//! Replays a session's log to find its ended branches: each as it was when it ended, with everything that had happened
+//! in it until then.
 
 use infold_core::{Branch, BranchId, Event, Session};
 use rusqlite::Transaction;
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use crate::feed::{COLUMNS, recorded};
 use crate::{SessionKey, StoreError};
 
-/// One step of a branch's way.
+/// One event in the history of an ended branch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplayStep {
-    /// When.
+    /// When the event was recorded, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What happened.
+    /// What happened to the branch.
     pub event: Event,
 }
 
@@ -29,7 +29,7 @@ fn steps_of(steps: &[ReplayStep], branch: &BranchId) -> Vec<ReplayStep> {
     steps.iter().filter(|step| step.event.branch() == Some(branch)).cloned().collect()
 }
 
-/// Every end that a session's log tells of, in order.
+/// Lists every end of a branch that a session's log records, oldest first.
 pub(crate) fn ends(transaction: &Transaction<'_>, key: &SessionKey) -> Result<Vec<Ended>, StoreError> {
     let sql = format!(
         "SELECT {COLUMNS} FROM events JOIN sessions ON sessions.id = events.session_id

@@ -1,4 +1,4 @@
-//! What is kept of requests that went to models: rows, what they add up to, and how providers count.
+//! Rows of requests that were sent to models, their sums by session, and how providers count tokens.
 
 use std::collections::BTreeMap;
 
@@ -9,75 +9,75 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 use crate::codec::{Payload, column, from_json, to_json};
 use crate::{Store, StoreError};
 
-/// A request to be kept.
+/// A finished model request that is to be stored.
 #[derive(Debug, Clone)]
 pub struct NewRequest {
-    /// Whose.
+    /// To whom the request's session belongs.
     pub owner: Owner,
-    /// What is kept of it.
+    /// The request's figures: what it was made of, how it was answered and what it cost.
     pub record: Box<RequestRecord>,
-    /// What it shows of what people recognise its session by.
+    /// What the request shows that helps people recognise its session.
     pub label: SessionLabel,
 }
 
-/// What is kept of the requests of one session.
+/// What is stored about the requests of one session.
 #[derive(Debug, Clone)]
 pub struct SessionRequests {
-    /// The session.
+    /// The session that the requests belong to.
     pub session: SessionId,
-    /// What they add up to.
+    /// The figures of all its requests, added up.
     pub totals: RequestTotals,
-    /// What they show of the session.
+    /// What people recognise the session by.
     pub overview: SessionOverview,
 }
 
-/// A request that is kept.
+/// A model request, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestRow {
-    /// Its place among all requests. Places only grow.
+    /// Position among all stored requests. Positions only grow.
     pub id: u64,
-    /// What is kept of it.
+    /// What the recorder stored about the request.
     pub record: RequestRecord,
 }
 
-/// Which of many requests are wanted.
+/// Which end of a long list of requests is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestSelection {
-    /// Those that follow a place, from there on.
+    /// Those with a larger id than this one, from the oldest on.
     After(u64),
-    /// The newest.
+    /// The newest ones, up to the limit.
     Newest,
 }
 
-/// Which requests are wanted.
+/// Selects requests for a list.
 #[derive(Debug, Clone)]
 pub struct RequestQuery {
-    /// Whose.
+    /// Only requests of this owner's sessions.
     pub owner: Owner,
-    /// Of which session; all if none is named.
+    /// Only requests of this session; `None` means all sessions.
     pub session: Option<SessionId>,
-    /// Which of them.
+    /// Which end of the list is wanted.
     pub selection: RequestSelection,
-    /// At most how many.
+    /// How many requests to return at most.
     pub limit: usize,
 }
 
-/// How one family's provider counts.
+/// How the provider of one family of models counts tokens, compared with infold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredCalibration {
-    /// The family's name.
+    /// Name of the family of models.
     pub family: String,
-    /// Their tokens for each thousand of ours.
+    /// The provider's tokens for each thousand that infold counts.
     pub per_mille: u64,
-    /// Requests that this was learnt from.
+    /// How many requests this was learnt from.
     pub samples: u64,
-    /// When it was last learnt.
+    /// When it was last learnt from a request, in milliseconds since 1970.
     pub at_ms: u64,
 }
 
 impl Store {
-    /// Keeps requests, all in one transaction, and of each session no more than its newest rows.
-    pub async fn keep_requests(
+    /// Stores requests in one transaction. Of each session only the newest `rows_per_session_max` rows stay.
+    pub async fn insert_requests(
         &self,
         requests: Vec<NewRequest>,
         calibrations: Vec<StoredCalibration>,
@@ -101,7 +101,7 @@ impl Store {
             .await
     }
 
-    /// Requests, oldest first.
+    /// Lists requests, oldest first.
     pub async fn requests(&self, query: RequestQuery) -> Result<Vec<RequestRow>, StoreError> {
         self.read(move |transaction| {
             let (after, order) = match query.selection {
@@ -127,7 +127,7 @@ impl Store {
         .await
     }
 
-    /// One request.
+    /// Reads one request by its id; `None` if this owner has none such.
     pub async fn request(&self, owner: Owner, id: u64) -> Result<Option<RequestRow>, StoreError> {
         self.read(move |transaction| {
             let mut statement =
@@ -138,7 +138,7 @@ impl Store {
         .await
     }
 
-    /// What requests add up to, by session; the session that was used last comes first.
+    /// Reads the sums of requests by session; the session that was used last comes first.
     pub async fn request_totals(
         &self,
         owner: Owner,
@@ -152,14 +152,14 @@ impl Store {
             let mut rows = statement.query(params![owner.as_str(), session.as_ref().map(SessionId::as_str)])?;
             let mut found = Vec::new();
             while let Some(row) = rows.next()? {
-                found.push((named(row.get(0)?)?, column(row, 1, "sum of requests")?));
+                found.push((parse_session_id(row.get(0)?)?, column(row, 1, "sum of requests")?));
             }
             Ok(found)
         })
         .await
     }
 
-    /// What is kept of the requests of each session, or of one; the session that was used last comes first.
+    /// Reads what is stored about the requests of each session, or of one; the session that was used last comes first.
     pub async fn session_requests(
         &self,
         owner: Owner,
@@ -174,14 +174,15 @@ impl Store {
             let mut found = Vec::new();
             while let Some(row) = rows.next()? {
                 let (totals, overview) = (column(row, 1, "sum of requests")?, column(row, 2, "session's overview")?);
-                found.push(SessionRequests { session: named(row.get(0)?)?, totals, overview });
+                found.push(SessionRequests { session: parse_session_id(row.get(0)?)?, totals, overview });
             }
             Ok(found)
         })
         .await
     }
 
-    /// Lets go of requests that came before a time.
+    /// Deletes requests that came before a time, and the sums of sessions without later ones. Returns how many requests
+    /// were deleted.
     pub async fn sweep_requests(&self, before_ms: u64) -> Result<usize, StoreError> {
         self.inner
             .writer
@@ -192,12 +193,12 @@ impl Store {
             .await
     }
 
-    /// How providers count.
+    /// Reads how providers count tokens, for each family of models.
     pub async fn calibrations(&self) -> Result<Vec<StoredCalibration>, StoreError> {
         self.read(read_calibrations).await
     }
 
-    /// The same, for those who cannot wait: a few rows, read here and now.
+    /// Does the same as [`Store::calibrations`] on the calling thread, for callers that cannot wait.
     pub fn calibrations_now(&self) -> Result<Vec<StoredCalibration>, StoreError> {
         self.inner.readers.with(read_calibrations)
     }
@@ -245,7 +246,7 @@ fn add_up(
 }
 
 fn trim(transaction: &Transaction<'_>, owner: &str, session: &SessionId, rows_max: u64) -> Result<(), StoreError> {
-    // The row that lies as far back as rows may go is found by its place in the index.
+    // The newest row that has to go is found by its place in the index.
     transaction
         .prepare_cached(
             "DELETE FROM requests WHERE owner = ?1 AND session = ?2 AND id <=
@@ -276,7 +277,7 @@ fn request_row(row: &Row<'_>) -> Result<RequestRow, StoreError> {
     Ok(RequestRow { id: row.get(0)?, record: from_json("request", &payload.0)? })
 }
 
-pub(crate) fn named(session: String) -> Result<SessionId, StoreError> {
+pub(crate) fn parse_session_id(session: String) -> Result<SessionId, StoreError> {
     SessionId::parse(&session).map_err(|error| StoreError::Unreadable { what: "session", problem: error.to_string() })
 }
 

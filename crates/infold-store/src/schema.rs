@@ -1,4 +1,4 @@
-//! Making and migrating the database.
+//! Creates and migrates the database.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -14,7 +14,7 @@ const MIGRATIONS: [&str; 6] = [
     include_str!("schema_6.sql"),
 ];
 
-/// The newest schema that is known.
+/// The newest schema version, and so the newest that this program can read.
 pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
 
 pub(crate) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {

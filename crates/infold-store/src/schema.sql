@@ -8,7 +8,7 @@ CREATE TABLE instance (
     id      INTEGER PRIMARY KEY CHECK (id = 1),
     secret  BLOB NOT NULL,                    -- keys for ids and placeholders are derived from it
     learnt  INTEGER NOT NULL DEFAULT 0,       -- the last event whose branch has been learnt from
-    floor   INTEGER NOT NULL DEFAULT 0,       -- the newest event that was ever let go of
+    floor   INTEGER NOT NULL DEFAULT 0,       -- the newest event that was ever deleted
     touched INTEGER NOT NULL DEFAULT 0
 );
 
@@ -23,7 +23,7 @@ CREATE TABLE sessions (
     state     TEXT NOT NULL
 );
 
--- The session that a project's calls mean when they name none.
+-- The session that is used for a project's calls that name none.
 CREATE TABLE projects (
     owner      TEXT NOT NULL,
     project    TEXT NOT NULL,
@@ -51,7 +51,7 @@ CREATE TABLE events (
     version    INTEGER NOT NULL,
     at         INTEGER NOT NULL,
     branch     TEXT,
-    generation INTEGER,                       -- where a branch ended: which opening of it
+    generation INTEGER,                       -- if the branch ended here: which opening of it
     status     TEXT,                          -- and how, if something can be learnt from it
     payload    NOT NULL
 );
@@ -65,7 +65,7 @@ CREATE VIEW outbox AS
     SELECT id, branch, generation, status FROM events
     WHERE status IS NOT NULL AND id > (SELECT learnt FROM instance);
 
--- What was answered to a call with an idempotency key.
+-- Answers to calls with an idempotency key, for calls that are repeated.
 CREATE TABLE replies (
     session_id  TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
     key         TEXT NOT NULL,
@@ -86,7 +86,7 @@ CREATE TABLE tool_result_blobs (
     content    BLOB NOT NULL REFERENCES blob_contents (hash),
     byte_size  INTEGER NOT NULL,
     created_at DATETIME NOT NULL DEFAULT (datetime('now')),
-    branch     TEXT                           -- the branch it was seen in; none is the main thread
+    branch     TEXT                           -- the branch that it was seen in; null: the main thread
 );
 CREATE INDEX idx_blobs_session ON tool_result_blobs (session_id);
 CREATE INDEX blobs_by_content ON tool_result_blobs (content);
@@ -99,7 +99,7 @@ CREATE TABLE session_snapshots (
 );
 
 -- Ended branches outlive their session's live state. A row is made when that lapses; until then the
--- session's own rows tell the same.
+-- session's own rows hold the same.
 CREATE TABLE archive (
     branch     TEXT NOT NULL,
     generation INTEGER NOT NULL,

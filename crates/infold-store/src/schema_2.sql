@@ -1,10 +1,10 @@
--- What the proxy has decided about a session's requests: made once, and sent the same for ever. All of it
+-- What was decided about a session's model requests: once, so that every request repeats the same. All of it
 -- lapses with the session, and so do the blobs that it names.
 
 CREATE TABLE proxied (
     session_id TEXT NOT NULL UNIQUE REFERENCES sessions (id) ON DELETE CASCADE,
-    decisions  INTEGER NOT NULL,              -- stored so far: whoever holds them in memory looks here for news
-    has_folded INTEGER NOT NULL               -- whether its model was ever sent something else than came in
+    decisions  INTEGER NOT NULL,              -- appends so far: a copy in memory is compared with it
+    has_folded INTEGER NOT NULL               -- whether its model was ever sent anything but what its client sent
 );
 
 -- What is sent in place of a result.
@@ -17,7 +17,7 @@ CREATE TABLE rewrites (
     UNIQUE (session_id, call_id)
 );
 
--- Where the thread of a branch ends that no call ends. One of the two places is there.
+-- Places where branches end without a call that ends them. One of the two columns for the place is set.
 CREATE TABLE endings (
     session_id   TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
     branch       TEXT NOT NULL,
@@ -35,17 +35,17 @@ CREATE TABLE notes (
     UNIQUE (session_id, after_call, text)
 );
 
--- Where threads were started anew. One of the two places is there.
+-- Places where threads were restarted. One of the two columns for the place is set.
 CREATE TABLE restarts (
     session_id   TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
-    root         TEXT,                        -- the thread that their views begin with; none: all threads
-    from_call    TEXT,                        -- the first result that is shown otherwise since; none: all is
+    root         TEXT,                        -- the thread that their views begin with; null: all threads
+    from_call    TEXT,                        -- the first result that changed at the restart; null: all did
     after_call   TEXT,
     before_block BLOB
 );
 CREATE INDEX restarts_by_session ON restarts (session_id);
 
--- What our own tools answered to calls that opened, folded or went back to branches: clients clear results.
+-- What infold's own tools answered to calls that changed branches: clients may clear the results.
 CREATE TABLE answers (
     session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
     call       BLOB NOT NULL,                 -- a digest of the call
@@ -53,19 +53,19 @@ CREATE TABLE answers (
     UNIQUE (session_id, call)
 );
 
--- Calls whose results were counted in a thread.
+-- Calls with results that were counted in a thread, so that none is counted twice.
 CREATE TABLE counted (
     session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
     call       BLOB NOT NULL,                 -- a digest of the call's id
     content    BLOB NOT NULL,                 -- a digest of the result
-    blob       TEXT,                          -- where it is kept, if it is kept elsewhere
-    shown      TEXT,                          -- and what is shown of it then
+    blob       TEXT,                          -- the blob, if the result was offloaded
+    shown      TEXT,                          -- and the reference that is shown for it
     UNIQUE (session_id, call)
 );
 
--- How the conversations begin of clients that give no ids.
+-- Prefixes of conversations, by which sessions of clients that give no ids are found.
 CREATE TABLE chains (
-    digest     BLOB NOT NULL UNIQUE,          -- of the owner and the conversation's beginning
+    digest     BLOB NOT NULL UNIQUE,          -- of the owner and the prefix
     session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE
 );
 CREATE INDEX chains_by_session ON chains (session_id);

@@ -19,10 +19,10 @@ CREATE TABLE request_totals (
     PRIMARY KEY (owner, session)
 ) WITHOUT ROWID;
 
--- How providers count, beside how we do.
+-- How providers count tokens, compared with infold.
 CREATE TABLE calibration (
     family    TEXT PRIMARY KEY,
-    per_mille INTEGER NOT NULL,                  -- their tokens for each thousand of ours
+    per_mille INTEGER NOT NULL,                  -- the provider's tokens for each thousand of infold's
     samples   INTEGER NOT NULL,
     at        INTEGER NOT NULL
 ) WITHOUT ROWID;

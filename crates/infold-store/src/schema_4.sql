@@ -1,7 +1,7 @@
--- Words that an open branch heard and went on, though a person's would have ended it: what stands behind an answer
--- that broke off.
+-- Words that an open branch received after an answer that broke off. The branch went on, though words of a person's
+-- would otherwise have ended it.
 CREATE TABLE heard (
     session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
-    place      BLOB NOT NULL,                 -- what tells the place of the words from others
+    place      BLOB NOT NULL,                 -- a digest that identifies the place of the words
     UNIQUE (session_id, place)
 );

@@ -1,4 +1,4 @@
--- Calls of our own tools that scripts made: no transcript shows them.
+-- Calls of infold's own tools that scripts made: no transcript shows them.
 
 CREATE TABLE scripted (
     session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,

@@ -1,20 +1,20 @@
-//! What a session is resumed from after a compaction. One per session, the newest.
+//! Snapshots: what a session is resumed from after a compaction. A session has at most one, the newest.
 
 use rusqlite::{OptionalExtension, params};
 
 use crate::{SessionKey, Store, StoreError};
 
-/// What a session is resumed from.
+/// What a session is resumed from after a compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The messages, as their owner wrote them.
+    /// The messages, as the engine serialised them.
     pub messages: String,
-    /// Their tokens.
+    /// How many tokens the messages have.
     pub token_count: u64,
 }
 
 impl Store {
-    /// Keeps a snapshot in place of the one before.
+    /// Stores a snapshot and replaces the session's previous one.
     pub async fn save_snapshot(&self, session: SessionKey, snapshot: Snapshot) -> Result<(), StoreError> {
         let work = move |transaction: &rusqlite::Transaction<'_>| {
             transaction
@@ -29,7 +29,7 @@ impl Store {
         self.inner.writer.run(work).await
     }
 
-    /// The newest snapshot, if there is one.
+    /// Reads the newest snapshot; `None` if the session has none.
     pub async fn snapshot(&self, session: SessionKey) -> Result<Option<Snapshot>, StoreError> {
         self.read(move |transaction| {
             let found = transaction

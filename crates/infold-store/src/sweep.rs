@@ -1,7 +1,7 @@
-//! Letting go of what is over: sessions that nobody has used for a day, archives past their time.
+//! Deletes what is over: sessions that nobody has used for a while, and archived branches past their time.
 //!
-//! A session's ended branches go to the archive before its live state goes, and it is written down how
-//! far events had got: their ids must not begin again.
+//! A session's ended branches go to the archive before its own rows are deleted. The newest event id is stored before
+//! that as well, because ids must not begin again.
 
 use infold_core::SessionId;
 use rusqlite::{Transaction, params};
@@ -11,29 +11,29 @@ use crate::load::session_key;
 use crate::replay::ends;
 use crate::{SessionKey, Store, StoreError};
 
-/// What is over by now.
+/// What is over by now, as times in milliseconds since 1970.
 #[derive(Debug, Clone, Copy)]
 pub struct Sweep {
-    /// Sessions last used before this lapse.
+    /// Sessions that were last used before this time lapse.
     pub active_before_ms: u64,
-    /// Archived branches that ended before this go, and what was rescued or decided about a request before
-    /// it: somebody's transcript goes on from that.
+    /// Archived branches that ended before this time are deleted. Sessions that hold rescued results, or decisions
+    /// about model requests, lapse by this time and not earlier: somebody's transcript refers to them.
     pub ended_before_ms: u64,
-    /// At most so many sessions in one go, so that writers do not wait long.
+    /// How many sessions may lapse in one sweep, so that writers do not wait long.
     pub sessions_max: usize,
 }
 
-/// What went.
+/// What a sweep deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Sessions whose live state lapsed.
+    /// Sessions whose own rows were deleted.
     pub sessions: usize,
-    /// Archived branches that went.
+    /// Archived branches that were deleted.
     pub archived: usize,
 }
 
 impl Store {
-    /// Lets go of what is over. A session with open branches stays: they are folded first.
+    /// Deletes what is over. A session with open branches stays until they are folded.
     pub async fn sweep(&self, sweep: Sweep) -> Result<Swept, StoreError> {
         self.inner.writer.run(move |transaction| run(transaction, sweep)).await
     }

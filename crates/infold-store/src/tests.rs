@@ -55,25 +55,25 @@ pub(crate) fn append_of(session: &Session, command: &Command, now_ms: u64) -> Ap
         at_ms: now_ms,
         decision: Arc::new(decision(session, command, now_ms)),
         blobs: Vec::new(),
-        keep: NewDecisions::default(),
+        new_decisions: NewDecisions::default(),
         reply: None,
         place: ProjectSlot::Any,
         open_branches_max: 100,
     }
 }
 
-pub(crate) fn load_of(name: &str, also: EndedBranches) -> Load {
+pub(crate) fn load_of(name: &str, ended: EndedBranches) -> Load {
     Load {
         target: Target::Session(key(name)),
-        also,
+        ended,
         rate_back: 5,
         reply_key: Some("k".to_owned()),
         counted: Vec::new(),
     }
 }
 
-pub(crate) async fn loaded(store: &Store, name: &str, also: EndedBranches) -> Loaded {
-    store.load(load_of(name, also)).await.unwrap().unwrap()
+pub(crate) async fn loaded(store: &Store, name: &str, ended: EndedBranches) -> Loaded {
+    store.load(load_of(name, ended)).await.unwrap().unwrap()
 }
 
 pub(crate) fn fresh(name: &str) -> Session {
@@ -172,7 +172,7 @@ async fn the_fifth_opening_back_is_found_by_its_place() {
 }
 
 #[tokio::test]
-async fn a_reply_is_kept_once() {
+async fn a_reply_is_stored_once() {
     let folder = TempDir::new().unwrap();
     let store = open_store(&folder);
     let reply = Reply { key: "k".to_owned(), fingerprint: [3; 32], answer: "{}".to_owned() };
@@ -228,8 +228,8 @@ async fn a_lapsed_session_goes_and_its_trajectories_stay_until_their_time() {
     let live = store.trajectory(Owner::local(), branch_id(1), None).await.unwrap().unwrap();
     assert_eq!(store.sweep(sweep).await.unwrap(), Swept { sessions: 1, archived: 0 });
     assert!(store.load(load_of("s", EndedBranches::All)).await.unwrap().is_none());
-    let kept = store.trajectory(Owner::local(), branch_id(1), None).await.unwrap().unwrap();
-    assert_eq!((kept.steps.len(), &kept.steps), (3, &live.steps));
+    let archived = store.trajectory(Owner::local(), branch_id(1), None).await.unwrap().unwrap();
+    assert_eq!((archived.steps.len(), &archived.steps), (3, &live.steps));
     assert_eq!(store.newest_event().await.unwrap(), 4, "events do not begin again");
     let late = Sweep { ended_before_ms: 1000, ..sweep };
     assert_eq!(store.sweep(late).await.unwrap(), Swept { sessions: 0, archived: 1 });
@@ -322,7 +322,7 @@ fn database_files_are_readable_by_their_owner_only() {
 }
 
 #[tokio::test]
-async fn each_generation_of_a_branch_is_told_as_it_was_live_and_lapsed() {
+async fn each_generation_of_a_branch_reads_back_as_it_was_live_and_lapsed() {
     let folder = TempDir::new().unwrap();
     let store = open_store(&folder);
     let mut session = fresh("s");
@@ -333,17 +333,17 @@ async fn each_generation_of_a_branch_is_told_as_it_was_live_and_lapsed() {
         session = append.decision.after.clone();
         store.append(append).await.unwrap();
     }
-    let told = async |generation| {
+    let read = async |generation| {
         let found = store.trajectory(Owner::local(), branch_id(1), generation).await.unwrap().unwrap();
         (found.archived.generation, found.archived.branch.end.unwrap().result.into_string(), found.steps.len())
     };
-    let live = [told(Some(1)).await, told(None).await];
+    let live = [read(Some(1)).await, read(None).await];
     assert_eq!(live, [(1, "first".to_owned(), 3), (2, "second".to_owned(), 5)]);
     let query = ArchiveQuery { owner: Owner::local(), session: None, offset: 0, limit: 10 };
     assert_eq!(store.archive(query.clone()).await.unwrap().len(), 1);
 
     store.sweep(Sweep { active_before_ms: 1000, ended_before_ms: 0, sessions_max: 10 }).await.unwrap();
-    assert_eq!([told(Some(1)).await, told(None).await], live);
+    assert_eq!([read(Some(1)).await, read(None).await], live);
     assert_eq!(store.archive(query).await.unwrap().len(), 2);
 }
 
@@ -352,8 +352,8 @@ async fn a_sessions_log_reads_back_whole_unless_it_is_too_long() {
     let folder = TempDir::new().unwrap();
     let store = open_store(&folder);
     store.append(append_of(&fresh("s"), &open_command(1), 10)).await.unwrap();
-    let standing = loaded(&store, "s", EndedBranches::All).await.session;
-    store.append(append_of(&standing, &fold_command(1, "done"), 20)).await.unwrap();
+    let session = loaded(&store, "s", EndedBranches::All).await.session;
+    store.append(append_of(&session, &fold_command(1, "done"), 20)).await.unwrap();
     store.append(append_of(&fresh("t"), &open_command(2), 10)).await.unwrap();
 
     let log = store.log(key("s"), 1 << 20).await.unwrap().unwrap();
@@ -366,7 +366,7 @@ async fn a_sessions_log_reads_back_whole_unless_it_is_too_long() {
 }
 
 #[tokio::test]
-async fn an_amended_result_is_the_one_that_the_archive_tells() {
+async fn an_amended_result_is_the_one_that_the_archive_shows() {
     let folder = TempDir::new().unwrap();
     let store = open_store(&folder);
     let mut session = fresh("s");
@@ -376,7 +376,7 @@ async fn an_amended_result_is_the_one_that_the_archive_tells() {
         session = append.decision.after.clone();
         store.append(append).await.unwrap();
     }
-    let told = async || {
+    let read = async || {
         let found = store.trajectory(Owner::local(), branch_id(1), None).await.unwrap().unwrap();
         (
             found.archived.branch.status.as_str(),
@@ -384,10 +384,10 @@ async fn an_amended_result_is_the_one_that_the_archive_tells() {
             found.steps.len(),
         )
     };
-    let live = told().await;
+    let live = read().await;
     assert_eq!(live, ("failed", "after all".to_owned(), 4));
     store.sweep(Sweep { active_before_ms: 1000, ended_before_ms: 0, sessions_max: 10 }).await.unwrap();
-    assert_eq!(told().await, live);
+    assert_eq!(read().await, live);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! One thread writes. What is waiting when it turns round goes into one transaction, so that many
-//! callers share one sync of the disk; nobody is answered before that sync is done.
+//! One thread does all the writing. The writes that are waiting when it is free go into one transaction, so that many
+//! callers share one sync of the disk. Nobody is answered before that sync is done.
 
 use std::sync::Mutex;
 use std::thread::JoinHandle;
@@ -9,14 +9,14 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::StoreError;
 
-/// Writes that may wait at once; more callers wait for a place.
+/// How many writes may wait at once; further callers wait until there is room.
 const WAITING_MAX: usize = 1024;
-/// Writes in one transaction.
+/// How many writes may share one transaction.
 const GROUP_MAX: usize = 256;
 
 /// A write: done inside the group's transaction, if there is one, and answered after its commit.
 type Job = Box<dyn FnOnce(Option<&Transaction<'_>>) -> WriteAnswer + Send>;
-/// Tells the caller how the write went, given how the commit went.
+/// Answers the caller, given how the commit went.
 type WriteAnswer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
 pub(crate) struct Writer {
@@ -34,8 +34,8 @@ impl Writer {
         Ok(Self { jobs: Some(jobs), thread: Mutex::new(Some(thread)) })
     }
 
-    /// Runs `work` in a transaction. What it returns is answered only if the commit holds; if it
-    /// fails, whatever it wrote is undone and the others in its group are not touched by that.
+    /// Runs `work` in a transaction. The caller gets its result only once the commit is done. If `work` fails, what it
+    /// wrote is undone, and the other writes of its group are not affected.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,

@@ -1,8 +1,8 @@
-//! A small agent that behaves on the wire like Claude Code, Codex or OpenCode, and does what a scripted
-//! model tells it to.
+//! A small agent whose requests look like those of Claude Code, Codex or OpenCode, and which makes the calls that a
+//! scripted model asks for.
 //!
-//! It holds its transcript in its client's own form and sends all of it in every request, with that
-//! client's headers and habits: marks on the last block, system entries that are now text and now a list,
+//! It has its transcript in its client's own form and sends all of it in every request, with that client's
+//! headers and habits: marks on the last block, system entries that are sometimes text and sometimes a list,
 //! tools that are deferred until they were searched for. It calls infold's tools over MCP, with the id of
 //! the call where its client sends one, and answers its own tools from files that a test has given it.
 
@@ -20,12 +20,12 @@ use serde_json::{Map, Value, json};
 
 use crate::{Era, McpHttp};
 
-pub use answer::{Said, SaidCall};
+pub use answer::{ModelReply, ReplyCall};
 
 #[cfg(test)]
 mod tests;
 
-/// Requests that one piece of work may take.
+/// Most requests that one piece of work may take.
 const TURNS_MAX: usize = 80;
 
 /// How long one request may take.
@@ -46,10 +46,10 @@ pub enum Client {
 }
 
 impl Client {
-    /// All of them.
+    /// Every client, for tests that run once for each.
     pub const ALL: [Self; 3] = [Self::ClaudeCode, Self::Codex, Self::OpenCode];
 
-    /// Where the proxy serves this client's API.
+    /// The path below which the proxy serves this client's API.
     pub fn root(self) -> &'static str {
         match self {
             Self::ClaudeCode => "/anthropic",
@@ -79,20 +79,20 @@ impl Client {
 /// Whether the client lists infold's tools in every request, or has the model search for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listing {
-    /// They are there from the start.
+    /// The tools are listed from the start.
     Inline,
-    /// They are loaded when they are searched for.
+    /// Each tool is loaded when the model searches for it.
     Deferred,
 }
 
-/// Whether the client says something of its own behind each round of results.
+/// Whether the client adds words of its own after each round of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reminders {
     None,
     BehindResults,
 }
 
-/// Whether the client says which session a request belongs to.
+/// Whether the client's requests name their session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ids {
     Sent,
@@ -110,7 +110,7 @@ pub struct Agent {
     listing: Listing,
     /// Infold's tools, as its server lists them.
     server_tools: Vec<Value>,
-    /// Names of those that were searched for.
+    /// The names of the tools that were loaded by a search.
     loaded: Vec<String>,
     session: String,
     subagent: Option<String>,
@@ -121,21 +121,21 @@ pub struct Agent {
     ids: Ids,
 }
 
-/// What came back for a request, as it came.
+/// The response to a request, unread.
 #[derive(Debug)]
-pub struct Raw {
-    /// The HTTP status.
+pub struct RawReply {
+    /// The HTTP status of the response.
     pub status: u16,
-    /// The headers.
+    /// The response's headers, as they came through the proxy.
     pub headers: HeaderMap,
-    /// The body.
+    /// The body, as far as it came.
     pub bytes: Vec<u8>,
-    /// Why the body ended, where it did not end by itself.
+    /// The error that ended the body, if it did not end by itself.
     pub cut: Option<String>,
 }
 
-impl Raw {
-    /// The body as text.
+impl RawReply {
+    /// The body as text, with invalid UTF-8 replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
@@ -197,13 +197,13 @@ impl Agent {
         self
     }
 
-    /// The same agent, whose client adds words of its own behind results.
+    /// The same agent, whose client adds words of its own after results.
     pub fn with_reminders(mut self) -> Self {
         self.reminders = Reminders::BehindResults;
         self
     }
 
-    /// Puts a file where the agent's own tools find it.
+    /// Gives the agent a file. A call of one of the agent's own tools that mentions `path` is answered with `content`.
     pub fn file(&mut self, path: &str, content: &str) {
         self.files.insert(path.to_owned(), content.to_owned());
     }
@@ -213,22 +213,22 @@ impl Agent {
         self.client
     }
 
-    /// The session's id.
+    /// The session id that the client sends.
     pub fn session(&self) -> &str {
         &self.session
     }
 
-    /// Goes on through another daemon, or the same one on another port.
+    /// Sends later requests through another daemon, or the same one on another port.
     pub async fn reconnect(&mut self, daemon_url: &str) -> Result<()> {
         self.model_url = format!("{daemon_url}{}", self.client.root());
         self.mcp = McpHttp::connect_with(self.http.clone(), daemon_url, Era::Modern).await?;
         Ok(())
     }
 
-    /// A person says something.
+    /// Adds a person's words to the transcript.
     pub fn say(&mut self, words: &str) {
         match self.client {
-            // The first words stand behind what the client itself puts in front, in one message.
+            // The first words come after the client's own words, in one message.
             Client::ClaudeCode if self.transcript.is_empty() => {
                 self.transcript.push(claude::first_words(words));
                 self.transcript.push(claude::system_entry(&self.server_tools));
@@ -239,14 +239,14 @@ impl Agent {
         }
     }
 
-    /// Does what a person asks for: sends, calls, sends again, until the model calls nothing. Gives its last
-    /// words.
+    /// Adds a person's words, then sends requests and makes calls until the model calls nothing. Returns the model's
+    /// last words.
     pub async fn work(&mut self, words: &str) -> Result<String> {
         self.say(words);
         self.go_on().await
     }
 
-    /// Goes on until the model calls nothing.
+    /// Sends requests and makes calls until the model calls nothing. Returns the model's last words.
     pub async fn go_on(&mut self) -> Result<String> {
         for _ in 0..TURNS_MAX {
             let said = self.turn().await?;
@@ -258,8 +258,9 @@ impl Agent {
         bail!("the model did not come to an end within {TURNS_MAX} requests")
     }
 
-    /// Goes on until `enough` of what the model has just said, whose calls are then not answered yet.
-    pub async fn until(&mut self, enough: impl Fn(&Said) -> bool) -> Result<Said> {
+    /// Sends requests and makes calls until `enough` is true of the model's reply. The calls in that reply are not
+    /// made yet.
+    pub async fn until(&mut self, enough: impl Fn(&ModelReply) -> bool) -> Result<ModelReply> {
         for _ in 0..TURNS_MAX {
             let said = self.turn().await?;
             if enough(&said) {
@@ -270,16 +271,16 @@ impl Agent {
         bail!("the model did not say what was waited for within {TURNS_MAX} requests")
     }
 
-    /// Sends one request, and keeps what the model says.
-    pub async fn turn(&mut self) -> Result<Said> {
+    /// Sends one request, and adds the model's reply to the transcript.
+    pub async fn turn(&mut self) -> Result<ModelReply> {
         let raw = self.send(self.request()).await?;
         let said = answer::read(self.client, &raw)?;
         self.transcript.extend(said.entries.iter().cloned());
         Ok(said)
     }
 
-    /// Sends a request with these bytes, and gives what comes back.
-    pub async fn send(&self, body: Vec<u8>) -> Result<Raw> {
+    /// Sends a request with these bytes, and reads the response to its end.
+    pub async fn send(&self, body: Vec<u8>) -> Result<RawReply> {
         let mut response = self.post(body).send().await.context("the request could not be sent")?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let mut bytes = Vec::new();
@@ -290,7 +291,7 @@ impl Agent {
                 Err(error) => break Some(format!("{error:?}")),
             }
         };
-        Ok(Raw { status, headers, bytes, cut })
+        Ok(RawReply { status, headers, bytes, cut })
     }
 
     /// A request with these bytes and the client's headers, to be sent.
@@ -298,7 +299,7 @@ impl Agent {
         self.post_to(self.client.path(), body)
     }
 
-    /// The same, to another path of the API.
+    /// Like [`Self::post`], to another path of the API.
     pub fn post_to(&self, path: &str, body: Vec<u8>) -> reqwest::RequestBuilder {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -310,7 +311,7 @@ impl Agent {
         self.http.post(format!("{}{path}", self.model_url)).headers(headers).body(body)
     }
 
-    /// The body of the next request.
+    /// The body of the next request, with the whole transcript.
     pub fn request(&self) -> Vec<u8> {
         let mut body = match self.client {
             Client::ClaudeCode => claude::request(self),
@@ -334,7 +335,7 @@ impl Agent {
         headers
     }
 
-    /// What stands in the transcript before anybody has spoken.
+    /// The entries of the transcript before anybody has spoken.
     fn front(&self) -> Vec<Value> {
         match self.client {
             Client::ClaudeCode => Vec::new(),
@@ -343,18 +344,18 @@ impl Agent {
         }
     }
 
-    /// Makes the calls, and keeps what they give.
-    pub async fn answer(&mut self, said: &Said) -> Result<()> {
+    /// Makes the reply's calls, and adds their results to the transcript.
+    pub async fn answer(&mut self, said: &ModelReply) -> Result<()> {
         let mut results = Vec::new();
         for call in &said.calls {
             results.push((call.clone(), self.call(call).await?));
         }
-        self.keep_results(&results);
+        self.add_results(&results);
         Ok(())
     }
 
-    /// Keeps what calls gave, in the client's form.
-    pub fn keep_results(&mut self, results: &[(SaidCall, Given)]) {
+    /// Adds the results of calls to the transcript, in the client's form.
+    pub fn add_results(&mut self, results: &[(ReplyCall, ToolOutput)]) {
         let entries = match self.client {
             Client::ClaudeCode => claude::results(results, self.reminders),
             Client::Codex => codex::results(results, &self.server_tools),
@@ -363,7 +364,7 @@ impl Agent {
         self.transcript.extend(entries);
     }
 
-    async fn call(&mut self, call: &SaidCall) -> Result<Given> {
+    async fn call(&mut self, call: &ReplyCall) -> Result<ToolOutput> {
         if let Some(name) = self.server_tool(&call.tool) {
             return self.call_server(&name, call).await;
         }
@@ -372,10 +373,10 @@ impl Agent {
         }
         let text = call.arguments.to_string();
         let found = self.files.iter().find(|(path, _)| text.contains(path.as_str()));
-        Ok(Given::Text(found.map_or_else(|| "(no output)".to_owned(), |(_, content)| content.clone())))
+        Ok(ToolOutput::Text(found.map_or_else(|| "(no output)".to_owned(), |(_, content)| content.clone())))
     }
 
-    /// The name of infold's tool, without what the client puts in front of it.
+    /// The name of infold's tool without the client's prefix; `None` if it is not infold's.
     fn server_tool(&self, spelled: &str) -> Option<String> {
         let prefix = match self.client {
             Client::ClaudeCode | Client::Codex => format!("mcp__{SERVER}__"),
@@ -384,7 +385,7 @@ impl Agent {
         spelled.strip_prefix(&prefix).map(str::to_owned)
     }
 
-    async fn call_server(&self, name: &str, call: &SaidCall) -> Result<Given> {
+    async fn call_server(&self, name: &str, call: &ReplyCall) -> Result<ToolOutput> {
         let meta = match self.client {
             Client::ClaudeCode => Map::from_iter([("claudecode/toolUseId".to_owned(), json!(call.id))]),
             Client::Codex => Map::from_iter([("callId".to_owned(), json!(call.id))]),
@@ -392,13 +393,13 @@ impl Agent {
         };
         let answer = self.mcp.call_with_meta(name, call.arguments.clone(), meta).await?;
         Ok(match answer.jsonrpc_error {
-            Some(error) => Given::Text(format!("MCP error {}: {}", error.code, error.message)),
-            None => Given::Text(answer.text),
+            Some(error) => ToolOutput::Text(format!("MCP error {}: {}", error.code, error.message)),
+            None => ToolOutput::Text(answer.text),
         })
     }
 
     /// Loads every tool of infold's whose name the query mentions.
-    fn search(&mut self, arguments: &Value) -> Given {
+    fn search(&mut self, arguments: &Value) -> ToolOutput {
         let query = arguments["query"].as_str().unwrap_or_default();
         let names = self.server_tools.iter().filter_map(|tool| tool["name"].as_str());
         let found: Vec<String> = names.filter(|name| query.contains(name)).map(str::to_owned).collect();
@@ -407,15 +408,15 @@ impl Agent {
                 self.loaded.push(name.clone());
             }
         }
-        Given::Loaded(found)
+        ToolOutput::Loaded(found)
     }
 }
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Given {
-    /// A text.
+pub enum ToolOutput {
+    /// Text that the tool printed.
     Text(String),
-    /// Tools of infold's, by their names on its server.
+    /// Tools of infold's that a search loaded, by their names on its server.
     Loaded(Vec<String>),
 }

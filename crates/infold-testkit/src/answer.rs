@@ -1,4 +1,4 @@
-//! What came back from a call, taken apart so that a test can look at each piece.
+//! The answer to an MCP request, taken apart so that a test can look at each part.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ pub enum CallError {
     Lost {
         /// The JSON-RPC method that was sent.
         method: String,
-        /// What the transport said.
+        /// The transport's error.
         reason: String,
     },
     /// The HTTP layer refused the request.
@@ -21,7 +21,7 @@ pub enum CallError {
     Http {
         /// The JSON-RPC method that was sent.
         method: String,
-        /// The HTTP status.
+        /// The HTTP status of the refusal.
         status: u16,
         /// The body of the refusal.
         body: String,
@@ -39,20 +39,20 @@ pub enum CallError {
 /// A JSON-RPC error, as the server sent it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JsonRpcError {
-    /// The error's number.
+    /// The JSON-RPC error number, such as -32602.
     pub code: i64,
-    /// What it says to a person.
+    /// The sentence for a person.
     pub message: String,
-    /// What it says to a program.
+    /// Details for a program; null if there are none.
     pub data: Value,
 }
 
-/// The answer to a request, with everything that travelled beside it.
+/// The answer to a request, with its status, its header and the notifications before it.
 #[derive(Debug, Clone, Default)]
 pub struct CallAnswer {
     /// `structuredContent` of a tool's result.
     pub structured: Option<Value>,
-    /// All text blocks of a tool's result, one after another.
+    /// All text blocks of a tool's result, joined by line ends.
     pub text: String,
     /// Whether the tool said that it failed.
     pub is_error: bool,
@@ -71,7 +71,7 @@ pub struct CallAnswer {
 }
 
 impl CallAnswer {
-    /// Takes the JSON-RPC message that answers a request apart.
+    /// Takes apart the JSON-RPC message that answers a request.
     pub(crate) fn from_message(mut message: Value, notifications: Vec<Value>) -> Self {
         let result = message.get_mut("result").map(Value::take).unwrap_or_default();
         Self {

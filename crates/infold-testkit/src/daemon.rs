@@ -1,4 +1,4 @@
-//! A real daemon in a folder of its own: started, killed, started again, and never left behind.
+//! Starts, kills and restarts a real daemon in a folder of its own. A daemon is killed with the test that started it.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -14,16 +14,16 @@ use tokio::time::timeout;
 
 use crate::TempFolder;
 
-/// How long a daemon may take until it says that it is ready. A traced one in a debug build is slow.
+/// How long a daemon may take until it prints that it is ready. A traced one in a debug build is slow.
 const READY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a daemon may take to drain and leave after it was asked to.
+/// How long a daemon may take to drain its connections and exit after it was asked to.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How much of the daemon's standard error a failure message shows.
+/// Most bytes of the daemon's standard error in a failure message.
 const STDERR_SHOWN_BYTES_MAX: usize = 8_000;
 
-/// What a daemon is started with. [`DaemonSetup::start`] starts it.
+/// How a daemon is to be started. [`DaemonSetup::start`] starts it.
 #[derive(Debug, Clone)]
 pub struct DaemonSetup {
     binary: PathBuf,
@@ -52,7 +52,7 @@ impl DaemonSetup {
         self
     }
 
-    /// Keeps data in `folder`, which outlives the daemon. Without this the data goes with it.
+    /// Stores data in `folder`, which outlives the daemon. Without this the data is removed with the daemon.
     pub fn data(mut self, folder: impl Into<PathBuf>) -> Self {
         self.data = Some(folder.into());
         self
@@ -76,7 +76,7 @@ impl DaemonSetup {
         Ok(Daemon { setup: self, folder, data, running })
     }
 
-    /// A command that runs the daemon's program, or its wrapper, away from the person's own files.
+    /// A command that runs the daemon's program, or its wrapper, without access to the person's own settings.
     fn command(&self, home: &Path) -> Command {
         let mut command = match self.wrapper.split_first() {
             None => isolated(&self.binary, home),
@@ -97,11 +97,11 @@ pub struct Daemon {
     setup: DaemonSetup,
     folder: TempFolder,
     data: PathBuf,
-    running: Running,
+    running: RunningDaemon,
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningDaemon {
     child: Child,
     base_url: String,
     /// Held so that a daemon that prints again does not find its output closed.
@@ -114,7 +114,7 @@ impl Daemon {
         &self.running.base_url
     }
 
-    /// Where the daemon keeps its data.
+    /// The folder with the daemon's data.
     pub fn data(&self) -> &Path {
         &self.data
     }
@@ -136,12 +136,12 @@ impl Daemon {
         child.parse().context("the kernel gave an odd process id")
     }
 
-    /// What the daemon has said on standard error, over all its lives.
+    /// The end of what the daemon has written to standard error, over all restarts.
     pub fn stderr(&self) -> String {
         read_stderr(&self.folder)
     }
 
-    /// The program with other arguments, on the same data and as far away from the person's files.
+    /// The program with other arguments, on the same data and with the same home.
     pub fn program(&self, arguments: &[&str]) -> Command {
         let mut command = isolated(&self.setup.binary, &self.home());
         command.envs(self.setup.environment.iter().map(|(name, value)| (name, value)));
@@ -156,7 +156,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Asks the daemon to leave, and returns how it did.
+    /// Asks the daemon to exit, and returns its exit status.
     pub async fn terminate(&mut self) -> Result<ExitStatus> {
         self.signal(Signal::TERM)?;
         self.wait().await
@@ -205,7 +205,7 @@ pub(crate) fn isolated(program: &Path, home: &Path) -> Command {
     command
 }
 
-async fn launch(setup: &DaemonSetup, folder: &TempFolder, data: &Path) -> Result<Running> {
+async fn launch(setup: &DaemonSetup, folder: &TempFolder, data: &Path) -> Result<RunningDaemon> {
     let home = folder.join("home");
     std::fs::create_dir_all(&home).context("cannot make the daemon's home")?;
     let stderr = File::options()
@@ -230,7 +230,7 @@ async fn launch(setup: &DaemonSetup, folder: &TempFolder, data: &Path) -> Result
     let base_url = ready_line(&mut stdout)
         .await
         .with_context(|| format!("the daemon did not become ready:\n{}", read_stderr(folder)))?;
-    Ok(Running { child, base_url, _stdout: stdout })
+    Ok(RunningDaemon { child, base_url, _stdout: stdout })
 }
 
 /// Waits for the one line that `serve` prints, and takes the address out of it.
@@ -245,7 +245,7 @@ async fn ready_line(stdout: &mut BufReader<ChildStdout>) -> Result<String> {
     Ok(address.trim_end_matches('/').to_owned())
 }
 
-/// The end of what the daemon has said on standard error, which is where the reason stands.
+/// The end of the daemon's standard error, which is where the reason for a failure is.
 fn read_stderr(folder: &TempFolder) -> String {
     let bytes = std::fs::read(folder.join("stderr")).unwrap_or_default();
     let start = bytes.len().saturating_sub(STDERR_SHOWN_BYTES_MAX);

@@ -1,8 +1,8 @@
-//! A disk that can lose power: what was synced is there, and of the rest anything may be.
+//! A disk that can lose power: what was synced is there afterwards, and anything can have happened to the rest.
 //!
 //! [`Disk`] plays a [`Trace`] up to a point. What a finished sync covers is durable; each later write
-//! may have been lost, kept, or torn between sectors, in any combination. Names behave as a journalling
-//! file system's do: changes that were not synced are kept up to some point, in their order.
+//! may have been lost, kept, or torn between sectors, in any combination. Names behave as on a journalling
+//! file system: of the changes that were not synced, the first few are kept, in their order.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -18,10 +18,10 @@ use crate::trace::{Action, FileNumber, Step, Trace};
 #[cfg(test)]
 mod tests;
 
-/// What a disk writes whole or not at all.
+/// The size of a sector, which a disk writes as a whole or not at all.
 const SECTOR_BYTES: usize = 512;
 
-/// A file that SQLite makes anew after a crash, so that what is left of it does not matter.
+/// The suffix of a file that SQLite makes again after a crash, so that its content does not matter.
 const SHARED_MEMORY_SUFFIX: &str = "-shm";
 
 /// The state of a disk at one moment of a trace.
@@ -32,9 +32,9 @@ pub struct Disk<'a> {
     /// The first step that has not ended yet.
     next: usize,
     files: Vec<FileState<'a>>,
-    /// Names that are durable.
+    /// Names that survive any power loss.
     names: BTreeMap<String, FileNumber>,
-    /// Changes of names that are not.
+    /// Changes of names that were not synced.
     names_pending: Vec<&'a Step>,
 }
 
@@ -44,16 +44,16 @@ struct FileState<'a> {
     pending: Vec<&'a Step>,
 }
 
-/// How a power loss treats what was not synced.
+/// What a power loss does to writes that were not synced.
 #[derive(Debug, Clone, Copy)]
-enum Mood {
-    /// Everything is lost.
+enum PowerLoss {
+    /// All of them are lost.
     LoseAll,
-    /// Everything is kept.
+    /// All of them are kept.
     KeepAll,
-    /// What was written first is kept, the rest is lost.
+    /// The first `count` of them are kept, the rest are lost.
     KeepFirst { count: usize },
-    /// Each write has a fate of its own.
+    /// Each of them is lost, kept or torn at random.
     Mixed,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Disk<'a> {
         }
     }
 
-    /// Goes on until just before line `cut` of the trace.
+    /// Plays the trace up to just before line `cut`.
     pub fn advance(&mut self, cut: usize) {
         let steps = self.steps;
         while let Some(step) = steps.get(self.next).filter(|step| step.ended < cut) {
@@ -78,13 +78,13 @@ impl<'a> Disk<'a> {
         }
     }
 
-    /// Takes a step that has ended. A sync makes durable what had ended when it began.
+    /// Plays a step that has ended. A sync makes durable what had ended when the sync began.
     fn take(&mut self, step: &'a Step) {
         match &step.action {
             Action::Write { file, .. } | Action::Truncate { file, .. } => self.files[*file].pending.push(step),
             Action::Create { .. } | Action::Unlink { .. } | Action::Rename { .. } => self.names_pending.push(step),
-            Action::SyncFile { file } => self.files[*file].settle(step.began),
-            Action::SyncFolder => settle_names(&mut self.names, &mut self.names_pending, step.began),
+            Action::SyncFile { file } => self.files[*file].make_durable(step.began),
+            Action::SyncFolder => make_names_durable(&mut self.names, &mut self.names_pending, step.began),
             Action::Send { .. } => {}
         }
     }
@@ -113,7 +113,7 @@ impl<'a> Disk<'a> {
 
 impl FileState<'_> {
     /// Makes durable what had ended before line `before`.
-    fn settle(&mut self, before: usize) {
+    fn make_durable(&mut self, before: usize) {
         let durable = &mut self.durable;
         self.pending.retain(|step| {
             let covered = step.ended < before;
@@ -125,7 +125,7 @@ impl FileState<'_> {
     }
 }
 
-fn settle_names(names: &mut BTreeMap<String, FileNumber>, pending: &mut Vec<&Step>, before: usize) {
+fn make_names_durable(names: &mut BTreeMap<String, FileNumber>, pending: &mut Vec<&Step>, before: usize) {
     pending.retain(|step| {
         let covered = step.ended < before;
         if covered {
@@ -163,21 +163,21 @@ fn changes_file(step: &Step, wanted: FileNumber) -> bool {
     }
 }
 
-/// Applies to `content` what a power loss leaves of the pending changes.
+/// Applies to `content` those of the pending changes that a random power loss leaves.
 fn survive(content: &mut Vec<u8>, pending: &[&Step], rng: &mut Rng) {
-    let mood = match rng.below(10) {
-        0 => Mood::LoseAll,
-        1 => Mood::KeepAll,
-        2 | 3 => Mood::KeepFirst { count: rng.below(pending.len() + 1) },
-        _ => Mood::Mixed,
+    let loss = match rng.below(10) {
+        0 => PowerLoss::LoseAll,
+        1 => PowerLoss::KeepAll,
+        2 | 3 => PowerLoss::KeepFirst { count: rng.below(pending.len() + 1) },
+        _ => PowerLoss::Mixed,
     };
     for (index, step) in pending.iter().enumerate() {
-        match mood {
-            Mood::LoseAll => {}
-            Mood::KeepAll => apply(content, &step.action, |_| true),
-            Mood::KeepFirst { count } if index < count => apply(content, &step.action, |_| true),
-            Mood::KeepFirst { .. } => {}
-            Mood::Mixed => match rng.below(3) {
+        match loss {
+            PowerLoss::LoseAll => {}
+            PowerLoss::KeepAll => apply(content, &step.action, |_| true),
+            PowerLoss::KeepFirst { count } if index < count => apply(content, &step.action, |_| true),
+            PowerLoss::KeepFirst { .. } => {}
+            PowerLoss::Mixed => match rng.below(3) {
                 0 => {}
                 1 => apply(content, &step.action, |_| true),
                 _ => apply(content, &step.action, |_| rng.chance(50)),
@@ -186,17 +186,17 @@ fn survive(content: &mut Vec<u8>, pending: &[&Step], rng: &mut Rng) {
     }
 }
 
-/// Applies a change to `content`, as far as `keep` says so for each sector.
-fn apply(content: &mut Vec<u8>, action: &Action, mut keep: impl FnMut(usize) -> bool) {
+/// Applies a change to `content`, in those sectors for which `survives` is true.
+fn apply(content: &mut Vec<u8>, action: &Action, mut survives: impl FnMut(usize) -> bool) {
     match action {
-        Action::Truncate { length, .. } if keep(0) => content.resize(*length, 0),
+        Action::Truncate { length, .. } if survives(0) => content.resize(*length, 0),
         Action::Write { offset, bytes, .. } => {
             let end = offset + bytes.len();
             let mut at = *offset;
             while at < end {
                 let sector_end = (at / SECTOR_BYTES + 1) * SECTOR_BYTES;
                 let until = sector_end.min(end);
-                if keep(at / SECTOR_BYTES) {
+                if survives(at / SECTOR_BYTES) {
                     put(content, at, &bytes[at - offset..until - offset]);
                 }
                 at = until;
@@ -214,7 +214,7 @@ fn put(content: &mut Vec<u8>, at: usize, bytes: &[u8]) {
     content[at..end].copy_from_slice(bytes);
 }
 
-/// Writes a file that only its owner can read, as the program's own are.
+/// Writes a file that only its owner can read, like the program's own files.
 fn write_private(path: &Path, content: &[u8]) -> Result<()> {
     let mut file = OpenOptions::new()
         .write(true)

@@ -1,8 +1,8 @@
-//! The two eras of MCP that infold speaks, and how a request of each looks.
+//! The two eras of MCP that infold speaks, and the form of a request in each.
 
 use serde_json::{Map, Value, json};
 
-/// Which of MCP's two ways of talking a client uses.
+/// Which of the two eras of MCP a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
     /// 2025-11-25: `initialize`, then requests within that session.

@@ -1,10 +1,9 @@
-//! What tests and chores need to drive the real program: a daemon in a folder of its own, small MCP
-//! clients of both eras over HTTP and stdio, a model that plays a script, an agent that does what it says,
-//! random numbers that can be repeated, and a disk that can lose power.
+//! What tests and chores need to run the real program: a daemon in a folder of its own, small MCP clients
+//! of both eras over HTTP and stdio, a model that plays a script, an agent that makes the calls the model
+//! asks for, random numbers that can be repeated, and a disk that can lose power.
 //!
-//! The clients here are deliberately thin: they send what a test says and show what came back,
-//! header, `_meta` and all, where a full SDK would hide it. Nothing in the program may depend on
-//! this crate.
+//! The clients here are thin on purpose: they send what a test gives them and show all of the answer,
+//! with its header and `_meta`, which a full SDK would hide. Nothing in the program may depend on this crate.
 
 pub mod agent;
 mod answer;

@@ -2,7 +2,7 @@
 
 use infold_core::{Allocation, ContextBound, Limits};
 
-/// The bounds as the documents have them.
+/// The default limits that infold's documents state.
 pub fn documented_limits() -> Limits {
     Limits {
         budget_default_tokens: 8_192,

@@ -1,7 +1,7 @@
 //! A small MCP client over streamable HTTP, in either era.
 //!
-//! It sends one request at a time per call and reads its answer from a JSON body or an event
-//! stream, whichever the server chose. Several calls may run at once on one client.
+//! Each call sends one request and reads its answer from a JSON body or an event stream, whichever the
+//! server chose. Several calls may run at once on one client.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -34,8 +34,8 @@ impl McpHttp {
         Self::connect_with(http, base_url, era).await
     }
 
-    /// Connects through an HTTP client that others may share, as many clients at once should:
-    /// making one reads the machine's certificates.
+    /// Connects through an HTTP client that several connections share. Tests with many clients should use this,
+    /// because making an HTTP client reads the machine's certificates.
     pub async fn connect_with(http: reqwest::Client, base_url: &str, era: Era) -> Result<Self, CallError> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
@@ -58,12 +58,12 @@ impl McpHttp {
         self.headers.insert(HeaderName::from_static(name), value);
     }
 
-    /// Calls a tool.
+    /// Calls a tool, with nothing in `_meta` but what the era demands.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallAnswer, CallError> {
         self.call_with_meta(tool, arguments, Map::new()).await
     }
 
-    /// Calls a tool with something in `_meta` beside what the era demands there.
+    /// Calls a tool, with `meta` in `_meta` beside what the era demands there.
     pub async fn call_with_meta(
         &self,
         tool: &str,
@@ -80,7 +80,7 @@ impl McpHttp {
         Ok(answer.result.get("tools").and_then(Value::as_array).cloned().unwrap_or_default())
     }
 
-    /// The call that asks for nothing: `ping`, or `server/discover` in the era that has no ping.
+    /// Sends the request that does nothing: `ping`, or `server/discover` in the era that has no ping.
     pub async fn no_op(&self) -> Result<CallAnswer, CallError> {
         let method = match self.era {
             Era::Legacy => "ping",
@@ -148,8 +148,8 @@ impl McpHttp {
     }
 }
 
-/// Reads an answer that came as one JSON body. In the modern era a JSON-RPC error may come with an
-/// HTTP error status: that is an answer too, where a refusal without one is not.
+/// Reads an answer that came as one JSON body. In the modern era a JSON-RPC error may come with an HTTP
+/// error status. That counts as an answer; an HTTP error without a JSON-RPC error does not.
 async fn read_body(method: &str, id: u64, response: reqwest::Response) -> Result<(Value, Vec<Value>), CallError> {
     let status = response.status();
     let body = response.text().await.map_err(|error| lost(method, &error))?;
@@ -162,8 +162,8 @@ async fn read_body(method: &str, id: u64, response: reqwest::Response) -> Result
     }
 }
 
-/// Reads the body until the message that answers request `id` is there, and then to its end, so that
-/// the connection can be used again.
+/// Reads a response's body for the message that answers request `id`. The body is read to its end, so
+/// that the connection can be used again.
 async fn read_answer(method: &str, id: u64, mut response: reqwest::Response) -> Result<(Value, Vec<Value>), CallError> {
     let content_type = response.headers().get(CONTENT_TYPE).cloned();
     let is_stream = content_type.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));

@@ -1,7 +1,6 @@
 //! A small MCP client that talks to a child process over its standard input and output.
 //!
-//! Calls go one after another: stdio has one line of talk, and the tests that use this want to know
-//! which answer belongs to which call without thinking.
+//! Calls go one after another, so that a test need not find out which answer belongs to which call.
 
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
@@ -61,7 +60,7 @@ impl McpStdio {
         Ok(client)
     }
 
-    /// Calls a tool.
+    /// Calls a tool, with nothing in `_meta` but what the era demands.
     pub async fn call(&mut self, tool: &str, arguments: Value) -> Result<CallAnswer, CallError> {
         let params = json!({"name": tool, "arguments": arguments});
         self.request("tools/call", params, Map::new()).await
@@ -90,7 +89,7 @@ impl McpStdio {
         }
     }
 
-    /// Closes the server's input, which asks it to leave, and returns how it left.
+    /// Closes the server's input, which asks it to exit, and returns its exit status.
     pub async fn close(self) -> Result<ExitStatus> {
         let Self { mut child, input, output, .. } = self;
         drop(input);

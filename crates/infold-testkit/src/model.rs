@@ -1,13 +1,12 @@
-//! A model on loopback that plays a script, keeps all that it was sent, and refuses what a provider
-//! would refuse.
+//! A model on loopback that plays a script, stores all requests, and refuses what a provider would refuse.
 //!
 //! It speaks Anthropic Messages, OpenAI Responses and OpenAI Chat Completions, streamed and whole. Each
 //! session plays the script from its start, whatever others do. Every request is checked against the
 //! providers' rules that a program can check, so that every test that runs through it is also a test of
-//! those rules. It keeps a cache as the providers do and says what each request read and wrote; it calls
-//! no tool that the request does not put within its reach; and it fails on demand ([`Fault`]). Its answers
-//! depend on nothing but the script and the requests: the same session gets the same ids in every run, and
-//! reasoning that it has sealed is still good after it was started anew.
+//! those rules. It has a cache like the providers' and reports what each request read and wrote; it calls
+//! no tool that the request does not offer; and it fails on demand ([`Fault`]). Its answers depend on
+//! nothing but the script and the requests: the same session gets the same ids in every run, and reasoning
+//! that it has sealed is still valid after a restart.
 
 mod anthropic;
 mod cache;
@@ -65,13 +64,13 @@ impl Model {
         Self::start_on(SocketAddr::from(([127, 0, 0, 1], 0)), script).await
     }
 
-    /// Starts a model on this address.
+    /// Starts a model that listens on `address`.
     pub async fn start_on(address: SocketAddr, script: Script) -> Result<Self> {
         let listener = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
         let base_url = format!("http://{}", listener.local_addr()?);
         let shared = Arc::new(Shared {
             script,
-            kept: Mutex::default(),
+            memory: Mutex::default(),
             sent: watch::Sender::new(0),
             abandoned: watch::Sender::new(0),
         });
@@ -85,23 +84,23 @@ impl Model {
         &self.base_url
     }
 
-    /// Everything that it was sent, in order.
+    /// All requests that the model has received, in order.
     pub fn requests(&self) -> Vec<Received> {
-        self.shared.kept().requests.clone()
+        self.shared.memory().requests.clone()
     }
 
-    /// The turns of the work that it was sent: requests with tools, not counting token counts.
+    /// The requests that are turns of an agent: those with tools, without token counts.
     pub fn turns(&self) -> Vec<Received> {
         let requests = self.requests().into_iter();
         requests.filter(|request| request.api != Api::CountTokens && request.tool_count() > 0).collect()
     }
 
-    /// The rules that were broken, one line for each request that broke one or left the script stuck.
+    /// One line for each request that broke a provider's rule or that the script could not answer.
     pub fn broken(&self) -> Vec<String> {
         self.requests().into_iter().filter_map(|request| request.broken).collect()
     }
 
-    /// Requests that wrote a prefix to the cache which it still had: their number and the tokens that were
+    /// The requests that wrote a prefix which was still in the cache: their numbers, and how many tokens were
     /// written twice.
     pub fn repeated_writes(&self) -> Vec<(usize, u64)> {
         let requests = self.requests().into_iter().enumerate();
@@ -111,7 +110,7 @@ impl Model {
             .collect()
     }
 
-    /// What all requests together read, wrote and had fresh.
+    /// What all requests together read from the cache, wrote to it, and had fresh.
     pub fn totals(&self) -> Cached {
         self.requests().iter().fold(Cached::default(), |all, request| Cached {
             read_tokens: all.read_tokens + request.cache.read_tokens,
@@ -122,12 +121,12 @@ impl Model {
         })
     }
 
-    /// Lets time pass for the cache.
+    /// Moves the cache's clock forward, so that entries lapse.
     pub fn let_time_pass(&self, time: Duration) {
-        self.shared.kept().now_ms += u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.shared.memory().now_ms += u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     }
 
-    /// Waits until it has been sent a request of this kind, and gives the first.
+    /// Waits until the model has received a request of this kind, and returns the first one.
     pub async fn until_sent(&self, wanted: impl Fn(&Received) -> bool) -> Received {
         let mut sent = self.shared.sent.subscribe();
         loop {
@@ -139,13 +138,13 @@ impl Model {
         }
     }
 
-    /// Waits until this many answers have been given up by their reader before their end.
+    /// Waits until this many answers were given up by their reader before their end.
     pub async fn until_abandoned(&self, count: usize) {
         // The sender lives as long as the model, so waiting cannot fail.
         let _ = self.shared.abandoned.subscribe().wait_for(|seen| *seen >= count).await;
     }
 
-    /// Answers that were given up by their reader before their end.
+    /// How many answers were given up by their reader before their end.
     pub fn abandoned(&self) -> usize {
         *self.shared.abandoned.borrow()
     }
@@ -157,41 +156,42 @@ impl Drop for Model {
     }
 }
 
-/// What all connections share.
+/// What all connections to the model share.
 #[derive(Debug)]
 struct Shared {
     script: Script,
-    kept: Mutex<Kept>,
-    /// Requests that it was sent.
+    memory: Mutex<ModelMemory>,
+    /// How many requests the model has received.
     sent: watch::Sender<usize>,
-    /// Answers whose reader went away before their end.
+    /// How many answers' readers went away before the end.
     abandoned: watch::Sender<usize>,
 }
 
+/// What the model remembers of the requests so far.
 #[derive(Debug, Default)]
-struct Kept {
+struct ModelMemory {
     requests: Vec<Received>,
-    /// How many steps each session has been given.
+    /// How many steps of the script each session has used up.
     steps: HashMap<String, usize>,
     cache: PrefixCache,
-    /// What time it is for the cache.
+    /// The cache's clock.
     now_ms: u64,
-    /// The reasoning that each call was said after: its seal, by the id of the call.
-    thought: HashMap<String, String>,
+    /// The seal of the reasoning that came before each call, by the id of the call.
+    seals: HashMap<String, String>,
 }
 
-/// How a request is answered.
+/// The model's answer to a request, or its refusal.
 enum Answered {
     Spoken { spoken: Spoken, fault: Option<Fault> },
     Refused { refusal: Refusal, retry_after_s: Option<u64> },
 }
 
 impl Shared {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn memory(&self) -> MutexGuard<'_, ModelMemory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a request, and says what it is answered with.
+    /// Checks and stores a request, and decides what it is answered with.
     fn answer(&self, mut received: Received) -> Answered {
         let prefix = match self.check(&mut received) {
             Ok(prefix) => prefix,
@@ -210,7 +210,7 @@ impl Shared {
             let parts = received.prompt();
             let bytes: usize = parts.iter().map(|part| part.text.len()).sum();
             let tokens = u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_PER_TOKEN;
-            self.keep(received);
+            self.store(received);
             let spoken = Spoken { plain: json!({"input_tokens": tokens}), events: Vec::new() };
             return Answered::Spoken { spoken, fault: None };
         }
@@ -230,48 +230,48 @@ impl Shared {
             Api::Chat => chat::speak(&turn),
         };
         let spoken = match self.script.counting {
-            Counting::Told => spoken,
-            Counting::Untold => spoken.without_usage(),
+            Counting::Reported => spoken,
+            Counting::Unreported => spoken.without_usage(),
         };
         if received.api == Api::Responses {
-            self.kept().thought.extend(responses::thought(&spoken.plain));
+            self.memory().seals.extend(responses::seals_by_call(&spoken.plain));
         }
-        self.keep(received);
+        self.store(received);
         Answered::Spoken { spoken, fault: step.fault }
     }
 
-    /// Keeps a request, and tells those who wait for one.
-    fn keep(&self, received: Received) {
-        self.kept().requests.push(received);
+    /// Stores a request, and wakes those who wait for one.
+    fn store(&self, received: Received) {
+        self.memory().requests.push(received);
         self.sent.send_modify(|count| *count += 1);
     }
 
     fn refuse(&self, mut received: Received, refusal: Refusal, retry_after_s: Option<u64>) -> Answered {
         received.status = refusal.status;
-        self.keep(received);
+        self.store(received);
         Answered::Refused { refusal, retry_after_s }
     }
 
     fn take_in_cache(&self, received: &Received) -> Cached {
-        let mut kept = self.kept();
-        let now_ms = kept.now_ms;
+        let mut memory = self.memory();
+        let now_ms = memory.now_ms;
         match received.api {
-            Api::Messages | Api::CountTokens => kept.cache.take_marked(&received.prompt(), now_ms),
-            Api::Responses | Api::Chat => kept.cache.take_unmarked(&received.prompt()),
+            Api::Messages | Api::CountTokens => memory.cache.take_marked(&received.prompt(), now_ms),
+            Api::Responses | Api::Chat => memory.cache.take_unmarked(&received.prompt()),
         }
     }
 
     /// Checks a request against its provider's rules and the script's window.
     fn check(&self, received: &mut Received) -> Result<Prefix, Refusal> {
         let prefix = match received.api {
-            // What is counted need not be a request that could be sent.
+            // A token count is allowed for a request that could not be sent.
             Api::CountTokens => return Ok(Prefix::default()),
             Api::Messages => anthropic::rules::check(&received.body)?,
             Api::Responses => {
-                let checked = responses::rules::check(&received.body, &self.kept().thought)?;
+                let checked = responses::rules::check(&received.body, &self.memory().seals)?;
                 received.reasoning_dropped = checked.reasoning_dropped;
                 received.reasoning_missing = checked.reasoning_missing;
-                // The provider says nothing of this and thinks anew; a test has to hear of it.
+                // The provider drops such reasoning silently and thinks again, but a test has to learn of it.
                 received.broken = (checked.reasoning_dropped > 0)
                     .then(|| format!("{} pieces of reasoning are out of their place", checked.reasoning_dropped));
                 checked.prefix
@@ -288,7 +288,7 @@ impl Shared {
         self.script.window_tokens.is_some_and(|window_tokens| tokens(received) > window_tokens)
     }
 
-    /// What is said, as the script wants it; a script that cannot go on says so.
+    /// The step that answers a request. If the script cannot go on, it is a step that says why.
     fn next_step(&self, received: &mut Received) -> Step {
         let last_text = last_text(&received.body);
         let aside = self.script.aside_for(&last_text, received.tool_count());
@@ -308,12 +308,12 @@ impl Shared {
         Step::text(&format!("The script cannot go on: {stuck}."))
     }
 
-    /// The session's next step that is not skipped. Past the script's end there is one that says so.
+    /// The session's next step that is not skipped. After the script's end, it is a step that says so.
     fn own_step(&self, received: &Received) -> Decision {
         loop {
             let number = {
-                let mut kept = self.kept();
-                let number = kept.steps.entry(received.session.clone()).or_default();
+                let mut memory = self.memory();
+                let number = memory.steps.entry(received.session.clone()).or_default();
                 *number += 1;
                 *number - 1
             };
@@ -325,13 +325,13 @@ impl Shared {
     }
 }
 
-/// A tool that a step calls although the request does not show it.
+/// A tool that a step calls although the request does not offer it.
 fn out_of_reach(step: &Step, received: &Received) -> Option<String> {
     let tools: Vec<String> = received.tools().iter().map(Tool::spelled).collect();
     step.calls.iter().map(|call| &call.tool).find(|tool| !tools.contains(tool)).cloned()
 }
 
-/// What the usage says: the truth, or what the script wants it to say.
+/// The usage that is reported: the true one, or the one that the script sets.
 fn usage(received: &Received, step: &Step) -> Cached {
     match step.input_tokens {
         None => received.cache,
@@ -343,7 +343,7 @@ fn tokens(received: &Received) -> u64 {
     u64::try_from(received.bytes.len()).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
 }
 
-/// The refusal of a request that is longer than the window, as clients know it.
+/// The refusal of a request that is longer than the window, in the provider's words, which clients recognise.
 fn too_long(api: Api, tokens: u64, window_tokens: u64) -> Refusal {
     match api {
         Api::Messages | Api::CountTokens => {
@@ -357,7 +357,7 @@ fn too_long(api: Api, tokens: u64, window_tokens: u64) -> Refusal {
     }
 }
 
-/// The text of the last messages, back to what the model itself said last.
+/// The text of all messages after the model's own last words.
 fn last_text(body: &Value) -> String {
     let entries = body["messages"].as_array().or_else(|| body["input"].as_array());
     let entries = entries.map(Vec::as_slice).unwrap_or_default();

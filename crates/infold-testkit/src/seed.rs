@@ -1,5 +1,5 @@
-//! Randomness that can be repeated: every randomised test says its seed, takes it back through
-//! `SEED=`, and fails with one line that repeats the failure.
+//! Randomness that can be repeated: every randomised test prints its seed, reads it from `SEED=` if that is
+//! set, and fails with one line that repeats the failure.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -16,8 +16,8 @@ pub struct Seed {
 }
 
 impl Seed {
-    /// Takes the seed from `SEED`, or a fresh one, and says which. `command` is what a person types
-    /// after `SEED=…` to run this test alone.
+    /// Takes the seed from `SEED`, or makes a new one, and prints it. `command` is what a person types after
+    /// `SEED=…` to run this test alone.
     pub fn announce(command: &str) -> Result<Self> {
         let value = match std::env::var("SEED") {
             Ok(text) => text.trim().parse().with_context(|| format!("SEED must be a whole number, not {text:?}"))?,
@@ -33,13 +33,13 @@ impl Seed {
         format!("SEED={} {}", self.value, self.command)
     }
 
-    /// The random numbers of one part of the test. Parts have streams of their own, so that a change
-    /// in one does not reshuffle the others.
+    /// The random numbers of one part of the test. Each part has its own generator, so that a change in one
+    /// does not change the numbers of the others.
     pub fn rng(&self, part: u64) -> Rng {
         Rng::new(self.value ^ part.wrapping_mul(0xA076_1D64_78BD_642F))
     }
 
-    /// Adds the reproduction to a failure, so that it is the last thing a person reads.
+    /// Adds to a failure the command that repeats it.
     pub fn explain<T>(&self, outcome: Result<T>) -> Result<T> {
         outcome.with_context(|| format!("repeat with: {}", self.reproduction()))
     }
@@ -53,7 +53,7 @@ impl Drop for Seed {
     }
 }
 
-/// A seed that no earlier run had. The clock is enough: the seed only has to differ between runs.
+/// A new seed from the clock, which is enough because the seed only has to differ between runs.
 fn fresh_seed() -> u64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Rng::new(since_epoch.as_nanos() as u64).next_u64() >> 16

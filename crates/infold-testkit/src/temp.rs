@@ -1,4 +1,4 @@
-//! Folders that go away with the test that made them.
+//! Temporary folders that are removed with the test that made them.
 
 use std::path::{Path, PathBuf};
 
@@ -16,8 +16,8 @@ impl TempFolder {
         Self::inside(&std::env::temp_dir())
     }
 
-    /// A folder in memory where the machine has such a place. For tests that make thousands of
-    /// files and do not care whether they reach a disk.
+    /// A folder in memory, if the machine has `/dev/shm`, else on disk. For tests that make thousands of files
+    /// and do not need them on a disk.
     pub fn in_memory() -> Result<Self> {
         let memory = PathBuf::from("/dev/shm");
         if let Ok(folder) = Self::inside(&memory) {
@@ -39,12 +39,12 @@ impl TempFolder {
         Ok(Self { folder })
     }
 
-    /// Where the folder is.
+    /// The folder's absolute path.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// A path below the folder.
+    /// The path of `name` below the folder.
     pub fn join(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

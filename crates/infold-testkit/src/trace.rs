@@ -1,12 +1,12 @@
-//! Reads a system-call trace of a program into what it did to the files of one folder, when it asked
-//! the kernel to make that durable, and what it told the world meanwhile.
+//! Reads a system-call trace of a program: what it did to the files of one folder, when it asked the kernel to
+//! make that durable, and what it sent to others meanwhile.
 //!
-//! The trace is what `strace` writes when called as [`Trace::command`] says. It notes a call before
-//! the kernel begins it and its result before the program sees it. So when the program waits for a
-//! sync and then answers somebody, the sync's end stands before the answer's beginning in the trace:
-//! that order is all that the power-loss test builds on.
+//! The trace is what `strace` writes when called with [`Trace::command`]. It records a call before the kernel
+//! begins it, and the call's result before the program sees it. So when the program waits for a sync and then
+//! answers somebody, the sync's end comes before the answer's beginning in the trace. That order is all that
+//! the power-loss test relies on.
 //!
-//! Files below sub-folders, and calls that move data in other ways, are refused rather than missed.
+//! Files below sub-folders, and calls that move data in other ways, are an error, so that nothing is missed.
 
 mod line;
 
@@ -22,76 +22,76 @@ use line::{Call, Lines};
 #[cfg(test)]
 mod tests;
 
-/// The calls that change files, make them durable, or tell the world something.
+/// The system calls that change files, make them durable, or send something to others.
 const CALLS: &str = "openat,open,creat,close,pwrite64,pwritev,pwritev2,write,writev,sendto,sendmsg,ftruncate,truncate,\
                      fallocate,copy_file_range,fsync,fdatasync,sync_file_range,unlink,unlinkat,rename,renameat,\
                      renameat2,link,linkat,mkdir,mkdirat";
 
-/// Longest string that is written out in full.
+/// The longest string that `strace` writes out in full.
 const STRING_BYTES_MAX: usize = 16 << 20;
 
-/// A file, by the order in which it was first seen. A name may stand for different files over time.
+/// A file, numbered in the order in which files were first seen. One name may belong to different files over time.
 pub type FileNumber = usize;
 
 /// One thing that the program did, with the lines of the trace where it began and ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// The line where the call was made.
+    /// The line of the trace where the call began.
     pub began: usize,
-    /// The line where it returned.
+    /// The line of the trace where the call returned.
     pub ended: usize,
-    /// What it did.
+    /// What the call did, if it succeeded.
     pub action: Action,
 }
 
-/// What a step did.
+/// One change, sync or message of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Wrote bytes to a file.
     Write {
-        /// The file.
+        /// The file that was written to.
         file: FileNumber,
-        /// Where in it.
+        /// The offset in the file, in bytes.
         offset: usize,
-        /// What.
+        /// The bytes that were written.
         bytes: Vec<u8>,
     },
     /// Set a file's length.
     Truncate {
-        /// The file.
+        /// The file whose length was set.
         file: FileNumber,
-        /// Its new length.
+        /// The new length, in bytes.
         length: usize,
     },
     /// Made what was written to a file durable.
     SyncFile {
-        /// The file.
+        /// The file that was synced.
         file: FileNumber,
     },
     /// Made the folder's names durable.
     SyncFolder,
     /// Gave a file a name, which makes it if it is new.
     Create {
-        /// The name.
+        /// The new name, in the folder.
         name: String,
-        /// The file.
+        /// The file that got the name.
         file: FileNumber,
     },
     /// Took a name away.
     Unlink {
-        /// The name.
+        /// The name that was removed.
         name: String,
     },
     /// Gave a file another name, which may have been another file's.
     Rename {
-        /// The old name.
+        /// The name that the file had before.
         from: String,
-        /// The new name.
+        /// The name that the file has now.
         to: String,
     },
-    /// Sent bytes to somebody outside.
+    /// Sent bytes to another process.
     Send {
-        /// What.
+        /// The bytes that were sent.
         bytes: Vec<u8>,
     },
 }
@@ -99,7 +99,7 @@ pub enum Action {
 /// What a program did to one folder, in order.
 #[derive(Debug, Default)]
 pub struct Trace {
-    /// Everything it did, in the order in which the calls returned.
+    /// Everything the program did, in the order in which the calls returned.
     pub steps: Vec<Step>,
     /// How many files there were in all.
     pub files: usize,
@@ -122,7 +122,7 @@ impl Trace {
 
     /// Reads a trace of what was done to `folder`.
     pub fn read(trace: impl BufRead, folder: &Path) -> Result<Self> {
-        let mut reader = Reader { folder: folder.to_path_buf(), ..Reader::default() };
+        let mut reader = TraceReader { folder: folder.to_path_buf(), ..TraceReader::default() };
         let mut lines = Lines::default();
         let mut count = 0;
         for line in trace.lines() {
@@ -136,7 +136,7 @@ impl Trace {
     }
 }
 
-/// What a file descriptor stands for.
+/// What a file descriptor refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Handle {
     File { file: FileNumber, position: usize },
@@ -144,7 +144,7 @@ enum Handle {
 }
 
 #[derive(Debug, Default)]
-struct Reader {
+struct TraceReader {
     folder: std::path::PathBuf,
     handles: HashMap<i64, Handle>,
     names: HashMap<String, FileNumber>,
@@ -152,7 +152,7 @@ struct Reader {
     steps: Vec<Step>,
 }
 
-impl Reader {
+impl TraceReader {
     fn take(&mut self, call: &Call) -> Result<()> {
         match call.name.as_str() {
             "close" => {
@@ -177,7 +177,7 @@ impl Reader {
             "rename" | "renameat" | "renameat2" => self.rename(call)?,
             "link" | "linkat" => self.link(call)?,
             "mkdir" | "mkdirat" | "truncate" => self.refuse_inside(call)?,
-            // Advice and reservations that do not change what a file says; anything else would.
+            // This only hints at writing earlier and makes nothing durable. Any other call would matter.
             "sync_file_range" => {}
             other if self.handle(call).is_some() => bail!("{other} on a file of the folder is not understood"),
             _ => {}
@@ -222,8 +222,8 @@ impl Reader {
         Ok(())
     }
 
-    /// A write to a file of the folder, or to somebody outside. The standard streams carry logs, which
-    /// are nobody's answer, and a write at a position goes to a file elsewhere.
+    /// Records a write to a file of the folder, or to another process. Not recorded are the standard streams, which
+    /// carry logs, and writes at an offset to other descriptors, which are files outside of the folder.
     fn write(&mut self, call: &Call) -> Result<()> {
         let written = usize::try_from(call.result)?;
         let Some(Handle::File { file, position }) = self.handle(call) else {
@@ -280,7 +280,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The name of a file that lies in the folder itself; nothing for a path elsewhere.
+    /// The name of a file in the folder itself; `None` for a path outside of it. A path in a sub-folder is an error.
     fn name_inside(&self, path: &str) -> Result<Option<String>> {
         let Ok(rest) = Path::new(path).strip_prefix(&self.folder) else { return Ok(None) };
         if rest.as_os_str().is_empty() {

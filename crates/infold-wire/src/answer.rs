@@ -1,7 +1,7 @@
-//! What models answer, read beside the bytes that are relayed: what it cost, what it calls, how it ended.
+//! Reads a model's answer from a copy of the bytes that are relayed: what it cost, what it calls, how it ended.
 //!
-//! It never stands in the way: whatever is not understood is passed over, memory is bounded, and an answer that
-//! broke off is known by [`Answer::is_complete`].
+//! Reading never holds up or fails an answer: what is not understood is skipped, and memory is bounded. An answer that
+//! broke off has [`Answer::is_complete`] unset. What is done with the answer is up to the caller.
 
 mod chat;
 mod messages;
@@ -15,70 +15,72 @@ use crate::request::Api;
 use crate::request::json::Document;
 
 use infold_core::record::Usage;
-pub use opening::{Opening, Said};
+pub use opening::{Opening, StreamStart};
 use sse::{Events, SseEvent};
 use state::AnswerState;
 
-/// How much of an answer that comes as one value is kept, in bytes.
+/// The longest answer in one JSON value that is read, in bytes; of a longer one nothing is read.
 const WHOLE_BYTES_MAX: usize = 16 << 20;
 
-/// How an answer comes.
+/// How a provider sends an answer, which the request asks for and the response's content type says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// As a stream of events.
+    /// As server-sent events, piece by piece.
     Streamed,
-    /// As one JSON value.
+    /// As one JSON value, which can be read only once it is whole.
     Whole,
 }
 
-/// What an answer was.
+/// All that is known of an answer when no more bytes come.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// The tokens that the provider says were used, as far as it said.
+    /// The tokens that the provider reports; `None` if it reported none before the answer ended or broke off.
     pub usage: Option<Usage>,
-    /// Calls that the model makes, in order.
+    /// The calls that the model makes, in order; the last one is cut short if the answer broke off.
     pub calls: Vec<AnswerCall>,
-    /// Why the model stopped, in the provider's word.
+    /// Why the model stopped, in the provider's own word (`end_turn`, `tool_calls`, `incomplete`).
     pub stop: Option<String>,
-    /// What the provider says went wrong.
+    /// The error that the provider reports in place of an answer or in the middle of it.
     pub error: Option<AnswerError>,
-    /// Whether it came to its end.
+    /// Whether the answer reached its end without an error.
     pub is_complete: bool,
-    /// The model's words, in characters.
+    /// The length of the words that the model says, in characters; thoughts do not count.
     pub text_chars: usize,
-    /// The beginning of all that the model says and is seen to think, for whoever has to count it.
+    /// The beginning of the words and of the visible thoughts, in the order in which they came. Whoever counts their
+    /// tokens scales the count up by `said_bytes`.
     pub said: String,
-    /// How long all of that is, in bytes.
+    /// The length of all words and visible thoughts in bytes, including what `said` has no room for.
     pub said_bytes: usize,
-    /// The end of those words. What may be half a word, because the answer broke off there, is left out.
+    /// The end of the words, without thoughts. A word that may be cut in half, because the answer broke off in it, is
+    /// left out.
     pub words: String,
-    /// The model that answered.
+    /// The name of the model that answered, which can be more exact than the name in the request.
     pub model: Option<String>,
 }
 
-/// A call that the model makes.
+/// One tool call in an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AnswerCall {
-    /// Its id.
+    /// The id that the client repeats in the result of the call.
     pub id: String,
-    /// The tool, as the client spells it. A namespace stands in front, with two underscores between.
+    /// The name of the tool as the client spells it. A namespace comes first, followed by two underscores.
     pub tool: String,
-    /// What it is called with, as text; JSON but for tools that take plain text.
+    /// The arguments as text: JSON, except for tools that take plain text.
     pub arguments: String,
-    /// Whether the arguments were too long to be kept.
+    /// Whether the arguments are too long to be kept, so that `arguments` lacks their end.
     pub is_cut: bool,
 }
 
-/// What a provider says went wrong.
+/// An error that a provider reports in an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AnswerError {
-    /// Its word for it (`overloaded_error`, `context_length_exceeded`).
+    /// The provider's code for it (`overloaded_error`, `context_length_exceeded`), if it gives one.
     pub kind: Option<String>,
-    /// What it says.
+    /// The provider's sentence about it, meant for people; empty if it gives none.
     pub message: String,
 }
 
-/// Reads an answer as it comes.
+/// Reads an answer while it comes in: [`Self::push`] for every piece of it, then [`Self::finish`].
 #[derive(Debug)]
 pub struct AnswerReader {
     api: Api,
@@ -86,7 +88,7 @@ pub struct AnswerReader {
     state: AnswerState,
 }
 
-/// What has come and is not read yet.
+/// The bytes that have come in and are not read yet.
 #[derive(Debug)]
 enum AnswerSource {
     Streamed(Events),
@@ -94,7 +96,7 @@ enum AnswerSource {
 }
 
 impl AnswerReader {
-    /// Reads an answer of this API.
+    /// Starts to read an answer of one API; nothing has come in yet.
     pub fn new(api: Api, delivery: Delivery) -> Self {
         let source = match delivery {
             Delivery::Streamed => AnswerSource::Streamed(Events::default()),
@@ -103,7 +105,7 @@ impl AnswerReader {
         Self { api, source, state: AnswerState::default() }
     }
 
-    /// Takes the next bytes, cut anywhere.
+    /// Takes the next bytes. A piece may begin and end anywhere, even inside a character.
     pub fn push(&mut self, bytes: &[u8]) {
         let (api, state) = (self.api, &mut self.state);
         match &mut self.source {
@@ -117,8 +119,7 @@ impl AnswerReader {
         }
     }
 
-    /// Calls that the model has begun to make so far, in order; the last one may still be without some of its
-    /// arguments.
+    /// The calls that the model has begun to make so far, in order; arguments of the last one may still be missing.
     pub fn calls(&self) -> &[AnswerCall] {
         self.state.calls()
     }
@@ -128,18 +129,19 @@ impl AnswerReader {
         self.state.words()
     }
 
-    /// Whether a stream has said that it is over. What comes then are figures at most, and clients do not all wait
-    /// for them.
+    /// Whether a stream has said that the answer is over. Only token counts can follow, and not all clients wait for
+    /// them.
     pub fn is_over(&self) -> bool {
         self.state.has_ended()
     }
 
-    /// Whether a stream is over and has counted, if it counts at all: what comes behind that changes nothing.
-    pub fn is_settled(&self) -> bool {
-        self.state.is_settled(self.api)
+    /// Whether nothing that can still come would change the answer: the stream is over, and has reported its token
+    /// counts if it reports any.
+    pub fn is_final(&self) -> bool {
+        self.state.is_final(self.api)
     }
 
-    /// What it was, when no more bytes come. An event that was not ended counts for nothing, as it does to clients.
+    /// Ends the reading when no more bytes come. An event whose end is missing is ignored, as clients ignore it.
     pub fn finish(self) -> Answer {
         let Self { api, source, mut state } = self;
         if let AnswerSource::Whole { bytes, is_cut: false } = source
@@ -156,7 +158,7 @@ fn take_event(api: Api, state: &mut AnswerState, event: &SseEvent<'_>) {
         state.close();
     }
     let Ok(document) = Document::read(event.data) else {
-        // Its data was too long to be kept, or is nothing that can be read; its name still says what it was.
+        // The data was too long to be kept, or cannot be read as JSON; the event's name still says what it was.
         return state.take_name(event.name);
     };
     match api {

@@ -1,8 +1,11 @@
-//! Puts entries together into a transcript: what the model saw, in the order in which it saw it.
+//! Puts the entries of a recording together into a transcript: what the model saw, in the order in which it saw it.
 //!
-//! Three things cannot be known entry by entry and are put right here. A person who goes back and asks again
-//! leaves a branch behind that is no longer part of the session. Pieces of one answer may stand apart, with results
-//! between them. And a compaction may name what it keeps by entries.
+//! Three things cannot be known from a single entry and are done here. A person who goes back and asks again leaves
+//! entries behind that are no longer part of the session; they are dropped. Pieces of one answer may lie apart, with
+//! results between them; they are brought together. A compaction may only name the entries that it keeps; their items
+//! are copied into it.
+//!
+//! Reading entries is left to `reader` and `forms`, and which entries are dropped to `live`.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -10,14 +13,14 @@ use infold_core::transcript::{Item, Kind, ModelCall, Subtask, Transcript};
 
 use crate::form::Format;
 use crate::live::Outlines;
-use crate::numbers::{Group, Numbers};
+use crate::numbers::{EntryGroup, Numbers};
 use crate::order::AnswerOrder;
-use crate::reader::{Back, Entry, KeptBytes, Metered};
+use crate::reader::{Entry, KeptEntries, ReportedUsage, Undo};
 
-/// How much all compactions of a session together may repeat of what they keep.
+/// How many bytes of kept items may be copied into the compactions of a session, all together.
 const KEPT_BYTES_MAX: usize = 256 << 20;
 
-/// Entries of one session, without their bytes.
+/// The entries of one session so far, without their bytes.
 pub(crate) struct Assembly {
     format: Format,
     session: Option<String>,
@@ -31,26 +34,26 @@ impl Assembly {
     }
 
     pub(crate) fn push(&mut self, mut entry: Entry) {
-        // The bytes have been read, and a transcript does not need them.
+        // A transcript needs the items but not the bytes that they were read from.
         entry.raw = Vec::new();
         if self.session.is_none() {
             self.session = entry.session.take();
         }
         self.subtasks.append(&mut entry.subtasks);
-        let tells =
-            !entry.items.is_empty() || entry.id.is_some() || !entry.usage.is_empty() || entry.back != Back::Nowhere;
-        if tells {
+        let is_needed =
+            !entry.items.is_empty() || entry.id.is_some() || !entry.usage.is_empty() || entry.undoes != Undo::Nothing;
+        if is_needed {
             self.entries.push(entry);
         }
     }
 
-    /// The transcript.
+    /// Builds the transcript when all entries are there.
     pub(crate) fn finish(mut self) -> Transcript {
         let agents: HashMap<String, String> = self.entries.iter().filter_map(|entry| entry.agent.clone()).collect();
         let (mut main, aside): (Vec<Entry>, Vec<Entry>) =
             self.entries.into_iter().partition(|entry| entry.subtask.is_none());
         let mut groups = by_subtask(aside);
-        // A subagent's own file has nothing but its lines.
+        // A subagent's own file has only lines of that subagent; there they are the main thread.
         let is_agents_file = groups.len() == 1 && main.iter().all(|entry| entry.items.is_empty());
         if is_agents_file {
             main = groups.pop().map(|(_, entries)| entries).unwrap_or_default();
@@ -60,11 +63,11 @@ impl Assembly {
         let prompts = prompts(main.iter().chain(&given_up));
         match self.format {
             Format::ClaudeCode => main = together(main),
-            // Instructions stand above the conversation, wherever they stand in the document.
+            // Instructions come before the conversation, wherever the document has them.
             Format::Anthropic | Format::OpenAi => main.sort_by_key(|entry| entry.number != 0),
             Format::Codex | Format::OpenCode | Format::Infold | Format::Normalized => {}
         }
-        keep(&mut main, KEPT_BYTES_MAX);
+        fill_in_kept(&mut main, KEPT_BYTES_MAX);
         let mut known: HashMap<String, usize> =
             (0..).zip(&self.subtasks).map(|(at, subtask)| (subtask.call.clone(), at)).collect();
         for (name, entries) in groups {
@@ -78,7 +81,7 @@ impl Assembly {
     }
 }
 
-/// Entries of each subtask, in the order in which the subtasks began.
+/// Groups entries by their subtask, in the order in which the subtasks began.
 fn by_subtask(entries: Vec<Entry>) -> Vec<(String, Vec<Entry>)> {
     let mut groups: Vec<(String, Vec<Entry>)> = Vec::new();
     let mut index: HashMap<String, usize> = HashMap::new();
@@ -93,13 +96,13 @@ fn by_subtask(entries: Vec<Entry>) -> Vec<(String, Vec<Entry>)> {
     groups
 }
 
-/// Takes the entries that the session no longer has from those that it has: what a person gave up by going back.
+/// Separates the entries that are still part of the session from those that a person gave up by going back.
 fn without_given_up(entries: Vec<Entry>, format: Format) -> (Vec<Entry>, Vec<Entry>) {
     let mut live = Outlines::of(&entries).live(format).into_iter();
     entries.into_iter().partition(|_| live.next().unwrap_or(true))
 }
 
-/// The calls that only entries have which were given up: what other agents did for them is given up, too.
+/// The ids of calls that only appear in given-up entries: what subagents did for them is given up, too.
 fn given_up_calls(live: &[Entry], given_up: &[Entry]) -> HashSet<String> {
     let calls = |entries: &[Entry]| -> HashSet<String> {
         let items = entries.iter().flat_map(|entry| &entry.items);
@@ -108,16 +111,17 @@ fn given_up_calls(live: &[Entry], given_up: &[Entry]) -> HashSet<String> {
     calls(given_up).difference(&calls(live)).cloned().collect()
 }
 
-/// Brings entries into the order in which the model saw them.
+/// Sorts entries into the order in which the model saw them.
 fn together(entries: Vec<Entry>) -> Vec<Entry> {
     let places = AnswerOrder::of(&entries).together(|_| true);
     let mut entries: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
     places.into_iter().filter_map(|at| entries[at].take()).collect()
 }
 
-/// Fills in what compactions keep, the latest first: once so much has been repeated as no client repeats, earlier
-/// ones stay empty. Only their requests get to see what they keep, and the session goes on from the latest.
-fn keep(entries: &mut [Entry], mut room_bytes: usize) {
+/// Copies the items that compactions keep into them, the latest compaction first. Once `room_bytes` are used up, which
+/// is more than any client keeps, earlier compactions stay empty. That costs little: the session continues from the
+/// latest one, and only requests that are long past saw the others.
+fn fill_in_kept(entries: &mut [Entry], mut room_bytes: usize) {
     let mut index: HashMap<String, usize> = HashMap::new();
     for (at, entry) in entries.iter().enumerate() {
         if let Some(id) = &entry.id {
@@ -126,9 +130,9 @@ fn keep(entries: &mut [Entry], mut room_bytes: usize) {
     }
     for at in (0..entries.len()).rev() {
         let places: Box<dyn Iterator<Item = usize>> = match &entries[at].kept {
-            KeptBytes::Nothing => continue,
-            KeptBytes::From(id) => Box::new(index.get(id).map_or(at..at, |from| *from..at)),
-            KeptBytes::These(ids) => {
+            KeptEntries::Nothing => continue,
+            KeptEntries::From(id) => Box::new(index.get(id).map_or(at..at, |from| *from..at)),
+            KeptEntries::These(ids) => {
                 let named: BTreeSet<usize> = ids.iter().filter_map(|id| index.get(id).copied()).collect();
                 Box::new(named.into_iter().filter(move |place| *place < at))
             }
@@ -136,7 +140,7 @@ fn keep(entries: &mut [Entry], mut room_bytes: usize) {
         let mut filled = Vec::new();
         for place in places {
             let items = entries[place].items.iter().filter(|item| !matches!(item.kind, Kind::Compaction { .. }));
-            // An entry without items counts too, so that looking through them is bounded as well.
+            // An entry without items costs something too, so that the number of entries looked at is bounded as well.
             let cost_bytes = size_of::<Item>() + items.clone().map(bytes_of).sum::<usize>();
             let Some(left_bytes) = room_bytes.checked_sub(cost_bytes) else { return };
             room_bytes = left_bytes;
@@ -152,7 +156,7 @@ fn keep(entries: &mut [Entry], mut room_bytes: usize) {
     }
 }
 
-/// What one more copy of an item takes, near enough.
+/// The approximate size of one more copy of an item.
 fn bytes_of(item: &Item) -> usize {
     let text_bytes = match &item.kind {
         Kind::Result { text, .. } => text.len(),
@@ -162,12 +166,12 @@ fn bytes_of(item: &Item) -> usize {
     size_of::<Item>() + text_bytes
 }
 
-/// Counts messages anew and finds where the answers to requests begin.
+/// Numbers the messages again, in their final order, and finds the item that each request's answer begins with.
 fn numbered(entries: Vec<Entry>) -> (Vec<Item>, Vec<ModelCall>) {
     let mut numbers = Numbers::default();
     let mut items: Vec<Item> = Vec::new();
     let mut first_items: HashMap<u64, usize> = HashMap::new();
-    let mut reports: Vec<Metered> = Vec::new();
+    let mut reports: Vec<ReportedUsage> = Vec::new();
     for entry in entries {
         reports.extend(entry.usage);
         let last = entry.items.last().map(|item| item.message);
@@ -176,7 +180,7 @@ fn numbered(entries: Vec<Entry>) -> (Vec<Item>, Vec<ModelCall>) {
         for mut item in entry.items {
             if current != Some(item.message) {
                 current = Some(item.message);
-                let group = if current == last { entry.group.clone() } else { Group::Alone };
+                let group = if current == last { entry.group.clone() } else { EntryGroup::Alone };
                 number = numbers.number(group);
                 first_items.entry(item.message).or_insert(items.len());
             }
@@ -194,7 +198,7 @@ fn numbered(entries: Vec<Entry>) -> (Vec<Item>, Vec<ModelCall>) {
     (items, calls)
 }
 
-/// Names the tools of results that were written before their calls.
+/// Fills in the tool names of results that were recorded before their calls.
 fn name_tools(items: &mut [Item]) {
     let is_nameless = |item: &Item| matches!(&item.kind, Kind::Result { tool, .. } if tool.is_empty());
     if !items.iter().any(is_nameless) {
@@ -217,12 +221,13 @@ fn name_tools(items: &mut [Item]) {
     }
 }
 
-/// The requests, each where its answer begins. Of several reports on one the last counts.
-fn calls(reports: Vec<Metered>, first_items: &HashMap<u64, usize>, end: usize) -> Vec<ModelCall> {
+/// The requests to the model, each with the first item of its answer. If a request has several usage reports, the last
+/// counts.
+fn calls(reports: Vec<ReportedUsage>, first_items: &HashMap<u64, usize>, end: usize) -> Vec<ModelCall> {
     let behind = first_items.keys().max().map_or(0, |last| last + 1);
     let mut calls: Vec<ModelCall> = Vec::new();
     let mut index: HashMap<u64, usize> = HashMap::new();
-    for Metered { message, usage } in reports {
+    for ReportedUsage { message, usage } in reports {
         let first_item = match first_items.get(&message) {
             Some(first_item) => *first_item,
             None if message == behind => end,
@@ -240,7 +245,7 @@ fn calls(reports: Vec<Metered>, first_items: &HashMap<u64, usize>, end: usize) -
     calls
 }
 
-/// The prompts that calls gave to other agents.
+/// The prompts that calls gave to subagents, each with the id of its call.
 fn prompts<'e>(entries: impl Iterator<Item = &'e Entry>) -> HashMap<String, String> {
     #[derive(serde::Deserialize)]
     struct Input {
@@ -258,7 +263,7 @@ fn prompts<'e>(entries: impl Iterator<Item = &'e Entry>) -> HashMap<String, Stri
     prompts
 }
 
-/// The call that gave a subagent the words which it began with.
+/// The call that started a subagent, found by the prompt that the subagent began with.
 fn started_by(entries: &[Entry], prompts: &HashMap<String, String>) -> Option<String> {
     entries.iter().flat_map(|entry| &entry.items).find_map(|item| match &item.kind {
         Kind::User { text, .. } => prompts.get(text).cloned(),
@@ -266,7 +271,8 @@ fn started_by(entries: &[Entry], prompts: &HashMap<String, String>) -> Option<St
     })
 }
 
-/// Adds a subtask; if it was recorded twice, the fuller recording stays. `known` says where each call's stands.
+/// Adds a subtask; if it was recorded twice, the recording with more items stays. `known` is the index of each call's
+/// subtask.
 fn add_subtask(subtasks: &mut Vec<Subtask>, known: &mut HashMap<String, usize>, subtask: Subtask) {
     match known.get(&subtask.call) {
         Some(at) if subtasks[*at].items.len() < subtask.items.len() => subtasks[*at] = subtask,

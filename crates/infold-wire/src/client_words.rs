@@ -1,13 +1,14 @@
-//! Telling a person's words from those that a client put in on its own account.
+//! Tells a person's words from words that a client adds on its own.
 //!
-//! Clients mark most of theirs (a flag, a role); what they send in a plain user message they wrap in tags of
-//! their own, or begin with a sentence of their own. Those are data: `client_words.txt`.
+//! Clients mark most of their own words with a flag or a role. What they put into a plain user message they wrap in
+//! tags, or begin with a fixed sentence. These beginnings are data, in `client_words.txt`. What follows from a text
+//! being a client's is decided elsewhere.
 
 use std::sync::LazyLock;
 
 use infold_core::transcript::Voice;
 
-/// What a client's words are, by how they begin.
+/// The meaning of a beginning: the first word on its line of `client_words.txt`, which explains each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sense {
     Client,
@@ -20,20 +21,19 @@ enum Sense {
     Compaction,
 }
 
-/// What a text on the user's side is.
+/// Who a text on the user's side comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WordsOwner {
-    /// A person's.
     Person,
-    /// The client's own.
+    /// The client: reminders, rules, notices.
     Client,
-    /// What the client shows of a file.
+    /// The client, to show a file; it counts as a tool's result.
     Attached,
-    /// What stands in front of a tool's images.
+    /// The client, to introduce images that a tool made.
     Media,
 }
 
-/// How words of each kind begin.
+/// The known beginnings, each with its meaning.
 struct Openings(Vec<(Sense, String)>);
 
 static OPENINGS: LazyLock<Openings> = LazyLock::new(|| Openings::read(include_str!("client_words.txt")));
@@ -65,8 +65,8 @@ impl Openings {
     }
 }
 
-/// What a text in a user message is. The whole text is needed only of slash commands, whose arguments are a
-/// person's words and stand at their end.
+/// Who a text in a user message comes from. Its beginning is enough to know, except for slash commands: their arguments
+/// are a person's words and come at the end.
 pub(crate) fn words_of(text: &str) -> WordsOwner {
     let is = |sense| OPENINGS.fit(sense, text);
     match () {
@@ -77,18 +77,18 @@ pub(crate) fn words_of(text: &str) -> WordsOwner {
     }
 }
 
-/// What goose's note begins and ends with: the time, the folder, how full the context is. It stands in a message of its
-/// own in front of the model's latest call, and moves on with the next request.
+/// The tags around goose's note on the time, the folder, and how full the context is. The note is a message of its own
+/// before the model's latest call, and moves to another place with the next request.
 const NOTE: (&str, &str) = ("<info-msg>", "</info-msg>");
 
-/// Whether a text is a client's note and nothing else, by its JSON. In front of what the person asks for it stands in
-/// one text with that.
+/// Whether a text, given as JSON, is such a note and nothing else. Before a person's question, goose puts the note and
+/// the question into one text; that text is the person's.
 pub(crate) fn is_note(json: &str) -> bool {
     let text = json.trim_matches('"');
     text.starts_with(NOTE.0) && text.ends_with(NOTE.1) && text.matches(NOTE.1).count() == 1
 }
 
-/// Whose words a text in a user message is, by how it begins.
+/// The voice of a text in a user message, by its beginning.
 pub(crate) fn voice_of(text: &str) -> Voice {
     match words_of(text) {
         WordsOwner::Person => Voice::Person,
@@ -107,32 +107,32 @@ fn has_arguments(text: &str) -> bool {
     is_command(text) && inside().is_some_and(|inside| !inside.trim().is_empty())
 }
 
-/// Whether a text stands in front of a tool's images.
+/// Whether a text introduces images that a tool made.
 pub(crate) fn is_media(text: &str) -> bool {
     OPENINGS.fit(Sense::Media, text)
 }
 
-/// Whether a text is a summary that stands for what was said before.
+/// Whether a text is a summary that replaces what was said before it.
 pub(crate) fn is_summary(text: &str) -> bool {
     OPENINGS.fit(Sense::Summary, text)
 }
 
-/// Whether a text asks for a summary of the whole conversation.
+/// Whether a text asks the model for a summary of the whole conversation.
 pub(crate) fn asks_for_compaction(text: &str) -> bool {
     OPENINGS.fit(Sense::Compaction, text)
 }
 
-/// Whose words are inside of a reminder.
+/// The voice of the words inside a reminder: clients also wrap what a person typed while the model worked.
 pub(crate) fn reminder_voice(inside: &str) -> Voice {
     if OPENINGS.fit(Sense::Typed, inside) { Voice::Person } else { Voice::Client }
 }
 
-/// Whether a result is one that the client gives when a person refuses a call, and the person said something.
+/// Whether a result says that a person refused the call and gave a reason.
 pub(crate) fn is_refusal_with_words(text: &str) -> bool {
     OPENINGS.fit(Sense::Refusal, text) && text.contains("the user said:\n")
 }
 
-/// The figure that a reminder tells anew each time, by how it begins.
+/// The beginning of a reminder that repeats a figure with a new value each time; `None` for any other reminder.
 pub(crate) fn figure(inside: &str) -> Option<&'static str> {
     let figures = OPENINGS.0.iter().filter(|(sense, _)| *sense == Sense::Figure);
     figures.map(|(_, opening)| opening.as_str()).find(|opening| inside.trim_start().starts_with(opening))

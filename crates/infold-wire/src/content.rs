@@ -1,7 +1,7 @@
-//! The content of messages, as every provider and client writes it: text, or a list of typed blocks.
+//! Reads the content of messages, which every provider and client writes as text or as a list of typed blocks.
 //!
-//! One shape serves them all, because their blocks differ in a few names only. Blocks that are not known are
-//! kept as they stand, found again in the text that they were read from.
+//! One shape serves them all, because their blocks differ only in a few names. A block of an unknown kind keeps its
+//! JSON byte for byte; it is looked up in the text that it was read from.
 
 use std::cell::LazyCell;
 use std::fmt;
@@ -15,19 +15,17 @@ use crate::client_words::voice_of;
 use crate::json_text::elements;
 use crate::loose::{Flag, Loose, Str, otherwise};
 
-/// Content of a message or of a result.
+/// The content of a message or of a result.
 #[derive(Debug, Default)]
 pub(crate) enum Content<'a> {
-    /// There is none, or it is nothing that holds text.
+    /// There is no content, or it is neither text nor a list.
     #[default]
     Absent,
-    /// Plain text.
     Text(String),
-    /// Blocks.
     Blocks(Vec<ContentBlock<'a>>),
 }
 
-/// One block.
+/// One block, with the fields of all kinds of blocks that are read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ContentBlock<'a> {
@@ -54,7 +52,7 @@ pub(crate) struct ContentBlock<'a> {
 }
 
 impl ContentBlock<'_> {
-    /// Its text, if it is one of the blocks that are only text.
+    /// The text of a block that is nothing but text; `None` for other kinds.
     pub(crate) fn words(&self) -> Option<&str> {
         match self.kind.as_str() {
             "text" | "input_text" | "output_text" | "summary_text" | "reasoning_text" => {
@@ -74,7 +72,7 @@ impl Content<'_> {
         }
     }
 
-    /// All text in it, block by block on lines of their own.
+    /// All text in the content; each block begins on a new line.
     pub(crate) fn into_text(self) -> String {
         match self {
             Self::Absent => String::new(),
@@ -144,19 +142,18 @@ impl<'de: 'a, 'a> Deserialize<'de> for AnyBlock<'a> {
     }
 }
 
-/// Whose message content is in.
+/// Who the message comes from that content is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Speaker {
-    /// Instructions.
+    /// Whoever wrote the instructions.
     System,
-    /// A user message; the voice holds where the words themselves do not say otherwise.
+    /// The user's side. A person's message can still hold words of the client, which are known by their beginning.
     User(Voice),
-    /// The model's.
     Model,
 }
 
 impl Speaker {
-    /// The kind of item that text in such a message is.
+    /// Makes an item of text in such a message.
     pub(crate) fn says(self, text: String) -> Kind {
         match self {
             Self::System => Kind::System { text },
@@ -167,8 +164,8 @@ impl Speaker {
     }
 }
 
-/// The kinds of a message's content, each with the number of its block. `text` is what it was read from and
-/// `pointer` leads to it there.
+/// Makes items of a message's content, each with the number of its block. `text` is the JSON that the content was read
+/// from, and `pointer` is the content's place in it.
 pub(crate) fn kinds(content: Content<'_>, speaker: Speaker, text: &str, pointer: &str) -> Vec<(u32, Kind)> {
     let blocks = match content {
         Content::Absent => return Vec::new(),
@@ -207,7 +204,8 @@ pub(crate) fn kinds(content: Content<'_>, speaker: Speaker, text: &str, pointer:
     kinds
 }
 
-/// A result, and what in it is not text. `own_json` gives the block as it stands.
+/// Makes an item of a result, and one of each block in it that is not text. `own_json` gives the JSON of the result's
+/// block.
 fn result<'t>(part: u32, block: ContentBlock<'_>, own_json: impl FnOnce() -> &'t str, kinds: &mut Vec<(u32, Kind)>) {
     let outcome = match block.is_error.0 {
         Some(true) => CallOutcome::Failed,
@@ -229,22 +227,22 @@ fn result<'t>(part: u32, block: ContentBlock<'_>, own_json: impl FnOnce() -> &'t
     kinds.extend(others);
 }
 
-/// Whether a result's text is the client's word for having cleared it.
+/// Whether a client has cleared a result, which shows by the fixed text in its place.
 pub(crate) fn held(words: &str) -> HeldContent {
     if words == CLEARED { HeldContent::Cleared } else { HeldContent::Whole }
 }
 
-/// Content of a kind that is not known, as it stands.
+/// Makes an item of a block of an unknown kind, with its JSON unchanged.
 pub(crate) fn other(block: &ContentBlock<'_>, json: &str) -> Kind {
     Kind::Other { name: block.kind.as_str().to_owned(), json: json.to_owned() }
 }
 
-/// One element of a list as it stands; empty if there is none.
+/// The JSON of one element of a list; empty if there is none at this index.
 pub(crate) fn json_at<'t>(list: &[&'t RawValue], at: u32) -> &'t str {
     list.get(at as usize).map_or("", |element| element.get())
 }
 
-/// JSON without the space between its parts: indented recordings would fill a context with it.
+/// JSON without the white space between its parts, which would waste tokens where a recording is indented.
 pub(crate) fn compact(json: &RawValue) -> String {
     let mut compacted = String::with_capacity(json.get().len());
     let (mut in_string, mut escaped) = (false, false);

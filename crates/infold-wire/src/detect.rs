@@ -1,25 +1,29 @@
-//! Finds out what form a recording has, from how it begins.
+//! Finds out the form of a recording from its beginning.
+//!
+//! It looks at the first entries that can be understood and decides by the names of their fields. Reading the entries
+//! is left to `reader` and `forms`.
 
 use std::collections::BTreeMap;
 
 use crate::error::WireError;
 use crate::form::Format;
 
-/// How many lines at the beginning may be broken before giving up.
+/// How many lines at the beginning may be unreadable before the search is given up.
 const LINES_MAX: usize = 50;
-/// How much of a member's text is kept.
+/// How much of a member's text is kept, in bytes: enough for a type, a role or a path.
 const TEXT_BYTES_MAX: usize = 64;
 
-/// How entries stand in a recording.
+/// How a recording arranges its entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// One on each line.
+    /// Each line is an entry.
     Lines,
-    /// All in one JSON document.
+    /// The recording is one JSON document, and its list has the entries.
     Document,
 }
 
-/// Finds the form and the layout. `asked` wins where the beginning can be read both ways.
+/// Finds the form and the layout. `asked` is the form that the caller expects; it decides where the beginning fits
+/// several forms.
 pub(crate) fn detect(head: &[u8], asked: Option<Format>) -> Result<(Format, Layout), WireError> {
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let found = find(text);
@@ -31,7 +35,7 @@ pub(crate) fn detect(head: &[u8], asked: Option<Format>) -> Result<(Format, Layo
     };
     match found {
         Some((found, layout)) if found == asked => Ok((asked, layout)),
-        // Requests to the two providers look much alike, so there the caller knows better.
+        // Requests to the two providers look much alike, so the caller's word counts.
         Some((Format::Anthropic | Format::OpenAi, layout)) if matches!(asked, Format::Anthropic | Format::OpenAi) => {
             Ok((asked, layout))
         }
@@ -49,7 +53,7 @@ fn usual_layout(format: Format) -> Layout {
     }
 }
 
-/// What something that is not a transcript looks like.
+/// Says in an error what an input that is no transcript looks like.
 fn impression(text: &[u8]) -> &'static str {
     let start = &text[..text.len().min(1024)];
     match start {
@@ -61,7 +65,7 @@ fn impression(text: &[u8]) -> &'static str {
     }
 }
 
-/// Looks at the first lines that can be understood.
+/// Looks for a form line by line until one is recognised.
 fn find(text: &[u8]) -> Option<(Format, Layout)> {
     let mut rest = text;
     for _ in 0..LINES_MAX {
@@ -79,7 +83,7 @@ fn find(text: &[u8]) -> Option<(Format, Layout)> {
     None
 }
 
-/// A list: its first element tells.
+/// The form of a list, by its first element.
 fn list(inside: &[u8], whole: &[u8]) -> Option<(Format, Layout)> {
     let inside = inside.trim_ascii_start();
     if inside.first() != Some(&b'{') {
@@ -94,7 +98,7 @@ fn list(inside: &[u8], whole: &[u8]) -> Option<(Format, Layout)> {
     is_request.then(|| (provider(&first, whole), Layout::Document))
 }
 
-/// An object: a line of a recording, or a whole document.
+/// The form of an object, which is a line of a recording or a whole document.
 fn object(text: &[u8]) -> Option<(Format, Layout)> {
     let members = Members::of(text);
     let kind = members.text("type").unwrap_or_default();
@@ -129,7 +133,7 @@ fn object(text: &[u8]) -> Option<(Format, Layout)> {
     old_codex(&members, kind).then_some((Format::Codex, Layout::Lines))
 }
 
-/// Names of the events in infold's log.
+/// Whether a type is the name of an event in infold's own log.
 fn infold_core_event(kind: &str) -> bool {
     matches!(
         kind,
@@ -152,13 +156,13 @@ fn claude_code(members: &Members, kind: &str) -> bool {
     !kind.is_empty() && marks.iter().any(|mark| members.has(mark))
 }
 
-/// Rollouts from before lines had an envelope.
+/// Whether it is a Codex line from before lines had an envelope of `type` and `payload`.
 fn old_codex(members: &Members, kind: &str) -> bool {
     let is_item = matches!(kind, "message" | "reasoning" | "function_call" | "function_call_output");
     is_item || kind.is_empty() && members.has("id") && members.has("timestamp") && members.has("instructions")
 }
 
-/// Which provider a request is for.
+/// Guesses which provider a request is for, by fields that only one of them knows.
 fn provider(members: &Members, text: &[u8]) -> Format {
     let anthropic = ["\"input_schema\"", "\"tool_use\"", "\"tool_result\"", "\"cache_control\"", "\"thinking\""];
     let openai =
@@ -182,7 +186,7 @@ fn provider(members: &Members, text: &[u8]) -> Format {
     if is_openai { Format::OpenAi } else { Format::Anthropic }
 }
 
-/// Whether requests stand one on a line, or there is a single one.
+/// Whether each line is a request, or the whole text is a single one.
 fn layout(text: &[u8]) -> Layout {
     let Some(end) = memchr::memchr(b'\n', text) else {
         return Layout::Document;
@@ -191,7 +195,7 @@ fn layout(text: &[u8]) -> Layout {
     if is_whole { Layout::Lines } else { Layout::Document }
 }
 
-/// The members of an object that may be cut off: their names, and their text where that is short.
+/// The members of an object whose end may be missing: their names, and the beginning of values that are text.
 struct Members {
     found: BTreeMap<String, String>,
 }
@@ -245,7 +249,7 @@ impl Members {
     }
 }
 
-/// Where the string that begins here ends: at its closing quote.
+/// The index of the quote that closes the string which begins here; the end of the text if it is missing.
 fn string_end(text: &[u8], mut at: usize) -> usize {
     while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
         at += found;

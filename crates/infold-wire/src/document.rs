@@ -1,20 +1,20 @@
-//! Cuts one JSON document into the elements of its list while it comes in.
+//! Cuts one JSON document into the elements of its list while its bytes come in.
 //!
-//! An export or a request is a single value that may be longer than memory; what is wanted of it are the
-//! elements of one list (`messages`, `input`, or the document itself if it is a list) and a few members beside
-//! it. The scanner knows strings and nesting and nothing else of JSON: what it cuts out is parsed elsewhere.
+//! An export or a request is a single JSON value that may be larger than memory. Only the elements of one list in it
+//! are wanted (`messages`, `input`, or the document itself if it is a list), and a few members beside that list. The
+//! scanner knows only strings and nesting; the pieces that it cuts out are parsed by `forms`.
 //!
-//! What must hold: pieces in a row give the document, byte for byte.
+//! What must hold: all pieces, one after another, are the document, byte for byte.
 
-/// Members whose list is cut into elements.
+/// The members of a document whose list is cut into elements.
 const LISTS: [&[u8]; 2] = [b"messages", b"input"];
-/// How much of a key is kept: the keys that matter are short.
+/// How much of a key is kept, in bytes: the keys that matter are short.
 const KEY_BYTES_MAX: usize = 64;
 
 /// What a piece of a document is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DocumentPiece {
-    /// Brackets, commas, keys and space.
+    /// Brackets, commas, keys and white space.
     Between,
     /// An element of the list.
     Element,
@@ -25,35 +25,34 @@ pub(crate) enum DocumentPiece {
 /// Where in the document the scanner is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ScanState {
-    /// Before the document.
+    /// Before the first bracket of the document.
     Top,
-    /// In an object, before a key.
+    /// Inside the outer object, before a key.
     Key,
-    /// In a key.
     InKey,
-    /// Behind a key.
+    /// After a key, before its colon.
     Colon,
-    /// Where a value may begin.
+    /// Where a value may begin, or the list or object may end.
     Value,
-    /// In a value that is text.
+    /// Inside a value that is a string.
     Text,
-    /// In a value that is a list or an object.
+    /// Inside a value that is a list or an object.
     Nested,
-    /// In a number or a word.
+    /// Inside a number, `true`, `false` or `null`.
     Scalar,
-    /// Behind the document.
+    /// After the last bracket of the document.
     Done,
 }
 
-/// The scanner: give it bytes, and it says where pieces end.
+/// Takes bytes and says where the pieces of the document end.
 #[derive(Debug)]
 pub(crate) struct Scanner {
     state: ScanState,
     in_object: bool,
     in_list: bool,
-    /// Nesting inside the value.
+    /// How many brackets are open inside the current value.
     depth: u32,
-    /// Inside the value: whether in a string.
+    /// Whether the scanner is inside a string of the current nested value.
     quoted: bool,
     escaped: bool,
     key: Vec<u8>,
@@ -63,9 +62,9 @@ pub(crate) struct Scanner {
 /// How far the current piece goes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ScanStep {
-    /// Through all bytes given, and perhaps further.
+    /// The piece includes all bytes given, and perhaps more.
     More,
-    /// This one ends after so many of them.
+    /// The piece, which is of this kind, ends after this many bytes.
     End(usize, DocumentPiece),
 }
 
@@ -83,17 +82,17 @@ impl Scanner {
         }
     }
 
-    /// What the bytes given last belong to, if no piece has ended with them.
+    /// The kind of the piece that has begun and not ended.
     pub(crate) fn piece(&self) -> &DocumentPiece {
         &self.piece
     }
 
-    /// Whether the document is whole.
+    /// Whether the last bracket of the document has come.
     pub(crate) fn is_done(&self) -> bool {
         self.state == ScanState::Done
     }
 
-    /// Whether the document has begun.
+    /// Whether the first bracket of the document has come.
     pub(crate) fn has_begun(&self) -> bool {
         self.state != ScanState::Top
     }
@@ -105,7 +104,7 @@ impl Scanner {
         }
     }
 
-    /// Goes through bytes until the current piece ends.
+    /// Scans bytes until the current piece ends. The caller passes the bytes after that end again.
     pub(crate) fn scan(&mut self, bytes: &[u8]) -> ScanStep {
         let mut at = 0;
         while at < bytes.len() {
@@ -123,7 +122,7 @@ impl Scanner {
         ScanStep::More
     }
 
-    /// Takes one byte outside of nested values.
+    /// Scans one byte outside nested values.
     fn byte(&mut self, byte: u8, at: usize) -> Option<ScanStep> {
         match self.state {
             ScanState::Top => self.top(byte),
@@ -153,7 +152,7 @@ impl Scanner {
             }
             ScanState::Scalar => {
                 if matches!(byte, b',' | b']' | b'}') || byte.is_ascii_whitespace() {
-                    // The delimiter is not part of it; it is looked at again as part of what follows.
+                    // The delimiter is not part of the value; it is scanned again as part of what follows.
                     return Some(self.close(at));
                 }
             }
@@ -190,7 +189,7 @@ impl Scanner {
         }
     }
 
-    /// Where a value may begin, or the list or the object may end.
+    /// Scans one byte in the state [`ScanState::Value`].
     fn value(&mut self, byte: u8, at: usize) -> Option<ScanStep> {
         match byte {
             b',' => return None,
@@ -210,7 +209,7 @@ impl Scanner {
             _ if byte.is_ascii_whitespace() => return None,
             _ => {}
         }
-        // A value begins here, so what was between ends; the same byte is then taken again as its first.
+        // A value begins here, so the piece before it ends; the same byte is then scanned again as the value's first.
         if self.piece == DocumentPiece::Between {
             self.piece = self.value_piece();
             return Some(ScanStep::End(at, DocumentPiece::Between));
@@ -227,7 +226,7 @@ impl Scanner {
         None
     }
 
-    /// Goes on inside a list or an object; says where it ends.
+    /// Scans on inside a nested value; returns where it ends, or `None` if its end has not come.
     fn nested(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
         while at < bytes.len() {
@@ -261,7 +260,7 @@ impl Scanner {
         None
     }
 
-    /// Ends a value after so many bytes.
+    /// Ends the current value after this many bytes.
     fn close(&mut self, bytes: usize) -> ScanStep {
         self.state = if self.in_list { ScanState::Value } else { ScanState::Key };
         ScanStep::End(bytes, std::mem::replace(&mut self.piece, DocumentPiece::Between))

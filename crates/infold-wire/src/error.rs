@@ -1,59 +1,59 @@
-//! What can go wrong with a recording as a whole, and what can be wrong in one place of it.
+//! Errors: what can go wrong with a recording as a whole ([`WireError`]), and with a single entry of it ([`Problem`]).
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::form::Format;
 
-/// Why a recording could not be read.
+/// Why a recording cannot be read at all. Each message says what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
-    /// The file could not be opened.
+    /// Opening the file failed.
     #[error("cannot open {}: {source}; {}", path.display(), open_advice(source))]
     Open {
-        /// The file.
+        /// The path as the caller gave it.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Reading stopped in the middle.
+    /// Reading failed in the middle of the input.
     #[error("cannot read on: {0}; check the disk or the pipe that it comes from, then try again")]
     Io(#[from] io::Error),
-    /// There is nothing in it.
+    /// The input has no bytes, or only white space.
     #[error("the input is empty: give a transcript, in one of the forms {}", Format::names())]
     Empty,
-    /// It is nothing that is known.
+    /// The beginning of the input fits no known form.
     #[error("the input is in no known form ({found}): known forms are {}", Format::names())]
     UnknownForm {
-        /// What its beginning looks like.
+        /// What the beginning looks like instead (binary, text, JSON).
         found: &'static str,
     },
-    /// It is something other than was said.
+    /// The input has another form than the caller named.
     #[error("the input is {found}, not {asked}: leave the form out, or name one of {}", Format::names())]
     OtherForm {
-        /// The form that was asked for.
+        /// The form that the caller named.
         asked: Format,
-        /// The form that it has.
+        /// The form that the input has.
         found: Format,
     },
-    /// No such form.
+    /// No form has the name that the caller gave.
     #[error("there is no form {name:?}: name one of {}", Format::names())]
     NoSuchForm {
-        /// What was named.
+        /// The name that the caller gave.
         name: String,
     },
-    /// An entry is too long, and leaving it out would not do.
+    /// A line is too long to be read, and the result would be wrong without it.
     #[error("line {entry} is too long")]
     TooLong {
-        /// The line, counted from 1.
+        /// The number of the line, counted from 1.
         entry: u64,
     },
-    /// One transcript was asked for, and there are several.
+    /// The caller wants one transcript, and the input holds several sessions.
     #[error("the input holds several sessions ({first} and {second} among them): choose one of them")]
     SeveralSessions {
-        /// The first one.
+        /// The id of the first session in the input.
         first: String,
-        /// The next.
+        /// The id of the second session; there may be more.
         second: String,
     },
 }
@@ -67,12 +67,12 @@ fn open_advice(error: &io::Error) -> &'static str {
     }
 }
 
-/// One entry that could not be read. The rest was.
+/// An entry that could not be read. Reading continues with the next one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The line or the element, counted from 1; 0 for the document as a whole.
+    /// The number of the line or element, counted from 1; 0 if the document as a whole is meant.
     pub entry: u64,
-    /// What is wrong with it.
+    /// What is wrong with the entry, as a phrase for people.
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! The forms that recordings and requests come in, and their names.
+//! The forms of recordings and requests that can be read, and the names that users give them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,31 +7,31 @@ use infold_core::transcript::Client;
 
 use crate::error::WireError;
 
-/// The form of a recording or of a request.
+/// The form of a recording or of a request: which client or provider defines its entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Claude Code's JSONL.
+    /// A session of Claude Code, one JSON object on each line.
     ClaudeCode,
-    /// Codex's rollouts.
+    /// A rollout of Codex, one JSON object on each line.
     Codex,
-    /// OpenCode's export, or the answer of its message API.
+    /// An export of OpenCode, or an answer of its message API.
     OpenCode,
     /// Requests to Anthropic's Messages API.
     Anthropic,
     /// Requests to OpenAI's Responses or Chat Completions API.
     OpenAi,
-    /// infold's own log, an event a line.
+    /// infold's own log, one event on each line.
     Infold,
-    /// Sessions of several clients, a session a line.
+    /// Sessions of any client in one plain form, one session on each line.
     Normalized,
 }
 
 impl Format {
-    /// Every form that can be read.
+    /// Every form, in the order in which help and errors list them.
     pub const ALL: [Self; 7] =
         [Self::ClaudeCode, Self::Codex, Self::OpenCode, Self::Anthropic, Self::OpenAi, Self::Infold, Self::Normalized];
 
-    /// The name by which it is asked for.
+    /// The name that users give the form in commands and settings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
@@ -44,7 +44,7 @@ impl Format {
         }
     }
 
-    /// Whose transcripts have it.
+    /// The client that transcripts in this form are attributed to.
     pub const fn client(self) -> Client {
         match self {
             Self::ClaudeCode => Client::ClaudeCode,
@@ -57,7 +57,7 @@ impl Format {
         }
     }
 
-    /// All names, for messages.
+    /// All names in one line, for error messages.
     pub(crate) fn names() -> String {
         Self::ALL.map(Self::name).join(", ")
     }

@@ -1,7 +1,8 @@
-//! What each form's entries mean.
+//! The parsers, one for each form: they turn the text of an entry into items.
 //!
-//! A parser takes the text of one entry and gives its items. It remembers what it needs from earlier entries (the
-//! tools of open calls, a boundary waiting for its summary) and nothing that grows with the recording.
+//! A parser remembers what it needs from earlier entries (the tools of open calls, a compaction that waits for its
+//! summary), and nothing that grows with the recording. Cutting the input into entries is left to `reader`; what
+//! concerns several entries, such as going back, to `assemble`.
 
 mod claude_code;
 mod codex;
@@ -21,17 +22,17 @@ use crate::reader::Entry;
 pub(crate) use infold::transcript as infold_transcript;
 pub(crate) use openai_item::outcome_of;
 
-/// One entry to be read.
+/// The text of one entry, for a parser.
 pub(crate) struct Unit<'t> {
-    /// Its text, without the end of the line.
+    /// The JSON of the entry, without the end of the line.
     pub(crate) text: &'t str,
-    /// Its number.
+    /// The line or element, counted from 1; 0 for a member beside the list.
     pub(crate) number: u64,
-    /// What of a document it is.
+    /// The kind of piece it is in a document; a line counts as an element.
     pub(crate) piece: &'t DocumentPiece,
 }
 
-/// The parser of one form.
+/// The parser of one form, with what it remembers.
 pub(crate) enum Parser {
     ClaudeCode(Box<claude_code::ClaudeCode>),
     Codex(Box<codex::Codex>),
@@ -56,7 +57,7 @@ impl Parser {
         }
     }
 
-    /// Reads one entry. An error leaves the parser as it was.
+    /// Parses one entry. After an error the parser is as it was before.
     pub(crate) fn parse(&mut self, unit: Unit<'_>) -> Result<Entry, serde_json::Error> {
         match self {
             Self::ClaudeCode(parser) => parser.parse(&unit),
@@ -68,7 +69,7 @@ impl Parser {
         }
     }
 
-    /// Items that were waiting for an entry that never came.
+    /// The items that waited for an entry which never came; called at the end of the recording.
     pub(crate) fn finish(&mut self) -> Vec<Item> {
         match self {
             Self::ClaudeCode(parser) => parser.finish(),

@@ -1,8 +1,8 @@
-//! Transcripts that somebody hands in inside a JSON request: a list of messages, the lines of a recording as
-//! a list, an exported session, or the text of a file.
+//! Reads transcripts that a caller hands in inside a JSON request: a list of messages, the lines of a recording as a
+//! list, an exported session, or the text of a file.
 //!
-//! A file that is read may be broken in places, and the rest is still worth having. Whoever hands something in
-//! can put it right, so here every problem is a refusal that says where it is.
+//! A file may be damaged in places, and the rest of it is still worth having. A caller, however, can correct what it
+//! hands in, so here every problem is a refusal that says where it is.
 
 use infold_core::transcript::Item;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use crate::error::WireError;
 use crate::form::Format;
 use crate::reader::{ReadLimits, Reader};
 
-/// What is wrong with a transcript that was handed in, in words that follow its name.
+/// Why a transcript that was handed in is refused. The text is a phrase to be put after the name of the field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NotATranscript(String);
@@ -24,7 +24,7 @@ impl From<WireError> for NotATranscript {
     }
 }
 
-/// Reads what was handed in as the JSON value `json`. Its form is found out if it is not said.
+/// Reads a transcript from the JSON value `json`. Without a `format`, the form is found out.
 pub fn read_handed_in(json: &str, format: Option<Format>) -> Result<Vec<Item>, NotATranscript> {
     let json = json.trim();
     match json.as_bytes().first() {
@@ -46,19 +46,19 @@ fn wrong_kind() -> NotATranscript {
     NotATranscript("must be a list of messages, an exported session, or the text of a file".to_owned())
 }
 
-/// A list holds the messages of a request or an export; or it holds the lines of a recording.
+/// Reads a list, which holds either the messages of a request or an export, or the lines of a recording.
 fn read_list(json: &str, format: Option<Format>) -> Result<Vec<Item>, NotATranscript> {
     let elements: Vec<&RawValue> = serde_json::from_str(json).map_err(|_| wrong_kind())?;
     if elements.is_empty() {
         return Err(NotATranscript("is empty: send at least one message".to_owned()));
     }
     check_elements(&elements)?;
-    // A value that is spread over several lines has them between its parts only, never inside a text.
+    // JSON has line ends only between its parts, never inside a string, so they can be replaced by spaces.
     let lines: String = elements.iter().map(|element| element.get().replace(['\n', '\r'], " ") + "\n").collect();
     if is_recording(&lines, format) { read(&lines, format, Unit::Element) } else { read(json, format, Unit::Element) }
 }
 
-/// An exported session or a request, whose messages stand in a list.
+/// An exported session or a request, with its messages in a list.
 #[derive(Default, Deserialize)]
 struct Holder<'a> {
     #[serde(borrow)]
@@ -81,7 +81,8 @@ fn check_elements(elements: &[&RawValue]) -> Result<(), NotATranscript> {
     Ok(())
 }
 
-/// What tells a message or a line of a recording from any other object. What is inside is for its reader.
+/// The fields by which a message or a line of a recording differs from any other object. Their content is left to the
+/// parser.
 #[derive(Deserialize)]
 struct HandedInShape<'a> {
     #[serde(borrow)]
@@ -98,11 +99,11 @@ struct HandedInShape<'a> {
     instructions: Option<IgnoredAny>,
 }
 
-/// Roles that messages have.
+/// The roles that a message can have.
 const ROLES: [&str; 6] = ["user", "assistant", "system", "developer", "tool", "function"];
 
-/// Why an element cannot be read as a message, if it cannot. A reader of recordings would pass over it, and
-/// whoever handed it in would not know that something is missing.
+/// Why an element cannot be read as a message; `None` if it can. The parser of a recording would skip such an element,
+/// and the caller would not notice that something is missing.
 fn shape_problem(element: &RawValue) -> Option<&'static str> {
     let Ok(shape) = serde_json::from_str::<HandedInShape<'_>>(element.get()) else {
         return Some("one of its fields is given twice; give it once");
@@ -125,14 +126,14 @@ fn shape_problem(element: &RawValue) -> Option<&'static str> {
     (!is_line).then_some("it has neither role nor type nor info; send messages as their client keeps them")
 }
 
-/// Whether these are the lines of a recording rather than messages.
+/// Whether the elements are lines of a recording rather than messages.
 fn is_recording(lines: &str, asked: Option<Format>) -> bool {
     let found = || Reader::new(lines.as_bytes(), None, limits(lines)).ok().map(|reader| reader.format());
-    // Items of a request look like lines of an old recording; whoever names a request's form knows.
+    // Items of a request look like lines of an old recording. A caller that names the form of a request knows better.
     !asked.is_some_and(is_document) && found().is_some_and(|found| !is_document(found))
 }
 
-/// Whether a form is that of one document, rather than of lines.
+/// Whether recordings of this form are one document rather than lines.
 fn is_document(format: Format) -> bool {
     match format {
         Format::OpenCode | Format::Anthropic | Format::OpenAi => true,
@@ -140,7 +141,7 @@ fn is_document(format: Format) -> bool {
     }
 }
 
-/// What a transcript is made of, where its sender sees it.
+/// What an error calls the parts of a transcript, as its sender sees them.
 #[derive(Clone, Copy)]
 enum Unit {
     Element,
@@ -168,7 +169,7 @@ fn read(text: &str, format: Option<Format>, unit: Unit) -> Result<Vec<Item>, Not
     }
 }
 
-/// All of it is here already, so no entry is too long.
+/// Limits that the text always meets: all of it is in memory already, so no entry is too long.
 fn limits(text: &str) -> ReadLimits {
     ReadLimits { entry_bytes_max: text.len() + 1, problems_max: 1 }
 }

@@ -1,40 +1,39 @@
-//! Bytes coming in, cut into lines or handed to the scanner of documents.
+//! Buffers incoming bytes, and cuts them into lines or lends them to the scanner of documents.
 //!
-//! What must hold: every byte that comes in is given out once, in order. No piece is longer than it may be, so
-//! memory does not follow the input.
+//! What must hold: every byte that comes in is given out once, in order. No piece is longer than its bound, so memory
+//! does not grow with the input.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use crate::source::Unpacked;
 
-/// How much is looked at to find out the form.
+/// How much of the beginning is looked at to find out the form, in bytes.
 pub(crate) const HEAD_BYTES_MAX: usize = 1 << 18;
-/// How long the pieces are in which an overlong entry goes by.
+/// The length of the pieces in which an overlong entry is given out.
 pub(crate) const OVERLONG_PIECE_BYTES: usize = 1 << 20;
 
-/// What has been cut off the input.
+/// The next part of the input.
 pub(crate) enum Cut {
     /// A whole line, with its end if it has one.
     Line(Vec<u8>),
-    /// A piece of a line that is too long to be read.
+    /// A piece of a line that is longer than allowed.
     Overlong {
-        /// The bytes.
         bytes: Vec<u8>,
-        /// Whether the line begins with it.
+        /// Whether this is the first piece of its line.
         first: bool,
     },
 }
 
-/// The input, after its beginning has been looked at.
+/// The input. Its beginning has been looked at and is given out again.
 pub(crate) struct Input<R> {
     source: BufReader<io::Chain<Cursor<Vec<u8>>, Unpacked<R>>>,
     inside_overlong: bool,
-    /// What ended the input early, if it did not simply end.
+    /// Why the input ended early, if its compressed data is damaged or cut off.
     pub(crate) broken_off: Option<String>,
 }
 
 impl<R: Read> Input<R> {
-    /// Opens `source` and returns its beginning too.
+    /// Wraps `source`, and also returns a copy of its beginning.
     pub(crate) fn new(source: R) -> io::Result<(Self, Vec<u8>)> {
         let mut source = Unpacked::new(source)?;
         let mut head = Vec::new();
@@ -48,13 +47,13 @@ impl<R: Read> Input<R> {
         Ok((Self { source: BufReader::with_capacity(1 << 16, again), inside_overlong: false, broken_off }, head))
     }
 
-    /// What is in the buffer, or nothing at the end.
+    /// The buffered bytes, at least one unless the input is at its end.
     pub(crate) fn peek(&mut self) -> io::Result<&[u8]> {
         loop {
             match self.source.fill_buf() {
                 Ok(_) => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // A compressed file that was cut off: what came before it is still good.
+                // A compressed file is cut off: what came before is still good.
                 Err(error) if is_cut(&error) => {
                     self.broken_off = Some(cut_reason(&error));
                     return Ok(&[]);
@@ -69,7 +68,7 @@ impl<R: Read> Input<R> {
         self.source.consume(bytes);
     }
 
-    /// The next line, or a piece of one that is longer than `bytes_max`.
+    /// The next line, or a piece of a line that is longer than `bytes_max`; `None` at the end.
     pub(crate) fn line(&mut self, bytes_max: usize) -> io::Result<Option<Cut>> {
         let mut line = Vec::new();
         let room = if self.inside_overlong { OVERLONG_PIECE_BYTES } else { bytes_max };

@@ -1,5 +1,5 @@
-//! A JSON text in which single values are found by where they stand, so that they can be kept or changed and every
-//! other byte stays as it is.
+//! Finds single values in a JSON text by their place, so that they can be copied or changed while every other byte
+//! stays as it is.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::loose::Str;
 
-/// Where the value at a JSON pointer stands in `text`.
+/// The place in `text` of the value at a JSON pointer.
 pub(crate) fn locate(text: &str, pointer: &str) -> Option<Range<usize>> {
     if pointer.is_empty() {
         return find(text, std::iter::empty::<&str>());
@@ -19,8 +19,8 @@ pub(crate) fn locate(text: &str, pointer: &str) -> Option<Range<usize>> {
 
 /// The elements of the list at a JSON pointer, each byte for byte; none where there is no list.
 ///
-/// It reads the whole text. Whoever needs many elements asks once and keeps the answer: one reading for each of
-/// them would cost the square of the entry's length.
+/// It parses the whole text. A caller that needs many elements should call it once and keep the list: one call for each
+/// element would take time in the square of the entry's length.
 pub(crate) fn elements<'t>(text: &'t str, pointer: &str) -> Vec<&'t RawValue> {
     locate(text, pointer).and_then(|span| serde_json::from_str(&text[span]).ok()).unwrap_or_default()
 }
@@ -33,7 +33,7 @@ pub(crate) fn members(text: &str) -> Vec<(Str<'_>, &RawValue)> {
     }
 }
 
-/// Where the value behind some keys stands. Of keys that stand twice the last one counts.
+/// The place of the value that a path of keys leads to. If an object has a key twice, the last one counts.
 fn find<K: AsRef<str>>(text: &str, keys: impl Iterator<Item = K>) -> Option<Range<usize>> {
     let mut value: &RawValue = serde_json::from_str(text).ok()?;
     for key in keys {
@@ -42,12 +42,12 @@ fn find<K: AsRef<str>>(text: &str, keys: impl Iterator<Item = K>) -> Option<Rang
             Inside::List(elements) => elements.get(key.as_ref().parse::<usize>().ok()?)?,
         };
     }
-    // The value borrows from the text, so its address says where it stands.
+    // The value borrows from the text, so its address gives its place there.
     let start = value.get().as_ptr() as usize - text.as_ptr() as usize;
     Some(start..start + value.get().len())
 }
 
-/// A JSON text, and changes to it.
+/// A JSON text, and the changes to be made to it.
 #[derive(Debug)]
 pub(crate) struct JsonText<'a> {
     text: &'a str,
@@ -55,34 +55,32 @@ pub(crate) struct JsonText<'a> {
 }
 
 impl<'a> JsonText<'a> {
-    /// No changes yet.
     pub(crate) fn new(text: &'a str) -> Self {
         Self { text, changes: Vec::new() }
     }
 
-    /// The text of the value behind some keys, as it stands.
+    /// The JSON of the value at a path of keys.
     pub(crate) fn get(&self, keys: &[&str]) -> Option<&'a str> {
         find(self.text, keys.iter()).map(|span| &self.text[span])
     }
 
-    /// The string behind some keys.
+    /// The string at a path of keys, unescaped; `None` if there is none.
     pub(crate) fn string(&self, keys: &[&str]) -> Option<String> {
         serde_json::from_str(self.get(keys)?).ok()
     }
 
-    /// The texts of the elements of a list, or `None` if there is no list.
+    /// The JSON of each element of the list at a path of keys; `None` if there is no list.
     pub(crate) fn elements(&self, keys: &[&str]) -> Option<Vec<&'a str>> {
         let elements: Vec<&'a RawValue> = serde_json::from_str(self.get(keys)?).ok()?;
         Some(elements.into_iter().map(RawValue::get).collect())
     }
 
-    /// Puts another value where one is. Where there is none, nothing happens.
+    /// Replaces the value at a path of keys. If there is none, nothing happens.
     pub(crate) fn set<K: AsRef<str>>(&mut self, keys: &[K], json: impl Into<String>) {
         self.set_in(self.text, keys, json);
     }
 
-    /// The same inside of a value that was found before, so that many changes to one text do not each go over all
-    /// of it.
+    /// Does the same inside a value that was found before, so that many changes do not each parse the whole text.
     pub(crate) fn set_in<K: AsRef<str>>(&mut self, value: &'a str, keys: &[K], json: impl Into<String>) {
         let offset = value.as_ptr() as usize - self.text.as_ptr() as usize;
         if let Some(span) = find(value, keys.iter()) {
@@ -90,7 +88,7 @@ impl<'a> JsonText<'a> {
         }
     }
 
-    /// Leaves only the wanted elements of a list.
+    /// Removes all elements but the wanted ones from the list at a path of keys.
     pub(crate) fn retain(&mut self, keys: &[&str], is_wanted: impl Fn(usize) -> bool) {
         let Some(span) = find(self.text, keys.iter()) else { return };
         let Some(elements) = self.elements(keys) else { return };
@@ -99,7 +97,7 @@ impl<'a> JsonText<'a> {
             self.changes.extend(elements.first().map(|first| (start_of(first)..span.end - 1, String::new())));
             return;
         };
-        // The comma after an element goes with it, or the one before if nothing kept follows.
+        // The comma after a removed element goes too, or the comma before it if no kept element follows.
         let cuts = (0..last_kept).filter(|at| !is_wanted(*at));
         let mut cuts: Vec<_> = cuts.map(|at| start_of(elements[at])..start_of(elements[at + 1])).collect();
         if last_kept + 1 < elements.len() {
@@ -108,13 +106,13 @@ impl<'a> JsonText<'a> {
         self.changes.extend(cuts.into_iter().map(|cut| (cut, String::new())));
     }
 
-    /// The text with its changes.
+    /// The text with all changes made.
     pub(crate) fn finish(mut self) -> String {
         self.changes.sort_by_key(|(span, _)| (span.start, span.end));
         let mut out = String::with_capacity(self.text.len());
         let mut done = 0;
         for (span, new) in &self.changes {
-            // A change inside of what another one has replaced has nothing left to change.
+            // A change inside a value that an earlier change replaced is dropped.
             if span.start < done {
                 continue;
             }
@@ -127,7 +125,7 @@ impl<'a> JsonText<'a> {
     }
 }
 
-/// What a container holds.
+/// The content of an object or a list.
 enum Inside<'a> {
     Object(Vec<(Str<'a>, &'a RawValue)>),
     List(Vec<&'a RawValue>),

@@ -1,10 +1,13 @@
-//! Reads and writes what agents recorded and what they send, without losing a byte that it leaves alone.
+//! Reads recordings of agents and the requests they send, and edits and writes both, without changing a byte that it
+//! leaves alone.
 //!
-//! [`Reader`] takes one entry at a time from a recording, with its exact bytes and the items in it;
-//! [`read_transcript`] and [`read_sessions`] put entries together into whole transcripts, leaving out what the
-//! model did not get to see. The writers turn a transcript into other forms and say what those cannot carry.
+//! [`Reader`] gives one entry of a recording at a time, with its exact bytes and the items in it. [`read_transcript`]
+//! and [`read_sessions`] put entries together into whole transcripts, without what the model did not see. The writers
+//! turn a transcript into other forms and list what those cannot carry. [`request::Request`] and
+//! [`answer::AnswerReader`] read what goes to a provider and what comes back. What of it all is kept or hidden is
+//! decided in `infold-core`.
 //!
-//! Memory is bounded by the longest entry, not by the file, unless a whole transcript is asked for.
+//! Memory is bounded by the longest entry of a recording, not by the file, unless a whole transcript is read.
 
 pub mod answer;
 mod assemble;
@@ -13,9 +16,11 @@ mod content;
 mod detect;
 mod document;
 mod error;
+mod flattened;
 mod form;
 mod forms;
 mod handed_in;
+mod identify;
 mod input;
 mod json_text;
 mod live;
@@ -31,22 +36,20 @@ mod sessions;
 mod source;
 #[cfg(test)]
 mod testing;
-mod told;
-mod whose;
 mod wrapped;
 mod write;
 
 pub use error::{Problem, WireError};
+pub use flattened::FlattenedConversation;
 pub use form::Format;
 pub use handed_in::{NotATranscript, read_handed_in};
+pub use identify::{RequestIdentity, identify};
 pub use live::GivenUp;
 pub use person_answers::is_answered_by_person;
-pub use reader::{Entry, EntryKind, KeptBytes, Metered, ReadLimits, Reader};
+pub use reader::{Entry, EntryKind, KeptEntries, ReadLimits, Reader, ReportedUsage};
 pub use refusal::ProviderRefusal;
 pub use rescue::{LineEdit, LineTraits, NewLines, NewSession, RescueClient, ResumedLine, ResumedSession};
 pub use sessions::{Read, Sessions, read_sessions, read_transcript};
 pub use source::{Source, open};
-pub use told::Told;
-pub use whose::{Whose, whose};
 pub use wrapped::unwrapped;
 pub use write::{Loss, Written, write_anthropic, write_markdown, write_openai, write_opencode};

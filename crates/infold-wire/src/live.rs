@@ -1,7 +1,8 @@
-//! Which entries of a recording its session still has, and which were given up when a person went back.
+//! Finds out which entries of a recording are still part of its session, and which were given up when a person went
+//! back.
 //!
-//! It is found out from a few bytes for each entry, so that a recording of any length can be gone over twice: once
-//! to learn what was given up, and once more to read the rest.
+//! Only a few bytes are held for each entry, so that a recording of any length can be read twice: once to learn what
+//! was given up, and once more to use the rest.
 
 #[cfg(test)]
 mod tests;
@@ -15,38 +16,39 @@ use infold_core::transcript::Kind;
 
 use crate::error::WireError;
 use crate::form::Format;
-use crate::numbers::Group;
-use crate::reader::{Back, Entry, KeptBytes, Reader};
+use crate::numbers::EntryGroup;
+use crate::reader::{Entry, KeptEntries, Reader, Undo};
 
-/// An id, by a hash: of a million in one recording, the chance that two are taken for one another is below one in
-/// ten million.
+/// A hash that replaces an id. With a million ids in a recording, the chance that two of them are mixed up is below one
+/// in ten million.
 type IdHash = u64;
 
-/// What is kept of a session's own entries, a few bytes for each, without those of other agents.
+/// The links between the entries of a session, a few bytes for each. Entries of subagents are not included. Entries are
+/// named by their index.
 #[derive(Debug, Default)]
 pub(crate) struct Outlines {
-    /// Where the entry with each id stands first.
+    /// The first entry with each id.
     places: HashMap<IdHash, u32>,
-    /// Where each entry's parent stands, always before it.
+    /// The parent of each entry, which always comes before it, as [`numbered`] stores it.
     parents: Vec<Option<NonZeroU32>>,
-    /// The answer that each entry is a piece of; 0 for none.
+    /// The answer that each entry is a piece of; 0 if it is not part of an answer.
     answers: Vec<IdHash>,
     marks: Vec<Marks>,
-    /// Which entries hold a compaction, and what it keeps by name.
+    /// The entries that hold a compaction, each with the ids of the entries that it keeps.
     compactions: Vec<(usize, Vec<IdHash>)>,
-    /// Which entries take something back.
-    backs: HashMap<usize, Back>,
+    /// The entries that undo earlier ones, and what they undo.
+    undos: HashMap<usize, Undo>,
 }
 
-/// What an entry is.
+/// What is remembered of one entry.
 #[derive(Debug, Clone, Copy)]
 struct Marks {
     is_prompt: bool,
     has_id: bool,
     has_items: bool,
-    /// Whether an entry with its id stands before it.
+    /// Whether an earlier entry has the same id.
     is_repeated: bool,
-    /// Whether it goes on with what its parent began: results of calls, a further piece of the same answer, a compaction.
+    /// Whether it continues what its parent began: results of calls, a further piece of the same answer, a compaction.
     is_continued: bool,
 }
 
@@ -62,14 +64,14 @@ impl Outlines {
         let is_compaction = entry.items.iter().any(|item| matches!(item.kind, Kind::Compaction { .. }));
         if is_compaction {
             let kept = match &entry.kept {
-                KeptBytes::Nothing => Vec::new(),
-                KeptBytes::From(id) => vec![hash(id)],
-                KeptBytes::These(ids) => ids.iter().map(|id| hash(id)).collect(),
+                KeptEntries::Nothing => Vec::new(),
+                KeptEntries::From(id) => vec![hash(id)],
+                KeptEntries::These(ids) => ids.iter().map(|id| hash(id)).collect(),
             };
             self.compactions.push((at, kept));
         }
-        if entry.back != Back::Nowhere {
-            self.backs.insert(at, entry.back.clone());
+        if entry.undoes != Undo::Nothing {
+            self.undos.insert(at, entry.undoes.clone());
         }
         // An entry whose parent is not in the file follows the one before it.
         let parent = entry.parent.as_deref().map(|id| self.place(hash(id)).unwrap_or(at.saturating_sub(1)));
@@ -78,7 +80,7 @@ impl Outlines {
         if let Some(id) = entry.id.as_deref().filter(|_| !is_repeated) {
             self.places.insert(hash(id), u32::try_from(at).unwrap_or(u32::MAX));
         }
-        let answer = if let Group::Answer(id) = &entry.group { hash(id) } else { 0 };
+        let answer = if let EntryGroup::Answer(id) = &entry.group { hash(id) } else { 0 };
         let is_piece = answer != 0 && self.parent(at).is_some_and(|parent| self.answers[parent] == answer);
         self.answers.push(answer);
         self.marks.push(Marks {
@@ -86,11 +88,11 @@ impl Outlines {
             has_id: entry.id.is_some(),
             has_items: !entry.items.is_empty(),
             is_repeated,
-            is_continued: is_piece || is_compaction || entry.group == Group::Results,
+            is_continued: is_piece || is_compaction || entry.group == EntryGroup::Results,
         });
     }
 
-    /// Where the entry with an id stands.
+    /// The first entry with this id.
     pub(crate) fn place_of(&self, id: &str) -> Option<usize> {
         self.place(hash(id))
     }
@@ -103,21 +105,22 @@ impl Outlines {
         self.parents[at].map(|number| number.get() as usize - 1)
     }
 
-    /// For each entry whether the session still has it.
+    /// For each entry, whether it is still part of the session.
     pub(crate) fn live(&self, format: Format) -> Vec<bool> {
         match format {
-            Format::ClaudeCode => self.on_the_way(),
-            Format::Codex | Format::OpenCode => self.not_taken_back(),
+            Format::ClaudeCode => self.on_the_path(),
+            Format::Codex | Format::OpenCode => self.not_undone(),
             Format::Anthropic | Format::OpenAi | Format::Infold | Format::Normalized => vec![true; self.marks.len()],
         }
     }
 
-    /// Where entries form a tree: the session is what leads to its last entry. Calls made at once make branches too,
-    /// and those belong to it; left behind is a branch that begins with a person's turn, or beside a later one, or with
-    /// a compaction if the person went back to before it. An entry that stands twice counts once.
-    fn on_the_way(&self) -> Vec<bool> {
+    /// The same for entries that form a tree. The session is the path that leads to the last entry. Calls made at once
+    /// make branches in the tree too, and those belong to the session. A branch is left behind if it begins with a
+    /// person's turn, or beside a later turn, or with a compaction that the person undid by going back to before it. Of
+    /// entries with the same id only the first counts.
+    fn on_the_path(&self) -> Vec<bool> {
         let leads = self.leads();
-        // The turns of the person's that the session goes on with, by the entries that they follow.
+        // The person's turns on the path, by the entries that they follow.
         let turns: HashMap<usize, usize> = (0..leads.len())
             .filter(|at| leads[*at] && self.marks[*at].is_prompt)
             .filter_map(|at| Some((self.parent(at)?, at)))
@@ -134,7 +137,7 @@ impl Outlines {
         left_behind.iter().zip(&self.marks).map(|(left_behind, marks)| !left_behind && !marks.is_repeated).collect()
     }
 
-    /// For each entry of a tree whether it leads to the last one.
+    /// For each entry of a tree, whether it is on the path to the last entry.
     pub(crate) fn leads(&self) -> Vec<bool> {
         let mut leads = vec![false; self.marks.len()];
         let mut next = self.marks.iter().rposition(|marks| marks.has_id && marks.has_items);
@@ -145,8 +148,8 @@ impl Outlines {
         leads
     }
 
-    /// The compactions that a person went back to before: the session goes on, behind each, with a turn that follows
-    /// something in front of it which it did not keep.
+    /// The compactions that a person undid: after each of them the session continues with a turn whose parent comes
+    /// before the compaction and was not kept by it.
     fn undone_compactions(&self, leads: &[bool]) -> HashSet<usize> {
         let mut undone = HashSet::new();
         let (mut goes_on, mut seen_from) = (None, leads.len());
@@ -163,24 +166,24 @@ impl Outlines {
         undone
     }
 
-    /// Where entries stand in a row: less what others say was taken back.
-    fn not_taken_back(&self) -> Vec<bool> {
+    /// The same for entries in a row: all except those that other entries undo.
+    fn not_undone(&self) -> Vec<bool> {
         let mut live = vec![true; self.marks.len()];
-        if self.backs.is_empty() {
+        if self.undos.is_empty() {
             return live;
         }
         let mut kept: Vec<usize> = Vec::with_capacity(self.marks.len());
         let mut prompts: Vec<usize> = Vec::new();
         let mut until: Option<IdHash> = None;
         for (at, marks) in self.marks.iter().enumerate() {
-            match self.backs.get(&at) {
-                None | Some(Back::Nowhere) => {}
-                Some(Back::Turns(turns)) => {
+            match self.undos.get(&at) {
+                None | Some(Undo::Nothing) => {}
+                Some(Undo::Turns(turns)) => {
                     let from = prompts.len().saturating_sub(*turns);
                     kept.truncate(prompts.get(from).copied().unwrap_or(kept.len()));
                     prompts.truncate(from);
                 }
-                Some(Back::To(id)) => until = Some(hash(id)),
+                Some(Undo::From(id)) => until = Some(hash(id)),
             }
             if marks.is_prompt {
                 prompts.push(kept.len());
@@ -195,25 +198,25 @@ impl Outlines {
     }
 }
 
-/// A place as a number that is never nothing.
+/// An index as a number that is never zero, so that an `Option` of it takes no more memory.
 fn numbered(place: usize) -> Option<NonZeroU32> {
     NonZeroU32::new(u32::try_from(place).ok()?.checked_add(1)?)
 }
 
-/// The entries of a recording that its session no longer has.
+/// The entries of a recording that are no longer part of its session, because a person went back and gave them up.
 #[derive(Debug, Default)]
 pub struct GivenUp {
     numbers: HashSet<u64>,
 }
 
 impl GivenUp {
-    /// Goes over a whole recording.
+    /// Reads a whole recording to find its given-up entries.
     pub fn of<R: Read>(mut reader: Reader<R>) -> Result<Self, WireError> {
         let mut outlines = Outlines::default();
         let mut numbers: Vec<u32> = Vec::new();
         while let Some(entry) = reader.next_entry()? {
-            let tells = !entry.items.is_empty() || entry.id.is_some() || entry.back != Back::Nowhere;
-            if tells && entry.subtask.is_none() {
+            let is_needed = !entry.items.is_empty() || entry.id.is_some() || entry.undoes != Undo::Nothing;
+            if is_needed && entry.subtask.is_none() {
                 outlines.push(&entry);
                 numbers.push(u32::try_from(entry.number).unwrap_or(u32::MAX));
             }
@@ -224,7 +227,7 @@ impl GivenUp {
         Ok(Self { numbers })
     }
 
-    /// Whether the session no longer has an entry.
+    /// Whether an entry of the same recording was given up.
     pub fn has(&self, entry: &Entry) -> bool {
         self.numbers.contains(&entry.number)
     }

@@ -1,7 +1,7 @@
-//! Reading JSON that is almost what it should be.
+//! Types and functions to read JSON that is almost what it should be.
 //!
-//! A field that has another type than expected reads as if it were absent, so one odd field does not cost its
-//! whole entry. Half a surrogate pair reads as U+FFFD, and of keys that stand twice the last one counts.
+//! A field of an unexpected type reads as if it were absent, so that one odd field does not make its whole entry
+//! unreadable. Half a surrogate pair reads as U+FFFD, and if an object has a key twice, the last one counts.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,11 +9,10 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer};
 
-/// The most that something can have been counted to. No session comes near it, and sums over millions of counts
-/// still fit into a `u64`.
+/// The largest count that is believed. No session comes near it, and sums of millions of counts still fit into a `u64`.
 const COUNT_MAX: u64 = 1_000_000_000_000;
 
-/// Text that is borrowed where that can be; empty where it is not text.
+/// A string, borrowed where possible; empty if the value is no string.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Str<'a>(pub(crate) Cow<'a, str>);
 
@@ -22,17 +21,17 @@ impl Str<'_> {
         &self.0
     }
 
-    /// Itself, unless it is empty.
+    /// The string, or `None` if it is empty.
     pub(crate) fn given(&self) -> Option<String> {
         if self.0.is_empty() { None } else { Some(self.0.clone().into_owned()) }
     }
 }
 
-/// Text that is kept; nothing where it is not text.
+/// An owned string; `None` if the value is no string.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Loose(pub(crate) Option<String>);
 
-/// Whether a field says `true`.
+/// A boolean; `None` if the value is none.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Flag(pub(crate) Option<bool>);
 
@@ -42,18 +41,18 @@ impl Flag {
     }
 }
 
-/// A whole number; nothing where it is something else.
+/// A whole number; `None` if the value is something else.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Count(pub(crate) Option<i64>);
 
 impl Count {
-    /// The count, at most [`COUNT_MAX`]; zero where there is none.
+    /// The count, at most [`COUNT_MAX`]; zero if there is none or it is negative.
     pub(crate) fn or_zero(self) -> u64 {
         self.0.and_then(|count| u64::try_from(count).ok()).unwrap_or(0).min(COUNT_MAX)
     }
 }
 
-/// An object; nothing where it is something else.
+/// An object; `None` if the value is something else.
 #[derive(Debug, Clone)]
 pub(crate) struct Maybe<T>(pub(crate) Option<T>);
 
@@ -63,7 +62,7 @@ impl<T> Default for Maybe<T> {
     }
 }
 
-/// A list; empty where it is something else.
+/// A list; empty if the value is something else.
 #[derive(Debug, Clone)]
 pub(crate) struct List<T>(pub(crate) Vec<T>);
 
@@ -73,7 +72,7 @@ impl<T> Default for List<T> {
     }
 }
 
-/// What every loose type makes of values that it does not want.
+/// Visitor methods that accept values of unwanted types and return `$nothing` for them.
 macro_rules! otherwise {
     ($nothing:expr; $($which:ident)*) => { $(otherwise!(@ $which $nothing);)* };
     (@ text $nothing:expr) => {
@@ -254,7 +253,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     }
 }
 
-/// Reads `text`, and if that fails reads it again with what can be mended mended.
+/// Calls `read` with `text`; if that fails, repairs what can be repaired and calls it again. If nothing helps, the
+/// first error is returned.
 pub(crate) fn leniently<T>(
     text: &str,
     mut read: impl FnMut(&str) -> Result<T, serde_json::Error>,
@@ -269,7 +269,7 @@ pub(crate) fn leniently<T>(
     {
         return Ok(value);
     }
-    // Keys that stand twice: a tree keeps the last, and writing it out again gives JSON without them.
+    // An object may have a key twice: a parsed tree keeps the last one, and JSON written from it has each key once.
     if let Ok(tree) = serde_json::from_str::<serde_json::Value>(&mended)
         && tree.is_object()
         && let Ok(value) = read(&tree.to_string())
@@ -279,7 +279,7 @@ pub(crate) fn leniently<T>(
     Err(first)
 }
 
-/// Puts U+FFFD where an escape names half of a surrogate pair. The length stays the same.
+/// Replaces escapes of half a surrogate pair by U+FFFD. The length of the text stays the same.
 pub(crate) fn mend_surrogates(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut mended = None;
@@ -305,7 +305,7 @@ pub(crate) fn mend_surrogates(text: &str) -> Cow<'_, str> {
     mended.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// The code unit that an escape `\uXXXX` at this place names.
+/// The code unit of the escape `\uXXXX` at this index; `None` if there is no such escape.
 fn escaped_unit(bytes: &[u8], at: usize) -> Option<u32> {
     let escape = bytes.get(at..at + 6)?;
     if &escape[..2] != b"\\u" {
@@ -315,7 +315,7 @@ fn escaped_unit(bytes: &[u8], at: usize) -> Option<u32> {
     u32::from_str_radix(digits, 16).ok()
 }
 
-/// The text that a JSON string stands for; other JSON stands for itself.
+/// The content of a JSON string, unescaped; other JSON is returned unchanged.
 pub(crate) fn text_of(json: &str) -> String {
     if !json.starts_with('"') {
         return json.to_owned();

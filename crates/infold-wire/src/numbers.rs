@@ -1,35 +1,35 @@
-//! Which items belong to one message, and which tool a result came from.
+//! Numbers messages, by finding out which entries belong to one, and names the tools that results come from.
 
 use std::collections::HashMap;
 
 use infold_core::transcript::{Item, ItemPosition, Kind};
 
-/// How many unanswered calls are remembered.
+/// How many calls without a result are remembered.
 const CALLS_MAX: usize = 10_000;
 
-/// What keeps the next entry in the same message as the last.
+/// What joins an entry to the message of the entry before it: equal groups in a row are one message.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) enum Group {
-    /// Nothing: it is a message of its own.
+pub(crate) enum EntryGroup {
+    /// Nothing; the entry is a message of its own.
     #[default]
     Alone,
-    /// A piece of the answer with this id.
+    /// It is a piece of the answer with this id.
     Answer(String),
-    /// Results of calls.
+    /// It holds results of calls; results in a row are one message.
     Results,
 }
 
-/// Counts messages.
+/// Numbers messages from 0.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
     next: u64,
-    last: Group,
+    last: EntryGroup,
 }
 
 impl Numbers {
     /// The number of the message that an entry of this group belongs to.
-    pub(crate) fn number(&mut self, group: Group) -> u64 {
-        let goes_on = self.next > 0 && group != Group::Alone && group == self.last;
+    pub(crate) fn number(&mut self, group: EntryGroup) -> u64 {
+        let goes_on = self.next > 0 && group != EntryGroup::Alone && group == self.last;
         if !goes_on {
             self.next += 1;
             self.last = group;
@@ -38,18 +38,18 @@ impl Numbers {
     }
 }
 
-/// The tools of the calls that have no result yet.
+/// The tools of calls that have no result yet, by the ids of the calls.
 #[derive(Debug, Default)]
 pub(crate) struct CalledTools {
     by_call: HashMap<String, String>,
 }
 
 impl CalledTools {
-    /// Remembers a call's tool, and fills in a result's.
+    /// Remembers the tool of a call, and fills in the tool of a result that lacks it.
     pub(crate) fn pass(&mut self, kind: &mut Kind) {
         match kind {
             Kind::Call { id, tool, .. } => {
-                // A recording with so many calls left open is broken; forgetting their names costs little.
+                // A recording with so many open calls is damaged; results without a tool name cost little.
                 if self.by_call.len() >= CALLS_MAX {
                     self.by_call.clear();
                 }
@@ -73,7 +73,7 @@ impl CalledTools {
     }
 }
 
-/// Items of one entry in one message.
+/// Makes the items of one entry, all in one message.
 pub(crate) fn items(entry: u64, message: u64, kinds: Vec<(u32, Kind)>, tools: &mut CalledTools) -> Vec<Item> {
     kinds
         .into_iter()

@@ -1,29 +1,33 @@
-//! The order of entries where it is not that of the file: of two that are written at the same time either may come
-//! first. A transcript has them as the model saw them; a recording that is written anew, as they are linked.
+//! Puts entries into their right order, which is not always that of the file: of two entries that are written at the
+//! same time, either may come first.
+//!
+//! There are two right orders. A transcript has entries as the model saw them ([`AnswerOrder::together`]). A recording
+//! that is written again has them as their links lead from one to the next ([`AnswerOrder::linked`]). Which entries are
+//! wanted at all is decided in `live`.
 
 use std::collections::HashMap;
 
 use infold_core::transcript::Kind;
 
-use crate::numbers::Group;
+use crate::numbers::EntryGroup;
 use crate::reader::Entry;
 
-/// What entries form answers, and which of them hold results.
+/// For each entry of a session, by its index, what matters for the order.
 #[derive(Debug, Default)]
 pub(crate) struct AnswerOrder {
     entries: Vec<AnswerPart>,
 }
 
-/// What an entry is for the order.
+/// What matters of one entry for the order.
 #[derive(Debug)]
 enum AnswerPart {
     Alone,
-    /// A piece of an answer, with the calls in it.
+    /// A piece of the answer with this id, and the ids of the calls in it.
     Piece {
         answer: String,
         calls: Vec<String>,
     },
-    /// Results, the first of them of this call.
+    /// Results of calls; `call` is the call of the first one.
     Results {
         call: Option<String>,
     },
@@ -41,16 +45,16 @@ impl AnswerOrder {
         let call = |kind: &Kind| if let Kind::Call { id, .. } = kind { Some(id.clone()) } else { None };
         let result = |kind: &Kind| if let Kind::Result { id, .. } = kind { Some(id.clone()) } else { None };
         self.entries.push(match &entry.group {
-            Group::Alone => AnswerPart::Alone,
-            Group::Answer(answer) => {
+            EntryGroup::Alone => AnswerPart::Alone,
+            EntryGroup::Answer(answer) => {
                 AnswerPart::Piece { answer: answer.clone(), calls: kinds().filter_map(call).collect() }
             }
-            Group::Results => AnswerPart::Results { call: kinds().find_map(result) },
+            EntryGroup::Results => AnswerPart::Results { call: kinds().find_map(result) },
         });
     }
 
-    /// The places of the entries that are wanted, in order: the pieces of each answer together, where its first piece
-    /// stands, with results behind their calls.
+    /// The wanted entries in the order in which the model saw them: the pieces of each answer together, at the place of
+    /// the first piece, and results after their calls.
     pub(crate) fn together(&self, is_wanted: impl Fn(usize) -> bool) -> Vec<usize> {
         let wanted: Vec<usize> = (0..self.entries.len()).filter(|at| is_wanted(*at)).collect();
         let begins = self.beginnings(&wanted);
@@ -77,8 +81,9 @@ impl AnswerOrder {
         buckets.into_iter().flatten().collect()
     }
 
-    /// The places of the entries that are wanted, in order along those that lead to the last one. What hangs beside them
-    /// stands behind the last piece of its answer: first the other pieces, then the results of its calls.
+    /// The wanted entries in the order of their links: those that lead to the last entry, as `leads` says, in the order
+    /// of the file. Entries beside this path come after the last piece of their answer: first its other pieces, then
+    /// the results of its calls.
     pub(crate) fn linked(&self, leads: &[bool], is_wanted: impl Fn(usize) -> bool) -> Vec<usize> {
         let wanted: Vec<usize> = (0..self.entries.len()).filter(|at| is_wanted(*at)).collect();
         let mut ends: HashMap<&str, usize> = HashMap::new();
@@ -108,7 +113,7 @@ impl AnswerOrder {
         self.behind_calls(order.into_iter().flat_map(with_beside).collect())
     }
 
-    /// Puts results that stand before their calls behind them.
+    /// Moves results that come before their calls to after them.
     fn behind_calls(&self, order: Vec<usize>) -> Vec<usize> {
         let of_piece = |(place, at): (usize, &usize)| Some((place, self.piece(*at)?.1));
         let pieces = order.iter().enumerate().filter_map(of_piece);
@@ -127,7 +132,7 @@ impl AnswerOrder {
         behind
     }
 
-    /// The answer that an entry is a piece of, and the calls in it.
+    /// The answer that an entry is a piece of, and the calls in that piece.
     fn piece(&self, at: usize) -> Option<(&str, &[String])> {
         match &self.entries[at] {
             AnswerPart::Piece { answer, calls } => Some((answer, calls)),
@@ -135,7 +140,7 @@ impl AnswerOrder {
         }
     }
 
-    /// For each call the answer that it is in, and where that begins.
+    /// For each call, the answer that it is in and the first entry of that answer.
     fn beginnings(&self, wanted: &[usize]) -> HashMap<&str, (&str, usize)> {
         let mut begins: HashMap<&str, usize> = HashMap::new();
         let mut of_calls = HashMap::new();

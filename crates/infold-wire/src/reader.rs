@@ -1,7 +1,9 @@
-//! Reads a recording entry by entry.
+//! Reads a recording, one entry at a time.
 //!
-//! What must hold: the raw bytes of all entries, one after another, are the input, whatever is in it. An entry
-//! that cannot be read is a [`Problem`] and has no items; the next one is read all the same.
+//! What must hold: the raw bytes of all entries, one after another, are the input, whatever it contains. An entry that
+//! cannot be read is reported as a [`Problem`] and has no items; the next one is read all the same.
+//!
+//! Parsing an entry is left to `forms`, and putting entries together into a transcript to `assemble`.
 
 mod pieces;
 
@@ -16,113 +18,111 @@ use crate::form::Format;
 use crate::forms::{Parser, Unit};
 use crate::input::{Cut, Input};
 use crate::loose::leniently;
-use crate::numbers::Group;
+use crate::numbers::EntryGroup;
 
-/// How much of a recording is held at once.
+/// Bounds on the memory that reading a recording takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadLimits {
-    /// The longest entry that is read. A longer one goes by in pieces, unread.
+    /// The longest entry that is parsed. A longer one is given out in pieces, without items.
     pub entry_bytes_max: usize,
-    /// How many problems are kept; all are counted.
+    /// How many problems are kept with their reasons; all of them are counted.
     pub problems_max: usize,
 }
 
 impl ReadLimits {
-    /// Limits with this bound on an entry, which keep the first thousand problems.
+    /// Limits with this bound on an entry that keep the first thousand problems.
     pub const fn with_entry_bytes_max(entry_bytes_max: usize) -> Self {
         Self { entry_bytes_max, problems_max: 1000 }
     }
 }
 
-/// What an entry is.
+/// Which part of a recording an entry is, and whether it could be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EntryKind {
-    /// A line, or an element of the list of messages, or a member beside that list.
+    /// A line, an element of the list of messages, or a member beside that list.
     #[default]
     Whole,
-    /// What stands between elements: brackets, commas, space, empty lines.
+    /// What lies between elements: brackets, commas, white space, empty lines.
     Between,
-    /// A piece of an entry that is too long to be read.
+    /// A piece of an entry that is longer than [`ReadLimits::entry_bytes_max`].
     Overlong,
-    /// An entry that could not be read.
+    /// An entry that could not be parsed; a [`Problem`] says why.
     Broken,
 }
 
-/// What a provider reported for the request that one message answers.
+/// The token counts that a provider reported for one request, with the message that answers it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Metered {
-    /// The message, as in its items.
+pub struct ReportedUsage {
+    /// The number of the message that the answer begins with, as its items have it.
     pub message: u64,
-    /// What was reported. A later report for the same message replaces an earlier one.
+    /// The reported counts. A later report for the same message replaces an earlier one.
     pub usage: ModelUsage,
 }
 
-/// What a compaction keeps of what was before it, by the ids of entries.
+/// The entries before a compaction that it keeps, named by their ids.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum KeptBytes {
-    /// Nothing, or what the compaction itself repeats.
+pub enum KeptEntries {
+    /// None, or the compaction itself repeats what it keeps.
     #[default]
     Nothing,
-    /// Everything from this entry on.
+    /// All entries from the one with this id up to the compaction.
     From(String),
-    /// These entries.
+    /// Only the entries with these ids.
     These(Vec<String>),
 }
 
-/// What an entry takes back of what was before it.
+/// Which earlier entries an entry undoes, because the person went back to an earlier point.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) enum Back {
-    /// Nothing.
+pub(crate) enum Undo {
     #[default]
-    Nowhere,
-    /// So many of the person's turns, with all that followed them.
+    Nothing,
+    /// This many of the person's latest turns, with everything that followed them.
     Turns(usize),
-    /// The entry with this id and all after it, wherever this one stands.
-    To(String),
+    /// The entry with this id and everything after it, wherever the entry that says so is.
+    From(String),
 }
 
-/// One entry of a recording.
+/// One entry of a recording: its bytes, and what was understood of them.
 #[derive(Debug, Clone, Default)]
 pub struct Entry {
-    /// The line or the element, counted from 1; 0 for what stands beside the list of a document.
+    /// The line or element, counted from 1; 0 for what lies beside the list of a document.
     pub number: u64,
-    /// What it is.
+    /// Which part of the recording it is. Only [`EntryKind::Whole`] has items, and the last entry of a recording.
     pub kind: EntryKind,
-    /// Its bytes, with the end of the line.
+    /// The exact bytes, with the end of the line.
     pub raw: Vec<u8>,
-    /// What the model saw of it, in the order of the file: branches that were given up later are still there, and
-    /// answers in pieces stand where the pieces do. [`crate::read_transcript`] puts both right.
+    /// What the model saw of it, in the order of the file: entries that were given up later are included, and pieces of
+    /// an answer lie where the file has them. [`crate::read_transcript`] corrects both.
     pub items: Vec<Item>,
-    /// What requests cost that it tells of: the subtask's if it belongs to one. Where a whole session is one entry
-    /// there are many.
-    pub usage: Vec<Metered>,
-    /// The call or the agent whose work it is, if it was done out of the main agent's sight.
+    /// The token reports in it, which are of the subtask's requests if it belongs to a subtask. An entry that is a
+    /// whole session has many.
+    pub usage: Vec<ReportedUsage>,
+    /// The call or the subagent whose work it is; `None` if it belongs to the main thread.
     pub subtask: Option<String>,
-    /// The session that it says it belongs to.
+    /// The id of the session that it says it belongs to; `None` if it does not say.
     pub session: Option<String>,
-    /// Its own id.
+    /// The id that the client gave it, if its form has ids.
     pub id: Option<String>,
-    /// The id of the entry that it follows.
+    /// The id of the entry that it follows, where entries form a tree.
     pub parent: Option<String>,
-    /// The model that it names.
+    /// The name of the model that it comes from or that is used from here on, if it says one.
     pub(crate) model: Option<String>,
-    /// What the compaction in it keeps, where the client only names that.
-    pub kept: KeptBytes,
-    /// What it forms a message with.
-    pub(crate) group: Group,
+    /// What the compaction in it keeps, where the client only names the kept entries.
+    pub kept: KeptEntries,
+    /// What joins it to the message of the entry before it.
+    pub(crate) group: EntryGroup,
     /// Whether a person's turn begins with it.
     pub(crate) is_prompt: bool,
-    /// What it takes back.
-    pub(crate) back: Back,
-    /// An agent, and the call that started it.
+    pub(crate) undoes: Undo,
+    /// A subagent's name and the id of the call that started it, if the entry links the two.
     pub(crate) agent: Option<(String, String)>,
-    /// What other agents did, where the entry is a whole session.
+    /// The work of subagents, if the entry is a whole session.
     pub(crate) subtasks: Vec<Subtask>,
     /// Whether it is a request that offers tools.
     pub(crate) offers_tools: bool,
 }
 
-/// Reads a recording.
+/// Reads the entries of a recording one after another.
 pub struct Reader<R: Read> {
     input: Input<R>,
     format: Format,
@@ -131,9 +131,9 @@ pub struct Reader<R: Read> {
     parser: Parser,
     number: u64,
     scanner: Scanner,
-    /// The piece of a document that is being put together.
+    /// The bytes of the current piece of a document that have come so far.
     pending: Vec<u8>,
-    /// Whether that piece is too long to be read.
+    /// Whether the current piece is too long to be parsed, and its beginning was given out already.
     pending_overlong: bool,
     problems: Vec<Problem>,
     problems_total: u64,
@@ -141,7 +141,7 @@ pub struct Reader<R: Read> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Looks at the beginning of `source` and gets ready to read it. Gzip is unpacked. Without a `format` it is
+    /// Looks at the beginning of `source` and prepares to read it. Gzip is unpacked. Without a `format`, the form is
     /// found out.
     pub fn new(source: R, format: Option<Format>, limits: ReadLimits) -> Result<Self, WireError> {
         let (input, head) = Input::new(source)?;
@@ -162,17 +162,17 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// The form of the recording.
+    /// The form of the recording, as it was given or found out.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// What could not be read so far.
+    /// The first entries so far that could not be read, at most [`ReadLimits::problems_max`].
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// How many problems there were, including those that were not kept.
+    /// How many entries could not be read so far, including those that [`Self::problems`] has no room for.
     pub fn problems_total(&self) -> u64 {
         self.problems_total
     }
@@ -186,8 +186,8 @@ impl<R: Read> Reader<R> {
         (self.problems, self.problems_total)
     }
 
-    /// The next entry. Behind the last one there may be another without bytes, with items that were waiting for an
-    /// entry which never came.
+    /// The next entry; `None` at the end. After the last entry of the file there may be one more without bytes, with
+    /// items that waited for an entry which never came.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, WireError> {
         let entry = match self.layout {
             Layout::Lines => self.next_line()?,
@@ -230,7 +230,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Reads one whole line or piece.
+    /// Parses one whole line or piece.
     fn read(&mut self, raw: Vec<u8>, piece: &DocumentPiece) -> Entry {
         let number = self.piece_number(piece);
         if *piece == DocumentPiece::Between {

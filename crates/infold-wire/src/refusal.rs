@@ -1,32 +1,32 @@
-//! What a provider refuses a request for, as far as something can be done about it, by the provider's own words.
-//! Anything else is the client's to read, word for word.
+//! Recognises, by the provider's own words, refusals that something can be done about. Any other refusal is relayed to
+//! the client word for word.
 
 use serde_json::Value;
 
-/// What a provider refuses a request for.
+/// Why a provider refuses a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderRefusal {
-    /// It does not fit.
+    /// The request does not fit into the model's window.
     TooLong {
-        /// Tokens that would, if the provider says so.
+        /// The size of the window, if the provider says it.
         window_tokens: Option<u64>,
     },
-    /// Reasoning in it was made on something else.
+    /// Sealed reasoning in the request does not belong to the conversation before it.
     Reasoning,
 }
 
 impl ProviderRefusal {
-    /// Whether it does not fit.
+    /// Whether the request does not fit into the window, so that a shorter one would help.
     pub fn is_too_long(&self) -> bool {
         matches!(self, Self::TooLong { .. })
     }
 
-    /// Whether providers say so with this HTTP status.
+    /// Whether such a refusal can come with this HTTP status, so that its body is worth reading.
     pub fn may_come_with(status: u16) -> bool {
         matches!(status, 400 | 413)
     }
 
-    /// Reads the body of a refusal.
+    /// Recognises the refusal in a response body; `None` for any other error.
     pub fn in_body(body: &[u8]) -> Option<Self> {
         let body: Value = serde_json::from_slice(body).ok()?;
         let error = &body["error"];
@@ -35,7 +35,7 @@ impl ProviderRefusal {
         Self::of(code, message)
     }
 
-    /// Reads a provider's word for what is wrong, and what it says of it.
+    /// Recognises a refusal by the provider's code and message; `None` for any other error.
     pub fn of(code: &str, message: &str) -> Option<Self> {
         let lower = message.to_lowercase();
         if lower.contains("bound to a different conversation") || is_forged(code, &lower) {
@@ -49,7 +49,7 @@ impl ProviderRefusal {
         is_too_long.then(|| Self::TooLong { window_tokens: window(&lower) })
     }
 
-    /// It in a word.
+    /// A short name for metrics.
     pub fn name(self) -> &'static str {
         match self {
             Self::TooLong { .. } => "too_long",
@@ -64,8 +64,8 @@ fn is_forged(code: &str, message: &str) -> bool {
         || (message.contains("invalid `signature`") && message.contains("thinking"))
 }
 
-/// The number of tokens that a message names as the most: "… > 200000 maximum", "maximum context length is
-/// 128000 tokens".
+/// The number of tokens that a message gives as the maximum: "… > 200000 maximum", "maximum context length is 128000
+/// tokens".
 fn window(message: &str) -> Option<u64> {
     let digits = |text: &str| -> Option<u64> {
         let text = text.trim_start();

@@ -1,10 +1,11 @@
-//! What agents send to model APIs, read as borrowed blocks and edited in its own bytes.
+//! Reads what agents send to model APIs as borrowed blocks, and edits it in its own bytes.
 //!
-//! [`Request::read`] finds the blocks of a conversation without copying it; [`Request::apply`] writes the body
-//! that a plan asks for. What no piece of the plan changes keeps its bytes, to the space between two entries.
-//! What cannot be read is refused as a whole, and the caller sends the client's own bytes on.
+//! [`Request::read`] finds the blocks of a conversation without copying it. [`Request::apply`] writes the body that a
+//! plan asks for. What no piece of the plan changes keeps its bytes, down to the white space between two entries. A
+//! body that cannot be read is refused as a whole, and the caller forwards the client's own bytes.
 //!
-//! It decides nothing: what is kept is for `infold-core`, whose request it is for [`crate::whose()`].
+//! Nothing is decided here: `infold-core` decides what is kept, and [`crate::identify()`] finds out whose request it
+//! is.
 
 mod apply;
 mod error;
@@ -29,19 +30,19 @@ pub use error::RequestError;
 pub use head::ListedTool;
 pub(crate) use head::joined;
 
-/// A way to talk to a model.
+/// One of the HTTP APIs that clients use to talk to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Api {
-    /// Anthropic Messages.
+    /// Anthropic's Messages API.
     Messages,
-    /// OpenAI Responses.
+    /// OpenAI's Responses API.
     Responses,
-    /// OpenAI Chat Completions, and everything compatible.
+    /// OpenAI's Chat Completions API, and everything compatible with it.
     Chat,
 }
 
 impl Api {
-    /// It in a word.
+    /// The short name that the recorder and its readers use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Messages => "messages",
@@ -51,130 +52,130 @@ impl Api {
     }
 }
 
-/// What tells words that are no block of a request from others.
+/// The key of words that are not a block of a request, by which they are found again.
 pub(crate) fn key_of_words(text: &str) -> BlockKey {
     keys::of_words(text)
 }
 
-/// One request, as its client sent it.
+/// One request as its client sent it, with the places of its blocks.
 #[derive(Debug)]
 pub struct Request<'a> {
     api: Api,
     document: Document<'a>,
-    /// Where the conversation stands; none if there is none, which only Responses allows.
+    /// The value that holds the conversation; `None` if it is missing, which only the Responses API allows.
     list: Option<At>,
     entries: Vec<RequestEntry>,
     blocks: Vec<Block<'a>>,
-    /// Where each of the blocks stands.
+    /// The place of each block, in the order of `blocks`.
     seats: Vec<Seat>,
-    /// The block of each call, by its id; made when it is first asked for.
+    /// The index of each call's block, by the call's id; filled when it is first needed.
     calls: OnceLock<HashMap<String, usize>>,
 }
 
-/// One entry of the client's list.
+/// One entry of the client's list: a message or an item.
 #[derive(Debug)]
 struct RequestEntry {
-    /// The entry. Text alone stands for a message of the user's (Responses).
+    /// The value of the entry. In the Responses API plain text is allowed in place of the list; it is a message of the
+    /// user.
     at: At,
     speaker: Speaker,
-    /// Its content, if it has such a field.
+    /// The value of its field `content`, if it has one.
     content: Option<At>,
-    /// Its list of calls (Chat).
+    /// The value of its list of calls (Chat only).
     calls: Option<At>,
-    /// Its blocks.
+    /// The indexes of its blocks in [`Request::blocks`].
     blocks: Range<usize>,
 }
 
-/// Whose entry it is.
+/// Who an entry comes from, and so what may be put into it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Speaker {
-    /// Instructions.
+    /// Whoever wrote the instructions.
     System,
-    /// A message on the user's side, which can take more words.
+    /// The user's side; words can be added to such a message.
     User,
-    /// The model's.
     Model,
-    /// An entry that is one result, or anything else that can take no words.
+    /// A tool or the client, in an entry that cannot take words: a result by itself, or something unknown.
     Closed,
 }
 
-/// Where a block stands in its entry.
+/// The place of a block in its entry.
 #[derive(Debug, Clone, Copy)]
 struct Seat {
     form: BlockForm,
-    /// The content of a result: the value that is replaced when another is shown in its place.
+    /// Of a result: the value of its content, which is replaced when something else is shown for it.
     content: Option<At>,
-    /// The mark on it that steers the cache: the value of `cache_control`.
+    /// The value of `cache_control` on the block, a mark that steers the provider's cache.
     mark: Option<At>,
-    /// The first such mark inside of a result's content.
+    /// The first such mark inside a result's content.
     mark_inside: Option<At>,
 }
 
-/// What of its entry a block is.
+/// Which part of its entry a block is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BlockForm {
-    /// All of it.
+    /// The whole entry.
     Whole,
-    /// Its content, which is plain text.
+    /// The content of the entry, which is plain text.
     Text(At),
-    /// One element of its content.
+    /// One element of the entry's content.
     Element(At),
-    /// One of its calls (Chat).
+    /// One of the entry's calls (Chat only).
     Call(At),
-    /// A field of its own (Chat): key and value.
+    /// The value of another field of the entry (Chat only); key and value.
     Field(At, At),
 }
 
 impl<'a> Request<'a> {
-    /// Reads a body.
+    /// Reads the body of a request to this API. A body that is not JSON to the letter is refused.
     pub fn read(api: Api, body: &'a [u8]) -> Result<Self, RequestError> {
         read::read(api, body)
     }
 
-    /// The API that it is for.
+    /// The API that the request is for, as the caller gave it.
     pub fn api(&self) -> Api {
         self.api
     }
 
-    /// The client's own bytes.
+    /// The bytes that the client sent, unchanged.
     pub fn body(&self) -> &'a [u8] {
         self.document.body().as_bytes()
     }
 
-    /// The conversation, in order. Every entry has at least one block.
+    /// The blocks of the conversation, in order. Every entry has at least one.
     pub fn blocks(&self) -> &[Block<'a>] {
         &self.blocks
     }
 
-    /// The body that `pieces` ask for. All blocks kept in order are the client's own bytes.
+    /// Writes the body that `pieces` ask for. If they keep all blocks in order, it is the client's own bytes.
     pub fn apply(&self, pieces: &[ViewPiece]) -> Vec<u8> {
         apply::apply(self, pieces)
     }
 
-    /// The body without the model's reasoning, and with everything else.
+    /// Writes the body without the model's reasoning. Everything else stays.
     pub fn without_reasoning(&self) -> Vec<u8> {
         let is_reasoning = |block: &Block<'_>| matches!(block.kind, BlockKind::Reasoning);
         let kept = self.blocks.iter().enumerate().filter(|(_, block)| !is_reasoning(block));
         self.apply(&kept.map(|(index, _)| ViewPiece::Keep(index)).collect::<Vec<_>>())
     }
 
-    /// What kind of request its form shows it to be; clients may say more ([`crate::whose()`]).
+    /// The kind of request, as far as its form shows; a client can also say it in a header ([`crate::identify()`]).
     pub fn kind_hint(&self) -> RequestKind {
         head::kind_hint(self)
     }
 
-    /// The model that is asked.
+    /// The name of the model that is asked; `None` if the body names none.
     pub fn model(&self) -> Option<Cow<'a, str>> {
         self.document.text_field(0, "model")
     }
 
-    /// Whether the answer is to be streamed.
+    /// Whether the client asks for the answer as a stream of events.
     pub fn stream(&self) -> bool {
         self.document.field(0, "stream").is_some_and(|value| self.document.raw(value) == "true")
     }
 
-    /// The answer that it goes on from, if the provider keeps the conversation. It cannot be planned then: what came
-    /// before is not in it.
+    /// The id of the answer or conversation that the request continues, if the provider stores the conversation. Such a
+    /// request cannot be planned, because it does not contain what came before.
     pub fn previous_response(&self) -> Option<Cow<'a, str>> {
         ["previous_response_id", "conversation"].iter().find_map(|key| {
             let value = self.document.field(0, key)?;
@@ -183,39 +184,39 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// What the client says of its user (Anthropic's `metadata.user_id`).
+    /// The client's id for its user (Anthropic's `metadata.user_id`); Claude Code puts the session into it.
     pub fn user_id(&self) -> Option<Cow<'a, str>> {
         self.document.text_field(self.document.field(0, "metadata")?, "user_id")
     }
 
-    /// What the client wants to share a cache by (OpenAI's `prompt_cache_key`).
+    /// The key by which requests share a cache (OpenAI's `prompt_cache_key`); to Codex it is the session.
     pub fn prompt_cache_key(&self) -> Option<Cow<'a, str>> {
         self.document.text_field(0, "prompt_cache_key")
     }
 
-    /// The tools that it lists, in order.
+    /// The tools that the request lists, in order; those in a namespace are listed one by one.
     pub fn tools(&self) -> Vec<ListedTool<'a>> {
         head::tools(self)
     }
 
-    /// Tools that the model can call without loading them first, as the client spells them.
+    /// The names of the tools that the model can call without loading them first, as the client spells them.
     pub fn tools_in_reach(&self) -> Vec<String> {
         let tools = head::tools(self).into_iter();
         tools.filter(|tool| !tool.is_deferred).map(|tool| tool.name.into_owned()).collect()
     }
 
-    /// The definitions of the tools that the model is shown, each as it stands, with the server that its name names.
+    /// The definitions of the tools that the model sees, as JSON, each with the MCP server in the tool's name.
     pub fn shown_tools(&self) -> Vec<(Option<String>, &'a str)> {
         head::shown_tools(self)
     }
 
-    /// The system prompt, wherever the interface puts it, as JSON.
+    /// The system prompt as JSON, from whichever field the API has it in.
     pub fn system(&self) -> impl Iterator<Item = &'a str> {
         let fields = ["system", "instructions"].into_iter().filter_map(|key| self.document.field(0, key));
         fields.map(|field| self.document.raw(field)).filter(|text| *text != "null")
     }
 
-    /// The tool that a call was of and what it was called with; both empty if there is no such call.
+    /// The tool and the arguments of the call with this id; both are empty if there is no such call.
     pub fn call(&self, id: &str) -> (String, String) {
         let calls = self.calls.get_or_init(|| {
             let calls = self.blocks.iter().enumerate().filter_map(|(at, block)| match &block.kind {
@@ -232,55 +233,55 @@ impl<'a> Request<'a> {
         (tool, self.arguments(at).unwrap_or_default().into_owned())
     }
 
-    /// The texts in a result, in order; of other blocks, what they say.
+    /// The texts of a block, in order: those in a result, a call's arguments, or the words of another block.
     pub fn text_parts(&self, block: usize) -> Vec<Cow<'a, str>> {
         parts::texts(self, block)
     }
 
-    /// What a tool printed, text by text, without what the client put behind it.
+    /// The texts in a result that the tool printed, without the remarks that the client added after them.
     pub fn printed(&self, block: usize) -> Vec<Cow<'a, str>> {
         remarks::part(parts::texts(self, block)).printed
     }
 
-    /// How the conversation begins.
+    /// Whether the conversation begins with a summary of an earlier one or with somebody's words.
     pub fn beginning(&self) -> TranscriptStart {
         head::beginning(self)
     }
 
-    /// Whether words tell a whole conversation, to have it summarised.
-    pub fn tells_conversation(&self, block: usize) -> bool {
+    /// Whether the words of a block ask the model to summarise the whole conversation.
+    pub fn asks_for_compaction(&self, block: usize) -> bool {
         crate::client_words::asks_for_compaction(&parts::words(self, block))
     }
 
-    /// Whether a result holds nothing but text, so that text can stand for all of it.
+    /// Whether a result holds only text, so that another text can replace all of it.
     pub fn is_all_text(&self, block: usize) -> bool {
         parts::is_all_text(self, block)
     }
 
-    /// What a block says: its words, a call's arguments, a result's text.
+    /// The text of a block in one piece: its words, a call's arguments, or a result's texts on lines of their own.
     pub fn words(&self, block: usize) -> Cow<'a, str> {
         parts::words(self, block)
     }
 
-    /// What a call was made with, as JSON where the tool takes JSON.
+    /// The arguments of a call, as JSON where the tool takes JSON; `None` for other blocks.
     pub fn arguments(&self, block: usize) -> Option<Cow<'a, str>> {
         parts::arguments(self, block)
     }
 
-    /// The content of a result with some of its texts replaced, as JSON: one in `texts` for each in
-    /// [`Self::text_parts`], none to leave it. Marks for the cache are left out, because they move from request to
-    /// request and this is sent again for ever; everything else is as it stands.
+    /// The content of a result as JSON, with some of its texts replaced. `texts` has one element for each text in
+    /// [`Self::text_parts`]; `None` leaves that text as it is. Cache marks are left out, because clients move theirs
+    /// from request to request, and this content is sent again and again. Everything else keeps its bytes.
     pub fn content_json(&self, block: usize, texts: &[Option<String>]) -> Vec<u8> {
         parts::content_json(self, block, texts)
     }
 
-    /// The content of a result that is this text instead, as JSON.
+    /// The content of a result as JSON, with `text` in place of all of it.
     pub fn content_of_text(&self, block: usize, text: &str) -> Vec<u8> {
         parts::content_of_text(self, block, text)
     }
 
-    /// A digest of the conversation after each entry, by which one request is known to extend another. Marks for
-    /// the cache are left out, and text is the same as a list of one text.
+    /// A digest of the conversation up to and including each entry. By these digests one request is known to extend
+    /// another. Cache marks do not count, and plain text is the same as a list of that one text.
     pub fn digests(&self) -> Vec<[u8; 32]> {
         keys::digests(self)
     }

@@ -1,7 +1,7 @@
-//! Sessions that are written anew: which lines a client loads, what of them could be changed, and the lines that stand
-//! for them in the new recording.
+//! Rewrites sessions for `infold rescue`: finds the lines that a client loads, says what in them could be changed, and
+//! writes the lines that replace them in the new recording.
 //!
-//! What goes and what stays is decided elsewhere. Every byte that nobody changes stays as it is.
+//! What goes and what stays is decided in `infold-core`. Every byte that nobody changes stays as it is.
 
 mod claude;
 mod codex;
@@ -13,17 +13,17 @@ use crate::form::Format;
 
 pub use resume::{ResumedLine, ResumedSession};
 
-/// A client whose sessions can be written anew.
+/// A client whose sessions can be rewritten so that it can resume them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RescueClient {
-    /// Claude Code.
+    /// Claude Code, which reads its lines as a chain of ids.
     ClaudeCode,
-    /// Codex.
+    /// Codex, which reads the lines of a rollout in order.
     Codex,
 }
 
 impl RescueClient {
-    /// The client whose recordings have this form.
+    /// The client whose recordings have this form; `None` if its sessions cannot be rewritten.
     pub fn of(format: Format) -> Option<Self> {
         match format {
             Format::ClaudeCode => Some(Self::ClaudeCode),
@@ -32,7 +32,7 @@ impl RescueClient {
         }
     }
 
-    /// The form of its recordings.
+    /// The form of this client's recordings.
     pub fn format(self) -> Format {
         match self {
             Self::ClaudeCode => Format::ClaudeCode,
@@ -41,25 +41,26 @@ impl RescueClient {
     }
 }
 
-/// What the items of a line have in common. It is found out once for a line, which can be long and have many items.
+/// What the items of a line have in common. It is found out once for each line, because a line can be long and have
+/// many items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineTraits {
-    /// Whether what is said in it stands or falls as one.
-    pub stands_whole: bool,
-    /// Whether it is a note of what the person typed while the agent was at work.
+    /// Whether all words in it stay or go together, because it is not a list of parts.
+    pub is_indivisible: bool,
+    /// Whether it is the client's note of what the person typed while the agent worked.
     pub is_typed: bool,
-    /// Whether what is not text in it is the model's.
+    /// Whether content in it that is not text comes from the model.
     pub is_models: bool,
-    /// Whether it says that it is the client's own.
+    /// Whether the client has marked it as its own.
     pub is_clients: bool,
-    /// Whether its parts are messages.
+    /// Whether each of its parts is a message, as in a compaction of Codex.
     pub holds_messages: bool,
-    /// Which of its parts could have another text in their place.
+    /// For each part, whether another text could replace it.
     editable: Vec<bool>,
 }
 
 impl LineTraits {
-    /// Looks at a line.
+    /// Finds out the traits of a line in a recording of this client.
     pub fn of(client: RescueClient, text: &str) -> Self {
         match client {
             RescueClient::ClaudeCode => claude::traits(text),
@@ -67,63 +68,64 @@ impl LineTraits {
         }
     }
 
-    /// Whether a part could have another text in its place.
+    /// Whether another text could replace this part.
     pub fn is_editable(&self, part: u32) -> bool {
-        let part = if self.stands_whole { 0 } else { part as usize };
+        let part = if self.is_indivisible { 0 } else { part as usize };
         self.editable.get(part).copied().unwrap_or(false)
     }
 }
 
-/// What becomes of one part of a line.
+/// A change to one part of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LineEdit {
-    /// It goes.
+    /// The part is left out.
     Drop,
-    /// Another text stands for a result.
+    /// This text replaces the content of a result.
     Result(String),
-    /// Another input stands in a call.
+    /// This text replaces the input of a call: JSON, except for tools that take plain text.
     Input(String),
 }
 
 impl LineEdit {
-    /// The parts that go.
+    /// The parts that are left out.
     fn dropped(edits: &[(u32, Self)]) -> HashSet<usize> {
         edits.iter().filter(|(_, edit)| *edit == Self::Drop).map(|(part, _)| *part as usize).collect()
     }
 }
 
-/// A session that is written anew.
+/// The ids of a session that is rewritten.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSession {
-    /// Its id.
+    /// The id of the new session, which the caller makes up.
     pub id: String,
-    /// The id that it had.
+    /// The id of the original session.
     pub old_id: String,
 }
 
-/// Writes the lines of a new recording, one after another, with a receipt that tells the model and the person what was
-/// done.
+/// Writes the lines of the new recording, one after another, with a receipt that says to the model and the person what
+/// was done.
 #[derive(Debug)]
 pub struct NewLines<'a> {
     client: RescueClient,
     session: &'a NewSession,
     receipt: &'a str,
-    /// Ids for the lines of the receipt.
+    /// The ids for the receipt's lines to the model and to the person (Claude Code only).
     receipt_ids: [String; 2],
-    /// The id of the line before.
+    /// The id of the line written before, which the next line names as its parent.
     parent: Option<String>,
-    /// The latest line of the original that stays.
+    /// The latest line of the original that stays, from which the receipt takes the fields that every line has.
     last: String,
     count: u64,
 }
 
 impl<'a> NewLines<'a> {
-    /// A recording without lines.
+    /// Starts a recording; no line is written yet. `receipt_ids` are for the receipt's lines to the model and to the
+    /// person.
     pub fn new(client: RescueClient, session: &'a NewSession, receipt: &'a str, receipt_ids: [String; 2]) -> Self {
         Self { client, session, receipt, receipt_ids, parent: None, last: String::new(), count: 0 }
     }
 
-    /// The lines for one of the original. `edits` is `None` if the model never saw it.
+    /// The new lines for one line of the original. `edits` is `None` if the model never saw that line.
     pub fn next(&mut self, line: String, edits: Option<&[(u32, LineEdit)]>) -> Vec<String> {
         let mut new = Vec::new();
         let rewritten = match self.client {
@@ -146,7 +148,7 @@ impl<'a> NewLines<'a> {
         new
     }
 
-    /// The last line, which is the receipt.
+    /// The last line of the new recording, which is the receipt.
     pub fn last(&self) -> String {
         match self.client {
             RescueClient::ClaudeCode => self.note(claude::Audience::User, &self.last),

@@ -1,4 +1,4 @@
-//! Whole transcripts, read from recordings that hold one session or many.
+//! Reads whole transcripts from recordings that hold one session or many.
 
 use std::io;
 
@@ -10,27 +10,27 @@ use crate::form::Format;
 use crate::forms::infold_transcript;
 use crate::reader::{Entry, EntryKind, ReadLimits, Reader};
 
-/// A transcript, and what of its recording could not be read.
+/// A transcript, and the entries of its recording that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Read {
-    /// What was said.
+    /// What the model saw, without the entries in `problems`.
     pub transcript: Transcript,
-    /// What is missing from it.
+    /// The first entries that could not be read, at most [`ReadLimits::problems_max`].
     pub problems: Vec<Problem>,
-    /// How many problems there were, including those that were not kept.
+    /// How many entries could not be read, including those that `problems` has no room for.
     pub problems_total: u64,
 }
 
-/// Reads a recording of one session whole.
+/// Reads a whole recording of one session.
 ///
-/// Of a list of recorded requests it takes the last one that offers tools, because each repeats what went before;
-/// without such a one, the last. A file with several sessions is refused: see [`read_sessions`].
+/// From a list of recorded requests it takes the last one that offers tools, because each repeats what came before; if
+/// none offers tools, it takes the last one. A file with several sessions is refused: see [`read_sessions`].
 pub fn read_transcript<R: io::Read>(source: R, format: Option<Format>, limits: ReadLimits) -> Result<Read, WireError> {
     Reader::new(source, format, limits)?.into_transcript()
 }
 
 impl<R: io::Read> Reader<R> {
-    /// Reads the rest as one session, as [`read_transcript`] does.
+    /// Reads the rest of the recording as one session, as [`read_transcript`] does.
     pub fn into_transcript(mut self) -> Result<Read, WireError> {
         let transcript = match (self.has_session_per_entry(), self.format()) {
             (true, Format::Normalized) => only_session(&mut self)?,
@@ -42,8 +42,8 @@ impl<R: io::Read> Reader<R> {
     }
 }
 
-/// Reads the sessions in a recording one after another. Most recordings hold one; a list of recorded requests has
-/// as many as there are requests.
+/// Reads the sessions in a recording one after another. Most recordings hold one session; in a list of recorded
+/// requests each request is one.
 pub fn read_sessions<R: io::Read>(
     source: R,
     format: Option<Format>,
@@ -52,31 +52,31 @@ pub fn read_sessions<R: io::Read>(
     Ok(Sessions { reader: Reader::new(source, format, limits)?, ended: false })
 }
 
-/// The sessions in a recording. Only one is in memory at a time.
+/// Goes through the sessions in a recording; only one of them is in memory at a time.
 pub struct Sessions<R: io::Read> {
     reader: Reader<R>,
     ended: bool,
 }
 
 impl<R: io::Read> Sessions<R> {
-    /// The form of the recording.
+    /// The form of the recording, as it was given or found out.
     pub fn format(&self) -> Format {
         self.reader.format()
     }
 
-    /// What could not be read so far.
+    /// The first entries so far that could not be read, at most [`ReadLimits::problems_max`].
     pub fn problems(&self) -> &[Problem] {
         self.reader.problems()
     }
 
-    /// How many problems there were, including those that were not kept.
+    /// How many entries could not be read so far, including those that [`Self::problems`] has no room for.
     pub fn problems_total(&self) -> u64 {
         self.reader.problems_total()
     }
 
     fn read_next(&mut self) -> Result<Option<Transcript>, WireError> {
         if self.reader.has_session_per_entry() {
-            return Ok(next_told(&mut self.reader)?.map(|entry| alone(self.reader.format(), entry)));
+            return Ok(next_with_content(&mut self.reader)?.map(|entry| alone(self.reader.format(), entry)));
         }
         if self.ended {
             return Ok(None);
@@ -111,15 +111,15 @@ fn whole<R: io::Read>(reader: &mut Reader<R>) -> Result<Transcript, WireError> {
     Ok(assembly.finish())
 }
 
-/// A session that is one entry.
+/// The transcript of a session that is a single entry.
 fn alone(format: Format, entry: Entry) -> Transcript {
     let mut assembly = Assembly::new(format);
     assembly.push(entry);
     assembly.finish()
 }
 
-/// The next entry that has something to tell.
-fn next_told<R: io::Read>(reader: &mut Reader<R>) -> Result<Option<Entry>, WireError> {
+/// The next entry that has items or names a session.
+fn next_with_content<R: io::Read>(reader: &mut Reader<R>) -> Result<Option<Entry>, WireError> {
     while let Some(entry) = reader.next_entry()? {
         if entry.kind == EntryKind::Whole && (!entry.items.is_empty() || entry.session.is_some()) {
             return Ok(Some(entry));
@@ -130,9 +130,9 @@ fn next_told<R: io::Read>(reader: &mut Reader<R>) -> Result<Option<Entry>, WireE
 
 fn only_session<R: io::Read>(reader: &mut Reader<R>) -> Result<Transcript, WireError> {
     let format = reader.format();
-    let first = next_told(reader)?.map(|entry| alone(format, entry));
+    let first = next_with_content(reader)?.map(|entry| alone(format, entry));
     let Some(first) = first else { return Ok(Assembly::new(format).finish()) };
-    match next_told(reader)? {
+    match next_with_content(reader)? {
         None => Ok(first),
         Some(second) => Err(WireError::SeveralSessions {
             first: first.session.unwrap_or_else(|| "one without a name".to_owned()),
@@ -143,7 +143,7 @@ fn only_session<R: io::Read>(reader: &mut Reader<R>) -> Result<Transcript, WireE
 
 fn last_request<R: io::Read>(reader: &mut Reader<R>) -> Result<Transcript, WireError> {
     let mut chosen: Option<Entry> = None;
-    while let Some(entry) = next_told(reader)? {
+    while let Some(entry) = next_with_content(reader)? {
         if entry.offers_tools || !chosen.as_ref().is_some_and(|chosen| chosen.offers_tools) {
             chosen = Some(entry);
         }

@@ -1,4 +1,4 @@
-//! Where recordings come from: files and pipes, compressed or not.
+//! Opens recordings, from files and pipes, and unpacks them if they are compressed.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
@@ -8,21 +8,21 @@ use flate2::read::MultiGzDecoder;
 
 use crate::error::WireError;
 
-/// What a gzip stream begins with.
+/// The first two bytes of every gzip stream.
 pub(crate) const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// A stream that has had its first bytes looked at and gives them again.
+/// A stream whose first bytes were looked at and are given out again.
 type Again<R> = io::Chain<Cursor<Vec<u8>>, R>;
 
-/// A stream of bytes, decompressed if it is gzip.
+/// A stream of bytes that is unpacked if it is gzip.
 pub enum Unpacked<R> {
-    /// As it came.
+    /// The bytes as they come.
     Plain(Again<R>),
-    /// Through a decompressor.
+    /// The bytes after unpacking.
     Gzip(Box<MultiGzDecoder<Again<R>>>),
 }
 
-/// A file being read.
+/// A file that is opened for reading, to be passed to [`crate::Reader`].
 pub type Source = Unpacked<BufReader<File>>;
 
 impl<R: Read> Unpacked<R> {
@@ -44,11 +44,11 @@ impl<R: Read> Read for Unpacked<R> {
     }
 }
 
-/// Opens a file for reading, compressed or not.
+/// Opens a file for reading. A gzip file is unpacked while it is read.
 pub fn open(path: &Path) -> Result<Source, WireError> {
     let failed = |source| WireError::Open { path: path.to_owned(), source };
     let file = File::open(path).map_err(failed)?;
-    // A folder can be opened on some systems, and only reading it fails, without naming it.
+    // On some systems a folder can be opened, and only reading it fails, with an error that does not name it.
     if file.metadata().map_err(failed)?.is_dir() {
         return Err(failed(io::ErrorKind::IsADirectory.into()));
     }

@@ -1,4 +1,4 @@
-//! Transcripts as text, for tests.
+//! Writes transcripts as text, for tests to compare.
 
 use infold_core::transcript::{CallOutcome, Client, HeldContent, Item, ItemPosition, Kind, Transcript, Voice};
 
@@ -8,16 +8,16 @@ use crate::sessions::read_transcript;
 
 const LIMITS: ReadLimits = ReadLimits { entry_bytes_max: 1 << 20, problems_max: 10 };
 
-/// Reads a transcript that has no problems.
+/// Reads a transcript and checks that every entry could be read.
 pub(crate) fn transcript(text: &str, format: Format) -> Transcript {
     let read = read_transcript(text.as_bytes(), Some(format), LIMITS).unwrap();
     assert_eq!(read.problems, []);
     read.transcript
 }
 
-/// A transcript, an item a line: place, message, what it is.
-pub(crate) fn told(transcript: &Transcript) -> String {
-    let mut lines: Vec<String> = transcript.items.iter().map(told_item).collect();
+/// A transcript with one item on each line: its position, its message, and what it is.
+pub(crate) fn as_lines(transcript: &Transcript) -> String {
+    let mut lines: Vec<String> = transcript.items.iter().map(item_line).collect();
     for call in &transcript.calls {
         let usage = &call.usage;
         lines.push(format!(
@@ -32,23 +32,23 @@ pub(crate) fn told(transcript: &Transcript) -> String {
     }
     for subtask in &transcript.subtasks {
         lines.push(format!("subtask {}", subtask.call));
-        lines.extend(subtask.items.iter().map(|item| format!("  {}", told_item(item))));
+        lines.extend(subtask.items.iter().map(|item| format!("  {}", item_line(item))));
     }
     lines.join("\n")
 }
 
-/// What is read entry by entry, without putting it right.
-pub(crate) fn told_in_order(text: &str, format: Format) -> String {
+/// The items as the reader gives them, entry by entry, before they are assembled.
+pub(crate) fn unassembled_lines(text: &str, format: Format) -> String {
     let mut reader = Reader::new(text.as_bytes(), Some(format), LIMITS).unwrap();
     let mut lines = Vec::new();
     while let Some(entry) = reader.next_entry().unwrap() {
         let aside = entry.subtask.map(|subtask| format!("{subtask}: ")).unwrap_or_default();
-        lines.extend(entry.items.iter().map(|item| format!("{aside}{}", told_item(item))));
+        lines.extend(entry.items.iter().map(|item| format!("{aside}{}", item_line(item))));
     }
     lines.join("\n")
 }
 
-fn told_item(item: &Item) -> String {
+fn item_line(item: &Item) -> String {
     let place = format!("{}.{} m{}", item.place.entry, item.place.part, item.message);
     let kind = match &item.kind {
         Kind::System { text } => format!("system {text:?}"),

@@ -1,18 +1,18 @@
-//! Calls inside calls: a client may keep other servers' tools out of its list and have the model call them through one
-//! tool of its own. Qwen Code does, with `tool_call` and the tool's name in the arguments.
+//! Unwraps calls inside calls. A client may leave other servers' tools out of its list and have the model call them
+//! through one tool of its own. Qwen Code does so, with `tool_call` and the tool's name in the arguments.
 
 use infold_core::ToolEffect;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The tool that other tools are called through.
+/// The tool through which other tools are called.
 const WRAPPER: &str = "tool_call";
-/// The tool that says which there are.
+/// The tool by which the model finds other tools.
 pub(crate) const SEARCH: &str = "tool_search";
-/// What each tool that was found stands between.
+/// The tags around each tool that a search found.
 const FOUND: (&str, &str) = ("<function>", "</function>");
 
-/// What a wrapping call is made with.
+/// The arguments of a call to the wrapping tool.
 #[derive(Deserialize)]
 struct Wrapped {
     name: String,
@@ -20,7 +20,8 @@ struct Wrapped {
     arguments: Value,
 }
 
-/// The tool and the arguments that a call of a client's wrapping tool is really made with, if the tool is one of ours.
+/// The tool and the arguments inside a call to a client's wrapping tool; `None` if the call wraps nothing, or a tool
+/// that is not infold's.
 pub fn unwrapped(tool: &str, arguments: &str) -> Option<(String, String)> {
     if tool != WRAPPER {
         return None;
@@ -29,14 +30,14 @@ pub fn unwrapped(tool: &str, arguments: &str) -> Option<(String, String)> {
     ToolEffect::of(&name)?;
     let arguments = match arguments {
         Value::Null => "{}".to_owned(),
-        // Some models write the arguments down as a text once more.
+        // Some models write the arguments as a JSON string instead of an object.
         Value::String(text) => text,
         other => other.to_string(),
     };
     Some((name, arguments))
 }
 
-/// The names of the tools that a search has found, from what it printed.
+/// The names of the tools in the output of a search.
 pub(crate) fn found(printed: &str) -> Vec<String> {
     #[derive(Deserialize)]
     struct WrappedName {

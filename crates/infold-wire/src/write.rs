@@ -1,8 +1,8 @@
-//! Writes transcripts in other forms, and says what those could not carry.
+//! Writes transcripts in other forms, and lists what those cannot carry.
 //!
-//! What is written obeys the rules of whoever reads it: calls and results go in pairs, at the places where the
-//! provider wants them, and signed reasoning stays behind, because it is bound to the request that it was made in.
-//! A transcript may end with the model's words; whoever sends it adds the next user message.
+//! The output obeys the rules of its reader: calls and results come in pairs, where the provider wants them, and signed
+//! reasoning is left out, because it is bound to the request that it was made in. A transcript may end with the model's
+//! words; whoever sends it adds the next user message.
 
 mod anthropic;
 mod markdown;
@@ -18,27 +18,27 @@ pub use markdown::write_markdown;
 pub use opencode::write_opencode;
 pub use responses::write_openai;
 
-/// A transcript in some form.
+/// A transcript in another form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// It, as text.
+    /// The transcript as JSON or Markdown, as the writer's name says.
     pub text: String,
-    /// What the form could not carry.
+    /// What the form cannot carry, in the order in which it was first met; empty if nothing was lost.
     pub losses: Vec<Loss>,
 }
 
-/// Something that a form could not carry.
+/// One kind of thing that a form cannot carry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
-    /// What.
+    /// A phrase for people that names it.
     pub what: String,
-    /// How often.
+    /// How many items of the transcript it concerns.
     pub count: u64,
-    /// Where first.
+    /// The position of the first such item.
     pub first: ItemPosition,
 }
 
-/// Losses so far.
+/// The losses so far, one for each kind.
 #[derive(Debug, Default)]
 pub(crate) struct Losses(Vec<Loss>);
 
@@ -55,25 +55,25 @@ impl Losses {
     }
 }
 
-/// JSON of something that always has some.
+/// The JSON of a value that can always be written as JSON.
 pub(crate) fn json(value: &impl serde::Serialize) -> String {
     // Strings, lists and JSON that has been parsed cannot fail to be written.
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// What a tool was called with as an object: itself if it is one, else wrapped.
+/// The input of a call as a JSON object: the input itself if it is one, else wrapped in one.
 pub(crate) fn object(input: &str) -> Box<RawValue> {
     let own = RawValue::from_string(input.trim().to_owned()).ok().filter(|raw| raw.get().starts_with('{'));
     let wrapped = || RawValue::from_string(format!("{{\"input\":{}}}", json(&input))).ok();
     own.or_else(wrapped).unwrap_or_else(|| RawValue::NULL.to_owned())
 }
 
-/// Whether a tool was called with an object.
+/// Whether the input of a call is a JSON object.
 pub(crate) fn is_object(input: &str) -> bool {
     input.trim_start().starts_with('{') && serde_json::from_str::<&RawValue>(input).is_ok()
 }
 
-/// A name with only such characters as providers take.
+/// A name in which characters that providers do not accept are replaced by underscores.
 pub(crate) fn safe(name: &str) -> String {
     let clean: String =
         name.chars().map(|char| if char.is_ascii_alphanumeric() || "_-".contains(char) { char } else { '_' }).collect();

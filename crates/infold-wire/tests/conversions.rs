@@ -1,23 +1,17 @@
 //! What is written in another form obeys that form's rules, and reads as the same transcript again.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "support/essence.rs"]
-mod essence;
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use essence::{Essence, essence};
+use crate::support::essence::{Essence, essence};
+use crate::support::{LIMITS, recordings, shown};
 use infold_core::transcript::{CLEARED, CallOutcome, HeldContent, Item, Kind, Transcript};
 use infold_wire::{
     Format, Written, open, read_sessions, read_transcript, write_anthropic, write_markdown, write_openai,
     write_opencode,
 };
 use serde_json::Value;
-use support::{LIMITS, recordings, shown};
 
 /// Calls `look` with every session of every recording.
 fn each_session(mut look: impl FnMut(&Transcript, &str)) {
@@ -39,7 +33,7 @@ fn read_back(written: &Written, format: Format) -> Vec<Item> {
     read.transcript.items
 }
 
-/// The items that form pairs, and all that are neither calls nor results.
+/// Calls and results that have each other, and all items that are neither.
 fn paired(items: &[Item]) -> Vec<Item> {
     let mut called = BTreeSet::new();
     let mut answered = BTreeSet::new();
@@ -63,7 +57,7 @@ fn paired(items: &[Item]) -> Vec<Item> {
         .collect()
 }
 
-/// Results by their calls, and everything else in order.
+/// Separates the results, by their calls, from everything else, in order.
 fn apart(essence: Vec<Essence>) -> (Vec<Essence>, BTreeMap<String, Essence>) {
     let mut said = Vec::new();
     let mut results = BTreeMap::new();
@@ -76,7 +70,7 @@ fn apart(essence: Vec<Essence>) -> (Vec<Essence>, BTreeMap<String, Essence>) {
     (said, results)
 }
 
-/// What the model still sees of a result.
+/// An item as the model still sees it: of a result that was cleared only a stub is left.
 fn seen(item: &Essence) -> Essence {
     match item.clone() {
         Essence::Result { id, tool, outcome, held: HeldContent::Cleared, .. } => {
@@ -86,11 +80,11 @@ fn seen(item: &Essence) -> Essence {
     }
 }
 
-/// An outcome that a text itself tells.
+/// An item without its outcome, for forms in which only the text of a result says how the call went.
 fn without_outcome(item: &Essence) -> Essence {
     match item.clone() {
         Essence::Result { id, tool, text, held, .. } => {
-            // A wrapper around output is opened in reading, whoever wrote it.
+            // Reading takes the output out of its wrapper, whoever wrote that.
             let inner = serde_json::from_str::<Value>(&text).ok();
             let output = inner.filter(|inner| inner["metadata"]["exit_code"].is_i64());
             let text = output.and_then(|inner| inner["output"].as_str().map(str::to_owned)).unwrap_or(text);
@@ -104,7 +98,7 @@ fn is_wrapped(input: &str) -> bool {
     !input.trim_start().starts_with('{') || serde_json::from_str::<Value>(input).is_err()
 }
 
-/// A call's input as forms carry it that take objects only.
+/// A call's input as it is written in forms that take objects only.
 fn as_object(item: &Essence) -> Essence {
     match item.clone() {
         Essence::Call { id, tool, input } if is_wrapped(&input) => {
@@ -126,7 +120,7 @@ fn with_plain_names(item: Essence) -> Essence {
     }
 }
 
-/// What every request can say.
+/// An item as every form of request can express it; `None` if they cannot.
 fn sayable(item: &Essence) -> Option<Essence> {
     match item.clone() {
         Essence::Compaction(summary) => summary.map(Essence::User),
@@ -163,7 +157,7 @@ fn anthropic_messages_obey_the_rules() {
                 .filter(|block| block["type"] == "tool_use")
                 .map(|block| block["id"].as_str().unwrap())
                 .collect();
-            assert!(asked.iter().all(|id| all.insert(id)), "{name}: an id stands twice");
+            assert!(asked.iter().all(|id| all.insert(id)), "{name}: an id is there twice");
             assert!(blocks.iter().all(|block| block["text"].as_str().is_none_or(|text| !text.trim().is_empty())));
         }
         assert!(asked.is_empty(), "{name}: the last calls have no results");
@@ -183,7 +177,7 @@ fn anthropic_messages_read_as_the_same_transcript() {
             front.extend(said);
             front
         };
-        // The stub before a transcript that begins with the model.
+        // Without the stub that is written in front of a transcript that begins with the model.
         let again: Vec<Essence> = again
             .into_iter()
             .filter(|item| !matches!(item, Essence::User(text) if text == "[The session began before this point.]"))
@@ -250,7 +244,7 @@ fn opencode_messages_read_as_the_same_transcript() {
         let shape = |items: Vec<Essence>| {
             let kept = items.into_iter().filter_map(|item| match item {
                 Essence::System(_) | Essence::Clearing(_) | Essence::Other(_) | Essence::Compaction(None) => None,
-                // What does not say how it went counts as completed.
+                // A result that does not say how it went counts as completed.
                 Essence::Result { id, tool, text, outcome, held } => {
                     let outcome = if outcome == CallOutcome::Unsaid { CallOutcome::Succeeded } else { outcome };
                     let held = if cleared.contains(&id) { HeldContent::Cleared } else { held };
@@ -294,7 +288,7 @@ fn markdown_has_every_word() {
             if let Kind::User { text: words, .. } | Kind::Assistant { text: words } | Kind::Call { input: words, .. } =
                 &item.kind
             {
-                // Looked for from where the last ones stand, so the order is checked too.
+                // Each search begins behind the last words found, so the order is checked too.
                 let at = rest.find(words.as_str());
                 rest = &rest[at.unwrap_or_else(|| panic!("{name}: words are missing"))..];
             }

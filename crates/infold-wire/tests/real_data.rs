@@ -1,15 +1,11 @@
 //! Reads every recording there is, in every form, where recordings are at hand (`INFOLD_TEST_DATA`).
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::support::{LIMITS, recordings, shown, unpacked};
 use infold_core::transcript::{Client, Kind, Transcript};
 use infold_wire::{EntryKind, Format, Reader, open, read_sessions, read_transcript};
-use support::{LIMITS, recordings, shown, unpacked};
 
 fn sessions(path: &Path) -> Vec<Transcript> {
     let mut sessions = read_sessions(open(path).unwrap(), None, LIMITS).unwrap();
@@ -90,7 +86,7 @@ fn one_transcript_is_read_from_every_file_that_holds_one_session() {
     }
 }
 
-/// The same sessions are there as their clients wrote them, and as somebody else read them.
+/// The recordings hold the same sessions as their clients wrote them, and as another program has read them.
 #[test]
 fn raw_and_normalized_recordings_tell_of_the_same_calls() {
     let files = recordings();

@@ -1,17 +1,13 @@
 //! What must hold of any conversation in any of the three forms, however its client writes JSON.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-mod requests_support;
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::requests_support::conversation::{Turn, body, turns};
+use crate::requests_support::{MARKS_MAX, check_apply, check_pairs, check_reads_back, count_marks, loosely};
 use infold_core::view::{BlockKind, ViewPiece};
 use infold_wire::request::{Api, Request};
 use proptest::prelude::*;
-use requests_support::conversation::{Turn, body, turns};
-use requests_support::{MARKS_MAX, check_apply, check_pairs, check_reads_back, count_marks, loosely};
 
 fn any_api() -> impl Strategy<Value = Api> {
     prop_oneof![Just(Api::Messages), Just(Api::Responses), Just(Api::Chat)]
@@ -59,12 +55,12 @@ proptest! {
         prop_assert_eq!(String::from_utf8(request.apply(&all)).unwrap(), body.clone());
         check_reads_back(&request);
         check_pairs(&request);
-        // One more piece makes every entry be written anew: each as it was.
+        // One more piece has every entry written again: each as it was.
         let more = [all, vec![ViewPiece::Say { entry: None, text: "x".to_owned() }]].concat();
         let edited = request.apply(&more);
         let [sent, marks] = [body.as_bytes(), &edited].map(|body| count_marks(&serde_json::from_slice(body).unwrap()));
         if sent > MARKS_MAX {
-            // Such a request is refused as it came; one that is edited keeps as many marks as a request may have.
+            // A provider refuses such a request as it came. An edited one keeps as many marks as a request may have.
             prop_assert_eq!(marks, MARKS_MAX);
             return Ok(());
         }
@@ -92,7 +88,7 @@ proptest! {
     #[test]
     fn the_same_text_has_the_same_key_however_it_is_written_around(api in any_api(), turns in turns(), style in any::<u64>()) {
         let value = body(api, &turns);
-        let [plain, loose] = [value.to_string(), requests_support::spaced(&value, style)];
+        let [plain, loose] = [value.to_string(), crate::requests_support::spaced(&value, style)];
         let [plain, loose] = [&plain, &loose].map(|body| Request::read(api, body.as_bytes()).unwrap());
         let texts = |request: &Request<'_>| -> Vec<String> {
             (0..request.blocks().len()).map(|block| request.words(block).into_owned()).collect()

@@ -1,30 +1,25 @@
 //! Requests that real clients sent, read and edited, where recordings are at hand (`INFOLD_TEST_DATA`).
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-mod requests_support;
-mod support;
-
 use std::collections::HashSet;
 use std::path::Path;
 
+use crate::requests_support::{check_apply, check_pairs, check_reads_back, serialised};
+use crate::support::{LIMITS, recordings, shown, unpacked};
 use infold_core::transcript::Client;
 use infold_core::view::{BlockKind, RequestKind, ViewPiece};
 use infold_wire::answer::{AnswerReader, Delivery};
 use infold_wire::request::{Api, Request};
-use infold_wire::{open, read_sessions, whose, write_anthropic, write_openai};
-use requests_support::{check_apply, check_pairs, check_reads_back, serialised};
+use infold_wire::{identify, open, read_sessions, write_anthropic, write_openai};
 use serde_json::{Value, json};
-use support::{LIMITS, recordings, shown, unpacked};
 
-/// One recorded request.
+/// A request that a real client sent, with its answer.
 struct Recorded {
     file: String,
     api: Api,
     headers: Vec<(String, String)>,
     body: Value,
     turn: String,
-    /// What the model answered, if it did.
+    /// What the model answered; null if it did not.
     answer: Value,
 }
 
@@ -132,7 +127,7 @@ fn every_call_is_paired_and_everything_is_of_a_known_kind() {
     }
 }
 
-/// A request to Anthropic as one to the Chat API.
+/// Converts a request to Anthropic into one to the Chat API.
 fn as_chat(request: &str) -> String {
     let request: Value = serde_json::from_str(request).unwrap();
     let mut messages = Vec::new();
@@ -187,7 +182,7 @@ fn whole_sessions_are_read_and_cut_in_every_form() {
         let all: Vec<ViewPiece> = (0..read.blocks().len()).map(ViewPiece::Keep).collect();
         assert!(read.apply(&all) == body.as_bytes(), "{name} changed");
         check_pairs(&read);
-        // The first half of the session goes, but for what came first.
+        // The first half of the session is left out, but for what came first.
         let middle = read.blocks().iter().position(|block| block.entry > read.digests().len() / 2).unwrap_or_default();
         let calls: HashSet<&str> = read.blocks()[..middle]
             .iter()
@@ -212,7 +207,7 @@ fn each_recorded_request_is_known_by_its_client_and_kind() {
         let body = serde_json::to_vec(&request.body).unwrap();
         let read = Request::read(request.api, &body).unwrap();
         let headers: Vec<(&str, &str)> = request.headers.iter().map(|(name, value)| (&**name, &**value)).collect();
-        let found = whose(request.api, &headers, &read);
+        let found = identify(request.api, &headers, &read);
         let agent =
             headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("user-agent")).map_or("", |found| found.1);
         let client = match agent.split(['/', '_']).next().unwrap() {

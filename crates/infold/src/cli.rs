@@ -201,7 +201,7 @@ pub struct SettingsArgs {
     pub default: bool,
 }
 
-/// What stands in front of the command.
+/// The part of the command line in front of the command, which is parsed once more by itself.
 #[derive(Debug, Parser)]
 #[command(disable_help_flag = true, disable_version_flag = true, allow_external_subcommands = true)]
 struct Front {
@@ -210,10 +210,10 @@ struct Front {
 }
 
 impl Cli {
-    /// What was typed; if it cannot be understood, the program ends with the reason.
+    /// Parses the command line. If it is wrong, the program ends with an error message.
     ///
-    /// Of a flag that stands both in front of the command and behind it, clap keeps the latter alone. Settings
-    /// must not be lost that way, so those in front are read by themselves.
+    /// If a flag is given both in front of the command and after it, clap keeps only the later one. Settings must
+    /// not be lost that way, so the part in front of the command is parsed once more by itself.
     pub fn read() -> Self {
         let mut cli = Self::try_parse().unwrap_or_else(|error| refuse(&error));
         if let Ok(front) = Front::try_parse() {
@@ -222,7 +222,7 @@ impl Cli {
         cli
     }
 
-    /// The flags that are settings.
+    /// The values of the flags that override settings.
     pub fn flag_values(&self) -> FlagValues {
         let listen = match &self.command {
             Command::Serve(serve) => serve.listen.clone(),
@@ -264,8 +264,8 @@ fn refuse(error: &clap::Error) -> ! {
     error.exit()
 }
 
-/// The assignments in front of a command and those that clap found. It finds those in front where none are
-/// behind.
+/// Joins the assignments in front of the command with those that clap found. If none come after the command, clap
+/// has found the ones in front, and they must not be used twice.
 fn joined(front: Vec<Assignment>, found: Vec<Assignment>) -> Vec<Assignment> {
     if front == found { found } else { front.into_iter().chain(found).collect() }
 }

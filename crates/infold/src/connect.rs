@@ -1,8 +1,8 @@
-//! Agents wired through infold for good: a few values in their own settings files, and the way back.
+//! Connects agents to the daemon permanently, by a few values in their own settings files, and disconnects them.
 //!
-//! Only the named values change; comments, order and everything else in a file keep their bytes. What was
-//! changed is written down in the data folder before it is done. Going back restores each file byte for
-//! byte if nobody has touched it since; otherwise only infold's values are taken out of it.
+//! Only the named values change; comments, order and everything else in a file keep their bytes. A record in the data
+//! folder says what changes, and is written first. Disconnecting restores each file byte for byte if nobody has touched
+//! it since; otherwise it removes only infold's values.
 //!
 //! Must hold: all files are understood before the first is written.
 
@@ -27,19 +27,18 @@ use patch::Patch;
 use record::{ChangedFile, Record};
 use targets::targets;
 
-/// What became of one file, or would become of it.
+/// One settings file, before and after the change.
 #[derive(Debug)]
-pub struct Step {
-    /// The file.
+pub struct PlannedFile {
     pub path: PathBuf,
-    /// What is in it now; `None` if it is not there.
+    /// Its text now; `None` if it does not exist.
     pub before: Option<String>,
-    /// What will be in it; `None` if it will not be there.
+    /// Its text after the change; `None` if it is removed.
     pub after: Option<String>,
     file: SettingsFile,
 }
 
-impl Step {
+impl PlannedFile {
     /// Whether the file changes at all.
     pub fn changes(&self) -> bool {
         self.before != self.after
@@ -60,31 +59,31 @@ impl Step {
     }
 }
 
-/// A change of all of an agent's files, thought through and not yet made.
+/// The planned change of all of an agent's files. Nothing is written until it is carried out.
 pub struct Plan {
-    /// File by file.
-    pub steps: Vec<Step>,
+    /// The files, in the order in which they are written.
+    pub steps: Vec<PlannedFile>,
     record: Option<Record>,
     record_path: PathBuf,
 }
 
 impl Plan {
-    /// Makes the change. What it takes to go back is on disk before anything else is.
+    /// Makes the change. The record that can undo it is on disk before the first file changes.
     pub fn carry_out(&self, folder: &DataFolder) -> anyhow::Result<()> {
         match &self.record {
             Some(record) => {
                 record.write(folder, &self.record_path)?;
-                self.steps.iter().filter(|step| step.changes()).try_for_each(Step::carry_out)
+                self.steps.iter().filter(|step| step.changes()).try_for_each(PlannedFile::carry_out)
             }
             None => {
-                self.steps.iter().filter(|step| step.changes()).try_for_each(Step::carry_out)?;
+                self.steps.iter().filter(|step| step.changes()).try_for_each(PlannedFile::carry_out)?;
                 Record::remove(&self.record_path)
             }
         }
     }
 }
 
-/// Plans how an agent is wired to the daemon at `daemon_url`.
+/// Plans the changes that wire an agent to the daemon at `daemon_url`.
 pub fn connect(agent: Agent, daemon_url: &str, invocation: &Invocation, data: &Path) -> anyhow::Result<Plan> {
     let record_path = Record::path(data, agent);
     let earlier = Record::read(&record_path)?;
@@ -105,12 +104,12 @@ pub fn connect(agent: Agent, daemon_url: &str, invocation: &Invocation, data: &P
             patch: Patch::between(base.as_deref(), &after),
             done,
         });
-        steps.push(Step { path: target.path, before: file.text.clone(), after: Some(after), file });
+        steps.push(PlannedFile { path: target.path, before: file.text.clone(), after: Some(after), file });
     }
     Ok(Plan { steps, record: Some(record), record_path })
 }
 
-/// Plans how an agent goes back to what it was.
+/// Plans how an agent's files become what they were before it was connected.
 pub fn disconnect(agent: Agent, data: &Path) -> anyhow::Result<Plan> {
     let record_path = Record::path(data, agent);
     let record = Record::read(&record_path)?.ok_or_else(|| {
@@ -121,12 +120,12 @@ pub fn disconnect(agent: Agent, data: &Path) -> anyhow::Result<Plan> {
     for known in &record.files {
         let file = SettingsFile::read(&known.path)?;
         let after = undone(known, file.text.as_deref())?;
-        steps.push(Step { path: known.path.clone(), before: file.text.clone(), after, file });
+        steps.push(PlannedFile { path: known.path.clone(), before: file.text.clone(), after, file });
     }
     Ok(Plan { steps, record: None, record_path })
 }
 
-/// Agents that are connected, as far as the data folder knows.
+/// The agents that have a record in this data folder, and so are connected.
 pub fn connected(data: &Path) -> Vec<Agent> {
     Agent::ALL.into_iter().filter(|agent| Record::path(data, *agent).exists()).collect()
 }
@@ -134,9 +133,9 @@ pub fn connected(data: &Path) -> Vec<Agent> {
 /// How an agent is connected.
 #[derive(Debug)]
 pub struct Connection {
-    /// Addresses that its files were made to name.
+    /// Addresses of the daemon that were written into its files.
     pub addresses: Vec<String>,
-    /// Files in which something of it is no longer as it was made.
+    /// Files that no longer contain everything that was written into them.
     pub undone: Vec<PathBuf>,
 }
 
@@ -155,7 +154,7 @@ pub fn connection(agent: Agent, data: &Path) -> anyhow::Result<Option<Connection
     Ok(Some(connection))
 }
 
-/// What a file was before infold changed it, with what others have changed since.
+/// A file's text without infold's changes, but with what others have changed since.
 fn undone(known: &ChangedFile, now: Option<&str>) -> Result<Option<String>, Refused> {
     // Somebody has removed the file; there is nothing of infold's in it any more.
     let Some(now) = now else { return Ok(None) };

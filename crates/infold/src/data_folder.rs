@@ -1,6 +1,6 @@
 //! The data folder: only its owner can look inside.
 //!
-//! Everything infold knows lies here, and the token that lets a program in. So the folder is 0700
+//! It holds everything infold knows, and the token that lets a program in. So the folder is 0700
 //! and what is made in it is 0600 from the first byte; a folder that others can enter is refused
 //! instead of being quietly put right, because somebody may have read it already.
 
@@ -14,16 +14,16 @@ use anyhow::Context;
 use crate::failure::Refused;
 use crate::settings::InForce;
 
-/// What the database is called.
+/// The database's file name in the data folder.
 pub const DATABASE: &str = "infold.db";
 
-/// A data folder that is there and is ours alone.
+/// A data folder that exists, and that nobody but its owner can access.
 #[derive(Debug, Clone)]
 pub struct DataFolder {
     path: PathBuf,
 }
 
-/// Where the data folder is or would be.
+/// The path of the data folder, whether or not it exists.
 pub fn location(in_force: &InForce) -> Result<PathBuf, Refused> {
     in_force
         .data_folder()
@@ -31,9 +31,9 @@ pub fn location(in_force: &InForce) -> Result<PathBuf, Refused> {
 }
 
 impl DataFolder {
-    /// Opens the folder, and makes it if it is not there.
+    /// Opens the folder, and creates it if it does not exist.
     pub fn create(path: PathBuf) -> anyhow::Result<Self> {
-        // Whatever is made from here on, by whichever library, is for the owner alone.
+        // Every file that is created from here on, by whichever library, is for its owner alone.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
         DirBuilder::new()
             .recursive(true)
@@ -45,7 +45,7 @@ impl DataFolder {
         Ok(Self { path })
     }
 
-    /// Opens the folder if it is there.
+    /// Opens the folder; `None` if it does not exist.
     pub fn existing(path: PathBuf) -> anyhow::Result<Option<Self>> {
         match fs::metadata(&path) {
             Ok(_) => Self::create(path).map(Some),
@@ -54,18 +54,17 @@ impl DataFolder {
         }
     }
 
-    /// The folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The database.
+    /// The path of the database, whether or not it exists.
     pub fn database(&self) -> PathBuf {
         self.path.join(DATABASE)
     }
 }
 
-/// Refuses a folder that is not ours alone.
+/// Refuses a path that is not a folder, that belongs to another user, or that others can access.
 pub fn safe_to_use(path: &Path, metadata: &Metadata) -> Result<(), Refused> {
     let shown = path.display();
     if !metadata.is_dir() {
@@ -85,7 +84,7 @@ pub fn safe_to_use(path: &Path, metadata: &Metadata) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The path as a shell takes it.
+/// The path as it is typed in a shell, in quotes if it needs them.
 pub fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,".contains(c);

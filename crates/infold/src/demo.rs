@@ -2,7 +2,7 @@
 //!
 //! Nothing in it is staged but the model's words. The agent sends whole requests as a client does, reads
 //! real files (of infold's own source, which are in the program), and calls infold's tools over MCP; the
-//! daemon plans and forwards; the model keeps what it was sent. What is drawn is counted on both sides.
+//! daemon plans and forwards; the model records what it gets. What is drawn is counted on both sides.
 
 pub mod agent;
 pub mod bill;

@@ -10,7 +10,7 @@ mod tree;
 mod view;
 mod words;
 
-pub use requests::{CountView, RequestsView, Whose, request_lines, requests};
+pub use requests::{CountView, RequestScope, RequestsView, request_lines, requests};
 pub use style::{Charset, Paint, Style, Tone, columns};
 pub use table::{Align, Column, Spans, Table};
 pub use tree::{draw, head};

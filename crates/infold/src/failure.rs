@@ -1,6 +1,6 @@
-//! How a command ends when it does not end well, and the exit code that goes with it.
+//! How a command ends if it is refused or fails, and the exit code that goes with it.
 //!
-//! *Refused* is the user's to put right and says how; *failed* is ours or the machine's. Commands
+//! *Refused* is for the user to put right and says how; *failed* is a fault of infold or of the machine. Commands
 //! return `anyhow::Error`; a [`Refused`] or an [`Interrupted`] inside it decides the code.
 
 use std::fmt;
@@ -14,10 +14,10 @@ use crate::settings::{Problem, Problems};
 
 const FAILED: u8 = 1;
 const REFUSED: u8 = 3;
-/// The code of a program that was told to stop at once.
+/// The exit code after a second signal, which stops the program at once.
 pub const INTERRUPTED: u8 = 130;
 
-/// What the user can put right.
+/// An error that the user can put right.
 #[derive(Debug)]
 pub struct Refused {
     message: String,
@@ -26,29 +26,29 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// A refusal that says what to do in its message.
+    /// A refusal without a hint, for a message that says itself what to do.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: None, code: "refused" }
     }
 
-    /// Adds what to do.
+    /// Adds what the user can do about it.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Says it with a word of its own, which programs can match on.
+    /// Sets the code in the JSON form, by which programs recognise this refusal. Without it, the code is `refused`.
     pub fn code(mut self, code: &'static str) -> Self {
         self.code = code;
         self
     }
 
-    /// What is wrong.
+    /// What is wrong, without the hint.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What to do; empty if the message says so itself.
+    /// What the user can do; empty if the message says it itself.
     pub fn hint_text(&self) -> &str {
         self.hint.as_deref().unwrap_or_default()
     }
@@ -66,7 +66,7 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// A check of `doctor` did not pass; it has printed what.
+/// A check of `infold doctor` failed. The command has printed which one.
 #[derive(Debug)]
 pub struct ChecksFailed;
 
@@ -78,10 +78,10 @@ impl fmt::Display for ChecksFailed {
 
 impl std::error::Error for ChecksFailed {}
 
-/// An agent that `infold run` started has ended with this code; it has said why itself.
+/// An agent that `infold run` started has ended with this code. It has reported the reason itself.
 #[derive(Debug)]
 pub struct AgentEnded {
-    /// Its exit code.
+    /// Its exit code, or 128 and the number of the signal that ended it.
     pub code: u8,
 }
 
@@ -93,7 +93,7 @@ impl fmt::Display for AgentEnded {
 
 impl std::error::Error for AgentEnded {}
 
-/// Stopped by a second signal, with work left undone.
+/// The program was stopped by a second signal, before its running requests had finished.
 #[derive(Debug)]
 pub struct Interrupted;
 
@@ -105,8 +105,8 @@ impl fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
-/// Tells the user how a command ended, and gives its exit code. For programs an error is one line of JSON, the last one
-/// on standard error, so that standard output holds results alone.
+/// Reports how a command ended, and returns its exit code. For programs an error is one line of JSON, the last one on
+/// standard error, so that standard output holds nothing but results.
 pub fn conclude(result: anyhow::Result<()>, form: Form) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
     if is_broken_pipe(&error) {
@@ -131,7 +131,7 @@ pub fn conclude(result: anyhow::Result<()>, form: Form) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// An error in the shape that the JSON API's have, with the exit code in the place of the HTTP status.
+/// An error in the shape that the JSON API uses, with the exit code in place of the HTTP status.
 fn as_json(error: &anyhow::Error, exit_code: u8) -> Value {
     let (code, message, hint) = if let Some(refused) = error.downcast_ref::<Refused>() {
         (refused.code, refused.message.clone(), refused.hint.clone())
@@ -151,7 +151,7 @@ fn as_json(error: &anyhow::Error, exit_code: u8) -> Value {
     json!({"error": {"code": code, "message": message, "hint": hint, "exit_code": exit_code}})
 }
 
-/// Says how the command line was wrong, in the same shape.
+/// Reports what is wrong with the command line, in the same JSON shape.
 pub fn tell_of_usage(message: &str, exit_code: u8) {
     tell_as_json(&json!({"error": {"code": "usage", "message": message, "hint": null, "exit_code": exit_code}}));
 }
@@ -160,7 +160,7 @@ fn tell_as_json(error: &Value) {
     let _ = writeln!(io::stderr().lock(), "{error}");
 }
 
-/// Says something on standard error. If that is gone, too, nobody is left to tell.
+/// Prints a line on standard error. If that fails, there is nowhere left to report it.
 pub fn tell(kind: &str, what: impl fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{kind}: {what}");
 }

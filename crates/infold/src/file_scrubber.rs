@@ -1,5 +1,5 @@
-//! The scrubber of commands that work on files. Of the data folder it needs the key that placeholders are made with, and
-//! makes nothing else there; no database is opened.
+//! The scrubber of commands that work on files. It needs only the key from the data folder, with which placeholders are
+//! made. It creates nothing else there and opens no database.
 
 use infold_core::{ScrubError, Scrubbed, Scrubber};
 use infold_engine::TimedScrubber;
@@ -10,24 +10,24 @@ use crate::commands::Invocation;
 use crate::data_folder::{self, DataFolder};
 use crate::parts;
 
-/// Takes secrets out of texts, and waits for it.
+/// Takes secrets out of texts, for commands that are not async: each call waits until the texts are scrubbed.
 pub struct FileScrubber {
     scrubber: TimedScrubber,
-    /// There until this is dropped.
+    /// `None` only while this is being dropped.
     runtime: Option<Runtime>,
 }
 
 impl FileScrubber {
-    /// Gets the key, and makes one where there is none yet. Where none can be kept, placeholders are good for this run
+    /// Reads the key, or creates one if there is none yet. If none can be stored, placeholders are good for this run
     /// alone.
     pub fn new(invocation: &Invocation) -> anyhow::Result<Self> {
-        let key = kept_key(invocation)?.map_or_else(passing_key, Ok)?;
+        let key = stored_key(invocation)?.map_or_else(one_time_key, Ok)?;
         let settings = parts::scrub_settings(&invocation.in_force.settings);
         let scrubber = Scrubber::derive(&key).with_max_bytes(settings.bytes_max);
         Ok(Self { scrubber: TimedScrubber::new(scrubber, &settings), runtime: Some(parts::asking_runtime()?) })
     }
 
-    /// Takes the secrets out of texts, all or none.
+    /// Takes the secrets out of all texts. If one of them cannot be scrubbed, none is returned.
     pub fn scrub(&self, texts: Vec<String>) -> Result<Vec<Scrubbed>, ScrubError> {
         let runtime = self.runtime.as_ref().ok_or(ScrubError::Missing)?;
         runtime.block_on(self.scrubber.scrub(texts))
@@ -35,7 +35,7 @@ impl FileScrubber {
 }
 
 impl Drop for FileScrubber {
-    /// A scrubber that is stuck must not hold up the refusal.
+    /// Does not wait for a scrubber that is stuck: the command has to report that error.
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -43,11 +43,11 @@ impl Drop for FileScrubber {
     }
 }
 
-fn kept_key(invocation: &Invocation) -> anyhow::Result<Option<[u8; KEY_BYTES]>> {
+fn stored_key(invocation: &Invocation) -> anyhow::Result<Option<[u8; KEY_BYTES]>> {
     let Ok(path) = data_folder::location(&invocation.in_force) else { return Ok(None) };
     let folder = match DataFolder::existing(path.clone())? {
         Some(folder) => folder,
-        // A folder that cannot be made keeps nobody from reading a file.
+        // A data folder that cannot be created is no reason not to read a file.
         None => match DataFolder::create(path) {
             Ok(folder) => folder,
             Err(_) => return Ok(None),
@@ -59,7 +59,7 @@ fn kept_key(invocation: &Invocation) -> anyhow::Result<Option<[u8; KEY_BYTES]>> 
     }
 }
 
-fn passing_key() -> anyhow::Result<[u8; KEY_BYTES]> {
+fn one_time_key() -> anyhow::Result<[u8; KEY_BYTES]> {
     let mut key = [0; KEY_BYTES];
     getrandom::fill(&mut key).map_err(|error| anyhow::anyhow!("no random numbers: {error}"))?;
     Ok(key)

@@ -1,21 +1,21 @@
-//! What stands below the options in `--help`: paragraphs, and examples with what each is for.
+//! The text below the options in `--help`: paragraphs, and examples with what each is for.
 //!
-//! Both are made for the terminal that they are read on. Paragraphs are one line each, which clap breaks; examples
-//! are laid out here, because a command that is broken like prose cannot be told from the next.
+//! Both fit the terminal that they are read on. Paragraphs are one line each, which clap breaks. Examples are laid out
+//! here, because commands that are broken like prose would run into one another.
 
 use std::fmt::Write as _;
 
 use crate::draw::{columns, wrapped};
 
-/// Columns that help has at most, and where there is no terminal.
+/// Most columns of a help text, and its columns where there is no terminal.
 pub const COLUMNS_MAX: usize = 100;
-/// What stands between a command and what it is for.
+/// Columns between a command and what it is for.
 const GAP: usize = 2;
 const INDENT: &str = "  ";
-/// In front of what belongs to the command above.
+/// The indent of a line that belongs to the command above it.
 const BELOW: &str = "      ";
 
-/// Paragraphs, and examples: a command, and what it is for unless that is plain.
+/// Joins paragraphs and examples. An example is a command and what it is for, which may be empty if that is plain.
 pub fn text(paragraphs: &[&str], examples: &[(&str, &str)]) -> String {
     let mut parts: Vec<String> = paragraphs.iter().map(|paragraph| (*paragraph).to_owned()).collect();
     if !examples.is_empty() {
@@ -25,19 +25,19 @@ pub fn text(paragraphs: &[&str], examples: &[(&str, &str)]) -> String {
     parts.join("\n\n")
 }
 
-/// Commands, or other terms, with what they are for.
+/// A heading, and below it commands or other terms with what they mean.
 pub fn list(heading: &str, terms: &[(&str, &str)]) -> String {
     format!("{heading}\n{}", laid_out(terms, columns_here()))
 }
 
-/// Columns that clap breaks its own text at: the same, or the parts would not fit together.
+/// The columns at which clap breaks its own text. Examples are broken at the same ones, so that the parts fit together.
 fn columns_here() -> usize {
-    let seen = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    let told = || std::env::var("COLUMNS").ok()?.parse().ok();
-    seen.or_else(told).unwrap_or(COLUMNS_MAX).min(COLUMNS_MAX)
+    let of_terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    let of_variable = || std::env::var("COLUMNS").ok()?.parse().ok();
+    of_terminal.or_else(of_variable).unwrap_or(COLUMNS_MAX).min(COLUMNS_MAX)
 }
 
-/// In two columns if they fit, else with what a command is for on a line of its own.
+/// Lays terms out in two columns if these fit; otherwise, a meaning is on a line below its term.
 fn laid_out(terms: &[(&str, &str)], columns_max: usize) -> String {
     let explained = terms.iter().filter(|(_, meaning)| !meaning.is_empty());
     let term_columns = explained.clone().map(|(term, _)| columns(term)).max().unwrap_or(0);
@@ -64,7 +64,7 @@ fn laid_out(terms: &[(&str, &str)], columns_max: usize) -> String {
     text
 }
 
-/// A command that is longer than a line.
+/// Appends a term that is longer than a line, broken between its words.
 fn broken(text: &mut String, term: &str, columns_max: usize) {
     let leads = std::iter::once(INDENT).chain(std::iter::repeat(BELOW));
     for (lead, line) in leads.zip(wrapped(term, columns_max.saturating_sub(BELOW.len()))) {

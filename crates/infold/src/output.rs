@@ -8,31 +8,30 @@ use crate::cli::{ColorWhen, Globals};
 use crate::draw::{Charset, Paint, Style};
 use crate::settings::Surroundings;
 
-/// Columns when standard output is not a terminal.
-const WIDTH_ELSEWHERE: usize = 160;
-/// Fewest columns that are drawn for.
+/// Columns if standard output is not a terminal and COLUMNS is not set.
+const WIDTH_WITHOUT_TERMINAL: usize = 160;
+/// Fewest columns that are drawn for, even if the terminal has less.
 const WIDTH_MIN: usize = 40;
 
-/// The form of results.
+/// The form in which results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// For people.
+    /// Text, for people.
     Text,
-    /// For programs.
+    /// One JSON value, for programs.
     Json,
 }
 
-/// How results are printed.
+/// Prints results to standard output.
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
-    /// Their form.
     pub form: Form,
-    /// How text is drawn.
+    /// How tables and trees are drawn; JSON does not use it.
     pub style: Style,
 }
 
 impl Output {
-    /// As the flags and the terminal have it.
+    /// Chooses form, colour, characters and width by the flags, the environment and the terminal.
     pub fn new(globals: &Globals, surroundings: &Surroundings) -> Self {
         let form = if globals.json { Form::Json } else { Form::Text };
         let paint = paint(globals.color, surroundings, io::stdout().is_terminal());
@@ -51,7 +50,7 @@ impl Output {
         stdout.flush()
     }
 
-    /// Prints a value as JSON, readably.
+    /// Prints a value as JSON, indented.
     pub fn json(&self, value: &impl Serialize) -> anyhow::Result<()> {
         let mut text = serde_json::to_string_pretty(value)?;
         text.push('\n');
@@ -59,7 +58,7 @@ impl Output {
     }
 }
 
-/// Whether to colour what goes to a stream.
+/// Decides whether the text for a stream is coloured.
 pub fn paint(when: ColorWhen, surroundings: &Surroundings, is_terminal: bool) -> Paint {
     let dumb = surroundings.text("TERM") == Some("dumb");
     match when {
@@ -77,7 +76,7 @@ fn charset(surroundings: &Surroundings) -> Charset {
 }
 
 fn width(surroundings: &Surroundings) -> usize {
-    let told = surroundings.text("COLUMNS").and_then(|text| text.parse().ok());
-    let seen = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
-    told.or_else(seen).unwrap_or(WIDTH_ELSEWHERE).max(WIDTH_MIN)
+    let of_variable = surroundings.text("COLUMNS").and_then(|text| text.parse().ok());
+    let of_terminal = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
+    of_variable.or_else(of_terminal).unwrap_or(WIDTH_WITHOUT_TERMINAL).max(WIDTH_MIN)
 }

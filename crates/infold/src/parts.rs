@@ -1,7 +1,6 @@
-//! The parts put together: settings become what each part takes, and the parts what a command needs.
+//! Puts the parts together: turns the settings into what each crate takes, and builds what commands need.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::Context;
 use infold_control::{ContextRoom, ControlSettings};
@@ -25,29 +24,29 @@ const SECOND_MS: u64 = 1_000;
 const HOUR_MS: u64 = 3_600 * SECOND_MS;
 const DAY_MS: u64 = 24 * HOUR_MS;
 
-/// Opens the database in the folder, with the engine on it.
+/// Opens the database in the folder, and makes an engine that uses it.
 pub fn engine(folder: &DataFolder, settings: &Settings) -> anyhow::Result<Engine> {
     let path = folder.database();
-    let store = Store::open(&path, &store_settings(settings)).map_err(told_of_store)?;
+    let store = Store::open(&path, &store_settings(settings)).map_err(store_error)?;
     Ok(Engine::new(store, engine_settings(settings), Clock::System))
 }
 
-fn told_of_store(error: StoreError) -> anyhow::Error {
+fn store_error(error: StoreError) -> anyhow::Error {
     match error {
         StoreError::TooNew { .. } | StoreError::DiskFull | StoreError::Busy => Refused::new(error.to_string()).into(),
         other => anyhow::Error::new(other).context("cannot open the database; run `infold doctor` for details"),
     }
 }
 
-/// An engine's error as a command's: what was refused is the user's to put right.
-pub fn told(error: infold_engine::Error) -> anyhow::Error {
+/// Turns an engine's error into a command's: what was refused is for the user to put right.
+pub fn command_error(error: infold_engine::Error) -> anyhow::Error {
     match error {
         infold_engine::Error::Refused(refusal) => Refused::new(refusal.to_string()).code(refusal.code()).into(),
         infold_engine::Error::Failed(failure) => failure.into(),
     }
 }
 
-/// How the database is opened.
+/// How the store opens its database.
 pub fn store_settings(settings: &Settings) -> StoreSettings {
     let store = &settings.store;
     StoreSettings {
@@ -96,7 +95,7 @@ fn engine_settings(settings: &Settings) -> EngineSettings {
     }
 }
 
-/// How scrubbing is bounded.
+/// How long and how large a scrubbing may be, and the fault that tests plant in it.
 pub fn scrub_settings(settings: &Settings) -> ScrubSettings {
     ScrubSettings {
         timeout_ms: settings.scrub.timeout_ms,
@@ -110,7 +109,7 @@ pub fn scrub_settings(settings: &Settings) -> ScrubSettings {
     }
 }
 
-/// What providers ask for tokens.
+/// What providers charge for tokens, by model.
 pub fn prices(settings: &Settings) -> Prices {
     Prices(settings.prices.models.iter().map(price).collect())
 }
@@ -120,7 +119,7 @@ fn price(price: &crate::settings::Price) -> infold_core::Price {
     infold_core::Price { model, input, output, cache_read, cache_write: Some(cache_write) }
 }
 
-/// Which results are kept out of a context, and what is shown of them.
+/// Which results are offloaded, and how much is shown of them.
 pub fn shape_rules(settings: &Settings) -> ShapeRules {
     ShapeRules {
         file_bytes_max: settings.shape.file_bytes_max,
@@ -159,7 +158,7 @@ fn limits(settings: &Settings) -> Limits {
     }
 }
 
-/// What the door is told.
+/// The door's limits, and who may come in: with `token`, or with a JWT if that is configured.
 pub fn door_settings(settings: &Settings, token: Token) -> DoorSettings {
     let (server, auth) = (&settings.server, &settings.auth);
     DoorSettings {
@@ -202,7 +201,7 @@ fn jwt_settings(jwt: &Jwt) -> JwtSettings {
     }
 }
 
-/// What the MCP surface is told.
+/// Which tools the MCP server lists, where their session comes from, and its limits.
 pub fn mcp_settings(settings: &Settings) -> infold_mcp::Settings {
     let mcp = &settings.mcp;
     let family = |family: &ToolFamily| match family {
@@ -220,14 +219,11 @@ pub fn mcp_settings(settings: &Settings) -> infold_mcp::Settings {
             ErrorForm::Jsonrpc => infold_mcp::ErrorStyle::Jsonrpc,
             ErrorForm::Result => infold_mcp::ErrorStyle::Result,
         },
-        fixtures: if settings.testing.fixtures { infold_mcp::Fixtures::On } else { infold_mcp::Fixtures::Off },
         message_bytes_max: mcp.message_bytes_max,
-        sessions_max: mcp.sessions_max,
-        session_idle: Duration::from_secs(mcp.session_idle_seconds),
     }
 }
 
-/// What the proxy is told.
+/// The proxy's upstreams and limits. Tunnels are not among the settings: they come from the environment.
 pub fn proxy_settings(settings: &Settings) -> anyhow::Result<ProxySettings> {
     let proxy = &settings.proxy;
     Ok(ProxySettings {
@@ -245,7 +241,7 @@ pub fn proxy_settings(settings: &Settings) -> anyhow::Result<ProxySettings> {
     })
 }
 
-/// How many tokens models take.
+/// How many tokens each model takes.
 pub fn windows(settings: &Settings) -> ModelWindows {
     let windows = &settings.windows;
     ModelWindows { default_tokens: windows.default_tokens, models: windows.models.iter().map(window).collect() }
@@ -255,8 +251,8 @@ fn window(window: &crate::settings::Window) -> ModelWindow {
     ModelWindow { model: window.model().to_owned(), tokens: window.tokens(), largest_tokens: window.largest_tokens() }
 }
 
-/// The way out of this network, as the environment has it for every program. What cannot be used is told by the
-/// variable's name: its value may hold a password.
+/// The HTTP proxy that leads out of this network, as the environment names it for every program. An error names only
+/// the variable, because its value may hold a password.
 pub fn tunnels(surroundings: &Surroundings) -> Result<Tunnels, String> {
     let first = |names: &[&'static str]| names.iter().find_map(|name| Some((*name, surroundings.text(name)?)));
     let Some((name, proxy)) = first(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]) else {
@@ -271,7 +267,7 @@ pub fn room(settings: &Settings) -> ContextRoom {
     ContextRoom { windows: windows(settings), context_limit_tokens: settings.context.context_limit }
 }
 
-/// What the JSON API is told.
+/// The JSON API's limits, the metrics that it shows, and the token that ends its event streams.
 pub fn control_settings(settings: &Settings, registry: Registry, shutdown: CancellationToken) -> ControlSettings {
     ControlSettings {
         streams_max: settings.server.streams_max,
@@ -283,7 +279,7 @@ pub fn control_settings(settings: &Settings, registry: Registry, shutdown: Cance
     }
 }
 
-/// A runtime for commands that serve.
+/// A runtime with several threads, for commands that serve.
 pub fn serving_runtime(settings: &Settings) -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(settings.server.worker_threads)
@@ -293,7 +289,7 @@ pub fn serving_runtime(settings: &Settings) -> anyhow::Result<tokio::runtime::Ru
         .context("cannot start threads")
 }
 
-/// A runtime for commands that ask one thing.
+/// A runtime on the current thread, for commands that ask the engine one thing and end.
 pub fn asking_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")
 }

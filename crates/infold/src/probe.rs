@@ -1,7 +1,7 @@
-//! Who listens on an address: nobody, an infold, or something else.
+//! Finds out who listens on an address: nobody, an infold, or another program.
 //!
-//! The listener is asked its name, and the kernel whose it is. A name alone proves nothing, so
-//! nothing secret is ever sent to find out.
+//! The listener is asked for its name, and the kernel for the listener's user. A name alone proves
+//! nothing, so nothing secret is ever sent to find out.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -9,23 +9,20 @@ use std::time::Duration;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
-/// Behind a question may stand a provider.
+/// How long an answer may take if the daemon has to ask a provider for it.
 const PROVIDER_TIMEOUT: Duration = Duration::from_secs(15);
 const ANSWER_BYTES_MAX: u64 = 16 * 1024;
 
-/// Who listens.
+/// Who listens on an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listener {
-    /// Nobody.
+    /// No connection was possible.
     Nobody,
     /// An infold of this user.
-    Ours {
-        /// Its version.
-        version: String,
-    },
-    /// What calls itself infold, but belongs to another user, or the kernel cannot tell.
+    Ours { version: String },
+    /// A program that calls itself infold, but belongs to another user, or the kernel does not say to whom.
     Unproven,
-    /// Something else.
+    /// A program that does not call itself infold.
     Other,
 }
 
@@ -36,13 +33,13 @@ pub fn probe(address: SocketAddr) -> Listener {
         return Listener::Nobody;
     };
     let Some(version) = ask_version(&mut stream, address) else { return Listener::Other };
-    // Whose the other end is can be told only once a process has taken it and before it is closed:
-    // after the answer, on a connection that is kept.
+    // The kernel knows the user of the other end only after a process has accepted the connection and
+    // before it is closed: after the answer, while the connection is still open.
     let is_ours = stream.local_addr().is_ok_and(|local| infold_door::peer::is_same_user(address, local));
     if is_ours { Listener::Ours { version } } else { Listener::Unproven }
 }
 
-/// What became of a question to a daemon: the status of its answer, or none that came in time.
+/// Sends a GET request to a daemon. Returns the status of the answer, or `None` if none came in time.
 pub fn ask(address: SocketAddr, path: &str) -> Option<u16> {
     let address = reachable(address);
     let mut stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).ok()?;
@@ -54,7 +51,7 @@ pub fn ask(address: SocketAddr, path: &str) -> Option<u16> {
     first.split(' ').nth(1)?.parse().ok()
 }
 
-/// The address to connect to, for one that stands for all of a machine's.
+/// The address to connect to: loopback if the given one means all addresses of this machine.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

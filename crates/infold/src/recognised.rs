@@ -7,13 +7,13 @@ use infold_engine::ListedSession;
 
 use crate::draw::{Style, columns, one_line};
 
-/// Characters of a UUID that are shown, if no other session's begins with them.
+/// Characters of a UUID that are shown, unless another session's begins with the same ones.
 const UUID_CHARS_MIN: usize = 8;
 const UUID_CHARS: usize = 36;
-/// Columns of a folder that are shown.
+/// Most columns of a folder, unless its last part alone is longer.
 const FOLDER_COLUMNS: usize = 24;
 
-/// A short id for each session: as much of it as tells it from all others. Ids that people chose stay whole.
+/// A short id for each session: as much of it as no other session's id begins with. Ids that people chose stay whole.
 pub fn short_ids(sessions: &[ListedSession]) -> BTreeMap<SessionId, String> {
     let mut ids: Vec<&SessionId> = sessions.iter().map(|session| &session.id).collect();
     ids.sort();
@@ -30,7 +30,7 @@ pub fn short_ids(sessions: &[ListedSession]) -> BTreeMap<SessionId, String> {
     short
 }
 
-/// Characters that both begin with. Ids are ASCII.
+/// How many characters both begin with. Ids are ASCII, so bytes are characters.
 fn shared_chars(one: &str, other: &str) -> usize {
     one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count()
 }
@@ -49,7 +49,7 @@ fn is_uuid(text: &str) -> bool {
     })
 }
 
-/// A folder in few columns: its end says more than its beginning.
+/// A folder in few columns: `~` for the home folder, and of a long path its end, which says more than its beginning.
 pub fn short_folder(folder: &str, home: Option<&str>, style: &Style) -> String {
     let folder = one_line(folder);
     let below_home = home.and_then(|home| folder.strip_prefix(home)).filter(|rest| rest.starts_with('/'));

@@ -16,11 +16,11 @@ use opentelemetry::{KeyValue, global};
 use tracing::Instrument;
 use tracing::field::Empty;
 
-/// What this program calls itself in the header `Server`, by which `probe` knows it.
+/// The value of the header `Server`, by which `probe` recognises an infold.
 pub const NAME: &str = concat!("infold/", env!("CARGO_PKG_VERSION"));
 const SECOND_BOUNDS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 
-/// The router, with each of its requests recorded.
+/// Adds a span, a measurement and the header `Server` to each request of the router.
 pub fn recorded(router: Router) -> Router {
     let durations = global::meter("infold")
         .f64_histogram("http.server.request.duration")
@@ -35,7 +35,7 @@ async fn record(durations: Histogram<f64>, request: Request, next: Next) -> Resp
     let started = Instant::now();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str).to_owned();
-    // A caller can invent methods, so others than the usual ones share one name.
+    // A caller can invent methods, so all but the usual ones share one label.
     let method = match request.method().as_str() {
         "GET" => "GET",
         "POST" => "POST",

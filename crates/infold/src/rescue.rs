@@ -1,20 +1,20 @@
-//! Rescues a recorded session: reads it, plans, keeps what is moved out, and writes a new recording that
-//! the client resumes. The original is only ever read.
+//! Rescues a recorded session: reads it, plans, offloads long texts, and writes a new recording that the client
+//! resumes. The original is only ever read.
 //!
-//! A recording is gone over a few times, none of which holds it: to find the lines that count, to learn
-//! what they are about, to weigh them, to keep what is moved out, and to write. Only what stands in place
-//! of moved texts is held in memory.
+//! A recording is read several times, and never held as a whole: to find the lines that the client loads, to learn
+//! which names they mention, to weigh them, to offload texts, and to write. Memory holds only the stand-ins of
+//! offloaded texts.
 
 mod destination;
-mod keeping;
 mod lines;
+mod offload;
 mod original;
 mod stand_in;
 mod weighing;
 mod writing;
 
 pub use destination::Destination;
-pub use keeping::Keeper;
+pub use offload::Offloader;
 pub use original::Original;
 
 use infold_core::rescue::{Plan, Purpose, Receipt, RescuePiece, RescueRoom};
@@ -25,27 +25,27 @@ use crate::failure::Refused;
 use stand_in::{EXAMPLE_HANDLE, Inputs, StandIns};
 use weighing::Scales;
 
-/// Most and fewest tokens that are set aside for a receipt.
+/// Most and fewest tokens that are reserved for a receipt.
 const RECEIPT_TOKENS_MAX: u64 = 1_500;
 const RECEIPT_TOKENS_MIN: u64 = 500;
-/// A receipt takes no more of a small window than one part in so many.
+/// A receipt takes at most this fraction of the room, as a divisor: a tenth.
 const RECEIPT_SHARE: u64 = 10;
 
-/// How much longer a receipt may become than it was thought: its figures and handles differ a little.
+/// How much longer a receipt may be than estimated, because its figures and handles differ a little.
 const RECEIPT_SLACK_TOKENS: u64 = 100;
 
-/// On what terms a session is read.
+/// How a session is read, and what for.
 #[derive(Debug, Clone)]
 pub struct Terms {
-    /// The form that the recording is said to have.
+    /// The form of the recording, if the user named one; otherwise it is detected.
     pub format: Option<Format>,
-    /// Whose tokens to count where the recording does not name a model.
+    /// The family whose tokens are counted if the recording does not name a model.
     pub family: Family,
-    /// The longest line that is read, and of how many lines that cannot be read it is said what is wrong.
+    /// The longest line that is read, and for how many unreadable lines the problem is reported.
     pub limits: ReadLimits,
-    /// How a handle is read back in a shell: the handle goes after it.
+    /// The shell command that reads a handle back, without the handle itself.
     pub reader: String,
-    /// What the session is written anew for.
+    /// Why a new recording is written: to fit the window, or to get rid of reasoning.
     pub purpose: Purpose,
 }
 
@@ -66,7 +66,7 @@ impl Rescue {
     pub fn read(original: Original, terms: Terms) -> anyhow::Result<Self> {
         let (client, session) = original.session(terms.format, terms.limits)?;
         let counter = Counter::new(session.model.as_deref().map_or(terms.family, Family::of_model));
-        let mut stand_ins = StandIns { reader: terms.reader, said: Mentions::default() };
+        let mut stand_ins = StandIns { reader: terms.reader, mentions: Mentions::default() };
         lines::each_entry(&original, client, &session.lines, |_, entry| {
             lines::flat(&entry.items).into_iter().for_each(|item| stand_ins.note(item));
             Ok(())
@@ -87,38 +87,38 @@ impl Rescue {
         Ok(Self { original, client, counter, session, pieces, stand_ins, purpose: terms.purpose })
     }
 
-    /// What the client would load, in tokens.
+    /// Tokens of everything that the client would load from the original.
     pub fn before_tokens(&self) -> u64 {
         self.pieces.iter().map(|piece| piece.tokens).sum()
     }
 
-    /// The session.
+    /// Which lines the client loads, and what is known of the session.
     pub fn session(&self) -> &ResumedSession {
         &self.session
     }
 
-    /// Whose session it is.
+    /// The client that recorded the session.
     pub fn client(&self) -> RescueClient {
         self.client
     }
 
-    /// The recording.
+    /// The recording that is rescued.
     pub fn original(&self) -> &Original {
         &self.original
     }
 
-    /// What a plan does, without the handles of what it moves out.
+    /// The receipt of a plan, without the handles of what it offloads.
     pub fn receipt(&self, plan: &Plan) -> Receipt {
         Receipt { unread_lines: self.session.problems_total, ..Receipt::of(&self.pieces, plan) }
     }
 
-    /// How much of a window there is for a transcript.
+    /// Divides the tokens that are left of a window between the transcript and the receipt.
     pub fn room(&self, tokens: u64) -> RescueRoom {
         RescueRoom { tokens, receipt_tokens: (tokens / RECEIPT_SHARE).clamp(RECEIPT_TOKENS_MIN, RECEIPT_TOKENS_MAX) }
     }
 
-    /// What would become of the session. The receipt gets no more of the room than it needs, which is
-    /// known once there is a plan.
+    /// Plans what becomes of each piece. The receipt gets no more of the room than it needs, which is known only once
+    /// there is a plan, so a second plan is made with that.
     pub fn plan(&self, room: RescueRoom) -> Result<Plan, Refused> {
         let planned = |room| {
             infold_core::rescue::plan(&self.pieces, room).map_err(|too_small| {
@@ -129,13 +129,13 @@ impl Rescue {
         let receipt_tokens = self.receipt_tokens(&roomy, room.receipt_tokens);
         let closer = RescueRoom { receipt_tokens: receipt_tokens.min(room.receipt_tokens), ..room };
         let close = planned(closer)?;
-        // With more room other things happen, and their receipt can be longer.
+        // With more room the plan is another one, and its receipt can be longer.
         let left_tokens = room.tokens.saturating_sub(close.after_tokens);
         let fits = self.receipt_tokens(&close, left_tokens.saturating_sub(RECEIPT_SLACK_TOKENS)) <= left_tokens;
         Ok(if fits { close } else { roomy })
     }
 
-    /// What the receipt of a plan takes, about, if it is kept to `tokens_max`.
+    /// About how many tokens the receipt of a plan takes, if it may take at most `tokens_max`.
     fn receipt_tokens(&self, plan: &Plan, tokens_max: u64) -> u64 {
         let mut receipt = self.receipt(plan);
         for moved in receipt.offloaded.iter_mut().chain(&mut receipt.shortened) {

@@ -1,9 +1,9 @@
-//! Agents started through infold: how each is wired to a daemon without a word written into the user's
-//! own files, and how it is run to its end.
+//! Starts agents through infold: wires each one to a daemon without writing anything into the user's own files, and
+//! runs it to its end.
 //!
-//! Every agent is told three things, in its own way: where the model is (the proxy), where infold's tools
-//! are, and what to ask before it writes a file. What the user configured stays
-//! in force beside it. An address that the user had configured for the model becomes the upstream.
+//! Every agent gets three things, in its own way: the address of the model (the proxy), the address of infold's tools,
+//! and the command to ask before it writes a file. What the user configured stays in force beside them. An address that
+//! the user had configured for the model becomes the upstream.
 
 mod agent;
 mod child;
@@ -42,29 +42,29 @@ pub use reading::{parse_jsonc, read_text};
 pub use savings::Savings;
 pub use window::follow as follow_window;
 
-/// What the MCP server is called in every agent.
+/// The name of infold's MCP server in every agent.
 pub const SERVER: &str = "infold";
 
 /// What an agent is wired with.
 pub struct Wires<'a> {
     /// Where the daemon listens, without a slash at the end.
     pub daemon_url: &'a str,
-    /// What it asks before it writes.
+    /// The command that the agent asks before it writes a file.
     pub guard: Guard,
-    /// The user's environment.
+    /// The user's environment and current folder.
     pub surroundings: &'a Surroundings,
     /// The settings in force, upstreams among them.
     pub settings: &'a Settings,
     /// Whether infold's tools are shown to the model from the start, where the agent can do that.
-    pub tools: Tools,
+    pub tools: ToolListing,
 }
 
 /// How an agent shows infold's tools to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tools {
-    /// In every request, from the first.
+pub enum ToolListing {
+    /// In every request, from the first one on.
     Loaded,
-    /// As it shows other servers' tools.
+    /// In the same way as other servers' tools, which may be behind a search.
     AsOthers,
 }
 
@@ -73,23 +73,23 @@ pub enum Tools {
 pub struct Start {
     /// All arguments, the user's among them.
     pub arguments: Vec<OsString>,
-    /// Variables that are set.
+    /// Variables that are added to the user's environment.
     pub environment: Vec<(String, OsString)>,
 }
 
-/// What is known of an agent before it is wired.
+/// What the user has configured for an agent, found before it is wired.
 #[derive(Debug, Default)]
 pub struct FoundAgent {
-    /// Addresses that the user configured for the model.
+    /// Addresses that the user configured for models, one for each provider.
     pub own: Vec<OwnAddress>,
-    /// The model that was asked for on the command line or in a file.
+    /// The model that was chosen on the command line, in the environment or in a file.
     pub model: Option<String>,
     /// What the user should know before the agent starts.
     pub notes: Vec<String>,
 }
 
 impl Agent {
-    /// Looks at what the user has configured.
+    /// Reads what the user has configured. Refuses if the agent's requests could not go through infold.
     pub fn look(self, arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<FoundAgent> {
         match self {
             Self::Claude => claude::look(arguments, surroundings),
@@ -100,16 +100,16 @@ impl Agent {
         }
     }
 
-    /// How this program can show infold's tools, if it is asked to show them from the start.
-    pub fn shows(self, program: &Path) -> Tools {
+    /// How this version of the agent can show infold's tools, if it is asked to show them from the start.
+    pub fn tool_listing(self, program: &Path) -> ToolListing {
         match self {
-            Self::Claude | Self::Opencode | Self::Goose => Tools::Loaded,
-            Self::Codex if version(program).is_some_and(|version| codex::lists(&version)) => Tools::Loaded,
-            Self::Codex | Self::Qwen => Tools::AsOthers,
+            Self::Claude | Self::Opencode | Self::Goose => ToolListing::Loaded,
+            Self::Codex if version(program).is_some_and(|version| codex::lists(&version)) => ToolListing::Loaded,
+            Self::Codex | Self::Qwen => ToolListing::AsOthers,
         }
     }
 
-    /// Wires the agent to a daemon.
+    /// The arguments and variables that wire the agent to a daemon.
     pub fn wire(self, arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> {
         let mut start = match self {
             Self::Claude => claude::wire(arguments, wires)?,
@@ -123,23 +123,23 @@ impl Agent {
     }
 }
 
-/// What a program calls its version, if it says so and ends at once.
+/// What a program prints for `--version`; `None` if it fails.
 fn version(program: &Path) -> Option<String> {
     let mut command = Command::new(program);
     let ended = command.arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     ended.status.success().then(|| String::from_utf8_lossy(&ended.stdout).trim().to_owned())
 }
 
-/// Where the environment names a proxy for everything, loopback must be left out of it, or the agent would
-/// look for the daemon on another machine.
+/// If the environment names an HTTP proxy, loopback has to be exempt from it. Otherwise the agent would look for the
+/// daemon on another machine.
 fn around_proxies(surroundings: &Surroundings) -> Vec<(String, OsString)> {
     let proxies = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
     if !proxies.iter().any(|name| surroundings.text(name).is_some()) {
         return Vec::new();
     }
     let widened = |name: &str| {
-        let told = surroundings.text(name).unwrap_or_default();
-        let list = if told.is_empty() { "127.0.0.1".to_owned() } else { format!("{told},127.0.0.1") };
+        let exempt = surroundings.text(name).unwrap_or_default();
+        let list = if exempt.is_empty() { "127.0.0.1".to_owned() } else { format!("{exempt},127.0.0.1") };
         (name.to_owned(), list.into())
     };
     ["NO_PROXY", "no_proxy"].map(widened).into()

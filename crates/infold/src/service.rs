@@ -1,8 +1,8 @@
-//! The daemon as a service of the person's own, so that a connected agent always finds one.
+//! Installs the daemon as a service of the user's own, so that a connected agent always finds one.
 //!
-//! systemd holds the port and starts the daemon with the first request; launchd keeps it running. Where there is
-//! neither, it is said how the daemon is started. Must hold: nothing is written outside of the person's own folders,
-//! only files that infold wrote are taken away, and an agent is connected whether or not there is a service.
+//! systemd holds the port and starts the daemon with the first request; launchd keeps it running. Without either, the
+//! user learns how to start the daemon by hand. Must hold: nothing is written outside of the user's own folders, only
+//! files that infold wrote are removed, and an agent is connected whether or not there is a service.
 
 mod files;
 
@@ -21,26 +21,25 @@ use crate::run::on_path;
 use crate::settings::Surroundings;
 use crate::whole_file::{self, IfThere};
 
-/// The unit that holds the port.
+/// systemd's unit that holds the port.
 const SOCKET: &str = "infold.socket";
-/// The unit that is the daemon.
+/// systemd's unit that runs the daemon.
 const SERVICE: &str = "infold.service";
-/// The agent of launchd's that is the daemon.
+/// The label of launchd's agent that runs the daemon.
 const LABEL: &str = "dev.infold.daemon";
 
-/// The daemon that a service starts.
+/// The daemon that a service starts, and how.
 #[derive(Debug)]
 pub struct ServedDaemon {
-    /// This program.
+    /// The path of this program.
     pub program: PathBuf,
-    /// Where it listens.
+    /// The address and port that the daemon listens on.
     pub address: SocketAddr,
-    /// What the program is started with.
     pub arguments: Vec<String>,
 }
 
 impl ServedDaemon {
-    /// The daemon that these settings are for: with the same folder and address, and what was set by flags.
+    /// The daemon for these settings: with the same data folder and address, and the same `--set` options.
     pub fn of(invocation: &Invocation) -> anyhow::Result<Self> {
         let settings = &invocation.in_force.settings;
         let address = settings.server.listen.parse().context("server.listen")?;
@@ -52,33 +51,33 @@ impl ServedDaemon {
         Ok(Self { program: std::env::current_exe()?, address, arguments })
     }
 
-    /// How a person starts it.
+    /// The command by which a person starts it.
     pub fn by_hand(&self) -> String {
         let words = self.arguments.iter().map(|word| data_folder::quoted(Path::new(word)));
         format!("infold {}", words.collect::<Vec<_>>().join(" "))
     }
 }
 
-/// What came of installing a service.
+/// Whether there is a service now.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Installed {
-    /// There is one: what it does.
+    /// There is one; the text says what it does.
     Yes(String),
-    /// There is none: why.
+    /// There is none; the text says why.
     No(String),
 }
 
-/// What starts services here.
+/// The program that runs the user's services on this machine.
 #[derive(Debug)]
 enum System {
-    /// systemd's instance of the user.
+    /// The user's own instance of systemd.
     Systemd { systemctl: PathBuf, folder: PathBuf },
     /// launchd, on macOS.
     Launchd { launchctl: PathBuf, folder: PathBuf },
 }
 
 impl System {
-    /// The one of this machine, if it has one that answers.
+    /// Finds systemd or launchd. The error says why neither can be used.
     fn find(surroundings: &Surroundings) -> Result<Self, String> {
         let home = surroundings.text("HOME").map(PathBuf::from).ok_or("HOME is not set")?;
         if let Some(systemctl) = on_path("systemctl", surroundings) {
@@ -93,7 +92,7 @@ impl System {
         }
     }
 
-    /// The files of the service.
+    /// The paths of the service's files, whether or not they exist.
     fn paths(&self) -> Vec<PathBuf> {
         match self {
             Self::Systemd { folder, .. } => vec![folder.join(SOCKET), folder.join(SERVICE)],
@@ -101,7 +100,7 @@ impl System {
         }
     }
 
-    /// What is in each of them.
+    /// The text of each of these files, in the same order.
     fn texts(&self, daemon: &ServedDaemon) -> Vec<String> {
         match self {
             Self::Systemd { .. } => vec![files::socket(daemon), files::service(daemon)],
@@ -110,13 +109,13 @@ impl System {
     }
 }
 
-/// Makes the daemon a service of the person's.
+/// Writes the service's files and starts the service. Files that infold did not write are left alone.
 pub fn install(daemon: &ServedDaemon, surroundings: &Surroundings) -> anyhow::Result<Installed> {
     let system = match System::find(surroundings) {
         Ok(system) => system,
         Err(why) => return Ok(Installed::No(why)),
     };
-    // What is there already was perhaps written by somebody else.
+    // Files of these names may have been written by somebody else.
     let paths = system.paths();
     if let Some(other) = paths.iter().find(|path| fs::read_to_string(path).is_ok_and(|text| !files::is_ours(&text))) {
         return Ok(Installed::No(format!("{} was not written by infold", other.display())));
@@ -128,14 +127,14 @@ pub fn install(daemon: &ServedDaemon, surroundings: &Surroundings) -> anyhow::Re
         fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
         whole_file::write(path, IfThere::Replace, |file| Ok(file.write_all(text.as_bytes())?))?;
     }
-    // What listens there now is perhaps the service itself, as another agent has had it installed.
+    // The service may be running already, because another agent was connected before.
     if is_there && probe(daemon.address) != Listener::Nobody {
         return Ok(Installed::Yes(format!("a service for {} is installed already", daemon.address)));
     }
     Ok(start(&system, daemon).unwrap_or_else(Installed::No))
 }
 
-/// Has the system start it, now if nobody else listens there.
+/// Has the system start the service: now if nobody listens on its address, otherwise at the next login.
 fn start(system: &System, daemon: &ServedDaemon) -> Result<Installed, String> {
     let address = daemon.address;
     match system {
@@ -159,7 +158,7 @@ fn start(system: &System, daemon: &ServedDaemon) -> Result<Installed, String> {
     }
 }
 
-/// Takes the service away again, if infold has installed one. Says what was removed.
+/// Removes the service, if infold has installed one. Returns the names of the files that were removed.
 pub fn remove(surroundings: &Surroundings) -> anyhow::Result<Option<String>> {
     let Ok(system) = System::find(surroundings) else { return Ok(None) };
     let paths = system.paths();
@@ -167,7 +166,7 @@ pub fn remove(surroundings: &Surroundings) -> anyhow::Result<Option<String>> {
     if !paths.iter().any(|path| ours(&path)) {
         return Ok(None);
     }
-    // Whatever was not running need not be stopped.
+    // This fails if the service was not running, which does not matter.
     let _ = match &system {
         System::Systemd { systemctl, .. } => run(systemctl, &["--user", "disable", "--now", SOCKET, SERVICE]),
         System::Launchd { launchctl, .. } => run(launchctl, &["unload", "-w", &paths[0].to_string_lossy()]),
@@ -187,7 +186,7 @@ pub fn remove(surroundings: &Surroundings) -> anyhow::Result<Option<String>> {
     Ok(Some(names.join(" and ")))
 }
 
-/// How the service is started, if infold has installed one.
+/// The command that starts the service; `None` if it is not installed.
 pub fn how_to_start(surroundings: &Surroundings) -> Option<String> {
     let system = System::find(surroundings).ok()?;
     let installed = system.paths().iter().all(|path| path.exists());
@@ -197,7 +196,7 @@ pub fn how_to_start(surroundings: &Surroundings) -> Option<String> {
     })
 }
 
-/// Runs a program of the system's. What it says where it fails is the reason.
+/// Runs a program of the system. If it fails, the error holds what it printed.
 fn run(program: &Path, arguments: &[&str]) -> Result<(), String> {
     let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
     let asked = format!("`{name} {}`", arguments.join(" "));

@@ -1,8 +1,8 @@
 //! Settings in layers: the defaults, the user's file, the project's file, the environment, flags.
 //!
 //! [`sources::gather`] reads what was given, as text; [`resolve`] turns it into values, each with
-//! the layer it came from, and does nothing else, so that layering is tested as text. No default
-//! stands in code: `default.toml` is compiled in and names every key there is. What a project file
+//! the layer it came from, and does nothing else, so that layering is tested as text. There are no
+//! defaults in code: `default.toml` is compiled in and names every key there is. What a project file
 //! may do is in [`narrow`].
 //!
 //! Must hold: every key in force is one of `default.toml`, has its kind, and lies in its range.
@@ -22,7 +22,7 @@ pub use problem::{Problem, Problems};
 pub use sources::{Assignment, FlagValues, Given, LookedAt, Surroundings, gather};
 pub use types::*;
 
-/// The defaults, with a sentence for each.
+/// `default.toml`: the default of every setting, with a sentence on each.
 pub const DEFAULT_TOML: &str = include_str!("../default.toml");
 
 /// The settings of this run, and where each came from.
@@ -32,9 +32,9 @@ pub struct InForce {
     pub settings: Settings,
     /// Every key in the order of `default.toml`, with its value and layer.
     pub entries: Vec<Entry>,
-    /// The files that were looked for.
+    /// The files that settings were looked for in, whether or not they exist.
     pub files: Vec<LookedAt>,
-    /// What deserves a word although it stops nothing.
+    /// Warnings for the user, such as a project file that was ignored.
     pub warnings: Vec<String>,
     data_home: Option<PathBuf>,
 }
@@ -49,7 +49,7 @@ impl InForce {
     }
 }
 
-/// Puts the layers together, or says everything that is wrong with them at once.
+/// Lays the layers over one another and checks the values. All problems are reported at once.
 pub fn resolve(given: Given) -> Result<InForce, Problems> {
     let mut problems = Problems::default();
     let mut entries = entry::defaults(DEFAULT_TOML).map_err(Problems::one)?;

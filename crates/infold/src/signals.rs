@@ -10,13 +10,13 @@ pub struct Stops {
 }
 
 impl Stops {
-    /// Starts to catch them.
+    /// Starts to catch SIGTERM and Ctrl-C.
     pub fn catch() -> anyhow::Result<Self> {
         let catch = |kind| signal(kind).context("cannot handle signals");
         Ok(Self { terminate: catch(SignalKind::terminate())?, interrupt: catch(SignalKind::interrupt())? })
     }
 
-    /// Waits for the next one.
+    /// Waits for the next of these signals.
     pub async fn next(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}

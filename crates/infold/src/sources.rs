@@ -1,5 +1,5 @@
-//! Where transcripts are: files, folders, standard input, and the places where clients keep theirs. Opens them for
-//! commands, and reports what could not be read in them.
+//! Finds transcripts in files, in folders, on standard input, and where clients store theirs. Opens them for commands,
+//! and reports what could not be read in them.
 
 mod folders;
 #[cfg(test)]
@@ -16,14 +16,14 @@ use crate::settings::{Settings, Surroundings};
 use folders::ENDINGS;
 pub use folders::{expand, recorded};
 
-/// What the user named.
+/// What the user named as the source of a command.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NamedSource {
-    /// Standard input.
+    /// Standard input, named as `-`.
     Stdin,
-    /// A file.
+    /// A file, named by its path or by the id of a client's session.
     File(PathBuf),
-    /// A session of infold's own.
+    /// The id of a session of infold's own, which may not exist.
     Session(String),
 }
 
@@ -53,7 +53,7 @@ pub type Recording = Reader<Box<dyn Read>>;
 
 /// Opens a file or standard input.
 pub fn open(source: &NamedSource, format: Option<Format>, settings: &Settings) -> anyhow::Result<Recording> {
-    let bytes = stream(source).map_err(told)?;
+    let bytes = stream(source).map_err(read_refusal)?;
     Reader::new(bytes, format, limits(settings)).map_err(|error| named(&shown(source), error))
 }
 
@@ -66,7 +66,7 @@ fn stream(source: &NamedSource) -> Result<Box<dyn Read>, WireError> {
     }
 }
 
-/// How much of a recording is held at once.
+/// The longest entry that is read, and how many problems are reported one by one.
 pub fn limits(settings: &Settings) -> ReadLimits {
     ReadLimits {
         entry_bytes_max: settings.transcripts.entry_bytes_max,
@@ -74,7 +74,7 @@ pub fn limits(settings: &Settings) -> ReadLimits {
     }
 }
 
-/// What the user called it.
+/// What the user named, as it is shown in messages.
 pub fn shown(source: &NamedSource) -> String {
     match source {
         NamedSource::Stdin => "standard input".to_owned(),
@@ -83,11 +83,11 @@ pub fn shown(source: &NamedSource) -> String {
     }
 }
 
-/// An error of reading, with the name of what was read. What is wrong with a recording is the user's to
-/// put right; a disk that fails is not.
+/// Adds the name of what was read to an error of reading. What is wrong with a recording is for the user to put right;
+/// a disk that fails is not.
 pub fn named(name: &str, error: WireError) -> anyhow::Error {
     match error {
-        WireError::Open { .. } => told(error),
+        WireError::Open { .. } => read_refusal(error),
         WireError::Io(_) => anyhow::Error::new(error).context(name.to_owned()),
         WireError::Empty => Refused::new(format!("{name} is empty")).hint("name a session transcript").into(),
         WireError::UnknownForm { found } => Refused::new(format!("{name} is not a session transcript: {found}"))
@@ -97,11 +97,11 @@ pub fn named(name: &str, error: WireError) -> anyhow::Error {
     }
 }
 
-fn told(error: WireError) -> anyhow::Error {
+fn read_refusal(error: WireError) -> anyhow::Error {
     Refused::new(error.to_string()).into()
 }
 
-/// Says which entries could not be read, one by one up to the bound, then how many more there were.
+/// Warns of the entries that could not be read, one by one up to the limit, and then says how many more there were.
 pub fn tell_of_problems(name: &str, problems: &[Problem], total: u64, globals: &Globals) {
     if globals.quiet {
         return;

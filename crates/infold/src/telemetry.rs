@@ -1,9 +1,9 @@
-//! What infold says of itself: log lines on standard error, metrics, and traces if wanted.
+//! Log lines on standard error, metrics, and traces if they are wanted.
 //!
-//! Metrics are recorded elsewhere, through OpenTelemetry's global meter; here it is decided where
-//! they go: always to a registry that `/metrics` reads, and to a collector if one is named. The
-//! threads that send exist only then. Start this before any async runtime and stop it after, because
-//! the sender blocks.
+//! Other code records metrics through OpenTelemetry's global meter; this file decides where they go:
+//! always to a registry that `/metrics` reads, and to a collector if the settings name one. The threads
+//! that send exist only then. Start this before any async runtime and stop it after, because the sender
+//! blocks.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -27,20 +27,20 @@ use crate::draw::Paint;
 use crate::output;
 use crate::settings::{LogFormat, LogLevel, Surroundings};
 
-/// How long a collector may take at the end before what it has not taken is given up.
+/// How long the end may wait for the collector. What it has not taken by then is lost.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
 type Subscriber = tracing_subscriber::Registry;
 
 /// Logs, traces and metrics of this run.
 pub struct Telemetry {
-    /// What `/metrics` shows.
+    /// The metrics that `/metrics` shows.
     pub registry: Registry,
     meters: SdkMeterProvider,
     tracers: Option<SdkTracerProvider>,
 }
 
-/// How log lines look and which there are.
+/// Which log lines are written, and how they look.
 pub struct Logging {
     level: LevelFilter,
     format: LogFormat,
@@ -48,7 +48,7 @@ pub struct Logging {
 }
 
 impl Logging {
-    /// As settings and flags have it.
+    /// Chooses level, format and colour by the settings, the flags and the terminal.
     pub fn new(settings: &crate::settings::Telemetry, globals: &Globals, surroundings: &Surroundings) -> Self {
         let is_terminal = io::stderr().is_terminal();
         let format = match settings.log_format {
@@ -67,8 +67,8 @@ impl Logging {
 
     fn layer(&self) -> Box<dyn Layer<Subscriber> + Send + Sync> {
         let layer = fmt::layer().with_writer(io::stderr).with_ansi(self.paint == Paint::Colour);
-        // Libraries may speak up when something is wrong, and never more than that: their finer lines
-        // hold requests as they came, with every secret in them.
+        // Of libraries, only warnings and errors are logged: their finer lines hold whole requests, with
+        // every secret in them.
         let others = self.level.min(LevelFilter::WARN);
         let filter = Targets::new()
             .with_default(others)
@@ -92,7 +92,7 @@ fn level(level: LogLevel) -> LevelFilter {
     }
 }
 
-/// Starts log lines alone, for commands that are over at once.
+/// Starts log lines alone, for commands that end soon.
 pub fn log_only(logging: &Logging) {
     // It fails only if logging has been started already, and then it is running.
     let _ = tracing_subscriber::registry().with(logging.layer()).try_init();
@@ -129,7 +129,7 @@ impl Telemetry {
         Ok(Self { registry, meters, tracers })
     }
 
-    /// Sends what is left, and waits for it, but not for ever.
+    /// Sends the last traces and metrics, and waits for that, but not for ever.
     pub fn stop(self) {
         let traces = self.tracers.map_or(Ok(()), |tracers| tracers.shutdown_with_timeout(FLUSH_TIMEOUT));
         let metrics = self.meters.shutdown_with_timeout(FLUSH_TIMEOUT);
@@ -164,7 +164,7 @@ fn metric_exporter(endpoint: &str) -> anyhow::Result<MetricExporter> {
         .context("telemetry.otlp_endpoint cannot be used for metrics")
 }
 
-/// Where a kind of telemetry goes below the endpoint. A query, such as a key, stays at the end.
+/// The address for one kind of telemetry, below the endpoint. A query, such as a key, stays at the end.
 fn signal_address(endpoint: &str, signal: &str) -> String {
     let (base, query) = match endpoint.split_once('?') {
         Some((base, query)) => (base, format!("?{query}")),

@@ -1,5 +1,5 @@
-//! What `infold top` shows: sessions, how full each is, how fast it goes and what it costs, and the latest
-//! requests. Loading is here; drawing and the terminal are below.
+//! What `infold top` shows: sessions, how full each one is, its rates and its cost, and the latest requests. This file
+//! loads it; `frame` draws it, and `live` handles the terminal.
 
 mod frame;
 mod live;
@@ -12,59 +12,57 @@ use serde_json::{Value, json};
 
 use crate::recognised::short_ids;
 
-pub use frame::{Size, once};
+pub use frame::{FrameSize, once};
 pub use live::run;
 
-/// Sessions that are shown.
+/// Most sessions that are shown.
 const SESSIONS_MAX: usize = 100;
-/// Requests that are looked at.
+/// How many of the latest requests are loaded.
 const REQUESTS_MAX: usize = 500;
-/// Rates are those of so long.
+/// The time over which rates are averaged.
 const RATE_MS: u64 = 5 * 60_000;
 const MINUTE_MS: u64 = 60_000;
 
-/// How fast something goes, by the minute.
+/// Averages per minute.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Rates {
-    /// Requests.
     pub requests: f64,
-    /// Tokens of prompts.
+    /// Tokens of prompts, as reported or estimated.
     pub prompt_tokens: f64,
-    /// Tokens of answers.
+    /// Tokens of answers, as reported or estimated.
     pub output_tokens: f64,
 }
 
-/// A session at a glance.
+/// A session in the table.
 #[derive(Debug, Clone)]
 pub struct SessionLine {
-    /// As far as it is known.
+    /// The session, with what is stored of it.
     pub known: ListedSession,
-    /// As much of its id as has to be typed.
+    /// As much of its id as has to be typed in a command.
     pub short_id: String,
-    /// Tokens in its main thread.
+    /// Tokens in its main thread: of its latest request, or else as the tools have counted them.
     pub context_tokens: u64,
-    /// Tokens that fit.
+    /// Tokens that its main thread may have.
     pub window_tokens: u64,
-    /// How fast it goes.
     pub rates: Rates,
 }
 
-/// Everything that is shown.
+/// Everything that a frame shows.
 #[derive(Debug, Clone)]
 pub struct TopView {
-    /// When this was so.
+    /// When it was loaded.
     pub now_ms: u64,
-    /// Sessions, the one that was used last first.
+    /// Sessions, the latest one first.
     pub sessions: Vec<SessionLine>,
     /// The latest requests, the newest first.
     pub requests: Vec<RequestRow>,
-    /// What all requests add up to.
+    /// The totals of all sessions, also of those that are not shown.
     pub totals: RequestTotals,
-    /// How fast all of it goes.
+    /// The rates of all loaded requests together.
     pub rates: Rates,
 }
 
-/// Looks.
+/// Loads what a frame shows.
 pub async fn load(engine: &Engine, room: &ContextRoom, now_ms: u64) -> Result<TopView, Error> {
     let who = Principal::local();
     let query = RequestQuery { session: None, selection: RequestSelection::Newest, limit: REQUESTS_MAX };
@@ -105,13 +103,13 @@ impl SessionLine {
         }
     }
 
-    /// Open branches.
+    /// How many of its branches are open.
     fn open(&self) -> u64 {
         self.known.live.as_ref().map_or(0, |row| row.open)
     }
 
-    /// Whether anything is going on in it, as far as that can be told.
-    fn goes_on(&self) -> bool {
+    /// Whether the session has not ended. If only its requests are stored, it counts as active while they come.
+    fn is_active(&self) -> bool {
         match &self.known.live {
             Some(row) => row.session.ended_at_ms.is_none(),
             None => self.rates.requests > 0.0,
@@ -133,7 +131,7 @@ impl TopView {
         Self { now_ms, sessions, requests, totals, rates }
     }
 
-    /// The same in the shapes of the JSON API.
+    /// The sessions, requests and totals in the shapes of the JSON API.
     pub fn as_json(&self, room: &ContextRoom) -> Value {
         let session = |line: &SessionLine| {
             let mut shown = infold_control::session_json(&line.known, room);

@@ -1,8 +1,8 @@
-//! Writes a file so that it is there whole or not at all.
+//! Writes a file so that it exists whole or not at all.
 //!
 //! The bytes go into a file that has no name yet; it gets one when everything is on disk. So a
-//! program that is killed in the middle, even with -9, leaves nothing behind. Only where a file takes
-//! another's place, or on file systems without nameless files, is there a hidden name for a moment.
+//! program that is killed in the middle, even with -9, leaves nothing behind. Only where a file replaces
+//! another, or on file systems without nameless files, is there a hidden name for a moment.
 
 #[cfg(test)]
 mod tests;
@@ -19,15 +19,15 @@ use rustix::io::Errno;
 
 use crate::failure::Refused;
 
-/// Only the user may read what was made of their sessions.
+/// Only the user may read files that are made from their sessions.
 const MODE: u32 = 0o600;
 
-/// What to do if there is a file of that name.
+/// What to do if there is a file of that name already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IfThere {
-    /// Leave it alone and refuse.
+    /// Leave the old file alone and refuse.
     Refuse,
-    /// Put the new one in its place.
+    /// Replace the old file by the new one.
     Replace,
 }
 
@@ -53,12 +53,12 @@ pub fn write<T>(
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(exists(path)),
         named => named.with_context(cannot)?,
     }
-    // The name is on disk once its folder is. Some file systems cannot sync one, and need not.
+    // The name is on disk once the folder is synced. Some file systems cannot sync a folder, and need not.
     let _ = File::open(&folder).and_then(|folder| folder.sync_all());
     Ok(filled)
 }
 
-/// Refuses a file in a folder that is not there: better before the work than after it.
+/// Refuses a path in a folder that does not exist. Commands check this before they start their work.
 pub fn check_folder(path: &Path) -> anyhow::Result<()> {
     let folder = folder_of(path);
     if folder.is_dir() {
@@ -69,7 +69,7 @@ pub fn check_folder(path: &Path) -> anyhow::Result<()> {
         .into())
 }
 
-/// What is said when a file would have to be replaced.
+/// The refusal for a file that exists already.
 pub fn exists(path: &Path) -> anyhow::Error {
     Refused::new(format!("{} is there already", path.display())).hint("name another file, or move that one away").into()
 }
@@ -83,9 +83,9 @@ fn folder_of(path: &Path) -> PathBuf {
 
 /// A file that has no name yet.
 enum Unnamed {
-    /// Nothing in the folder shows it.
+    /// It has no name at all, so nothing in the folder shows it.
     Hidden(File),
-    /// Its place is taken by a name that is removed unless it is renamed.
+    /// It has a hidden name, because the file system has no nameless files. It is removed unless it is renamed.
     Placeheld(tempfile::NamedTempFile),
 }
 
@@ -112,7 +112,7 @@ impl Unnamed {
         match (self, if_there) {
             (Self::Hidden(file), IfThere::Refuse) => link(&file, path),
             (Self::Hidden(file), IfThere::Replace) => {
-                // A link cannot take another's place, but a rename can.
+                // A link cannot replace a file, but a rename can.
                 let name = tempfile::Builder::new().prefix(".infold-").tempdir_in(folder_of(path))?;
                 let place = name.path().join("file");
                 link(&file, &place)?;

@@ -5,14 +5,10 @@
 //! The cases are made from the schemas that `tools/list` and the OpenAPI description publish, so that
 //! a new tool, argument or route is covered when it appears.
 
-mod support;
-
-mod bad_input {
-    mod bodies;
-    mod cases;
-    mod ids;
-    mod json_api;
-    mod scene;
-    mod stdio;
-    mod tools;
-}
+mod bodies;
+mod cases;
+mod ids;
+mod json_api;
+mod scene;
+mod stdio;
+mod tools;

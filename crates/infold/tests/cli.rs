@@ -1,14 +1,10 @@
 //! The program as people run it: what it prints where, and how it ends. Each test has a home of its
 //! own, so nothing of the person's is read or written.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
-
-mod cli {
-    mod demo;
-    pub mod home;
-    mod inspect;
-    mod secret;
-    mod serve;
-    mod settings;
-    mod shell;
-}
+mod demo;
+pub mod home;
+mod inspect;
+mod secret;
+mod serve;
+mod settings;
+mod shell;

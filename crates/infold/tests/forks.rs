@@ -1,13 +1,9 @@
 //! Forks through the running program: over MCP and over the JSON API, of sessions that it keeps and of
 //! transcripts that are handed in, with bad input, planted secrets, and the daemon killed in between.
 
-mod support;
-
-mod forks {
-    mod crashes;
-    mod kept_sessions;
-    mod mistakes;
-    mod scene;
-    mod secrets;
-    mod transcripts;
-}
+mod crashes;
+mod kept_sessions;
+mod mistakes;
+mod scene;
+mod secrets;
+mod transcripts;

@@ -1,21 +1,17 @@
 //! The requirements of context folding, each by a test that is named for it and drives the running
 //! program as a client would: over MCP, and over the JSON API where the requirement is about it.
-//! `docs/requirements.md` says which test stands for which; the last module here keeps it honest.
+//! `docs/requirements.md` says which test shows which requirement; the last module here keeps it honest.
 
-mod support;
-
-mod requirements {
-    mod budget;
-    mod ending;
-    mod input;
-    mod isolation;
-    mod limits;
-    mod opening;
-    mod owners;
-    mod returning;
-    mod scrub_faults;
-    mod scrubbing;
-    mod status;
-    mod table;
-    mod timeout;
-}
+mod budget;
+mod ending;
+mod input;
+mod isolation;
+mod limits;
+mod opening;
+mod owners;
+mod returning;
+mod scrub_faults;
+mod scrubbing;
+mod status;
+mod table;
+mod timeout;

@@ -1,11 +1,7 @@
 //! Those who may not come in: web pages, other users of the machine, bearers of bad tokens. Each is
 //! turned away on every route there is, with every method, before any of it is looked at.
 
-mod support;
-
-mod strangers {
-    mod bearers;
-    mod other_user;
-    mod pages;
-    mod routes;
-}
+mod bearers;
+mod other_user;
+mod pages;
+mod routes;

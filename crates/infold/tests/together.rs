@@ -1,8 +1,6 @@
 //! Several processes on one database at once, under load: two that serve stdio, the daemon, and people
 //! who look with `infold show` and `infold sessions` all the while. Nothing fails, and in the end every
-//! event is there, once, and has been told to whoever follows the feed.
-
-mod support;
+//! event is there, once, and whoever follows the feed has received it.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use infold_testkit::{CallAnswer, Daemon, Era, McpHttp, McpStdio};
 use serde_json::{Value, json};
 
-use support::{Program, infold};
+use crate::support::{Program, infold};
 
 /// Rounds that each worker makes. A round is two openings, two returns and a few looks.
 const ROUNDS: usize = 25;
@@ -19,7 +17,7 @@ const ROUNDS: usize = 25;
 /// Workers: two over stdio, two over HTTP.
 const WORKERS: usize = 4;
 
-/// What every process is told, because limits are counted in the database that they share.
+/// Settings of every process. All need the same, because limits are counted in the database that they share.
 const SETTINGS: [&str; 3] = [
     "folding.max_branches_per_minute=100000",
     "folding.max_concurrent_per_session=1000",
@@ -29,7 +27,7 @@ const SETTINGS: [&str; 3] = [
 /// Events of one opening: created and activated.
 const EVENTS_PER_OPENING: usize = 2;
 
-/// Somebody who calls tools.
+/// A client that calls tools, over one of the transports.
 enum Worker {
     Stdio(Box<McpStdio>),
     Http(McpHttp),
@@ -75,7 +73,7 @@ impl Worker {
     }
 }
 
-/// Looks again and again until the work is done, and gives how often.
+/// Runs a command that looks, again and again until the work is done, and returns how often.
 async fn watch(daemon: &Daemon, arguments: &[&str], done: &AtomicBool) -> Result<usize> {
     let mut looks = 0;
     while !done.load(Ordering::Relaxed) {
@@ -152,12 +150,12 @@ async fn several_processes_work_on_one_database_and_no_event_is_lost() -> Result
     assert_eq!(database.rows(behind)?, Vec::<String>::new(), "each session is as old as its log");
     assert_eq!(database.rows("PRAGMA integrity_check")?, ["ok"]);
 
-    let told: Vec<u64> = followed.iter().filter_map(|record| record["id"].as_u64()).collect();
-    assert!(told.is_sorted(), "the feed has an order");
+    let received: Vec<u64> = followed.iter().filter_map(|record| record["id"].as_u64()).collect();
+    assert!(received.is_sorted(), "the feed has an order");
     let stored: BTreeSet<u64> =
         database.rows("SELECT id FROM events")?.iter().filter_map(|id| id.parse().ok()).collect();
-    assert_eq!(told.len(), stored.len(), "and tells everything once");
-    assert_eq!(told.into_iter().collect::<BTreeSet<u64>>(), stored);
+    assert_eq!(received.len(), stored.len(), "and tells everything once");
+    assert_eq!(received.into_iter().collect::<BTreeSet<u64>>(), stored);
     let said = program.daemon.stderr();
     assert!(!said.contains("\"level\":\"ERROR\"") && !said.contains("\"level\":\"WARN\""), "{said}");
     Ok(())

@@ -14,12 +14,12 @@ use super::fold;
 /// Reasons that are shown when somebody was refused.
 const REASONS_SHOWN_MAX: usize = 3;
 
-/// How the crowd fared.
+/// What became of all the sessions together.
 #[derive(Debug)]
 pub struct Crowd {
     /// Sessions that could not open or fold.
     pub refused: usize,
-    /// How long the whole crowd took.
+    /// How long all sessions took together, from their connecting to the last fold.
     pub seconds: f64,
 }
 

@@ -20,7 +20,6 @@ impl Latencies {
         Self { sorted_ms }
     }
 
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.sorted_ms.len()
     }
@@ -31,7 +30,6 @@ impl Latencies {
         self.sorted_ms.get(rank.max(1) - 1).copied().unwrap_or(f64::NAN)
     }
 
-    /// The latency in the middle.
     pub fn median_ms(&self) -> f64 {
         self.percentile_ms(50.0)
     }

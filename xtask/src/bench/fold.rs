@@ -19,7 +19,7 @@ use crate::workspace::Workspace;
 const RATIO_MAX: f64 = 1.5;
 const GROWTH_MAX: f64 = 1.2;
 
-/// Measures all three, and fails when a target is missed.
+/// Makes all three measurements; the exit code is a failure when a target is missed.
 pub async fn run(workspace: &Workspace, program: &Path, arguments: &FoldArguments) -> Result<ExitCode> {
     // Not the temporary folder, which may be in memory: what is durable must reach a disk.
     let folder = TempFolder::inside(&workspace.target().join("bench"))?;
@@ -101,7 +101,6 @@ pub async fn open(client: &McpHttp, session: &str) -> Result<String> {
     Ok(answer.text_field("branch_id"))
 }
 
-/// Folds a branch.
 pub async fn fold(client: &McpHttp, branch: &str) -> Result<()> {
     let arguments = json!({"branch_id": branch, "message": "It costs little."});
     accepted(client.call("branch_return", arguments).await?)?;

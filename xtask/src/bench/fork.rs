@@ -12,12 +12,12 @@ use super::figures::Table;
 use super::recording;
 use crate::workspace::Workspace;
 
-/// Ten times the input may take this many times as long.
+/// With ten times the input, a fork may take this many times as long.
 const GROWTH_MAX: f64 = 11.0;
-/// What a program may hold for the longest input, as a multiple of what it holds for ten megabytes.
+/// The memory that a fork of the longest input may need, as a multiple of what ten megabytes need.
 const MEMORY_GROWTH_MAX: f64 = 1.5;
 const MEGABYTE: u64 = 1_000_000;
-/// How often a running program's memory is looked at.
+/// The pause between two readings of a running program's memory.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// What `cargo xtask bench fork` takes.
@@ -31,14 +31,14 @@ pub struct Arguments {
     runs: usize,
 }
 
-/// One run of a program.
+/// What one run of a program cost.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     took: Duration,
     peak_mb: f64,
 }
 
-/// Measures both profiles; fails when a target is missed.
+/// Measures both profiles of `infold fork`; the exit code is a failure when a target is missed.
 pub fn run(workspace: &Workspace, program: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let folder = workspace.target().join("bench-scratch");
     fs::create_dir_all(&folder)?;
@@ -91,7 +91,7 @@ fn quickest(runs: usize, mut run: impl FnMut() -> Result<Run>) -> Result<Run> {
     all.into_iter().min_by_key(|run| run.took).context("nothing was run")
 }
 
-/// Reads and writes every byte, as a program must that does nothing with them.
+/// Reads and writes every byte: the least that a program must do, and so the yardstick.
 fn copied(from: &Path, to: &Path) -> Result<Run> {
     let started = Instant::now();
     let (mut from, mut target) = (File::open(from)?, File::create(to)?);
@@ -131,7 +131,7 @@ fn forked(program: &Path, file: &Path, profile: &str) -> Result<Run> {
     Ok(Run { took, peak_mb })
 }
 
-/// The most memory that a process has had in RAM so far; nothing once it is over.
+/// The most memory that a process has had in RAM so far; `None` once it has ended.
 fn peak_mb_of(pid: u32) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -26,7 +26,7 @@ const FILLING_AT_ONCE: usize = 8;
 /// The session that becomes long.
 const LONG: &str = "growth-long";
 
-/// What was measured.
+/// Latencies of opening and folding a branch, early and late.
 #[derive(Debug)]
 pub struct Growth {
     /// Branches around the tenth of a session.
@@ -36,7 +36,7 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// How many times as much a late branch costs.
+    /// How many times as much a late branch costs as an early one.
     pub fn ratio(&self) -> f64 {
         self.late.median_ms() / self.early.median_ms()
     }

@@ -26,10 +26,10 @@ const ORDER_SEED: u64 = 7;
 /// How long to run before anything is counted.
 const WARM_UP: Duration = Duration::from_secs(2);
 
-/// What was measured.
+/// Latencies of both kinds of work, measured in the same run.
 #[derive(Debug)]
 pub struct Measured {
-    /// Opening and folding a branch.
+    /// Opening a branch and folding it.
     pub folds: Latencies,
     /// Two calls that do nothing, and two commits of one row.
     pub yardstick: Latencies,

@@ -8,18 +8,18 @@ use anyhow::{Context, Result};
 /// The kernel counts processor time in hundredths of a second, whatever the machine.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// A process, with its children.
+/// A process by its id. What its children use counts as its own.
 #[derive(Debug, Clone, Copy)]
 pub struct Process(pub u32);
 
 impl Process {
-    /// Time on a processor so far, in milliseconds: user and system, its children's and theirs too.
+    /// Processor time so far, in milliseconds: user and system, with that of all its descendants.
     pub fn cpu_ms(self) -> Result<f64> {
         let ticks: u64 = self.family()?.into_iter().filter_map(|pid| ticks(pid).ok()).sum();
         Ok(ticks as f64 / TICKS_PER_SECOND * 1_000.0)
     }
 
-    /// The memory that is in RAM, in units of 1,048,576 bytes, its children's too.
+    /// The memory that is in RAM, in units of 1,048,576 bytes, with that of its children.
     pub fn resident_mb(self) -> Result<f64> {
         Ok(self.family()?.into_iter().filter_map(|pid| resident_mb(pid).ok()).sum())
     }
@@ -29,7 +29,7 @@ impl Process {
         for entry in fs::read_dir("/proc")? {
             let name = entry?.file_name();
             let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
-            // One that has just gone is nobody's child.
+            // A process that ended since it was listed is left out.
             if let Ok(fields) = stat(pid) {
                 let parent = fields.get(1).and_then(|parent| parent.parse().ok()).unwrap_or(0);
                 children.entry(parent).or_default().push(pid);

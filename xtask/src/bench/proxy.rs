@@ -18,7 +18,7 @@ use infold_testkit::{Daemon, DaemonSetup};
 use super::figures::Table;
 use super::process::Process;
 use super::turns;
-use crate::upstream::{Keep, Upstream};
+use crate::upstream::{Retention, Upstream};
 use crate::workspace::Workspace;
 use load::{Size, Target, Way};
 use peers::Peer;
@@ -38,32 +38,32 @@ pub struct Arguments {
 }
 
 const KIB: usize = 1 << 10;
-/// Sizes of sessions that go on.
+/// Sizes of the sessions in which further requests are measured.
 const SIZES: [Size; 3] = [
     Size { name: "2 KB", bytes: 2 * KIB, sessions: 50, turns: 6 },
     Size { name: "100 KB", bytes: 100 * KIB, sessions: 40, turns: 5 },
     Size { name: "500 KB", bytes: LARGEST_BYTES, sessions: 20, turns: 5 },
 ];
-/// Peers are slower, and need fewer sessions to be measured as well.
+/// Peers get this fraction of the sessions: they are slower, so fewer measure them just as well.
 const PEER_SESSIONS_SHARE: usize = 5;
-const FIRST_SIGHTS: usize = 20;
+const FIRST_REQUESTS: usize = 20;
 const LARGEST_BYTES: usize = 500 * KIB;
 
 const LARGEST_CPU_MS_MAX: f64 = 10.0;
-/// Of the best peer's time on a processor.
+/// The share of the best peer's processor time that infold may use.
 const PEER_SHARE_MAX: f64 = 0.2;
 const RESIDENT_MB_MAX: f64 = 60.0;
-/// Memory after all requests, against that after the first quarter of them.
+/// Memory after all requests may be this many times that after the first quarter of them.
 const GROWTH_MAX: f64 = 1.1;
-/// The thousandth request of a session, for each byte of it, against the hundredth.
+/// The thousandth request of a session may cost this many times the hundredth, for each of its bytes.
 const LATE_BYTE_MAX: f64 = 1.2;
 const LATE: usize = 1_000;
 const EARLY: usize = 100;
 const WINDOW: usize = 50;
 
-/// Measures, and fails when a target is missed.
+/// Makes all measurements of the proxy; the exit code is a failure when a target is missed.
 pub async fn run(workspace: &Workspace, program: &Path, arguments: &Arguments) -> Result<ExitCode> {
-    let upstream = Upstream::start(Keep::Nothing).await?;
+    let upstream = Upstream::start(Retention::None).await?;
     let mut table = Table::default();
     let direct = Target { url: format!("{}/v1/messages", upstream.base_url()), process: None };
     let (_daemon, infold) = start(program, &upstream).await?;
@@ -85,7 +85,7 @@ pub async fn run(workspace: &Workspace, program: &Path, arguments: &Arguments) -
         table.show(&format!("infold, {name}, added to the first byte, median"), format!("{added_ms:.2} ms"));
         eprintln!("infold, {name}: done");
     }
-    let first = load::first_sight(&infold, "first", LARGEST_BYTES, FIRST_SIGHTS).await?;
+    let first = load::first_requests(&infold, "first", LARGEST_BYTES, FIRST_REQUESTS).await?;
     table.show("infold, 500 KB seen for the first time, processor time", format!("{:.2} ms", first.cpu_ms));
     late(&infold, &mut table).await?;
     drop(infold);
@@ -107,7 +107,7 @@ async fn start(program: &Path, upstream: &Upstream) -> Result<(Daemon, Target)> 
     Ok((daemon, target))
 }
 
-/// One session of a thousand requests: what the last ones cost for their size, against early ones.
+/// Plays one session of a thousand requests: what the last ones cost for their size, against early ones.
 async fn late(target: &Target, table: &mut Table) -> Result<()> {
     let way = Way::new(target)?;
     let process = target.process.unwrap_or(Process(0));
@@ -139,7 +139,7 @@ async fn late(target: &Target, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Many requests of many sessions: how much memory is used on the way and after them.
+/// Sends many requests of many sessions: how much memory is used on the way and after them.
 async fn memory(program: &Path, upstream: &Upstream, requests: usize, table: &mut Table) -> Result<()> {
     let (_daemon, target) = start(program, upstream).await?;
     let way = Way::new(&target)?;
@@ -197,7 +197,7 @@ async fn beside_peers(
                 format!("{added_ms:.2} ms"),
             );
         }
-        let first = load::first_sight(&target, "first", LARGEST_BYTES, FIRST_SIGHTS / PEER_SESSIONS_SHARE).await?;
+        let first = load::first_requests(&target, "first", LARGEST_BYTES, FIRST_REQUESTS / PEER_SESSIONS_SHARE).await?;
         table.show(
             &format!("{}, 500 KB seen for the first time, processor time", peer.name()),
             format!("{:.2} ms", first.cpu_ms),

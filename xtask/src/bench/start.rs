@@ -13,13 +13,13 @@ use super::process::resident_mb;
 /// Starts that the median is taken of, each on a data folder that was not there before.
 const STARTS: usize = 20;
 
-/// How long the daemon is left alone before its memory is read.
-const SETTLE: Duration = Duration::from_secs(3);
+/// How long the daemon is left alone before its memory is read, so that starting is over.
+const IDLE_BEFORE_READING: Duration = Duration::from_secs(3);
 
 const READY_MS_MAX: f64 = 300.0;
 const IDLE_MB_MAX: f64 = 30.0;
 
-/// Measures both, and fails when a target is missed.
+/// Makes both measurements; the exit code is a failure when a target is missed.
 pub async fn run(program: &Path) -> Result<ExitCode> {
     let mut durations = Vec::new();
     let mut last: Option<Daemon> = None;
@@ -31,7 +31,7 @@ pub async fn run(program: &Path) -> Result<ExitCode> {
         last = Some(daemon);
     }
     let daemon = last.context("the daemon was never started")?;
-    tokio::time::sleep(SETTLE).await;
+    tokio::time::sleep(IDLE_BEFORE_READING).await;
     let idle_mb = resident_mb(daemon.pid()?)?;
 
     let ready = Latencies::new(durations);

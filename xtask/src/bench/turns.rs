@@ -1,4 +1,4 @@
-//! An old program and a new one that take turns with the same work, so that whatever else the machine does meets both.
+//! An old program and a new one take turns with the same work, so that whatever else the machine does affects both.
 //!
 //! Compared are processor time and memory of the programs themselves, as ratios of new to old. Each pair of turns has a
 //! ratio; the one in the middle counts, and the spread says how much it is worth.
@@ -11,10 +11,10 @@ use super::process::Process;
 #[cfg(test)]
 mod tests;
 
-/// What the new program may use, of what the old one does.
+/// The new program may use this many times what the old one uses.
 const RATIO_MAX: f64 = 1.05;
 
-/// What `--before` comes with.
+/// The arguments that compare two programs, for every measurement that can.
 #[derive(Debug, clap::Args)]
 pub struct TurnArguments {
     /// Measure nothing but this older program and the new one, taking turns, and compare them.
@@ -25,7 +25,7 @@ pub struct TurnArguments {
     pub pairs: usize,
 }
 
-/// The two programs in a turn: the old one and the new one.
+/// One value for each of the two programs.
 #[derive(Debug, Clone, Copy)]
 pub struct Both<T> {
     pub old: T,
@@ -39,7 +39,7 @@ pub struct Ratios {
 }
 
 impl Ratios {
-    /// Adds a pair of turns.
+    /// Adds what both programs used in a pair of turns.
     pub fn add(&mut self, what: &str, used: Both<f64>) {
         let ratio = used.new / used.old;
         match self.rows.iter_mut().find(|(name, _)| name == what) {
@@ -55,7 +55,7 @@ impl Ratios {
         Ok(())
     }
 
-    /// Holds the ratios in the middle against what is allowed.
+    /// Adds the median ratio of everything measured to the table, with what is allowed.
     pub fn hold(self, table: &mut Table) {
         for (what, mut ratios) in self.rows {
             ratios.sort_by(f64::total_cmp);

@@ -17,16 +17,16 @@ use crate::workspace::Workspace;
 /// How long one run of an agent may take. The first run of a home does its own installing.
 const RUN_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// How much of what an agent said a failure shows.
+/// How much of what an agent printed a failure shows.
 const SHOWN_CHARS_MAX: usize = 2_000;
 
 /// The key that Claude Code is given. It is as short as what Claude Code remembers of a key.
 pub const CLAUDE_KEY: &str = "sk-ant-scripted-0000";
 
-/// The model that Codex is told to use; it knows the window of this one, which calls tools without scripts.
+/// The model that Codex is set to. It knows this model's window, and has it call tools directly, without scripts.
 const CODEX_MODEL: &str = "model = \"gpt-5.5\"\n";
 
-/// The agents, as programs of this machine's kind.
+/// The agents' programs, built for this machine.
 #[derive(Debug)]
 pub struct Agents {
     claude: PathBuf,
@@ -45,7 +45,7 @@ impl Agents {
         })
     }
 
-    /// Runs Claude Code, and returns what it said.
+    /// Runs Claude Code, and returns what it printed.
     pub async fn claude(&self, home: &Home, model_url: &str, arguments: &[&str]) -> Result<String> {
         let mut command = home.command(&self.claude);
         prepare_claude(&mut command, home, model_url);
@@ -93,7 +93,7 @@ impl Agents {
         Ok(command)
     }
 
-    /// The agent itself, prepared.
+    /// The command that starts the agent itself, with its environment and files prepared.
     pub fn alone(&self, agent: Agent, home: &Home, model_url: &str) -> Result<Command> {
         let program = match agent {
             Agent::Claude => &self.claude,
@@ -103,7 +103,7 @@ impl Agents {
         self.around(agent, program, home, model_url)
     }
 
-    /// Another program that finds this agent on its path, with everything prepared for the agent itself.
+    /// A command for another program that will start this agent: it finds it on its path, and all is prepared for it.
     pub fn around(&self, agent: Agent, program: &Path, home: &Home, model_url: &str) -> Result<Command> {
         let mut command = home.command(program);
         let file = match agent {
@@ -131,21 +131,19 @@ impl Agents {
     }
 }
 
-/// One of the agents.
+/// A coding agent, in the way it is set up here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agent {
-    /// Claude Code.
     Claude,
-    /// Codex.
+    /// Codex with the model that is set for it, which calls tools directly.
     Codex,
-    /// Codex with the model that it chooses by itself, which writes scripts.
+    /// Codex with the model that it chooses by itself, which calls tools from scripts.
     CodexScripts,
-    /// OpenCode.
     Opencode,
 }
 
 impl Agent {
-    /// What its program is called.
+    /// The name of its program, as a person types it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Claude => "claude",
@@ -154,8 +152,8 @@ impl Agent {
         }
     }
 
-    /// The arguments that ask it something, without a screen. No permission is asked for infold's own
-    /// tools; those that only look are allowed here.
+    /// The arguments with which it answers `words` without a screen. Tools that only read are allowed here; infold
+    /// takes care of the permission for its own.
     pub fn asking(self, words: &str) -> Vec<&str> {
         match self {
             Self::Claude => vec!["-p", words, "--output-format", "json", "--allowedTools", "Read,Agent"],
@@ -164,7 +162,7 @@ impl Agent {
         }
     }
 
-    /// The arguments that go on with the session before.
+    /// The arguments with which it continues its last session with `words`.
     pub fn going_on(self, words: &str) -> Vec<&str> {
         match self {
             Self::Claude => [self.asking(words), vec!["--continue"]].concat(),
@@ -265,32 +263,30 @@ fn runs(program: &Path) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// Runs a command to its end and returns its standard output.
+/// Runs a command to its end and returns its standard output; an error if the command failed.
 async fn output(command: Command) -> Result<String> {
-    ended(command).await.map(|ended| ended.said)
+    ended(command).await.map(|ended| ended.stdout)
 }
 
-/// How a command ended that ended well.
+/// What a command that succeeded has printed.
 pub struct Ended {
-    /// Its standard output.
-    pub said: String,
-    /// Its standard error.
-    pub complained: String,
+    pub stdout: String,
+    pub stderr: String,
 }
 
-/// Runs a command to its end.
+/// Runs a command to its end; an error if it failed or took too long.
 pub async fn ended(mut command: Command) -> Result<Ended> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     let program = command.as_std().get_program().to_string_lossy().into_owned();
     let ran = timeout(RUN_TIMEOUT, command.output()).await;
     let ran = ran.with_context(|| format!("{program} did not end within {RUN_TIMEOUT:?}"))?;
     let ran = ran.with_context(|| format!("cannot run {program}"))?;
-    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
-    let complained = String::from_utf8_lossy(&ran.stderr).into_owned();
+    let stdout = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let stderr = String::from_utf8_lossy(&ran.stderr).into_owned();
     if !ran.status.success() {
-        bail!("{program} failed ({}):\n{}\n{}", ran.status, shortened(&said), shortened(&complained));
+        bail!("{program} failed ({}):\n{}\n{}", ran.status, shortened(&stdout), shortened(&stderr));
     }
-    Ok(Ended { said, complained })
+    Ok(Ended { stdout, stderr })
 }
 
 fn shortened(text: &str) -> String {

@@ -1,5 +1,5 @@
-//! OpenCode speaks for itself: with the image that a tool gave, with the rules of a folder, and with the
-//! request in which it has the session summarised, which holds the transcript as text.
+//! What OpenCode adds by itself: the image that a tool gave, the rules of a folder, and the request in which it
+//! has the session summarised, which holds the transcript as text.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ const PICTURE: [u8; 67] = [
     1, 0x48, 0xaf, 0xa4, 0x71, 0, 0, 0, 0, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82,
 ];
 
-/// Runs OpenCode once, and gives what was found.
+/// Runs OpenCode once, and returns what was found.
 pub async fn opencode(agents: &Agents, binary: &Path) -> Result<RunFindings> {
     let secret = secret();
     let scene = Scene::start(script).await?;
@@ -42,7 +42,7 @@ pub async fn opencode(agents: &Agents, binary: &Path) -> Result<RunFindings> {
     findings.add(
         "comes to its end",
         ended.and_then(|ended| {
-            ensure!(ended.said.contains(FINISHED), "it ended with {}", ended.said);
+            ensure!(ended.stdout.contains(FINISHED), "it ended with {}", ended.stdout);
             Ok(())
         }),
     );

@@ -18,14 +18,14 @@ const BESIDE: &str = "mooring-line-52";
 /// What the branch's command prints.
 const WORK_PRINTED: &str = "ropes-of-the-mooring";
 
-/// Runs Codex once, and gives what was found.
+/// Runs Codex once, and returns what was found.
 pub async fn codex(agents: &Agents, binary: &Path) -> Result<RunFindings> {
     let scene = Scene::start(|_| script()).await?;
     let ended = scene.run(agents, Agent::Codex, binary, &[], &Agent::Codex.asking(ASKED)).await;
 
     let mut findings = RunFindings::default();
     let said = ended.and_then(|ended| {
-        ensure!(ended.said.contains(FINISHED), "it ended with {}", ended.said);
+        ensure!(ended.stdout.contains(FINISHED), "it ended with {}", ended.stdout);
         Ok(())
     });
     findings.add("comes to its end", said);
@@ -38,7 +38,7 @@ pub async fn codex(agents: &Agents, binary: &Path) -> Result<RunFindings> {
     Ok(findings)
 }
 
-/// The model's part.
+/// The scripted model's steps: it opens a branch, works, and returns with a command beside the return.
 fn script() -> Script {
     Script::new([
         load_tools(),

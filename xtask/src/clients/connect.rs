@@ -18,7 +18,7 @@ pub async fn check(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
     let mut command = agents.alone(agent, &scene.home, scene.model.base_url())?;
     let files: Vec<(PathBuf, Vec<u8>)> =
         settings(agent, &scene.home).into_iter().map(prepared).collect::<Result<_>>()?;
-    // With an own provider in place, infold is told to send its requests to where they went before.
+    // The person has a provider of their own, so infold is set to forward to where requests went before.
     let (key, upstream) = match agent {
         Agent::Claude => ("proxy.anthropic.upstream", scene.model.base_url().to_owned()),
         Agent::Codex | Agent::CodexScripts | Agent::Opencode => {
@@ -43,7 +43,7 @@ pub async fn check(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
     infold(&["connect"]).await?;
     // Only its own settings say where the model is.
     command.env_remove("ANTHROPIC_BASE_URL").args(agent.asking(ASKED));
-    let said = ended(command).await?.said;
+    let said = ended(command).await?.stdout;
     ensure!(said.contains(FINISHED), "the agent ended with {said}");
     scene.check_turns().with_context(|| format!("the daemon said:\n{}", daemon.stderr()))?;
 

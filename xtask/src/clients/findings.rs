@@ -4,24 +4,23 @@
 use anyhow::{Error, Result, anyhow};
 use infold_testkit::model::Received;
 
-/// The findings of a run, in order.
+/// The findings of a run, in the order in which they were made.
 #[derive(Debug, Default)]
 pub struct RunFindings {
     found: Vec<(String, Result<()>)>,
 }
 
 impl RunFindings {
-    /// Adds a finding.
+    /// Adds a finding: a name, and whether it holds.
     pub fn add(&mut self, name: &str, outcome: Result<()>) {
         self.found.push((name.to_owned(), outcome));
     }
 
-    /// Adds that a request holds all of these texts and none of those.
+    /// Adds the finding that a request is there, holds all of the texts in `holds` and none of those in `lacks`.
     pub fn request(&mut self, name: &str, request: Option<&Received>, holds: &[&str], lacks: &[&str]) {
         self.add(name, judged(request, holds, lacks));
     }
 
-    /// All of them.
     pub fn into_list(self) -> Vec<(String, Result<()>)> {
         self.found
     }

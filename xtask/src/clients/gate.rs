@@ -11,23 +11,23 @@ use tokio::process::Command;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-/// How long a tool may take to come to a gate.
+/// How long a tool may take to reach a gate.
 const REACHED_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A gate in a project.
+/// A gate in a project, by the path of its pipe.
 #[derive(Debug)]
 pub struct Gate {
     path: PathBuf,
 }
 
-/// A tool that stands at a gate. It goes on when this is dropped.
+/// A tool that waits at a gate. It goes on when this is dropped.
 #[derive(Debug)]
 pub struct AtGate {
     _side: File,
 }
 
 impl Gate {
-    /// A gate of this name.
+    /// Makes a gate of this name in a folder.
     pub async fn new(folder: &Path, name: &str) -> Result<Self> {
         let path = folder.join(name);
         let made = Command::new("mkfifo").arg(&path).status().await.context("cannot run mkfifo")?;
@@ -35,7 +35,7 @@ impl Gate {
         Ok(Self { path })
     }
 
-    /// Waits until a tool stands at the gate.
+    /// Waits until a tool has reached the gate and waits there.
     pub async fn reached(&self) -> Result<AtGate> {
         let path = self.path.clone();
         let opened = spawn_blocking(move || OpenOptions::new().write(true).open(path));

@@ -1,5 +1,5 @@
-//! A secret that an agent has read, of which the model sees a placeholder: the agent is not let to write the
-//! placeholder over it, with any of its own ways to write.
+//! An agent has read a secret, of which the model sees a placeholder. None of the agent's own ways to write lets it
+//! overwrite the secret with the placeholder.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use super::agents::{Agent, Agents};
 use super::run::{ASKED, FINISHED, Scene};
 
-/// One way to write: the tool, and what it is given for a file and a placeholder.
+/// One way to write: the tool, and what makes its arguments from a path and a placeholder.
 type Way = (&'static str, fn(&str, &str) -> Value);
 
-/// How each agent writes.
+/// Every way in which an agent can write a file.
 fn ways(agent: Agent) -> Vec<Way> {
     match agent {
         Agent::Claude => vec![
@@ -42,7 +42,7 @@ fn heredoc(path: &str, mask: &str) -> String {
     format!("cat > '{path}' <<'EOF'\n{}EOF", changed(mask))
 }
 
-/// Reads a secret, tries to write what stands for it in every way, and looks whether the file is as it was.
+/// Reads a secret, tries to write its placeholder in every way, and checks that the file has not changed.
 pub async fn check(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
     // Put together here, so that no scanner takes this file for a leak.
     let secret = format!("ghp_{}", "q7Rk2Vd9Xw4Zb8Nc3Mt6Ys1Lf5Hg0JpAeUiO".chars().take(36).collect::<String>());
@@ -65,7 +65,7 @@ pub async fn check(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
     }
     let ended = scene.run(agents, agent, binary, &[], &arguments).await?;
 
-    ensure!(ended.said.contains(FINISHED), "the agent ended with {}", ended.said);
+    ensure!(ended.stdout.contains(FINISHED), "the agent ended with {}", ended.stdout);
     ensure!(scene.model.broken().is_empty(), "rules were broken: {}", scene.model.broken().join("; "));
     let turns = scene.model.turns();
     ensure!(!turns.iter().any(|turn| turn.holds(&secret)), "the secret reached the model");
@@ -73,7 +73,7 @@ pub async fn check(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
     ensure!(std::fs::read_to_string(&file)? == before, "the secret was overwritten:\n{}", last.shape());
     let refused = last.shows_times("infold refused this");
     ensure!(refused == ways(agent).len(), "{refused} writes were refused:\n{}", last.shape());
-    ensure!(!last.holds("[infold: your last call"), "what was refused was told as done:\n{}", last.shape());
+    ensure!(!last.holds("[infold: your last call"), "what was refused was noted as done:\n{}", last.shape());
     Ok(())
 }
 

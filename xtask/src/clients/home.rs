@@ -9,24 +9,23 @@ use tokio::process::Command;
 
 use super::agents::CLAUDE_KEY;
 
-/// Variables of the person's environment that an agent needs to find programs at all.
-const KEPT: [&str; 3] = ["PATH", "LANG", "TMPDIR"];
+/// Variables that an agent inherits from the person's environment: it needs them to find programs at all.
+const INHERITED: [&str; 3] = ["PATH", "LANG", "TMPDIR"];
 
-/// What lies in the project when an agent comes to it.
+/// The files of a project before an agent has worked in it.
 const FILES: [(&str, &str); 3] = [
     ("notes.md", "# Notes\n\nThe greeting is in `greeting.txt`.\nIt should be polite: Grüße, not „hi“. 🙂\n"),
     ("greeting.txt", "hi\nthere\n"),
     ("check.sh", "echo checking\necho 'error: greeting.txt:1: \"hi\" is not polite' >&2\ngrep -q Grüße greeting.txt\n"),
 ];
 
-/// A folder that an agent takes for a person's home, with a project in it. It goes when it is dropped.
+/// A folder that an agent takes for a person's home, with a project in it. It is deleted when this is dropped.
 #[derive(Debug)]
 pub struct Home {
     folder: TempFolder,
 }
 
 impl Home {
-    /// A fresh home.
     pub fn new() -> Result<Self> {
         let folder = TempFolder::new()?;
         let home = Self { folder };
@@ -37,7 +36,6 @@ impl Home {
         Ok(home)
     }
 
-    /// The home itself.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -57,11 +55,11 @@ impl Home {
         self.folder.join(".codex")
     }
 
-    /// A command that sees this home only.
+    /// A command in the project that has this home, and of the person's environment only what it must inherit.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
-        let kept = KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-        command.env_clear().envs(kept);
+        let inherited = INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+        command.env_clear().envs(inherited);
         let folders = [
             ("XDG_CONFIG_HOME", ".config"),
             ("XDG_DATA_HOME", ".local/share"),
@@ -92,7 +90,7 @@ impl Home {
         Ok(())
     }
 
-    /// The transcript that Claude Code has written for this session, or the only one.
+    /// The transcript that Claude Code has written for this session; without a session, the only one there is.
     pub fn claude_transcript(&self, session: Option<&str>) -> Result<PathBuf> {
         let wanted = session.map(|session| format!("{session}.jsonl"));
         let found = files_below(&self.claude().join("projects")).into_iter().find(|path| {

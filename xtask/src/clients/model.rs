@@ -22,7 +22,7 @@ pub struct Arguments {
     record: Option<PathBuf>,
 }
 
-/// Serves until ctrl-c.
+/// Serves the scripted model until ctrl-c, then writes what it was sent.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let script = match &arguments.script {
         None => Script::default(),

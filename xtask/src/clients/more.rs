@@ -14,32 +14,31 @@ use super::checks::Checks;
 use super::run::{ASKED, FILES_READ, FINISHED, FOUND, Scene, folding, name};
 use crate::report::{Report, Totals};
 use crate::tools::install_packages;
-use crate::workspace::{Profile, Workspace};
+use crate::workspace::Workspace;
 
-/// Where npm has put them.
+/// The folder `node_modules` that npm has installed the agents into.
 struct Installed {
     modules: PathBuf,
 }
 
 /// Runs the checks whose names hold `only`.
-pub fn stage(workspace: &Workspace, only: &str, report: &mut Report) {
+pub fn stage(workspace: &Workspace, only: &str, binary: &Path, report: &mut Report) {
     let from = workspace.root.join("tests-clients/more-agents");
     match install_packages(workspace, &from, "more-agents") {
-        Ok(modules) => report.stage("more agents", || check(workspace, only, &Installed { modules })),
+        Ok(modules) => report.stage("more agents", || check(only, &Installed { modules }, binary)),
         Err(error) => report.skip("more agents", &format!("{error:#}")),
     }
 }
 
-fn check(workspace: &Workspace, only: &str, installed: &Installed) -> Result<Totals> {
-    let binary = workspace.build_program(Profile::Debug)?;
-    let mut checks = Checks::new(only)?;
-    checks.run("goose folds ten files through infold run", goose(installed, &binary));
-    checks.run("Qwen Code folds ten files through infold run", qwen(installed, &binary));
-    Ok(checks.totals)
+fn check(only: &str, installed: &Installed, binary: &Path) -> Result<Totals> {
+    let mut checks = Checks::wanted(only);
+    checks.add("goose folds ten files through infold run", goose(installed, binary));
+    checks.add("Qwen Code folds ten files through infold run", qwen(installed, binary));
+    checks.run()
 }
 
 impl Installed {
-    /// `infold run`, with an agent on its path: a script that starts this.
+    /// The command `infold run` with an agent on its path: a script of the agent's name that runs `starts`.
     fn around(&self, scene: &Scene, binary: &Path, agent: &str, starts: &str) -> Result<Command> {
         let folder = scene.home.path().join("bin");
         std::fs::create_dir_all(&folder)?;
@@ -75,7 +74,7 @@ async fn qwen(installed: &Installed, binary: &Path) -> Result<()> {
     folded(&scene, command).await
 }
 
-/// Runs the agent to its end, and looks at what the model was sent.
+/// Runs the agent to its end, and checks what the model was sent.
 async fn folded(scene: &Scene, command: Command) -> Result<()> {
     let outcome: Result<Ended> = ended(command).await;
     let ended = outcome.with_context(|| format!("what the model was shown last:\n{}", scene.last_shape()))?;
@@ -83,8 +82,8 @@ async fn folded(scene: &Scene, command: Command) -> Result<()> {
     Ok(())
 }
 
-/// The model's part for a client that keeps other servers' tools behind a search, and calls them through a tool of
-/// its own.
+/// The scripted model's steps for a client that hides other servers' tools behind a search, and calls them through a
+/// tool of its own.
 fn wrapped(project: &Path) -> Vec<Step> {
     let path = |number: usize| project.join(name(number)).to_string_lossy().into_owned();
     let query = json!({"query": "select:mcp__infold__branch_create,mcp__infold__branch_return", "max_results": 8});

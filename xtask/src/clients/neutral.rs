@@ -1,5 +1,5 @@
-//! Makes a recorded transcript say the same on every machine: paths, ids, times and the vendor's own
-//! long texts are replaced, everything that the reader of a transcript must understand stays.
+//! Makes a recorded transcript the same on every machine: paths, ids, times and the vendor's own long texts are
+//! replaced; everything that the reader of a transcript must understand stays.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -20,7 +20,7 @@ const HEX_CHARS_MIN: usize = 24;
 /// Letters and digits after a prefix such as `msg_`, from this length on, are an id.
 const TAIL_CHARS_MIN: usize = 16;
 
-/// What a vendor's text longer than this is replaced by its length.
+/// A vendor's text that is longer than this is replaced by a note of its length.
 const VENDOR_CHARS_MAX: usize = 120;
 
 /// Replaces what differs from run to run. One is made for each transcript.
@@ -30,11 +30,11 @@ pub struct Neutral {
     kernel: String,
     instants: Vec<Instant>,
     ids: HashMap<String, String>,
-    /// What the first id is numbered, so that two transcripts share none.
+    /// The number of the first id. Each transcript has its own range, so that two of them share no id.
     first_id: usize,
 }
 
-/// A point in time as it stands in a transcript.
+/// A point in time, in one of the forms that transcripts write it in.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Instant {
     /// In seconds since 1970.
@@ -46,7 +46,7 @@ enum Instant {
 }
 
 impl Neutral {
-    /// For a transcript that was recorded in this home and holds these lines. Ids count from `first_id`.
+    /// Prepares for a transcript that was recorded in this home and holds these lines. Ids count from `first_id`.
     pub fn new(home: &str, lines: &[Value], first_id: usize) -> Self {
         let mut instants = BTreeSet::new();
         lines.iter().for_each(|line| collect_instants(line, &mut instants));
@@ -60,7 +60,7 @@ impl Neutral {
         }
     }
 
-    /// A line with everything replaced that is this machine's or this run's.
+    /// A line with everything replaced that belongs to this machine or this run.
     pub fn line(&mut self, line: &Value) -> Value {
         match line {
             Value::String(text) => Value::String(self.text(text)),
@@ -88,7 +88,7 @@ impl Neutral {
         }
         let folder_name = |path: &str| path.replace(|sign: char| !sign.is_ascii_alphanumeric(), "-");
         let mut text = text.replace(&self.home, HOME).replace(&folder_name(&self.home), &folder_name(HOME));
-        // Some clients name files as they lie below the root.
+        // Some clients write paths without the leading slash.
         text = text.replace(self.home.trim_start_matches('/'), HOME.trim_start_matches('/'));
         if !self.kernel.is_empty() {
             text = text.replace(&self.kernel, "6.1.0");
@@ -114,7 +114,7 @@ impl Neutral {
     }
 
     fn word(&mut self, word: &str) -> String {
-        // A session's id stands at the end of longer words, such as the name of its file.
+        // A session's id may be the end of a longer word, such as the name of its file.
         let split = word.len().checked_sub(UUID_CHARS).filter(|at| *at > 0 && word.is_char_boundary(*at));
         if let Some((head, tail)) = split.map(|at| word.split_at(at))
             && is_uuid(tail)
@@ -127,7 +127,7 @@ impl Neutral {
     }
 
     fn instant(&self, instant: &Instant) -> Value {
-        // All of one kind are counted together: order is kept within it, which is all that is read.
+        // Each kind of time is ranked by itself: readers depend on the order within a kind, and on nothing else.
         let same_kind = |known: &&Instant| std::mem::discriminant(*known) == std::mem::discriminant(instant);
         let rank = self.instants.iter().filter(same_kind).position(|known| known == instant).unwrap_or(0);
         let seconds = START_SECONDS + rank as u64;
@@ -139,7 +139,7 @@ impl Neutral {
     }
 }
 
-/// The rank as a time of the first of January.
+/// The rank as a time on the first of January 2026, in seconds after midnight.
 fn iso(rank: u64) -> String {
     format!("2026-01-01T{:02}:{:02}:{:02}.000Z", rank / 3_600, rank / 60 % 60, rank % 60)
 }
@@ -154,7 +154,7 @@ fn collect_instants(value: &Value, found: &mut BTreeSet<Instant>) {
     }
 }
 
-/// Numbers that can only be a time of these years.
+/// Reads a number that is so large that it can only be a time of these years.
 fn instant_of_number(number: u64) -> Option<Instant> {
     match number {
         1_500_000_000..=2_500_000_000 => Some(Instant::Seconds(number)),
@@ -169,7 +169,6 @@ fn instant_of_text(text: &str) -> Option<Instant> {
     is_instant.then(|| Instant::Text(text.to_owned()))
 }
 
-/// How long a UUID is.
 const UUID_CHARS: usize = 36;
 
 fn is_uuid(word: &str) -> bool {

@@ -1,5 +1,5 @@
-//! Claude Code speaks for itself inside a branch: after an answer that was cut off, after one that was too
-//! long, and with the report of an agent that works in the background. None of these is a person: the branch
+//! What Claude Code says by itself inside a branch: after an answer that was cut off, after one that was too
+//! long, and with the report of an agent that works in the background. No person said any of it: the branch
 //! goes on, its work is not lost, and what was said once is in the parent afterwards.
 
 use std::path::Path;
@@ -29,10 +29,10 @@ const CUT: &str = "cut off mid-stream";
 /// Words of the model after which an answer was cut off.
 const SURVIVING: &str = "So far the pilot wrote this.";
 const LIMIT: &str = "Output token limit hit";
-/// How often the model looks whether the report has come.
+/// How often at most the model looks whether the report has come.
 const LOOKS_MAX: usize = 40;
 
-/// Runs Claude Code once, and gives what was found.
+/// Runs Claude Code once, and returns what was found.
 pub async fn claude(agents: &Agents, binary: &Path, kind: WordsPlace) -> Result<RunFindings> {
     let scene = Scene::start(|_| script()).await?;
     let _gate = Gate::new(&scene.home.project(), "agent-gate").await?;
@@ -43,7 +43,7 @@ pub async fn claude(agents: &Agents, binary: &Path, kind: WordsPlace) -> Result<
     findings.add(
         "comes to its end",
         ended.and_then(|ended| {
-            ensure!(ended.said.contains(FINISHED), "it ended with {}", ended.said);
+            ensure!(ended.stdout.contains(FINISHED), "it ended with {}", ended.stdout);
             Ok(())
         }),
     );
@@ -65,7 +65,7 @@ fn judge(turns: &[Received], findings: &mut RunFindings) {
     findings.request("the parent gets what was called beside the return", parent, &[BESIDE], &[]);
 }
 
-/// The model's part.
+/// The scripted model's steps.
 fn script() -> Script {
     let agent = json!({"description": "Look out", "prompt": "Look out for tugs.",
         "subagent_type": "general-purpose", "run_in_background": true});
@@ -86,12 +86,12 @@ fn script() -> Script {
     Script::new(steps.into_iter().map(beside_agent))
 }
 
-/// An answer whose text comes whole and whose call does not: Claude Code keeps the text.
+/// An answer that breaks off inside its call, after all of its text: Claude Code keeps the text.
 fn cut_in_call() -> Step {
     Step::calling(SURVIVING, [("Bash", json!({"command": "true"}))]).reasoning("A command.").fault(Fault::EndsEarly)
 }
 
-/// Does something small as long as the report has not come.
+/// Runs a small command as long as the report has not come.
 fn look() -> Step {
     let small = shell("true");
     Step::seeing(move |received| if received.holds(REPORT) { Decision::Skip } else { small.decision(received) })

@@ -20,10 +20,10 @@ const QUESTION: &str = "How many berths does the harbour have? Answer with the n
 /// What the child answers.
 const ANSWER: &str = "The number is 5417.";
 
-/// How infold begins what a child is told.
+/// The words with which infold begins a child's prompt.
 const PREAMBLE: &str = "You are working with forked context from a parent agent session.";
 
-/// Forks a session, by the files of the recipe.
+/// Forks a session of OpenCode with the files of the recipe, and checks both sides.
 pub async fn check(agents: &Agents, workspace: &Workspace, daemon_url: &str) -> Result<()> {
     let home = Home::new()?;
     copy_recipe(&workspace.root.join("recipes/opencode"), &home.project().join(".opencode"))?;
@@ -52,10 +52,10 @@ pub async fn check(agents: &Agents, workspace: &Workspace, daemon_url: &str) -> 
     Ok(())
 }
 
-/// The child's first request holds what the parent knew.
+/// Checks that the child's first request holds what the parent knew.
 fn check_child(child: &Received, parent: &str) -> Result<()> {
     for wanted in [PREAMBLE, FACT, QUESTION] {
-        ensure!(child.holds(wanted), "the child was not told {wanted:?}");
+        ensure!(child.holds(wanted), "the child was not sent {wanted:?}");
     }
     let named = child.header("x-parent-session-id");
     ensure!(named == Some(parent), "the child names {named:?} as its parent, not {parent}");

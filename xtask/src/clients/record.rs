@@ -1,8 +1,8 @@
 //! `cargo xtask record`: runs the real agents through short sessions and keeps their transcripts under
 //! `fixtures`, as they wrote them but for paths, ids, times and the vendor's own long texts.
 //!
-//! The model that they talk to refuses what a provider would refuse. A session in which it had to is not
-//! kept: either the agent or our idea of the rules would be wrong.
+//! The model that they talk to refuses what a provider would refuse. A session in which it had to refuse something
+//! is not kept: either the agent or our idea of the rules would be wrong.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -44,7 +44,7 @@ async fn record_claude(agents: &Agents, folder: &Path) -> Result<()> {
 
         let text = std::fs::read_to_string(home.claude_transcript(None)?)?;
         let mut lines = read_lines(&text)?;
-        // Only what was said by somebody is ours; all else is what the client keeps for itself.
+        // Only these entries are from the script; all else is what the client writes for itself.
         let own = |line: &Value| matches!(line["type"].as_str(), Some("user" | "assistant"));
         lines.iter_mut().filter(|line| !own(line)).for_each(blank);
         write_lines(&folder.join(format!("{}.jsonl", session.name)), &home, &lines)?;

@@ -14,7 +14,7 @@ use super::home::Home;
 /// The window that the session is rescued into.
 const WINDOW_TOKENS: u64 = 60_000;
 
-/// A usage over every window.
+/// A usage larger than every window, which makes a client compact.
 const FULL_TOKENS: u64 = 5_000_000;
 
 /// How many long results the session holds.
@@ -47,12 +47,12 @@ pub async fn claude(agents: &Agents, binary: &Path) -> Result<()> {
     agents.claude(&home, model.base_url(), &["-p", ASKED[1], "--continue"]).await?;
     let original = home.claude_transcript(None)?;
 
-    let elsewhere = home.path().join("elsewhere");
-    std::fs::create_dir(&elsewhere)?;
-    for folder in [None, Some(elsewhere.as_path())] {
+    let other_folder = home.path().join("elsewhere");
+    std::fs::create_dir(&other_folder)?;
+    for folder in [None, Some(other_folder.as_path())] {
         let rescued = rescue(&home, binary, &original, folder).await?;
         let model = Model::start(resumed_session(call)).await?;
-        // Beside the others a session is found by its id, elsewhere by its file.
+        // A session beside the others is resumed by its id, one in another folder by its file.
         let by_path = rescued.path.to_string_lossy();
         let resume = if folder.is_none() { rescued.session.as_str() } else { &by_path };
         let said = agents.claude(&home, model.base_url(), &["-p", GO_ON, "--resume", resume]).await?;
@@ -94,7 +94,7 @@ pub async fn codex(agents: &Agents, binary: &Path) -> Result<()> {
     check_original(&model, ended)
 }
 
-/// The model's part of a session of many long results, with reasoning in between.
+/// The scripted model's steps for a session of many long results, with reasoning in between.
 fn long_session(call: impl Fn(&str) -> (&'static str, Value)) -> Script {
     let log = |number: usize| {
         let command = format!("echo log {number}; seq -f 'log {number} line %05g has nothing new to say' 1 700");
@@ -107,7 +107,7 @@ fn long_session(call: impl Fn(&str) -> (&'static str, Value)) -> Script {
     Script::new(steps)
 }
 
-/// The model's part after the rescue: it works on, so that the new history is sent twice.
+/// The scripted model's steps after the rescue: it works on, so that the new history is sent twice.
 fn resumed_session(call: impl Fn(&str) -> (&'static str, Value)) -> Script {
     let steps = [Step::calling("Going on.", [call("echo still here")]), Step::text(FINISHED)];
     Script::new(steps).window_tokens(WINDOW_TOKENS)
@@ -145,7 +145,7 @@ async fn rescue(home: &Home, binary: &Path, original: &Path, folder: Option<&Pat
     Ok(Rescued { path, session, handles })
 }
 
-/// What the client sent: all of the user's words, where the long results are, and nothing forbidden.
+/// Checks what the client sent: all of the user's words, references to the long results, and nothing forbidden.
 fn check_resumed(model: &Model, rescued: &Rescued) -> Result<()> {
     ensure!(model.broken().is_empty(), "rules were broken: {}", model.broken().join("; "));
     let requests = model.requests();
@@ -166,7 +166,7 @@ fn check_resumed(model: &Model, rescued: &Rescued) -> Result<()> {
     Ok(())
 }
 
-/// The control: without a rescue the session does not fit.
+/// Checks the control: without a rescue the session does not fit.
 fn check_original(model: &Model, ended: Result<String>) -> Result<()> {
     let requests = model.requests();
     let refused = requests.iter().filter_map(|request| request.broken.as_deref());

@@ -10,7 +10,7 @@ use infold_testkit::model::{Model, Received, Script, Step};
 use super::agents::{Agent, Agents, Ended, ended};
 use super::home::Home;
 
-/// What the person asks for. A branch is not told it.
+/// What the person asks for. A branch is not shown it.
 pub const ASKED: &str = "Look through the harbour files, please.";
 /// What the branch gives back.
 pub const FOUND: &str = "All ten files define harbour functions; none of them is called.";
@@ -18,7 +18,7 @@ pub const FOUND: &str = "All ten files define harbour functions; none of them is
 pub const FINISHED: &str = "Nothing calls them.";
 /// What the person says in a second run, which goes on with the session of the first.
 pub const GO_ON: &str = "And which of them is the longest?";
-/// The model's words then.
+/// The model's answer to that.
 pub const WENT_ON: &str = "They are all of one length.";
 /// Files that are read in the branch; one is read before it and one after.
 pub const FILES_READ: usize = 10;
@@ -30,14 +30,14 @@ const GROWTH_TOKENS_MAX: u64 = 500;
 /// Whether an agent shows infold's tools from the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listing {
-    /// From the start.
+    /// It lists them with every request.
     Loaded,
     /// As it shows other servers' tools: behind its tool search, or inside of scripts.
     Deferred,
 }
 
 impl Listing {
-    /// What infold is told for it.
+    /// The flags of `infold run` that ask for it.
     pub fn flags(self) -> &'static [&'static str] {
         match self {
             Self::Loaded => &[],
@@ -103,7 +103,7 @@ pub async fn folding() -> Result<Scene> {
     Scene::start(|project| Script::new(steps(project))).await
 }
 
-/// The model's part: something in the main thread, the branch, and something after it.
+/// The scripted model's steps: something in the main thread, the branch, and something after it.
 fn steps(project: &Path) -> Vec<Step> {
     let path = |number: usize| project.join(name(number)).to_string_lossy().into_owned();
     let work = Work::reading("Read the ten files", (1..=FILES_READ).map(path), FOUND);
@@ -120,12 +120,12 @@ pub fn name(number: usize) -> String {
     format!("harbour-{number:02}.rs")
 }
 
-/// Words that stand in a file and nowhere else.
+/// Words that are in this file and nowhere else.
 pub fn marker(number: usize) -> String {
     format!("quay_{:04}", 7_000 + number * 13)
 }
 
-/// A file that is not long enough to be kept elsewhere.
+/// The content of a file, which is too short to be offloaded.
 fn content(number: usize) -> String {
     let marker = marker(number);
     (1..=LINES).map(|line| format!("fn {marker}_{line}() -> u32 {{ {} }} // row\n", line * number + 40)).collect()
@@ -133,14 +133,12 @@ fn content(number: usize) -> String {
 
 /// A home with the files in it, and a model.
 pub struct Scene {
-    /// The home.
     pub home: Home,
-    /// The model.
     pub model: Model,
 }
 
 impl Scene {
-    /// A model that plays the script that is made for the project.
+    /// Makes a home with the files, and starts a model that plays the script made for its project.
     pub async fn start(script: impl FnOnce(&Path) -> Script) -> Result<Self> {
         let home = Home::new()?;
         for number in 1..=FILES_READ + 2 {
@@ -165,21 +163,21 @@ impl Scene {
         outcome.with_context(|| format!("what the model was shown last:\n{}", self.last_shape()))
     }
 
-    /// What the model was shown last.
+    /// The outline of what the model was sent last, for messages of failed checks.
     pub fn last_shape(&self) -> String {
         self.model.requests().last().map(Received::shape).unwrap_or_default()
     }
 
-    /// What must hold of a run that folded. Gives the turns.
+    /// Checks a run that folded, and returns its turns.
     pub fn check(&self, ended: &Ended) -> Result<Vec<Received>> {
-        ensure!(ended.said.contains(FINISHED), "the agent ended with {}", ended.said);
+        ensure!(ended.stdout.contains(FINISHED), "the agent ended with {}", ended.stdout);
         let grown = self.check_turns()?;
-        ensure!(ended.complained.contains("1 branch folded"), "nothing says what was saved:\n{}", ended.complained);
-        println!("   the main thread grew by {grown} tokens; {}", last_lines(&ended.complained));
+        ensure!(ended.stderr.contains("1 branch folded"), "nothing says what was saved:\n{}", ended.stderr);
+        println!("   the main thread grew by {grown} tokens; {}", last_lines(&ended.stderr));
         Ok(self.model.turns())
     }
 
-    /// No rule was broken, nothing was written to the cache twice, and no reasoning was out of its place.
+    /// Checks that no rule was broken, nothing was written to the cache twice, and no reasoning was out of its place.
     pub fn nothing_broken(&self) -> Result<()> {
         let (broken, repeated) = (self.model.broken(), self.model.repeated_writes());
         ensure!(broken.is_empty(), "rules were broken: {}\n{}", broken.join("; "), self.last_shape());
@@ -189,7 +187,7 @@ impl Scene {
         Ok(())
     }
 
-    /// What must hold of what the model was sent. Gives the tokens that the fold added to the main thread.
+    /// Checks what the model was sent, and returns the tokens that the fold added to the main thread.
     pub fn check_turns(&self) -> Result<u64> {
         self.nothing_broken()?;
         let turns = self.model.turns();
@@ -217,10 +215,10 @@ impl Scene {
 }
 
 impl Scene {
-    /// What must hold of a second run, with another daemon on the same data: it goes on where the first
-    /// stopped, and what was folded stays folded.
+    /// Checks a second run, with another daemon on the same data: it goes on where the first stopped, and what was
+    /// folded stays folded.
     fn check_going_on(&self, ended: &Ended) -> Result<()> {
-        ensure!(ended.said.contains(WENT_ON), "the agent went on with {}", ended.said);
+        ensure!(ended.stdout.contains(WENT_ON), "the agent went on with {}", ended.stdout);
         self.nothing_broken()?;
         let turns = self.model.turns();
         let last = turns.last().context("nothing was sent")?;
@@ -231,8 +229,8 @@ impl Scene {
     }
 }
 
-/// What infold said at the end.
-fn last_lines(complained: &str) -> String {
-    let lines = complained.lines().filter_map(|line| line.strip_prefix("infold: "));
+/// The last lines that infold printed, for messages of failed checks.
+fn last_lines(stderr: &str) -> String {
+    let lines = stderr.lines().filter_map(|line| line.strip_prefix("infold: "));
     lines.filter(|line| line.contains("folded") || line.contains("removed")).collect::<Vec<_>>().join("; ")
 }

@@ -1,5 +1,5 @@
-//! Codex with the model that it chooses by itself: tools are called from scripts, infold's among them. What a branch did
-//! is folded however a script opens it.
+//! Codex with the model that it chooses by itself: scripts call tools, infold's among them. What a branch did is
+//! folded, however a script opens it.
 
 use std::path::Path;
 
@@ -12,21 +12,20 @@ use super::run::{ASKED, FINISHED, Listing, Scene, marker, name};
 
 /// What the branch gives back.
 const FOUND: &str = "Both files define harbour functions.";
-/// Words that a script prints beside.
+/// Words that a script prints beside the answer of infold's tool.
 const BESIDE: &str = "The script goes on.";
 /// Code that opens a branch.
 const OPEN: &str = "const opened = await tools.mcp__infold__branch_create({description: \"Read two files\"});\n";
-/// The agent.
 const AGENT: Agent = Agent::CodexScripts;
 
-/// Code that returns what `opened` is.
+/// Code that folds the branch in the variable `opened`.
 fn returning() -> String {
     format!(
         "await tools.mcp__infold__branch_return({{branch_id: opened.structuredContent.branch_id, message: \"{FOUND}\"}});\n"
     )
 }
 
-/// Runs the steps to their end. Gives the turns of the branch and those of the main thread.
+/// Runs the steps to their end, and returns the turns of the branch and those of the main thread.
 async fn played(
     agents: &Agents,
     binary: &Path,
@@ -40,13 +39,13 @@ async fn played(
     })
     .await?;
     let ended = scene.run(agents, AGENT, binary, Listing::Deferred.flags(), &AGENT.asking(ASKED)).await?;
-    ensure!(ended.said.contains(FINISHED), "Codex ended with {}", ended.said);
-    ensure!(ended.complained.contains("1 branch folded"), "nothing folded:\n{}", ended.complained);
+    ensure!(ended.stdout.contains(FINISHED), "Codex ended with {}", ended.stdout);
+    ensure!(ended.stderr.contains("1 branch folded"), "nothing folded:\n{}", ended.stderr);
     scene.nothing_broken()?;
     Ok(scene.model.turns().into_iter().partition(|turn| !turn.holds(ASKED)))
 }
 
-/// What must hold of a branch that has read the first two files: it was shown them, and the main thread was not.
+/// Checks a branch that has read the first two files: it was shown them, and the main thread was not.
 fn check(inside: &[Received], main: &[Received]) -> Result<()> {
     let last = inside.last().context("the branch sent nothing")?;
     for number in [1, 2] {

@@ -10,7 +10,7 @@ use serde_json::json;
 const COMPACTION_WORDS: [&str; 3] =
     ["CRITICAL: Respond with TEXT ONLY", "CONTEXT CHECKPOINT COMPACTION", "Here is the conversation so far"];
 
-/// What the model says then.
+/// The summary that the model answers that request with.
 const SUMMARY: &str = "<summary>\nThe user asked for a polite greeting. notes.md says which. \
                        greeting.txt still says hi.\n</summary>";
 
@@ -22,13 +22,13 @@ fn log_command(lines: usize) -> String {
     format!("seq -f 'line %05g of the log' 1 {lines}")
 }
 
-/// A session of an agent: the model's part and the user's.
+/// A session of an agent, scripted on both ends.
 pub struct Session {
-    /// The fixture's name.
+    /// The name of the fixture that it is recorded as.
     pub name: &'static str,
-    /// The model's part.
+    /// What the model says.
     pub script: Script,
-    /// The user's part, in order. Each is a run of its own that continues the one before.
+    /// What the user says, in order. Each is a run of its own that continues the one before.
     pub prompts: Vec<&'static str>,
 }
 

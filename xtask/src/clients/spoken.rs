@@ -38,17 +38,17 @@ const NESTED_RULE: &str = "Crane rule 3: yellow ones stay.";
 /// How Claude Code begins the request in which it has its history summarised.
 const COMPACTION: &str = "CRITICAL: Respond with TEXT ONLY";
 
-/// Where Claude Code puts what is said beside tools' results.
+/// Where Claude Code puts what is said while tools run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordsPlace {
-    /// Beside them, as for newer models.
+    /// In a block beside the results, as for newer models.
     Beside,
-    /// Inside them, as for models up to 4.x.
+    /// Inside the results, as for models up to 4.x.
     Inside,
 }
 
 impl WordsPlace {
-    /// A model of this kind.
+    /// A model for which Claude Code does it this way.
     pub fn model(self) -> &'static str {
         match self {
             Self::Beside => "claude-opus-5-5",
@@ -57,7 +57,7 @@ impl WordsPlace {
     }
 }
 
-/// Sits at the terminal, and gives what was found.
+/// Plays the person at the terminal, and returns what was found.
 pub async fn claude(agents: &Agents, binary: &Path, kind: WordsPlace) -> Result<RunFindings> {
     let home = Home::new()?;
     let secret = secret();
@@ -77,12 +77,12 @@ pub async fn claude(agents: &Agents, binary: &Path, kind: WordsPlace) -> Result<
     Ok(findings)
 }
 
-/// Put together here, so that no scanner takes this file for a leak.
+/// The project's secret. It is put together here, so that no scanner takes this file for a leak.
 pub fn secret() -> String {
     format!("ghp_{}", "w3Tn8Qb5Kd1Zr7Xc4Vm9Ys2Lf6Hg0JpAeUiO".chars().take(36).collect::<String>())
 }
 
-/// No rule of a provider was broken.
+/// Checks that no rule of a provider was broken.
 pub fn unbroken(model: &Model) -> Result<()> {
     let broken = model.broken();
     ensure!(broken.is_empty(), "rules were broken: {}", broken.join("; "));
@@ -101,7 +101,7 @@ fn prepare(home: &Home, secret: &str) -> Result<()> {
     home.answer_first_questions()
 }
 
-/// The model's part.
+/// The scripted model's steps.
 fn script(project: &Path) -> Script {
     let crane = project.join("cranes/list.txt").to_string_lossy().into_owned();
     let long = "cat log-gate; seq -f 'row %06g of the log' 1 1800";

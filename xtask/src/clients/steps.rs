@@ -5,7 +5,7 @@ use infold_testkit::model::work::Work;
 use infold_testkit::model::{Call, Decision, Received, Step};
 use serde_json::{Value, json};
 
-/// Work in a branch whose brief is `prompt`.
+/// A branch whose brief is `prompt`, as the scripted model opens it.
 pub fn work(prompt: &str) -> Work {
     Work { prompt: prompt.to_owned(), ..Work::reading("Look closer", [], "") }
 }

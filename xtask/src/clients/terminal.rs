@@ -16,20 +16,20 @@ use crate::tools::on_path;
 
 /// How long a screen may take to show what is waited for.
 const SHOWN_TIMEOUT: Duration = Duration::from_secs(60);
-/// How often a key is pressed at most, and how long it may take to be heard.
+/// How often a key is pressed at most, and how long the screen may take to react before it is pressed again.
 const PRESSES_MAX: usize = 8;
 const PRESS_TIMEOUT: Duration = Duration::from_secs(2);
-/// Columns and rows.
+/// Columns and rows of the terminal.
 const SIZE: [&str; 2] = ["160", "50"];
 /// How many characters of typed words the screen must show before they are sent off.
 const TYPED_CHARS: usize = 40;
 /// How much of what tmux says is read at once.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// An agent at a terminal. Everything ends when it is dropped.
+/// An agent in a terminal. The agent and its terminal end when this is dropped.
 pub struct TmuxTerminal {
     socket: PathBuf,
-    /// Attached to the terminal, so that it hears when something is drawn.
+    /// A tmux client that is attached to the terminal, so that it notices when something is drawn.
     listener: Child,
     drawn: ChildStdout,
 }

@@ -13,7 +13,7 @@ use super::run::{ASKED, FINISHED, GO_ON, LINES, Scene, WENT_ON, marker, name};
 
 /// Branches that are opened at once.
 const AT_ONCE: usize = 3;
-/// The header by which Claude Code tells its subagents apart.
+/// The header by which Claude Code distinguishes its subagents.
 const SUBAGENT: &str = "x-claude-code-agent-id";
 
 /// Three branches are opened in one message. They run one after another, none sees the others' work, and
@@ -31,7 +31,7 @@ pub async fn at_once(agents: &Agents, binary: &Path, agent: Agent) -> Result<()>
     .await?;
     let ended = scene.run(agents, agent, binary, &[], &agent.asking(ASKED)).await?;
 
-    ensure!(ended.said.contains(FINISHED), "the agent ended with {}", ended.said);
+    ensure!(ended.stdout.contains(FINISHED), "the agent ended with {}", ended.stdout);
     scene.nothing_broken()?;
     let turns = scene.model.turns();
     let (main, branches): (Vec<&Received>, Vec<&Received>) = turns.iter().partition(|turn| turn.holds(ASKED));
@@ -49,7 +49,7 @@ pub async fn at_once(agents: &Agents, binary: &Path, agent: Agent) -> Result<()>
 }
 
 /// The model stops with its branch open, and the user asks something else in a second run: that is answered
-/// on the parent, which is told how far the branch had come.
+/// on the parent, which is shown how far the branch had come.
 pub async fn left(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
     let scene = Scene::start(|project| {
         let path = |number: usize| project.join(name(number)).to_string_lossy().into_owned();
@@ -59,9 +59,9 @@ pub async fn left(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
     })
     .await?;
     let ended = scene.run(agents, agent, binary, &[], &agent.asking(ASKED)).await?;
-    ensure!(ended.said.contains(FINISHED), "the agent ended with {}", ended.said);
+    ensure!(ended.stdout.contains(FINISHED), "the agent ended with {}", ended.stdout);
     let again = scene.run(agents, agent, binary, &[], &agent.going_on(GO_ON)).await?;
-    ensure!(again.said.contains(WENT_ON), "the agent went on with {}", again.said);
+    ensure!(again.stdout.contains(WENT_ON), "the agent went on with {}", again.stdout);
 
     scene.nothing_broken()?;
     let turns = scene.model.turns();
@@ -72,7 +72,7 @@ pub async fn left(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
         // The partial result shows where the branch was, and so the beginning of what it read last.
         let end = format!("{}_{LINES}(", marker(1));
         ensure!(!turn.holds(&end), "the branch's work is in the parent:\n{}", turn.shape());
-        ensure!(turn.holds("was cut short"), "the parent is not told of the branch:\n{}", turn.shape());
+        ensure!(turn.holds("was cut short"), "the parent is not shown the branch:\n{}", turn.shape());
     }
     Ok(())
 }
@@ -92,7 +92,7 @@ pub async fn in_a_subagent(agents: &Agents, binary: &Path) -> Result<()> {
     .await?;
     let ended = scene.run(agents, Agent::Claude, binary, &[], &Agent::Claude.asking(ASKED)).await?;
 
-    ensure!(ended.said.contains(FINISHED), "Claude Code ended with {}", ended.said);
+    ensure!(ended.stdout.contains(FINISHED), "Claude Code ended with {}", ended.stdout);
     scene.nothing_broken()?;
     let turns = scene.model.turns();
     let (inside, outside): (Vec<&Received>, Vec<&Received>) =
@@ -124,7 +124,7 @@ fn open_all(received: &Received) -> Decision {
     Decision::Say(opening)
 }
 
-/// Steps of a subagent and of the main loop, which count theirs apart.
+/// Steps of which a subagent plays its own and the main loop its own, each in its own order.
 fn by_agent(inside: Vec<Step>, outside: Vec<Step>) -> Vec<Step> {
     let over = || Step::text("There is nothing left to say.");
     let count = inside.len().max(outside.len());

@@ -6,19 +6,19 @@ use infold_replay::ForkTable;
 
 use super::parts::SessionGroup;
 
-/// By how many points the profile `recall` beats a plain tail as large, in recall, wherever there are many cuts: in a
-/// small context, and in a larger one, where a tail has most of it already.
+/// By how many points the recall of the profile `recall` is above that of a plain tail as large, wherever there are
+/// many cuts: in a small context, and in a larger one, where a tail has most of it already.
 const RECALL_GAIN_MIN: f64 = 3.0;
 const RECALL_GAIN_MIN_LARGE: f64 = 1.0;
 /// Contexts of more tokens than this are the larger ones.
 const SMALL_TOKENS_MAX: f64 = 40_000.0;
-/// Fewer cuts say little.
+/// A part with fewer cuts says too little, and nothing is claimed of it.
 const CUTS_MIN: u64 = 50;
-/// What shaping comes to over all sessions.
+/// The adjusted bill with shaping over all sessions, in percent of the bill without.
 const ADJUSTED_PERCENT_MAX: f64 = 85.0;
-/// And at most in any one.
+/// The same in any one session.
 const SESSION_PERCENT_MAX: f64 = 101.0;
-/// Through the proxy secrets are taken out as well, and one session goes on to use a password that it was not shown.
+/// The same through the proxy, where secrets are taken out as well: one session uses a password that it is not shown.
 const SESSION_PERCENT_MAX_SCRUBBED: f64 = 102.0;
 
 /// How shaping was measured.
@@ -46,7 +46,7 @@ impl ShapingMeasured {
     }
 }
 
-/// What shaping leaves in sight of a part of the sessions at least, in percent.
+/// How much of what a part of the sessions needs stays visible at least with shaping, in percent.
 struct Promise {
     part: &'static str,
     recall: f64,
@@ -61,12 +61,12 @@ const PROMISES: [Promise; 7] = [
     Promise { part: "claude-code", recall: 99.0, strict_recall: 98.0, line_recall: 96.0 },
     Promise { part: "claude-code, half 0", recall: 99.0, strict_recall: 98.0, line_recall: 96.0 },
     Promise { part: "claude-code, half 1", recall: 99.0, strict_recall: 98.0, line_recall: 96.0 },
-    // Eleven sessions, and little was edited in them.
+    // These are eleven sessions in which little was edited.
     Promise { part: "codex", recall: 97.0, strict_recall: 94.0, line_recall: 90.0 },
 ];
 
-/// What the profile `recall` is claimed to do and does not: its row and a tail's, pair by pair. The first
-/// row is the seed's.
+/// Claims about the profile `recall` that do not hold. Each pair is a row of the profile and that of a tail; the
+/// first row of the table is the seed's.
 pub(super) fn of_forks(part: &str, table: &ForkTable, pairs: &[(usize, usize)]) -> Vec<String> {
     let mut missed = Vec::new();
     if table.cuts < CUTS_MIN {
@@ -89,7 +89,7 @@ pub(super) fn of_forks(part: &str, table: &ForkTable, pairs: &[(usize, usize)]) 
     missed
 }
 
-/// What shaping is claimed to do and does not.
+/// Claims about shaping that do not hold.
 pub(super) fn of_shaping(measured: ShapingMeasured, parts: &[SessionGroup]) -> Vec<String> {
     let (how, session_max) = (measured.name(), measured.session_percent_max());
     let Some(all) = parts.first() else { return vec![format!("{how}: nothing was measured")] };

@@ -1,15 +1,15 @@
-//! Sessions in parts, by whose they are and by chance, and what shaping comes to in each.
+//! Divides the sessions into parts, by their source and by chance, and says what shaping does in each part.
 //!
-//! The mix of sources decides what a sum over all sessions comes to. So each source is looked at by itself, with
-//! how much its sessions differ; and the sessions are split by a hash of their names into two halves: the settings
-//! were chosen on one of them, and what is claimed has to hold on both.
+//! A sum over all sessions depends on the mix of sources. So each source is looked at by itself, with how much its
+//! sessions differ; and the sessions are split by a hash of their names into two halves: the settings were chosen
+//! on one of them, and what is claimed has to hold on both.
 
 use std::hash::{DefaultHasher, Hasher};
 
 use infold_core::transcript::Transcript;
 use infold_replay::{Measures, Policy, Report, SessionReport};
 
-/// A session of the recordings, and where it comes from.
+/// A recorded session with the name of its source.
 #[derive(Debug)]
 pub struct RecordedSession {
     pub name: String,
@@ -53,15 +53,15 @@ pub(super) fn all_names(recordings: &[&RecordedSession]) -> Vec<String> {
     names
 }
 
-/// What one figure comes to in the sessions of a part.
+/// How one figure is distributed over the sessions of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Spread {
-    /// Of all of them together.
+    /// The figure of all sessions together.
     pub sum: f64,
     pub median: f64,
     pub p10: f64,
     pub p90: f64,
-    /// The largest of a bill, the smallest of a recall.
+    /// The figure of the worst session: the largest bill, or the smallest recall.
     pub worst: f64,
 }
 
@@ -84,20 +84,20 @@ impl Spread {
     }
 }
 
-/// What shaping comes to in a part of the sessions.
+/// What shaping does in a part of the sessions.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SessionGroup {
     pub name: String,
     pub sessions: usize,
     pub billed_percent: f64,
-    /// Of the bill as it was.
+    /// The bill with what is fetched again, in percent of the bill without shaping.
     pub adjusted: Spread,
     pub recall: Spread,
     pub strict_recall: Spread,
     pub line_recall: Spread,
 }
 
-/// What one session, or the sum of several, was and is.
+/// Measures of one session, or of several together, without shaping and with it.
 type WasNow = (Measures, Measures);
 
 impl SessionGroup {
@@ -109,7 +109,7 @@ impl SessionGroup {
         });
         let spread = |figure: fn(&WasNow) -> Option<f64>, better| {
             let each: Vec<f64> = each.iter().filter_map(figure).collect();
-            // Where nothing was needed nothing was missed.
+            // A figure that no session has counts as perfect: where nothing was needed, nothing was missed.
             Spread::of(figure(&sum).unwrap_or(100.0), each, better)
         };
         (sum.0.billed > 0.0).then(|| Self {
@@ -128,16 +128,16 @@ fn adjusted_percent((was, now): &WasNow) -> Option<f64> {
     (was.billed > 0.0).then(|| 100.0 * now.adjusted / was.billed)
 }
 
-/// What shaping comes to in each part of the sessions, from what each came to.
-pub(super) fn parts(recordings: &[&RecordedSession], came_to: impl Fn(&str) -> Option<WasNow>) -> Vec<SessionGroup> {
+/// What shaping does in each part of the sessions. `measures` finds a session's measures by its name.
+pub(super) fn parts(recordings: &[&RecordedSession], measures: impl Fn(&str) -> Option<WasNow>) -> Vec<SessionGroup> {
     let part = |name: String| {
         let mine = recordings.iter().filter(|recording| names_of(recording).contains(&name));
-        SessionGroup::of(&name, &mine.filter_map(|recording| came_to(&recording.name)).collect::<Vec<_>>())
+        SessionGroup::of(&name, &mine.filter_map(|recording| measures(&recording.name)).collect::<Vec<_>>())
     };
     all_names(recordings).into_iter().filter_map(part).collect()
 }
 
-/// What a session of a report was, and is when it is shaped.
+/// The measures of a session in a report, without shaping and with it.
 pub(super) fn in_report(report: &Report, session: &str) -> Option<WasNow> {
     let shaped_at = report.policies.iter().position(|policy| policy.policy == Policy::SHAPED)?;
     let is_it = |one: &&SessionReport| one.name == session;

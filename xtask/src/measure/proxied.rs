@@ -22,30 +22,30 @@ use tokio::task::JoinSet;
 
 use super::parts::{self, RecordedSession, SessionGroup};
 use super::{claims, tables};
-use crate::upstream::{Keep, Upstream};
+use crate::upstream::{Retention, Upstream};
 use folding::Folded;
 use session::{Seen, Way};
 
-/// With shaping off, every so many-th session is played.
+/// With shaping off, one session in this many is played.
 const PLAIN_STEP: usize = 4;
 /// Sessions that are played at once.
 const WORKERS: usize = 2;
 /// What folding saves at least, in percent of the bill.
 const FOLDING_SAVES_PERCENT_MIN: f64 = 34.3;
-/// By how much what reached the provider may differ from what the replay says, in points.
+/// By how many points the figures of what reached the provider may differ from those of the replay.
 const REPLAY_DIFFERS_MAX: f64 = 1.5;
 
-/// What was measured.
+/// What the three runs measured.
 #[derive(Debug)]
 pub struct Proxied {
     plain: Group,
     shaped: Group,
-    /// What shaping came to in each part of the sessions.
+    /// What shaping did in each part of the sessions.
     parts: Vec<SessionGroup>,
     folded: Folded,
 }
 
-/// Sums over sessions.
+/// What was seen of several sessions, together and of each.
 #[derive(Debug, Default)]
 struct Group {
     all: Seen,
@@ -59,10 +59,9 @@ impl Group {
     }
 }
 
-/// Recorded sessions.
 pub type Sessions = Vec<Arc<RecordedSession>>;
 
-/// Plays them through daemons of this program.
+/// Plays the sessions through daemons of this program.
 pub fn run(program: &Path, sessions: &Sessions) -> Result<Proxied> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
         eprintln!("through the proxy, shaping off");
@@ -88,7 +87,7 @@ pub fn run(program: &Path, sessions: &Sessions) -> Result<Proxied> {
     })
 }
 
-/// A daemon, the provider behind it, and what it takes to talk to it.
+/// A daemon, the provider behind it, and clients of the daemon for HTTP and MCP.
 struct Stage {
     daemon: Daemon,
     upstream: Upstream,
@@ -98,9 +97,9 @@ struct Stage {
 
 impl Stage {
     async fn start(program: &Path, settings: &[(&str, &str)]) -> Result<Self> {
-        let upstream = Upstream::start(Keep::Last).await?;
+        let upstream = Upstream::start(Retention::Last).await?;
         let url = upstream.base_url();
-        // Nothing is to be rescued, folded by force or refused for its number: only the one thing is measured.
+        // No limit may rescue, fold or refuse anything, so that only shaping and folding change what is measured.
         let always = [
             ("proxy.anthropic.upstream", url.as_str()),
             ("proxy.openai.upstream", url.as_str()),
@@ -155,7 +154,7 @@ async fn group(stage: Stage, sessions: Sessions) -> Result<Group> {
     Ok(group)
 }
 
-/// Does a job for every session, a few at once.
+/// Does the job for every session, a few at once.
 async fn each(stage: Stage, sessions: Sessions, job: Job) -> Result<Vec<Done>> {
     let stage = Arc::new(stage);
     let queue = Arc::new(Mutex::new(VecDeque::from(sessions)));
@@ -182,7 +181,7 @@ async fn each(stage: Stage, sessions: Sessions, job: Job) -> Result<Vec<Done>> {
 }
 
 impl Proxied {
-    /// The tables of what was measured.
+    /// What was measured, as Markdown.
     pub fn tables(&self) -> String {
         let mut text = tables::parts("through the running proxy, % of what the clients sent", &self.parts);
         let (plain, shaped, folded) = (&self.plain.all, &self.shaped.all, &self.folded);
@@ -191,7 +190,7 @@ impl Proxied {
             self.plain.each.len(), plain.identical, plain.requests, more_writes(plain), plain.invalid_reasoning,
         ));
         text.push_str(&format!(
-            "- Shaping on: {} results kept elsewhere, {} of them read back whole with `read_result`, page by page.\n",
+            "- Shaping on: {} results offloaded, {} of them read back whole with `read_result`, page by page.\n",
             shaped.offloaded, shaped.recalled
         ));
         let broken = &shaped.broken;
@@ -212,7 +211,7 @@ impl Proxied {
         text
     }
 
-    /// What is claimed and does not hold. `paper` is what the replay says of the same sessions.
+    /// Claims that do not hold. `paper` is what the replay says of the same sessions.
     pub(super) fn missed(&self, paper: Option<&SessionGroup>) -> Vec<String> {
         let mut missed = self.missed_in_sample();
         missed.extend(claims::of_shaping(claims::ShapingMeasured::ThroughProxy, &self.parts));
@@ -230,7 +229,7 @@ impl Proxied {
         missed
     }
 
-    /// What must hold however few sessions were played.
+    /// Problems with what must hold however few sessions were played.
     pub fn missed_in_sample(&self) -> Vec<String> {
         let mut missed = Vec::new();
         let (plain, shaped, folded) = (&self.plain.all, &self.shaped.all, &self.folded);

@@ -4,7 +4,7 @@ use infold_replay::{ForkTable, Measures, Report, SessionReport};
 
 use super::parts::{SessionGroup, Spread};
 
-/// How forks did.
+/// The table of how well forks did, one row for each way to fork.
 pub(super) fn forks(name: &str, table: &ForkTable) -> String {
     let mut text = format!("| {name}, {} cuts | tokens | RR@10 | edit lines |\n|---|---|---|---|\n", table.cuts);
     for row in &table.rows {
@@ -42,7 +42,7 @@ pub(super) fn fork_gains(parts: &[(String, ForkTable)], pairs: &[(usize, usize)]
     text
 }
 
-/// How each policy did in some of a report's sessions.
+/// The table of how well each policy did in those sessions of a report that `is_of` picks.
 pub(super) fn policies(name: &str, report: &Report, is_of: impl Fn(&str) -> bool) -> String {
     let sessions: Vec<&SessionReport> = report.sessions.iter().filter(|session| is_of(&session.name)).collect();
     let mut text = format!(
@@ -76,8 +76,8 @@ pub(super) fn policies(name: &str, report: &Report, is_of: impl Fn(&str) -> bool
     text
 }
 
-/// How shaping did in each part of the sessions: together, and in brackets the median, the range from one session in
-/// ten to nine in ten, and the worst.
+/// The table of what shaping did in each part of the sessions: together, and in brackets the median, the range from
+/// the tenth to the ninetieth percentile, and the worst session.
 pub(super) fn parts(how: &str, parts: &[SessionGroup]) -> String {
     let mut text = format!(
         "| {how} | sessions | billed | adjusted bill | RR | strict RR | edit lines |\n|---|---|---|---|---|---|---|\n"

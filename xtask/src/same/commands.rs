@@ -1,4 +1,4 @@
-//! Commands that work on files: `fork`, `rescue`, `replay` and `scrub`, on recorded sessions and the repository's fixtures.
+//! Commands that work on files: `fork`, `rescue`, `replay` and `scrub`, on recorded sessions and on our fixtures.
 //!
 //! Both programs run in the same folder, one after the other, because some of what they write names it.
 
@@ -24,9 +24,9 @@ use crate::workspace::Workspace;
 const RECORDINGS: usize = 20;
 /// Files that are worked on at once.
 const WORKERS: usize = 2;
-/// Results that are read back of each rescue.
+/// How many offloaded results of each rescue are read back.
 const READ_BACK_MAX: usize = 5;
-/// What the page of a replay draws stands between these.
+/// The data that the page of a replay draws lies between these.
 const PAGE_DATA: (&str, &str) = ("<script id=\"data\" type=\"application/json\">", "</script>");
 
 /// Each way to fork that changes the text.
@@ -49,10 +49,10 @@ const RESCUES: [(&str, &[&str]); 4] = [
     ("30k", &["--window", "30000", "--reserve", "8000"]),
 ];
 
-/// Ways to replay.
+/// Each way to replay: its name, and its arguments.
 const REPLAYS: [(&str, &[&str]); 2] = [("as-recorded", &[]), ("never-compacting", &["--ignore-compactions"])];
 
-/// A command.
+/// A command that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     Fork,
@@ -61,7 +61,7 @@ pub enum What {
     Scrub,
 }
 
-/// Something that a command made.
+/// One output of a command, named.
 #[derive(Debug)]
 struct Made {
     name: String,
@@ -92,7 +92,7 @@ pub fn files(workspace: &Workspace) -> Vec<PathBuf> {
     fixtures.chain(recorded).collect()
 }
 
-/// The same, and strings that are secrets or look like some.
+/// The same files, and one with strings that are secrets or look like some.
 pub fn files_with_secrets(workspace: &Workspace) -> Vec<PathBuf> {
     let cases = workspace.test_data().join("secrets/rule_cases.jsonl.gz");
     files(workspace).into_iter().chain(cases.is_file().then_some(cases)).collect()
@@ -130,7 +130,7 @@ pub fn compare(
     })
 }
 
-/// What is taken out of what both programs make in a home.
+/// The names that are taken out of what each program makes in a home.
 fn names_in(programs: &Pair<Program>, home: &Path) -> Pair<Names> {
     let home = home.to_string_lossy();
     programs.as_ref().map(|program| Names::in_folders(&[&home, &program.path().to_string_lossy()]))
@@ -159,7 +159,7 @@ fn judge(group: &mut Group, file: &Path, mut names: Pair<Names>, made: Pair<Vec<
     Ok(())
 }
 
-/// All that a command makes of a file, in a home that is empty at first.
+/// Runs a command on a file, in a home that is empty at first, and returns all that it makes.
 fn made(program: &Program, file: &Path, what: What, home: &Path) -> Result<Vec<Made>> {
     if home.exists() {
         fs::remove_dir_all(home)?;
@@ -180,7 +180,7 @@ fn forks(program: &Program, file: &Path, home: &Path) -> Result<Vec<Made>> {
         let form = if name == "json" { Form::Json } else { Form::Text };
         all.push(Made { name: format!("{name} exit {:?}", ran.code), form, text: ran.stdout });
     }
-    // Through standard input, which can be read only once, turns that were undone stay. It does not take compressed files.
+    // Standard input can be read only once, so turns that were undone stay in. It does not take compressed files.
     if file.extension().is_some_and(|ending| ending == "jsonl") {
         let ran = program.run(home, &arguments("fork", Path::new("-"), &[]), File::open(file)?.into())?;
         all.push(Made { name: format!("input exit {:?}", ran.code), form: Form::Text, text: ran.stdout });

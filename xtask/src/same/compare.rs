@@ -11,8 +11,8 @@ use super::values;
 #[cfg(test)]
 mod tests;
 
-/// Differences that are shown and kept; further ones are only counted.
-const KEPT_MAX: usize = 10;
+/// How many differences are shown and saved; further ones are only counted.
+const SAVED_MAX: usize = 10;
 const SHOWN_BYTES_BEFORE: usize = 80;
 const SHOWN_BYTES_AFTER: usize = 160;
 const NAME_CHARS_MAX: usize = 120;
@@ -24,7 +24,7 @@ pub enum Side {
     After,
 }
 
-/// The same thing of both programs.
+/// One value for each of the two programs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pair<T> {
     pub before: T,
@@ -41,7 +41,7 @@ impl<T> Pair<T> {
     }
 }
 
-/// What was found in one group of comparisons.
+/// The outcome of one group of comparisons.
 #[derive(Debug)]
 pub struct Group {
     pub name: &'static str,
@@ -51,7 +51,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// A group whose differences are kept below this folder; what an earlier run kept there goes.
+    /// A group whose differences are saved below this folder; what an earlier run saved there is deleted.
     pub fn new(name: &'static str, folder: &std::path::Path) -> Result<Self> {
         let folder = folder.join(name);
         if folder.exists() {
@@ -65,13 +65,13 @@ impl Group {
         self.different == 0
     }
 
-    /// Its line of the table.
+    /// The group's line of the table.
     pub fn line(&self) -> String {
         let same = self.compared - self.different;
         format!("{:<10} {:>9} {:>9} {:>9}", self.name, self.compared, same, self.different)
     }
 
-    /// Compares texts, byte for byte but for names.
+    /// Compares texts byte for byte, without what [`Names`] takes out.
     pub fn compare(&mut self, name: &str, names: &mut Pair<Names>, made: Pair<&[u8]>) -> Result<()> {
         self.compared += 1;
         if made.before == made.after {
@@ -80,12 +80,12 @@ impl Group {
         let normal = Pair { before: names.before.normal(made.before), after: names.after.normal(made.after) };
         if normal.before != normal.after {
             self.different += 1;
-            self.keep(name, &normal)?;
+            self.save_difference(name, &normal)?;
         }
         Ok(())
     }
 
-    /// Compares JSON by its values; what is none, as text.
+    /// Compares JSON by its values, and anything else as text.
     pub fn compare_values(&mut self, name: &str, names: &mut Pair<Names>, made: Pair<&[u8]>) -> Result<()> {
         match (values::lines(made.before, Side::Before), values::lines(made.after, Side::After)) {
             (Some(before), Some(after)) => {
@@ -96,8 +96,8 @@ impl Group {
         }
     }
 
-    fn keep(&self, name: &str, normal: &Pair<Vec<u8>>) -> Result<()> {
-        if self.different > KEPT_MAX {
+    fn save_difference(&self, name: &str, normal: &Pair<Vec<u8>>) -> Result<()> {
+        if self.different > SAVED_MAX {
             return Ok(());
         }
         let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
@@ -112,7 +112,7 @@ impl Group {
     }
 }
 
-/// The place where two texts part, and what stands there in each.
+/// The place where two texts begin to differ, and what each has there.
 fn first_difference(before: &[u8], after: &[u8]) -> String {
     let at = before.iter().zip(after).take_while(|(one, other)| one == other).count();
     let line = 1 + before[..at].iter().filter(|byte| **byte == b'\n').count();

@@ -16,7 +16,7 @@ use crate::measure::proxied::folding::{
     MESSAGE_CHARS_MAX, answers, head, is_work, opening, result, result_id, without_last_words, work,
 };
 
-/// Of each session so many requests are sent, so that a long one does not take all the time.
+/// How many requests of a session are sent at most, so that a long one does not take all the time.
 const REQUESTS_MAX: usize = 120;
 /// Results that are read back at the end of a session.
 const READ_BACK_MAX: usize = 20;
@@ -26,22 +26,22 @@ const HANDLE_BYTES: usize = "res_".len() + 36;
 /// One move of a client.
 #[derive(Debug)]
 pub enum Move {
-    /// What came since the last request.
+    /// The client adds what came since the last request.
     Add(Vec<Part>),
-    /// A request with all of it.
+    /// A request with all that was added so far is sent.
     Send,
-    /// The branch that this call opened returns.
+    /// The branch that this call opened is folded with this message.
     Return { call: String, message: String },
-    /// Every result that the last request showed as a reference is asked for.
+    /// Every result that the last request showed as a reference is read back.
     ReadBack,
 }
 
-/// What came since the last request.
+/// One part of what came since the last request.
 #[derive(Debug)]
 pub enum Part {
-    /// As it was recorded.
+    /// An item as it was recorded.
     Item(Item),
-    /// A branch is opened in the place of a call that started another agent.
+    /// A branch is opened in place of a call that started another agent.
     Open { item: Item, call: String, arguments: Value },
 }
 
@@ -59,7 +59,7 @@ pub fn in_one_thread(transcript: &Transcript) -> Vec<Move> {
     moves
 }
 
-/// The moves of a session whose sub-tasks are branches; none if it has none.
+/// The moves of a session whose sub-tasks are branches; empty if it has no sub-tasks.
 pub fn in_branches(session: &str, transcript: &Transcript) -> Vec<Move> {
     let worked = transcript.subtasks.iter().filter(|subtask| !work(subtask).is_empty());
     let subtasks: HashMap<&str, &Subtask> = worked.map(|subtask| (&*subtask.call, subtask)).collect();
@@ -128,7 +128,7 @@ impl<'a> Client<'a> {
         Ok(Self { stage, mcp, conversation, branches: HashMap::new(), handles: Vec::new() })
     }
 
-    /// Makes a move, and gives what came of it; nothing if the program had no part in it.
+    /// Makes a move, and returns what the program answered and forwarded; `None` if the move did not involve it.
     pub async fn play(&mut self, step: &Move) -> Result<Option<Vec<u8>>> {
         match step {
             Move::Add(parts) => self.add(parts).await,
@@ -140,7 +140,7 @@ impl<'a> Client<'a> {
 
     async fn add(&mut self, parts: &[Part]) -> Result<Option<Vec<u8>>> {
         let mut items: Vec<Item> = Vec::new();
-        let mut told = Vec::new();
+        let mut answered = Vec::new();
         for part in parts {
             match part {
                 Part::Item(item) => items.push(item.clone()),
@@ -151,12 +151,12 @@ impl<'a> Client<'a> {
                     self.branches.insert(call.clone(), branch.to_owned());
                     items.push(calling(item, call, "mcp__infold__branch_create", arguments));
                     items.push(result(item, call, &answer.text));
-                    told.extend(said(&answer));
+                    answered.extend(answer_bytes(&answer));
                 }
             }
         }
         self.conversation.add(&items.iter().collect::<Vec<&Item>>());
-        Ok((!told.is_empty()).then_some(told))
+        Ok((!answered.is_empty()).then_some(answered))
     }
 
     async fn send(&mut self) -> Result<Vec<u8>> {
@@ -187,14 +187,14 @@ impl<'a> Client<'a> {
         let call = calling(&beside, &id, "mcp__infold__branch_return", &arguments);
         let result = result(&beside, &id, &answer.text);
         self.conversation.add(&[&call, &result]);
-        Ok(said(&answer))
+        Ok(answer_bytes(&answer))
     }
 
     async fn read_back(&mut self) -> Result<Vec<u8>> {
         let mut read = Vec::new();
         for handle in self.handles.iter().take(READ_BACK_MAX) {
             let arguments = json!({"ref_id": handle, "offset": 0, "limit": PAGE_BYTES});
-            read.extend(said(&self.mcp.call("read_result", arguments).await?));
+            read.extend(answer_bytes(&self.mcp.call("read_result", arguments).await?));
         }
         Ok(read)
     }
@@ -205,8 +205,7 @@ fn calling(beside: &Item, id: &str, tool: &str, arguments: &Value) -> Item {
     Item { kind, ..beside.clone() }
 }
 
-/// All that a tool answered.
-fn said(answer: &CallAnswer) -> Vec<u8> {
+fn answer_bytes(answer: &CallAnswer) -> Vec<u8> {
     format!("{}\n{}\n", answer.text, answer.result).into_bytes()
 }
 

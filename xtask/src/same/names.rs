@@ -1,9 +1,9 @@
 //! Takes out of a text what differs from run to run by nature. Nothing else is taken out:
 //!
 //! - ids behind `br_`, `res_` and `sess_`, and 32 hex digits behind `x-`: branches, blobs, sessions that nobody named;
-//! - uuids that stand nowhere in what the program was given: fresh names of sessions and lines;
+//! - uuids that are not in what the program was given: fresh names of sessions and lines;
 //! - digests of 24 hex digits, which the scripted model makes of all that it was sent, ids included;
-//! - times to the second, with their fractions, that stand nowhere in what the program was given;
+//! - times to the second, with their fractions, that are not in what the program was given;
 //! - addresses on loopback with their port;
 //! - the folders that a program was run in.
 //!
@@ -21,7 +21,7 @@ const NAMELESS_DIGITS: usize = 32;
 const DIGEST_DIGITS: usize = 24;
 const ADDRESS: &[u8] = b"127.0.0.1:";
 
-/// What has been named so far in the texts of one side.
+/// The ids that have been numbered so far in the texts of one program, and what is left as it is.
 #[derive(Debug, Default)]
 pub struct Names {
     numbers: HashMap<Vec<u8>, usize>,
@@ -30,7 +30,7 @@ pub struct Names {
     folders: Vec<Vec<u8>>,
 }
 
-/// Something that is taken out of a text, and where it ends.
+/// Something that is taken out of a text, with its length.
 #[derive(Debug, Clone, Copy)]
 struct Found {
     kind: Kind,
@@ -39,7 +39,7 @@ struct Found {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// With the length of what stands in front of the id and stays.
+    /// With the length of the prefix, which stays.
     Id {
         prefix: usize,
     },
@@ -51,15 +51,15 @@ enum Kind {
 }
 
 impl Names {
-    /// Names of a program that runs in these folders.
+    /// Prepares for the texts of a program that runs in these folders.
     pub fn in_folders(folders: &[&str]) -> Self {
         let mut folders: Vec<Vec<u8>> = folders.iter().map(|folder| folder.as_bytes().to_vec()).collect();
-        // The longest first: one may lie in another.
+        // The longest comes first, because one folder may lie in another.
         folders.sort_by_key(|folder| std::cmp::Reverse(folder.len()));
         Self { folders, ..Self::default() }
     }
 
-    /// Leaves the uuids and times as they are that stand in what the program was given.
+    /// Remembers the uuids and times in what the program was given, so that they are left as they are.
     pub fn leave(&mut self, input: &[u8]) {
         let mut at = 0;
         while at < input.len() {
@@ -109,7 +109,7 @@ impl Names {
         format!("<{kind} {number}>").into_bytes()
     }
 
-    /// What is taken out of the text here. A name inside a longer word is a part of that word.
+    /// What is taken out of the text at this place. A name inside a longer word is a part of that word, and stays.
     fn find(&self, text: &[u8], at: usize) -> Option<Found> {
         if !begins_word(text, at) {
             return None;
@@ -142,7 +142,7 @@ fn begins_word(text: &[u8], at: usize) -> bool {
     }
 }
 
-/// The lengths of what stands in front of an id, and of both together.
+/// The lengths of an id's prefix, and of prefix and id together.
 fn id(text: &[u8]) -> Option<(usize, usize)> {
     if let Some(digits) = text.strip_prefix(NAMELESS_PREFIX) {
         let count = digits.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();

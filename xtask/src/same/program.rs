@@ -11,7 +11,7 @@ use infold_testkit::{Daemon, DaemonSetup, TempFolder};
 use super::Arguments;
 use super::compare::Pair;
 use super::names::Names;
-use crate::workspace::{Profile, Workspace, run, shown};
+use crate::workspace::{Workspace, run, shown};
 
 const CHANCE: &str = include_str!("chance.c");
 
@@ -26,13 +26,13 @@ const RENAMED_SETTINGS: [(&str, &str); 3] = [
 #[derive(Debug, Clone)]
 pub struct Program {
     path: PathBuf,
-    /// The names of its settings.
+    /// What `infold settings` prints, which says what this program calls its settings.
     settings: String,
-    /// What takes the place of the system's random numbers.
+    /// The library that replaces the system's random numbers.
     chance: PathBuf,
 }
 
-/// What a command came to.
+/// How a command ended, and what it printed.
 #[derive(Debug)]
 pub struct Ran {
     pub code: Option<i32>,
@@ -55,9 +55,9 @@ pub fn both(workspace: &Workspace, arguments: &Arguments, folder: &Path, chance:
     };
     let after = match &arguments.after {
         Some(path) => path.clone(),
-        None => workspace.build_program(Profile::Release)?,
+        None => workspace.build_shipped_program()?,
     };
-    // Each lies in a folder of its own, and both names are of one length: a program names itself in what it writes.
+    // Each lies in a folder of its own, and both paths are of one length: a program writes its own path into files.
     let program = |from: PathBuf, side: &str| {
         let path = folder.join(side).join("infold");
         fs::create_dir_all(folder.join(side))?;
@@ -70,7 +70,7 @@ pub fn both(workspace: &Workspace, arguments: &Arguments, folder: &Path, chance:
     Ok(Pair { before: program(before, "older")?, after: program(after, "newer")? })
 }
 
-/// The program as it was at a commit. One that was built before is used again.
+/// Builds the program from a commit, unless that was done before.
 fn built_from(workspace: &Workspace, commit: &str, folder: &Path) -> Result<PathBuf> {
     let named = workspace.command("git").args(["rev-parse", "--verify", &format!("{commit}^{{commit}}")]).output()?;
     if !named.status.success() {
@@ -83,7 +83,7 @@ fn built_from(workspace: &Workspace, commit: &str, folder: &Path) -> Result<Path
     }
     let tree = folder.join("tree");
     let remove = || workspace.command("git").args(["worktree", "remove", "--force"]).arg(&tree).output();
-    // One that an interrupted run has left behind; usually there is none.
+    // An interrupted run may have left a checkout behind; usually there is none.
     let _ = remove();
     run(workspace.command("git").args(["worktree", "add", "--detach"]).arg(&tree).arg(&commit))?;
     let target = folder.join("build");
@@ -96,7 +96,7 @@ fn built_from(workspace: &Workspace, commit: &str, folder: &Path) -> Result<Path
     Ok(kept)
 }
 
-/// Compiles what repeats chance, with the compiler that the program's own C code is built with.
+/// Compiles the library that makes chance repeat itself, with the compiler that the program's own C code is built with.
 pub fn compile_chance(folder: &Path) -> Result<PathBuf> {
     let (source, library) = (folder.join("chance.c"), folder.join("chance.so"));
     fs::write(&source, CHANCE)?;
@@ -106,7 +106,7 @@ pub fn compile_chance(folder: &Path) -> Result<PathBuf> {
 }
 
 impl Program {
-    /// A daemon that is yet to be started, with these settings.
+    /// Starts a daemon with these settings.
     pub async fn start(&self, settings: &[(&str, &str)]) -> Result<Running> {
         let folder = TempFolder::new()?;
         let setup = DaemonSetup::new(&self.path)
@@ -118,12 +118,11 @@ impl Program {
         Ok(Running { daemon, folder })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What this program calls a setting.
+    /// The name that this program has for a setting.
     fn setting<'n>(&self, name: &'n str) -> &'n str {
         let old = RENAMED_SETTINGS.iter().find(|(_, new)| *new == name).map(|(old, _)| *old);
         old.filter(|old| self.settings.contains(&format!("\"{old}\""))).unwrap_or(name)
@@ -150,7 +149,7 @@ impl Program {
 }
 
 impl Running {
-    /// What is taken out of what it says.
+    /// Takes the daemon's folders out of what it says.
     pub fn names(&self) -> Names {
         let (data, home) = (self.daemon.data().to_string_lossy(), self.daemon.home());
         let folder = home.parent().unwrap_or(&home).to_string_lossy();

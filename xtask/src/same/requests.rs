@@ -1,4 +1,4 @@
-//! Requests that real clients sent: what reaches the provider of each, and what the client is told.
+//! Requests that real clients sent: what reaches the provider of each, and what the client gets back.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::compare::{Group, Pair};
 use super::program::{Program, Running};
-use crate::upstream::{Keep, Upstream};
+use crate::upstream::{Retention, Upstream};
 
 /// Headers that belong to a connection, not to a request.
 const OF_THE_CONNECTION: [&str; 5] = ["connection", "host", "content-length", "transfer-encoding", "expect"];
@@ -32,7 +32,7 @@ pub struct Stage {
 
 impl Stage {
     pub async fn start(program: &Program, settings: &[(&str, &str)]) -> Result<Self> {
-        let upstream = Upstream::start(Keep::Every).await?;
+        let upstream = Upstream::start(Retention::Every).await?;
         let url = upstream.base_url();
         let mut all = vec![("proxy.anthropic.upstream", url.as_str()), ("proxy.openai.upstream", url.as_str())];
         all.extend(settings);
@@ -40,7 +40,7 @@ impl Stage {
         Ok(Self { running, upstream, http: reqwest::Client::builder().no_proxy().build()? })
     }
 
-    /// Sends a request: what the client is told, and all that the provider got meanwhile.
+    /// Sends a request, and returns the client's answer and all that the provider got meanwhile.
     pub async fn send(&self, request: reqwest::RequestBuilder) -> Result<Vec<u8>> {
         let response = request.send().await.context("the daemon did not answer")?;
         let mut made = format!("answered with {}\n", response.status()).into_bytes();

@@ -18,7 +18,7 @@ use super::names::Names;
 use super::program::{Program, Running};
 use acts::{Act, Habits};
 
-/// No limit on how many branches are opened in a minute.
+/// In effect, no limit on how many branches are opened in a minute.
 const SETTINGS: [(&str, &str); 1] = [("folding.max_branches_per_minute", "1000")];
 
 /// A session that is scripted on both ends.
@@ -53,7 +53,7 @@ impl Stage {
         Ok(Self { running, model })
     }
 
-    /// Starts the daemon anew. It is told to leave, not killed: what a killed one had not stored yet is a matter of chance.
+    /// Restarts the daemon. It is stopped, not killed: what a killed one had not stored yet is a matter of chance.
     async fn restart(&mut self, agent: &mut Agent) -> Result<()> {
         self.running.daemon.terminate().await?;
         self.running.daemon.restart().await?;
@@ -61,25 +61,25 @@ impl Stage {
     }
 }
 
-/// All that came of a scene.
+/// All that a scene gave, to be compared.
 #[derive(Debug)]
 pub struct Played {
     names: Names,
     /// What the model was sent.
     requests: Vec<Vec<u8>>,
-    /// What the agent was told by then.
-    told: String,
-    /// The figures of the session.
+    /// What the agent got from the model and from tools, as text.
+    received: String,
+    /// What `infold show --json` prints of the session.
     figures: Vec<u8>,
 }
 
 impl Played {
-    async fn of(mut stage: Stage, session: &str, told: String) -> Result<Self> {
-        let requests = stage.model.requests().iter().map(received).collect();
-        // What a daemon knows of a request is stored behind its answer: all of it is there once it has left.
+    async fn of(mut stage: Stage, session: &str, received: String) -> Result<Self> {
+        let requests = stage.model.requests().iter().map(as_sent).collect();
+        // A daemon stores what it knows of a request after its answer. All of it is stored once the daemon has stopped.
         stage.running.daemon.terminate().await?;
         let figures = stage.running.daemon.program(&["show", session, "--json"]).output().await?;
-        Ok(Self { names: stage.running.names(), requests, told, figures: figures.stdout })
+        Ok(Self { names: stage.running.names(), requests, received, figures: figures.stdout })
     }
 }
 
@@ -109,15 +109,15 @@ fn judge(name: &str, played: Pair<Played>, group: &mut Group) -> Result<()> {
     for (number, (before, after)) in before.requests.iter().zip(&after.requests).enumerate() {
         group.compare(&format!("{name}/{number}"), &mut names, Pair { before, after })?;
     }
-    let told = |told: &str, count: usize| format!("{count} requests\n{told}").into_bytes();
-    let (one, other) = (told(&before.told, before.requests.len()), told(&after.told, after.requests.len()));
+    let shown = |received: &str, count: usize| format!("{count} requests\n{received}").into_bytes();
+    let (one, other) = (shown(&before.received, before.requests.len()), shown(&after.received, after.requests.len()));
     group.compare(&format!("{name}/told"), &mut names, Pair { before: &one, after: &other })?;
     let figures = Pair { before: &*before.figures, after: &*after.figures };
     group.compare_values(&format!("{name}/figures"), &mut names, figures)
 }
 
-/// A request as the model got it.
-fn received(request: &Received) -> Vec<u8> {
+/// The bytes of a request, as the model got them.
+fn as_sent(request: &Received) -> Vec<u8> {
     let mut text = format!("{} was answered with {}\n", request.path, request.status);
     for (name, value) in &request.headers {
         text.push_str(&format!("{name}: {value}\n"));

@@ -15,9 +15,9 @@ use crate::measure::parts::RecordedSession;
 
 /// Sessions that are played.
 const SESSIONS: usize = 20;
-/// How many of them have sub-tasks at least, if there are so many.
+/// At least so many of them have sub-tasks, if there are so many.
 const WITH_SUBTASKS: usize = 8;
-/// No limit on branches, and windows that some sessions outgrow.
+/// In effect no limit on branches, and windows that some sessions outgrow.
 const SETTINGS: [(&str, &str); 7] = [
     ("windows.models", "[[\"gpt*\", 120000], [\"*\", 60000]]"),
     ("folding.default_timeout_seconds", "86400"),
@@ -31,13 +31,13 @@ const SETTINGS: [(&str, &str); 7] = [
 /// How a session is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// As it was.
+    /// As it was recorded.
     InOneThread,
     /// With its sub-tasks as branches.
     InBranches,
 }
 
-/// The sessions that are played, the same in every run; nothing if there are no recordings.
+/// The sessions that are played, the same in every run; `None` if there are no recordings.
 pub fn chosen(data: &Path) -> Result<Option<Vec<Arc<RecordedSession>>>> {
     let Some(recorded) = measure::recorded(data)? else { return Ok(None) };
     let all = recorded.collect::<Result<Vec<_>>>()?;
@@ -49,7 +49,7 @@ pub fn chosen(data: &Path) -> Result<Option<Vec<Arc<RecordedSession>>>> {
     Ok(Some(sessions))
 }
 
-/// So many of them, from all sources in turn.
+/// Picks `count` of them, from all sources in turn.
 pub fn spread<T>(all: Vec<T>, source: impl Fn(&T) -> &str, count: usize) -> Vec<T> {
     let mut by_source: BTreeMap<String, Vec<T>> = BTreeMap::new();
     for one in all {
@@ -64,14 +64,14 @@ pub fn spread<T>(all: Vec<T>, source: impl Fn(&T) -> &str, count: usize) -> Vec<
     chosen
 }
 
-/// Plays them through both programs.
+/// Plays the sessions through both programs.
 pub async fn compare(
     programs: &Pair<Program>,
     sessions: &[Arc<RecordedSession>],
     way: Way,
     group: &mut Group,
 ) -> Result<()> {
-    // What a branch may use: little where it is to run out of it.
+    // With branches the budget is so small that some of them run out of it; without, it does not matter.
     let budget = if way == Way::InBranches { "24000" } else { "8192" };
     let settings: Vec<(&str, &str)> = SETTINGS.into_iter().chain([("folding.default_budget", budget)]).collect();
     let (before, after) =

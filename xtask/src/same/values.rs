@@ -1,6 +1,6 @@
 //! JSON that commands print, as text in which values can be compared line by line.
 //!
-//! Fields may be renamed, may change their order, and may be added; what stands in those that were there may not change.
+//! Fields may be renamed, may change their order, and may be added; the values of those that were there may not change.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use super::compare::Side;
 #[cfg(test)]
 mod tests;
 
-/// Fields that are called otherwise now: the old name, and the new one.
+/// Fields that have been renamed: the old name, and the new one.
 const RENAMED: &[(&str, &str)] = &[
     ("session", "session_id"),
     ("handle", "ref_id"),

@@ -6,7 +6,7 @@ use std::path::Path;
 mod tests;
 
 /// The document that maps the repository.
-const MAP: &str = "ARCHITECTURE.md";
+pub const MAP: &str = "ARCHITECTURE.md";
 
 /// The file that holds every setting.
 const SETTINGS: &str = "crates/infold/default.toml";

@@ -1,6 +1,10 @@
 //! Which crate may use which. Arrows point inward: towards the core, which uses nothing of ours.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
+
+use super::SourceFile;
 
 #[cfg(test)]
 mod tests;
@@ -35,7 +39,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
 ];
 
 /// Crates of others that only one of ours may name, because it hides them from the rest.
-const KEPT_IN: [(&str, &str); 2] = [("rmcp", "infold-mcp"), ("rusqlite", "infold-store")];
+const HIDDEN_IN: [(&str, &str); 2] = [("rmcp", "infold-mcp"), ("rusqlite", "infold-store")];
 
 /// Crates of others that bring I/O, a clock or randomness, which the core must not have.
 const NOT_IN_CORE: [&str; 9] = ["tokio", "reqwest", "rusqlite", "rand", "getrandom", "uuid", "time", "chrono", "axum"];
@@ -44,6 +48,40 @@ const NOT_IN_CORE: [&str; 9] = ["tokio", "reqwest", "rusqlite", "rand", "getrand
 pub fn problems(metadata: &Value) -> Vec<String> {
     let packages = metadata["packages"].as_array().into_iter().flatten();
     packages.flat_map(package_problems).collect()
+}
+
+/// Dependencies that a crate lists and does not name, and ones of the workspace that no crate lists.
+pub fn unused_dependencies(metadata: &Value, files: &[SourceFile]) -> Vec<String> {
+    let packages = || metadata["packages"].as_array().into_iter().flatten();
+    let mut problems: Vec<String> = packages().flat_map(|package| unnamed(package, files)).collect();
+    let listed: HashSet<&str> = packages().flat_map(dependencies).filter_map(|one| one["name"].as_str()).collect();
+    let manifest = files.iter().find(|file| file.path == "Cargo.toml").map_or("", |file| &file.text);
+    let section = manifest.split("[workspace.dependencies]").nth(1).and_then(|rest| rest.split("\n[").next());
+    let names = section.into_iter().flat_map(str::lines).filter_map(|line| line.split_once(" = "));
+    let unlisted = names.filter(|(name, _)| !listed.contains(name));
+    problems.extend(unlisted.map(|(name, _)| format!("Cargo.toml: no crate uses {name}")));
+    problems
+}
+
+fn dependencies(package: &Value) -> impl Iterator<Item = &Value> {
+    package["dependencies"].as_array().into_iter().flatten()
+}
+
+/// Dependencies of a crate that none of its sources names.
+fn unnamed(package: &Value, files: &[SourceFile]) -> Vec<String> {
+    let name = package["name"].as_str().unwrap_or_default();
+    let folder = if name == "xtask" { "xtask/".to_owned() } else { format!("crates/{name}/") };
+    let sources: Vec<&SourceFile> =
+        files.iter().filter(|file| file.path.starts_with(&folder) && file.path.ends_with(".rs")).collect();
+    let used = |dependency: &str| {
+        let word = dependency.replace('-', "_");
+        let path = format!("{word}::");
+        let import = format!("use {word}");
+        sources.iter().any(|file| file.text.contains(&path) || file.text.contains(&import))
+    };
+    let names = dependencies(package).filter_map(|one| one["name"].as_str());
+    let unused = names.filter(|dependency| !used(dependency));
+    unused.map(|dependency| format!("{name} lists {dependency} and does not use it")).collect()
 }
 
 fn package_problems(package: &Value) -> Vec<String> {
@@ -59,7 +97,7 @@ fn arrow_problem(name: &str, allowed: &[&str], dependency: &Value) -> Option<Str
     let used = dependency["name"].as_str().unwrap_or_default();
     let for_tests = dependency["kind"].as_str() == Some("dev");
     let ours = ARROWS.iter().any(|(known, _)| *known == used);
-    // Tests may build what stands below them on a real store, and stand behind a real door.
+    // Tests may build what they need on a real store, and may serve it behind a real door.
     let helps_tests = for_tests && ["infold-testkit", "infold-store", "infold-door"].contains(&used);
     if ours && !allowed.contains(&used) && !helps_tests {
         return Some(format!("{name} must not use {used}: arrows point towards the core"));
@@ -70,6 +108,6 @@ fn arrow_problem(name: &str, allowed: &[&str], dependency: &Value) -> Option<Str
     if name == "infold-core" && NOT_IN_CORE.contains(&used) {
         return Some(format!("{name} must not use {used}: the core has no I/O, clock or randomness"));
     }
-    let keeper = KEPT_IN.iter().find(|(kept, _)| *kept == used).map(|(_, keeper)| *keeper)?;
+    let keeper = HIDDEN_IN.iter().find(|(kept, _)| *kept == used).map(|(_, keeper)| *keeper)?;
     (keeper != name).then(|| format!("{name} must not use {used}: only {keeper} may"))
 }

@@ -93,7 +93,7 @@ impl<'ast> Visit<'ast> for LongFunctions<'_> {
     }
 }
 
-/// A word or sign of the source, with the line it stands on.
+/// A word or sign of the source, with the number of its line.
 struct Word {
     text: String,
     line: usize,

@@ -1,4 +1,4 @@
-//! Times as text.
+//! How times are written as text.
 
 use super::Moment;
 

@@ -1,4 +1,4 @@
-//! Pages of lists.
+//! How lists are cut into pages.
 
 use super::{LIMIT_MAX, Page};
 

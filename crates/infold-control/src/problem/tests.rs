@@ -1,4 +1,4 @@
-//! Parsers' words in sentences.
+//! Which sentence each kind of parser error becomes.
 
 use super::refuse;
 

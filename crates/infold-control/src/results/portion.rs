@@ -1,11 +1,11 @@
-//! Reads which part of a kept result a query means.
+//! Finds out which part of an offloaded result a query asks for: bytes, lines or matches, and never two at once.
 
 use infold_engine::Portion;
 
 use super::ReadQuery;
 use crate::error::ApiError;
 
-/// The part that a query means. It can mean one only.
+/// The part that a query asks for; a query that asks for two is refused.
 pub(super) fn read(query: &ReadQuery) -> Result<Portion, ApiError> {
     if query.context.is_some() && query.pattern.is_none() {
         return Err(ApiError::invalid("context", "goes with pattern: give a pattern, or leave it out"));
@@ -27,7 +27,7 @@ pub(super) fn read(query: &ReadQuery) -> Result<Portion, ApiError> {
     }
 }
 
-/// The line that a search begins at: with a pattern, `lines` can only say from where.
+/// The line at which a search begins. Together with a pattern, `lines` must be an open range, as in `10-`.
 fn first_line(from: Option<&str>) -> Result<usize, ApiError> {
     match from.map(lines) {
         None => Ok(1),
@@ -36,13 +36,13 @@ fn first_line(from: Option<&str>) -> Result<usize, ApiError> {
     }
 }
 
-/// A wish in the size that this machine counts in; what is too large is cut, and bounded later.
+/// A number as a `usize`. One that is too large becomes the largest there is; the engine bounds it later.
 pub(super) fn size(wish: u64) -> usize {
     usize::try_from(wish).unwrap_or(usize::MAX)
 }
 
 fn lines(text: &str) -> Option<Portion> {
-    // Smaller numbers than the type holds, so that counting past the last one cannot overflow.
+    // Numbers are 32 bits long, so that adding to one cannot overflow.
     let line = |text: &str| text.trim().parse::<u32>().ok().map(|line| line as usize);
     let (first, last) = match text.split_once('-') {
         None => (line(text)?, line(text)?),

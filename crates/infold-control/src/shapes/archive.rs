@@ -1,4 +1,4 @@
-//! Ended branches, at a glance and with everything that happened in them.
+//! JSON of ended branches, at a glance and with everything that happened in them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,13 +21,13 @@ pub(crate) struct ArchiveList {
     pub(crate) next_offset: Option<usize>,
 }
 
-/// One step of a branch's way.
+/// One thing that happened in a branch.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Step")]
 pub(crate) struct TrajectoryStep {
-    /// When.
+    /// When it was recorded.
     pub(crate) at: Moment,
-    /// What happened.
+    /// The event, with the fields of its type.
     pub(crate) event: EventBody,
 }
 

@@ -1,4 +1,5 @@
-//! Branches as they stand, and what opening, returning and going back answer.
+//! JSON of a branch's current state, at a glance and in full, and (in `answers`) of what opening, returning and
+//! rolling back answer.
 
 mod answers;
 
@@ -11,13 +12,13 @@ use crate::moment::Moment;
 
 pub(crate) use answers::{BranchOpened, BranchReturned, RolledBack};
 
-/// Where a branch is in its life.
+/// The state of a branch.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Status {
     /// Recorded, not yet ready for work.
     Created,
-    /// At work.
+    /// Open, and it may do work.
     Active,
     /// Returned, or folded because its parent or session ended.
     Completed,
@@ -44,9 +45,9 @@ impl From<infold_core::Status> for Status {
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Isolation")]
 pub(crate) enum IsolationShape {
-    /// Its brief only.
+    /// Only the branch's brief.
     Isolated,
-    /// Its parent's conversation.
+    /// The parent's conversation, then the brief.
     Inherit,
 }
 
@@ -71,35 +72,35 @@ impl From<infold_core::Isolation> for IsolationShape {
 /// A branch at a glance.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct BranchSummary {
-    /// Its id.
+    /// The branch's id: `br_` and a uuid.
     branch_id: String,
-    /// Its session.
+    /// The id of the session that the branch belongs to.
     session_id: String,
     /// The branch that opened it; null is the main thread.
     parent_branch_id: Option<String>,
-    /// How deep it lies; the first branch is 1.
+    /// How deeply the branch is nested; a branch of the main thread has depth 1.
     depth: u32,
     /// How often it has been opened: 1, and one more for each rollback to it.
     generation: u32,
-    /// Where it is in its life.
+    /// The state it is in.
     status: Status,
     /// Why it ended; null while it is open.
     reason: Option<&'static str>,
-    /// Whether a rollback went back to before it.
+    /// Whether a rollback went back to a point before the branch, so that it no longer counts.
     discarded: bool,
-    /// What it is for.
+    /// What the branch is for, in a line.
     description: String,
     /// Tokens of its brief and of everything first seen in it.
     tokens: u64,
     /// Tokens that count against its budget.
     budget_used: u64,
-    /// Tokens it may use.
+    /// The branch's whole budget, in tokens.
     budget_total: u64,
-    /// Calls seen in it.
+    /// How many tool calls were seen in the branch.
     operations_count: u64,
-    /// When it opened.
+    /// When the branch was opened.
     created_at: Moment,
-    /// When its time is over.
+    /// When the branch is folded by force if it has not returned by then.
     expires_at: Moment,
     /// When it ended; null while it is open.
     completed_at: Option<Moment>,
@@ -132,9 +133,9 @@ impl BranchSummary {
 /// How often a tool was called.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ToolUse {
-    /// The tool.
+    /// The tool's name, as the client calls it.
     tool_name: String,
-    /// How often.
+    /// How many calls of it were seen in the branch.
     calls: u64,
 }
 
@@ -145,17 +146,17 @@ pub(crate) struct BranchDetail {
     summary: BranchSummary,
     /// What it was asked to do.
     prompt: Option<String>,
-    /// What was remembered for it when it opened.
+    /// Memories that were added to the branch's brief when it was opened.
     injected_memories: Vec<String>,
-    /// Tokens that are left.
+    /// Tokens of its budget that are left.
     budget_remaining: u64,
-    /// What its thread begins with.
+    /// What the branch's thread begins with.
     isolation: IsolationShape,
-    /// How long it may take.
+    /// The time that the branch has from its start, in seconds.
     timeout_seconds: u64,
-    /// What its parent got; null while it is open.
+    /// The message that its parent got; null while the branch is open.
     message: Option<String>,
-    /// By how much its parent's thread grew; null while it is open.
+    /// Tokens by which the message made its parent's thread longer; null while the branch is open.
     message_tokens: Option<u64>,
     /// Tools called in it, in the order of their first call, as far as its record keeps them.
     tools: Vec<ToolUse>,
@@ -186,15 +187,15 @@ impl BranchDetail {
 /// Some of a session's branches, in the order they were opened, and how many there are of each kind.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct BranchList<B = BranchSummary> {
-    /// The branches.
+    /// The branches on this page.
     pub(crate) branches: Vec<B>,
-    /// All branches of the session.
+    /// How many branches the session has.
     pub(crate) total_branches: usize,
-    /// Those that are open.
+    /// How many of them are open.
     pub(crate) active_branches: usize,
-    /// Those that have ended and count.
+    /// How many of them have ended and were not discarded.
     pub(crate) folded_branches: usize,
-    /// Those that a rollback went back to before.
+    /// How many of them a rollback discarded.
     pub(crate) discarded_branches: usize,
     /// How many branches were passed over.
     pub(crate) offset: usize,

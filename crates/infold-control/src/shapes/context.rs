@@ -1,4 +1,4 @@
-//! What is in a session's context, and what its parents have to be told.
+//! JSON of a session's context: its size, how full it is, and notices of branches that were folded by force.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,21 +10,21 @@ use super::branch_of;
 /// counted apart.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ContextState {
-    /// The session.
+    /// The id of the session that the figures are of.
     session_id: String,
-    /// The branch that works now; null is the main thread.
+    /// The active branch; null is the main thread.
     active_branch_id: Option<String>,
-    /// How deep it lies; the main thread is 0.
+    /// How deeply the active thread is nested; the main thread has depth 0.
     branch_depth: u32,
     /// Tokens of the main thread and all open branches.
     total_tokens: u64,
-    /// Tokens of the main thread.
+    /// Tokens of the main thread alone.
     main_thread_tokens: u64,
-    /// Tokens of the branch that works now.
+    /// Tokens of the active branch; 0 if the main thread is active.
     current_branch_tokens: u64,
     /// Tokens of branches that have folded.
     folded_tokens: u64,
-    /// Total as a share of the context limit.
+    /// Total tokens as a share of the context limit; 1.0 is full.
     context_usage: f64,
     /// What is left of the session's budget; null if it has none.
     root_budget_remaining: Option<u64>,
@@ -51,20 +51,20 @@ impl From<&infold_core::ContextState> for ContextState {
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Warning")]
 enum WarningShape {
-    /// At most half.
+    /// At most half full.
     None,
-    /// Over half.
+    /// More than half full.
     Medium,
-    /// Over seven tenths.
+    /// More than 70 % full.
     High,
 }
 
 /// How full the main thread is.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ContextHealth {
-    /// In a word.
+    /// How full it is, in a word.
     warning: WarningShape,
-    /// As a share of the context limit.
+    /// The main thread's tokens as a share of the context limit; 1.0 is full.
     main_thread_usage: f64,
 }
 
@@ -79,18 +79,18 @@ impl From<&infold_core::ContextHealth> for ContextHealth {
     }
 }
 
-/// A branch that was cut short since the last answer, told to its parent.
+/// A notice for a parent: one of its branches was folded by force since the last answer.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Notice {
-    /// The branch.
+    /// The id of the branch that was folded.
     branch_id: String,
     /// The branch that gets the result; null is the main thread.
     parent_branch_id: Option<String>,
-    /// How it ended.
+    /// The state in which it ended.
     status: Status,
-    /// Why.
+    /// Why it was folded, in words.
     reason: &'static str,
-    /// What it had found so far.
+    /// What it had found so far, in place of the message that it did not return.
     result: String,
 }
 
@@ -106,7 +106,7 @@ impl From<&infold_engine::Notice> for Notice {
     }
 }
 
-/// All of them.
+/// Each of the engine's notices as JSON.
 pub(crate) fn notices(notices: &[infold_engine::Notice]) -> Vec<Notice> {
     notices.iter().map(Notice::from).collect()
 }

@@ -1,4 +1,4 @@
-//! What happened to a session, as the feed and the archive tell it.
+//! JSON of what happened to a session, for the event stream and the archive.
 
 use infold_core::{Event, Opening, Operation, Origin, Scrubbed};
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use super::branch::Status;
 use super::{branch_of, texts};
 use crate::moment::Moment;
 
-/// What happened.
+/// One thing that happened to a session; `type` says what.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "type")]
 pub(crate) enum EventBody {
@@ -25,31 +25,31 @@ pub(crate) enum EventBody {
         parent_session_id: Option<String>,
         /// How the parent's transcript was made to fit.
         profile: String,
-        /// Where its context is kept.
+        /// The handle under which its context can be read.
         ref_id: String,
-        /// Characters of the context.
+        /// How many characters the context has.
         chars: u64,
-        /// Tokens of the context.
+        /// How many tokens the context has.
         tokens: u64,
-        /// What it is asked to do; null if it was not said.
+        /// What the new session is asked to do; null if nobody said.
         prompt: Option<String>,
     },
     /// A branch was recorded.
     #[serde(rename = "branch.created")]
     BranchCreated {
-        /// Its id.
+        /// The branch's id: `br_` and a uuid.
         branch_id: String,
         /// The branch that opened it; null is the main thread.
         parent_branch_id: Option<String>,
-        /// How deep it lies.
+        /// How deeply the branch is nested; a branch of the main thread has depth 1.
         depth: u32,
-        /// What it is for.
+        /// What the branch is for, in a line.
         description: String,
-        /// What it was asked to do.
+        /// What the branch was asked to do; null if it has only a description.
         prompt: Option<String>,
-        /// Tokens it may use.
+        /// The branch's whole budget, in tokens.
         budget_total: u64,
-        /// How long it may take.
+        /// The time that the branch has from its start, in seconds.
         timeout_seconds: u64,
         /// Tokens of its description and prompt.
         tokens: u64,
@@ -57,7 +57,7 @@ pub(crate) enum EventBody {
     /// A branch is ready for work.
     #[serde(rename = "branch.activated")]
     BranchActivated {
-        /// The branch.
+        /// The branch that is ready.
         branch_id: String,
     },
     /// A call and its result were seen.
@@ -65,25 +65,25 @@ pub(crate) enum EventBody {
     OperationCompleted {
         /// The branch they were seen in; null is the main thread.
         branch_id: Option<String>,
-        /// The tool.
+        /// The tool's name, as the client calls it.
         tool_name: String,
         /// The client's id for the call, if it sent one.
         call_id: Option<String>,
-        /// What it was called with, as JSON text.
+        /// The call's arguments, as JSON text.
         arguments: String,
         /// What the caller was shown of the result.
         result: String,
-        /// Where the whole result is; null if it is not kept elsewhere.
+        /// The handle under which the whole result can be read; null if it was not offloaded.
         ref_id: Option<String>,
-        /// Tokens of both.
+        /// Tokens of the call and of what was shown of its result.
         tokens: u64,
     },
     /// The agent of a branch has said something.
     #[serde(rename = "branch.said")]
     BranchSaid {
-        /// The branch.
+        /// The branch whose agent spoke.
         branch_id: String,
-        /// The end of it.
+        /// The last part of the words.
         words: String,
     },
     /// A model has answered a request of a thread.
@@ -101,69 +101,69 @@ pub(crate) enum EventBody {
     /// A branch has used 80 % of its budget.
     #[serde(rename = "budget.warning")]
     BudgetWarning {
-        /// The branch.
+        /// The branch that has used most of its budget.
         branch_id: String,
-        /// What it has used, in tokens.
+        /// How many tokens of its budget it has used.
         budget_used: u64,
-        /// What it may use.
+        /// The branch's whole budget, in tokens.
         budget_total: u64,
     },
     /// A branch has no budget left.
     #[serde(rename = "budget.exhausted")]
     BudgetExhausted {
-        /// The branch.
+        /// The branch whose budget is used up.
         branch_id: String,
-        /// What it had used, in tokens.
+        /// How many tokens of its budget it had used.
         budget_used: u64,
-        /// What it may use.
+        /// The branch's whole budget, in tokens.
         budget_total: u64,
         /// Tokens of the item that did not fit and was not shown.
         overrun_tokens: u64,
-        /// Where that item is kept; null if it is not.
+        /// The handle under which that item can be read; null if it was not stored.
         ref_id: Option<String>,
     },
     /// A branch ended.
     #[serde(rename = "branch.folded")]
     BranchFolded {
-        /// The branch.
+        /// The branch that ended.
         branch_id: String,
-        /// Which opening of it.
+        /// Which opening of the branch, counted from 1.
         generation: u32,
-        /// How it ended.
+        /// The state in which it ended.
         status: Status,
-        /// Why.
+        /// Why it ended, in words.
         reason: &'static str,
-        /// What its parent gets.
+        /// The message that its parent gets.
         message: String,
-        /// By how much the parent's thread grows.
+        /// Tokens by which the message makes the parent's thread longer.
         message_tokens: u64,
     },
-    /// A branch that had been cut short returned before its parent was told.
+    /// A branch that had been folded by force returned before its parent had learnt of the fold.
     #[serde(rename = "branch.amended")]
     BranchAmended {
-        /// The branch.
+        /// The branch that returned late.
         branch_id: String,
-        /// Which opening of it.
+        /// Which opening of the branch, counted from 1.
         generation: u32,
-        /// What its parent gets instead.
+        /// The message that its parent gets in place of the partial result.
         message: String,
-        /// By how much the parent's thread grows.
+        /// Tokens by which the message makes the parent's thread longer.
         message_tokens: u64,
     },
     /// The session went back to a branch.
     #[serde(rename = "session.rolled_back")]
     RolledBack {
-        /// The branch.
+        /// The branch that is active again.
         rolled_back_to: String,
         /// Ended branches that are open again, outermost first.
         branches_reopened: Vec<String>,
         /// Branches that no longer count, in the order they were opened.
         branches_discarded: Vec<String>,
     },
-    /// The parents of branches that were cut short have been told so.
+    /// The parents of branches that were folded by force have been notified.
     #[serde(rename = "session.parents_told")]
     ParentsTold {
-        /// The branches.
+        /// The branches that their parents now know to be folded.
         branch_ids: Vec<String>,
     },
     /// The session is over.
@@ -274,9 +274,9 @@ pub(crate) struct EventRecord {
     pub(crate) id: u64,
     /// The session it happened to.
     pub(crate) session_id: String,
-    /// When.
+    /// When it was recorded.
     pub(crate) at: Moment,
-    /// What happened.
+    /// The event, with the fields of its type.
     pub(crate) event: EventBody,
 }
 

@@ -1,4 +1,4 @@
-//! Sessions that began as forks. The figures have the names of the document that forks follow.
+//! JSON of sessions that began as forks. The statistics have the names that the document about forks gives them.
 
 use infold_core::fork::ProcessingStats;
 use infold_engine::ForkView;
@@ -10,27 +10,27 @@ use crate::moment::Moment;
 /// A session that began as a fork.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SessionForked {
-    /// The new session.
+    /// The id of the new session.
     session_id: String,
     /// The session it was forked from; null if nobody said.
     parent_session_id: Option<String>,
-    /// When.
+    /// When it was forked.
     created_at: Moment,
-    /// How the characters were spent.
+    /// The profile that decided what fits: `seed` or `recall`.
     profile: String,
-    /// What the child is told of what was done to its context; goes in front of it.
+    /// Explains to the child what was done to its context; goes in front of the context.
     preamble: String,
     /// What the child begins with.
     context: String,
     /// What the child is asked to do; goes after its context. Null if it was not said.
     prompt: Option<String>,
-    /// Where the context is kept, to be read in parts.
+    /// The handle under which the context can be read in parts.
     ref_id: String,
-    /// Characters of the context.
+    /// How many characters the context has.
     chars: u64,
-    /// Tokens of the context.
+    /// How many tokens the context has.
     tokens: u64,
-    /// What was done to make it fit.
+    /// Statistics of how the transcript was cut.
     stats: ForkStats,
 }
 
@@ -40,9 +40,9 @@ pub(crate) struct SessionForked {
 struct ForkStats {
     /// Messages before any processing.
     original_count: usize,
-    /// Messages after it.
+    /// Messages that are left after processing.
     final_count: usize,
-    /// Characters at the end.
+    /// Characters that are left after processing.
     total_chars: usize,
     /// Messages removed to fit the budget.
     removed_messages: usize,
@@ -52,20 +52,20 @@ struct ForkStats {
     compaction_slice_index: i64,
     /// Tool results that were cut.
     truncated_results: usize,
-    /// Tool results by their age.
+    /// How many tool results there are of each age.
     tier_distribution: TierDistribution,
-    /// How many were cut in the middle rather than at the end.
+    /// How many tool results were cut in the middle rather than at the end.
     head_tail_applied: usize,
 }
 
 /// Tool results by their age, newest first.
 #[derive(Debug, Serialize, JsonSchema)]
 struct TierDistribution {
-    /// The newest.
+    /// The newest results, which are cut least.
     tier1: usize,
-    /// The next.
+    /// Results of middle age.
     tier2: usize,
-    /// The rest.
+    /// The oldest results, which are cut most.
     tier3: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Requests that went to models, one by one and added up.
+//! JSON of requests that went to models, one by one and added up.
 
 use infold_core::record::{self, RequestRecord, RequestTotals, TokenBreakdown};
 use infold_engine::RequestRow;
@@ -8,13 +8,13 @@ use serde::Serialize;
 use super::branch_of;
 use crate::moment::Moment;
 
-/// Dollars are counted in millionths.
+/// Costs are stored in millionths of a dollar.
 const MICROS_PER_DOLLAR: f64 = 1_000_000.0;
 
 /// Some of the caller's requests, oldest first.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RequestList {
-    /// The requests.
+    /// The requests on this page.
     pub(crate) requests: Vec<RequestDetail>,
     /// Most requests in this answer.
     pub(crate) limit: usize,
@@ -28,11 +28,11 @@ pub(crate) struct RequestList {
 /// What many requests add up to.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RequestSums {
-    /// How many there were.
+    /// How many requests there were.
     requests: u64,
-    /// Those that were edited.
+    /// How many of them infold edited.
     edited: u64,
-    /// Those whose answer did not come whole.
+    /// How many of them did not get a whole answer.
     broken: u64,
     /// Tokens of the prompts as the client sent them, by infold's count.
     wanted_tokens: u64,
@@ -40,13 +40,13 @@ pub(crate) struct RequestSums {
     sent_tokens: u64,
     /// Tokens that infold removed: the difference. Below zero if it added more than that.
     saved_tokens: i64,
-    /// What providers reported.
+    /// The tokens that providers reported.
     usage: UsageShape,
-    /// Those of which they reported nothing, or not all.
+    /// How many requests have no report, or only a partial one.
     unreported: u64,
-    /// What infold counted of those itself: an estimate.
+    /// The tokens of those requests by infold's own count: an estimate.
     estimated_usage: UsageShape,
-    /// Those in which the cache missed.
+    /// How many requests missed the provider's cache.
     misses: u64,
     /// Tokens that the cache could have given and did not.
     missed_tokens: u64,
@@ -79,7 +79,7 @@ impl From<&RequestTotals> for RequestSums {
     }
 }
 
-/// What was saved, in dollars.
+/// The difference between the two costs, in dollars.
 fn saved(cost_micros: u64, wanted_cost_micros: u64) -> f64 {
     (wanted_cost_micros as f64 - cost_micros as f64) / MICROS_PER_DOLLAR
 }
@@ -92,13 +92,13 @@ fn dollars(micros: u64) -> f64 {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Usage")]
 struct UsageShape {
-    /// Of the prompt, neither read from a cache nor written to one.
+    /// Tokens of the prompt that were neither read from a cache nor written to one.
     fresh_tokens: u64,
-    /// Of the prompt, read from the cache.
+    /// Tokens of the prompt that were read from the cache.
     cache_read_tokens: u64,
-    /// Of the prompt, written to the cache.
+    /// Tokens of the prompt that were written to the cache.
     cache_write_tokens: u64,
-    /// Of the answer.
+    /// Tokens of the model's answer.
     output_tokens: u64,
 }
 
@@ -113,20 +113,20 @@ impl From<&record::Usage> for UsageShape {
     }
 }
 
-/// What has this name takes so many tokens.
+/// How many tokens belong to one server or tool.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Share")]
 struct TokenShare {
     /// The name of a server or a tool.
     name: String,
-    /// Its tokens.
+    /// How many tokens belong to it.
     tokens: u64,
 }
 
-/// What a request is made of, in tokens by our count.
+/// What a prompt consists of, in tokens by infold's count.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Composition {
-    /// All of it.
+    /// The whole prompt.
     total: u64,
     /// The system prompt, and instructions among the messages.
     system: u64,
@@ -142,27 +142,27 @@ struct Composition {
     results: Vec<TokenShare>,
     /// The model's reasoning.
     reasoning: u64,
-    /// Anything else.
+    /// Whatever is none of the above.
     other: u64,
 }
 
 impl From<&TokenBreakdown> for Composition {
-    fn from(makeup: &TokenBreakdown) -> Self {
+    fn from(breakdown: &TokenBreakdown) -> Self {
         let shares = |shares: &[record::NamedTokens]| {
             let share =
                 |share: &record::NamedTokens| TokenShare { name: share.name.as_str().to_owned(), tokens: share.tokens };
             shares.iter().map(share).collect()
         };
         Self {
-            total: makeup.total_tokens(),
-            system: makeup.system_tokens,
-            tools: shares(&makeup.tools),
-            user: makeup.user_tokens,
-            assistant: makeup.assistant_tokens,
-            calls: makeup.call_tokens,
-            results: shares(&makeup.results),
-            reasoning: makeup.reasoning_tokens,
-            other: makeup.other_tokens,
+            total: breakdown.total_tokens(),
+            system: breakdown.system_tokens,
+            tools: shares(&breakdown.tools),
+            user: breakdown.user_tokens,
+            assistant: breakdown.assistant_tokens,
+            calls: breakdown.call_tokens,
+            results: shares(&breakdown.results),
+            reasoning: breakdown.reasoning_tokens,
+            other: breakdown.other_tokens,
         }
     }
 }
@@ -180,34 +180,34 @@ struct Edited {
 /// What the cache could have given and did not.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Missed {
-    /// How many tokens.
+    /// How many tokens were not read from the cache although they could have been.
     tokens: u64,
-    /// Why, in words.
+    /// Why the cache missed, in words.
     cause: String,
 }
 
-/// What somebody should know about a request.
+/// Something unusual about a request that a person should know.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "RequestWarning")]
 struct RequestWarningShape {
-    /// What kind of thing.
+    /// The kind of warning, as a word that programs can match on.
     kind: String,
-    /// In words.
+    /// The warning as a sentence.
     message: String,
 }
 
 /// A request that went to a model.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RequestDetail {
-    /// Its id. Ids only grow.
+    /// The request's number. A later request has a higher one.
     request_id: u64,
-    /// Its session.
+    /// The id of the session that it belongs to.
     session_id: String,
     /// The client's agent that it belongs to; null for the main one.
     agent_id: Option<String>,
     /// The branch whose view was sent; null is the main thread.
     branch_id: Option<String>,
-    /// When it came.
+    /// When infold received the request.
     at: Moment,
     /// Which of the providers' interfaces: `messages`, `responses` or `chat`.
     api: String,
@@ -237,17 +237,17 @@ pub(crate) struct RequestDetail {
     wanted_cost_usd: Option<f64>,
     /// What infold saved, in dollars: the difference, an estimate. Below zero if infold made it dearer.
     saved_usd: Option<f64>,
-    /// What infold added in front of sending it, in microseconds.
+    /// Microseconds that infold took before it sent the request on.
     added_us: u64,
-    /// From its arrival to the first byte of the answer; null if none came.
+    /// Milliseconds from the request's arrival to the first byte of the answer; null if none came.
     first_byte_ms: Option<u64>,
-    /// From its arrival to the end of the answer.
+    /// Milliseconds from the request's arrival to the end of the answer.
     total_ms: u64,
     /// The HTTP status of the answer; null if the provider could not be reached.
     status: Option<u16>,
     /// How the answer ended: `completed`, `cut`, `aborted`, `refused` or `failed`.
     end: String,
-    /// What somebody should know about it.
+    /// Things about the request that a person should know.
     warnings: Vec<RequestWarningShape>,
 }
 
@@ -300,7 +300,7 @@ fn warnings(record: &RequestRecord) -> Vec<RequestWarningShape> {
     record.warnings.iter().map(warning).collect()
 }
 
-/// The word that a value without fields is stored as.
+/// The name under which serde writes an enum variant without fields.
 fn word(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).ok();
     value.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()

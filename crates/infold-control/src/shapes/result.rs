@@ -1,4 +1,4 @@
-//! Results that were handed in, parts of kept ones, and text that was scrubbed.
+//! JSON of recorded results, of parts of offloaded ones, and of scrubbed text.
 
 use infold_engine::ResultPart;
 use schemars::JsonSchema;
@@ -6,21 +6,21 @@ use serde::Serialize;
 
 use super::context::{ContextState, Notice};
 
-/// A result that was handed in.
+/// What became of a recorded result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ResultRecorded {
     /// What to show in its place: the scrubbed result, or a reference to it. Null if its branch has
     /// folded instead.
     shown: Option<String>,
-    /// Where the whole result is; null if it is not kept elsewhere.
+    /// The handle under which the whole result can be read; null if it was not offloaded.
     ref_id: Option<String>,
-    /// Tokens that were counted.
+    /// Tokens that were counted in the result's thread.
     tokens: u64,
-    /// Secrets taken out of it.
+    /// How many secrets were removed from it.
     secrets_scrubbed: u32,
     /// The branch that folded because of it, and what its parent gets; null if none did.
     folded: Option<Notice>,
-    /// The context now.
+    /// The session's context after this request.
     context_state: ContextState,
 }
 
@@ -37,20 +37,20 @@ impl From<infold_engine::ResultRecorded> for ResultRecorded {
     }
 }
 
-/// Part of a kept result.
+/// Part of an offloaded result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ResultRead {
     /// The session it belongs to.
     session_id: String,
-    /// Its id.
+    /// The result's handle: `res_` and a uuid.
     ref_id: String,
     /// The tool that gave it.
     tool_name: String,
-    /// Bytes of the whole.
+    /// How many bytes the whole result has.
     total_bytes: usize,
-    /// Lines of the whole.
+    /// How many lines the whole result has.
     total_lines: usize,
-    /// The part. Lines carry their numbers if lines or a pattern were asked for.
+    /// The text of the part. Lines carry their numbers if lines or a pattern were asked for.
     content: String,
     /// Where it begins: a byte, or a line if lines or a pattern were asked for.
     offset: usize,

@@ -1,4 +1,4 @@
-//! Sessions, at a glance and as they stand.
+//! JSON of sessions, at a glance and in full.
 
 use infold_core::{ModelWindows, Session, Thread};
 use infold_engine::{ListedSession, SessionView};
@@ -11,12 +11,12 @@ use super::request::RequestSums;
 use super::{branch_of, texts};
 use crate::moment::Moment;
 
-/// What the size of a main thread is measured against.
+/// How many tokens fit a main thread: the bounds against which its size is shown.
 #[derive(Debug, Clone)]
 pub struct ContextRoom {
-    /// How many tokens models take.
+    /// The windows of the models that are known, in tokens.
     pub windows: ModelWindows,
-    /// Tokens that a main thread should stay below if no model is known.
+    /// The bound in tokens for a main thread whose model is not known.
     pub context_limit_tokens: u64,
 }
 
@@ -24,9 +24,9 @@ pub struct ContextRoom {
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum SessionStatus {
-    /// It goes on.
+    /// It can be used.
     Active,
-    /// It is over.
+    /// It was ended and takes nothing more.
     Ended,
     /// Only its requests are stored: it has been idle for long, or its model never answered.
     Recorded,
@@ -57,9 +57,9 @@ pub(crate) struct SessionSummary {
     ended_at: Option<Moment>,
     /// The branch that works now; null is the main thread.
     active_branch_id: Option<String>,
-    /// Branches opened so far.
+    /// How many branches have been opened in it so far.
     total_branches: u64,
-    /// Those that are open.
+    /// How many of them are open.
     active_branches: u64,
     /// The model of the main thread; null if the session does not use the proxy.
     model: Option<String>,
@@ -120,7 +120,7 @@ fn status(session: Option<&Session>) -> SessionStatus {
 /// Some of the caller's sessions, newest activity first.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SessionList {
-    /// The sessions.
+    /// The sessions on this page.
     pub(crate) sessions: Vec<SessionSummary>,
     /// How many sessions were passed over.
     pub(crate) offset: usize,
@@ -130,13 +130,13 @@ pub(crate) struct SessionList {
     pub(crate) next_offset: Option<usize>,
 }
 
-/// A session as it stands, with its first branches. Of a session of which only the requests are stored there are no
+/// A session in its current state, with its first branches. A session of which only the requests are stored has no
 /// branches and no context.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SessionDetail<B> {
     #[serde(flatten)]
     summary: SessionSummary,
-    /// Where the context that it was forked with is kept; null if it is no fork.
+    /// The handle under which a fork's first context can be read; null if the session is no fork.
     fork_ref_id: Option<String>,
     /// The threads from `main` down to the one that works now.
     branch_path: Vec<String>,
@@ -148,9 +148,9 @@ pub(crate) struct SessionDetail<B> {
     context_health: Option<ContextHealth>,
     /// Its branches, in the order they were opened.
     branches: Vec<B>,
-    /// Branches that have ended and count.
+    /// How many branches have ended and were not discarded.
     folded_branches: usize,
-    /// Branches that a rollback went back to before.
+    /// How many branches a rollback discarded.
     discarded_branches: usize,
     /// Where to go on in the list of branches; null if these are all.
     next_offset: Option<usize>,
@@ -183,17 +183,17 @@ impl<B> SessionDetail<B> {
 /// A session that ended.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SessionEnded {
-    /// The session.
+    /// The id of the session that ended.
     session_id: String,
-    /// When it ended.
+    /// When the session ended.
     ended_at: Moment,
     /// Branches that were folded for it, in that order.
     branches_folded: Vec<String>,
-    /// Branches that had not folded when the time was over.
+    /// Branches that could not be folded within the time limit.
     branches_failed: Vec<String>,
-    /// The context at the end.
+    /// The session's context when it ended.
     context_state: ContextState,
-    /// Branches cut short since the last answer.
+    /// Branches that were folded by force since the last answer, for their parents.
     notices: Vec<Notice>,
 }
 

@@ -1,4 +1,4 @@
-//! Ended branches over the API.
+//! Ended branches over the API: their list, and all that happened in each.
 
 use http::StatusCode;
 use serde_json::{Value, json};

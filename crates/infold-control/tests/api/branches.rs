@@ -1,4 +1,4 @@
-//! Branches over the API.
+//! Branches over the API: opening, listing and returning from them.
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -69,7 +69,7 @@ async fn a_branch_can_say_that_it_failed() {
 }
 
 #[tokio::test]
-async fn a_branch_whose_time_is_over_is_told_of_in_the_next_answer() {
+async fn a_branch_whose_time_is_over_is_reported_in_the_next_answer() {
     let api = Api::new();
     let branch = api.open("slow").await;
     api.pass_ms(300_000);

@@ -22,16 +22,16 @@ use tower::ServiceExt;
 
 use crate::contract;
 
-/// 2025-01-17T10:30:00Z.
+/// The time at which a test begins: 2025-01-17T10:30:00Z.
 const START_MS: u64 = 1_737_109_800_000;
 
-/// What a test may want otherwise.
+/// What a test may change before the API starts.
 pub struct Setup {
     pub engine: EngineSettings,
     pub control: ControlSettings,
 }
 
-/// A running API.
+/// The API in this process, on a store and a clock of its own.
 pub struct Api {
     pub router: Router,
     pub engine: Engine,
@@ -48,7 +48,6 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The body as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).expect("the body is JSON")
     }
@@ -69,12 +68,12 @@ impl Answer {
     }
 }
 
-/// Whoever runs infold here.
+/// The principal of the user who runs infold on this machine.
 pub fn local() -> Option<Principal> {
     Some(Principal::local())
 }
 
-/// Somebody with a token.
+/// The principal of somebody who comes with a token.
 pub fn somebody(subject: &str) -> Option<Principal> {
     Some(Principal { owner: Owner::from_subject(subject), claims: Default::default() })
 }
@@ -129,12 +128,12 @@ fn setup() -> Setup {
 }
 
 impl Api {
-    /// With limits as they are by default, but for the rate of opening.
+    /// An API with the default limits, but for the rate at which branches may be opened.
     pub fn new() -> Self {
         Self::with(|_| ())
     }
 
-    /// With something otherwise.
+    /// An API with a setup that `change` has altered.
     pub fn with(change: impl FnOnce(&mut Setup)) -> Self {
         let mut setup = setup();
         change(&mut setup);
@@ -153,7 +152,7 @@ impl Api {
         Self { router, engine, shutdown, folder, now_ms }
     }
 
-    /// Lets time go by.
+    /// Moves the test's clock forward.
     pub fn pass_ms(&self, ms: u64) {
         self.now_ms.fetch_add(ms, Ordering::SeqCst);
     }
@@ -181,7 +180,7 @@ impl Api {
         self.send(local(), request("POST", path, &body)).await
     }
 
-    /// Opens a branch in session `s`, and gives its id.
+    /// Opens a branch in session `s`, and returns its id.
     pub async fn open(&self, description: &str) -> String {
         let answer = self.post("/api/v1/sessions/s/branches", json!({ "description": description })).await;
         assert_eq!(answer.status, StatusCode::CREATED, "{}", answer.text);

@@ -27,7 +27,7 @@ pub fn check(method: &Method, path: &str, answer: &Answer) {
     }
 }
 
-/// The operation that a path of a request means.
+/// The described operation that a request's path and method belong to.
 fn operation<'a>(document: &'a Value, path: &str, method: &str) -> Option<&'a Value> {
     let paths = document["paths"].as_object()?;
     let parts: Vec<&str> = path.split('/').collect();
@@ -39,12 +39,12 @@ fn operation<'a>(document: &'a Value, path: &str, method: &str) -> Option<&'a Va
     paths.iter().filter(|(template, _)| fits(template)).find_map(|(_, methods)| methods.get(method))
 }
 
-/// What a reference stands for.
+/// The value that a `$ref` points to; any other value is its own.
 pub fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     match value["$ref"].as_str() {
         Some(reference) => {
             let pointer = reference.strip_prefix('#').expect("a reference into the document");
-            document.pointer(pointer).unwrap_or_else(|| panic!("{reference} stands for nothing"))
+            document.pointer(pointer).unwrap_or_else(|| panic!("{reference} leads nowhere"))
         }
         None => value,
     }
@@ -70,7 +70,7 @@ fn fits(document: &Value, schema: &Value, value: &Value, at: &str) -> Result<(),
         if choices.iter().any(|choice| fits(document, choice, value, at).is_ok()) {
             return Ok(());
         }
-        // A value that is meant for one of several shapes is told apart by its type.
+        // A value may have any one of several shapes; its type says which.
         let problems: Vec<_> = choices.iter().filter_map(|choice| fits(document, choice, value, at).err()).collect();
         return Err(format!("{at}: {value} fits none: {problems:?}"));
     }

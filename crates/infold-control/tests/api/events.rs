@@ -1,4 +1,4 @@
-//! The stream of events.
+//! The stream of events: who gets which of them, from where on, and how it ends.
 
 use std::pin::pin;
 use std::task::Poll;
@@ -13,7 +13,7 @@ use tower::ServiceExt;
 use crate::client::{Api, bare, local, somebody};
 use crate::contract::check_event;
 
-/// An open stream.
+/// An open stream, of which blocks are read one by one.
 struct Stream {
     body: Body,
     text: String,
@@ -44,7 +44,7 @@ impl Stream {
         Self { body: response.into_body(), text: String::new() }
     }
 
-    /// The next block; nothing once the stream has ended.
+    /// The next block; `None` once the stream has ended.
     async fn next(&mut self) -> Option<Block> {
         loop {
             if let Some((block, rest)) = self.text.split_once("\n\n") {

@@ -1,4 +1,4 @@
-//! Forks over the API.
+//! Forks over the API: of stored sessions, and of transcripts that are handed in.
 
 use http::StatusCode;
 use serde_json::{Value, json};

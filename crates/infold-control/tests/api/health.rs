@@ -1,4 +1,4 @@
-//! Alive, ready, and what was counted.
+//! The health pages and the metrics.
 
 use http::StatusCode;
 use infold_engine::ScrubFault;
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::client::{Api, bare};
 
 #[tokio::test]
-async fn whoever_asks_is_told_that_infold_is_alive_and_ready() {
+async fn whoever_asks_learns_that_infold_is_alive_and_ready() {
     let api = Api::new();
     let alive = api.send(None, bare("GET", "/healthz")).await;
     assert_eq!((alive.status, alive.json()), (StatusCode::OK, json!({ "status": "ok" })));

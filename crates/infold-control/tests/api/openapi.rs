@@ -109,7 +109,7 @@ fn every_operation_is_named_once_and_says_what_it_does() {
 }
 
 #[test]
-fn every_reference_stands_for_something() {
+fn every_reference_leads_somewhere() {
     fn walk(document: &Value, value: &Value) {
         match value {
             Value::Object(fields) => {

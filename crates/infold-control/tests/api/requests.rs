@@ -1,4 +1,4 @@
-//! Requests to models over the API.
+//! Requests to models, as the API lists and shows them.
 
 use std::time::Instant;
 
@@ -16,7 +16,8 @@ fn priced() -> Api {
     Api::with(|setup| setup.engine.prices = Prices(vec![price]))
 }
 
-/// A request with so many words in its system prompt, and a secret in a result, that is answered at the second try.
+/// Records a request that is answered at the second try. It has so many words in its system prompt and a secret in a
+/// result.
 async fn record(api: &Api, session: &str, words: usize) {
     let body = json!({
         "model": "claude-opus-4-6",
@@ -45,7 +46,7 @@ async fn record(api: &Api, session: &str, words: usize) {
         "output_tokens": 40});
     let answer = json!({"type": "message", "role": "assistant", "content": [], "stop_reason": "end_turn",
         "usage": usage});
-    listener.hear(|read| {
+    listener.read_piece(|read| {
         read(answer.to_string().as_bytes());
         Legibility::Plain
     });

@@ -8,11 +8,11 @@ use crate::scrub::secret;
 
 const RESULTS: &str = "/api/v1/sessions/s/results";
 
-/// Hands in a result that is long enough to be kept elsewhere, and gives its handle.
-async fn keep(api: &Api) -> String {
+/// Hands in a result that is long enough to be offloaded, and returns its handle.
+async fn offload(api: &Api) -> String {
     let content: String = (1..=500).map(|line| format!("line {line} of the log\n")).collect();
     let recorded = api.post(RESULTS, json!({ "tool_name": "shell", "content": content })).await.json();
-    recorded["ref_id"].as_str().expect("kept elsewhere").to_owned()
+    recorded["ref_id"].as_str().expect("offloaded").to_owned()
 }
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn a_short_result_is_scrubbed_counted_and_shown() {
 #[tokio::test]
 async fn a_long_result_is_kept_and_read_back_by_bytes_lines_and_pattern() {
     let api = Api::new();
-    let kept = keep(&api).await;
+    let kept = offload(&api).await;
     let path = format!("/api/v1/results/{kept}");
 
     let start = api.get(&path).await.json();
@@ -67,7 +67,7 @@ async fn a_long_result_is_kept_and_read_back_by_bytes_lines_and_pattern() {
 async fn the_main_thread_reads_all_and_a_branch_its_own_and_those_below() {
     let api = Api::new();
     let first = api.open("first").await;
-    let kept = keep(&api).await;
+    let kept = offload(&api).await;
     api.fold(&first, "done").await;
     let second = api.open("second").await;
 

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::client::Api;
 
-/// A token in form only.
+/// A text with the form of a GitHub token that was never anyone's.
 pub fn secret() -> String {
     ["gh", "p_", "9x8W7v6U5t4S3r2Q1p0O", "9n8M7l6K5j4I3h2G"].concat()
 }

@@ -1,4 +1,4 @@
-//! Sessions over the API.
+//! Sessions over the API: how they are listed, shown, ended and rolled back.
 
 use http::StatusCode;
 use serde_json::{Value, json};

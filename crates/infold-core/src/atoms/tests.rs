@@ -15,7 +15,7 @@ fn check(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_path_is_told_by_its_last_two_components() {
+fn a_path_is_known_by_its_last_two_components() {
     assert_eq!(check("see src/fork/mod.rs, please"), ["P:fork/mod.rs"]);
     assert_eq!(check("/usr/lib"), ["P:usr/lib"]);
     assert_eq!(check("./src/a"), ["P:src/a"]);
@@ -51,7 +51,7 @@ fn an_identifier_is_more_than_a_word() {
 }
 
 #[test]
-fn a_number_stands_alone() {
+fn a_number_is_a_word_of_its_own() {
     assert_eq!(check("12 123 1234"), ["N:123", "N:1234"]);
     assert!(check("1.234 v123 123px 123.").is_empty());
     assert_eq!(check("line 120→fn"), ["N:120"]);

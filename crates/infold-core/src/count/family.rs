@@ -14,7 +14,7 @@ pub enum Family {
     ClaudeNew,
 }
 
-/// A name that is no family's.
+/// The error for a name in settings that is no family's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown token family {name:?}: use gpt, claude or claude-new")]
 pub struct UnknownFamily {
@@ -25,7 +25,7 @@ pub struct UnknownFamily {
 const CLAUDE_NEW_SINCE: (u32, u32) = (4, 7);
 
 impl Family {
-    /// Every family.
+    /// All three, for going through them.
     pub const ALL: [Self; 3] = [Self::Gpt, Self::Claude, Self::ClaudeNew];
 
     /// The family of a model, by the name that a request gives it, in any provider's spelling.
@@ -43,7 +43,7 @@ impl Family {
         }
     }
 
-    /// The name in settings.
+    /// The family's name, as settings spell it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Gpt => "gpt",

@@ -1,8 +1,8 @@
 //! Cuts text into pieces that can be counted one by one.
 //!
-//! The vocabulary's own splitting rules put a boundary at certain places whatever stands around
-//! them. Cutting there changes no count. A piece without such a place, such as a megabyte of one
-//! letter, is cut at its bound, which may add a token or two per cut and bounds the work.
+//! The vocabulary's own splitting rules put a boundary at certain places whatever is around them. Cutting there
+//! changes no count. A text without such a place, such as a megabyte of one letter, is cut at the bound: that may add
+//! a token or two per cut, and it bounds the work.
 
 /// The longest piece. Long enough that ordinary text always has a safe place in it.
 pub(super) const PIECE_BYTES_MAX: usize = 4096;
@@ -45,9 +45,9 @@ fn cut(text: &str) -> usize {
 
 /// Whether the vocabulary always splits between these two bytes.
 ///
-/// Words, numbers and punctuation take no blank after them, so a blank after any of them starts
-/// anew. Line ends join with what is before them, so visible text after one starts anew; except
-/// a slash, which punctuation takes along even over a line end.
+/// Words, numbers and punctuation take no blank after them, so a blank after any of them starts a new token. Line ends
+/// join with what is before them, so visible text after one starts a new token; except a slash, which joins punctuation
+/// even across a line end.
 fn is_safe(before: u8, after: u8) -> bool {
     let blank_after_visible = before.is_ascii_graphic() && matches!(after, b' ' | b'\t');
     let visible_after_line = before == b'\n' && after.is_ascii_graphic() && after != b'/';

@@ -52,7 +52,7 @@ fn families_are_read_as_they_are_written() {
 }
 
 #[test]
-fn a_model_name_tells_the_family() {
+fn a_models_name_shows_its_family() {
     let of = Family::of_model;
     for gpt in ["gpt-5.5", "gpt-5.3-codex-spark", "o3", "qwen3-coder", "gemini-3-pro", ""] {
         assert_eq!(of(gpt), Family::Gpt, "{gpt}");

@@ -1,16 +1,42 @@
-//! A decision in the making: events are applied to a copy as they are thought of, so that each next
+//! A decision in the making: each event is applied to a copy of the session as soon as it is decided, so that the next
 //! step sees what the ones before it did.
+//!
+//! What must hold: a branch never has more in it than its budget, and ends after those below it.
 
-use super::{Decision, Rules};
-use crate::findings::{last_words, partial_result};
-use crate::record::Usage;
-use crate::{BlobId, Branch, BranchId, EndReason, Event, Operation, Origin, Refusal, Scrubbed, Session, Thread};
+use super::{Command, Decision, Rules};
+use crate::findings::partial_result;
+use crate::{BlobId, Branch, BranchId, EndReason, Event, Origin, Refusal, Scrubbed, Session, Thread};
 
 pub(super) struct DecisionDraft<'a> {
     pub(super) session: Session,
     pub(super) rules: Rules<'a>,
     pub(super) now_ms: u64,
     events: Vec<Event>,
+}
+
+/// Says what commands lead to, one after the other: all of them, or none if one of them is refused.
+pub fn decide(session: &Session, commands: &[Command], rules: Rules<'_>, now_ms: u64) -> Result<Decision, Refusal> {
+    let mut draft = DecisionDraft::new(session, rules, now_ms);
+    for command in commands {
+        match command {
+            Command::FoldOverdue => draft.fold_overdue(),
+            Command::Fork { origin, prompt } => draft.fork(origin, prompt.as_ref())?,
+            Command::Start => draft.begin()?,
+            Command::Open(open) => draft.open(open)?,
+            Command::Adopt(open) => draft.adopt(open)?,
+            Command::Observe { thread, operation } => draft.observe(thread.as_ref(), operation)?,
+            Command::NoteWords { branch, words } => draft.note_words(branch, words),
+            Command::Meter { thread, usage } => draft.meter(thread, usage)?,
+            Command::Fold { branch, message, outcome } => draft.fold(branch.as_ref(), message, *outcome)?,
+            Command::CutShort { branch, reason } => draft.cut_short(branch, *reason),
+            Command::EndSession => draft.end_session()?,
+            Command::RollBack { to } => draft.roll_back(to)?,
+            Command::Reopen { branch } => draft.reopen(branch)?,
+            Command::MarkReported { to } => draft.mark_reported(draft.session.unreported_to(to)),
+            Command::MarkEndReported { branch } => draft.mark_reported(draft.session.unreported_of(branch)),
+        }
+    }
+    Ok(draft.finish(session))
 }
 
 impl<'a> DecisionDraft<'a> {
@@ -34,7 +60,7 @@ impl<'a> DecisionDraft<'a> {
         Decision { events: self.events, after: self.session, changed }
     }
 
-    /// Every command but settling needs a session that is not over, and starts it if it is new.
+    /// Refuses if the session is over, and starts it if it is new. Every command that must not be ignored begins so.
     pub(super) fn begin(&mut self) -> Result<(), Refusal> {
         if self.session.ended_at_ms.is_some() {
             return Err(Refusal::SessionOver { session: self.session.id.clone() });
@@ -45,7 +71,7 @@ impl<'a> DecisionDraft<'a> {
         Ok(())
     }
 
-    /// Begins a session as a fork.
+    /// Begins a session as a fork; refused if it has any events.
     pub(super) fn fork(&mut self, origin: &Origin, prompt: Option<&Scrubbed>) -> Result<(), Refusal> {
         if self.session.version > 0 {
             return Err(Refusal::SessionExists { session: self.session.id.clone() });
@@ -55,14 +81,14 @@ impl<'a> DecisionDraft<'a> {
         Ok(())
     }
 
-    pub(super) fn known(&self, branch: &BranchId) -> Result<&Branch, Refusal> {
+    pub(super) fn find_branch(&self, branch: &BranchId) -> Result<&Branch, Refusal> {
         let known = self.session.branches.get(branch);
         known.ok_or_else(|| Refusal::BranchNotFound { branch: branch.to_string() })
     }
 
-    /// The branch, if it has not ended.
-    pub(super) fn open_one(&self, branch: &BranchId) -> Result<&Branch, Refusal> {
-        let branch = self.known(branch)?;
+    /// The branch, if it exists and has not ended.
+    pub(super) fn open_branch(&self, branch: &BranchId) -> Result<&Branch, Refusal> {
+        let branch = self.find_branch(branch)?;
         if branch.is_open() {
             return Ok(branch);
         }
@@ -73,51 +99,7 @@ impl<'a> DecisionDraft<'a> {
         })
     }
 
-    /// Counts a call and its result in a thread. An item that does not fit a branch's budget is not
-    /// let in: the branch folds instead, so that none ever exceeds its budget.
-    pub(super) fn observe(&mut self, thread: Option<&Thread>, operation: &Operation) -> Result<(), Refusal> {
-        self.begin()?;
-        let thread = thread.cloned().unwrap_or_else(|| self.session.active.clone());
-        if let Some(id) = thread.branch().cloned() {
-            let branch = self.open_one(&id)?;
-            if operation.tokens > branch.budget_left_tokens() {
-                self.exhaust(&id, operation.tokens, operation.blob.clone());
-                return Ok(());
-            }
-        }
-        self.push(Event::OperationSeen { thread: thread.clone(), operation: Box::new(operation.clone()) });
-        self.check_budget(&thread);
-        Ok(())
-    }
-
-    /// Takes note of an agent's last words. Where it said nothing, what it said before stands.
-    pub(super) fn hear(&mut self, id: &BranchId, said: &Scrubbed) {
-        let words = last_words(said);
-        let is_news = self.open_one(id).is_ok_and(|branch| branch.findings.last_words != words);
-        if is_news && !words.is_empty() && self.session.ended_at_ms.is_none() {
-            self.push(Event::Said { branch: id.clone(), words });
-        }
-    }
-
-    /// Counts an answer in its thread. What a model has said cannot be withheld any more; if it was too much, the
-    /// branch folds, and what was over its budget is told apart.
-    pub(super) fn meter(&mut self, thread: &Thread, usage: &Usage) -> Result<(), Refusal> {
-        let is_over = thread.branch().is_some_and(|id| self.open_one(id).is_err());
-        if self.session.ended_at_ms.is_some() || is_over {
-            return Ok(());
-        }
-        self.begin()?;
-        self.push(Event::Answered {
-            thread: thread.clone(),
-            prompt_tokens: usage.prompt_tokens(),
-            cache_read_tokens: usage.cache_read_tokens,
-            output_tokens: usage.output_tokens,
-        });
-        self.check_budget(thread);
-        Ok(())
-    }
-
-    /// Warns at 80 % and folds at 100 %, after a thread has grown.
+    /// Warns a branch at 80 % of its budget and folds it at 100 %. Called whenever a thread has grown.
     pub(super) fn check_budget(&mut self, thread: &Thread) {
         let Some(branch) = thread.branch().and_then(|id| self.session.branches.get(id)) else { return };
         if !branch.is_open() {
@@ -133,7 +115,7 @@ impl<'a> DecisionDraft<'a> {
         }
     }
 
-    fn exhaust(&mut self, id: &BranchId, overrun_tokens: u64, blob: Option<BlobId>) {
+    pub(super) fn exhaust(&mut self, id: &BranchId, overrun_tokens: u64, blob: Option<BlobId>) {
         let Some(branch) = self.session.branches.get(id) else { return };
         let (used_tokens, budget_tokens) = (branch.used_tokens, branch.budget_tokens);
         self.push(Event::BudgetExhausted { branch: id.clone(), used_tokens, overrun_tokens, blob, budget_tokens });
@@ -181,7 +163,7 @@ impl<'a> DecisionDraft<'a> {
         }
     }
 
-    pub(super) fn tell(&mut self, branches: Vec<BranchId>) {
+    pub(super) fn mark_reported(&mut self, branches: Vec<BranchId>) {
         if !branches.is_empty() {
             self.push(Event::ParentsTold { branches });
         }

@@ -1,4 +1,4 @@
-//! Ending branches: by a return, by time, with their session.
+//! Ending branches: by a return, because their time is over, because something cut them short, with their session.
 
 use super::ReturnOutcome;
 use super::draft::DecisionDraft;
@@ -7,7 +7,7 @@ use crate::{BranchId, EndReason, Event, Refusal, Scrubbed, Thread};
 impl DecisionDraft<'_> {
     /// Folds every branch whose time is over, deepest first: a branch that is out of time itself is
     /// not counted as closed by its parent.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn fold_overdue(&mut self) {
         if self.session.ended_at_ms.is_some() {
             return;
         }
@@ -21,7 +21,7 @@ impl DecisionDraft<'_> {
         due.sort();
         for (_, _, id) in due.into_iter().rev() {
             // Folding one may have used up its parent's budget, and so have ended another.
-            if self.open_one(&id).is_ok() {
+            if self.open_branch(&id).is_ok() {
                 self.end_cut_short(&id, EndReason::TimedOut);
             }
         }
@@ -42,7 +42,7 @@ impl DecisionDraft<'_> {
             self.amend(&id, generation, message);
             return Ok(());
         }
-        self.open_one(&id)?;
+        self.open_branch(&id)?;
         let reason = match outcome {
             ReturnOutcome::Completed => EndReason::Returned,
             ReturnOutcome::Failed => EndReason::ReportedFailure,
@@ -52,13 +52,13 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
-    /// Which opening of a branch was cut short without its parent having been told, if that is so.
+    /// The generation of a branch that was cut short, if its parent has not got the notice yet.
     fn amendable(&self, id: &BranchId) -> Option<u32> {
         let branch = self.session.branches.get(id)?;
         (!branch.is_open() && self.session.untold.contains(id)).then_some(branch.generation)
     }
 
-    /// Gives the parent the message of a branch that returned late. The branch has ended once, and as it did.
+    /// Gives the parent the message of a branch that returned late. When and why the branch ended stays as it was.
     fn amend(&mut self, id: &BranchId, generation: u32, message: &Scrubbed) {
         let parent = self.session.branches.get(id).map_or(Thread::Main, |branch| branch.parent.clone());
         let result_tokens = self.rules.counter.count(message.as_str());
@@ -66,9 +66,9 @@ impl DecisionDraft<'_> {
         self.check_budget(&parent);
     }
 
-    /// Ends a branch that did not return by itself. One that has ended meanwhile is left as it is.
+    /// Ends a branch that did not return by itself, unless it has ended meanwhile.
     pub(super) fn cut_short(&mut self, id: &BranchId, reason: EndReason) {
-        if self.session.ended_at_ms.is_none() && self.open_one(id).is_ok() {
+        if self.session.ended_at_ms.is_none() && self.open_branch(id).is_ok() {
             self.end_cut_short(id, reason);
         }
     }

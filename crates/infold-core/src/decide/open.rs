@@ -1,4 +1,6 @@
-//! Opening a branch: whether it may be, with what budget, and until when.
+//! Opening a branch: whether it is allowed, with what budget, and until when.
+//!
+//! How many branches are open in the whole database is checked by the store, which alone knows it.
 
 use super::Open;
 use super::draft::DecisionDraft;
@@ -19,7 +21,7 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
-    /// Opens a branch that was opened before: with the budget it had then, under its parent if that is open.
+    /// Opens a branch that was opened before: with the budget that it had then, and under its parent if that is open.
     pub(super) fn adopt(&mut self, open: &Open) -> Result<(), Refusal> {
         self.begin()?;
         if self.session.branches.contains_key(&open.id) {
@@ -58,7 +60,7 @@ impl DecisionDraft<'_> {
     fn parent_of(&self, open: &Open) -> Result<Thread, Refusal> {
         let parent = open.parent.clone().unwrap_or_else(|| self.session.active.clone());
         if let Some(id) = parent.branch() {
-            let branch = self.known(id)?;
+            let branch = self.find_branch(id)?;
             if !branch.is_open() {
                 return Err(Refusal::ParentNotActive { branch: id.clone(), status: branch.status });
             }
@@ -71,9 +73,9 @@ impl DecisionDraft<'_> {
         if depth > limits.depth_max {
             return Err(Refusal::TooDeep { depth, depth_max: limits.depth_max });
         }
-        let standing = self.session.open().count() as u64;
-        if standing >= limits.open_per_session_max {
-            return Err(Refusal::TooManyInSession { open: standing, open_max: limits.open_per_session_max });
+        let open_now = self.session.open().count() as u64;
+        if open_now >= limits.open_per_session_max {
+            return Err(Refusal::TooManyInSession { open: open_now, open_max: limits.open_per_session_max });
         }
         let free_again_ms = open.rate_mark_ms.map_or(0, |mark_ms| mark_ms + RATE_WINDOW_MS);
         if free_again_ms > self.now_ms {

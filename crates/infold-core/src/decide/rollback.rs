@@ -1,5 +1,5 @@
-//! Going back to a branch: it is open again as it was at its last turn, and what was opened since
-//! no longer counts. Nothing is erased.
+//! Going back to a branch: it is open again as it was at its last turn, and branches that were opened since no longer
+//! count. Nothing is erased: both are events of the log.
 
 use super::draft::DecisionDraft;
 use crate::{Branch, BranchId, EndReason, Event, Refusal, Thread};
@@ -7,7 +7,7 @@ use crate::{Branch, BranchId, EndReason, Event, Refusal, Thread};
 impl DecisionDraft<'_> {
     pub(super) fn roll_back(&mut self, to: &BranchId) -> Result<(), Refusal> {
         self.begin()?;
-        let target = self.known(to)?;
+        let target = self.find_branch(to)?;
         if target.discarded {
             return Err(Refusal::BranchNotFound { branch: to.to_string() });
         }
@@ -35,12 +35,12 @@ impl DecisionDraft<'_> {
         if reopened.iter().any(has_nothing_left) { Err(Refusal::BudgetGone) } else { Ok(()) }
     }
 
-    /// Opens a branch again and discards nothing: whoever asks knows better what came later. One that a rollback
-    /// has discarded counts again, because its client has gone back to before that. One that has used all of its
-    /// budget is open too, because its client goes on in it: it ends again when it next grows.
+    /// Opens a branch again and discards nothing, because the client's transcript already says what came later. A
+    /// branch that a rollback discarded counts again, because the client has gone back to before the rollback. A
+    /// branch without budget is opened too, because the client goes on in it: it ends again when it next grows.
     pub(super) fn reopen(&mut self, branch: &BranchId) -> Result<(), Refusal> {
         self.begin()?;
-        self.known(branch)?;
+        self.find_branch(branch)?;
         let reopened = self.ended_on_the_way_to(branch);
         if !reopened.is_empty() {
             self.push(Event::RolledBack { to: branch.clone(), reopened, discarded: Vec::new() });

@@ -38,7 +38,7 @@ pub(crate) fn id(number: u64) -> BranchId {
     BranchId::mint(number.to_be_bytes(), &IdKey::derive(&[1; 32]))
 }
 
-/// A session with its rules, moved on command by command.
+/// A session with its limits, clock and log, changed command by command.
 pub(crate) struct World {
     pub(crate) session: Session,
     pub(crate) limits: Limits,
@@ -58,7 +58,7 @@ impl World {
         decide(&self.session, std::slice::from_ref(command), rules, self.now_ms)
     }
 
-    /// Decides and records.
+    /// Decides a command, adds its events to the log and takes over the session after them.
     pub(crate) fn run(&mut self, command: &Command) -> Result<Decision, Refusal> {
         let decision = self.decide(command)?;
         self.log.extend(decision.events.iter().map(|event| (self.now_ms, event.clone())));

@@ -2,9 +2,9 @@
 //!
 //! Up to [`super::FORK_CHAR_NO_REMOVAL`], and between that and the budget, nothing is taken away. Over
 //! the budget the oldest messages go, one after another, until the rest fits. What the requirement
-//! leaves open is settled so:
+//! leaves open is decided here:
 //!
-//! - A call and its result go together, wherever the two stand.
+//! - A call and its result go together, wherever the two are.
 //! - The summary of a compaction is the oldest message there is, and the one whose loss would cost
 //!   most. It stays, and the budget is for it and for what follows; it may take up half of it.
 //! - A text that would not fit by itself is shortened to both its ends before anything is removed.
@@ -20,22 +20,22 @@ use super::format::room_for;
 use super::truncate::{Method, truncated_chars};
 use crate::transcript::{HeldContent, Kind};
 
-/// More characters than a call with its heading has, and the heading of its result.
+/// More characters than a call, its heading and the heading of its result have together.
 const CALL_CHARS_MAX: usize = 1_000;
 
-/// What there is room for beside the summary.
+/// The room for the items after the summary.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
-    /// Characters of items.
+    /// Characters that all these items may have together.
     pub chars: usize,
-    /// An item with more is shortened.
+    /// A longer item is shortened.
     item_chars_max: usize,
-    /// Characters that are kept of the text of an item that is shortened.
+    /// Characters that stay of the text of an item that is shortened.
     pub shortened_chars: usize,
 }
 
 impl Room {
-    /// The room beside a summary whose item has so many characters.
+    /// The room that a summary of this length leaves.
     pub fn beside(summary_chars: usize, limits: &ForkLimits) -> Self {
         let chars = room_for(limits.char_budget).saturating_sub(summary_chars);
         // A result must fit together with its call.
@@ -43,7 +43,7 @@ impl Room {
         Self { chars, item_chars_max, shortened_chars: chars / 2 }
     }
 
-    /// Whether the text of an item is shortened.
+    /// Whether the text of an item has to be shortened, and can be.
     pub fn shortens(&self, kind: &Kind, frame_chars: usize, text_chars: usize) -> bool {
         let has_text = match kind {
             Kind::User { .. } | Kind::Assistant { .. } | Kind::Result { held: HeldContent::Whole, .. } => true,
@@ -60,7 +60,7 @@ impl Room {
             && truncated_chars(text_chars, self.shortened_chars, Method::HeadTail) < text_chars
     }
 
-    /// Characters of an item once it has been shortened, if that was called for.
+    /// Characters of an item as it is shown, shortened if it has to be.
     pub fn shown_chars(&self, kind: &Kind, frame_chars: usize, text_chars: usize) -> usize {
         if self.shortens(kind, frame_chars, text_chars) {
             frame_chars + truncated_chars(text_chars, self.shortened_chars, Method::HeadTail)
@@ -70,7 +70,7 @@ impl Room {
     }
 }
 
-/// Characters that are kept of a summary when the context does not fit as it is.
+/// Characters that stay of a summary when the context does not fit as it is.
 pub(super) fn summary_chars_max(limits: &ForkLimits) -> usize {
     limits.char_budget / 2
 }

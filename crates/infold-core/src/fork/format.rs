@@ -1,4 +1,4 @@
-//! The context as the child reads it: one block for each item, in order, headed by whose it is.
+//! The context as the child reads it: one block for each item, in order, under a heading that says who speaks.
 //!
 //! Left out are what the model thought (another model cannot use it, and providers seal it), the
 //! instructions above the conversation (the child has its own) and the content of images and
@@ -19,7 +19,7 @@ const SUMMARY_HEADING: &str = "[Summary of the conversation before]\n";
 /// Longest name of a tool or of a kind of content that is shown whole.
 const NAME_CHARS_MAX: usize = 128;
 
-/// What stands around the text of an item.
+/// What is written before and after the text of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Frame {
     before: Cow<'static, str>,
@@ -27,7 +27,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// How an item is shown; `None` if it is not.
+    /// `None` if items of this kind are not shown.
     pub fn of(kind: &Kind) -> Option<Self> {
         let headed = |before: Cow<'static, str>| Some(Self { before, after: "" });
         match kind {
@@ -75,17 +75,17 @@ pub(super) fn item_chars(item: &Item) -> usize {
     Frame::of(&item.kind).map_or(0, |frame| frame.chars() + count(body(item)))
 }
 
-/// Length of the context whose items have so many characters in all.
+/// The length of a context, by the sum of its items' characters.
 pub(super) fn context_chars(items_chars: usize) -> usize {
     items_chars.saturating_sub(SEPARATOR.len())
 }
 
-/// How many characters of items fit a context of so many.
+/// The most characters that the items of a context of this length can have in all.
 pub(super) fn room_for(context_chars: usize) -> usize {
     context_chars.saturating_add(SEPARATOR.len())
 }
 
-/// The text of messages, in order.
+/// Writes the items of all messages as one text, in order.
 pub fn format_messages_as_context(messages: &[Message]) -> String {
     let mut context = String::new();
     for item in messages.iter().flat_map(|message| &message.items) {
@@ -99,7 +99,8 @@ pub fn format_messages_as_context(messages: &[Message]) -> String {
     context
 }
 
-/// What the child is told about the context that it gets: the lines of the requirement, with the figures of this fork.
+/// Writes the lines that let the child know what was done to its context: those of the requirement, with the figures of
+/// this fork.
 pub fn build_fork_preamble(stats: &ProcessingStats, limits: &ForkLimits) -> String {
     let compaction = if stats.compaction_detected {
         "Compaction summary included (messages before compaction removed)"

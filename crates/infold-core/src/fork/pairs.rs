@@ -1,33 +1,32 @@
 //! Which result answers which call.
 //!
-//! A result belongs to the latest call with its id that has none yet. Only so many calls are
-//! remembered as waiting, so that a long transcript full of calls that nobody answered does not fill
-//! the memory.
+//! A result belongs to the latest call with its id that has none yet. The number of calls that are
+//! remembered as waiting is bounded, so that a long transcript full of calls that nobody answered does
+//! not fill the memory.
 
 use std::collections::{HashMap, VecDeque};
 
 /// Calls that may wait for their results at the same time; the oldest is then given up.
 const WAITING_CALLS_MAX: usize = 1024;
 
-/// Where an item stands: the message and the item in it, both counted from 0.
+/// Names an item by its message and its number in that message, both counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct At {
+pub(super) struct ItemAt {
     pub message: usize,
     pub item: usize,
 }
 
 /// Calls whose results have not come yet.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
-    calls: HashMap<String, At>,
-    /// The same in order; answered ones are taken out now and then.
-    order: VecDeque<(String, At)>,
+pub(super) struct WaitingCalls {
+    calls: HashMap<String, ItemAt>,
+    /// The same calls, oldest first. Answered ones stay until the list is cleaned up.
+    order: VecDeque<(String, ItemAt)>,
 }
 
-impl Waiting {
-    /// A call was made.
-    pub fn call(&mut self, id: &str, at: At) {
-        // Some recordings have no ids; their calls and results cannot be told apart.
+impl WaitingCalls {
+    pub fn call(&mut self, id: &str, at: ItemAt) {
+        // Some recordings have no ids: nothing says which result answers which call.
         if id.is_empty() {
             return;
         }
@@ -45,8 +44,8 @@ impl Waiting {
         }
     }
 
-    /// A result came: where its call is.
-    pub fn answer(&mut self, id: &str) -> Option<At> {
+    /// Finds the call of a result that has come. `None` if no call waits for it.
+    pub fn answer(&mut self, id: &str) -> Option<ItemAt> {
         self.calls.remove(id)
     }
 }

@@ -1,13 +1,13 @@
 //! The `recall` profile: a fork that spends its budget on what agents were found to use again.
 //!
-//! The same stages as the `seed` profile, in another spirit. A compaction's summary is kept, but what
-//! came before it can still be shown, because it is used again too. Results are not cut by their age
-//! alone: calls keep all their parameters, files that were looked at outlast other output, a line is
-//! shown once, and of what finds no room the lines with new names stay. What fills the budget is
-//! decided by worth, not by place. `infold replay` measures it against a plain tail of the same size.
+//! Unlike the `seed` profile, it ranks pieces by their worth and not by their place. A compaction's
+//! summary stays, but what came before it can still be shown, because it is used again too. Results
+//! are not cut by their age alone: calls keep all their parameters, files that were looked at outlast
+//! other output, a line is shown once, and of what finds no room the lines with new names stay.
+//! `infold replay` measures this profile against a plain tail of the same size.
 //!
-//! What must hold: the context is never longer than the budget; the person's words are kept as they
-//! are, within a quarter of it; no call stands without its result or a note in its place; nothing is
+//! What must hold: the context is never longer than the budget; the person's words stay as they are,
+//! within a quarter of it; no call is shown without its result or a note in its place; nothing is
 //! cut inside a character; the memory held depends on the budget and not on the transcript.
 
 mod choose;
@@ -31,13 +31,13 @@ use crate::transcript::{Item, Kind};
 
 pub use preamble::build_recall_preamble;
 
-/// What the marks mean, for whoever reads the context.
+/// The first line of a context, which explains the marks in it.
 const LEGEND: &str = "(…: left out here, or standing elsewhere in this text. …[N chars]: so much left out. \
                       →: what the call gave. Of older line numbers every fifth is kept.)";
 /// A smaller budget goes without the legend.
 const LEGEND_BUDGET_CHARS_MIN: usize = 2_000;
 
-/// What became of the items.
+/// What a fork of this profile did to a transcript, in figures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecallStats {
     /// Messages of the transcript.
@@ -46,42 +46,42 @@ pub struct RecallStats {
     pub messages_shown: usize,
     /// Characters of the context.
     pub total_chars: usize,
-    /// Which message held the latest summary, counted from 0.
+    /// The message with the latest summary, counted from 0; `None` if there was none.
     pub summary_message: Option<usize>,
     /// Results of the transcript.
     pub results: usize,
-    /// Results shown whole, less lines that stand elsewhere in the context.
+    /// Results shown whole, except for lines that another piece of the context shows.
     pub results_whole: usize,
     /// Results of which a part is shown.
     pub results_in_part: usize,
 }
 
-/// What a child gets to see.
+/// What a child gets to see of the transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecallContext {
-    /// The text.
+    /// The chosen pieces as text, without a preamble.
     pub context: String,
-    /// What was done.
+    /// How much of the transcript is in it.
     pub stats: RecallStats,
 }
 
-/// A fork in the making: give it the items of a transcript in order.
+/// A fork of this profile in the making: give it the items of a transcript in order.
 #[derive(Debug)]
 pub struct Recall {
     budget_chars: usize,
     window: Window,
-    /// The number that the current message carries.
+    /// The transcript's number for the current message; `None` behind a compaction.
     current: Option<u64>,
     stats: RecallStats,
 }
 
 impl Recall {
-    /// A fork without items, within so many characters.
+    /// Begins a fork whose context may have this many characters.
     pub fn new(budget_chars: usize) -> Self {
         Self { budget_chars, window: Window::new(budget_chars), current: None, stats: RecallStats::default() }
     }
 
-    /// The next item of the transcript.
+    /// Takes the next item of the transcript.
     pub fn push(&mut self, item: Item) {
         // A compaction is a message of its own, whatever number it carries, as in the other profile.
         let number = (!matches!(item.kind, Kind::Compaction { .. })).then_some(item.message);
@@ -99,7 +99,7 @@ impl Recall {
         self.window.push(Item { message: self.stats.messages as u64 - 1, ..item });
     }
 
-    /// What the child gets to see.
+    /// Chooses what is shown, and writes it.
     pub fn finish(self) -> RecallContext {
         let choices = choose(&self.window, self.budget_chars);
         let mut context = Context::new(&self.window, &choices, self.stats);
@@ -113,22 +113,22 @@ impl Recall {
     }
 }
 
-/// All held pieces in the order in which they came.
+/// All held pieces, in the order of the transcript.
 fn in_order(window: &Window) -> Vec<&Piece> {
     let mut pieces: Vec<&Piece> = window.pieces.iter().chain(&window.person).chain(&window.summary).collect();
     pieces.sort_by_key(|piece| piece.seq);
     pieces
 }
 
-/// The text being written.
+/// The context while it is written.
 struct Context<'a> {
     window: &'a Window,
     choices: &'a Choices,
     text: String,
     stats: RecallStats,
-    /// The place after the last piece.
+    /// The `seq` that the next piece has, if none is missing between.
     next_seq: u64,
-    /// Whether something before the next block is left out.
+    /// Whether something before the next block was left out.
     gap: bool,
     last_message: Option<u64>,
 }
@@ -138,7 +138,7 @@ impl<'a> Context<'a> {
         Self { window, choices, text: String::new(), stats, next_seq: 0, gap: false, last_message: None }
     }
 
-    /// Adds the block of a piece, if it is shown. A result has its place under its call.
+    /// Adds the block of a piece, if it is shown. A result is written with its call, not here.
     fn add(&mut self, piece: &Piece) {
         self.gap |= piece.seq != self.next_seq;
         self.next_seq = piece.seq + 1;
@@ -196,7 +196,7 @@ fn cut_mark(chars: usize) -> String {
     format!("{MARK}[{chars} chars]")
 }
 
-/// Stands in place of a call's result; `None` if there is none yet.
+/// What is written in place of a call's result that is left out; `chars` is `None` if no result has come.
 fn left_out_note(chars: Option<usize>) -> String {
     match chars {
         Some(chars) => format!("→ {}", cut_mark(chars)),

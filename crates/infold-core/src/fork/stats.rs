@@ -4,37 +4,37 @@ use serde::{Deserialize, Serialize};
 
 use super::recall::RecallStats;
 
-/// How many tool results each tier had, counted after the cut at the compaction boundary and before
-/// any message was removed.
+/// How many tool results each tier had, counted after everything before the latest summary was left out and
+/// before any message was removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TierDistribution {
-    /// Whole.
+    /// The newest results, which stay whole.
     pub tier1: usize,
-    /// At most [`super::FORK_TIER2_LIMIT`] characters.
+    /// Results that keep at most [`super::FORK_TIER2_LIMIT`] characters.
     pub tier2: usize,
-    /// At most [`super::FORK_TIER3_LIMIT`] characters.
+    /// The oldest results, which keep at most [`super::FORK_TIER3_LIMIT`] characters.
     pub tier3: usize,
 }
 
-/// What became of the messages.
+/// What a fork did to a transcript, in figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessingStats {
     /// Messages before any processing.
     pub original_count: usize,
-    /// Messages after it.
+    /// Messages that are left: from the summary on, without those that were removed.
     pub final_count: usize,
     /// Characters of the context.
     pub total_chars: usize,
-    /// Messages that the character budget cost.
+    /// Messages that were removed to fit the character budget.
     pub removed_messages: usize,
-    /// Whether there was a compaction to start from.
+    /// Whether there was a readable summary of a compaction.
     pub compaction_detected: bool,
-    /// Which message was its summary, counted from 0; -1 if there was none.
+    /// The message that the fork starts from because it is a summary, counted from 0; -1 if there is none.
     pub compaction_slice_index: i64,
-    /// Tool results that lost something to their tier.
+    /// Tool results that were cut.
     pub truncated_results: usize,
-    /// Tool results in each tier.
+    /// How the results are spread over the tiers.
     pub tier_distribution: TierDistribution,
     /// How many of the truncated results kept both ends.
     pub head_tail_applied: usize,
@@ -58,7 +58,7 @@ impl ProcessingStats {
         }
     }
 
-    /// The number that stands for a place which may not be there.
+    /// The index as the requirement writes it: -1 for none.
     pub(super) fn slice_index(index: Option<usize>) -> i64 {
         index.map_or(-1, |index| i64::try_from(index).unwrap_or(i64::MAX))
     }

@@ -3,8 +3,8 @@
 //! Items come one by one, and what cannot be shown any more is let go at once: everything before a
 //! summary; the middle of a text that is longer than a whole context; what a result loses by falling
 //! into its next tier; and the oldest messages, once the later ones are too long for the budget even
-//! in the smallest form that they can come to have. At the end the same is done with what is left, in the form in
-//! which it is shown; the outcome is, to the character, what the stages would make of a whole transcript.
+//! in their smallest form. At the end the same is done with what is left, in the form in which it is
+//! shown; the outcome is, to the character, what the stages would make of a whole transcript.
 
 mod records;
 
@@ -14,8 +14,8 @@ use self::records::{Records, Slot, Sort};
 use super::budget::{Room, summary_chars_max};
 use super::constants::{FORK_TIER1_COUNT, FORK_TIER2_COUNT, ForkLimits};
 use super::format::{context_chars, format_messages_as_context, item_chars, room_for};
-use super::message::{Message, readable_summary, with_kept_words};
-use super::pairs::{At, Waiting};
+use super::message::{Message, readable_summary, with_repeated_words};
+use super::pairs::{ItemAt, WaitingCalls};
 use super::stats::ProcessingStats;
 use super::tiers::{Tier, distribution};
 use super::truncate::{Method, truncated_chars};
@@ -25,40 +25,40 @@ use crate::transcript::{Item, Kind};
 #[derive(Debug)]
 pub struct SeedFork {
     limits: ForkLimits,
-    /// Messages so far, over the whole transcript.
+    /// Messages so far, of the whole transcript.
     original_count: usize,
     /// The number that the current message carries; `None` where the next item starts a message.
     current: Option<u64>,
-    /// Where the latest summary stands.
+    /// The message of the latest summary, counted from 0.
     slice_index: Option<usize>,
     summary: Option<Slot>,
     room: Room,
     since_summary: SinceSummary,
 }
 
-/// What came after the latest summary.
+/// The items after the latest summary, or all if there is none.
 #[derive(Debug, Default)]
 struct SinceSummary {
     records: Records,
-    waiting: Waiting,
+    waiting: WaitingCalls,
     results: usize,
-    /// The results that are not in the last tier yet, from the oldest. Some may be gone already; they
+    /// The results that are not in the last tier yet, oldest first. Some may have been let go; they
     /// count all the same.
     recent: VecDeque<Recent>,
     truncated_results: usize,
     head_tail_applied: usize,
 }
 
-/// What the statistics need to know of a result.
+/// What ageing and the statistics need to know of a result.
 #[derive(Debug, Clone, Copy)]
 struct Recent {
-    at: Option<At>,
-    /// Its length and how it is cut; `None` if it passes unchanged.
+    /// `None` if it was not held, because its call had been let go.
+    at: Option<ItemAt>,
+    /// Its length and how tiers cut it; `None` if they do not.
     cut: Option<(usize, Method)>,
 }
 
 impl SeedFork {
-    /// Nothing yet.
     pub fn new(limits: ForkLimits) -> Self {
         Self {
             limits,
@@ -71,10 +71,9 @@ impl SeedFork {
         }
     }
 
-    /// The next item.
     pub fn push(&mut self, item: Item) {
         if matches!(item.kind, Kind::Compaction { .. }) {
-            with_kept_words(item).into_iter().for_each(|item| self.push_alone(item));
+            with_repeated_words(item).into_iter().for_each(|item| self.push_alone(item));
         } else {
             self.push_alone(item);
         }
@@ -108,7 +107,7 @@ impl SeedFork {
         self.since_summary.records.begin();
     }
 
-    /// Everything before a summary is gone.
+    /// Lets go of everything before a summary.
     fn start_from(&mut self, item: Item) {
         self.slice_index = Some(self.original_count - 1);
         self.since_summary = SinceSummary::default();
@@ -116,7 +115,7 @@ impl SeedFork {
         self.room = Room::beside(self.summary_chars_min(), &self.limits);
     }
 
-    /// Characters of the summary when the context does not fit as it is.
+    /// Characters of the summary if it has to be cut because the context does not fit as it is.
     fn summary_chars_min(&self) -> usize {
         self.summary.as_ref().map_or(0, |summary| {
             summary.frame_chars
@@ -124,7 +123,7 @@ impl SeedFork {
         })
     }
 
-    /// How long the items after the summary may be without anything being removed, at the most.
+    /// The most characters that the items after the summary can have without anything being removed.
     fn untouched_items_chars_max(&self) -> usize {
         let summary_chars = self
             .summary
@@ -155,13 +154,13 @@ impl SeedFork {
         self.since_summary.age();
     }
 
-    fn add(&mut self, item: Item, sort: Sort) -> Option<At> {
+    fn add(&mut self, item: Item, sort: Sort) -> Option<ItemAt> {
         let slot = Slot::new(item, sort, &self.limits)?;
         let least_chars = slot.least_chars(&self.room);
         self.since_summary.records.add(slot, least_chars, None, 0)
     }
 
-    /// The context, and what was done to get it.
+    /// Writes the context, and says what was done to it.
     pub fn finish(mut self) -> (String, ProcessingStats) {
         let mut stats = self.stats();
         let removing =
@@ -184,7 +183,7 @@ impl SeedFork {
         (context, stats)
     }
 
-    /// Length of the context if nothing of what is left were taken away.
+    /// Length of the context if nothing more is removed or shortened.
     fn whole_chars(&self) -> usize {
         let slots = self.since_summary.records.iter().flat_map(|record| record.slots());
         let results = self.since_summary.results;
@@ -250,7 +249,7 @@ impl SinceSummary {
 }
 
 impl Recent {
-    /// How the result is cut in a tier, if it is.
+    /// How a tier cuts the result; `None` if it fits the tier.
     fn truncated_in(&self, tier: Tier) -> Option<Method> {
         let (chars, method) = self.cut?;
         (chars > tier.result_limit()?).then_some(method)

@@ -1,9 +1,9 @@
-//! The second stage: the older a tool result, the less of it is kept.
+//! The second stage: the older a tool result, the less of it stays.
 //!
 //! Age is counted in results, from the newest. A call has the tier of its result; one that was never
 //! answered has the tier that a result in its place would have. Results that a client has cleared,
-//! or that have the words for that in them, pass unchanged, however long the text around those words
-//! is: so the requirement has it.
+//! or that contain its words for that, pass unchanged, however long the text around those words is:
+//! the requirement says so.
 //!
 //! A clearing that a client recorded on its own, after the results, changes nothing here: the
 //! recording still has them, and their tier decides how much of them is shown.
@@ -15,22 +15,22 @@ use super::constants::{
 use super::stats::TierDistribution;
 use crate::transcript::{CLEARED, HeldContent};
 
-/// How much is kept of a result and of the parameters of its call.
+/// How much stays of a result and of the parameters of its call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tier {
-    /// The newest results, whole.
+    /// The newest results, which stay whole.
     One,
-    /// The ones before them.
+    /// The results before them.
     Two,
-    /// All others.
+    /// All older results.
     Three,
 }
 
 impl Tier {
-    /// All of them, from the one that keeps most.
+    /// All tiers; the first keeps the most.
     pub(super) const ALL: [Self; 3] = [Self::One, Self::Two, Self::Three];
 
-    /// The tier of the result that has so many newer ones after it.
+    /// The tier of a result, by the number of results after it.
     pub fn of(newer_results: usize) -> Self {
         if newer_results < FORK_TIER1_COUNT {
             Self::One
@@ -41,7 +41,7 @@ impl Tier {
         }
     }
 
-    /// Characters kept of a result.
+    /// Characters that stay of a result; `None` for all.
     pub fn result_limit(self) -> Option<usize> {
         match self {
             Self::One => None,
@@ -50,7 +50,7 @@ impl Tier {
         }
     }
 
-    /// Characters kept of a call's parameters.
+    /// Characters that stay of a call's parameters.
     pub fn params_limit(self) -> usize {
         match self {
             Self::One => FORK_PARAMS_TIER1,
@@ -65,7 +65,7 @@ pub(super) fn passes_unchanged(text: &str, held: HeldContent) -> bool {
     held == HeldContent::Cleared || memchr::memmem::find(text.as_bytes(), CLEARED.as_bytes()).is_some()
 }
 
-/// How so many results are spread over the tiers.
+/// How a number of results is spread over the tiers.
 pub(super) fn distribution(results: usize) -> TierDistribution {
     let tier1 = results.min(FORK_TIER1_COUNT);
     let tier2 = (results - tier1).min(FORK_TIER2_COUNT);

@@ -1,6 +1,6 @@
-//! Cutting one text: which part is kept, and how the cut is marked.
+//! Cutting one text: which part stays, and how the cut is marked.
 //!
-//! What is kept of the text has exactly as many characters as the limit allows; the marker comes on
+//! What stays of the text has exactly as many characters as the limit allows; the marker comes on
 //! top. Nothing is cut inside a character.
 
 use std::sync::LazyLock;
@@ -9,19 +9,19 @@ use aho_corasick::AhoCorasick;
 
 use super::constants::{FORK_ERROR_PATTERNS, FORK_HEAD_RATIO, FORK_HEAD_TAIL_KEYWORDS, FORK_TAIL_RATIO};
 
-/// Which part of a text is kept.
+/// Which part of a text stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// Its beginning.
+    /// The beginning takes the whole limit.
     HeadOnly,
-    /// Its beginning and its end.
+    /// Beginning and end share the limit ([`super::FORK_HEAD_RATIO`]).
     HeadTail,
 }
 
 static ERRORS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(FORK_ERROR_PATTERNS).ok());
 
 impl Method {
-    /// What suits a tool's result: terminals and failures say at the end what came of it.
+    /// The method for a tool's result. Terminals and failures say at the end how it went, so both ends of these stay.
     pub fn for_result(tool: &str, text: &str) -> Self {
         let tool = tool.to_lowercase();
         if FORK_HEAD_TAIL_KEYWORDS.iter().any(|keyword| tool.contains(keyword)) || names_an_error(text) {
@@ -70,7 +70,7 @@ impl Excerpt {
         Self { head: head(&text, limit).to_owned(), tail: Some(tail(&text, tail_chars).to_owned()), chars }
     }
 
-    /// Length of the text itself.
+    /// Length of the text before anything was cut.
     pub fn chars(&self) -> usize {
         self.chars
     }
@@ -86,7 +86,7 @@ impl Excerpt {
         self.tail = Some(end);
     }
 
-    /// The text within a limit.
+    /// The text, cut to a limit if it is longer.
     pub fn cut(&self, limit: usize, method: Method) -> String {
         if self.chars <= limit {
             return self.head.clone();
@@ -94,14 +94,13 @@ impl Excerpt {
         join(&self.head, self.tail.as_ref().unwrap_or(&self.head), self.chars, limit, method)
     }
 
-    /// Bytes that it takes up.
     #[cfg(test)]
     pub fn held_bytes(&self) -> usize {
         self.head.capacity() + self.tail.as_ref().map_or(0, String::capacity)
     }
 }
 
-/// The text within a limit, if it is longer than that.
+/// Cuts a text to a limit, in characters; `None` if it is not longer than that.
 pub fn truncate(text: &str, limit: usize, method: Method) -> Option<String> {
     // No text has more characters than bytes.
     if text.len() <= limit {
@@ -111,7 +110,7 @@ pub fn truncate(text: &str, limit: usize, method: Method) -> Option<String> {
     (chars > limit).then(|| join(text, text, chars, limit, method))
 }
 
-/// How many characters a text of so many has within a limit, the marker included.
+/// The length of a text once it is cut to a limit, with the marker.
 pub(super) fn truncated_chars(chars: usize, limit: usize, method: Method) -> usize {
     if chars <= limit {
         return chars;
@@ -133,7 +132,7 @@ fn marker(cut_chars: usize, method: Method) -> String {
     }
 }
 
-/// How many characters a text has.
+/// The number of characters of a text.
 pub(super) fn count(text: &str) -> usize {
     text.chars().count()
 }
@@ -147,7 +146,7 @@ pub(super) fn head(text: &str, chars: usize) -> &str {
 }
 
 /// The last characters of a text.
-fn tail(text: &str, chars: usize) -> &str {
+pub(super) fn tail(text: &str, chars: usize) -> &str {
     let Some(last) = chars.checked_sub(1) else { return "" };
     match text.char_indices().nth_back(last) {
         Some((start, _)) => &text[start..],

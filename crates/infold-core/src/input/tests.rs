@@ -1,4 +1,4 @@
-//! Input rules, case by case.
+//! What is stripped, counted, refused and normalised, case by case.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Pages, lines and matches.
+//! Reading back parts of an offloaded text: pages by bytes, lines by number, lines that match.
 
 use super::*;
 
@@ -65,15 +65,15 @@ fn a_search_goes_on_from_the_line_it_stopped_at() {
 #[test]
 fn a_pattern_without_a_match_says_so_and_what_to_try() {
     let text = "one\nTwo\nthree\n".repeat(400);
-    let told = |pattern: &str, first: usize| no_match(&text, &regex::Regex::new(pattern).unwrap(), first);
+    let hint = |pattern: &str, first: usize| no_match(&text, &regex::Regex::new(pattern).unwrap(), first);
     assert_eq!(
-        told("two", 1),
+        hint("two", 1),
         "[No line of 1,200 matches \"two\". With capital and small letters taken for the same, 400 would, the first is \
          line 2: put (?i) before the pattern.]"
     );
     assert_eq!(
-        told("one", 1_200),
+        hint("one", 1_200),
         "[No line from line 1200 on, of 1,200, matches \"one\". Line 1198 does: leave start_line out, or begin earlier.]"
     );
-    assert!(told("four", 1).contains("Try a shorter pattern"), "{}", told("four", 1));
+    assert!(hint("four", 1).contains("Try a shorter pattern"), "{}", hint("four", 1));
 }

@@ -1,22 +1,22 @@
-//! Why a provider's cache missed, in words.
+//! Why a provider's cache missed, and the words for it. The engine finds the cause; this names it.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{By, PartKind};
+use super::{PartAuthor, PartKind};
 use crate::Scrubbed;
 
-/// A place in a prompt.
+/// A place in a prompt, by the part that is there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Whereabouts {
-    /// Which part it is, from 1.
+    /// The part's number, counted from 1.
     pub part: usize,
-    /// How many parts there are.
+    /// How many parts the prompt has.
     pub parts: usize,
-    /// What stands there.
+    /// What kind of part it is.
     pub what: PartKind,
-    /// Whose it is, where it has a name: a tool's or a server's.
+    /// The tool or server that the part belongs to, if it belongs to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<Scrubbed>,
 }
@@ -51,25 +51,25 @@ pub enum Cause {
     NotSeen,
     /// The request before went to another model.
     ModelChanged {
-        /// Which.
+        /// The model that answered the request before.
         from: Scrubbed,
     },
     /// The request before was longer ago than caches last.
     Lapsed {
-        /// How long ago.
+        /// Time since the request before.
         idle_ms: u64,
     },
-    /// The request goes back to an earlier point of its thread.
+    /// The request goes back to an earlier point of its thread and goes on from there.
     CutBack {
-        /// The first part that is not as in the request before.
+        /// The first part that differs from the request before.
         place: Whereabouts,
     },
-    /// Something in the middle is not as it was.
+    /// Something in the middle of the prompt is different, with the same parts after it.
     Changed {
-        /// The first part that is not as in the request before.
+        /// The first part that differs from the request before.
         place: Whereabouts,
-        /// Who changed it.
-        by: By,
+        /// Whether the client or infold changed the part.
+        by: PartAuthor,
     },
     /// The request extends the one before it, and the provider had not cached that.
     NotCached,
@@ -85,8 +85,8 @@ impl fmt::Display for Cause {
                 write!(f, "the request before was {} min ago: the cache has lapsed", idle_ms / 60_000)
             }
             Self::CutBack { place } => write!(f, "went back to {place}"),
-            Self::Changed { place, by: By::Client } => write!(f, "the client changed {place}"),
-            Self::Changed { place, by: By::Infold } => write!(f, "infold changed {place}"),
+            Self::Changed { place, by: PartAuthor::Client } => write!(f, "the client changed {place}"),
+            Self::Changed { place, by: PartAuthor::Infold } => write!(f, "infold changed {place}"),
             Self::NotCached => f.write_str("the previous request was not cached by the provider"),
         }
     }

@@ -9,18 +9,18 @@ use super::{RequestRecord, Usage};
 use crate::view::RequestKind;
 use crate::{ModelWindows, Scrubbed};
 
-/// In front of the folder that an agent works in, as clients tell their models.
+/// What comes before the folder that an agent works in, in the texts that clients give their models.
 const FOLDER_MARKS: [&str; 5] =
     ["orking directory: ", "<cwd>", "orking in the directory: ", "urrent directory: ", "orkspace root folder: "];
-/// Bytes of the longest folder that is believed.
+/// A longer text after such words is not taken for a folder.
 const FOLDER_BYTES_MAX: usize = 512;
 
 /// What people recognise a session by.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionLabel {
-    /// The folder that the agent works in.
+    /// The folder that the agent works in, if the client gives it in the prompt.
     pub folder: Option<Scrubbed>,
-    /// The first words that a person said.
+    /// The first words that a person said, if the request has them.
     pub first_words: Option<Scrubbed>,
 }
 
@@ -49,19 +49,19 @@ pub struct SessionOverview {
     pub answered_tokens: u64,
 }
 
-/// How full a main thread is.
+/// How full a main thread is, measured by its latest request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MainFill {
     /// Tokens of its latest request and the answer, as the provider reported them.
     pub tokens: u64,
-    /// Tokens that the model takes.
+    /// Tokens that the model takes at most.
     pub window_tokens: u64,
-    /// The model.
+    /// The model that answered that request.
     pub model: Scrubbed,
 }
 
 impl SessionOverview {
-    /// Adds a request, which came after all that are in it.
+    /// Adds a request, which must have come after all that were added before.
     pub fn add(&mut self, record: &RequestRecord, label: &SessionLabel) {
         if record.client.is_some() {
             self.client.clone_from(&record.client);
@@ -83,8 +83,8 @@ impl SessionOverview {
         }
     }
 
-    /// How full the main thread is; nothing if none of its requests was answered. The window is the one that the
-    /// client asked for, else the model's usual; an answer to more than that has shown that it is larger.
+    /// How full the main thread is; `None` if none of its requests was answered. The window is the one that the client
+    /// asked for, else the model's usual one; an answer to more than that has shown that it is larger.
     pub fn main(&self, windows: &ModelWindows) -> Option<MainFill> {
         let model = self.model.clone()?;
         let asked_tokens = self.asked_window_tokens.unwrap_or_else(|| windows.tokens_of(model.as_str()));
@@ -98,7 +98,7 @@ fn held_tokens(usage: &Usage) -> u64 {
     usage.prompt_tokens() + usage.output_tokens
 }
 
-/// The folder that an agent works in, if a text that it gives its model says so.
+/// The folder that an agent works in, if a text that its client gives the model says so.
 pub fn folder_in(text: &str) -> Option<&str> {
     FOLDER_MARKS.iter().find_map(|mark| {
         let (_, rest) = text.split_once(mark)?;

@@ -1,4 +1,6 @@
-//! Parts of a prompt in their order, and where one prompt leaves the way of another.
+//! Parts of a prompt in their order, and the first part in which one prompt differs from another.
+//!
+//! A cache reads a prompt only up to the first part that differs, so this says how much it could have given.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::view::BlockKey;
 
-/// What a part of a prompt is.
+/// What kind of content a part of a prompt is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PartKind {
@@ -15,47 +17,47 @@ pub enum PartKind {
     System,
     /// The definition of a tool; its name is that of the server it comes from.
     Tool,
-    /// Words on the user's side.
+    /// Words on the user's side: a person's, or the client's in a message of the user.
     User,
-    /// The model's words.
+    /// The model's words, without calls and reasoning.
     Assistant,
-    /// A call.
+    /// A call of a tool by the model.
     Call,
     /// What a call gave; its name is that of the tool.
     Result,
-    /// The model's reasoning.
+    /// The model's reasoning, readable or sealed.
     Reasoning,
-    /// Anything else.
+    /// An image, a document, or anything else.
     Other,
 }
 
-/// Who put a part there.
+/// Who wrote a part of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum By {
-    /// The client.
+pub enum PartAuthor {
+    /// The client; the part is as it came.
     Client,
-    /// infold.
+    /// infold, which added the part or replaced one of the client's.
     Infold,
 }
 
-/// One part of a prompt.
+/// One part of a prompt: a definition of a tool, or a block of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// What it is.
+    /// What kind of content it is.
     pub kind: PartKind,
     /// The server or tool that it belongs to; not scrubbed.
     pub name: Option<Arc<str>>,
-    /// What tells it from others.
+    /// A hash of its content: parts with the same key are the same.
     pub key: BlockKey,
     /// Its tokens in the vocabulary: a counter scales them for a family of models.
     pub vocabulary_tokens: u64,
-    /// Who put it there.
-    pub by: By,
+    /// Whether the client or infold wrote it.
+    pub by: PartAuthor,
 }
 
 impl Part {
-    /// What is kept of its key to compare it with later ones.
+    /// The first bytes of its key, which is all that is remembered of a prompt to compare the next one with.
     pub fn mark(&self) -> u64 {
         let mut head = [0; 8];
         head.copy_from_slice(&self.key.0[..8]);
@@ -66,22 +68,22 @@ impl Part {
 /// How a prompt goes on from the one before it in its thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Divergence {
-    /// It has all of it, and more behind.
+    /// It begins with all of the earlier prompt.
     Extends,
-    /// It goes back to an earlier point and goes on from there.
+    /// It goes back to an earlier point, and nothing that came after that point is in it.
     CutBack {
-        /// Parts that both have.
+        /// How many parts both prompts begin with.
         shared: usize,
     },
-    /// Something in the middle is not as it was, and what stood behind it is still there.
+    /// Something in the middle is different, and parts that came after it are still there.
     Changed {
-        /// Parts that both have.
+        /// How many parts both prompts begin with.
         shared: usize,
     },
 }
 
 impl Divergence {
-    /// Parts that both prompts begin with.
+    /// How many parts both prompts begin with, where the earlier one had `before` parts.
     pub fn shared(self, before: usize) -> usize {
         match self {
             Self::Extends => before,
@@ -90,7 +92,7 @@ impl Divergence {
     }
 }
 
-/// Says how `now` goes on from a prompt of which the marks are known.
+/// Says how the prompt `now` goes on from an earlier one, of whose parts only the marks are known.
 pub fn diverge(before: &[u64], now: &[Part]) -> Divergence {
     let shared = before.iter().zip(now).take_while(|(mark, part)| **mark == part.mark()).count();
     if shared == before.len() {

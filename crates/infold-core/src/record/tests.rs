@@ -1,11 +1,11 @@
-//! Records: sums, words, and where two prompts part.
+//! Records: sums, the words for causes, and where two prompts stop being the same.
 
 use super::*;
 use crate::view::{BlockKey, Reason};
 use crate::{Counter, Family, Price, Prices, Scrubber};
 
 fn part(kind: PartKind, name: Option<&str>, key: u8, vocabulary_tokens: u64) -> Part {
-    Part { kind, name: name.map(Into::into), key: BlockKey([key; 16]), vocabulary_tokens, by: By::Client }
+    Part { kind, name: name.map(Into::into), key: BlockKey([key; 16]), vocabulary_tokens, by: PartAuthor::Client }
 }
 
 fn words(keys: &[u8]) -> Vec<Part> {
@@ -62,7 +62,7 @@ fn a_prompt_extends_cuts_back_or_is_changed_in_the_middle() {
 }
 
 #[test]
-fn a_request_is_told_by_what_it_is_made_of_and_adds_up() {
+fn a_breakdown_names_tools_and_adds_up() {
     let counter = Counter::new(Family::Gpt);
     let parts = [
         part(PartKind::System, None, 1, 100),
@@ -99,21 +99,21 @@ fn a_list_of_tools_is_bounded_and_loses_no_token() {
 }
 
 #[test]
-fn causes_are_told_in_words() {
+fn every_cause_has_its_words() {
     let place = Whereabouts { part: 12, parts: 40, what: PartKind::Result, name: Some(Scrubbed::fixed("Bash")) };
-    let told = [
+    let causes = [
         Cause::FirstOfThread,
         Cause::NotSeen,
         Cause::ModelChanged { from: Scrubbed::fixed("gpt-5.5") },
         Cause::Lapsed { idle_ms: 7 * 60_000 },
         Cause::CutBack { place: place.clone() },
-        Cause::Changed { place: place.clone(), by: By::Client },
-        Cause::Changed { place: Whereabouts { what: PartKind::System, name: None, ..place }, by: By::Infold },
+        Cause::Changed { place: place.clone(), by: PartAuthor::Client },
+        Cause::Changed { place: Whereabouts { what: PartKind::System, name: None, ..place }, by: PartAuthor::Infold },
         Cause::NotCached,
     ];
-    let told: Vec<String> = told.iter().map(ToString::to_string).collect();
+    let words: Vec<String> = causes.iter().map(ToString::to_string).collect();
     assert_eq!(
-        told,
+        words,
         [
             "first request of its thread",
             "infold was started since the request before",

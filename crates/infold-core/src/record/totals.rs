@@ -1,49 +1,49 @@
-//! Many requests in one row of figures.
+//! Many requests in one row of figures, such as all of a session. Stored as JSON, so field names are fixed.
 
 use serde::{Deserialize, Serialize};
 
 use super::{AnswerEnd, RequestRecord, Usage, difference};
 
-/// What many requests add up to.
+/// The sums over many requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RequestTotals {
-    /// How many there were.
+    /// How many requests are in the sums.
     pub requests: u64,
-    /// Those that were edited.
+    /// Requests that infold edited.
     pub edited: u64,
-    /// Those whose answer did not come whole.
+    /// Requests whose answer did not come whole.
     pub broken: u64,
-    /// Warnings.
+    /// Warnings about all requests; one request may have several.
     pub warnings: u64,
-    /// What the client wanted to send, by our count.
+    /// Tokens that the client wanted to send, by infold's count.
     pub wanted_tokens: u64,
-    /// What was sent, by our count.
+    /// Tokens that infold sent, by its own count.
     pub sent_tokens: u64,
-    /// What providers reported.
+    /// The tokens that providers reported.
     pub usage: Usage,
-    /// Those of which they reported nothing, or not all.
+    /// Requests for which a provider reported nothing, or not all.
     pub unreported: u64,
-    /// What infold counted of those instead.
+    /// infold's estimate of what was not reported.
     pub estimated: Usage,
-    /// Those in which the cache missed.
+    /// Requests in which the cache gave less than it could.
     pub misses: u64,
     /// Tokens that the cache could have given and did not.
     pub missed_tokens: u64,
-    /// Those that have a cost.
+    /// Requests whose cost is known.
     pub priced: u64,
-    /// What those cost, in millionths of a dollar.
+    /// What the requests with a known cost cost, in millionths of a dollar.
     pub cost_micros: u64,
-    /// What those would have cost as the client wanted them.
+    /// What those same requests would have cost without infold, in millionths of a dollar.
     pub wanted_cost_micros: u64,
-    /// What infold added, in microseconds.
+    /// How long infold worked on all requests before they were sent, in microseconds.
     pub added_us: u64,
-    /// When the last one came.
+    /// When the latest request came, in milliseconds since 1970.
     pub last_at_ms: u64,
 }
 
 impl RequestTotals {
-    /// Adds a request.
+    /// Adds one request to the sums.
     pub fn add(&mut self, record: &RequestRecord) {
         self.requests += 1;
         self.edited += u64::from(!record.edits.is_empty());
@@ -67,7 +67,7 @@ impl RequestTotals {
         self.last_at_ms = self.last_at_ms.max(record.at_ms);
     }
 
-    /// Adds other totals.
+    /// Adds the sums over other requests.
     pub fn merge(&mut self, other: &Self) {
         self.requests += other.requests;
         self.edited += other.edited;
@@ -87,17 +87,17 @@ impl RequestTotals {
         self.last_at_ms = self.last_at_ms.max(other.last_at_ms);
     }
 
-    /// Tokens that infold removed from the prompts, by our count; below zero if it added more than that.
+    /// Tokens that infold removed from the prompts, by its own count; below zero if it added more than it removed.
     pub fn saved_tokens(&self) -> i64 {
         difference(self.wanted_tokens, self.sent_tokens)
     }
 
-    /// What was saved, in millionths of a dollar; below zero if it was the other way round.
+    /// What infold saved, in millionths of a dollar; below zero if requests cost more with it.
     pub fn saved_micros(&self) -> i64 {
         difference(self.wanted_cost_micros, self.cost_micros)
     }
 
-    /// Share of the prompts that came from the cache, in percent.
+    /// Percent of the prompts' tokens that came from the cache; `None` if no tokens were reported.
     pub fn cache_hit_percent(&self) -> Option<u64> {
         (self.usage.cache_read_tokens * 100).checked_div(self.usage.prompt_tokens())
     }

@@ -1,4 +1,4 @@
-//! Logs as text in, transcripts as text out.
+//! Logs as text in, transcripts as text out: what each thread sees of a session.
 
 use super::items;
 use crate::decide::tests::{World, fold, id, limits, observe, open, scrubbed};
@@ -6,7 +6,7 @@ use crate::fork::{Fork, ForkLimits, Profile};
 use crate::transcript::{Kind, Voice};
 use crate::{BlobId, BranchId, Command, Event, Operation, Origin, ReturnOutcome, SessionId, Thread};
 
-/// A session that is moved on line by line, and what its threads see of it.
+/// A session that is played from lines of text.
 struct Scene {
     world: World,
     opened: u64,
@@ -133,7 +133,7 @@ fn a_branch_that_failed_says_so() {
 }
 
 #[test]
-fn what_a_rollback_discarded_is_in_nobodys_sight() {
+fn no_thread_sees_what_a_rollback_discarded() {
     let scene = Scene::play("open\n call grep\n return first\n open\n call rm\n return second\n back 1\n call test");
     insta::assert_snapshot!(scene.main(), @r#"
     0 call branch_create {"description":"task 1","prompt":"look closely"}
@@ -147,7 +147,7 @@ fn what_a_rollback_discarded_is_in_nobodys_sight() {
 }
 
 #[test]
-fn siblings_stand_in_the_order_of_their_opening() {
+fn siblings_are_in_the_order_of_their_opening() {
     let scene = Scene::play("open\n open main\n return of two\n return of one\n end");
     insta::assert_snapshot!(scene.main(), @r#"
     0 call branch_create {"description":"task 1","prompt":"look closely"}

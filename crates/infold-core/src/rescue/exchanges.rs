@@ -1,4 +1,4 @@
-//! Which pieces stand and fall together: a step of the model, its calls and what they gave.
+//! Exchanges: which pieces stay or go together. An exchange is a step of the model, its calls and what they gave.
 //!
 //! An exchange begins when the model speaks and nothing is unanswered, and lasts until the person or
 //! the model speaks again with every call answered. So leaving one out parts no call from its result.
@@ -7,21 +7,18 @@ use std::collections::{HashMap, HashSet};
 
 use super::{RescuePart, RescuePiece, Speaks};
 
-/// How pieces belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Exchanges {
-    /// For each piece its exchange; none for the person's turns and what stands beside them.
+    /// For each piece its exchange, counted from 0; `None` for the person's turns and what is beside them.
     pub of_piece: Vec<Option<usize>>,
-    /// How many there are.
     pub count: usize,
     /// Calls without a result, and results without a call.
     pub unpaired: Vec<usize>,
-    /// Exchanges in which a person answers a tool. They stay.
+    /// Exchanges in which a person answers a tool: they always stay.
     pub with_person: HashSet<usize>,
 }
 
 impl Exchanges {
-    /// Whether a piece belongs to the last exchange.
     pub fn is_last(&self, piece: usize) -> bool {
         self.of_piece[piece].is_some_and(|exchange| exchange + 1 == self.count)
     }
@@ -31,7 +28,7 @@ impl Exchanges {
         self.of_piece[piece].is_some_and(|exchange| self.with_person.contains(&exchange))
     }
 
-    /// The pieces of each exchange.
+    /// For each exchange, the indices of its pieces.
     pub fn members(&self) -> Vec<Vec<usize>> {
         let mut members = vec![Vec::new(); self.count];
         for (at, exchange) in self.of_piece.iter().enumerate() {
@@ -43,7 +40,6 @@ impl Exchanges {
     }
 }
 
-/// Groups pieces into exchanges.
 pub(super) fn find(pieces: &[RescuePiece]) -> Exchanges {
     let unpaired = unpaired(pieces);
     let is_unpaired = |at: usize| unpaired.binary_search(&at).is_ok();
@@ -89,8 +85,8 @@ pub(super) fn find(pieces: &[RescuePiece]) -> Exchanges {
     Exchanges { of_piece, count, unpaired, with_person }
 }
 
-/// Calls that nothing answers and results that answer nothing, in their order. Ids can come again
-/// after a compaction, so a result answers the latest call of its id that is still open.
+/// Calls that nothing answers and results that answer nothing, in order. An id can be used again after
+/// a compaction, so a result answers the latest call of its id that has no result yet.
 fn unpaired(pieces: &[RescuePiece]) -> Vec<usize> {
     let mut open: HashMap<&str, usize> = HashMap::new();
     let mut unpaired = Vec::new();

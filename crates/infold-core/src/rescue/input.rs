@@ -1,4 +1,4 @@
-//! The input of a call, shortened: still what its tool would take, with long texts cut.
+//! Shortening the input of a call: its long texts are cut, and its form stays what the tool would take.
 
 use serde_json::Value;
 
@@ -7,8 +7,8 @@ const WHOLE_CHARS_MAX: usize = 600;
 const HEAD_CHARS: usize = 300;
 const TAIL_CHARS: usize = 100;
 
-/// The input with its long texts cut, or `None` if there are none. JSON stays JSON, with the same
-/// keys; `where_whole` says in each cut where the whole input can be read.
+/// Cuts the long texts of an input; `None` if it has none. JSON stays JSON, with the same keys. Each cut
+/// holds `where_whole`, which says where the whole input can be read.
 pub fn shorten_input(input: &str, where_whole: &str) -> Option<String> {
     match serde_json::from_str::<Value>(input) {
         Ok(mut value) if !value.is_number() => {
@@ -18,7 +18,7 @@ pub fn shorten_input(input: &str, where_whole: &str) -> Option<String> {
     }
 }
 
-/// Cuts the long texts of a value, and says whether there were any.
+/// Cuts the long texts of a value. Gives whether there were any.
 fn shorten_value(value: &mut Value, where_whole: &str) -> bool {
     match value {
         Value::String(text) => match cut(text, where_whole) {

@@ -1,41 +1,41 @@
-//! What a rescue did, in figures and in words.
+//! The receipt of a rescue: what it did, in figures for programs and in words for the agent and its user.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::{Fate, Plan, RescuePart, RescuePiece, Speaks, Why};
+use super::{DropReason, Fate, Plan, RescuePart, RescuePiece, Speaks};
 use crate::transcript::ItemPosition;
 
-/// Most tools that are named of what was left out.
+/// How many tools a receipt names of the exchanges that were left out.
 const TOOLS_MAX: usize = 8;
 
-/// Something that was moved out of the context, with a handle to read it by.
+/// A result that was offloaded, or the input of a call that was shortened and is stored whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
-    /// Which piece it is, as an index.
+pub struct OffloadedPiece {
+    /// The index of the piece.
     pub piece: usize,
     /// The id of the call.
     pub call: String,
-    /// The tool.
+    /// The tool's name, as the client spells it.
     pub tool: String,
-    /// What it took whole.
+    /// Its size in the original.
     pub tokens: u64,
-    /// What stands for it takes.
+    /// The size of what replaces it.
     pub left_tokens: u64,
-    /// How it is read back; empty until it is kept.
+    /// The `ref_id` by which it can be read; empty until it is stored.
     pub handle: String,
 }
 
 /// An exchange that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Where it began in the original.
+    /// Its first item in the original.
     pub first: ItemPosition,
-    /// Where it ended.
+    /// Its last item in the original.
     pub last: ItemPosition,
-    /// The tools that were called in it, in order.
+    /// The tools that were called in it, in order, with repetitions.
     pub tools: Vec<String>,
-    /// What it took.
+    /// Its size in the original.
     pub tokens: u64,
 }
 
@@ -45,12 +45,12 @@ impl LeftOut {
     }
 }
 
-/// How many, and what they took.
+/// Pieces of one kind that were left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// How many there were.
+    /// The number of pieces.
     pub count: u64,
-    /// What they took.
+    /// Their size in all.
     pub tokens: u64,
 }
 
@@ -61,55 +61,55 @@ impl Tally {
     }
 }
 
-/// What a rescue did.
+/// What a rescue did to a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Receipt {
-    /// What the context took before.
+    /// The size of the context before.
     pub before_tokens: u64,
-    /// What it takes now, without the receipt itself.
+    /// Its size now, without the receipt itself.
     pub after_tokens: u64,
     /// Results that were offloaded, in order.
-    pub offloaded: Vec<Moved>,
+    pub offloaded: Vec<OffloadedPiece>,
     /// Inputs of calls that were shortened, in order.
-    pub shortened: Vec<Moved>,
+    pub shortened: Vec<OffloadedPiece>,
     /// Exchanges that were left out, in order.
     pub left_out: Vec<LeftOut>,
-    /// Reasoning that went.
+    /// Reasoning, which is always left out.
     pub reasoning: Tally,
-    /// Calls without a result and results without a call.
+    /// Calls without a result and results without a call, which are always left out.
     pub unpaired: Tally,
-    /// What the client had said on its own account, where there was no room for it.
+    /// Words of the client's own that there was no room for.
     pub client_words: Tally,
-    /// Lines of the original that could not be read, and of which nobody knows what they said.
+    /// Lines of the original that could not be read. The caller counts them.
     pub unread_lines: u64,
-    /// Messages of the user that are here: what was typed, and answers to tools.
+    /// Messages of the user that are still there: what was typed, and answers to tools.
     pub user_messages: u64,
-    /// Answers of the user that went, because the calls that they answer are not there.
+    /// Answers of the user that were left out, because the original does not have the calls that they answer.
     pub user_answers_lost: u64,
 }
 
-/// What a session is written anew for.
+/// Why a session is written again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// To fit its window.
+    /// It has to fit its window.
     Fitting,
-    /// To be without its reasoning, which is bound to requests that only infold can repeat.
+    /// It has to lose its reasoning, which is bound to requests that only infold can repeat.
     WithoutReasoning,
 }
 
-/// What a receipt needs to say where things are.
+/// Words for the text of a receipt that only the caller knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReceiptWords<'a> {
-    /// What the session is written anew for.
+    /// The receipt's first sentence says it.
     pub purpose: Purpose,
-    /// How a handle is read, for example `infold result`; the handle goes after it.
+    /// The command that reads a handle, for example `infold result`; the handle follows it.
     pub reader: &'a str,
-    /// Where the original is.
+    /// The path of the original recording.
     pub original: &'a str,
 }
 
 impl Receipt {
-    /// What a plan does with the pieces that it was made for.
+    /// Sums up what a plan does with the pieces that it was made for.
     pub fn of(pieces: &[RescuePiece], plan: &Plan) -> Self {
         let mut receipt =
             Self { before_tokens: plan.before_tokens, after_tokens: plan.after_tokens, ..Self::default() };
@@ -117,12 +117,12 @@ impl Receipt {
             receipt.count_user(pieces, at, *fate);
             match fate {
                 Fate::Kept => {}
-                Fate::Offloaded => receipt.offloaded.extend(moved(at, piece)),
-                Fate::Shortened => receipt.shortened.extend(moved(at, piece)),
-                Fate::Dropped(Why::Reasoning) => receipt.reasoning.add(piece.tokens),
-                Fate::Dropped(Why::Unpaired) => receipt.unpaired.add(piece.tokens),
-                Fate::Dropped(Why::Client) => receipt.client_words.add(piece.tokens),
-                Fate::Dropped(Why::Exchange) => {
+                Fate::Offloaded => receipt.offloaded.extend(offloaded(at, piece)),
+                Fate::Shortened => receipt.shortened.extend(offloaded(at, piece)),
+                Fate::Dropped(DropReason::Reasoning) => receipt.reasoning.add(piece.tokens),
+                Fate::Dropped(DropReason::Unpaired) => receipt.unpaired.add(piece.tokens),
+                Fate::Dropped(DropReason::Client) => receipt.client_words.add(piece.tokens),
+                Fate::Dropped(DropReason::Exchange) => {
                     let goes_on = at > 0 && plan.fates[at - 1] == *fate && plan.exchanges[at - 1] == plan.exchanges[at];
                     if !goes_on {
                         receipt.left_out.push(LeftOut::beginning(piece.place));
@@ -155,7 +155,7 @@ impl Receipt {
         }
     }
 
-    /// The receipt as the agent and its user read it, with at most so many handles listed.
+    /// Writes the receipt as the agent and its user read it. Each of its lists has at most `listed_max` handles.
     pub fn text(&self, words: ReceiptWords<'_>, listed_max: usize) -> String {
         let why = match words.purpose {
             Purpose::Fitting => format!(
@@ -170,7 +170,7 @@ impl Receipt {
             }
         };
         let mut text = format!("[infold rescue: receipt]\n{why} {}\n", self.of_the_user());
-        self.write_moved(&mut text, listed_max);
+        self.write_offloaded(&mut text, listed_max);
         self.write_dropped(&mut text);
         if !self.offloaded.is_empty() || !self.shortened.is_empty() {
             let _ = writeln!(
@@ -184,7 +184,8 @@ impl Receipt {
         text
     }
 
-    /// What is there of the user's messages, and what is not. What could not be read may have been one of them.
+    /// Says how many messages of the user are there, and which may be missing: a line that could not be read may have
+    /// held one.
     fn of_the_user(&self) -> String {
         let mut text = match self.user_messages {
             0 => "It held no message of the user.".to_owned(),
@@ -202,22 +203,22 @@ impl Receipt {
         text
     }
 
-    fn write_moved(&self, text: &mut String, listed_max: usize) {
+    fn write_offloaded(&self, text: &mut String, listed_max: usize) {
         let lists = [
             (&self.offloaded, "tool results moved out of the context, with a reference in place of each"),
             (&self.shortened, "inputs of tool calls shortened, each with a note where it is whole"),
         ];
-        for (moved, what) in lists.into_iter().filter(|(moved, _)| !moved.is_empty()) {
-            let tokens: u64 = moved.iter().map(|moved| moved.tokens).sum();
-            let _ = writeln!(text, "- {what}: {} ({tokens} tokens)", moved.len());
-            let mut largest: Vec<&Moved> = moved.iter().collect();
-            largest.sort_by_key(|moved| (std::cmp::Reverse(moved.tokens), moved.piece));
-            for moved in largest.iter().take(listed_max) {
-                let Moved { tool, call, tokens, handle, .. } = moved;
+        for (list, what) in lists.into_iter().filter(|(list, _)| !list.is_empty()) {
+            let tokens: u64 = list.iter().map(|one| one.tokens).sum();
+            let _ = writeln!(text, "- {what}: {} ({tokens} tokens)", list.len());
+            let mut largest: Vec<&OffloadedPiece> = list.iter().collect();
+            largest.sort_by_key(|one| (std::cmp::Reverse(one.tokens), one.piece));
+            for one in largest.iter().take(listed_max) {
+                let OffloadedPiece { tool, call, tokens, handle, .. } = one;
                 let _ = writeln!(text, "  - {tool} {call}: {tokens} tokens, {handle}");
             }
-            if moved.len() > listed_max && listed_max > 0 {
-                let _ = writeln!(text, "  - and {} more", moved.len() - listed_max);
+            if list.len() > listed_max && listed_max > 0 {
+                let _ = writeln!(text, "  - and {} more", list.len() - listed_max);
             }
         }
     }
@@ -250,9 +251,9 @@ fn counted(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-fn moved(at: usize, piece: &RescuePiece) -> Option<Moved> {
+fn offloaded(at: usize, piece: &RescuePiece) -> Option<OffloadedPiece> {
     match &piece.part {
-        RescuePart::Call { id, tool, .. } | RescuePart::Result { id, tool, .. } => Some(Moved {
+        RescuePart::Call { id, tool, .. } | RescuePart::Result { id, tool, .. } => Some(OffloadedPiece {
             piece: at,
             call: id.clone(),
             tool: tool.clone(),

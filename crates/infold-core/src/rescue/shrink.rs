@@ -1,13 +1,14 @@
-//! Making a context smaller, step by step, and putting back what there is room for after all.
+//! The steps that make a context smaller, and the one that puts back what fits after all. [`super::plan`] says in which
+//! order they are taken.
 
 use super::exchanges::Exchanges;
-use super::{Fate, RescuePart, RescuePiece, RescueRoom, Why};
+use super::{DropReason, Fate, RescuePart, RescuePiece, RescueRoom};
 
-/// Results from the end back that take up to this share of the room are the newest: they are
-/// offloaded only when the older ones are not enough, because an agent works on with what it saw last.
+/// The last results that together take up to this share of the room are the newest: they are offloaded
+/// only when the older ones are not enough, because an agent works on with what it saw last.
 const NEWEST_PERCENT: u64 = 50;
 
-/// A plan that is being made.
+/// A plan while it is made.
 pub(super) struct ShrinkDraft<'a> {
     pieces: &'a [RescuePiece],
     exchanges: &'a Exchanges,
@@ -17,30 +18,29 @@ pub(super) struct ShrinkDraft<'a> {
 }
 
 impl<'a> ShrinkDraft<'a> {
-    /// Everything kept, but for what goes in any case.
+    /// Begins with all pieces kept, except for those that are always left out.
     pub fn new(pieces: &'a [RescuePiece], exchanges: &'a Exchanges, room: RescueRoom) -> Self {
         let mut fates: Vec<Fate> = pieces
             .iter()
             .map(|piece| match piece.part {
-                RescuePart::Reasoning => Fate::Dropped(Why::Reasoning),
+                RescuePart::Reasoning => Fate::Dropped(DropReason::Reasoning),
                 RescuePart::Person | RescuePart::Summary | RescuePart::Client | RescuePart::Model => Fate::Kept,
                 RescuePart::Call { .. } | RescuePart::Result { .. } => Fate::Kept,
             })
             .collect();
         for at in &exchanges.unpaired {
-            fates[*at] = Fate::Dropped(Why::Unpaired);
+            fates[*at] = Fate::Dropped(DropReason::Unpaired);
         }
         let tokens = pieces.iter().zip(&fates).map(|(piece, fate)| tokens_as(piece, *fate)).sum();
         let room_tokens = room.tokens.saturating_sub(room.receipt_tokens);
         Self { pieces, exchanges, room_tokens, fates, tokens }
     }
 
-    /// What the pieces take now.
+    /// The size of what is left so far.
     pub fn tokens(&self) -> u64 {
         self.tokens
     }
 
-    /// What becomes of each piece.
     pub fn into_fates(self) -> Vec<Fate> {
         self.fates
     }
@@ -70,7 +70,7 @@ impl<'a> ShrinkDraft<'a> {
         self.shrink(&calls, Fate::Shortened);
     }
 
-    /// Leaves out exchanges, the oldest first; the last one stays, and those in which a person answers a tool.
+    /// Leaves out exchanges, the oldest first. The last one stays, and so do those in which a person answers a tool.
     pub fn drop_exchanges(&mut self) {
         for members in self.exchanges.members().split_last().map_or(&[][..], |(_last, older)| older) {
             if self.fits() {
@@ -81,7 +81,7 @@ impl<'a> ShrinkDraft<'a> {
             }
             for at in members {
                 if !matches!(self.fates[*at], Fate::Dropped(_)) {
-                    self.set(*at, Fate::Dropped(Why::Exchange));
+                    self.set(*at, Fate::Dropped(DropReason::Exchange));
                 }
             }
         }
@@ -93,7 +93,7 @@ impl<'a> ShrinkDraft<'a> {
             .filter(|at| self.pieces[*at].part == RescuePart::Client && self.fates[*at] == Fate::Kept)
             .collect();
         words.sort_by_key(|at| (std::cmp::Reverse(self.pieces[*at].tokens), *at));
-        self.shrink(&words, Fate::Dropped(Why::Client));
+        self.shrink(&words, Fate::Dropped(DropReason::Client));
     }
 
     /// Puts back what there is room for after all, the newest first: exchanges, then whole inputs, which
@@ -109,12 +109,12 @@ impl<'a> ShrinkDraft<'a> {
         }
     }
 
-    /// Exchanges come back at their smallest. The first that does not fit ends it: what is left out
-    /// stays the oldest part in one piece.
+    /// Puts exchanges back at their smallest, up to the first that does not fit: so what is left out is the
+    /// oldest part, without gaps.
     fn put_back_exchanges(&mut self) {
         for members in self.exchanges.members().iter().rev() {
             let gone: Vec<usize> =
-                members.iter().copied().filter(|at| self.fates[*at] == Fate::Dropped(Why::Exchange)).collect();
+                members.iter().copied().filter(|at| self.fates[*at] == Fate::Dropped(DropReason::Exchange)).collect();
             let least_tokens: u64 = gone.iter().map(|at| self.pieces[*at].least_tokens()).sum();
             if self.tokens + least_tokens > self.room_tokens {
                 return;
@@ -139,7 +139,7 @@ impl<'a> ShrinkDraft<'a> {
         }
     }
 
-    /// Pieces that are kept so far and would be shorter.
+    /// Pieces that are whole so far and could be shorter.
     fn shrinkable(&self, is_wanted: impl Fn(&RescuePart) -> bool) -> Vec<usize> {
         let is_kept = |at: &usize| self.fates[*at] == Fate::Kept;
         let frees = |at: &usize| is_wanted(&self.pieces[*at].part) && self.freed_tokens(*at) > 0;
@@ -150,7 +150,7 @@ impl<'a> ShrinkDraft<'a> {
         self.pieces[at].tokens - self.pieces[at].least_tokens()
     }
 
-    /// The piece from which on results are the newest.
+    /// The index of the first piece from which on results count as the newest.
     fn newest_from(&self) -> usize {
         let newest_tokens_max = self.room_tokens * NEWEST_PERCENT / 100;
         let mut tokens = 0;

@@ -1,4 +1,4 @@
-//! Rescues as text: a context of sizes goes in, what becomes of each piece comes out.
+//! Rescues as text: the sizes of a context's pieces go in, what becomes of each piece comes out.
 
 mod laws;
 
@@ -35,7 +35,7 @@ fn piece(line: &str, entry: u64) -> RescuePiece {
     RescuePiece { place: ItemPosition { entry, part: 0 }, message: entry, tokens, part }
 }
 
-/// The context with what becomes of each piece, and what is left.
+/// The context with what becomes of each piece, and the size of what is left.
 fn check(room_tokens: u64, text: &str) -> String {
     let pieces = pieces(text);
     match plan(&pieces, RescueRoom { tokens: room_tokens, receipt_tokens: 0 }) {
@@ -300,7 +300,7 @@ fn a_receipt_does_not_vouch_for_lines_that_could_not_be_read() {
 }
 
 #[test]
-fn a_person_who_answers_a_tool_is_heard_however_little_room_there_is() {
+fn a_persons_answer_to_a_tool_stays_however_little_room_there_is() {
     insta::assert_snapshot!(check(330, "
         user 100
         call a 20

@@ -1,8 +1,8 @@
 //! Finds secrets: keywords first, then the patterns of the rules whose keywords occur.
 //!
-//! Most text holds no keyword and costs one pass. Patterns see bytes, without Unicode, which is an order
-//! of magnitude faster and finds the same, because tokens are ASCII; spans are widened to whole
-//! characters. Every step is linear in the text.
+//! Most text holds no keyword and costs one pass. Patterns match bytes, without Unicode, which is an order of magnitude
+//! faster and finds the same, because tokens are ASCII; spans are widened to whole characters. Every step is linear in
+//! the text.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -13,28 +13,28 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::rules::{self, PatternPlace, Rule};
 use super::{ScrubError, private_key};
 
-/// A match that fails its checks is searched again from its secret on, for one that overlaps it. Only
-/// up to this length: past it, long runs would be gone over again and again.
+/// After a match that fails its rule's checks, the search goes on inside it, for another match that overlaps it. Only
+/// up to this length: long runs would be searched again and again.
 const RETRY_BYTES_MAX: usize = 96;
 
-/// A secret in a text.
+/// A secret in a text, with the id of the rule that names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Secret {
     pub(super) span: Range<usize>,
     pub(super) rule: &'static str,
 }
 
-/// A secret, with its rule's place in the table: earlier rules are more specific.
+/// A secret that one rule found, with the rule's index in the table: earlier rules are more specific.
 #[derive(Debug, Clone)]
 struct SecretSpan {
     span: Range<usize>,
     rule: usize,
 }
 
-/// The rules, with what is compiled of them so far.
+/// The rules, with the patterns that were compiled so far.
 struct RuleEngine {
     keywords: AhoCorasick,
-    /// For each keyword, the rule it belongs to.
+    /// The index of the rule that each keyword belongs to.
     rule_of_keyword: Vec<usize>,
     rules: Vec<(&'static Rule, OnceLock<Option<Regex>>)>,
 }
@@ -55,7 +55,7 @@ pub(super) fn find(text: &str) -> Result<Vec<Secret>, ScrubError> {
 }
 
 impl RuleEngine {
-    /// Builds the keyword search; patterns wait until they are called for.
+    /// Builds the keyword search; each pattern is compiled when its rule is first needed.
     fn build() -> Option<Self> {
         let rules: Vec<_> = rules::all().map(|rule| (rule, OnceLock::new())).collect();
         let mut keywords: Vec<&str> = Vec::new();
@@ -68,7 +68,7 @@ impl RuleEngine {
         Some(Self { keywords, rule_of_keyword, rules })
     }
 
-    /// Which rules have a keyword in `text`, in the order of the table.
+    /// The indexes of rules that have a keyword in `text`, in the order of the table.
     fn rules_called_for(&self, text: &str) -> Vec<usize> {
         let mut called = vec![false; self.rules.len()];
         for hit in self.keywords.find_overlapping_iter(text) {
@@ -98,7 +98,7 @@ fn compile(rule: &Rule) -> Option<Regex> {
     RegexBuilder::new(&rule.whole_pattern()).unicode(false).build().ok()
 }
 
-/// The secrets that a pattern finds and its rule's checks let stand.
+/// The secrets that a pattern finds and its rule's checks accept.
 fn matches(rule: &Rule, pattern: &Regex, text: &[u8]) -> Vec<Range<usize>> {
     let group = pattern.captures_len() - 1;
     let mut groups = pattern.capture_locations();
@@ -121,8 +121,8 @@ fn matches(rule: &Rule, pattern: &Regex, text: &[u8]) -> Vec<Range<usize>> {
     spans
 }
 
-/// Joins what overlaps. The longest gives its name to the whole, the earlier rule where two are as
-/// long; the span covers all of them, so that no end of a shorter one is left standing.
+/// Joins secrets that overlap. The longest gives the joined one its rule, or the earlier rule where two are as long.
+/// The span covers all of them, so that no end of a shorter one is left in the text.
 fn merge(mut found: Vec<SecretSpan>) -> Vec<SecretSpan> {
     found.sort_by_key(|one| (one.span.start, one.rule));
     let mut merged: Vec<SecretSpan> = Vec::with_capacity(found.len());

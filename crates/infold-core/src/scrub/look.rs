@@ -1,25 +1,25 @@
 //! Whether a string looks like a secret: what a pattern cannot say.
 //!
-//! Patterns find where a secret would stand. Names of variables, paths, examples and masks stand
-//! there too, and masking those would take from the reader what it came for.
+//! Patterns find the places where a secret may be. Names of variables, paths, examples and masks are in such places
+//! too, and masking those would hide from a reader what it came for.
 
 /// What a rule asks of a match beyond its pattern and its entropy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SecretLook {
-    /// Nothing: the pattern says it all.
+    /// Nothing more: the pattern is specific enough.
     Any,
     /// Made by a machine: letters, cases and digits alternate as no word does.
     Random,
-    /// Anything but what documents put there, such as `password`.
+    /// Chosen by a person: anything but what documents put in such a place, such as `password`.
     Chosen,
-    /// That, with a letter and with a digit or a sign that plain words do not have.
+    /// Like `Chosen`, with a letter and with a digit or a sign that plain words do not have.
     Mixed,
-    /// That, and no name of something.
+    /// Like `Mixed`, and not the name of a secret.
     Password,
 }
 
 impl SecretLook {
-    /// Whether `secret` looks like it.
+    /// Whether a match looks like this.
     pub(super) fn fits(self, secret: &[u8]) -> bool {
         match self {
             Self::Any => true,
@@ -31,11 +31,11 @@ impl SecretLook {
     }
 }
 
-/// Words that stand in examples and never in a secret, in lower case.
+/// Parts of examples that are in no secret, in lower case.
 const STOP_WORDS: &str = "example xxxxx placeholder changeme change_me change-me redacted your_ your- yourpass \
     yourtoken tokenhere _here dummy process.env getenv ${ {{ *****";
 
-/// Values that documents put where a secret goes, in lower case.
+/// Whole values that documents put where a secret goes, in lower case.
 const STOP_VALUES: &str = "password passwd pass pwd token test user username apikey api_key key null none undefined \
     true false yyy xxx pass123 password1 password123 test123 test1234 foobar empty";
 
@@ -65,8 +65,8 @@ pub(super) fn entropy_bits(secret: &[u8]) -> f32 {
         .sum()
 }
 
-/// Whether kinds of characters alternate as often as chance would have them. Words, paths and camel
-/// case change kind rarely: a capital before a small letter is no change here.
+/// Whether letters, cases and digits alternate as often as in random text. In words, paths and camel case they do so
+/// rarely: a capital before a small letter does not count as a change.
 fn is_random(secret: &[u8]) -> bool {
     const BYTES_PER_CHANGE_MAX: usize = 8;
     const CHANGES_MIN: usize = 4;
@@ -86,14 +86,14 @@ fn is_assignment(secret: &[u8]) -> bool {
     name.len() < secret.len() && name.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
 }
 
-/// Whether two neighbours are of different kinds.
+/// Whether one of two neighbours is a digit and the other a letter, or a capital follows a small letter.
 fn is_change(before: u8, after: u8) -> bool {
     let digit = before.is_ascii_digit() != after.is_ascii_digit();
     let case = before.is_ascii_lowercase() && after.is_ascii_uppercase();
     (before.is_ascii_alphanumeric() && after.is_ascii_alphanumeric()) && (digit || case)
 }
 
-/// Whether this is more than what documents put where a password goes: `password`, `$PASSWORD`, `<…>`.
+/// Whether this is not what documents put where a password goes: `password`, `$PASSWORD`, `<…>`.
 fn is_chosen(secret: &[u8]) -> bool {
     const REFERENCE_STARTS: &[u8] = b"$#<{%/.([&@*-";
     let lower = secret.to_ascii_lowercase();
@@ -108,7 +108,7 @@ fn is_mixed(secret: &[u8]) -> bool {
     has_letter && has_more
 }
 
-/// Whether this names a secret, or an address, and is none itself: `e2e-test-secret`.
+/// Whether this is the name of a secret, such as `e2e-test-secret`, or an address, and no secret itself.
 fn is_name(secret: &[u8]) -> bool {
     const NAME_PARTS: &str = ":// passw _secret -secret secret_ secret-";
     let lower = secret.to_ascii_lowercase();

@@ -1,11 +1,11 @@
-//! Placeholders: what stands where a secret stood, such as `[SECRET:github-pat:7f3a2c]`.
+//! Placeholders: the text that replaces a secret, such as `[SECRET:github-pat:7f3a2c]`.
 //!
 //! A placeholder is recognised only with the id of a rule that exists and exactly six hex digits, so
 //! that nothing else can pass as one and hide from scrubbing.
 //!
-//! Of the six digits four tell the secret and two prove, to whoever has the key, that the placeholder was made
-//! with it. So text that only looks like one, in a document for instance, is known from one that stands for a
-//! secret (but for one in 256), without a list of all that were ever made.
+//! Of the six digits four identify the secret, and two prove to whoever has the key that the placeholder was made with
+//! it. So a text that only looks like a placeholder, in a document for instance, can be distinguished from a real one
+//! without a list of all that were ever made; one in 256 is mistaken for a real one.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -14,34 +14,34 @@ use super::rules;
 
 const OPENING: &str = "[SECRET:";
 const HASH_DIGITS: usize = 6;
-/// How many of them tell the secret; the others prove the placeholder.
-const TELLING_DIGITS: usize = 4;
-/// What a proof is made of, beside the placeholder: no secret begins so.
+/// How many of the digits identify the secret; the others prove the placeholder.
+const SECRET_DIGITS: usize = 4;
+/// Hashed before the placeholder to make its proof, so that a proof is never the hash of a secret: no secret begins so.
 const PROOF_OF: &str = "infold placeholder\0";
 
-/// Appends the placeholder of `secret`. The hash is keyed: without the key it tells nothing of the
-/// secret, with it the same secret is the same placeholder everywhere.
+/// Appends the placeholder of `secret`. The hash is keyed: without the key it reveals nothing of the secret; with it
+/// the same secret gets the same placeholder everywhere.
 pub(super) fn write(key: &[u8; 32], rule: &str, secret: &str, text: &mut String) {
     let hash = blake3::keyed_hash(key, secret.as_bytes()).to_hex();
-    let telling = &hash[..TELLING_DIGITS];
+    let digits = &hash[..SECRET_DIGITS];
     // Writing to a string cannot fail.
-    let _ = write!(text, "{OPENING}{rule}:{telling}{}]", proof(key, rule, telling));
+    let _ = write!(text, "{OPENING}{rule}:{digits}{}]", proof(key, rule, digits));
 }
 
 /// Whether this placeholder was made with this key.
 pub(super) fn is_made_with(key: &[u8; 32], placeholder: &str) -> bool {
     let inner = placeholder.strip_prefix(OPENING).and_then(|rest| rest.strip_suffix(']'));
     inner.and_then(|inner| inner.split_once(':')).is_some_and(|(rule, hash)| {
-        hash.split_at_checked(TELLING_DIGITS).is_some_and(|(telling, proven)| proven == proof(key, rule, telling))
+        hash.split_at_checked(SECRET_DIGITS).is_some_and(|(digits, proven)| proven == proof(key, rule, digits))
     })
 }
 
-fn proof(key: &[u8; 32], rule: &str, telling: &str) -> String {
-    let hash = blake3::keyed_hash(key, format!("{PROOF_OF}{rule}:{telling}").as_bytes()).to_hex();
-    hash[..HASH_DIGITS - TELLING_DIGITS].to_owned()
+fn proof(key: &[u8; 32], rule: &str, digits: &str) -> String {
+    let hash = blake3::keyed_hash(key, format!("{PROOF_OF}{rule}:{digits}").as_bytes()).to_hex();
+    hash[..HASH_DIGITS - SECRET_DIGITS].to_owned()
 }
 
-/// Where placeholders stand in a text, in order.
+/// The places of placeholders in a text, in order.
 pub(super) fn find_all(text: &str) -> impl Iterator<Item = Range<usize>> {
     text.match_indices(OPENING).filter_map(|(start, _)| Some(start..start + length(&text[start..])?))
 }

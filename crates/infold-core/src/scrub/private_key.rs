@@ -1,31 +1,31 @@
-//! Private keys in armour, whole: from BEGIN to END, and what there is of them where one end is missing.
+//! Finds private keys in PEM armour: from BEGIN to END, or as much as there is where one end is missing.
 //!
-//! A key's body is lines of base64, and transcripts put things between the lines: line numbers,
-//! quotes, plus signs, `\n` as two characters. The armour's lines alone are no secret: code and
-//! documents name them, and masking those would only hide what they say.
+//! A key's body is lines of base64, and transcripts put things between the lines: line numbers, quotes, plus signs,
+//! `\n` as two characters. The BEGIN and END lines alone are no secret: code and documents name them, and masking
+//! those would only hide what they say.
 
 use std::ops::Range;
 
 use regex::bytes::Regex;
 
-/// The first and the last line of the armour; the group tells which.
+/// The first or the last line of the armour; the group is BEGIN or END.
 pub(super) const PATTERN: &str = r"-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}";
 
-/// How far a key reaches at most from one of its ends.
+/// Most bytes of a key's body that are masked from one of its ends.
 const KEY_BYTES_MAX: usize = 64 << 10;
 
-/// A line of a key has at least this length, but for its last one. Shorter than any real key's, and
-/// longer than almost any word in code that might follow a BEGIN.
+/// Every line of a key but its last has at least this length. It is shorter than a line of any real key, and longer
+/// than almost any word in code that might follow a BEGIN.
 const LINE_BYTES_MIN: usize = 40;
 
-/// With both ends there, shorter runs count too.
+/// Where both BEGIN and END are there, shorter runs of base64 count too.
 const RUN_BYTES_MIN: usize = 16;
 
-/// Lines such as `Proc-Type: 4,ENCRYPTED` that may stand before the body.
+/// Most header lines, such as `Proc-Type: 4,ENCRYPTED`, that may come before the body.
 const ARMOUR_LINES_MAX: usize = 8;
 const ARMOUR_LINE_BYTES_MAX: usize = 120;
 
-/// Where private keys stand in `text`. `pattern` is [`PATTERN`], compiled.
+/// The places of private keys in `text`. `pattern` is [`PATTERN`], compiled.
 pub(super) fn find(text: &[u8], pattern: &Regex) -> Vec<Range<usize>> {
     let marks: Vec<(Range<usize>, bool)> =
         pattern.captures_iter(text).filter_map(|mark| Some((mark.get(0)?.range(), &mark[1] == b"BEGIN"))).collect();
@@ -52,7 +52,7 @@ pub(super) fn find(text: &[u8], pattern: &Regex) -> Vec<Range<usize>> {
     keys
 }
 
-/// Whether what stands between BEGIN and END is a key's: mostly base64, and not too much of it.
+/// Whether the text between BEGIN and END is a key's body: mostly base64, and not too long.
 fn is_body(body: &[u8]) -> bool {
     if body.len() > KEY_BYTES_MAX {
         return false;
@@ -83,7 +83,7 @@ fn reach(text: &[u8]) -> Option<usize> {
     end
 }
 
-/// How far a key's lines reach back from the end of `text`, which is what stands before an END.
+/// How far a key's lines reach back from the end of `text`, which is what comes before an END.
 fn reach_back(text: &[u8]) -> Option<usize> {
     let text = &text[text.len().saturating_sub(KEY_BYTES_MAX)..];
     let mut start = None;
@@ -97,7 +97,7 @@ fn reach_back(text: &[u8]) -> Option<usize> {
         match run.len() {
             LINE_BYTES_MIN.. => start = Some(text.len() - run.start),
             _ if is_between(&text[run.clone()]) => continue,
-            // Read from behind, the short last line comes first.
+            // Read backwards, the short last line comes first.
             _ if last_line_seen => break,
             _ => {}
         }
@@ -125,7 +125,7 @@ fn armour_bytes(text: &[u8]) -> usize {
     at
 }
 
-/// Runs of base64.
+/// The runs of base64 characters in a text.
 fn runs(text: &[u8]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (at, byte) in text.iter().enumerate() {
@@ -140,15 +140,15 @@ fn runs(text: &[u8]) -> Vec<Range<usize>> {
     runs
 }
 
-/// Whether only such things stand between two runs as transcripts put there: blanks, quotes, joiners,
-/// comment signs, and the arrow after a line number.
+/// Whether a text between two runs is only what transcripts put there: blanks, quotes, joiners, comment signs, and the
+/// arrow after a line number.
 fn is_gap(text: &[u8]) -> bool {
     const GAP_BYTES_MAX: usize = 64;
     text.len() <= GAP_BYTES_MAX
         && text.iter().all(|byte| byte.is_ascii_whitespace() || b"\"'`,;:|>#*\\.<-\xe2\x86\x92".contains(byte))
 }
 
-/// Whether a short run is no part of the key: a line number, a joiner, or the letter of an escape.
+/// Whether a short run is not part of the key: a line number, a joiner, or the letter of an escape.
 fn is_between(run: &[u8]) -> bool {
     run.len() == 1 || (run.len() <= 6 && run.iter().all(u8::is_ascii_digit))
 }

@@ -1,8 +1,8 @@
-//! The rules: which strings are secrets, by the public facts of each token's form.
+//! The rules: which strings are secrets, by the published form of each token.
 //!
-//! A rule names its keywords, without one of which it is not looked at; a pattern; and the least
-//! entropy of a match. The secret is the pattern's last group, or all of it where it has none. Lengths
-//! are lower bounds where a token's form allows it, so that a longer token is masked whole.
+//! A rule has keywords, and is not tried on a text without one of them; a pattern; and the least entropy of a match.
+//! The secret is the pattern's last group, or the whole match where it has none. Lengths are lower bounds where a
+//! token's form allows it, so that a longer token is masked whole.
 //!
 //! The tables go from specific to general: where two rules find the same span, the earlier names it.
 
@@ -15,10 +15,10 @@ mod services;
 use super::look::{self, SecretLook};
 use super::private_key;
 
-/// The longest id of a rule.
+/// No rule's id is longer, so that a placeholder's length is bounded.
 pub(super) const ID_BYTES_MAX: usize = 40;
 
-/// One kind of secret.
+/// How one kind of secret is recognised.
 #[derive(Debug)]
 pub(super) struct Rule {
     pub(super) id: &'static str,
@@ -29,39 +29,38 @@ pub(super) struct Rule {
     entropy_min_bits: f32,
 }
 
-/// Where a pattern applies.
+/// In what surroundings a rule's pattern counts.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum PatternPlace {
-    /// Anywhere: the token's own prefix says what it is.
+    /// Anywhere, because the token's own prefix says what it is.
     Anywhere,
-    /// Where it stands alone, because its form might occur inside something longer.
+    /// Where it is a word of its own, because its form might occur inside something longer.
     Word,
     /// Where it is assigned to a name of this pattern.
     Named(&'static str),
-    /// The same, where the value stands in quotes.
+    /// Where it is assigned, in quotes, to a name of this pattern.
     Quoted(&'static str),
-    /// A private key in armour.
+    /// Between the BEGIN and END lines of a private key.
     PrivateKey,
 }
 
-/// What may stand before a word: an escape, or anything but what would make it part of a longer
-/// word or of base64.
+/// What may come before a word: an escape, or anything but what would make it part of a longer word or of base64.
 const LEFT: &str = r"(?:^|[^0-9A-Za-z+]|\\[nrt]|%[0-9A-Fa-f]{2})";
-/// What may stand after a word.
+/// What may come after a word.
 const RIGHT: &str = r"(?:$|[^0-9A-Za-z+])";
 
-/// What stands between a name and its value in code, settings, JSON (also inside a JSON string) and XML:
-/// a closing quote, a type, an operator.
+/// What comes between a name and its value in code, settings, JSON (also inside a JSON string) and XML: a closing
+/// quote, a type, an operator.
 const OPERATOR: &str = concat!(
     r#"(?:["'`\\\])]{0,4}(?:[ \t]{1,4}string)?(?::[ \t]{0,4}&?(?:'static )?(?:String|string|str))?"#,
     r#"[ \t]{0,20}(?:=>|:=|\?=|\.=|\|\||===?|!==?|[=:])|["'][ \t]{1,4}value=)"#,
 );
-/// Between two arguments of a call.
+/// What comes between two arguments of a call.
 const COMMA: &str = r#"["'`\\\])]{0,4}[ \t]{0,4},"#;
-/// Opens a value. One quote only, lest an empty value be taken for the start of one.
+/// The quote that opens a value. Only one, because two may be an empty value.
 const QUOTE: &str = r#"(?:\\{0,3}["'`]|'\\?")"#;
 
-/// Names that say that the value is no secret, in lower case.
+/// Parts of names whose values are no secrets, in lower case.
 const OPEN_NAMES: [&str; 12] = [
     "public",
     "csrf",
@@ -78,7 +77,7 @@ const OPEN_NAMES: [&str; 12] = [
 ];
 
 impl Rule {
-    /// The pattern with what its form puts around it.
+    /// The pattern with what must be around it, as the rule's place says.
     pub(super) fn whole_pattern(&self) -> String {
         let Self { pattern, .. } = self;
         match self.form {
@@ -94,7 +93,7 @@ impl Rule {
         }
     }
 
-    /// Whether a match is a secret, given what the pattern matched before it.
+    /// Whether a match is a secret. `before` is what the pattern matched before it, such as a name.
     pub(super) fn accepts(&self, before: &[u8], secret: &[u8]) -> bool {
         look::entropy_bits(secret) >= self.entropy_min_bits
             && !look::is_example(secret)
@@ -110,19 +109,19 @@ impl Rule {
         }
     }
 
-    /// The same rule, with one more thing asked of a match.
+    /// The same rule, with one more condition on how a match looks.
     const fn looking(self, look: SecretLook) -> Self {
         Self { look, ..self }
     }
 }
 
-/// Whether a name says that its value may be seen.
+/// Whether a name says that its value is no secret.
 fn is_open_name(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     OPEN_NAMES.iter().any(|open| look::contains(&name, open.as_bytes()))
 }
 
-/// A token that its prefix gives away wherever it stands.
+/// A rule for a token that its prefix gives away wherever it is.
 const fn token(
     id: &'static str,
     keywords: &'static [&'static str],
@@ -132,7 +131,7 @@ const fn token(
     Rule { id, keywords, form: PatternPlace::Anywhere, pattern, look: SecretLook::Any, entropy_min_bits }
 }
 
-/// A token that counts only where it stands alone.
+/// A rule for a token that counts only where it is a word of its own.
 const fn word(
     id: &'static str,
     keywords: &'static [&'static str],
@@ -142,7 +141,7 @@ const fn word(
     Rule { id, keywords, form: PatternPlace::Word, pattern, look: SecretLook::Any, entropy_min_bits }
 }
 
-/// A value that only its name gives away.
+/// A rule for a value that only its name gives away.
 const fn named(
     id: &'static str,
     keywords: &'static [&'static str],
@@ -153,7 +152,7 @@ const fn named(
     Rule { id, keywords, form: PatternPlace::Named(names), pattern, look: SecretLook::Any, entropy_min_bits }
 }
 
-/// Private keys, which are more than a pattern.
+/// The rule for private keys, which are found by more than a pattern (`private_key.rs`).
 static PRIVATE_KEY: [Rule; 1] = [Rule {
     id: "private-key",
     keywords: &["PRIVATE KEY"],

@@ -1,4 +1,4 @@
-//! Scrubbing: what must hold for every text, and the type that carries it.
+//! Scrubbing: what must hold for every text, and for the type `Scrubbed`.
 
 mod canaries;
 mod ordinary;
@@ -17,7 +17,7 @@ fn scrub(text: &str) -> Scrubbed {
     scrubber().scrub(text).unwrap()
 }
 
-/// A GitHub token that never was one.
+/// A text in the form of a GitHub token, which was never valid.
 fn token() -> String {
     filled("ghp_{a36}")
 }
@@ -26,8 +26,8 @@ fn token() -> String {
 fn shape(scrubbed: &Scrubbed) -> String {
     let mut shape = scrubbed.as_str().to_owned();
     let found: Vec<_> = placeholder::find_all(scrubbed.as_str()).collect();
-    for standing in found.into_iter().rev() {
-        shape.replace_range(standing.end - 7..standing.end - 1, "#");
+    for placeholder in found.into_iter().rev() {
+        shape.replace_range(placeholder.end - 7..placeholder.end - 1, "#");
     }
     shape
 }
@@ -48,7 +48,7 @@ fn a_placeholder_is_stable_for_a_key_and_differs_by_secret_and_key() {
 }
 
 #[test]
-fn a_secret_is_found_at_every_offset_whatever_stands_around_it() {
+fn a_secret_is_found_at_every_offset_whatever_is_around_it() {
     for filler in ["x", "é", "漢", "😀", " ", "\n", "\"", "\\n", "=", "/", "0"] {
         for before in 0..40 {
             let text = format!("{}{}{}", filler.repeat(before), token(), " tail");
@@ -80,7 +80,7 @@ fn of_overlapping_secrets_the_longest_names_the_placeholder_and_all_are_covered(
 }
 
 #[test]
-fn several_secrets_are_counted_and_told_apart() {
+fn several_secrets_are_counted_and_have_different_placeholders() {
     let text = format!("{} {} {}", token(), filled("sk_live_{a24}"), token());
     let scrubbed = scrub(&text);
     assert_eq!(shape(&scrubbed), "[SECRET:github-pat:#] [SECRET:stripe-key:#] [SECRET:github-pat:#]");
@@ -91,7 +91,7 @@ fn several_secrets_are_counted_and_told_apart() {
 
 #[test]
 fn what_taking_a_secret_out_uncovers_is_taken_out_too() {
-    // The key id stands in no word of its own until the token before it is gone.
+    // The key id is not a word of its own until the token before it is gone.
     let text = filled("lsv2_pt_{h32}_{h10}AKIA{u16}");
     let scrubbed = scrub(&text);
     assert_eq!(shape(&scrubbed), "[SECRET:langsmith-key:#][SECRET:aws-access-key-id:#]");
@@ -243,7 +243,7 @@ fn a_placeholder_proves_itself_to_whoever_has_the_key() {
     assert_eq!(scrubber().own_placeholders(&text).collect::<Vec<_>>(), [made.as_str()]);
     let others = (0..100_u8).filter(|key| Scrubber::new([*key; 32]).own_placeholders(&made).next().is_some());
     assert!(others.filter(|key| *key != 7).count() < 5, "nobody else's key proves it, but by chance");
-    // Of all that look like one, about one in 256 is taken for one.
+    // Of 256 texts that only look like a placeholder, about one is taken for a real one.
     let taken = (0..4_096_u32).filter(|hash| {
         let other = format!("[SECRET:github-pat:{:06x}]", hash * 4_093);
         scrubber().own_placeholders(&other).next().is_some()

@@ -1,10 +1,10 @@
-//! Text without secrets. That it is one is known by its type.
+//! Text without secrets, as a type: a function that takes `Scrubbed` cannot be given anything else.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::placeholder;
 
-/// Text that was scrubbed, or was put together of such text and words of our own.
+/// Text that was scrubbed, or was put together from such text and words of infold's own.
 ///
 /// Two are equal if they read the same, however many secrets were replaced in making them.
 #[derive(Debug, Clone, Default)]
@@ -14,23 +14,23 @@ pub struct Scrubbed {
 }
 
 impl Scrubbed {
-    /// What scrubbing made. Only the scrubber calls this.
+    /// The outcome of scrubbing. Only the scrubber calls this.
     pub(super) fn made(text: String, secrets: u32) -> Self {
         Self { text, secrets }
     }
 
-    /// Words of our own, which hold no secret because they are in the source.
+    /// Words from infold's own source, which hold no secret.
     pub fn fixed(words: &'static str) -> Self {
         Self { text: words.to_owned(), secrets: 0 }
     }
 
-    /// A figure of our own with what it counts: `label: count`.
+    /// A figure of infold's with what it counts: `label: count`.
     pub fn count_of(label: &'static str, count: u64) -> Self {
         Self { text: format!("{label}: {count}"), secrets: 0 }
     }
 
-    /// Text that the core has put together of scrubbed text, figures and words of its own. Whoever
-    /// calls this vouches that nothing else went in.
+    /// Text that the core has put together from scrubbed text, figures and words of its own. Whoever calls this must
+    /// see to it that nothing else goes in.
     pub(crate) fn composed(text: String) -> Self {
         Self { text, secrets: 0 }
     }
@@ -45,27 +45,27 @@ impl Scrubbed {
         }
     }
 
-    /// The text.
+    /// The text, with placeholders where secrets were.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The text, given up to somebody who does not need to know where it came from.
+    /// The plain text, for a place where the type is not needed any more.
     pub fn into_string(self) -> String {
         self.text
     }
 
-    /// How many characters it has.
+    /// Its length in characters, not bytes; goes through all of it.
     pub fn len_chars(&self) -> usize {
         self.text.chars().count()
     }
 
-    /// Whether there is nothing in it.
+    /// Whether it has no characters at all.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// Whether nothing but placeholders is left.
+    /// Whether secrets were replaced in it, and nothing but placeholders and blanks is left.
     pub fn is_only_placeholders(&self) -> bool {
         let mut left = self.text.clone();
         let spans: Vec<_> = placeholder::find_all(&self.text).collect();
@@ -84,7 +84,7 @@ impl Scrubbed {
     #[must_use]
     pub fn head_chars(&self, chars_max: usize) -> Self {
         let cut = byte_of_char(&self.text, chars_max);
-        let cut = self.placeholder_around(cut).map_or(cut, |standing| standing.start);
+        let cut = self.placeholder_around(cut).map_or(cut, |around| around.start);
         Self { text: self.text[..cut].to_owned(), secrets: self.secrets }
     }
 
@@ -92,19 +92,19 @@ impl Scrubbed {
     #[must_use]
     pub fn tail_chars(&self, chars_max: usize) -> Self {
         let cut = byte_of_char(&self.text, self.len_chars().saturating_sub(chars_max));
-        let cut = self.placeholder_around(cut).map_or(cut, |standing| standing.end);
+        let cut = self.placeholder_around(cut).map_or(cut, |around| around.end);
         Self { text: self.text[cut..].to_owned(), secrets: self.secrets }
     }
 
     /// The placeholder that a cut at `byte` would go through.
     fn placeholder_around(&self, byte: usize) -> Option<std::ops::Range<usize>> {
         placeholder::find_all(&self.text)
-            .take_while(|standing| standing.start < byte)
-            .find(|standing| byte < standing.end)
+            .take_while(|placeholder| placeholder.start < byte)
+            .find(|placeholder| byte < placeholder.end)
     }
 }
 
-/// Where the character after the first `chars` starts; the end, where there are no more.
+/// The byte at which the character after the first `chars` starts; the end of the text if there is none.
 fn byte_of_char(text: &str, chars: usize) -> usize {
     text.char_indices().nth(chars).map_or(text.len(), |(byte, _)| byte)
 }
@@ -118,7 +118,7 @@ impl PartialEq for Scrubbed {
 impl Eq for Scrubbed {}
 
 impl Serialize for Scrubbed {
-    /// As a plain string.
+    /// Writes a plain string, without the number of secrets.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.text.serialize(serializer)
     }

@@ -1,28 +1,28 @@
-//! Files that are read again: what of them stands further up already, line behind line.
+//! Files that are read again: which of their lines the conversation shows already.
 //!
-//! Agents read the same file again and again: after an edit, or another part of it that overlaps. What was shown
-//! of this very file need not be sent a second time. A line counts as shown if the lines before it were the same
-//! when it was; so where something was taken out, the line behind the gap is new.
+//! Agents read the same file again and again: after an edit, or another part of it that overlaps. What was shown of the
+//! same file need not be sent a second time. A line counts as shown if it was shown after the same lines as now; so
+//! where something was taken out of the file, the line after that place is new.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
 
-use super::kept::{is_gap, split_number};
+use super::kept_lines::{is_gap, split_number};
 use super::mentions::Mentions;
-use super::{NumberedLine, kept};
+use super::{NumberedLine, kept_lines};
 
-/// Shorter lines say nothing about where they come from. They belong to the next one that does.
+/// Shorter lines occur everywhere, so they cannot identify a place in a file. They count with the next longer line.
 const TELLING_BYTES_MIN: usize = 12;
-/// So many telling lines before a line have to be the same.
+/// How many long lines before a line have to be the same.
 const BEFORE_LINES: usize = 2;
-/// So many lines are shown behind lines that are new.
+/// How many lines are shown after lines that are new.
 const BEHIND_LINES: usize = 1;
 
-/// The lines of a text that were shown before.
+/// Which lines of a text were shown before.
 #[derive(Debug, Default)]
 pub(super) struct ShownBefore {
     is_known: Vec<bool>,
-    /// Bytes of these lines.
+    /// Bytes of the lines that were shown before.
     pub(super) bytes: usize,
 }
 
@@ -41,7 +41,7 @@ impl ShownBefore {
         again
     }
 
-    /// The runs of lines that were not shown before, each with enough around it to be found and known again.
+    /// The runs of lines that were not shown before, each with enough lines around it to find its place in the file.
     pub(super) fn new_runs(&self, lines: &[NumberedLine<'_>]) -> Vec<Range<usize>> {
         let mut runs: Vec<Range<usize>> = Vec::new();
         for at in (0..lines.len()).filter(|at| !self.is_known[*at]) {
@@ -59,14 +59,14 @@ impl ShownBefore {
     }
 }
 
-/// Where to begin so that enough telling lines stand before the line at `at`.
+/// Where to begin so that enough long lines come before the line at `at`.
 fn before(lines: &[NumberedLine<'_>], at: usize) -> usize {
     let telling = (0..at).rev().filter(|at| is_telling(lines[*at].text));
     telling.take(BEFORE_LINES).last().unwrap_or(at)
 }
 
-/// Calls `see` for every telling line of a file with the number of the line behind it and what tells its place:
-/// it, the lines before it, and the file. The short lines at the end are seen as one.
+/// Calls `see` for every long line of a file, with the index of the line after it and a hash that identifies its place:
+/// of the line, the lines before it, and the file. The short lines at the end are passed as one.
 pub(super) fn each_place<'a>(file: &str, lines: impl Iterator<Item = &'a str>, mut see: impl FnMut(usize, u64)) {
     let file = hash(&[], file);
     let mut before = [0; BEFORE_LINES];
@@ -104,7 +104,7 @@ fn hash(before: &[u64], text: &str) -> u64 {
     hasher.finish()
 }
 
-/// What is shown of a file that was read before: all that is new in it.
+/// The excerpt of a file that was read before: all lines that are new in it.
 pub(super) fn render(lines: &[NumberedLine<'_>], kind: super::kind::ResultKind, again: &ShownBefore) -> String {
-    kept::render_runs(lines, kind, &again.new_runs(lines))
+    kept_lines::render_runs(lines, kind, &again.new_runs(lines))
 }

@@ -1,7 +1,7 @@
-//! Command lines taken apart: pipelines, commands and words, as a shell would.
+//! Splits command lines into pipelines, commands and words, nearly as a shell does.
 
-/// The pipelines of a command line, each with its commands, each with its words without their quotes. What
-/// follows a text that is written out in place (`<<`) is left out: it is no command.
+/// The pipelines of a command line, each with its commands, each with its words without their quotes. All that follows
+/// a here-document's `<<` is left out: most of it is no command.
 pub(super) fn pipelines(command: &str) -> Vec<Vec<Vec<String>>> {
     let mut line = CommandLine { pipelines: vec![vec![Vec::new()]], word: None, goes_to: false };
     let mut chars = command.chars().peekable();
@@ -16,7 +16,7 @@ pub(super) fn pipelines(command: &str) -> Vec<Vec<Vec<String>>> {
                 chars.next();
             }
             ('<', Some('<')) => break,
-            // An output that goes elsewhere, as in `2>&1`.
+            // A redirection of output, as in `2>&1`.
             ('>', _) => {
                 line.word().push('>');
                 line.word().extend(chars.next_if(|c| matches!(c, '&' | '>')));
@@ -36,11 +36,11 @@ pub(super) fn pipelines(command: &str) -> Vec<Vec<Vec<String>>> {
     line.pipelines
 }
 
-/// A command line on its way to words.
+/// The parts of a command line that were read so far.
 struct CommandLine {
     pipelines: Vec<Vec<Vec<String>>>,
     word: Option<String>,
-    /// Whether the next word says where an output goes.
+    /// Whether the next word is the target of a redirection.
     goes_to: bool,
 }
 
@@ -62,7 +62,7 @@ impl CommandLine {
 
     fn end_word(&mut self) {
         let Some(word) = self.word.take() else { return };
-        // Errors that go elsewhere, or into what is printed, change nothing about what is printed.
+        // Redirecting errors changes nothing about which file is printed.
         let is_left_out = std::mem::replace(&mut self.goes_to, word.ends_with('>')) || word.starts_with("2>");
         let command = self.pipelines.last_mut().and_then(|pipeline| pipeline.last_mut());
         if let Some(command) = command.filter(|_| !is_left_out) {

@@ -1,4 +1,4 @@
-//! What a search found, by file: the numbers of the lines that it found there.
+//! A search's hits, by file: the numbers of the lines that it found there.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use super::NumberedLine;
 use super::marks::head;
 
 const LINE_CHARS_MAX: usize = 400;
-/// Of one file, so many lines are named.
+/// How many line numbers are listed for one file.
 const NUMBERS_MAX: usize = 8;
 
 static HIT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^([^\s:]*[./][^\s:]*):([0-9]+):").ok());

@@ -1,4 +1,4 @@
-//! Tells files that were read from what a search found and from other output.
+//! Distinguishes files that were read from a search's hits and from other output, by the lines of the text.
 
 use std::sync::LazyLock;
 
@@ -8,24 +8,24 @@ use super::NumberedLine;
 use super::marks::{head, is_match};
 use super::wish::Wish;
 
-/// So many lines at the front say whether a text is a file.
+/// How many lines at the front decide whether a text is a file.
 const FRONT_LINES: usize = 12;
-/// A line's front says what it is; the rest of a long one is not looked at.
+/// How much of a line is examined: its front says what it is.
 const FRONT_CHARS: usize = 400;
 
 static NUMBERED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\s*\d+[→\t]").ok());
 static FOUND: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^[^\s:]*[./][^\s:]*[:-]\d+[:-]").ok());
 
-/// What a text is.
+/// What sort of text a result is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResultKind {
     /// Lines of a file, with their numbers before them.
     File,
-    /// Lines of a file, or of another text that was asked for, as they are. Its words for errors are no errors.
+    /// Lines of a file, or of another text that was asked for, without numbers. Words for errors in it are no errors.
     Text,
     /// Lines that a search found, with their files and numbers before them.
     Search,
-    /// Anything else.
+    /// Any other output of a tool.
     Output,
 }
 

@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::kept::{KeptLines, LINE_CHARS_MAX};
+use super::kept_lines::{KeptLines, LINE_CHARS_MAX};
 
 const STATUS_CHARS_MAX: usize = 200;
 const FLAGGED_CHARS_MAX: usize = 500;
 const COUNTS_CHARS_MAX: usize = 200;
-/// An exit status stands within so many lines of the front or the end.
+/// An exit status is looked for in this many lines at the front and at the end.
 const STATUS_LINES: usize = 30;
 
 static STATUS: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -19,7 +19,7 @@ static STATUS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     )
     .ok()
 });
-/// Error messages as compilers, test runners, interpreters and loggers write them. A word alone does not
+/// Error messages as compilers, test runners, interpreters and loggers write them. The word `error` alone does not
 /// count: source code and prose speak of errors all the time.
 static ERRORS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let starts = r"(?i:error|fatal|panic|failed|failure|fail|exception|traceback)\b(?:\[[^\]]{1,40}\])?\]?\s*[:(]";
@@ -40,7 +40,7 @@ static COUNTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Keeps the exit status, where a text gives it.
+/// Keeps the lines that give an exit status.
 pub(super) fn keep_status(kept: &mut KeptLines<'_>) {
     let mut share = kept.share(STATUS_CHARS_MAX);
     let lines = kept.lines();
@@ -53,8 +53,7 @@ pub(super) fn keep_status(kept: &mut KeptLines<'_>) {
     }
 }
 
-/// Keeps error messages and then warnings, each form once, with the line after it: that is where
-/// compilers say where.
+/// Keeps error messages and then warnings, each form once, with the line after it: compilers name the place there.
 pub(super) fn keep_flagged(kept: &mut KeptLines<'_>) {
     let mut share = kept.share(FLAGGED_CHARS_MAX);
     for pattern in [&ERRORS, &WARNINGS] {
@@ -84,7 +83,7 @@ pub(super) fn keep_counts(kept: &mut KeptLines<'_>) {
     }
 }
 
-/// A line with each run of digits as one zero, so that lines which differ by figures alone look alike.
+/// A line with a zero for each run of digits, so that lines which differ by figures alone look alike.
 pub(super) fn form(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut in_digits = false;
@@ -100,13 +99,13 @@ pub(super) fn form(line: &str) -> String {
     out
 }
 
-/// The first characters of a text.
+/// The first `chars_max` characters of a text, or all of it.
 pub(super) fn head(text: &str, chars_max: usize) -> &str {
     text.char_indices().nth(chars_max).map_or(text, |(at, _)| &text[..at])
 }
 
-/// Whether a pattern of our own matches. One that did not compile matches nothing; a test sees that
-/// all do.
+/// Whether one of these built-in patterns matches. A pattern that did not compile matches nothing; a test makes sure
+/// that all compile.
 pub(super) fn is_match(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
     pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
 }

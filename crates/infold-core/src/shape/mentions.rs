@@ -1,4 +1,5 @@
-//! What a session has said and shown so far, by name.
+//! The names and the lines of files that a session has said and shown so far. Shaping uses them to choose what to
+//! show of the next result.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
@@ -10,34 +11,35 @@ use super::again::each_place;
 use super::wish::Wish;
 use crate::atoms::{AtomSort, each_atom};
 
-/// More names than this are not remembered, nor more lines. A long session has a tenth of it.
+/// No more names than this are remembered, and no more lines. A long session has a tenth of that.
 const NAMES_MAX: usize = 500_000;
 const LINES_MAX: usize = 500_000;
-/// The lines of files are remembered from so many bytes on.
+/// The lines of a shorter text are not remembered.
 const FILE_BYTES_MIN: usize = 256;
 
 /// What a session has said and shown so far, as far as a model can still see it. A name that was shown
 /// need not be listed, nor a line of a file be shown again in the same place; a name that somebody said is
 /// one that the session is about; a file that a person named is one that will be worked on.
 ///
-/// Names and lines are known by a hash that is the same in every run. Two of them in a hundred thousand
-/// sessions may be taken for one another; what is left out for that can be read back.
+/// Names and lines are remembered by a hash that is the same in every run. In a hundred thousand sessions two may be
+/// mistaken for one another; what is left out because of that can be read back.
 #[derive(Debug, Clone, Default)]
 pub struct Mentions {
-    /// What was known before; shared, so that a long session is not gone through again for each turn.
+    /// What was said and shown up to an earlier turn; shared, so that a long session is not read again for each turn.
     below: Option<Arc<Mentions>>,
-    /// The hash of each name, with how it came up in its last two bits: a proxy holds these of many sessions.
-    names: HashSet<u64, BuildHasherDefault<AsItIs>>,
-    /// The places of the lines of files.
-    lines: HashSet<u64, BuildHasherDefault<AsItIs>>,
+    /// The hash of each name, with its [`MentionKind`] in the last two bits. That is small, because a proxy holds these
+    /// sets for many sessions.
+    names: HashSet<u64, BuildHasherDefault<HashedAlready>>,
+    /// A hash of each line of a file together with the lines before it (see `again.rs`).
+    lines: HashSet<u64, BuildHasherDefault<HashedAlready>>,
 }
 
-/// Hashes what is a hash already.
+/// A hasher for values that are hashes already, which are not hashed again.
 #[derive(Debug, Clone, Copy, Default)]
-struct AsItIs(u64);
+struct HashedAlready(u64);
 
-impl Hasher for AsItIs {
-    /// Turned, because a table looks at both ends and the last bits of a name are not its own.
+impl Hasher for HashedAlready {
+    /// Rotates the value, because a table uses both ends of a hash, and the last bits of a name are its kind.
     fn finish(&self) -> u64 {
         self.0.rotate_right(16)
     }
@@ -51,57 +53,58 @@ impl Hasher for AsItIs {
     }
 }
 
-/// The closest that a session came to a name.
+/// How a name came up; the strongest way counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum How {
+enum MentionKind {
     Shown = 1,
     Said = 2,
     Asked = 3,
 }
 
-impl How {
+impl MentionKind {
     const ALL: [Self; 3] = [Self::Asked, Self::Said, Self::Shown];
 
+    /// A name's hash with this kind in its last two bits.
     fn of(self, name: u64) -> u64 {
         name & !3 | self as u64
     }
 }
 
 impl Mentions {
-    /// What was known before, to which more can be added without changing it.
+    /// Mentions that begin with all of `below`, which is shared and stays as it is when more is added.
     pub fn above(below: Arc<Self>) -> Self {
         Self { below: Some(below), ..Self::default() }
     }
 
-    /// How many bytes it takes up, without what is shared.
+    /// About how many bytes of memory it takes, without what is shared.
     pub fn bytes(&self) -> usize {
         (self.names.capacity() + self.lines.capacity()) * (size_of::<u64>() + 1)
     }
 
-    /// Takes note of words on the user's side: a person's, or what a client says for one.
+    /// Remembers the names in words on the user's side: a person's, or what a client says for one.
     pub fn ask(&mut self, text: &str) {
-        self.note(text, How::Asked);
+        self.note(text, MentionKind::Asked);
     }
 
-    /// Takes note of the agent's own words.
+    /// Remembers the names in the agent's own words.
     pub fn say(&mut self, text: &str) {
-        self.note(text, How::Said);
+        self.note(text, MentionKind::Said);
     }
 
-    /// Takes note of a call's arguments, as JSON or as plain text.
+    /// Remembers the names in a call's arguments, given as JSON or as plain text.
     pub fn say_arguments(&mut self, arguments: &str) {
-        self.note(&plain_arguments(arguments), How::Said);
+        self.note(&plain_arguments(arguments), MentionKind::Said);
     }
 
-    /// Takes note of what is shown.
+    /// Remembers the names in a text that is shown to the model.
     pub fn show(&mut self, text: &str) {
-        self.note(text, How::Shown);
+        self.note(text, MentionKind::Shown);
     }
 
-    /// Takes note of what is shown of a call's result, and of where each line stands in the file that it is of.
+    /// Remembers the names in what is shown of a result and, if that is of a file, each line with those before it.
     pub fn show_result(&mut self, tool: &str, arguments: &str, text: &str) {
         self.show(text);
-        // A text with fewer bytes is never worth leaving out.
+        // So little is never worth leaving out later.
         if text.len() < FILE_BYTES_MIN {
             return;
         }
@@ -119,29 +122,29 @@ impl Mentions {
     }
 
     pub(super) fn has_said(&self, name: &str) -> bool {
-        self.how(hash_of(name)) >= Some(How::Said)
+        self.how(hash_of(name)) >= Some(MentionKind::Said)
     }
 
-    fn how(&self, name: u64) -> Option<How> {
+    fn how(&self, name: u64) -> Option<MentionKind> {
         let below = self.below.as_ref().and_then(|below| below.how(name));
-        How::ALL.into_iter().find(|how| self.names.contains(&how.of(name))).max(below)
+        MentionKind::ALL.into_iter().find(|how| self.names.contains(&how.of(name))).max(below)
     }
 
     /// Whether somebody on the user's side named a file that these arguments name.
     pub(super) fn has_asked_for(&self, arguments: &str) -> bool {
         let mut is_asked = false;
         each_atom(&plain_arguments(arguments), |atom| {
-            is_asked |= atom.sort == AtomSort::Path && self.how(hash_of(atom.name)) == Some(How::Asked);
+            is_asked |= atom.sort == AtomSort::Path && self.how(hash_of(atom.name)) == Some(MentionKind::Asked);
         });
         is_asked
     }
 
-    /// Whether a line of a file was shown, behind the same lines as now.
+    /// Whether a line of a file was shown, after the same lines as now. `place` is the hash of both.
     pub(super) fn has_place(&self, place: u64) -> bool {
         self.lines.contains(&place) || self.below.as_ref().is_some_and(|below| below.has_place(place))
     }
 
-    fn note(&mut self, text: &str, how: How) {
+    fn note(&mut self, text: &str, how: MentionKind) {
         each_atom(text, |atom| {
             let name = hash_of(atom.name);
             let known = self.how(name);
@@ -159,8 +162,8 @@ fn hash_of(text: &str) -> u64 {
     hasher.finish()
 }
 
-/// Arguments as plain text: the strings and numbers in them, each on a line of its own. In JSON a line
-/// end is written with a letter, which would grow onto the name after it.
+/// Arguments as plain text: the strings and numbers in them, each on a line of its own. JSON writes a line end as `\n`,
+/// and its letter would be taken for part of the name after it.
 pub fn plain_arguments(arguments: &str) -> String {
     match serde_json::from_str::<Value>(arguments) {
         Ok(value @ (Value::Object(_) | Value::Array(_) | Value::String(_))) => {

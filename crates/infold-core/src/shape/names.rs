@@ -8,29 +8,29 @@ use super::marks::{form, head};
 use super::mentions::{Mentions, plain_arguments};
 use crate::atoms::{Atom, AtomSort, each_atom};
 
-/// Of a longer text, names are taken from so many bytes: half at the front, half at the end.
+/// Of a longer text, names are taken from this much only: half at the front, half at the end.
 const LOOK_BYTES_MAX: usize = 1 << 20;
-/// A name on more lines says little about any one of them.
+/// A name that is on more lines says little about any one of them.
 const RARE_LINES_MAX: usize = 12;
 /// Being on more lines than this does not make a name more likely to be used again.
 const OFTEN_LINES: usize = 6;
-/// A longer name is not worth its place.
+/// A longer name is not worth its room in the list.
 const NAME_CHARS_MAX: usize = 60;
-/// Of names that differ by figures alone, so many are listed.
+/// How many names that differ by figures alone are listed.
 const ALIKE_MAX: usize = 2;
 /// The reference itself shows this much of a text's front.
 const PREVIEW_CHARS: usize = 200;
 
-/// The names that were found in a text.
+/// The names that were found in a text, with the lines that they are on.
 pub(super) struct FoundNames<'a> {
-    /// In the order in which they first occur.
+    /// The names in the order in which they first occur.
     names: Vec<FoundName<'a>>,
     lines: usize,
 }
 
 struct FoundName<'a> {
     atom: Atom<'a>,
-    /// The lines that it is on, up to one more than makes it rare.
+    /// The lines that it is on, up to one more than a rare name may be on.
     at: Vec<usize>,
 }
 
@@ -53,9 +53,9 @@ impl<'a> FoundNames<'a> {
         Self { names, lines: lines.len() }
     }
 
-    /// The lines with a rare name that the session has spoken of, those with the rarest first. What the
-    /// call itself names is in its answer by nature, and tells nothing.
-    pub(super) fn said(&self, mentions: &Mentions, arguments: &str) -> Vec<usize> {
+    /// The lines with a rare name that the session has spoken of, those with the rarest first. Names in the call itself
+    /// do not count: its answer is about them anyway.
+    pub(super) fn lines_spoken_of(&self, mentions: &Mentions, arguments: &str) -> Vec<usize> {
         let arguments = plain_arguments(arguments);
         let in_call = names_of(&arguments);
         let mut rarest = vec![usize::MAX; self.lines];
@@ -69,8 +69,8 @@ impl<'a> FoundNames<'a> {
         (1..=RARE_LINES_MAX).flat_map(with).collect()
     }
 
-    /// The names that can be seen neither in the session nor in what is `shown` of the text, those on
-    /// several lines first. A bare number is nothing to search for.
+    /// A list of the names that can be seen neither in the session nor in what is `shown` of the text, those on several
+    /// lines first. Plain numbers are left out: nobody searches for them.
     pub(super) fn list(&self, mentions: &Mentions, text: &str, shown: &str, chars_max: usize) -> String {
         let mut have = names_of(head(text, PREVIEW_CHARS));
         have.extend(names_of(shown));
@@ -88,16 +88,16 @@ impl<'a> FoundNames<'a> {
     }
 }
 
-/// Names with a blank between, as many as fit.
+/// A list of names with a blank between, as many as fit.
 struct NameList {
     out: String,
     left_chars: usize,
-    /// How many names there are of each form.
+    /// How many names of each form are in the list.
     alike: HashMap<String, usize>,
 }
 
 impl NameList {
-    /// Adds a name, if it fits. Says whether it did.
+    /// Adds a name if it fits and is worth it, and returns whether it did.
     fn push(&mut self, atom: Atom<'_>) -> bool {
         let chars = atom.name.chars().count();
         if atom.sort == AtomSort::Number || chars > NAME_CHARS_MAX || chars + 1 > self.left_chars {
@@ -123,7 +123,7 @@ fn names_of(text: &str) -> HashSet<&str> {
     names
 }
 
-/// The places of the lines whose names are taken.
+/// The indexes of the lines from which names are taken.
 fn looked_at(lines: &[NumberedLine<'_>]) -> impl Iterator<Item = usize> + use<> {
     let within = |lines: &mut dyn Iterator<Item = &NumberedLine<'_>>| {
         let mut left_bytes = LOOK_BYTES_MAX / 2;
@@ -140,7 +140,7 @@ fn looked_at(lines: &[NumberedLine<'_>]) -> impl Iterator<Item = usize> + use<> 
     (0..front).chain(lines.len() - end..lines.len())
 }
 
-/// A line without the number that a tool put before it, and no longer than is looked at.
+/// A line without the number that a tool put before it, cut to what is examined.
 fn bare(line: &str, kind: ResultKind) -> &str {
     let line = &line[..line.floor_char_boundary(LOOK_BYTES_MAX / 2)];
     match kind {

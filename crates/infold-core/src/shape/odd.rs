@@ -1,32 +1,32 @@
-//! Lines unlike the others: in a long output, those are where something happened.
+//! Lines unlike the others: in a long output, those show where something happened.
 //!
-//! Lines are compared word by word: by each of the first few, by the last one, and by what they look like as a
-//! whole. Where nearly all lines are like many others in that respect, those that are like none are odd; and the
-//! fewer odd ones there are, the more they tell.
+//! Lines are compared in several respects: by each of their first words, by their last word, and by the look of the
+//! whole line. If nearly all lines are alike in one respect, those that are like no other are odd; and the fewer odd
+//! ones there are, the more they say.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
 
-use super::kept::{KeptLines, LINE_CHARS_MAX};
+use super::kept_lines::{KeptLines, LINE_CHARS_MAX};
 use super::marks::head;
 
-/// Odd lines take at most so many characters.
+/// Most characters that odd lines take.
 const ODD_CHARS_MAX: usize = 600;
-/// Fewer lines have no usual form that a line could be unlike.
+/// In a shorter text no form is usual, so no line is odd.
 const ODD_LINES_MIN: usize = 30;
-/// What so many lines have in common is usual.
+/// A form that this many lines share is usual.
 const USUAL_LINES_MIN: usize = 5;
-/// Words are compared in this respect if at most one line in so many is not usual.
+/// A respect counts only if at most one line in this many is not usual in it.
 const UNUSUAL_SHARE: usize = 10;
-/// More lines than this are not odd together.
+/// If more lines than this are odd in one respect, none of them is.
 const ODD_LINES_MAX: usize = 12;
-/// So many words at the front of a line are looked at.
+/// How many words at the front of a line are compared.
 const WORDS_MAX: usize = 8;
 const WORD_CHARS_MAX: usize = 24;
-/// The last word, and the look of the whole line, are looked at after these.
+/// The first words, the last word, and the look of the whole line.
 const RESPECTS: usize = WORDS_MAX + 2;
 
-/// Keeps the lines that are unlike the others, those of the most telling respect first.
+/// Keeps the lines that are unlike the others, first those of the respect with the fewest.
 pub(super) fn keep_odd(kept: &mut KeptLines<'_>) {
     let lines = kept.lines().len();
     if lines < ODD_LINES_MIN {
@@ -41,7 +41,7 @@ pub(super) fn keep_odd(kept: &mut KeptLines<'_>) {
     }
 }
 
-/// The lines that are odd in one respect, if that respect tells anything.
+/// The lines that are odd in one respect; `None` if there are none, or too many.
 fn odd_in(forms: &[[u64; RESPECTS]], respect: usize) -> Option<Vec<usize>> {
     let mut counts: HashMap<u64, usize, BuildHasherDefault<DefaultHasher>> = HashMap::default();
     let of = |at: usize| forms[at][respect];
@@ -55,7 +55,7 @@ fn odd_in(forms: &[[u64; RESPECTS]], respect: usize) -> Option<Vec<usize>> {
     (1..=ODD_LINES_MAX).contains(&odd.len()).then_some(odd)
 }
 
-/// What a line is like in each respect; zero where it has nothing to compare.
+/// A hash of a line's form in each respect; zero where it has nothing to compare.
 fn forms_of(line: &str) -> [u64; RESPECTS] {
     let line = head(line, LINE_CHARS_MAX);
     let mut forms = [0; RESPECTS];
@@ -71,7 +71,7 @@ fn forms_of(line: &str) -> [u64; RESPECTS] {
     forms
 }
 
-/// A word with each run of digits as one, so that words which differ by figures alone are alike.
+/// A hash of a word with each run of digits as one, so that words which differ by figures alone are alike.
 fn form_of(word: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     let mut before = ' ';
@@ -85,7 +85,7 @@ fn form_of(word: &str) -> u64 {
     hasher.finish() | 1
 }
 
-/// What a line looks like: words, figures and what stands between them.
+/// A hash of a line's look: where it has words and figures, and the signs between them.
 fn look_of(line: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     let mut before = '\0';

@@ -1,7 +1,7 @@
-//! Commands that print a file: which file a shell was asked to show, if it was.
+//! Finds out which file a shell command prints, if it prints one.
 //!
-//! This reads command lines as people and agents write them, no more: quotes, pipes, lists, a shell within the
-//! shell. What it does not understand it takes for a command like any other, whose output is no file.
+//! This reads command lines only as far as people and agents commonly write them: quotes, pipes, lists, a shell within
+//! the shell. A command that it does not understand counts as one whose output is no file.
 
 use std::sync::LazyLock;
 
@@ -9,45 +9,45 @@ use regex::Regex;
 
 use super::command_line::pipelines;
 
-/// Only so much of a command is read, and shells within shells only so deep.
+/// How much of a command is read, and how deep shells within shells are followed.
 const COMMAND_BYTES_MAX: usize = 8 << 10;
 const DEPTH_MAX: usize = 4;
-/// At most so many commands of a script are looked at.
+/// How many commands of a script are examined.
 const COMMANDS_MAX: usize = 32;
 
 const SHELLS: [&str; 6] = ["bash", "sh", "zsh", "dash", "ksh", "pwsh"];
-/// Words that stand before a command and change nothing about what it prints.
+/// Words that come before a command and change nothing about what it prints.
 const BEFORE: [&str; 11] = ["sudo", "env", "command", "time", "nice", "do", "then", "else", "{", "(", "!"];
 /// Commands that print the files they are given.
 const PRINTERS: [&str; 9] = ["cat", "nl", "bat", "batcat", "tac", "less", "more", "type", "get-content"];
-/// Commands that print a part of them.
+/// Commands that print a part of the files they are given.
 const PART_PRINTERS: [&str; 2] = ["head", "tail"];
-/// Commands that pass on what they are piped, or a part of it.
+/// Commands that print what is piped into them, or a part of it.
 const PASS_ON: [&str; 12] = ["cat", "nl", "head", "tail", "sed", "awk", "less", "more", "tr", "cut", "fold", "expand"];
-/// Options that take the next word with them if it is a number, and options that always do.
+/// Options whose value is the next word if that is a number, and options whose value is always the next word.
 const WITH_NUMBER: [&str; 5] = ["-n", "-c", "-w", "--lines", "--bytes"];
 const WITH_WORD: [&str; 2] = ["-e", "-f"];
 
-/// A command in a script: a key of that name, and the text behind it.
+/// A command in a script: a key `cmd` or `command`, and the string after it.
 static COMMAND_IN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"\b(?:cmd|command)["']?\s*:\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)"#).ok());
 
-/// The file that a command line prints; `Some(None)` if there are several, or its name does not say which it is;
-/// `None` if it prints none.
+/// The file that a command line prints, in the folder `folder`. `Some(None)` if it prints several, or if its name holds
+/// a pattern or a variable; `None` if it prints no file.
 pub(super) fn printed_by(command: &str, folder: &str) -> Option<Option<String>> {
     let mut printed = Printed { folder: folder.to_owned(), ..Printed::default() };
     printed.read(command, 0);
     printed.file()
 }
 
-/// The same, of a command that is given word by word.
+/// The file that a command prints which is given word by word, as [`printed_by`] gives it.
 pub(super) fn printed_by_words(words: Vec<String>, folder: &str) -> Option<Option<String>> {
     let mut printed = Printed { folder: folder.to_owned(), ..Printed::default() };
     printed.pipeline(vec![words], 0);
     printed.file()
 }
 
-/// The command lines that a script has written out.
+/// The command lines that are written as string literals in a script.
 pub(super) fn commands_in(script: &str) -> Vec<String> {
     let Some(pattern) = COMMAND_IN.as_ref() else { return Vec::new() };
     let script = &script[..script.floor_char_boundary(COMMAND_BYTES_MAX)];
@@ -59,12 +59,12 @@ pub(super) fn commands_in(script: &str) -> Vec<String> {
     found.take(COMMANDS_MAX).map(|quoted| text(quoted.as_str())).collect()
 }
 
-/// What was found in a command line so far.
+/// The files that a command line prints, as far as it was read.
 #[derive(Default)]
 struct Printed {
     folder: String,
     files: Vec<String>,
-    /// Whether anything else prints beside them.
+    /// Whether the command line also prints anything that is no file.
     others: bool,
 }
 
@@ -105,7 +105,7 @@ impl Printed {
         self.files.extend(placed);
     }
 
-    /// A name with the folder that it is in, as far as that is known.
+    /// A file's name with the folder that it is in, as far as that is known.
     fn placed(&self, name: &str) -> String {
         let name = name.strip_prefix("./").unwrap_or(name);
         if self.folder.is_empty() || name.starts_with(['/', '~']) || name.contains(':') {
@@ -119,21 +119,21 @@ fn passes_on(word: &str) -> bool {
     PASS_ON.contains(&name_of(word).as_str())
 }
 
-/// What a shell was told to run.
+/// The command that a shell is given to run, after `-c`.
 fn inner_command<'a>(name: &str, words: &'a [String]) -> Option<&'a str> {
     let is_c = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.to_lowercase().contains('c');
     let at = words.iter().position(is_c).filter(|_| SHELLS.contains(&name))?;
     words.get(at + 1).map(String::as_str)
 }
 
-/// The files that a command prints.
+/// The files that a command of this name prints with these arguments.
 fn files_of(name: &str, words: &[String]) -> Vec<String> {
     let mut operands = operands(words);
     let has = |option: &str| words.iter().any(|word| word.starts_with(option));
     match name {
         _ if words.iter().any(|word| word.starts_with(['>', '&']) || word.starts_with("1>")) => Vec::new(),
         "sed" if !has("-i") && !has("--in-place") => {
-            // The first operand is the script, unless an option was.
+            // The first operand is sed's script, unless an option gives that.
             if !has("-e") && !has("-f") && !operands.is_empty() {
                 operands.remove(0);
             }
@@ -148,7 +148,7 @@ fn files_of(name: &str, words: &[String]) -> Vec<String> {
     }
 }
 
-/// The words that are no options, and no values of options.
+/// The words that are neither options nor values of options.
 fn operands(words: &[String]) -> Vec<String> {
     let mut operands = Vec::new();
     let mut option = "";
@@ -168,7 +168,7 @@ fn operands(words: &[String]) -> Vec<String> {
     operands
 }
 
-/// A command without what stands before it.
+/// A command without what comes before it: settings of variables, `sudo`, `timeout 5` and the like.
 fn without_before(words: Vec<String>) -> Vec<String> {
     let is_setting = |word: &str| word.split_once('=').is_some_and(|(name, _)| is_name(name));
     let mut words: std::collections::VecDeque<String> = words.into();

@@ -1,4 +1,4 @@
-//! Shaping: what stays, what is kept, and in what form.
+//! Shaping: which results are shown whole, and what the excerpts of the others hold.
 
 use insta::assert_snapshot;
 
@@ -33,11 +33,11 @@ fn of_file<'a>(path: &'a str, text: &'a str) -> ToolResult<'a> {
     ToolResult { tool: "Read", arguments: path, text }
 }
 
-fn is_whole(sight: &ToolResult<'_>, mentions: &Mentions) -> bool {
-    shape(sight, mentions, &rules(), counter()) == Shape::Stays
+fn is_whole(result: &ToolResult<'_>, mentions: &Mentions) -> bool {
+    shape(result, mentions, &rules(), counter()) == Shape::Stays
 }
 
-/// So many bytes of prose.
+/// Prose of exactly this length.
 fn prose(bytes: usize) -> String {
     let mut text: String = (0..bytes / 10).map(|at| format!("word number {at} is here\n")).collect();
     text.truncate(bytes);
@@ -145,7 +145,7 @@ fn of_a_file_the_lines_around_what_was_spoken_of_are_kept() {
     ");
 }
 
-/// A file with a function every ten lines, of which each line is another.
+/// A file with a function every ten lines, in which no line occurs twice.
 fn source(functions: usize) -> Vec<String> {
     let line = |at: usize| match at % 10 {
         0 => format!("fn function_number_{}(value: u32) -> u32 {{", at / 10),
@@ -156,7 +156,7 @@ fn source(functions: usize) -> Vec<String> {
 
 const PATH: &str = r#"{"file_path": "src/a.rs"}"#;
 
-/// What is shown of a file that was read before, or nothing if it is shown whole.
+/// The excerpt of a file that was read before; `None` if it is shown whole.
 fn read_again(before: &[String], now: &[String]) -> Option<String> {
     let mut mentions = Mentions::default();
     mentions.show_result("Read", PATH, &numbered(before.to_vec()));
@@ -202,7 +202,7 @@ fn a_file_of_which_much_is_new_is_shown_whole_again() {
     let mut lines = before.clone();
     lines.iter_mut().skip(100).take(120).for_each(|line| line.push_str(" // another"));
     assert_eq!(read_again(&before, &lines), None);
-    // And what a reference has shown of it counts as shown.
+    // What a reference has shown of the file counts as shown, too.
     lines = before.clone();
     lines[150] = "fn function_with_another_name() {".to_owned();
     let mut mentions = Mentions::default();
@@ -269,12 +269,12 @@ fn what_a_client_says_about_a_result_is_shown_whole() {
 #[test]
 fn of_a_file_that_a_person_named_more_is_kept() {
     let text = numbered(source(60));
-    let sight = ToolResult { tool: "Read", arguments: r#"{"file_path": "/home/me/src/ledger.rs"}"#, text: &text };
+    let result = ToolResult { tool: "Read", arguments: r#"{"file_path": "/home/me/src/ledger.rs"}"#, text: &text };
     let kept = |name: fn(&mut Mentions)| {
         let mut mentions = Mentions::default();
         name(&mut mentions);
         mentions.say("step_4_of_20 and step_4_of_40 are wrong");
-        excerpt(&sight, &mentions, &rules()).lines().filter(|line| line.contains("previous_value")).count()
+        excerpt(&result, &mentions, &rules()).lines().filter(|line| line.contains("previous_value")).count()
     };
     let said = kept(|mentions| mentions.say("I look at src/ledger.rs"));
     let asked = kept(|mentions| mentions.ask("mend src/ledger.rs"));

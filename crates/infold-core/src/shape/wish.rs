@@ -1,7 +1,7 @@
-//! What a call wanted to see: a file or something else that it named, a person's answer, or whatever a
-//! command would print.
+//! What an agent wanted to see with a call: a file or something else that the call names, a person's answer, or
+//! whatever a command prints.
 //!
-//! The call says it, not the answer: an agent that names a file wants to read it, however it asks.
+//! This is read from the call and not from the answer: an agent that names a file wants to read it, however it asks.
 
 use serde_json::{Map, Value};
 
@@ -12,11 +12,11 @@ const PERSONS: [&str; 6] =
     ["askuserquestion", "exitplanmode", "requestuserinput", "askuser", "askquestion", "question"];
 /// Tools that hand over what another agent wrote for this one.
 const REPORTS: [&str; 7] = ["task", "agent", "taskoutput", "agentoutput", "waitagent", "spawnagent", "skill"];
-/// Tools that read a file have a name that begins with one of these.
+/// How the names of tools that read a file begin.
 const READER_STARTS: [&str; 5] = ["read", "view", "openfile", "getfile", "fsread"];
-/// Or that contains one of these, behind the name of a server.
+/// What the names of tools that read a file contain, after the name of a server.
 const READER_PARTS: [&str; 4] = ["readfile", "readtextfile", "notebookread", "getfilecontents"];
-/// Where a reading tool is told what to read.
+/// Fields of a reading tool's arguments that name what to read.
 const NAME_KEYS: [&str; 11] = [
     "file_path",
     "path",
@@ -30,28 +30,28 @@ const NAME_KEYS: [&str; 11] = [
     "paths",
     "files",
 ];
-/// Where a shell is told what to run, and in which folder.
+/// Fields of a shell tool's arguments that hold the command, and the folder that it runs in.
 const COMMAND_KEYS: [&str; 4] = ["command", "cmd", "script", "commands"];
 const FOLDER_KEYS: [&str; 4] = ["workdir", "cwd", "working_directory", "directory"];
-/// A tool that runs a script in which commands may stand.
+/// The tool of Codex's code mode, which runs a script that may hold commands.
 const SCRIPT_TOOL: &str = "exec";
 
-/// What a call wanted to see.
+/// What an agent wanted to see with a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wish {
-    /// What a person says: never shortened.
+    /// A person's answer, which is never shortened.
     Person,
     /// Something that the call names: a file, or what another agent wrote.
     Named {
-        /// The file, where it is one and its name says which.
+        /// The file's name as the call gives it; `None` if it is several files, or no file.
         file: Option<String>,
     },
-    /// Whatever there is to print.
+    /// Whatever the tool prints.
     Output,
 }
 
 impl Wish {
-    /// What a call of `tool` wanted, with its arguments as JSON or as plain text.
+    /// Reads it from a call of `tool`, whose arguments are JSON or plain text.
     pub fn of(tool: &str, arguments: &str) -> Self {
         let tool = last_part(tool);
         if PERSONS.contains(&tool.as_str()) {
@@ -68,7 +68,7 @@ impl Wish {
         }
     }
 
-    /// The one file that was asked for.
+    /// The file that was asked for; `None` unless it is exactly one and known.
     pub fn file(&self) -> Option<&str> {
         match self {
             Self::Named { file } => file.as_deref(),
@@ -95,7 +95,7 @@ impl Wish {
         printed.map_or(Self::Output, |file| Self::Named { file })
     }
 
-    /// Of a script, what any command in it wanted. Which of them printed what cannot be told.
+    /// For a script, whether any command in it prints a file. Which command printed what cannot be seen in the output.
     fn of_script(script: &str) -> Self {
         let prints = shell::commands_in(script).iter().any(|command| shell::printed_by(command, "").is_some());
         if prints { Self::Named { file: None } } else { Self::Output }

@@ -1,4 +1,7 @@
-//! Which call each result answers, and what the calls of our own tools did.
+//! Which call each result answers, and what the calls of our own tools did to the tree of threads.
+//!
+//! All of a transcript is looked through once, before `walk` reads it round by round. What our tools' answers say is
+//! left to `answers`, what scripts did to `script`.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -8,21 +11,20 @@ use super::script::Scripts;
 use super::{Block, BlockKey, BlockKind, CallBlock, StoredDecisions};
 use crate::{IdKey, ToolEffect};
 
-/// The longest answer that is kept. Ours are shorter; a client may have put something around one.
+/// The longest answer that is stored. Ours are shorter; a client may have put something around one.
 const ANSWER_BYTES_MAX: usize = 256 << 10;
 
-/// Calls and results of a transcript, found once.
 #[derive(Debug)]
 pub(super) struct TreeActs {
     /// For each block that is a result, the block of its call.
     pub call_of: Vec<Option<usize>>,
-    /// Answers that said what a call did and that are not kept yet.
+    /// Answers that said what a call did and that are not stored yet, by the key of the call.
     pub new: Vec<(BlockKey, String)>,
-    /// What calls did to the tree, in the order of their calls.
+    /// What calls did to the tree, in the order of the calls.
     acts: VecDeque<TreeAct>,
 }
 
-/// What a call did.
+/// What one call did, with the blocks of the call and of its result.
 #[derive(Debug)]
 pub(super) struct TreeAct {
     pub call: usize,
@@ -31,8 +33,8 @@ pub(super) struct TreeAct {
 }
 
 impl TreeActs {
-    /// Reads a transcript, with the answers that are kept for where the client has cut or cleared them. A client
-    /// may use an id again: a result answers the last call in front of it.
+    /// Reads a transcript. Where the client has cut or cleared an answer, the stored one is read. A client may use an
+    /// id again: a result answers the last call in front of it.
     pub fn of(blocks: &[Block<'_>], known: &StoredDecisions, key: &IdKey) -> Self {
         let mut last: HashMap<&str, usize> = HashMap::new();
         let mut scripts = Scripts::default();
@@ -55,9 +57,9 @@ impl TreeActs {
                         }
                         acts.push(TreeAct { call, result: at, act });
                     }
-                    let kept = known.answers.get(&blocks[call].key);
-                    let Some((act, source)) = act(own, answer, kept, key) else { continue };
-                    if source == ActSource::Answer && kept.is_none() && answer.len() <= ANSWER_BYTES_MAX {
+                    let stored = known.answers.get(&blocks[call].key);
+                    let Some((act, source)) = act(own, answer, stored, key) else { continue };
+                    if source == ActSource::Answer && stored.is_none() && answer.len() <= ANSWER_BYTES_MAX {
                         new.push((blocks[call].key, answer.to_owned()));
                     }
                     acts.push(TreeAct { call, result: at, act });
@@ -74,8 +76,8 @@ impl TreeActs {
         Self { call_of, new, acts: acts.into() }
     }
 
-    /// Takes out what the calls in front of `model_end` did. Runs are asked for in order. What was answered
-    /// anywhere but in `user`, where providers want it, did nothing.
+    /// Takes out what the calls in front of `model_end` did. Rounds have to be asked for in order. A call that was
+    /// answered anywhere but in `user`, where providers want its result, did nothing.
     pub fn take(&mut self, model_end: usize, user: &Range<usize>) -> Vec<TreeAct> {
         let mut taken = Vec::new();
         while let Some(done) = self.acts.pop_front_if(|done| done.call < model_end) {
@@ -90,25 +92,25 @@ impl TreeActs {
 /// What an act was read from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ActSource {
-    /// The answer, as our tool gave it.
+    /// The answer in the transcript, as our tool gave it.
     Answer,
-    /// What was kept of it, or what the client has left of it.
+    /// The stored answer, or what the client has left of the one in the transcript.
     Remains,
 }
 
-/// What a call did: by its answer; where the client has cut or cleared that, by the answer that was kept; and
-/// without one, by what is left.
-fn act(call: &CallBlock<'_>, answer: &str, kept: Option<&String>, key: &IdKey) -> Option<(Act, ActSource)> {
-    let verb = ToolEffect::of(&call.tool)?;
-    if let Some(act) = answers::read(verb, answer, key) {
+/// What a call did: by its answer; where the client has cut or cleared that, by the stored answer; and without one, by
+/// what is left.
+fn act(call: &CallBlock<'_>, answer: &str, stored: Option<&String>, key: &IdKey) -> Option<(Act, ActSource)> {
+    let effect = ToolEffect::of(&call.tool)?;
+    if let Some(act) = answers::read(effect, answer, key) {
         return Some((act, ActSource::Answer));
     }
-    let kept = kept.filter(|_| !answers::is_whole(answer)).and_then(|kept| answers::read(verb, kept, key));
-    let act = kept.or_else(|| answers::read_remains(verb, call, answer, key))?;
+    let stored = stored.filter(|_| !answers::is_whole(answer)).and_then(|stored| answers::read(effect, stored, key));
+    let act = stored.or_else(|| answers::read_remains(effect, call, answer, key))?;
     Some((act, ActSource::Remains))
 }
 
-/// The call that a block is.
+/// `None` if the block is not a call.
 pub(super) fn call_block<'a, 'b>(blocks: &'a [Block<'b>], at: usize) -> Option<&'a CallBlock<'b>> {
     match &blocks.get(at)?.kind {
         BlockKind::Call(call) => Some(call),

@@ -11,22 +11,18 @@ use super::CallBlock;
 use super::script::ByScript;
 use crate::{BranchId, IdKey, Isolation, ToolEffect};
 
-/// How many places in a text are tried for an object. Clients put a line or two in front of an answer.
+/// How many opening braces of a text are tried as the start of an answer. Clients put a line or two in front of it.
 const TRIES_MAX: usize = 32;
 
 /// What a call of one of our tools did to the tree.
 #[derive(Debug)]
 pub(super) enum Act {
-    /// It opened a branch.
     Open(OpeningAnswer),
-    /// It folded one.
     Return(ReturnAnswer),
-    /// It went back to one.
     RollBack(RollbackAnswer),
 }
 
 impl Act {
-    /// The branch that it is about.
     pub fn branch(&self) -> &BranchId {
         match self {
             Self::Open(opened) => &opened.branch,
@@ -35,13 +31,13 @@ impl Act {
         }
     }
 
-    /// Whether another says the same of the same branch.
+    /// Whether both do the same to the same branch.
     pub fn is_same(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other) && self.branch() == other.branch()
     }
 }
 
-/// A branch as its opening was answered.
+/// The answer to a call that opened a branch.
 #[derive(Debug)]
 pub(super) struct OpeningAnswer {
     pub branch: BranchId,
@@ -49,12 +45,12 @@ pub(super) struct OpeningAnswer {
     pub budget_tokens: Option<u64>,
     pub timeout_s: Option<u64>,
     pub memories: Vec<String>,
-    /// The call that opened it, if a script made it.
+    /// Set if a script made the call.
     pub script: Option<ByScript>,
 }
 
 impl OpeningAnswer {
-    /// What the opening was called with, as JSON, if that can be told.
+    /// What the opening was called with, as JSON; `None` for a script's call of which only the answer is left.
     pub fn arguments<'o>(&'o self, call: &'o CallBlock<'_>) -> Option<&'o str> {
         match &self.script {
             Some(script) => script.arguments.as_deref(),
@@ -73,13 +69,13 @@ pub(super) struct OpeningArguments {
 }
 
 impl OpeningArguments {
-    /// Reads a call's JSON; nothing of what is none.
+    /// All `None` if the text is no such JSON.
     pub fn read(json: Option<&str>) -> Self {
         json.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
     }
 }
 
-/// A fold as it was answered.
+/// The answer to a call that folded a branch.
 #[derive(Debug)]
 pub(super) struct ReturnAnswer {
     pub branch: BranchId,
@@ -89,25 +85,25 @@ pub(super) struct ReturnAnswer {
     pub script: Option<usize>,
 }
 
-/// What a branch handed over, as far as the answer says.
+/// The message that a branch returned, as far as the answer shows it.
 #[derive(Debug)]
 pub(super) enum HandedOver {
-    /// It, whole.
+    /// The whole message.
     Whole(String),
-    /// The answer as the client left it: cut, but still one that says that it folded.
+    /// The client cut the answer, but what is left still says that the branch folded. This is all that is left.
     Cut(String),
-    /// Nothing can be read of it. Only a store that knows the branch as returned makes it a fold.
+    /// Nothing of the message is left. It is a fold only if the store has the branch as returned.
     Gone,
 }
 
-/// A rollback as it was answered.
+/// The answer to a call that rolled back to a branch.
 #[derive(Debug)]
 pub(super) struct RollbackAnswer {
     pub to: BranchId,
     pub discarded: Vec<BranchId>,
 }
 
-/// The fields of our answers that matter here.
+/// The fields of our tools' answers that matter here, whichever tool gave them.
 #[derive(Deserialize)]
 struct Fields {
     branch_id: Option<String>,
@@ -131,7 +127,7 @@ struct Fields {
     content: Option<Value>,
 }
 
-/// What a call led to, by its answer; nothing if it was refused or is not about the tree.
+/// What a call did, by its answer; `None` if it was refused or its tool does not change the tree.
 pub(super) fn read(effect: ToolEffect, answer: &str, key: &IdKey) -> Option<Act> {
     match effect {
         ToolEffect::Open => find(answer, &|fields| opened(fields, key)).map(Act::Open),
@@ -141,20 +137,20 @@ pub(super) fn read(effect: ToolEffect, answer: &str, key: &IdKey) -> Option<Act>
     }
 }
 
-/// What a call led to whose answer the client has cut or cleared, as far as what is left tells.
+/// What a call did whose answer the client has cut or cleared, as far as what is left shows it.
 pub(super) fn read_remains(effect: ToolEffect, call: &CallBlock<'_>, remains: &str, key: &IdKey) -> Option<Act> {
     match effect {
-        ToolEffect::Return => cut(remains, key).or_else(|| named(call, remains, key)).map(Act::Return),
+        ToolEffect::Return => read_cut(remains, key).or_else(|| read_call(call, remains, key)).map(Act::Return),
         ToolEffect::Open | ToolEffect::RollBack | ToolEffect::Read | ToolEffect::Ask => None,
     }
 }
 
-/// Whether an answer is whole. A refusal is.
+/// Whether the client has left an answer as it was: it is JSON from end to end. A refusal is, too.
 pub(super) fn is_whole(answer: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(answer).is_ok()
 }
 
-/// The first object in a text that `wanted` takes something from.
+/// What `wanted` makes of the first object in a text that it accepts.
 fn find<T>(text: &str, wanted: &dyn Fn(Fields) -> Option<T>) -> Option<T> {
     if let Ok(fields) = serde_json::from_str::<Fields>(text) {
         return look(fields, wanted);
@@ -165,7 +161,7 @@ fn find<T>(text: &str, wanted: &dyn Fn(Fields) -> Option<T>) -> Option<T> {
         .find_map(|fields| look(fields, wanted))
 }
 
-/// Some clients hand an answer on inside a list of parts, as text; scripts print it as the protocol wraps it.
+/// Unwraps an answer. Some clients put it into a list of parts, as text; scripts print it as the protocol wraps it.
 fn look<T>(mut fields: Fields, wanted: &dyn Fn(Fields) -> Option<T>) -> Option<T> {
     let wrapped = fields.content.take().and_then(|parts| Some(parts.get(0)?.get("text")?.as_str()?.to_owned()));
     match (fields.structured.take(), fields.text.take().or(wrapped)) {
@@ -207,8 +203,8 @@ fn returned(fields: Fields, key: &IdKey) -> Option<ReturnAnswer> {
     })
 }
 
-/// The answer to a return of which the client has cut a part out.
-fn cut(answer: &str, key: &IdKey) -> Option<ReturnAnswer> {
+/// Reads the answer to a return of which the client has cut a part out.
+fn read_cut(answer: &str, key: &IdKey) -> Option<ReturnAnswer> {
     let says_so = ["\"success\":true", "\"folded_at\":"].iter().any(|sign| answer.contains(sign));
     let branch = says_so.then(|| ids(answer).find_map(|(_, id)| BranchId::verify(id, key)))??;
     Some(ReturnAnswer {
@@ -219,8 +215,8 @@ fn cut(answer: &str, key: &IdKey) -> Option<ReturnAnswer> {
     })
 }
 
-/// A return whose answer says nothing any more, because the client cut or cleared it.
-fn named(call: &CallBlock<'_>, answer: &str, key: &IdKey) -> Option<ReturnAnswer> {
+/// Reads a return from its call's arguments, where the client has cut or cleared all that mattered of the answer.
+fn read_call(call: &CallBlock<'_>, answer: &str, key: &IdKey) -> Option<ReturnAnswer> {
     if is_whole(answer) {
         return None;
     }
@@ -238,7 +234,7 @@ fn rolled_back(fields: Fields, key: &IdKey) -> Option<RollbackAnswer> {
     })
 }
 
-/// Whatever in a text has the length and the beginning of a branch's id, and where it stands.
+/// Whatever in a text has the length and the beginning of a branch's id, with its offset in bytes.
 pub(super) fn ids(text: &str) -> impl Iterator<Item = (usize, &str)> {
     const ID_BYTES: usize = 39;
     memchr::memmem::find_iter(text.as_bytes(), "br_").filter_map(|at| Some((at, text.get(at..at + ID_BYTES)?)))

@@ -1,4 +1,4 @@
-//! What a branch begins with, and what its parent gets for it.
+//! Texts of infold's own about a branch: the brief that the branch begins with, and what its parent is shown for it.
 //!
 //! Both are made of what the transcript holds, so they read the same with and without the store. The
 //! arguments of an opening were written by a model that may have seen secrets: they are scrubbed here.
@@ -11,33 +11,32 @@ use super::answers::{OpeningAnswer, OpeningArguments};
 use super::script::ByScript;
 use crate::{BranchId, EndReason, OwnTool, Scrubber, grouped};
 
-/// What a parent gets for a branch.
+/// How a branch ended, or how far it is, as its parent is shown it.
 #[derive(Debug, Clone)]
 pub(super) enum BranchOutcome {
-    /// It returned; `script` is the block of the result of the script that made the call, if one did.
+    /// A call folded it; `script` is the block of the result of the script that made the call, if one did.
     Returned { message: String, is_failure: bool, script: Option<usize> },
-    /// It was cut short.
+    /// It was folded by force or discarded; `result` is what it had found by then.
     Cut { reason: Option<Cow<'static, str>>, result: String },
-    /// It is still open, and something else is answered on its parent.
+    /// It is still open, while something else is answered on its parent.
     Open { partial: String },
-    /// It was opened in the same message as the one that is shown: its parent gets its answer.
+    /// It was opened in the same message as the branch whose view this is, and is none of that branch's business.
     Waiting,
 }
 
 impl BranchOutcome {
-    /// A branch that was cut short for a reason that is known.
     pub fn cut(reason: EndReason, result: String) -> Self {
         Self::Cut { reason: Some(Cow::Borrowed(reason.as_str())), result }
     }
 
-    /// One of which only the result is left. It begins with the reason, so the answer reads the same.
+    /// A branch of which only the result is left. That begins with the reason, so the answer reads the same.
     pub fn cut_for_some_reason(result: String) -> Self {
         let reason = result.strip_prefix("[Partial result: ").and_then(|rest| rest.split_once(". "));
         Self::Cut { reason: reason.map(|(reason, _)| Cow::Owned(reason.to_owned())), result }
     }
 }
 
-/// The words that a branch begins with.
+/// Writes the words that a branch begins with.
 pub(super) fn brief(call: &CallBlock<'_>, opened: &OpeningAnswer, scrubber: &Scrubber) -> String {
     let json = opened.arguments(call);
     let arguments = OpeningArguments::read(json);
@@ -52,7 +51,7 @@ pub(super) fn brief(call: &CallBlock<'_>, opened: &OpeningAnswer, scrubber: &Scr
         say(format_args!("\nTask: {}\n", scrubbed(description, scrubber)));
     }
     if let (Some(_), None, Some(source)) = (&opened.script, json, &call.arguments) {
-        // The source says what the branch is for, because the call itself is nowhere.
+        // The call's arguments are not known: only the script's source says what the branch is for.
         say(format_args!("\nIt was opened by this script:\n{}\n", scrubbed(source, scrubber)));
     }
     if let Some(prompt) = &arguments.prompt {
@@ -75,7 +74,7 @@ pub(super) fn brief(call: &CallBlock<'_>, opened: &OpeningAnswer, scrubber: &Scr
     text
 }
 
-/// The tool that folds a branch, as this client spells it, and how it is called.
+/// The name of the tool that folds the branch, as this client spells it, and how to call it.
 fn return_tool(call: &CallBlock<'_>, opened: &OpeningAnswer) -> String {
     match &opened.script {
         None => OwnTool::return_tool(&call.tool),
@@ -84,7 +83,7 @@ fn return_tool(call: &CallBlock<'_>, opened: &OpeningAnswer) -> String {
     }
 }
 
-/// A text without its secrets, or word that it is withheld: nothing unscrubbed is said in our own name.
+/// A text without its secrets. If it cannot be scrubbed, it is withheld: infold repeats nothing unscrubbed.
 pub(super) fn scrubbed(text: &str, scrubber: &Scrubber) -> String {
     match scrubber.scrub(text) {
         Ok(clean) => clean.into_string(),
@@ -92,7 +91,7 @@ pub(super) fn scrubbed(text: &str, scrubber: &Scrubber) -> String {
     }
 }
 
-/// What stands in the parent as the answer to the call that opened a branch.
+/// What the parent is shown as the answer to the call that opened a branch.
 pub(super) fn answer(branch: &BranchId, outcome: &BranchOutcome) -> String {
     match outcome {
         BranchOutcome::Returned { message, is_failure: false, .. } => format!("[branch {branch} returned]\n{message}"),

@@ -1,4 +1,5 @@
-//! What is known of a session beside what its client sends: decisions that were made once and stored.
+//! What is stored of a session beside what its client sends: decisions that were made once, and that every later
+//! prompt repeats. The engine loads them; nothing here changes them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -6,26 +7,26 @@ use std::sync::Arc;
 use super::{BlockKey, ScriptedCall};
 use crate::{BranchId, EndReason, Thread};
 
-/// What was stored of a session.
+/// All stored decisions about a session. Empty for a session that is new, or whose store is lost.
 #[derive(Debug, Clone, Default)]
 pub struct StoredDecisions {
-    /// Its branches.
+    /// Every branch that the engine has, open or ended.
     pub branches: BTreeMap<BranchId, StoredBranch>,
     /// Where folds by force took effect.
     pub endings: Vec<ForcedFold>,
     /// Results that were scrubbed or shaped when they were first seen, by the id of their call. A result
     /// that was looked at and left alone need not be here.
     pub rewrites: HashMap<String, Replacement>,
-    /// Words that were put behind a result, once, and have to stay there.
+    /// Words that infold put behind a result, once, and that have to stay there.
     pub notes: Vec<Note>,
-    /// Where a thread was started anew.
+    /// Places from which on earlier reasoning is not sent any more, in the order in which they were stored.
     pub restarts: Vec<Restart>,
-    /// What our tools answered to calls that opened, folded or went back to branches, by what tells these calls
-    /// from others: clients cut and clear results, and what was hidden has to stay hidden.
+    /// What our tools answered to calls that opened, folded or went back to branches, by the keys of the calls: clients
+    /// cut and clear results, and what was hidden has to stay hidden.
     pub answers: HashMap<BlockKey, String>,
-    /// Words that an open branch heard and went on, by their places: what a client says behind an answer that broke
+    /// Words that did not interrupt the open branch, by their places: what a client says behind an answer that broke
     /// off may look like a person's.
-    pub heard: HashSet<BlockKey>,
+    pub continued: HashSet<BlockKey>,
     /// Calls of our tools that scripts made, in their order, by the id of the call that ran the script: no transcript
     /// shows them.
     pub scripted: HashMap<String, Vec<ScriptedCall>>,
@@ -34,25 +35,25 @@ pub struct StoredDecisions {
 /// A branch, as the engine has it.
 #[derive(Debug, Clone)]
 pub struct StoredBranch {
-    /// Which opening of it.
+    /// Counts how often it was opened, from 1: a rollback or a client that goes back opens it again.
     pub generation: u32,
-    /// How it stands.
+    /// Its state in this generation.
     pub state: BranchState,
 }
 
-/// How a branch stands.
+/// Whether the engine has a branch as open or ended.
 #[derive(Debug, Clone)]
 pub enum BranchState {
-    /// It works.
+    /// It works, or waits for its turn.
     Open {
         /// What it would give its parent if it were cut short now.
         partial: String,
     },
-    /// It is over.
+    /// It has returned, was folded by force, or was discarded.
     Ended {
-        /// Why.
+        /// What ended it.
         reason: EndReason,
-        /// What its parent gets.
+        /// What its parent gets: its message, or a partial result.
         result: String,
     },
 }
@@ -60,13 +61,13 @@ pub enum BranchState {
 /// A fold that no call shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForcedFold {
-    /// The branch.
+    /// The branch that was folded.
     pub branch: BranchId,
-    /// Which opening of it.
+    /// The generation that ended here; each generation has one end at most.
     pub generation: u32,
-    /// Where its thread ends.
+    /// Where its thread ends and its parent goes on.
     pub place: Anchor,
-    /// What its parent gets.
+    /// The partial result that its parent gets.
     pub result: String,
 }
 
@@ -80,39 +81,40 @@ pub enum Anchor {
     },
     /// In front of this block.
     Before {
-        /// The block, told from others that say the same by what stands in front of it.
+        /// Not the block's own key but that of its place, which depends on what comes before it too: so the same words,
+        /// said again, are another place.
         block: BlockKey,
     },
 }
 
-/// What became of a result when it was first seen.
+/// What is sent for a result since it was first seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
     /// The content it was decided for. A client may send another later; that one goes as it is.
     pub content: BlockKey,
     /// What is sent in its place: a JSON value.
     pub sent: Arc<[u8]>,
-    /// Why.
+    /// What was done to the content.
     pub reason: super::Reason,
 }
 
-/// Words that were put into a thread behind a result.
+/// Words of infold's own in a thread, behind a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     /// The id of the result's call.
     pub after: String,
-    /// The words.
+    /// The words, as the model is sent them.
     pub text: String,
 }
 
-/// Threads that were started anew: reasoning in front of this place is not sent any more.
+/// A change in the middle of a view: reasoning in front of this place was made on other bytes and is not sent any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restart {
-    /// The thread that their views begin with; none means all threads of the session.
+    /// It concerns all threads whose views begin with this thread's; `None` means all threads of the session.
     pub root: Option<Thread>,
-    /// The first result that is shown otherwise since, by the id of its call: a client that goes back to before it
-    /// finds everything as it was. None means that nothing is as it was.
+    /// The id of the call of the first result that the change replaced. A client that goes back to before that result
+    /// finds everything unchanged. `None` means that any part may have changed.
     pub from: Option<String>,
-    /// Where the transcript ended then.
+    /// Where the transcript ended when the change was made.
     pub place: Anchor,
 }

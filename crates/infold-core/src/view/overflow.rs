@@ -1,9 +1,9 @@
-//! Overflow: what has to leave a view that does not fit the model's window.
+//! Overflow: which results are offloaded from a view that does not fit the model's window.
 //!
-//! Only results leave, and the results of one round leave together: half an answer misleads more than a
-//! reference does. The largest go first, those of the newest round last. The person's words, what branches
-//! returned and what made tools known always stay. Moving them out edits the middle of a thread, so the
-//! thread is started anew behind it, with a receipt.
+//! Only results are offloaded, and the results of one round go together: half an answer misleads more than a
+//! reference does. The largest rounds go first, the newest last. The person's words, what branches returned and
+//! results that loaded tools always stay. Offloading changes the middle of a thread, so the engine stores a restart
+//! behind it and puts in a receipt.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -12,48 +12,47 @@ use super::{BlockKind, ResultBlock, ViewPiece, ViewRequest};
 use crate::ToolEffect;
 use crate::grouped;
 
-/// How many results a receipt lists. The others can be seen where they stood.
+/// How many results a receipt lists. The references in the view name the others.
 const LISTED_MAX: usize = 24;
 
-/// A view that does not fit.
+/// A view that does not fit the model's window.
 #[derive(Debug)]
 pub struct Overflow<'a> {
-    /// The request.
+    /// The request whose blocks the pieces name.
     pub request: &'a ViewRequest<'a>,
-    /// What is sent of it.
+    /// The view, as it was planned.
     pub pieces: &'a [ViewPiece],
-    /// What each of these takes.
+    /// The size of each piece, in the same order.
     pub tokens: &'a [u64],
-    /// What a reference takes that stands for a result.
+    /// The size of a reference, which replaces a result.
     pub reference_tokens: u64,
-    /// What there is too much.
+    /// By how much the view is too long.
     pub excess_tokens: u64,
 }
 
-/// What leaves a view.
+/// Which results are to be offloaded, and what that gains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relief {
     /// The results, as indices of blocks, in order.
     pub results: Vec<usize>,
     /// By how much the view shrinks.
     pub freed_tokens: u64,
-    /// What there is still too much: the view does not fit without its newest words, its tools or what
-    /// branches returned.
+    /// By how much the view is still too long. Above 0, it does not fit even without all results that may leave it.
     pub excess_tokens: u64,
 }
 
-/// A result that was moved out.
+/// A result that was offloaded, as a receipt lists it.
 #[derive(Debug, Clone, Copy)]
-pub struct MovedOut<'a> {
+pub struct OffloadedResult<'a> {
     /// The tool that gave it.
     pub tool: &'a str,
-    /// Where it is.
+    /// The `ref_id` by which it can be read.
     pub handle: &'a str,
-    /// What it took.
+    /// Its size in the view before.
     pub tokens: u64,
 }
 
-/// The results of one round.
+/// The results of one round that may leave the view.
 #[derive(Debug, Default)]
 struct ResultRound {
     results: Vec<usize>,
@@ -61,7 +60,7 @@ struct ResultRound {
     is_newest: bool,
 }
 
-/// Chooses what leaves.
+/// Chooses the results to offload.
 pub fn overflow(overflow: &Overflow<'_>) -> Relief {
     let mut rounds = rounds(overflow);
     rounds.sort_by_key(|round| (round.is_newest, std::cmp::Reverse(round.gain_tokens), round.results.first().copied()));
@@ -88,7 +87,7 @@ pub fn overflow(overflow: &Overflow<'_>) -> Relief {
     Relief { results, freed_tokens, excess_tokens: overflow.excess_tokens.saturating_sub(freed_tokens) }
 }
 
-/// The rounds of a view, each with the results that can leave.
+/// The rounds of a view that offloading would shrink.
 fn rounds(overflow: &Overflow<'_>) -> Vec<ResultRound> {
     let mut rounds = vec![ResultRound::default()];
     let blocks = overflow.request.blocks;
@@ -114,13 +113,13 @@ fn rounds(overflow: &Overflow<'_>) -> Vec<ResultRound> {
     rounds
 }
 
-/// Whether a result may be moved out: not if a branch could no longer be told from it, or a tool called.
+/// Whether a result may be offloaded: not if it loaded tools, or says what became of a branch.
 fn can_leave(result: &ResultBlock<'_>, tool: Option<&&str>) -> bool {
-    let verb = tool.and_then(|tool| ToolEffect::of(tool));
-    result.loads.is_empty() && matches!(verb, None | Some(ToolEffect::Read))
+    let effect = tool.and_then(|tool| ToolEffect::of(tool));
+    result.loads.is_empty() && matches!(effect, None | Some(ToolEffect::Read))
 }
 
-/// A call's id and tool.
+/// The id and the tool of a call.
 fn called<'a>(kind: &'a BlockKind<'_>) -> Option<(&'a str, &'a str)> {
     match kind {
         BlockKind::Call(call) => Some((&call.id, &call.tool)),
@@ -134,20 +133,21 @@ fn called<'a>(kind: &'a BlockKind<'_>) -> Option<(&'a str, &'a str)> {
     }
 }
 
-/// What the model is told of it. `reader` is the tool that reads results back, as the client spells it.
-pub fn receipt(moved: &[MovedOut<'_>], reader: &str) -> String {
-    let tokens: u64 = moved.iter().map(|one| one.tokens).sum();
+/// Writes the receipt, which lets the model know what was offloaded. `reader` is the tool that reads results back, as
+/// the client spells it.
+pub fn receipt(offloaded: &[OffloadedResult<'_>], reader: &str) -> String {
+    let tokens: u64 = offloaded.iter().map(|one| one.tokens).sum();
     let mut text = format!(
         "[infold] This conversation no longer fitted the model's window. Results of {} calls ({} tokens) were moved \
          out of it; references stand in their places. Nothing is lost: call {reader} with a ref_id to read one.",
-        moved.len(),
+        offloaded.len(),
         grouped(tokens)
     );
-    for one in moved.iter().take(LISTED_MAX) {
+    for one in offloaded.iter().take(LISTED_MAX) {
         // Writing to a string cannot fail.
         let _ = write!(text, "\n- {}: {}, {} tokens", one.handle, one.tool, grouped(one.tokens));
     }
-    if let Some(more) = moved.len().checked_sub(LISTED_MAX).filter(|more| *more > 0) {
+    if let Some(more) = offloaded.len().checked_sub(LISTED_MAX).filter(|more| *more > 0) {
         let _ = write!(text, "\nand {more} more");
     }
     text

@@ -1,28 +1,29 @@
-//! Places in front of words, found again in a transcript that has grown.
+//! Anchors: places in a transcript that are found again when it has grown.
 //!
-//! People say the same words again and again, and so do clients. What tells one time from another is the last
-//! result in front, whose call's id is used once, and how often the same was said since.
+//! People say the same words again and again, and so do clients. One time is distinguished from another by the last
+//! result in front, whose call's id is used once, and by how often the same was said since.
 
 use super::{Anchor, Block, BlockKey, BlockKind};
 
-/// The place in front of a block.
 pub(super) fn before(blocks: &[Block<'_>], at: usize) -> Anchor {
     Anchor::Before { block: key(blocks, at) }
 }
 
-/// Where a transcript ends whose last turn begins at a block: behind its last result, unless the model has said
-/// something since. The place stays where it is when the transcript grows.
-pub(super) fn end(blocks: &[Block<'_>], last_turn: usize) -> Option<Anchor> {
-    let last = blocks.iter().rev().find_map(|block| match &block.kind {
-        BlockKind::Result(result) => Some(Anchor::After { call: result.call.clone().into_owned() }),
-        _ => None,
-    });
-    let has_results = blocks[last_turn..].iter().any(|block| matches!(block.kind, BlockKind::Result(_)));
-    let said = (!has_results && last_turn < blocks.len()).then(|| before(blocks, last_turn));
-    said.or(last)
+/// `None` if the block is not a result.
+pub(super) fn after_result(blocks: &[Block<'_>], at: usize) -> Option<Anchor> {
+    let result = blocks[at].kind.result()?;
+    Some(Anchor::After { call: result.call.clone().into_owned() })
 }
 
-/// The first block behind a place, if the transcript has it.
+/// Where a transcript ends: in front of the words of its last turn, or behind its last result if that turn has results
+/// or no blocks. The place stays where it is when the transcript grows. `last_turn` is the turn's first block.
+pub(super) fn end(blocks: &[Block<'_>], last_turn: usize) -> Option<Anchor> {
+    let has_results = blocks[last_turn..].iter().any(|block| block.kind.result().is_some());
+    let words = (!has_results && last_turn < blocks.len()).then(|| before(blocks, last_turn));
+    words.or_else(|| (0..blocks.len()).rev().find_map(|at| after_result(blocks, at)))
+}
+
+/// The index of the first block behind a place; `None` if the transcript does not have the place.
 pub(super) fn find(blocks: &[Block<'_>], place: &Anchor) -> Option<usize> {
     match place {
         Anchor::After { call } => {
@@ -33,7 +34,7 @@ pub(super) fn find(blocks: &[Block<'_>], place: &Anchor) -> Option<usize> {
     }
 }
 
-/// What tells the place in front of a block from all others.
+/// Identifies the place in front of a block, among all places of the transcript.
 pub(super) fn key(blocks: &[Block<'_>], at: usize) -> BlockKey {
     let mut said_before: u64 = 0;
     let mut last_result = None;

@@ -1,8 +1,10 @@
 //! Which reasoning may still be sent.
 //!
-//! A block of reasoning is bound to everything in front of it. It stays in the thread it was made in, where
-//! that is still so; it goes where something in front of it is no longer what it was: a thread that was
-//! started anew, a branch of which nobody knows how it ended.
+//! Providers bind a block of reasoning to everything in front of it. So it is sent in the thread that it was made in,
+//! as long as all in front of it is unchanged. It is left out where something in front has changed: before a restart,
+//! and behind a branch that was dissolved because nobody knows how it ended.
+//!
+//! Threads whose views begin with the same thread's are a family: a change in one view changes them all.
 
 use std::collections::HashMap;
 
@@ -10,24 +12,24 @@ use super::tree::{MAIN, ThreadTree};
 use super::walk::Walk;
 use super::{BlockKind, Restart, place};
 
-/// Where reasoning is bound to what is not there any more.
+/// Between which blocks of a transcript reasoning may be sent.
 #[derive(Debug)]
 pub(super) struct Bounds<'r> {
-    /// For each family of threads, the block that it was last started anew in front of.
+    /// For each family, the block behind its last restart.
     restarted: HashMap<usize, usize>,
-    /// Restarts that lie behind the end of the transcript, although what they changed is in it.
+    /// Restarts whose place is not in the transcript, although the first result that they changed is: the client went
+    /// back to between the two.
     pub left_behind: Vec<&'r Restart>,
-    /// The calls of branches that were dissolved: reasoning behind these was made on something else, in all
-    /// threads, because later branches take some of it along.
+    /// The calls that opened branches which were dissolved. Reasoning behind these was made on other bytes, in all
+    /// threads, because later branches take some of the items along.
     dissolved: Vec<usize>,
-    /// For each family that was asked about, the first of these that still counts.
+    /// For each family that was asked about, the first of these calls behind its last restart.
     until: HashMap<usize, usize>,
-    /// For each thread, the thread that its view begins with.
+    /// For each thread, its family: the thread that its view begins with.
     family: Vec<usize>,
 }
 
 impl<'r> Bounds<'r> {
-    /// Looks for them in a transcript that was read.
     pub fn of(walk: &Walk<'r>) -> Self {
         let mut bounds = Self {
             restarted: HashMap::new(),
@@ -37,7 +39,7 @@ impl<'r> Bounds<'r> {
             family: families(&walk.tree),
         };
         for restart in &walk.known.restarts {
-            bounds.restart(walk, restart);
+            bounds.add_restart(walk, restart);
         }
         for restart in &bounds.left_behind {
             let families = concerned(&walk.tree, &bounds.family, restart);
@@ -46,18 +48,18 @@ impl<'r> Bounds<'r> {
         bounds
     }
 
-    fn restart(&mut self, walk: &Walk<'r>, restart: &'r Restart) {
+    fn add_restart(&mut self, walk: &Walk<'r>, restart: &'r Restart) {
         let blocks = walk.request.blocks;
-        let is_from = |call: &str| {
+        let has_result = |call: &str| {
             blocks.iter().any(|block| matches!(&block.kind, BlockKind::Result(result) if result.call == call))
         };
-        if !restart.from.as_deref().is_none_or(is_from) {
+        if !restart.from.as_deref().is_none_or(has_result) {
             return;
         }
         let Some(at) = place::find(blocks, &restart.place) else {
             return self.left_behind.push(restart);
         };
-        // Everything in front of it was sent anew then, in the form that an earlier one gave it.
+        // At this place all in front was sent again, with what the restarts before it had changed: those are done with.
         self.left_behind.retain(|earlier| restart.root.is_some() && earlier.root != restart.root);
         for family in concerned(&walk.tree, &self.family, restart) {
             let last = self.restarted.entry(family).or_default();
@@ -65,12 +67,12 @@ impl<'r> Bounds<'r> {
         }
     }
 
-    /// The thread that the view of a thread begins with.
+    /// The thread that a thread's view begins with.
     pub fn root(&self, thread: usize) -> usize {
         self.family[thread]
     }
 
-    /// Whether reasoning may be sent in the thread it was made in.
+    /// Whether the reasoning in block `at` may be sent in the thread that it was made in.
     pub fn allow(&mut self, at: usize, thread: usize) -> bool {
         let family = self.family[thread];
         let from = self.restarted.get(&family).copied().unwrap_or(0);
@@ -83,7 +85,7 @@ impl<'r> Bounds<'r> {
     }
 }
 
-/// The families of threads that a restart is about.
+/// The families that a restart concerns.
 fn concerned(tree: &ThreadTree<'_>, families: &[usize], restart: &Restart) -> Vec<usize> {
     match restart.root.as_ref().map(|root| root.branch()) {
         None => families.to_vec(),
@@ -92,8 +94,7 @@ fn concerned(tree: &ThreadTree<'_>, families: &[usize], restart: &Restart) -> Ve
     }
 }
 
-/// Threads that begin as their parent does are of one family with it: what changes in the parent's view changes
-/// in theirs.
+/// For each thread, its family: that of its parent if it inherits the parent's view, else its own.
 fn families(tree: &ThreadTree<'_>) -> Vec<usize> {
     let mut family: Vec<usize> = Vec::with_capacity(tree.nodes.len());
     for (at, node) in tree.nodes.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! Where the transcript and the engine disagree about a branch: what has to be done about it.
+//! What the engine has to do where the transcript and the store disagree about a branch.
 //!
-//! The transcript wins. While nothing is done yet, branches are shown as they will be afterwards, so that a
-//! plan that nobody acts on (a count of tokens) shows the same.
+//! The transcript wins. The tree is changed at once to what it will be when the actions are done, so that a plan that
+//! nobody acts on (a count of tokens) shows the same view.
 
 use super::answers::OpeningArguments;
 use super::brief::BranchOutcome;
@@ -11,20 +11,21 @@ use super::{Anchor, BranchState, FoundOpening, PlanAction, RequestKind, acts, pl
 use crate::{BranchId, EndReason};
 
 impl Walk<'_> {
-    /// Folds all open branches here, because somebody spoke over them.
+    /// Folds all open branches at a place, because a person spoke or the client compacts.
     pub fn interrupt(&mut self, place: &Anchor) {
-        self.tree.open_from_outermost().into_iter().for_each(|node| self.adopt_unknown(node));
+        self.tree.open_outermost_first().into_iter().for_each(|node| self.adopt_unknown(node));
         // Deepest first: no branch ends before those below it.
-        for node in self.tree.open_nodes() {
+        for node in self.tree.open_deepest_first() {
             let Some(branch) = self.tree.nodes[node].branch().cloned() else {
                 continue;
             };
-            let outcome = self.interrupted(branch, place);
+            let outcome = self.interrupt_branch(branch, place);
             self.tree.end(node, outcome);
         }
     }
 
-    fn interrupted(&mut self, branch: BranchId, place: &Anchor) -> BranchOutcome {
+    /// Asks the engine to fold a branch. Gives what its parent is shown for it.
+    fn interrupt_branch(&mut self, branch: BranchId, place: &Anchor) -> BranchOutcome {
         let place = place.clone();
         let (partial, is_over) = match self.known.branches.get(&branch).map(|known| &known.state) {
             None => (String::new(), false),
@@ -36,42 +37,43 @@ impl Walk<'_> {
             Some(BranchState::Ended { result, .. }) => (result.clone(), true),
         };
         if is_over {
-            self.actions.push(PlanAction::Reopen { branch: branch.clone() });
+            self.actions.push(PlanAction::Reopen(branch.clone()));
         }
         self.actions.push(PlanAction::Interrupt { branch, place });
         BranchOutcome::cut(EndReason::Interrupted, partial)
     }
 
-    /// Compares what is open at the end of the transcript with what the engine has.
+    /// Compares the branches that are open at the end of the transcript with those that the engine has as open.
     pub fn reconcile(&mut self) {
         if self.request.kind == RequestKind::Side {
             return;
         }
         let mut depth = 0;
         while let Some(&node) = self.tree.path.get(depth) {
-            if !self.ends_now(node) {
+            if !self.end_if_forced(node) {
                 depth += 1;
             }
         }
-        // Those that wait stand behind the ones that work, and may have run out of time meanwhile.
-        for node in self.tree.open_nodes() {
+        // Branches that wait for their turn are not on the path, and may have run out of time meanwhile.
+        for node in self.tree.open_deepest_first() {
             if matches!(self.tree.nodes[node].state, BranchStage::Waiting) {
-                self.ends_now(node);
+                self.end_if_forced(node);
             }
         }
         if self.request.kind == RequestKind::Turn {
             let is_open = |state: &BranchState| matches!(state, BranchState::Open { .. });
             let open = self.known.branches.iter().filter(|(_, branch)| is_open(&branch.state));
             let lost = open.map(|(id, _)| id).filter(|id| self.tree.find(id).is_none());
-            self.actions.extend(lost.map(|branch| PlanAction::Lose { branch: branch.clone() }));
+            self.actions.extend(lost.map(|branch| PlanAction::Lose(branch.clone())));
         }
         if !self.acts.new.is_empty() {
-            self.actions.push(PlanAction::Remember { answers: std::mem::take(&mut self.acts.new) });
+            self.actions.push(PlanAction::Remember(std::mem::take(&mut self.acts.new)));
         }
     }
 
-    /// Says what has to be done about an open branch, and ends it if the engine has ended it by force.
-    fn ends_now(&mut self, node: usize) -> bool {
+    /// Ends an open branch if the engine has folded it by force since, and says whether it did. If the branch ended in
+    /// another way, the client went back: the engine has to open it again.
+    fn end_if_forced(&mut self, node: usize) -> bool {
         self.adopt_unknown(node);
         let Some(branch) = self.tree.nodes[node].branch().cloned() else {
             return false;
@@ -85,22 +87,23 @@ impl Walk<'_> {
         let is_new = is_by_force(*reason) && !self.is_recorded(&branch);
         let place = place::end(self.request.blocks, self.last_turn).filter(|_| is_new);
         let Some(place) = place else {
-            self.actions.push(PlanAction::Reopen { branch });
+            self.actions.push(PlanAction::Reopen(branch));
             return false;
         };
         self.actions.push(PlanAction::End { branch, place });
         self.tree.end(node, BranchOutcome::cut(*reason, result.clone()));
-        self.tree.settle();
+        self.tree.activate_next();
         true
     }
 
-    /// Whether it is recorded where a branch has ended. If that is at another place, the client has gone back to
-    /// before it.
+    /// Whether it is stored where the current generation of a branch was folded by force. The walk did not come past
+    /// that place, so the client went back to before it.
     fn is_recorded(&self, branch: &BranchId) -> bool {
         let generation = self.known.branches.get(branch).map(|known| known.generation);
         self.known.endings.iter().any(|end| end.branch == *branch && Some(end.generation) == generation)
     }
 
+    /// Asks the engine to store a branch that only the transcript knows.
     fn adopt_unknown(&mut self, node: usize) {
         let Some(opening) = &self.tree.nodes[node].opening else {
             return;
@@ -124,7 +127,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a branch that ended so was cut short where it stood. All other ends can be seen in the transcript.
+/// Whether a branch that ended for this reason was folded by force. The transcript shows all other ends.
 fn is_by_force(reason: EndReason) -> bool {
     match reason {
         EndReason::BudgetExhausted

@@ -1,8 +1,8 @@
 //! Scripts: some clients have their model write code, and our tools are called from inside of it (Codex: `exec`, and
 //! `wait` for a script that takes long).
 //!
-//! Such a call is in no transcript. What our tools answered is kept by the id of the call that ran the script. Where that
-//! is lost, an answer that the script printed whole says the same, if the script's source shows a call of ours.
+//! Such a call is in no transcript. What our tools answered is stored by the id of the call that ran the script. Where
+//! that is lost, an answer that the script printed whole counts, if the script's source shows a call of ours.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -14,21 +14,21 @@ use super::answers::{self, Act};
 use super::{CallBlock, ResultBlock, StoredDecisions};
 use crate::{BranchId, IdKey, OwnTool, ToolEffect};
 
-/// How many places in front of an id are tried for the object that it stands in.
+/// How many opening braces in front of an id are tried as the start of the object that holds it.
 const TRIES_MAX: usize = 64;
-/// How scripts reach tools.
+/// In a script's source, what comes before the name of a tool.
 const TOOLS: &str = "tools.";
-/// How the output of a script begins that has ended as it should: a line, how long it took, and this.
+/// What comes between the client's lines about a script (how it ended, how long it took) and what the script printed.
 const OUTPUT: &str = "\nOutput:\n";
-/// How the output of a script begins that goes on, before the name of its cell.
+/// The beginning of the result of a script that still runs. The name of the script's cell follows.
 const GOES_ON: &str = "Script running with cell ID ";
 
-/// Whether a tool runs scripts that may call other tools, or goes on with one.
+/// Whether a tool runs scripts that may call other tools, or waits for one that runs.
 pub fn runs_scripts(tool: &str) -> bool {
     matches!(tool, "exec" | "wait")
 }
 
-/// Whether what a call gave was read back by our reader, by itself or in a script: it is not kept elsewhere again.
+/// Whether a call read an offloaded result back, by itself or in a script: what it gave is not offloaded again.
 pub fn reads_back(tool: &str, arguments: &str) -> bool {
     let reads = |own: OwnTool| own.effect() == ToolEffect::Read && spelled(arguments, own).is_some();
     ToolEffect::of(tool) == Some(ToolEffect::Read) || runs_scripts(tool) && OwnTool::ALL.into_iter().any(reads)
@@ -37,7 +37,7 @@ pub fn reads_back(tool: &str, arguments: &str) -> bool {
 /// Whether a call runs a script whose source shows that it opens, folds or goes back to branches.
 pub fn changes_tree(call: &CallBlock<'_>) -> bool {
     let source = call.arguments.as_deref().filter(|_| runs_scripts(&call.tool));
-    source.is_some_and(|source| acting().any(|own| spelled(source, own).is_some()))
+    source.is_some_and(|source| tree_tools().any(|own| spelled(source, own).is_some()))
 }
 
 /// A call of one of our tools that a script made.
@@ -47,36 +47,36 @@ pub struct ScriptedCall {
     pub tool: String,
     /// What it was called with, as JSON.
     pub arguments: String,
-    /// What it answered.
+    /// What the tool answered to the script. The model may never see it.
     pub answer: String,
 }
 
-/// A branch that a script opened.
+/// How a script opened a branch.
 #[derive(Debug, Clone)]
 pub(super) struct ByScript {
     /// The tool that opened it, as the script spells it, if its source shows that.
     pub tool: Option<String>,
-    /// What it was opened with, as JSON; nothing where only what was printed is left.
+    /// What it was opened with, as JSON; `None` where the call is not stored and only what was printed is left.
     pub arguments: Option<String>,
 }
 
-/// The scripts of a transcript, as far as it was read.
+/// What was learnt of scripts while a transcript is read.
 #[derive(Debug, Default)]
 pub(super) struct Scripts<'a> {
-    /// The source of each script that goes on, by the name of its cell.
+    /// The source of each script that still ran when its call was answered, by the name of its cell.
     cells: HashMap<&'a str, &'a str>,
-    /// Calls that were answered: a script may say something more while it runs, as a second result of its call.
+    /// Calls whose first result was read. A script that prints more while it runs gives a second one.
     answered: HashSet<&'a str>,
 }
 
-/// What `wait` is called with.
+/// The arguments of `wait`.
 #[derive(Deserialize)]
 struct Wait {
     cell_id: Value,
 }
 
 impl<'a> Scripts<'a> {
-    /// What the calls did that the script of `call` made, in their order.
+    /// What the calls of our tools did that the script of `call` made, in their order.
     pub fn acts(
         &mut self,
         call: &'a CallBlock<'_>,
@@ -93,12 +93,12 @@ impl<'a> Scripts<'a> {
             self.cells.insert(rest.lines().next().unwrap_or_default().trim(), source);
         }
         match known.scripted.get(&*call.id) {
-            Some(calls) => calls.iter().filter_map(|call| kept(call, source, key)).collect(),
-            None => source.map_or_else(Vec::new, |source| shown(source, printed, known, key)),
+            Some(calls) => calls.iter().filter_map(|call| stored_act(call, source, key)).collect(),
+            None => source.map_or_else(Vec::new, |source| printed_acts(source, printed, known, key)),
         }
     }
 
-    /// The source of the script that a call runs, or goes on with.
+    /// The source of the script that a call runs, or waits for.
     fn source(&self, call: &'a CallBlock<'_>) -> Option<&'a str> {
         let arguments = call.arguments.as_deref()?;
         let Ok(Wait { cell_id }) = serde_json::from_str(arguments) else { return Some(arguments) };
@@ -107,8 +107,8 @@ impl<'a> Scripts<'a> {
     }
 }
 
-/// What a call did that was kept.
-fn kept(call: &ScriptedCall, source: Option<&str>, key: &IdKey) -> Option<Act> {
+/// What a stored call did.
+fn stored_act(call: &ScriptedCall, source: Option<&str>, key: &IdKey) -> Option<Act> {
     let own = OwnTool::spelled(&call.tool)?;
     let mut act = answers::read(own.effect(), &call.answer, key)?;
     if let Act::Open(opened) = &mut act {
@@ -119,12 +119,12 @@ fn kept(call: &ScriptedCall, source: Option<&str>, key: &IdKey) -> Option<Act> {
     Some(act)
 }
 
-/// What a script did, by the answers that it printed. Of a session that the store knows, only its own branches count:
-/// a script can print anything.
-fn shown(source: &str, printed: &str, known: &StoredDecisions, key: &IdKey) -> Vec<Act> {
+/// What a script did, by the answers that it printed. If the store knows branches of the session, only those count: a
+/// script can print anything.
+fn printed_acts(source: &str, printed: &str, known: &StoredDecisions, key: &IdKey) -> Vec<Act> {
     let is_own = |branch: &BranchId| known.branches.is_empty() || known.branches.contains_key(branch);
     let called: Vec<(ToolEffect, &str)> =
-        acting().filter_map(|own| Some((own.effect(), spelled(source, own)?))).collect();
+        tree_tools().filter_map(|own| Some((own.effect(), spelled(source, own)?))).collect();
     let mut acts: Vec<Act> = Vec::new();
     for object in objects(printed, |id| BranchId::verify(id, key).is_some()) {
         let object = &printed[object];
@@ -142,11 +142,11 @@ fn shown(source: &str, printed: &str, known: &StoredDecisions, key: &IdKey) -> V
 }
 
 /// Our tools that change the tree.
-fn acting() -> impl Iterator<Item = OwnTool> {
+fn tree_tools() -> impl Iterator<Item = OwnTool> {
     OwnTool::ALL.into_iter().rev().filter(|own| own.effect().changes_tree())
 }
 
-/// A tool of ours as a script spells it where it calls it: `tools.mcp__infold__branch_create(…)`.
+/// The name by which a script's source calls a tool of ours: `tools.mcp__infold__branch_create(…)`.
 fn spelled(source: &str, own: OwnTool) -> Option<&str> {
     source.match_indices(TOOLS).find_map(|(at, _)| {
         let word = &source[at + TOOLS.len()..];
@@ -156,7 +156,7 @@ fn spelled(source: &str, own: OwnTool) -> Option<&str> {
     })
 }
 
-/// The objects in a text that branches' ids stand in, each as long as it can be.
+/// The JSON objects in a text that hold branches' ids, as ranges of bytes. Each is the outermost object around its id.
 fn objects(text: &str, is_branch: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut end = 0;
@@ -174,14 +174,14 @@ fn objects(text: &str, is_branch: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
     found
 }
 
-/// Where an object ends that a text begins with.
+/// The length in bytes of the JSON value that a text begins with.
 fn object_end(text: &str) -> Option<usize> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
     values.next()?.ok()?;
     Some(values.byte_offset())
 }
 
-/// What a script printed beside our answers about these branches; nothing if that is all.
+/// What a script printed beside our answers about these branches; `None` if it printed nothing else.
 pub(super) fn beside(printed: &str, branches: &[&BranchId]) -> Option<String> {
     let is_fine = printed.starts_with("Script completed\n") || printed.starts_with(GOES_ON);
     let body = printed.split_once(OUTPUT).filter(|_| is_fine).map_or(printed, |(_, body)| body);
@@ -197,7 +197,7 @@ pub(super) fn beside(printed: &str, branches: &[&BranchId]) -> Option<String> {
     (!rest.is_empty()).then(|| rest.to_owned())
 }
 
-/// Whether a script printed a message, as it is or inside of JSON.
+/// Whether a script printed a message: as it is, quoted in JSON, or quoted twice.
 pub(super) fn holds(printed: &str, message: &str) -> bool {
     let quoted = serde_json::to_string(message).unwrap_or_default();
     let inner = quoted.trim_matches('"');
@@ -205,7 +205,7 @@ pub(super) fn holds(printed: &str, message: &str) -> bool {
     [message, inner, twice.trim_matches('"')].iter().any(|form| printed.contains(form))
 }
 
-/// The text in the content of a result, as JSON: text, or a list of parts.
+/// The text in the content of a result, which is a JSON string or a list of parts.
 pub(super) fn text_of(content: &[u8]) -> String {
     match serde_json::from_slice(content) {
         Ok(Value::String(text)) => text,

@@ -1,30 +1,26 @@
-//! What people and clients said, wherever in a transcript it stands: in blocks of its own, or inside of a result.
+//! The items of a thread, and the words in them that people and clients said, in blocks of their own or inside of
+//! results.
 //!
-//! A fold takes out what a branch did. What somebody said in it is found here, and goes on in the parent.
+//! A fold takes out what a branch did. What somebody said in the branch is found here, and is repeated in its parent.
 
 use super::{Block, BlockKey, BlockKind, Remark};
 use crate::transcript::Voice;
 
-/// One entry of a thread.
+/// One entry of a thread. Blocks are named by their index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ThreadItem {
     /// A block of the transcript.
     Block(usize),
-    /// Words that the client put into a result, by themselves.
-    Remark {
-        /// The result.
-        block: usize,
-        /// Which of them.
-        nth: usize,
-    },
-    /// A result of another thread, named as what it is.
+    /// Words that the client put into a result, without the result; `nth` counts the result's remarks from 0.
+    Remark { block: usize, nth: usize },
+    /// A result whose call was made in another thread, to be quoted.
     Quote(usize),
-    /// Words of ours.
+    /// Words of infold's own.
     Words(&'static str),
 }
 
 impl ThreadItem {
-    /// The block that it is.
+    /// `None` if it is not a whole block.
     pub fn block(&self) -> Option<usize> {
         match self {
             Self::Block(block) => Some(*block),
@@ -32,7 +28,7 @@ impl ThreadItem {
         }
     }
 
-    /// Where in the transcript it stands, so that items can be put in order.
+    /// Its position in the transcript, by which items are sorted.
     pub fn order(&self) -> (usize, usize) {
         match self {
             Self::Block(block) | Self::Quote(block) => (*block, 0),
@@ -42,7 +38,7 @@ impl ThreadItem {
     }
 }
 
-/// What was said in an item.
+/// What people and clients said in an item.
 pub(super) fn in_item(blocks: &[Block<'_>], item: ThreadItem) -> Vec<ThreadItem> {
     match item {
         ThreadItem::Remark { .. } => vec![item],
@@ -57,8 +53,8 @@ pub(super) fn in_item(blocks: &[Block<'_>], item: ThreadItem) -> Vec<ThreadItem>
     }
 }
 
-/// What tells the client's own words from others, so that none are said twice; nothing for a person's, who may well
-/// say the same again.
+/// The key of words that the client said, by which repetitions are noticed; `None` for a person's words: a person who
+/// says the same again means it.
 pub(super) fn by_client(blocks: &[Block<'_>], item: ThreadItem) -> Option<BlockKey> {
     match item {
         ThreadItem::Remark { block, nth } => {
@@ -79,13 +75,12 @@ pub(super) fn by_client(blocks: &[Block<'_>], item: ThreadItem) -> Option<BlockK
     }
 }
 
-/// What a person typed that stands inside of a result.
+/// What a person typed that the client put into a result.
 pub(super) fn typed(blocks: &[Block<'_>], block: usize) -> Vec<ThreadItem> {
     let is_typed = |item: &ThreadItem| by_client(blocks, *item).is_none();
     in_item(blocks, ThreadItem::Block(block)).into_iter().filter(is_typed).collect()
 }
 
-/// Words inside of a result.
 pub(super) fn remark<'b, 'a>(blocks: &'b [Block<'a>], block: usize, nth: usize) -> Option<&'b Remark<'a>> {
     blocks[block].kind.result()?.remarks.get(nth)
 }

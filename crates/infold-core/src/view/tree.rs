@@ -1,37 +1,36 @@
 //! The tree of a session's threads, as far as a transcript shows it.
 //!
-//! A thread is a list of items: blocks of the transcript, in order, and what was said in threads below it that
-//! are over. Threads only grow at their end; a rollback cuts them back first. What must hold: a thread that is
-//! over has no open thread below it; of the branches that one message opened, one works and the others wait for
-//! their turn; what a person or the client said in a thread that is over or discarded stands in one that goes on.
+//! A thread is a list of items: blocks of the transcript, in order, and words from branches below it that are over.
+//! Threads grow at their end only; a rollback cuts them back first. What must hold: a thread that is over has no open
+//! thread below it; of the branches that one message opened, one works and the others wait for their turn; what people
+//! and clients said in a thread that is over or discarded is repeated in one that goes on.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::answers::OpeningAnswer;
 use super::brief::BranchOutcome;
-use super::front::ClientPreface;
+use super::preface::ClientPreface;
 use super::spoken::{self, ThreadItem};
 use super::{Block, TranscriptStart};
 use crate::{BranchId, EndReason, Isolation, Thread};
 
-/// The session's own thread.
+/// Index of the main thread in [`ThreadTree::nodes`].
 pub(super) const MAIN: usize = 0;
 
-/// What a parent is told in front of words that were said after the branch it has gone back to.
+/// What is put in front of words that a rollback cuts off a thread and repeats in it.
 const SAID_SINCE: &str = "[What was said before the branch was opened again. It has been told.]";
 
-/// How a branch stands in the transcript.
 #[derive(Debug)]
 pub(super) enum BranchStage {
-    /// Another one, opened in the same message, comes first.
+    /// It has not begun: another branch, opened in the same message, works first.
     Waiting,
-    /// It works.
+    /// It works, or waits for a branch that it opened.
     Open,
-    /// It is over, and its parent has this of it.
+    /// It has folded, and its parent is shown this outcome.
     Over(BranchOutcome),
-    /// Nobody knows how it ended: its items stand in its parent.
+    /// Nothing says how it ended, so its items were moved to its parent.
     Dissolved,
-    /// A rollback went back to before it.
+    /// A rollback went back to before its opening.
     Discarded,
 }
 
@@ -40,86 +39,79 @@ pub(super) enum BranchStage {
 pub(super) struct OpeningCall {
     pub call: usize,
     pub result: usize,
-    /// Where the answers begin to the message that it stands in.
+    /// The first block behind the message that holds the call: openings with the same one were made together.
     pub round: usize,
     pub opened: OpeningAnswer,
 }
 
-/// One thread.
 #[derive(Debug)]
 pub(super) struct ThreadNode {
-    /// What opened it; nothing did for the main thread.
+    /// `None` for the main thread.
     pub opening: Option<OpeningCall>,
-    /// The thread that opened it.
     pub parent: usize,
-    /// What stands in it.
     pub items: Vec<ThreadItem>,
-    /// How many items its parent had with the answer to its opening as the last.
-    pub cut: usize,
-    /// How it stands.
+    /// How many of its parent's items come before its own: all up to the answer to its opening.
+    pub parent_len: usize,
     pub state: BranchStage,
-    /// How many items it had when the model last answered in it, if that answer led to another thread.
-    run: Option<usize>,
+    /// How many items it had before the model's last answer in it, if that answer led to another thread.
+    len_before_answer: Option<usize>,
     /// Branches that it opened and that wait for their turn.
     waiting: VecDeque<usize>,
 }
 
 impl ThreadNode {
     fn new(opening: Option<OpeningCall>, parent: usize, state: BranchStage) -> Self {
-        Self { opening, parent, items: Vec::new(), cut: 0, state, run: None, waiting: VecDeque::new() }
+        let waiting = VecDeque::new();
+        Self { opening, parent, items: Vec::new(), parent_len: 0, state, len_before_answer: None, waiting }
     }
 
-    /// The branch, unless this is the main thread.
+    /// `None` for the main thread.
     pub fn branch(&self) -> Option<&BranchId> {
         self.opening.as_ref().map(|opening| &opening.opened.branch)
     }
 
-    /// Its name.
     pub fn thread(&self) -> Thread {
         self.branch().map_or(Thread::Main, |branch| Thread::Branch(branch.clone()))
     }
 
-    /// Whether it was opened in the same message as another.
+    /// Whether both were opened in the same message.
     pub fn is_beside(&self, other: &Self) -> bool {
         let round = |node: &Self| node.opening.as_ref().map(|opening| opening.round);
         self.parent == other.parent && round(self).is_some() && round(self) == round(other)
     }
 
-    /// Whether the script that opened it has returned it, too.
+    /// Whether one script both opened and returned it.
     pub fn is_within_script(&self) -> bool {
-        let result = self.opening.as_ref().map(|opening| opening.result);
-        matches!(&self.state, BranchStage::Over(BranchOutcome::Returned { script: Some(script), .. }) if Some(*script) == result)
+        let BranchStage::Over(BranchOutcome::Returned { script: Some(script), .. }) = &self.state else { return false };
+        self.opening.as_ref().is_some_and(|opening| opening.result == *script)
     }
 
-    /// Whether it begins as its parent does.
+    /// Whether its view begins with its parent's.
     pub fn inherits(&self) -> bool {
         let isolation = self.opening.as_ref().map(|opening| opening.opened.isolation);
         isolation == Some(Isolation::Inherit) || matches!(self.state, BranchStage::Dissolved)
     }
 }
 
-/// All threads.
 #[derive(Debug)]
 pub(super) struct ThreadTree<'r> {
     blocks: &'r [Block<'r>],
-    /// What stands in front.
-    pub front: ClientPreface,
+    pub preface: ClientPreface,
     pub nodes: Vec<ThreadNode>,
     /// Open branches, outermost first.
     pub path: Vec<usize>,
-    /// The thread that each block stands in.
+    /// For each block, the thread that it belongs to.
     pub home: Vec<usize>,
-    /// The branches that each block answered the openings of: a script may open several.
+    /// For each result that answers openings, the branches that were opened: a script may open several.
     pub opened_by: HashMap<usize, Vec<usize>>,
     by_id: HashMap<BranchId, usize>,
 }
 
 impl<'r> ThreadTree<'r> {
-    /// A tree of which nothing was read yet.
     pub fn new(blocks: &'r [Block<'r>], beginning: TranscriptStart) -> Self {
         Self {
             blocks,
-            front: ClientPreface::of(blocks, beginning),
+            preface: ClientPreface::of(blocks, beginning),
             nodes: vec![ThreadNode::new(None, MAIN, BranchStage::Open)],
             path: Vec::new(),
             home: vec![MAIN; blocks.len()],
@@ -128,41 +120,35 @@ impl<'r> ThreadTree<'r> {
         }
     }
 
-    /// The thread that works.
+    /// The innermost open thread: the model works in it.
     pub fn current(&self) -> usize {
         self.path.last().copied().unwrap_or(MAIN)
     }
 
-    /// The thread of a branch, if its opening was read.
+    /// `None` if no opening of the branch was read.
     pub fn find(&self, branch: &BranchId) -> Option<usize> {
         self.by_id.get(branch).copied()
     }
 
-    /// The thread that sees a block first: what a script printed that opened a branch is the branch's.
-    pub fn shown_in(&self, block: usize) -> usize {
+    /// The thread that sees a block first. What a script printed that opened a branch is shown to the branch.
+    pub fn first_seen_in(&self, block: usize) -> usize {
         let opened = self.opened_by.get(&block).into_iter().flatten().copied();
         let by_script =
             |node: &usize| self.nodes[*node].opening.as_ref().is_some_and(|own| own.opened.script.is_some());
         opened.filter(by_script).find(|&node| self.is_open(node)).unwrap_or(self.home[block])
     }
 
-    /// Puts a block at the end of a thread.
     pub fn push(&mut self, node: usize, block: usize) {
         self.home[block] = node;
         self.nodes[node].items.push(ThreadItem::Block(block));
     }
 
-    /// Lets a thread hear what was said elsewhere.
-    pub fn tell(&mut self, node: usize, items: impl IntoIterator<Item = ThreadItem>) {
-        self.nodes[node].items.extend(items);
-    }
-
-    /// Lets a thread hear what it has not heard of this.
-    pub fn tell_new(&mut self, node: usize, mut items: Vec<ThreadItem>) {
+    /// Appends those of the items that a thread has not seen.
+    pub fn append_unseen(&mut self, node: usize, mut items: Vec<ThreadItem>) {
         if !items.is_empty() {
-            let told = self.told(node);
-            items.retain(|item| !told.contains(item));
-            self.tell(node, items);
+            let seen = self.seen_by(node);
+            items.retain(|item| !seen.contains(item));
+            self.nodes[node].items.extend(items);
         }
     }
 
@@ -172,17 +158,17 @@ impl<'r> ThreadTree<'r> {
         self.nodes[node].items.push(ThreadItem::Quote(result));
     }
 
-    /// The model answers in a thread.
-    pub fn begin_run(&mut self, node: usize) {
-        self.nodes[node].run = Some(self.nodes[node].items.len());
+    /// Marks where the model's answer begins in a thread: a rollback to the thread would cut it off.
+    pub fn mark_answer(&mut self, node: usize) {
+        self.nodes[node].len_before_answer = Some(self.nodes[node].items.len());
     }
 
-    /// The model's last answer in a thread led to no other: it goes on from what it was told.
-    pub fn goes_on(&mut self, node: usize) {
-        self.nodes[node].run = None;
+    /// The marked answer led to no other thread: a rollback would keep it.
+    pub fn confirm_answer(&mut self, node: usize) {
+        self.nodes[node].len_before_answer = None;
     }
 
-    /// A thread opens a branch. It works when those that were opened before it in the same message are over.
+    /// Adds a branch. It waits until those that were opened before it in the same message are over.
     pub fn open(&mut self, opener: usize, opening: OpeningCall) -> usize {
         let node = self.nodes.len();
         self.by_id.insert(opening.opened.branch.clone(), node);
@@ -192,8 +178,8 @@ impl<'r> ThreadTree<'r> {
         node
     }
 
-    /// Lets the next branch work that waits for its turn.
-    pub fn settle(&mut self) {
+    /// Lets the next branch work that waits for its turn, if the current thread opened one.
+    pub fn activate_next(&mut self) {
         loop {
             let thread = self.current();
             let Some(next) = self.nodes[thread].waiting.pop_front() else {
@@ -204,23 +190,22 @@ impl<'r> ThreadTree<'r> {
         }
     }
 
-    /// Whether a branch has not ended.
+    /// Whether a branch works, or waits for its turn.
     pub fn is_open(&self, node: usize) -> bool {
         node != MAIN && matches!(self.nodes[node].state, BranchStage::Open | BranchStage::Waiting)
     }
 
-    /// Whether a branch has folded.
     pub fn is_over(&self, node: usize) -> bool {
         matches!(self.nodes[node].state, BranchStage::Over(_))
     }
 
     /// Open branches, deepest first, then those that wait.
-    pub fn open_nodes(&self) -> Vec<usize> {
+    pub fn open_deepest_first(&self) -> Vec<usize> {
         self.path.iter().rev().copied().chain(self.waiting()).collect()
     }
 
     /// Open branches, outermost first, then those that wait.
-    pub fn open_from_outermost(&self) -> Vec<usize> {
+    pub fn open_outermost_first(&self) -> Vec<usize> {
         self.path.iter().copied().chain(self.waiting()).collect()
     }
 
@@ -228,7 +213,7 @@ impl<'r> ThreadTree<'r> {
         [MAIN].iter().chain(&self.path).flat_map(|&node| self.nodes[node].waiting.iter().copied())
     }
 
-    /// A branch is over, and with it what is open below. What was said in them is heard above.
+    /// Ends a branch and all that is open below it. What was said in them is repeated in their parents.
     pub fn end(&mut self, node: usize, outcome: BranchOutcome) {
         if let Some(depth) = self.path.iter().position(|&open| open == node) {
             for below in self.path.split_off(depth).into_iter().rev() {
@@ -250,40 +235,39 @@ impl<'r> ThreadTree<'r> {
         self.nodes[node].state = closed();
     }
 
-    /// Tells the parent of a branch what was said in the branch: all that people said, and what the client said and
-    /// the parent has not heard yet.
+    /// Repeats in the parent what was said in a branch: a person's words each time, a client's words once, unless the
+    /// parent has seen them.
     fn carry_over(&mut self, node: usize) {
-        let said: Vec<ThreadItem> = self.said(node).collect();
-        if said.is_empty() {
+        let mut words: Vec<ThreadItem> = self.spoken_words(node).collect();
+        if words.is_empty() {
             return;
         }
         let parent = self.nodes[node].parent;
-        let told = self.told(parent);
-        let mut heard: HashSet<_> = told.iter().filter_map(|item| spoken::by_client(self.blocks, *item)).collect();
-        let is_new = |item: &ThreadItem| {
-            !told.contains(item) && spoken::by_client(self.blocks, *item).is_none_or(|words| heard.insert(words))
-        };
-        let new: Vec<ThreadItem> = said.into_iter().filter(is_new).collect();
-        self.tell(parent, new);
+        let seen = self.seen_by(parent);
+        let mut by_client: HashSet<_> = seen.iter().filter_map(|item| spoken::by_client(self.blocks, *item)).collect();
+        words.retain(|item| {
+            !seen.contains(item) && spoken::by_client(self.blocks, *item).is_none_or(|key| by_client.insert(key))
+        });
+        self.nodes[parent].items.extend(words);
     }
 
-    /// What was said in a thread.
-    fn said(&self, node: usize) -> impl Iterator<Item = ThreadItem> {
+    /// What people and clients said in a thread.
+    fn spoken_words(&self, node: usize) -> impl Iterator<Item = ThreadItem> {
         self.nodes[node].items.iter().flat_map(|item| spoken::in_item(self.blocks, *item))
     }
 
-    /// Takes all open branches away as if they had never been: what stands in them stands in the main thread.
-    /// Gives the calls that opened them.
+    /// Removes all open branches as if they had never been opened: their items move to the main thread. Gives the calls
+    /// that opened them.
     pub fn dissolve(&mut self) -> Vec<usize> {
-        let open = self.open_nodes();
+        let open = self.open_deepest_first();
         for &node in &open {
             let parent = self.nodes[node].parent;
-            // What was said may stand in both, after a rollback.
+            // After a rollback, words may be in both.
             let both: HashSet<ThreadItem> = self.nodes[parent].items.iter().copied().collect();
             let mut items = std::mem::take(&mut self.nodes[node].items);
             items.retain(|item| !both.contains(item));
             items.iter().filter_map(ThreadItem::block).for_each(|block| self.home[block] = parent);
-            self.tell(parent, items);
+            self.nodes[parent].items.extend(items);
             self.nodes[node].waiting.clear();
             self.nodes[node].state = BranchStage::Dissolved;
         }
@@ -292,61 +276,62 @@ impl<'r> ThreadTree<'r> {
         open.iter().filter_map(|&node| Some(self.nodes[node].opening.as_ref()?.call)).collect()
     }
 
-    /// Whether a session can go back to a branch from where it is.
+    /// Whether a rollback can open a branch again: not the current one, nor one that has not begun or is gone.
     pub fn can_roll_back(&self, to: usize) -> bool {
         let is_gone = |node: &usize| matches!(self.nodes[*node].state, BranchStage::Discarded | BranchStage::Dissolved);
         let waits = matches!(self.nodes[to].state, BranchStage::Waiting);
-        to != self.current() && !waits && !self.chain(to).iter().any(is_gone)
+        to != self.current() && !waits && !self.path_to(to).iter().any(is_gone)
     }
 
-    /// The branches from the main thread down to this one.
-    fn chain(&self, node: usize) -> Vec<usize> {
-        let mut chain: Vec<usize> =
+    /// The branches from the main thread, which is not among them, down to this one.
+    pub fn path_to(&self, node: usize) -> Vec<usize> {
+        let mut path: Vec<usize> =
             std::iter::successors(Some(node), |&at| Some(self.nodes[at].parent)).take_while(|&at| at != MAIN).collect();
-        chain.reverse();
-        chain
+        path.reverse();
+        path
     }
 
-    /// Opens a branch again as it was at its last turn. Threads above it are cut back to its opening; what was said
-    /// behind that, and in branches that are discarded, is said to the branch, and stays in the threads that heard it.
+    /// Opens a branch again as it was at its last turn. Threads above it are cut back to its opening. No words are
+    /// lost: those that are cut off are repeated in their own thread and in the branch, those of discarded branches in
+    /// the branch.
     pub fn roll_back(&mut self, to: usize, discarded: &[BranchId]) {
-        let chain = self.chain(to);
-        let mut said = Vec::new();
-        for node in self.open_nodes() {
-            if !chain.contains(&node) {
+        let path = self.path_to(to);
+        let mut words = Vec::new();
+        for node in self.open_deepest_first() {
+            if !path.contains(&node) {
                 self.nodes[node].state = BranchStage::Discarded;
-                said.extend(self.said(node));
+                words.extend(self.spoken_words(node));
             }
         }
         let mut above = MAIN;
-        for &node in &chain {
-            let cut = self.nodes[node].cut;
-            let heard = self.cut_back(above, cut);
+        for &node in &path {
+            let cut_off = self.cut_back(above, self.nodes[node].parent_len);
             self.discard_beside(above, node, discarded);
-            if !heard.is_empty() {
-                self.tell(above, [ThreadItem::Words(SAID_SINCE)].into_iter().chain(heard.iter().copied()));
-                said.extend(heard);
+            if !cut_off.is_empty() {
+                self.nodes[above].items.push(ThreadItem::Words(SAID_SINCE));
+                self.nodes[above].items.extend(&cut_off);
+                words.extend(cut_off);
             }
             self.nodes[node].state = BranchStage::Open;
             above = node;
         }
-        if let Some(run) = self.nodes[to].run.take() {
-            said.extend(self.cut_back(to, run));
+        if let Some(len) = self.nodes[to].len_before_answer.take() {
+            words.extend(self.cut_back(to, len));
         }
         self.nodes[to].waiting.clear();
-        said.sort_by_key(ThreadItem::order);
-        said.dedup();
-        // An earlier rollback may have told it some of this.
-        self.tell_new(to, said);
-        self.path = chain;
+        words.sort_by_key(ThreadItem::order);
+        words.dedup();
+        // An earlier rollback may have repeated some of these in the branch.
+        self.append_unseen(to, words);
+        self.path = path;
     }
 
-    /// What a thread has seen.
-    pub fn told(&self, node: usize) -> HashSet<ThreadItem> {
-        let mut told = HashSet::new();
+    /// All items in a thread's view, with the words in them.
+    pub fn seen_by(&self, node: usize) -> HashSet<ThreadItem> {
+        let mut seen = HashSet::new();
         let mut see = |item: &ThreadItem| {
-            told.insert(*item);
-            told.extend(spoken::in_item(self.blocks, *item));
+            seen.insert(*item);
+            seen.extend(spoken::in_item(self.blocks, *item));
         };
         let mut below = &self.nodes[node];
         below.items.iter().for_each(&mut see);
@@ -354,25 +339,25 @@ impl<'r> ThreadTree<'r> {
         while below.opening.is_some() {
             is_whole &= below.inherits();
             let above = &self.nodes[below.parent];
-            let items = above.items.iter().take(below.cut);
-            items.filter(|item| is_whole || self.front.is_taken_along(self.blocks, **item)).for_each(&mut see);
+            let items = above.items.iter().take(below.parent_len);
+            items.filter(|item| is_whole || self.preface.is_taken_along(self.blocks, **item)).for_each(&mut see);
             below = above;
         }
-        told
+        seen
     }
 
-    /// Cuts a thread back. Gives what was said behind that point.
+    /// Cuts a thread back and discards the branches that it opened behind that point. Gives what was said there.
     fn cut_back(&mut self, node: usize, len: usize) -> Vec<ThreadItem> {
         let items = &mut self.nodes[node].items;
         let behind = items.split_off(len.min(items.len()));
-        let later = self.nodes.iter_mut().filter(|child| child.parent == node && child.cut > len);
+        let later = self.nodes.iter_mut().filter(|child| child.parent == node && child.parent_len > len);
         later.for_each(|child| child.state = BranchStage::Discarded);
         behind.into_iter().flat_map(|item| spoken::in_item(self.blocks, item)).collect()
     }
 
-    /// Branches that were opened in the same message and that the rollback discarded.
+    /// Ends the branches, opened in the same message as `node`, that a rollback discarded. The others wait again.
     fn discard_beside(&mut self, above: usize, node: usize, discarded: &[BranchId]) {
-        self.nodes[above].run = None;
+        self.nodes[above].len_before_answer = None;
         self.nodes[above].waiting.clear();
         for other in 0..self.nodes.len() {
             let is_beside = other != node && self.nodes[other].is_beside(&self.nodes[node]);

@@ -1,8 +1,8 @@
-//! Scripts that call tools, as Codex's code mode has them: the commands and patches are texts in the script.
+//! Scripts that call tools, as in Codex's code mode: the commands and patches are string literals in the script.
 
 use super::{PATCH, added, shell};
 
-/// What a script would write: if one of its texts can write, all of them may be part of it.
+/// What a script would write. If one of its literals is a command that can write, all of them may be part of it.
 pub(super) fn written(script: &str) -> Vec<String> {
     let texts = texts(script);
     let (patches, others): (Vec<String>, Vec<String>) = texts.into_iter().partition(|text| text.contains(PATCH));
@@ -14,12 +14,12 @@ pub(super) fn written(script: &str) -> Vec<String> {
     written
 }
 
-/// Names of tools and of files are texts, too. A command has more than one word.
+/// Whether a literal may be a command: it has more than one word, unlike names of tools and files.
 fn is_command(text: &str) -> bool {
     text.trim().contains(char::is_whitespace)
 }
 
-/// The texts in a script, without their quotes.
+/// The string literals in a script, without their quotes.
 fn texts(script: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut chars = script.chars();

@@ -1,8 +1,8 @@
-//! A shell's command, read as far as it takes to tell which of its parts can write.
+//! Finds the parts of a shell's command that can write.
 //!
-//! A part is a pipeline. It can write if its output goes into a file, or if one of its programs is not known to
-//! leave files alone. Where values can wander from one part to another (variables, here-documents, loops), the
-//! whole command is one part.
+//! A part is a pipeline. It can write if its output goes into a file, or if one of its programs is not known to leave
+//! files alone. Where a value can get from one part to another (by variables, here-documents, loops), the whole command
+//! counts as one part. This is no parser of shell's grammar: where it is unsure, it says that a part can write.
 
 mod programs;
 mod words;
@@ -19,11 +19,11 @@ const KEYWORDS: [&str; 16] = [
 ];
 /// Commands that give a value to a variable.
 const SETTERS: [&str; 6] = ["export", "declare", "local", "readonly", "read", "typeset"];
-/// Programs that run the program behind them.
+/// Programs that run the program named after them.
 const WRAPPERS: [&str; 6] = ["sudo", "env", "command", "time", "nice", "nohup"];
-/// Shells that take a command as a text.
+/// Shells that take a command as a string, after `-c`.
 const SHELLS: [&str; 5] = ["sh", "bash", "zsh", "dash", "ksh"];
-/// Where output may go that is no file.
+/// Targets of a redirection that are not files.
 const NO_FILES: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
 /// The parts of a command that can write.
@@ -40,11 +40,10 @@ fn written_within(command: &str, depth_left: usize) -> Vec<String> {
     parts.list.into_iter().filter(|part| part.can_write).map(|part| part.text).collect()
 }
 
-/// The parts of a command.
 #[derive(Default)]
 struct Parts {
     list: Vec<CommandPart>,
-    /// Whether values can wander between them.
+    /// Whether values can get from one part to another, so that all count as one.
     are_one: bool,
 }
 
@@ -89,7 +88,7 @@ fn parts(command: &str, depth_left: usize) -> Parts {
 }
 
 impl CommandPart {
-    /// Takes note of one program with its arguments.
+    /// Decides whether one program of the part, with its arguments, can write.
     fn judge(&mut self, words: Vec<String>, depth_left: usize, are_one: &mut bool) {
         let mut words = words.into_iter().skip_while(|word| {
             let is_front = KEYWORDS.contains(&word.as_str()) || is_assignment(word);

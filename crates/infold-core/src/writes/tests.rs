@@ -1,4 +1,4 @@
-//! Which calls write what: what is refused on the strength of it, and what must not be.
+//! Which calls would write a placeholder, and are refused for it, and which only look like it.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Host and Origin: under which name a request reached us, and which web page sent it.
+//! Checks Host and Origin: the name under which a request reached us, and the web page that sent it.
 //!
 //! A page on the web can point its own name at 127.0.0.1 and can send requests to any port; it can
 //! set neither Host nor Origin. No answer ever carries CORS headers, so a page that is let in here
@@ -13,10 +13,10 @@ use http::request::Parts;
 use crate::refusal::{DoorRefusal, quoted};
 use crate::settings::{DoorError, DoorSettings};
 
-/// Names that always mean this machine.
+/// Host names that always mean this machine.
 const LOOPBACK_HOSTS: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
-/// A name and perhaps a port, in lower case and with the address in its shortest form.
+/// A host and perhaps a port. The host is in lower case, and an IPv6 address is in its shortest form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Authority {
     host: String,
@@ -35,15 +35,15 @@ enum OriginRule {
     AnyPort { scheme: String, host: String },
 }
 
-/// The names and origins that are let in.
+/// The host names and origins that are let in.
 #[derive(Debug)]
-pub(super) struct Names {
-    /// A rule without a port means any port.
+pub(super) struct AllowedNames {
+    /// An entry without a port allows any port.
     hosts: Vec<Authority>,
     origins: Vec<OriginRule>,
 }
 
-impl Names {
+impl AllowedNames {
     pub(super) fn new(settings: &DoorSettings, address: IpAddr) -> Result<Self, DoorError> {
         let loopback = LOOPBACK_HOSTS.iter().map(|host| host.to_string());
         let bound = (!address.is_unspecified()).then(|| host_of(address.to_canonical()));
@@ -66,9 +66,9 @@ impl Names {
         Ok(Self { hosts, origins })
     }
 
-    /// Lets a request pass if its names are among ours.
+    /// Refuses a request whose host or origin is not allowed.
     pub(super) fn check(&self, parts: &Parts) -> Result<(), DoorRefusal> {
-        // A target may carry a name too, which then counts instead of Host; so both must do.
+        // A request's target may name a host too, which HTTP then prefers to Host; so both must be allowed.
         let target = parts.uri.authority().map(|authority| authority.as_str().as_bytes());
         let host = parts.headers.get(HOST).map_or(&b""[..], |host| host.as_bytes());
         for name in target.into_iter().chain([host]) {
@@ -117,7 +117,7 @@ impl Names {
     }
 }
 
-/// Browsers say when a page of another site is behind a request, also where they send no Origin.
+/// Refuses a request of a page of another site. Browsers say so in `Sec-Fetch-Site`, even where they send no Origin.
 fn check_site(headers: &HeaderMap) -> Result<(), DoorRefusal> {
     let cross = headers
         .get_all("sec-fetch-site")
@@ -154,8 +154,8 @@ impl Authority {
 }
 
 impl OriginName {
-    /// Reads an origin as browsers write it. `null`, which stands for any page that hides its
-    /// origin, is none.
+    /// Reads an origin as browsers write it. `null`, which browsers send for a page that hides its origin, is
+    /// not one.
     fn parse(text: &str) -> Option<Self> {
         let (scheme, authority) = text.split_once("://")?;
         let scheme = scheme.to_ascii_lowercase();

@@ -26,7 +26,7 @@ fn settings() -> DoorSettings {
     }
 }
 
-/// The credential that is taken off a request, or the refusal's code; and what headers are left.
+/// The credential that is taken off a request, or the refusal's code; and the names of the headers that are left.
 fn take(path: &str, headers: &[(&str, &str)]) -> (String, Vec<String>) {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 9090));
     let guard = Guard::new(&settings(), address).expect("the settings are right");

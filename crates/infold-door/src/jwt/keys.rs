@@ -1,11 +1,11 @@
-//! Makes keys of the files that hold them. Bytes in, keys or a sentence about what is wrong out.
+//! Reads keys from the content of key files. Takes bytes; returns keys, or a sentence about what is wrong.
 
 use std::collections::HashMap;
 
 use jsonwebtoken::jwk::{AlgorithmParameters, Jwk, JwkSet, KeyAlgorithm, PublicKeyUse};
 use jsonwebtoken::{Algorithm, AlgorithmFamily, DecodingKey};
 
-/// Shorter secrets can be found by trying.
+/// The shortest HMAC secret that is accepted; shorter ones can be found by trying.
 const SECRET_BYTES_LEAST: usize = 32;
 
 /// The one key in a file: an HMAC secret, or a public key in PEM form.

@@ -1,6 +1,6 @@
 //! Asks the kernel for one TCP socket over netlink (`sock_diag`).
 //!
-//! One question of 72 bytes, one answer. Encoding and decoding are pure; the forms are those of
+//! One question of 72 bytes gets one answer. Encoding and decoding are pure; the layouts are those of
 //! `inet_diag_req_v2` and `inet_diag_msg` in the kernel's headers.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -26,7 +26,7 @@ const NO_COOKIE: u64 = u64::MAX;
 /// The kernel answers while the question is being sent, so this never runs out in practice.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The user of the socket at the `theirs` end.
+/// The user id of the socket at the `theirs` end; `None` if the kernel does not know it.
 pub(super) fn lookup(asked: &Pair) -> Option<u32> {
     let answer = ask(&question(asked)).ok()?;
     read_answer(&answer)?.uid(asked)
@@ -78,7 +78,7 @@ fn address_bytes(address: SocketAddr) -> [u8; 16] {
     }
 }
 
-/// The socket that the kernel described, or nothing if it answered with an error.
+/// The socket that the kernel described; `None` if it answered with an error.
 pub(super) fn read_answer(answer: &[u8]) -> Option<SocketOwner> {
     let answer = answer.get(..ANSWER_BYTES)?;
     if u16::from_ne_bytes(field(answer, 4)?) != SOCK_DIAG_BY_FAMILY {

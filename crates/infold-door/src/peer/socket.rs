@@ -1,15 +1,15 @@
-//! A connection's two ends, and what the kernel said of the socket at one of them.
+//! A connection's two ends, and the kernel's description of the socket at one of them.
 //!
 //! Both ways of asking the kernel end in [`SocketOwner::uid`], so that both are equally careful.
 
 use std::net::{IpAddr, SocketAddr};
 
-/// TCP states, by the kernel's numbers, in which a socket's owner is still at the other end:
-/// established, and the two that follow when it has closed its own direction only.
+/// The kernel's numbers of the TCP states in which the socket's owner still holds it: established, and
+/// the two that follow when the owner has closed its own direction only.
 const LIVE_STATES: [u8; 3] = [1, 4, 5];
 
-/// The two ends of a connection. IPv4 addresses in IPv6 clothes are undressed, since the two ends
-/// may be of different families.
+/// The two ends of a connection. An IPv4 address that is written as an IPv6 address is turned back into
+/// an IPv4 address, since the two ends may be of different families.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pair {
     pub(super) theirs: SocketAddr,
@@ -37,7 +37,7 @@ pub(super) struct SocketOwner {
 
 impl SocketOwner {
     /// The socket's user, if it is the socket that was asked for and a process still holds it.
-    /// A socket without an inode has been closed, and its user is not to be believed.
+    /// A socket without an inode has been closed, and the user that it names may be wrong.
     pub(super) fn uid(&self, asked: &Pair) -> Option<u32> {
         let held = self.inode != 0 && LIVE_STATES.contains(&self.state);
         (held && self.ends == *asked).then_some(self.uid)

@@ -1,6 +1,6 @@
 //! Finds one TCP socket in the kernel's table, `/proc/net/tcp` and `/proc/net/tcp6`.
 //!
-//! Slower than asking for the one socket, since the kernel writes all of them out. It is there for
+//! This is slower than asking for one socket, since the kernel writes all of them out. It is for
 //! kernels without `sock_diag` and for sandboxes that forbid netlink.
 
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::socket::{Pair, SocketOwner};
 
-/// The user of the socket at the `theirs` end.
+/// The user id of the socket at the `theirs` end; `None` if it is in neither table.
 pub(super) fn lookup(asked: &Pair) -> Option<u32> {
     // An IPv6 socket can hold an IPv4 connection, so both tables may have it.
     ["/proc/net/tcp", "/proc/net/tcp6"].into_iter().find_map(|path| {
@@ -18,7 +18,7 @@ pub(super) fn lookup(asked: &Pair) -> Option<u32> {
     })
 }
 
-/// The user of the asked socket, in a table given as lines.
+/// The user id of the asked socket, in a table given as lines.
 pub(super) fn find(lines: impl Iterator<Item = impl AsRef<str>>, asked: &Pair) -> Option<u32> {
     lines.filter_map(|line| read_line(line.as_ref())).find_map(|found| found.uid(asked))
 }

@@ -1,16 +1,16 @@
 //! Follows a chunked body to its end, so that the next head is found where the parser finds it.
 //!
-//! Pure: bytes in, how many of them belong to the body out. What is not exactly RFC 9112's form is
-//! refused; in particular a chunk's length is followed by `;` or CR LF and by nothing else.
+//! Pure: it takes bytes and says how many of them belong to the body. What is not exactly RFC 9112's form
+//! is refused; in particular a chunk's length must be followed by `;` or CR LF.
 
 use super::head::{is_forbidden, is_token};
 
-/// Sixty bits of length; longer numbers are an attack or a mistake.
+/// Most hexadecimal digits of a chunk's length, which make sixty bits; a longer number is an attack or a mistake.
 const SIZE_DIGITS_MAX: u32 = 15;
-/// Bytes of one chunk's extensions. Nobody uses them; they are allowed because the RFC has them.
+/// Most bytes of one chunk's extensions. Nobody uses extensions; they are allowed because the RFC has them.
 const EXTENSION_BYTES_MAX: usize = 1024;
 
-/// Where in a chunked body the connection stands.
+/// The position that a connection has reached in a chunked body.
 #[derive(Debug)]
 pub(super) struct Chunked {
     place: ChunkPosition,
@@ -34,14 +34,14 @@ enum ChunkPosition {
     End,
 }
 
-/// What became of some bytes.
+/// How far some bytes led.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ChunkProgress {
     /// All of them belong to the body, and it goes on.
     More,
-    /// The body ended after so many of them.
+    /// The body ended after this many of them.
     Ended(usize),
-    /// The one after so many of them breaks the form.
+    /// The byte after this many of them breaks the form, for this reason.
     Broken(usize, &'static str),
 }
 

@@ -1,23 +1,23 @@
-//! Judges one whole request head: text in, the body's framing or a refusal out.
+//! Judges one whole request head: takes its bytes, and returns how the body is delimited, or a refusal.
 //!
 //! The rules are RFC 9112's, at their narrowest. Where the RFC lets a server repair a message, it is
-//! refused instead, because whoever stands in front of us may have repaired it differently.
+//! refused instead, because a proxy in front of us may have repaired it differently.
 
 use http::StatusCode;
 
 use crate::refusal::{DoorRefusal, quoted};
 
-/// Header lines in one head. The HTTP parser is told the same number.
+/// Most header lines in one head. The HTTP parser gets the same bound.
 pub(crate) const HEADERS_MAX: usize = 100;
-/// More digits could not be held in 64 bits.
+/// Most digits of a Content-Length, so that the number fits 64 bits.
 const LENGTH_DIGITS_MAX: usize = 18;
 
 /// How the body after a head is delimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// So many bytes, perhaps none.
+    /// By its length in bytes, which may be 0.
     Length(u64),
-    /// Chunks, until an empty one.
+    /// It comes in chunks, until an empty one.
     Chunked,
 }
 
@@ -77,7 +77,7 @@ fn judge_request_line(line: &[u8]) -> Result<(), DoorRefusal> {
     Ok(())
 }
 
-/// What the header lines so far have said about the framing.
+/// What the header lines so far say about Host and the body's framing.
 #[derive(Default)]
 struct SeenHeaders {
     hosts: usize,
@@ -165,13 +165,13 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// The characters of a method or a header name (RFC 9110, `tchar`).
+/// Whether a byte may be in a method or a header name (RFC 9110, `tchar`).
 pub(super) fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Bytes that may stand nowhere in a line: everything unprintable but the tab. Bytes from 128 on
-/// are text in some encoding, and headers may carry them.
+/// Whether a byte is forbidden in a line: all control characters but the tab are. Bytes from 128 on are
+/// text in some encoding, and headers may carry them.
 pub(super) fn is_forbidden(byte: u8) -> bool {
     byte.is_ascii_control() && byte != b'\t'
 }

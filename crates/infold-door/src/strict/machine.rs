@@ -1,6 +1,6 @@
 //! Follows one connection's bytes from head to body to the next head, and says which may pass.
 //!
-//! Pure: however the bytes are cut into pieces, the same bytes pass and the same one is refused.
+//! Pure: however the bytes are cut into pieces, the same bytes pass and the same byte is refused.
 
 use http::StatusCode;
 
@@ -8,16 +8,16 @@ use super::chunked::{ChunkProgress, Chunked};
 use super::head::{Framing, is_forbidden, judge};
 use crate::refusal::DoorRefusal;
 
-/// Where on the connection the next byte belongs.
+/// What the next byte of the connection is part of.
 #[derive(Debug)]
 enum HeadState {
-    /// In a head, of which these bytes have come. None of them has been passed on.
+    /// A head, of which these bytes have arrived. None of them has been passed on.
     Head(Vec<u8>),
-    /// In a body, of which so many bytes are to come.
+    /// A body, of which this many bytes are still to come.
     Length(u64),
-    /// In a chunked body.
+    /// A chunked body.
     Chunked(Chunked),
-    /// Behind a byte that was refused.
+    /// Nothing: a byte before it was refused.
     Broken,
 }
 
@@ -26,7 +26,7 @@ enum HeadState {
 pub(super) enum Broken {
     /// A head was refused; nothing of it was passed on.
     Head(DoorRefusal),
-    /// A body that was already passed on in part breaks its form.
+    /// A body breaks its form after part of it was passed on.
     Body(&'static str),
 }
 
@@ -39,11 +39,11 @@ pub(super) enum Awaits {
     Head,
     /// The rest of a body.
     Body,
-    /// Nothing: it is broken.
+    /// Nothing, because it is broken.
     Nothing,
 }
 
-/// One connection's place in the sequence of its requests.
+/// Follows one connection through the sequence of its requests.
 #[derive(Debug)]
 pub(super) struct Machine {
     state: HeadState,
@@ -129,7 +129,7 @@ fn after_bytes(left: u64) -> HeadState {
     if left == 0 { HeadState::Head(Vec::new()) } else { HeadState::Length(left) }
 }
 
-/// Adds bytes to a head until it ends; how many were used, and whether it ended.
+/// Adds bytes to a head until it ends. Returns how many were used, and whether the head ended.
 ///
 /// Line ends, control characters and size are judged byte by byte, because a head that is wrong in
 /// one of these might never end.

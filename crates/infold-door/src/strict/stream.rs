@@ -1,9 +1,9 @@
 //! The socket as the HTTP parser sees it: only approved bytes come through, in bounded time.
 //!
-//! A refused head is replaced by [`SUBSTITUTE`], a head without a Host. No approved head lacks one,
-//! so a request without a Host can only be ours, and the service answers it with the refusal that
-//! [`RefusalSlot`] holds. The parser thereby keeps the order of answers on a connection with several
-//! requests in flight, and closes it after the last, without knowing that anything was refused.
+//! A refused head is replaced by [`SUBSTITUTE`], a head without a Host. Every approved head has one, so
+//! the service recognises the substitute and answers it with the refusal that [`RefusalSlot`] holds.
+//! That way the parser keeps the order of answers on a connection with several requests in flight, and
+//! closes it after the last, without knowing that anything was refused.
 
 use std::future::Future;
 use std::io::{self, ErrorKind, IoSlice};
@@ -22,22 +22,22 @@ use super::machine::{Awaits, Broken, Machine};
 use crate::refusal::DoorRefusal;
 use crate::settings::DoorSettings;
 
-/// What stands in a refused head's place.
+/// What the parser gets in place of a refused head.
 const SUBSTITUTE: &[u8] = b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n";
-/// Read from the socket at once.
+/// Most bytes that are read from the socket at once.
 const READ_BYTES_MAX: usize = 8 * 1024;
 /// How long a closed connection is still read from. Closing while the peer's bytes lie unread would
 /// reset the connection, and the peer might never see why it was refused.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
-/// What the stream tells the service of the same connection.
+/// Carries the refusal of a head from the stream to the service of the same connection.
 #[derive(Debug, Default)]
 pub(crate) struct RefusalSlot {
     refusal: OnceLock<DoorRefusal>,
 }
 
 impl RefusalSlot {
-    /// The refusal that the substitute request stands for.
+    /// The refusal with which the substitute request is answered.
     pub(crate) fn refusal(&self) -> DoorRefusal {
         self.refusal.get().cloned().unwrap_or_else(|| DoorRefusal::malformed("there is no Host header: send one"))
     }
@@ -49,7 +49,7 @@ type Timer = Option<Pin<Box<Sleep>>>;
 #[derive(Debug)]
 pub(crate) struct StrictStream {
     tcp: TcpStream,
-    line: Arc<RefusalSlot>,
+    slot: Arc<RefusalSlot>,
     machine: Machine,
     approved: Vec<u8>,
     given: usize,
@@ -74,18 +74,18 @@ enum Ended {
 }
 
 impl StrictStream {
-    pub(crate) fn new(tcp: TcpStream, settings: &DoorSettings, line: Arc<RefusalSlot>) -> Self {
+    pub(crate) fn new(tcp: TcpStream, settings: &DoorSettings, slot: Arc<RefusalSlot>) -> Self {
         Self {
             tcp,
-            line,
+            slot,
             machine: Machine::new(settings.head_bytes_max),
             approved: Vec::new(),
             given: 0,
             ended: None,
             head_timeout: settings.head_timeout(),
             stall_timeout: settings.stall_timeout(),
-            // The first head's time runs from the start: a connection that never says anything
-            // would otherwise wait as long as one that has proved itself.
+            // The first head's time runs from the start of the connection. Otherwise a connection that never
+            // sends anything could stay open for the whole idle timeout.
             head_timer: Some(Box::pin(sleep(settings.head_timeout()))),
             read_timer: None,
             write_timer: None,
@@ -93,7 +93,7 @@ impl StrictStream {
         }
     }
 
-    /// Takes bytes off the socket into the machine.
+    /// Feeds bytes from the socket to the machine, and sets the timers for what it now waits for.
     fn take(&mut self, bytes: &[u8]) {
         self.read_timer = None;
         let fed = self.machine.feed(bytes, &mut self.approved);
@@ -113,13 +113,13 @@ impl StrictStream {
 
     fn refuse(&mut self, refusal: DoorRefusal) {
         // A connection is refused once, since nothing is read from it afterwards.
-        let _ = self.line.refusal.set(refusal);
+        let _ = self.slot.refusal.set(refusal);
         self.approved.extend_from_slice(SUBSTITUTE);
         self.ended = Some(Ended::Refused);
         self.head_timer = None;
     }
 
-    /// Ends the wait for the peer's next byte if it has lasted too long.
+    /// Ends the wait for the peer's next byte if it has lasted too long; is pending as long as it has not.
     fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.machine.awaits() {
             Awaits::Request | Awaits::Head => {
@@ -145,7 +145,7 @@ impl StrictStream {
         }
     }
 
-    /// Passes a write's outcome on, unless the peer has taken nothing for too long.
+    /// Passes a write's outcome on, or fails it if the peer has accepted nothing for too long.
     fn bound_write(&mut self, written: Poll<io::Result<usize>>, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         if written.is_ready() {
             self.write_timer = None;
@@ -155,14 +155,14 @@ impl StrictStream {
         Poll::Ready(Err(io::Error::new(ErrorKind::TimedOut, "the peer takes no more bytes")))
     }
 
-    /// Hands approved bytes to the reader; whether there were any.
+    /// Copies approved bytes into the reader's buffer, and says whether there were any.
     fn give(&mut self, buffer: &mut ReadBuf<'_>) -> bool {
         let waiting = &self.approved[self.given..];
         let count = waiting.len().min(buffer.remaining());
         buffer.put_slice(&waiting[..count]);
         self.given += count;
         if self.given == self.approved.len() {
-            // Given back rather than kept: most connections are idle most of the time.
+            // The memory is freed, because most connections are idle most of the time.
             self.approved = Vec::new();
             self.given = 0;
         }
@@ -227,7 +227,7 @@ impl AsyncWrite for StrictStream {
         Pin::new(&mut self.tcp).poll_flush(cx)
     }
 
-    /// Closes our side; and if the peer may still be sending, reads on for a while.
+    /// Closes our side. If the peer may still be sending, reads on for a while (see [`LINGER`]).
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
         if this.linger_timer.is_none() {

@@ -1,6 +1,4 @@
 //! A real door on a free loopback port, and a client that sends exactly the bytes it is given.
-#![allow(dead_code, reason = "each test file uses another part of this one")]
-
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -63,7 +61,7 @@ async fn open() -> Response {
         .expect("the headers are valid")
 }
 
-/// A door that is being served.
+/// A door that is being served, with what stops it.
 pub struct Running {
     pub address: SocketAddr,
     pub shutdown: CancellationToken,
@@ -111,7 +109,7 @@ pub fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// All that comes until the server closes. A reset counts as a close, a timeout fails the test.
+/// Reads all that comes until the server closes. A reset counts as a close, a timeout fails the test.
 pub fn read_to_close(stream: &mut TcpStream) -> String {
     let mut answer = Vec::new();
     match stream.read_to_end(&mut answer) {

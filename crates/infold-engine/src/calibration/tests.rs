@@ -1,4 +1,4 @@
-//! Learning how a provider counts.
+//! How the ratio between a provider's counts and infold's is learnt.
 
 use super::*;
 

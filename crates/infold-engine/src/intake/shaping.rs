@@ -1,29 +1,29 @@
-//! What may stand in place of results, and which of them are too long to stay.
+//! Writes what is shown for results that are offloaded, and decides which results are too long to be shown whole.
 //!
-//! Shaping fails open: without it, all stay.
+//! Shaping fails open: if it fails, all results are shown whole.
 
 use infold_core::{
-    BlobId, Counter, Mentions, Scrubbed, ScrubbedSight, ShapeRules, reference_at_sight, shaped_reference,
+    BlobId, Counter, Mentions, Scrubbed, ScrubbedCall, ShapeRules, reference_if_offloaded, shaped_reference,
 };
 
 use super::{ResultSource, ScrubbedResult};
 
-/// Results up to this length are shaped where they are; longer ones would hold up other calls.
+/// Up to this length results are shaped on the calling thread; longer ones would hold up other calls.
 const INLINE_BYTES_MAX: usize = 65_536;
 
-/// A result as shaping needs it.
+/// A copy of what shaping needs of a result, so that it can go to another thread.
 struct ToShape {
     tool: Scrubbed,
     arguments: Scrubbed,
     content: Scrubbed,
-    /// Where it would be kept.
+    /// The handle under which it would be offloaded.
     blob: Option<BlobId>,
 }
 
-/// What stands in place of a result, where it may have to go, and whether it is too long to stay.
+/// What is shown for an offloaded result, and whether it is too long to be shown whole; `None` if it stays.
 type Shaped = Option<(Scrubbed, bool)>;
 
-/// Says which results are too long to stay, and writes what stands in their place.
+/// Decides which results are too long to be shown whole, and writes what is shown for them.
 pub(super) async fn shape_all(
     mut all: Vec<ScrubbedResult>,
     mentions: Mentions,
@@ -59,30 +59,30 @@ impl ToShape {
     }
 
     fn shaped(&self, mentions: &Mentions, source: ResultSource, rules: &ShapeRules) -> Shaped {
-        let sight = ScrubbedSight { tool: &self.tool, arguments: &self.arguments, content: &self.content };
+        let call = ScrubbedCall { tool: &self.tool, arguments: &self.arguments, content: &self.content };
         let blob = self.blob.as_ref()?;
-        let always = || shaped_reference(&sight, blob, mentions, rules);
+        let always = || shaped_reference(&call, blob, mentions, rules);
         match source {
-            ResultSource::HandedIn => Some((always(), rules.is_over(&sight.sight()))),
+            ResultSource::HandedIn => Some((always(), rules.offloads_handed_in(&call.as_plain()))),
             ResultSource::Request { counter, is_bounded, .. } => self
-                .at_sight(&sight, mentions, rules, counter)
+                .when_first_seen(&call, mentions, rules, counter)
                 .map(|shaped| (shaped, true))
                 .or_else(|| is_bounded.then(|| (always(), false))),
         }
     }
 
-    fn at_sight(
+    fn when_first_seen(
         &self,
-        sight: &ScrubbedSight<'_>,
+        call: &ScrubbedCall<'_>,
         mentions: &Mentions,
         rules: &ShapeRules,
         counter: Counter,
     ) -> Option<Scrubbed> {
-        reference_at_sight(sight, self.blob.as_ref()?, mentions, rules, counter)
+        reference_if_offloaded(call, self.blob.as_ref()?, mentions, rules, counter)
     }
 }
 
-/// What each result leaves behind is known to those after it.
+/// Shapes results in order. What is shown of each one is known when the next one is shaped.
 fn shaped(all: &[ToShape], mut mentions: Mentions, source: ResultSource, rules: ShapeRules) -> Vec<Shaped> {
     let mut found = Vec::with_capacity(all.len());
     for to_shape in all {

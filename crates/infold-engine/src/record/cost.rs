@@ -1,8 +1,8 @@
-//! What a request cost, and what it would have cost as its client wanted it.
+//! Computes what a request cost, and what it would have cost without infold.
 //!
-//! The second is an estimate: what the client wanted to send is played against a cache that holds what it
-//! wanted to send before. It is scaled by what the provider counted, and where nothing was ever edited it is
-//! the cost itself.
+//! The second figure is an estimate: what the client wanted to send is played against a cache that holds what it wanted
+//! to send before. The estimate is scaled by what the provider counted. If nothing was ever edited, it is the real
+//! cost.
 
 use infold_core::record::{Part, PartKind, Usage, diverge};
 use infold_core::view::RequestKind;
@@ -11,11 +11,12 @@ use infold_core::{Counter, Owner, Price};
 use super::{LastWanted, RequestSeen, locked};
 use crate::Engine;
 
-/// Marks that are remembered of a prompt; what lies behind them is not compared.
+/// How many marks of a prompt are remembered. What lies behind them is not compared.
 const MARKS_MAX: usize = 8_192;
 
 impl Engine {
-    /// What a request cost, and what it would have cost as its client wanted it.
+    /// The cost of a request, and the estimated cost without infold, in millionths of a dollar. `None` if there is no
+    /// price or no usage.
     pub(super) fn costs(&self, owner: &Owner, seen: &RequestSeen) -> (Option<u64>, Option<u64>) {
         let shadow = self.shadow(owner, seen);
         let Some(price) = self.inner.settings.prices.of(&seen.model) else { return (None, None) };
@@ -28,7 +29,7 @@ impl Engine {
         (Some(cost_micros), Some(wanted_micros))
     }
 
-    /// How what the client wanted to send goes on from what it wanted before; and remembers it.
+    /// Compares what the client wanted to send with what it wanted before, and remembers it for the next request.
     fn shadow(&self, owner: &Owner, seen: &RequestSeen) -> Shadow {
         if seen.kind == RequestKind::Side {
             return Shadow::TheSame;
@@ -47,15 +48,15 @@ impl Engine {
     }
 }
 
-/// What would have gone out without infold.
+/// What would have been sent without infold.
 enum Shadow {
-    /// What did go out.
+    /// The same that was sent.
     TheSame,
-    /// Something that shares so many parts with what would have gone out before.
+    /// Something that shares this many parts with what would have been sent before.
     Shares(usize),
 }
 
-/// The usage that the provider would have reported.
+/// Estimates the usage that the provider would have reported without infold.
 fn wanted(seen: &RequestSeen, usage: &Usage, shared: usize, price: &Price) -> Usage {
     let counter = Counter::new(infold_core::Family::of_model(&seen.model));
     let (wanted, sent) = (seen.parts.wanted(), seen.parts.sent());
@@ -63,7 +64,7 @@ fn wanted(seen: &RequestSeen, usage: &Usage, shared: usize, price: &Price) -> Us
     let scaled = |tokens: u64| tokens * usage.prompt_tokens() / sent_tokens;
     let prompt_tokens = scaled(tokens(wanted, &counter));
     let caches = usage.cache_read_tokens + usage.cache_write_tokens > 0;
-    // What lapsed for the one would have lapsed for the other.
+    // If the provider's cache had lapsed, it would have lapsed without infold too.
     let cache_read_tokens = if usage.cache_read_tokens > 0 { scaled(tokens(&wanted[..shared], &counter)) } else { 0 };
     let rest_tokens = prompt_tokens.saturating_sub(cache_read_tokens);
     let is_written = caches && price.asks_for_writes();

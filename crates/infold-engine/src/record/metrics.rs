@@ -1,11 +1,10 @@
-//! What is counted of requests for those who watch. Models are no labels: their names come from outside,
-//! and their number has no bound.
+//! Metrics of requests. Models are not labels, because their names come from outside and their number has no bound.
 
 use infold_core::record::{RequestRecord, Usage};
 use opentelemetry::metrics::{Counter, Gauge, Histogram, UpDownCounter};
 use opentelemetry::{KeyValue, global};
 
-/// What infold adds reaches from nothing to what nobody should wait for.
+/// Bounds of the buckets for the time that infold adds, in seconds: up to what nobody should wait for.
 const ADDED_BOUNDS: [f64; 10] = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0];
 const FIRST_BYTE_BOUNDS: [f64; 9] = [0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0];
 const MICROS_PER_DOLLAR: f64 = 1_000_000.0;
@@ -16,7 +15,7 @@ pub(crate) struct RequestMetrics {
     edits: Counter<u64>,
     warnings: Counter<u64>,
     tokens: Counter<u64>,
-    /// Up and down: a request to which infold adds more than it removes counts too.
+    /// It can go down: infold may add more to a request than it removes.
     saved_tokens: UpDownCounter<i64>,
     saved_cost: UpDownCounter<f64>,
     missed_tokens: Counter<u64>,

@@ -1,23 +1,23 @@
-//! Why the provider's cache missed: the first place where a request differs from the one before it in its
-//! thread, and what else is known to make caches miss.
+//! Finds out why the provider's cache missed: by the first place where a request differs from the one before it in its
+//! thread, and by what else is known to make caches miss.
 
-use infold_core::record::{By, Cause, Divergence, Miss, Part, PartKind, Usage, Whereabouts, diverge};
+use infold_core::record::{Cause, Divergence, Miss, Part, PartAuthor, PartKind, Usage, Whereabouts, diverge};
 use infold_core::view::RequestKind;
 use infold_core::{Counter, Owner};
 
 use super::{Last, RequestSeen, locked};
 use crate::Engine;
 
-/// Tokens that may be missing without anybody having to know: caches work in blocks.
+/// Tokens that may be missing without a report: caches work in blocks.
 const SLACK_TOKENS: u64 = 1_024;
-/// The same as a share of what could have been read.
+/// The same as a percentage of what could have been read from the cache.
 const SLACK_PERCENT: u64 = 10;
-/// How long providers keep what was cached, where nothing else was asked for.
+/// How long providers keep what was cached, unless the client asks for longer.
 const CACHE_LASTS_MS: u64 = 5 * 60 * 1_000;
-/// Marks that are remembered of a prompt; what lies behind them is not compared.
+/// How many marks of a prompt are remembered. What lies behind them is not compared.
 const MARKS_MAX: usize = 8_192;
 
-/// Why the cache missed, before it is put into words.
+/// Why the cache missed, before names are scrubbed and places found.
 enum Why {
     FirstOfThread,
     NotSeen,
@@ -29,9 +29,9 @@ enum Why {
 }
 
 impl Engine {
-    /// What the cache could have given and did not; and remembers the request for the next one.
+    /// Finds what the cache could have given and did not, and remembers the request for the next one.
     pub(super) fn miss(&self, owner: &Owner, seen: &RequestSeen, at_ms: u64, counter: &Counter) -> Option<Miss> {
-        // Titles and the like share no prefix with anything, by their nature.
+        // Requests for titles and the like share no prefix with anything.
         let usage = seen.usage.filter(|_| seen.kind != RequestKind::Side)?;
 
         let (could_tokens, why) = self.compared(owner, seen, at_ms, counter, &usage);
@@ -45,7 +45,7 @@ impl Engine {
         is_worth_telling.then(|| Miss { missed_tokens, cause: self.cause(why, seen, client_changed) })
     }
 
-    /// The first part that the client has changed in the middle of what it sends, if it has.
+    /// The first part that the client changed in the middle of its conversation, if it did.
     fn client_changed(&self, owner: &Owner, seen: &RequestSeen) -> Option<usize> {
         let mut sessions = locked(&self.inner.recorder.wanted);
         let last = sessions.get(&(owner.clone(), seen.session.clone()))?;
@@ -55,7 +55,7 @@ impl Engine {
         }
     }
 
-    /// What could have been read, and why it would not have been.
+    /// How many tokens the cache could have given, and why it might not have given them.
     fn compared(&self, owner: &Owner, seen: &RequestSeen, at_ms: u64, counter: &Counter, usage: &Usage) -> (u64, Why) {
         let recorder = &self.inner.recorder;
         let sent = seen.parts.sent();
@@ -69,7 +69,7 @@ impl Engine {
             let shared = diverge(&other.sent, sent).shared(other.sent.len());
             return (tokens_of(&sent[..shared], counter), Why::FirstOfThread);
         }
-        // A conversation in which the model has spoken was sent before, and not seen by this process.
+        // A conversation in which the model has spoken was sent before, but this process has not seen that.
         let has_spoken = sent.iter().any(|part| matches!(part.kind, PartKind::Assistant | PartKind::Call));
         (if has_spoken { usage.prompt_tokens() } else { 0 }, Why::NotSeen)
     }
@@ -103,15 +103,15 @@ impl Engine {
             Why::CutBack { shared } => Cause::CutBack { place: place(sent, shared) },
             // What follows from the client's change, such as reasoning that had to go, is the client's too.
             Why::Changed { shared } => match client_changed {
-                Some(at) => Cause::Changed { place: place(wanted, at), by: By::Client },
-                None => Cause::Changed { place: place(sent, shared), by: By::Infold },
+                Some(at) => Cause::Changed { place: place(wanted, at), by: PartAuthor::Client },
+                None => Cause::Changed { place: place(sent, shared), by: PartAuthor::Infold },
             },
             Why::NotCached => Cause::NotCached,
         }
     }
 }
 
-/// What a request could have read of the one before it in its thread.
+/// How many tokens a request could have read of the one before it in its thread, and why it might not have.
 fn after(last: &Last, seen: &RequestSeen, at_ms: u64, counter: &Counter) -> (u64, Why) {
     let sent = seen.parts.sent();
     let divergence = diverge(&last.sent, sent);
@@ -120,7 +120,7 @@ fn after(last: &Last, seen: &RequestSeen, at_ms: u64, counter: &Counter) -> (u64
     }
     let idle_ms = at_ms.saturating_sub(last.at_ms);
     match divergence {
-        // What is changed makes everything behind it be written again.
+        // Everything behind a changed part has to be written to the cache again.
         Divergence::Changed { shared } => (last.prompt_tokens, Why::Changed { shared }),
         Divergence::CutBack { shared } => (tokens_of(&sent[..shared], counter), Why::CutBack { shared }),
         Divergence::Extends if idle_ms > CACHE_LASTS_MS => (last.prompt_tokens, Why::Lapsed { idle_ms }),

@@ -1,4 +1,4 @@
-//! Names that came from outside, and what is kept of them. They repeat in every request, so each is
+//! Scrubs names that come from outside, such as those of models and tools. They repeat in every request, so each one is
 //! scrubbed once.
 
 use std::collections::HashSet;
@@ -6,15 +6,15 @@ use std::sync::Mutex;
 
 use infold_core::Scrubbed;
 
-use super::kept::BoundedMap;
+use super::bounded_map::BoundedMap;
 use super::{RequestSeen, locked};
 use crate::Engine;
 
-/// Names that are remembered.
+/// How many names are remembered.
 const NAMES_MAX: usize = 4096;
-/// Characters of a name that are kept.
+/// How many characters of a name are stored.
 const NAME_CHARS_MAX: usize = 80;
-/// What stands for a name that could not be scrubbed.
+/// What is stored in place of a name that could not be scrubbed.
 const WITHHELD: &str = "(withheld)";
 
 pub(crate) struct Names(Mutex<BoundedMap<String, Scrubbed>>);
@@ -26,7 +26,7 @@ impl Default for Names {
 }
 
 impl Names {
-    /// A name as it may be kept; one that was not scrubbed is withheld.
+    /// The scrubbed form of a name. One that was not scrubbed is withheld.
     pub(super) fn scrubbed(&self, name: &str) -> Scrubbed {
         let known = locked(&self.0).get(&name.to_owned()).cloned();
         known.unwrap_or_else(|| Scrubbed::fixed(WITHHELD))
@@ -36,13 +36,13 @@ impl Names {
         locked(&self.0).get(&name.to_owned()).is_some()
     }
 
-    fn keep(&self, name: String, scrubbed: Scrubbed) {
+    fn remember(&self, name: String, scrubbed: Scrubbed) {
         locked(&self.0).insert(name, scrubbed.head_chars(NAME_CHARS_MAX));
     }
 }
 
 impl Engine {
-    /// Scrubs the names in a request that were not seen before.
+    /// Scrubs those names of a request that were not seen before.
     pub(super) async fn scrub_names(&self, seen: &RequestSeen) {
         let names = &self.inner.recorder.names;
         let of_parts = seen.parts.wanted().iter().chain(seen.parts.sent()).filter_map(|part| part.name.as_deref());
@@ -54,10 +54,10 @@ impl Engine {
         }
         let new: Vec<String> = new.into_iter().map(str::to_owned).collect();
         let shown = new.iter().map(|name| infold_core::strip_controls(name).replace(['\n', '\t'], " ")).collect();
-        // Names that cannot be scrubbed stay unknown, and are withheld wherever they would stand.
+        // Names that cannot be scrubbed stay unknown, and are withheld wherever they would appear.
         let Ok(scrubbed) = self.scrub_list(shown).await else { return };
         for (name, scrubbed) in new.into_iter().zip(scrubbed) {
-            names.keep(name, scrubbed);
+            names.remember(name, scrubbed);
         }
     }
 }

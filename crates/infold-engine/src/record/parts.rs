@@ -1,60 +1,60 @@
-//! What a request is made of, part by part, in the order of the prompt. Each part is counted once: clients
-//! send everything again each time, and counting is the dearest thing that is done here.
+//! What a request is made of, part by part, in the order of the prompt. Clients send everything again each time, and
+//! counting is the most expensive thing here, so each part is counted once.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use infold_core::Counter;
-use infold_core::record::{By, Part, PartKind};
+use infold_core::record::{Part, PartAuthor, PartKind};
 use infold_core::view::{Block, BlockKey, BlockKind, Side, ViewPiece};
 
-use super::kept::BoundedMap;
+use super::bounded_map::BoundedMap;
 use super::label::Intro;
 use super::locked;
 use crate::Engine;
 
-/// Parts whose counts are remembered.
+/// How many parts' counts are remembered.
 const COUNTS_MAX: usize = 1 << 16;
-/// A result with more bytes for each token of its text holds more than text, such as images.
+/// A result with more bytes per token of its text holds more than text, such as images.
 const BYTES_PER_TOKEN_MAX: usize = 16;
-/// Bytes that JSON may add to any text.
+/// How many bytes JSON may add to any text.
 const FRAME_BYTES: usize = 1_024;
 
-/// A part in front of the conversation.
+/// A part of the prompt in front of the conversation.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptFront<'a> {
-    /// What it is.
+    /// Whether it is the system prompt or a tool.
     pub kind: FrontKind<'a>,
-    /// Its text, or its JSON.
+    /// The part's text, or its JSON.
     pub text: &'a str,
 }
 
-/// What stands in front of a conversation.
+/// What can be in front of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrontKind<'a> {
-    /// The system prompt.
+    /// The system prompt, or a part of it.
     System,
     /// The definition of a tool that the model is shown.
     Tool {
-        /// The server it comes from; the client's own if none is named.
+        /// The MCP server that the tool comes from; `None` for the client's own tools.
         server: Option<&'a str>,
     },
 }
 
-/// A request, as far as it is looked at.
+/// A request, as far as its parts are counted.
 pub struct PromptInput<'a> {
-    /// What stands in front of the conversation, in the order of the prompt.
+    /// The parts in front of the conversation, in the order of the prompt.
     pub front: &'a [PromptFront<'a>],
     /// The conversation, as the client sent it.
     pub blocks: &'a [Block<'a>],
-    /// What was sent of it; none means all, as it came.
+    /// What was sent of the conversation; `None` if all of it was, unchanged.
     pub pieces: Option<&'a [ViewPiece]>,
-    /// The text of a block.
+    /// Returns the text of the block at an index.
     pub words: &'a dyn Fn(usize) -> Cow<'a, str>,
 }
 
-/// What a request was made of. It holds no text but what its session may be recognised by.
+/// What a request was made of. The only text in it is what people may recognise its session by.
 #[derive(Debug, Clone, Default)]
 pub struct PromptParts {
     wanted: Arc<[Part]>,
@@ -64,22 +64,22 @@ pub struct PromptParts {
 }
 
 impl PromptParts {
-    /// What the client wanted to send.
+    /// The parts that the client wanted to send.
     pub fn wanted(&self) -> &[Part] {
         &self.wanted
     }
 
-    /// What was sent.
+    /// The parts that were sent on to the provider.
     pub fn sent(&self) -> &[Part] {
         &self.sent
     }
 
-    /// Whether it holds what only the provider can count, such as images.
+    /// Whether it holds something that only the provider can count, such as images.
     pub fn has_opaque(&self) -> bool {
         self.has_opaque
     }
 
-    /// What was sent, by an uncalibrated or calibrated counter.
+    /// How many tokens were sent, by a counter that may be calibrated.
     pub fn sent_tokens(&self, counter: &Counter) -> u64 {
         let calls = self.sent.iter().filter(|part| part.kind == PartKind::Call).count() as u64;
         let text: u64 = self.sent.iter().map(|part| part.vocabulary_tokens).sum();
@@ -87,7 +87,7 @@ impl PromptParts {
     }
 }
 
-/// Counts of parts, by their keys.
+/// Remembered counts of parts, by the parts' keys.
 pub(crate) struct Counts(Mutex<BoundedMap<BlockKey, u32>>);
 
 impl Default for Counts {
@@ -108,23 +108,23 @@ impl Counts {
 }
 
 impl Engine {
-    /// Says what a request is made of. Counts what was not counted before, so it is best done while the
-    /// provider is at work on the answer.
-    pub fn parts(&self, sight: &PromptInput<'_>) -> PromptParts {
-        let look = PartCounter { counts: &self.inner.recorder.counts, sight, tools: tools(sight.blocks) };
-        let front: Vec<Part> = sight.front.iter().map(|front| look.front(front)).collect();
-        let conversation = (0..sight.blocks.len()).map(|block| look.kept(block));
+    /// Takes a request apart. Counts what was not counted before, so it is best called while the provider is at work on
+    /// the answer.
+    pub fn parts(&self, input: &PromptInput<'_>) -> PromptParts {
+        let counter = PartCounter { counts: &self.inner.recorder.counts, input, tools: tools(input.blocks) };
+        let front: Vec<Part> = input.front.iter().map(|front| counter.front(front)).collect();
+        let conversation = (0..input.blocks.len()).map(|block| counter.unchanged(block));
         let wanted: Arc<[Part]> = front.iter().cloned().chain(conversation).collect();
-        let sent = match sight.pieces {
-            Some(pieces) => front.into_iter().chain(pieces.iter().map(|piece| look.piece(piece))).collect(),
+        let sent = match input.pieces {
+            Some(pieces) => front.into_iter().chain(pieces.iter().map(|piece| counter.piece(piece))).collect(),
             None => Arc::clone(&wanted),
         };
-        let has_opaque = has_opaque(sight.blocks, &wanted[sight.front.len()..]);
-        PromptParts { wanted, sent, has_opaque, intro: Arc::new(Intro::of(sight)) }
+        let has_opaque = has_opaque(input.blocks, &wanted[input.front.len()..]);
+        PromptParts { wanted, sent, has_opaque, intro: Arc::new(Intro::of(input)) }
     }
 }
 
-/// The tool of each call.
+/// The name of the tool of each call, by the call's id.
 fn tools<'a>(blocks: &'a [Block<'a>]) -> HashMap<&'a str, Arc<str>> {
     let mut names: HashMap<&str, Arc<str>> = HashMap::new();
     let mut tools = HashMap::new();
@@ -139,7 +139,7 @@ fn tools<'a>(blocks: &'a [Block<'a>]) -> HashMap<&'a str, Arc<str>> {
 
 struct PartCounter<'l, 's> {
     counts: &'l Counts,
-    sight: &'l PromptInput<'s>,
+    input: &'l PromptInput<'s>,
     tools: HashMap<&'s str, Arc<str>>,
 }
 
@@ -151,14 +151,14 @@ impl PartCounter<'_, '_> {
         };
         let key = key_of(front.text.as_bytes());
         let vocabulary_tokens = self.counts.of(key, || Cow::Borrowed(front.text));
-        Part { kind, name, key, vocabulary_tokens, by: By::Client }
+        Part { kind, name, key, vocabulary_tokens, by: PartAuthor::Client }
     }
 
-    fn kept(&self, at: usize) -> Part {
-        let Some(block) = self.sight.blocks.get(at) else { return nothing() };
+    fn unchanged(&self, at: usize) -> Part {
+        let Some(block) = self.input.blocks.get(at) else { return nothing() };
         let (kind, name) = self.kind(block);
-        let vocabulary_tokens = self.counts.of(block.key, || (self.sight.words)(at));
-        Part { kind, name, key: block.key, vocabulary_tokens, by: By::Client }
+        let vocabulary_tokens = self.counts.of(block.key, || (self.input.words)(at));
+        Part { kind, name, key: block.key, vocabulary_tokens, by: PartAuthor::Client }
     }
 
     fn kind(&self, block: &Block<'_>) -> (PartKind, Option<Arc<str>>) {
@@ -175,31 +175,31 @@ impl PartCounter<'_, '_> {
 
     fn piece(&self, piece: &ViewPiece) -> Part {
         match piece {
-            ViewPiece::Keep(block) => self.kept(*block),
+            ViewPiece::Keep(block) => self.unchanged(*block),
             ViewPiece::Content { block, json } => self.replaced(*block, json),
             ViewPiece::Text { block, text } | ViewPiece::Words { block, text } => {
                 self.replaced(*block, text.as_bytes())
             }
             ViewPiece::Quote { block, json: Some(json), .. } => self.replaced(*block, json),
-            ViewPiece::Quote { block, json: None, .. } => self.kept(*block),
+            ViewPiece::Quote { block, json: None, .. } => self.unchanged(*block),
             ViewPiece::Say { text, .. } => {
                 let key = key_of(text.as_bytes());
                 let vocabulary_tokens = self.counts.of(key, || Cow::Borrowed(text));
-                Part { kind: PartKind::User, name: None, key, vocabulary_tokens, by: By::Infold }
+                Part { kind: PartKind::User, name: None, key, vocabulary_tokens, by: PartAuthor::Infold }
             }
         }
     }
 
     fn replaced(&self, at: usize, content: &[u8]) -> Part {
-        let Some(block) = self.sight.blocks.get(at) else { return nothing() };
+        let Some(block) = self.input.blocks.get(at) else { return nothing() };
         let (kind, name) = self.kind(block);
         let key = key_of(content);
         let vocabulary_tokens = self.counts.of(key, || String::from_utf8_lossy(content));
-        Part { kind, name, key, vocabulary_tokens, by: By::Infold }
+        Part { kind, name, key, vocabulary_tokens, by: PartAuthor::Infold }
     }
 }
 
-/// Whether something in the conversation is no text. Only results say how many bytes they have.
+/// Whether something in the conversation is not text. Only results say how many bytes they have.
 fn has_opaque(blocks: &[Block<'_>], parts: &[Part]) -> bool {
     blocks.iter().zip(parts).any(|(block, part)| match &block.kind {
         BlockKind::User { .. } | BlockKind::Other { side: Side::User } => part.vocabulary_tokens == 0,
@@ -222,7 +222,7 @@ fn key_of(bytes: &[u8]) -> BlockKey {
     BlockKey(key)
 }
 
-/// A plan names only blocks that are there; one that does not is not worth stopping for.
+/// Replaces a block that a plan names and that does not exist. That is a mistake, but not worth stopping for.
 fn nothing() -> Part {
-    Part { kind: PartKind::Other, name: None, key: BlockKey([0; 16]), vocabulary_tokens: 0, by: By::Infold }
+    Part { kind: PartKind::Other, name: None, key: BlockKey([0; 16]), vocabulary_tokens: 0, by: PartAuthor::Infold }
 }

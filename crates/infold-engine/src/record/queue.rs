@@ -1,5 +1,4 @@
-//! Rows that wait to be written. They are written together, by whoever comes round: the timers, or somebody
-//! who asks for them.
+//! Rows that wait to be written. They are written together, by the timers or by a call that asks for requests.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -15,17 +14,17 @@ use tokio_util::sync::CancellationToken;
 use super::locked;
 use crate::Engine;
 
-/// Rows that may wait; one more is dropped.
+/// How many rows may wait; further ones are dropped.
 const WAITING_MAX: usize = 1_024;
-/// How long rows may wait for others to be written with.
+/// How long rows wait for others that are written with them.
 const GATHER: Duration = Duration::from_millis(100);
-/// Rows that are kept of one session; the oldest go.
+/// How many rows of one session are stored; the oldest are deleted.
 const ROWS_PER_SESSION_MAX: u64 = 10_000;
 
 #[derive(Default)]
 pub(super) struct Queue {
     waiting: Mutex<VecDeque<NewRequest>>,
-    /// Held while rows are written, so that whoever asks for them waits for those that are on their way.
+    /// Held while rows are written, so that a reader waits for those that are being written.
     writing: tokio::sync::Mutex<()>,
     came: Notify,
     dropped: AtomicU64,
@@ -45,12 +44,12 @@ impl Engine {
         queue.came.notify_one();
     }
 
-    /// Rows that were dropped because too many waited, or because they could not be written.
+    /// How many rows were dropped because too many waited, or because they could not be written.
     pub fn requests_dropped(&self) -> u64 {
         self.inner.recorder.queue.dropped.load(Ordering::Relaxed)
     }
 
-    /// Writes what waits. Whoever shuts down calls this last.
+    /// Writes the waiting rows. Whoever shuts the program down calls this last.
     pub async fn flush_requests(&self) {
         let queue = &self.inner.recorder.queue;
         let _turn = queue.writing.lock().await;
@@ -60,7 +59,7 @@ impl Engine {
         }
         let count = rows.len() as u64;
         let calibrations = self.changed_calibrations();
-        if let Err(error) = self.inner.store.keep_requests(rows, calibrations, ROWS_PER_SESSION_MAX).await {
+        if let Err(error) = self.inner.store.insert_requests(rows, calibrations, ROWS_PER_SESSION_MAX).await {
             tracing::warn!(%error, rows = count, "what was recorded of requests could not be written");
             self.drop_rows(count);
         }
@@ -74,7 +73,7 @@ impl Engine {
     /// Writes rows as they come. Runs until it is cancelled.
     pub(crate) async fn write_requests(&self, cancel: &CancellationToken) {
         while cancel.run_until_cancelled(self.inner.recorder.queue.came.notified()).await.is_some() {
-            // Being told to stop does not make it less worth writing.
+            // After a cancellation the rows are still written, only without waiting for more.
             let _ = cancel.run_until_cancelled(tokio::time::sleep(GATHER)).await;
             self.flush_requests().await;
         }

@@ -1,4 +1,4 @@
-//! When scrubbing cannot be done, nothing happens.
+//! If scrubbing fails, nothing is stored or returned.
 
 use super::*;
 

@@ -12,8 +12,8 @@ async fn a_branch_opens_folds_and_is_in_the_archive() {
         bench.engine.fold_branch(&bench.who, fold(opened.branch_id.as_str(), "src/parse.rs:40")).await.unwrap();
     assert_eq!(folded.message, "src/parse.rs:40");
     assert_eq!(folded.state.main_thread_tokens, bench.engine.count("src/parse.rs:40"));
-    let kept = bench.engine.trajectory(&bench.who, opened.branch_id.as_str(), None).await.unwrap();
-    assert_eq!(kept.steps.len(), 3);
+    let ended = bench.engine.trajectory(&bench.who, opened.branch_id.as_str(), None).await.unwrap();
+    assert_eq!(ended.steps.len(), 3);
 }
 
 #[tokio::test]
@@ -56,7 +56,7 @@ async fn the_sixth_opening_in_a_minute_is_refused_also_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_deadline_fires_in_whichever_process_is_alive_and_the_parent_is_told_once() {
+async fn a_deadline_fires_in_whichever_process_is_alive_and_the_parent_gets_one_notice() {
     let bench = Bench::new(settings());
     let opened = bench.open("s").await.unwrap();
     bench.pass(300_000);
@@ -142,7 +142,7 @@ async fn somebody_elses_branches_and_sessions_are_as_absent_as_none() {
     assert_eq!(bench.engine.branch(&other, &look, None).await.unwrap(), None);
     assert_eq!(code(bench.engine.session(&other, &SessionRef::by_id("s").unwrap()).await), "session_not_found");
     assert_eq!(code(bench.engine.trajectory(&other, &id, None).await), "branch_not_found");
-    // The same name is another session for another owner.
+    // The same name is another session if another owner uses it.
     assert_eq!(bench.engine.open_branch(&other, open("s")).await.unwrap().depth, 1);
 }
 
@@ -155,13 +155,13 @@ async fn a_lapsed_session_is_gone_and_its_name_is_free() {
     bench.pass(25 * 3_600_000);
     bench.engine.sweep().await.unwrap();
     assert_eq!(code(bench.engine.session(&bench.who, &SessionRef::by_id("s").unwrap()).await), "session_not_found");
-    let kept = bench.engine.trajectory(&bench.who, opened.branch_id.as_str(), None).await.unwrap();
-    assert!(!kept.steps.is_empty());
+    let ended = bench.engine.trajectory(&bench.who, opened.branch_id.as_str(), None).await.unwrap();
+    assert!(!ended.steps.is_empty());
     assert_eq!(bench.open("s").await.unwrap().depth, 1);
 }
 
 #[tokio::test]
-async fn only_the_parent_is_told_of_a_branch_that_was_cut_short() {
+async fn only_the_parent_gets_the_notice_of_a_branch_that_was_cut_short() {
     let bench = Bench::new(settings());
     let under_main = |budget| OpenBranch { parent: Some("main".to_owned()), budget_tokens: Some(budget), ..open("s") };
     let first = bench.engine.open_branch(&bench.who, under_main(200)).await.unwrap();

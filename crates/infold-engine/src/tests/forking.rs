@@ -63,7 +63,7 @@ impl Bench {
 }
 
 #[tokio::test]
-async fn a_kept_session_is_forked_and_stays_as_it_was() {
+async fn a_stored_session_is_forked_and_stays_as_it_was() {
     let bench = Bench::new(settings());
     bench.engine.record_result(&bench.who, result("s", "make: all is well")).await.unwrap();
     let branch = bench.open("s").await.unwrap();
@@ -147,7 +147,7 @@ async fn secrets_are_taken_out_before_anything_is_cut() {
         ..settings()
     });
     let secret = secret();
-    // The oldest of many results is cut after 500 characters, which is where its secret stands.
+    // The oldest of many results is cut after 500 characters, in the middle of its secret.
     let mut items = vec![user(0, &format!("use {secret}"))];
     for at in 1..30 {
         let result = format!("{}{secret} {}", "x".repeat(480), "y".repeat(1_000));
@@ -265,7 +265,7 @@ async fn of_two_that_want_one_name_one_gets_it() {
     let outcomes = [one.map_err(|error| error.code()), two.map_err(|error| error.code())];
     assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1, "{outcomes:?}");
     assert!(outcomes.iter().any(|outcome| outcome.as_ref().err() == Some(&"session_exists")), "{outcomes:?}");
-    let kept = SessionRef::by_id("child").unwrap();
-    let view = bench.engine.fork_view(&bench.who, &kept).await.unwrap();
+    let child = SessionRef::by_id("child").unwrap();
+    let view = bench.engine.fork_view(&bench.who, &child).await.unwrap();
     assert!(outcomes.contains(&Ok(view.forked)));
 }

@@ -43,8 +43,8 @@ async fn racing_operations_end_a_branch_exactly_once() {
         );
         assert!(returned.is_err() || again.is_err(), "round {round}: returned twice");
 
-        let kept = bench.engine.trajectory(&bench.who, &id, None).await.unwrap();
-        let ends = kept.steps.iter().filter(|step| matches!(step.event, Event::BranchEnded { .. })).count();
+        let ended = bench.engine.trajectory(&bench.who, &id, None).await.unwrap();
+        let ends = ended.steps.iter().filter(|step| matches!(step.event, Event::BranchEnded { .. })).count();
         assert_eq!(ends, 1, "round {round}");
     }
 }

@@ -1,4 +1,4 @@
-//! The flight recorder: what is told of requests, and what is learnt from them.
+//! The flight recorder: what is recorded of requests, and what is learnt from them.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::*;
 
 const SYSTEM: &str = "You are careful.";
 const MODEL: &str = "claude-opus-4-6";
-/// As text, `call Read` and the like are calls, `Read: …` their results, `me: …` a person's words.
+/// In these texts `call Read` and the like are calls, `Read: …` their results, `me: …` a person's words.
 const TALK: [&str; 4] = ["me: fix the bug", "call Read", "Read: fn main() {}", "model: done"];
 
 fn block<'a>(at: usize, line: &'a str) -> Block<'a> {
@@ -74,7 +74,7 @@ async fn rows(bench: &Bench) -> Vec<RequestRecord> {
     rows.into_iter().map(|row| row.record).collect()
 }
 
-async fn told(bench: &Bench, requests: Vec<RequestSeen>) -> Vec<RequestRecord> {
+async fn log(bench: &Bench, requests: Vec<RequestSeen>) -> Vec<RequestRecord> {
     for request in requests {
         bench.engine.record_request(&bench.who, request).await;
     }
@@ -92,11 +92,11 @@ fn priced() -> EngineSettings {
 }
 
 #[tokio::test]
-async fn a_request_is_told_with_what_it_was_made_of() {
+async fn a_request_is_recorded_with_what_it_was_made_of() {
     let bench = Bench::new(settings());
     let mut request = seen(&bench.engine, &TALK, usage(0, 5_000));
     request.warnings = vec![(WarningKind::Loop, "the same call three times".to_owned())];
-    let rows = told(&bench, vec![request]).await;
+    let rows = log(&bench, vec![request]).await;
     let [row] = rows.as_slice() else { panic!("one row") };
     assert_eq!((row.model.as_str(), row.api.as_str()), (MODEL, "messages"));
     assert_eq!(row.client.as_ref().unwrap().as_str(), "claude-code");
@@ -122,15 +122,15 @@ async fn the_cause_of_a_miss_is_the_first_place_that_differs() {
         seen(engine, &back, usage(0, 2_000)),
         RequestSeen { model: "claude-haiku-4-5".to_owned(), ..seen(engine, &back, usage(0, 2_000)) },
     ];
-    let rows = told(&bench, requests).await;
+    let rows = log(&bench, requests).await;
     assert_eq!(
         causes(&rows),
         [
-            // The model has spoken in it, so it was sent before, by whomever.
+            // The model has spoken in it, so it was sent before, by another process.
             Some("infold was started since the request before".to_owned()),
             None,
             Some("the client changed a result of Read (part 4 of 6)".to_owned()),
-            // What both begin with is too little to be worth a word.
+            // What both begin with is too short to be reported.
             None,
             Some(format!("the request before went to {MODEL}")),
         ]
@@ -139,15 +139,15 @@ async fn the_cause_of_a_miss_is_the_first_place_that_differs() {
 }
 
 #[tokio::test]
-async fn a_cache_that_has_lapsed_is_told_from_one_that_was_never_filled() {
+async fn a_cache_that_has_lapsed_is_distinguished_from_one_that_was_never_filled() {
     let bench = Bench::new(settings());
     let engine = &bench.engine;
     let first = ["me: fix the bug"];
-    let rows = told(&bench, vec![seen(engine, &first, usage(0, 40_000)), seen(engine, &TALK, usage(0, 40_100))]).await;
+    let rows = log(&bench, vec![seen(engine, &first, usage(0, 40_000)), seen(engine, &TALK, usage(0, 40_100))]).await;
     assert_eq!(rows[0].miss, None);
     assert_eq!(rows[1].miss.as_ref().unwrap().cause, Cause::NotCached);
     bench.pass(9 * 60_000);
-    let rows = told(&bench, vec![seen(engine, &TALK, usage(0, 40_100))]).await;
+    let rows = log(&bench, vec![seen(engine, &TALK, usage(0, 40_100))]).await;
     assert_eq!(rows[2].miss.as_ref().unwrap().cause, Cause::Lapsed { idle_ms: 9 * 60_000 });
 }
 
@@ -158,7 +158,7 @@ async fn side_calls_neither_miss_nor_hide_the_request_before() {
     let longer = ["me: fix the bug", "call Read", "Read: fn main() {}", "model: done", "me: more"];
     let side = RequestSeen { kind: RequestKind::Side, ..seen(engine, &["me: a title"], usage(0, 9_000)) };
     let rows =
-        told(&bench, vec![seen(engine, &TALK[..1], usage(0, 50_000)), side, seen(engine, &longer, usage(50_000, 9))])
+        log(&bench, vec![seen(engine, &TALK[..1], usage(0, 50_000)), side, seen(engine, &longer, usage(50_000, 9))])
             .await;
     assert_eq!(causes(&rows), [None, None, None]);
 }
@@ -182,13 +182,13 @@ async fn what_was_not_sent_is_saved_and_priced() {
         edits: vec![Edit { reason: Reason::Folded, blocks: 2 }],
         ..seen(engine, &folded, usage(400, 200))
     };
-    let rows = told(&bench, vec![first, second]).await;
+    let rows = log(&bench, vec![first, second]).await;
 
     assert_eq!(rows[0].cost_micros, rows[0].wanted_cost_micros);
     assert_eq!(rows[0].cost_micros, Some(20_000 * 625 / 100 + 250));
     assert!(rows[1].saved_tokens() > 10_000, "{}", rows[1].saved_tokens());
     assert_eq!(rows[1].cost_micros, Some(200 + 1_250 + 250));
-    // Nearly all of what was wanted had been sent before, so most of it would have been read.
+    // Nearly all of what was wanted had been sent before, so most of it would have been read from the cache.
     let (cost, wanted) = (rows[1].cost_micros.unwrap(), rows[1].wanted_cost_micros.unwrap());
     assert!(wanted > cost * 3, "{wanted} against {cost}");
     let totals = engine.request_totals(&bench.who, None).await.unwrap()[0].1;
@@ -204,7 +204,7 @@ async fn names_with_secrets_in_them_are_scrubbed_and_bounded() {
     request.model = format!("model-{secret}");
     request.agent = Some("a".repeat(500));
     request.warnings = vec![(WarningKind::Other, format!("wrote {secret} somewhere"))];
-    let rows = told(&bench, vec![request]).await;
+    let rows = log(&bench, vec![request]).await;
     let json = serde_json::to_string(&rows).unwrap();
     assert!(!json.contains(&secret), "{json}");
     assert_eq!(rows[0].agent.as_ref().unwrap().len_chars(), 80);
@@ -216,7 +216,7 @@ async fn names_are_withheld_if_the_scrubber_is_gone() {
     let bench = Bench::new(EngineSettings { scrub, ..settings() });
     let mut request = seen(&bench.engine, &TALK, usage(0, 5_000));
     request.warnings = vec![(WarningKind::Other, "a text".to_owned())];
-    let rows = told(&bench, vec![request]).await;
+    let rows = log(&bench, vec![request]).await;
     assert_eq!(rows[0].model.as_str(), "(withheld)");
     assert_eq!(rows[0].warnings[0].text.as_str(), "(withheld: it could not be scrubbed)");
 }
@@ -297,24 +297,24 @@ async fn what_is_not_reported_is_estimated_as_the_provider_counts_and_nothing_is
     let engine = &bench.engine;
     let parts = parts(engine, &TALK, None);
     let words = "the harbour is quiet ".repeat(100);
-    let heard = |said: &str, said_bytes| Heard {
-        said: said.to_owned(),
-        said_bytes,
+    let spoken = |text: &str, text_bytes| Spoken {
+        text: text.to_owned(),
+        text_bytes,
         calls: vec![("Read".to_owned(), "{}".to_owned())],
     };
-    let whole = engine.estimate(MODEL, &parts, &heard(&words, words.len()), None).unwrap();
+    let whole = engine.estimate(MODEL, &parts, &spoken(&words, words.len()), None).unwrap();
     let counter = engine.counter_for(MODEL);
     assert_eq!(whole.fresh_tokens, parts.sent_tokens(&counter));
     assert!(whole.output_tokens > counter.count(&words), "{whole:?}");
-    let cut = engine.estimate(MODEL, &parts, &heard(&words, words.len() * 10), None).unwrap();
-    assert_eq!(cut.output_tokens - whole.output_tokens, 9 * counter.count(&words), "what was not kept is counted too");
+    let cut = engine.estimate(MODEL, &parts, &spoken(&words, words.len() * 10), None).unwrap();
+    assert_eq!(cut.output_tokens - whole.output_tokens, 9 * counter.count(&words), "the rest is estimated too");
     let reported = |output_tokens| Usage { fresh_tokens: 9, output_tokens, ..Usage::default() };
-    let rest = engine.estimate(MODEL, &parts, &heard(&words, words.len()), Some(&reported(1))).unwrap();
+    let rest = engine.estimate(MODEL, &parts, &spoken(&words, words.len()), Some(&reported(1))).unwrap();
     assert_eq!((rest.prompt_tokens(), rest.output_tokens), (0, whole.output_tokens - 1));
-    assert_eq!(engine.estimate(MODEL, &parts, &heard("", 0), Some(&reported(500))), None);
+    assert_eq!(engine.estimate(MODEL, &parts, &spoken("", 0), Some(&reported(500))), None);
 
     let unreported = RequestSeen { usage: None, estimated: Some(reported(90_000)), ..seen(engine, &TALK, usage(0, 1)) };
-    let rows = told(&bench, vec![unreported]).await;
+    let rows = log(&bench, vec![unreported]).await;
     assert_eq!((rows[0].usage, rows[0].estimated, rows[0].cost_micros), (None, Some(reported(90_000)), None));
     assert_eq!(bench.engine.calibrations().await.unwrap(), []);
 }

@@ -1,4 +1,4 @@
-//! Results handed in, kept elsewhere, and read back.
+//! Results that are handed in, offloaded, and read back.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn long() -> String {
 }
 
 #[tokio::test]
-async fn a_short_result_is_shown_and_counted_and_a_long_one_is_kept_elsewhere() {
+async fn a_short_result_is_shown_and_counted_and_a_long_one_is_offloaded() {
     let bench = Bench::new(settings());
     bench.open("s").await.unwrap();
     let before = bench.session("s").await.state.current_branch_tokens;
@@ -19,9 +19,9 @@ async fn a_short_result_is_shown_and_counted_and_a_long_one_is_kept_elsewhere() 
     assert_eq!((short.shown.as_deref(), &short.ref_id), (Some("ok"), &None));
     assert_eq!(short.state.current_branch_tokens, before + short.tokens);
 
-    let kept = bench.engine.record_result(&bench.who, result("s", &long())).await.unwrap();
-    let ref_id = kept.ref_id.unwrap().to_string();
-    let shown = kept.shown.unwrap();
+    let recorded = bench.engine.record_result(&bench.who, result("s", &long())).await.unwrap();
+    let ref_id = recorded.ref_id.unwrap().to_string();
+    let shown = recorded.shown.unwrap();
     assert!(shown.starts_with("[Tool result stored — 40,893 bytes from \"shell_exec\".\nFirst 200 chars: line 1 of"));
     let how =
         format!("\nUse the \"read_result\" tool with ref_id=\"{ref_id}\" to read specific portions.\nLines of it:\n");
@@ -44,15 +44,15 @@ async fn a_page_that_was_read_back_stays_whole() {
 }
 
 #[tokio::test]
-async fn a_result_that_would_break_the_budget_is_kept_elsewhere_and_if_even_that_does_not_fit_the_branch_folds() {
+async fn a_result_that_would_break_the_budget_is_offloaded_and_if_even_that_does_not_fit_the_branch_folds() {
     let bench = Bench::new(settings());
     let request = OpenBranch { budget_tokens: Some(400), ..open("s") };
     let opened = bench.engine.open_branch(&bench.who, request).await.unwrap();
     let medium = "a word or two ".repeat(200);
-    let kept = bench.engine.record_result(&bench.who, result("s", &medium)).await.unwrap();
-    assert!(kept.ref_id.is_some() && kept.folded.is_none());
+    let recorded = bench.engine.record_result(&bench.who, result("s", &medium)).await.unwrap();
+    assert!(recorded.ref_id.is_some() && recorded.folded.is_none());
 
-    let mut last = kept;
+    let mut last = recorded;
     while last.folded.is_none() {
         last = bench.engine.record_result(&bench.who, result("s", &medium)).await.unwrap();
     }
@@ -100,7 +100,7 @@ async fn a_page_that_does_not_fit_is_withheld_and_its_branch_folds() {
     };
     let observed = bench.engine.observe(&bench.who, observation).await.unwrap();
     assert!(matches!(observed.verdict, Verdict::Withheld(_)));
-    assert!(bench.open("s").await.unwrap().notices.is_empty(), "told in the answer itself, and not again");
+    assert!(bench.open("s").await.unwrap().notices.is_empty(), "the answer itself had it, so it does not come again");
 }
 
 #[tokio::test]
@@ -119,9 +119,9 @@ async fn secrets_in_results_are_gone_before_anything_is_stored() {
 #[tokio::test]
 async fn a_bad_expression_says_what_is_wrong_with_it() {
     let bench = Bench::new(settings());
-    let kept = bench.engine.record_result(&bench.who, result("s", &long())).await.unwrap();
+    let recorded = bench.engine.record_result(&bench.who, result("s", &long())).await.unwrap();
     let portion = Portion::Matches { pattern: "(".to_owned(), context: 0, first: 1 };
-    let request = read(kept.ref_id.unwrap().as_str(), None, portion);
+    let request = read(recorded.ref_id.unwrap().as_str(), None, portion);
     let error = bench.engine.read_result(&bench.who, &request).await.unwrap_err();
     assert_eq!(error.to_string(), "pattern is not a regular expression that can be used: unclosed group");
 }

@@ -1,7 +1,7 @@
-//! What is held in memory of sessions, so that only what is new in a request is looked at closely.
+//! What is held in memory of sessions, so that only what is new in a request has to be examined.
 //!
-//! Requests of one session are planned one after the other: each waits for the state of its session. What is
-//! held can be lost at any time, and is bounded in sessions and in bytes; the engine has all of it.
+//! Requests of one session are planned one after the other: each waits for the session's cache. The caches may be lost
+//! at any time, because the store has everything; they are bounded in sessions and in bytes.
 
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
@@ -17,10 +17,10 @@ use tokio::sync::OwnedMutexGuard;
 use super::known_session::KnownSession;
 use super::mentioned::Mentioned;
 
-/// What an entry of a set or map costs beside what it holds, roughly.
+/// What an entry of a set or map costs beside its content, roughly.
 const ENTRY_BYTES: usize = 64;
 
-/// The sessions that are held.
+/// The caches of the sessions that were used last.
 pub(crate) struct SessionCaches {
     held: Mutex<HeldSessions>,
     sessions_max: usize,
@@ -30,26 +30,26 @@ pub(crate) struct SessionCaches {
 #[derive(Default)]
 struct HeldSessions {
     slots: HashMap<(Owner, SessionId), (Arc<SessionSlot>, u64)>,
-    /// Counts up with each use, to tell what was used longest ago.
+    /// Counts up with each use, to find what was used longest ago.
     now: u64,
 }
 
-/// A session's place.
+/// A session's cache, with what can be read without waiting for it.
 #[derive(Default)]
 pub(super) struct SessionSlot {
     pub(super) cache: Arc<tokio::sync::Mutex<SessionCache>>,
     bytes: AtomicUsize,
-    /// The request whose answer was counted last, and how much of it.
+    /// The request whose answer was counted last, and with how many tokens.
     counted: Mutex<Option<([u8; 32], u64)>>,
-    /// How often it was rescued since it last fitted by itself.
+    /// How often the session was rescued since a request last fitted by itself.
     rescues: AtomicU32,
     /// Whether the model's last answer broke off.
     has_broken_off: AtomicBool,
 }
 
 impl SessionSlot {
-    /// How much is still to be counted of an answer of so many tokens; none if nothing is. A request that is repeated
-    /// word for word is answered again, and its client goes on from one of the answers: the longest is counted.
+    /// Returns how many tokens of an answer are still to be counted; `None` if none are. A request that is repeated
+    /// word for word is answered again, and its client goes on from one of the answers, so the longest is counted.
     pub(super) fn uncounted(&self, request: [u8; 32], output_tokens: u64) -> Option<u64> {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let before = counted.filter(|(known, _)| *known == request).map(|(_, tokens)| tokens);
@@ -60,9 +60,9 @@ impl SessionSlot {
         }
     }
 
-    /// Takes a place in the line for the state, before this returns: whoever asks for it later gets it later.
+    /// Takes a place in the queue for the cache before this returns: whoever asks later gets the cache later.
     pub(super) fn queue_up(&self) -> QueuePosition {
-        // A task that has done much without a pause would not be let into the line.
+        // Without `unconstrained`, tokio might not queue a task that has run for long without a pause.
         let mut waiting = Box::pin(tokio::task::unconstrained(Arc::clone(&self.cache).lock_owned()));
         match waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(cache) => QueuePosition::Reached(cache),
@@ -70,7 +70,7 @@ impl SessionSlot {
         }
     }
 
-    /// One more rescue; how many there were in a row.
+    /// Counts one more rescue, and returns how many there were in a row.
     pub(super) fn rescue(&self) -> u32 {
         self.rescues.fetch_add(1, Ordering::Relaxed) + 1
     }
@@ -80,27 +80,27 @@ impl SessionSlot {
         if self.has_broken_off.load(Ordering::Relaxed) { LastAnswer::BrokeOff } else { LastAnswer::Ended }
     }
 
-    /// The model has answered a turn.
+    /// Records how the model's answer to a turn ended.
     pub(super) fn answered(&self, how: LastAnswer) {
         self.has_broken_off.store(how == LastAnswer::BrokeOff, Ordering::Relaxed);
     }
 
-    /// A request fitted by itself.
+    /// Records that a request fitted by itself, which ends a row of rescues.
     pub(super) fn fits(&self) {
         self.rescues.store(0, Ordering::Relaxed);
     }
 }
 
-/// A place in the line for a session's state.
+/// A place in the queue for a session's cache.
 pub(super) enum QueuePosition {
-    /// It is this one's turn.
+    /// The cache is free, and locked for this one.
     Reached(OwnedMutexGuard<SessionCache>),
-    /// It will be.
+    /// Others have it before this one.
     Waiting(Pin<Box<dyn Future<Output = OwnedMutexGuard<SessionCache>> + Send>>),
 }
 
 impl QueuePosition {
-    /// Waits for the turn.
+    /// Waits until the cache is free.
     pub(super) async fn reached(self) -> OwnedMutexGuard<SessionCache> {
         match self {
             Self::Reached(cache) => cache,
@@ -112,17 +112,17 @@ impl QueuePosition {
 /// What is held of a session.
 #[derive(Default)]
 pub(super) struct SessionCache {
-    /// What the engine knows. Taken out while a request is planned, so that one that is given up halfway
-    /// leaves nothing half known behind.
+    /// What is known about the session. It is taken out while a request is planned, so that a request that is given up
+    /// halfway leaves nothing half known behind.
     pub(super) known: Option<KnownSession>,
-    /// Contents of results, and words of the client's, that hold no secrets and go as they are.
+    /// Contents of results, and words of the client's, that hold no secrets and are sent as they are.
     pub(super) clean: HashSet<BlockKey>,
-    /// Words of the client's that hold secrets, as they are sent.
+    /// Words of the client's that hold secrets, in the form in which they are sent.
     pub(super) words: HashMap<BlockKey, Arc<str>>,
-    /// Whether something was decided that is not stored, while a count is planned.
+    /// Whether something was decided that is not stored, because only a count was planned.
     pub(super) has_passing: bool,
-    /// Results of the last turn that were taken in and go as they are, by call and content: the same words
-    /// from another call are another result, which is counted too.
+    /// Results of the last turn that were taken in and are sent as they are, by call and content. The same text from
+    /// another call is another result, which is counted too.
     pub(super) taken: HashSet<(String, BlockKey)>,
     /// What its thread has said and shown.
     pub(super) mentioned: Mentioned,
@@ -146,7 +146,7 @@ impl SessionCache {
     }
 }
 
-/// Bytes of what a branch gives its parent, or would give it now.
+/// Length of what a branch gives its parent, or would give it now, in bytes.
 fn text_of(cache: &BranchState) -> usize {
     match cache {
         BranchState::Open { partial } => partial.len(),
@@ -159,7 +159,7 @@ impl SessionCaches {
         Self { held: Mutex::new(HeldSessions::default()), sessions_max, bytes_max }
     }
 
-    /// The place of a session.
+    /// Returns the slot of a session, which then counts as used last.
     pub(super) fn of(&self, owner: &Owner, session: &SessionId) -> Arc<SessionSlot> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.now += 1;
@@ -169,8 +169,8 @@ impl SessionCaches {
         Arc::clone(slot)
     }
 
-    /// Takes note of how much is held of a session now, and lets go of those that were used longest ago if
-    /// it is too much in all. One that is in use stays.
+    /// Updates how much is held of a session. If that is too much over all sessions, drops those that were used longest
+    /// ago. One that is in use stays.
     pub(super) fn weigh(&self, slot: &SessionSlot, cache: &SessionCache) {
         slot.bytes.store(cache.bytes(), Ordering::Relaxed);
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,5 @@
-//! Ending and opening branches as a transcript asks for it, where no call of ours does.
+//! Carries out what a plan asks for: ends and opens branches as the transcript has it, without a call of infold's
+//! tools.
 
 use infold_core::view::{Anchor, ForcedFold, FoundOpening};
 use infold_core::{
@@ -10,20 +11,20 @@ use super::known_session::KnownSession;
 use crate::change::{Absent, Proposal, SessionChange};
 use crate::{Engine, Error, Failure};
 
-/// A branch of ours that stands in a transcript and not in the store.
+/// A branch of this database's that is in a transcript and not in the store.
 #[derive(Debug, Clone)]
 pub(super) struct Adoption {
-    /// Its id, which was verified.
+    /// The branch's id, which was verified.
     pub branch: BranchId,
-    /// The thread that opened it.
+    /// The thread that opened the branch.
     pub parent: Thread,
-    /// What it was opened with, as far as the transcript says.
+    /// What the branch was opened with, as far as the transcript shows it.
     pub opening: FoundOpening,
 }
 
 impl Engine {
-    /// Folds a branch because a person spoke, or the client compacts, while it was open. One that has ended
-    /// by now stays as it is, and ends there in the transcript.
+    /// Folds a branch because a person spoke, or the client compacts, while it was open. If it has ended by now, it
+    /// stays as it is, and ends at this place in the transcript.
     #[tracing::instrument(skip_all)]
     pub(super) async fn interrupt(
         &self,
@@ -36,8 +37,8 @@ impl Engine {
         self.end_there(who, session, branch, place, vec![cut_short]).await
     }
 
-    /// Takes note of where a branch that was folded by force ends in the transcript. From here on its parent
-    /// has been told, and a late return is refused.
+    /// Stores where a branch that was folded by force ends in the transcript. From then on its parent has been
+    /// informed, and a late return is refused.
     #[tracing::instrument(skip_all)]
     pub(super) async fn end_at(
         &self,
@@ -57,21 +58,21 @@ impl Engine {
         place: Anchor,
         mut commands: Vec<Command>,
     ) -> Result<KnownSession, Error> {
-        commands.push(Command::TellOf { branch: branch.clone() });
+        commands.push(Command::MarkEndReported { branch: branch.clone() });
         let propose = |loaded: &Loaded| {
             let decided = infold_core::decide(&loaded.session, &commands, self.rules(), self.now_ms())?;
             let ending = ending(&decided.after, branch, &place);
-            let keep =
+            let new_decisions =
                 NewDecisions { endings: ending.into_iter().collect(), folds: Folds::Yes, ..NewDecisions::default() };
-            Ok(Proposal { keep, ..Proposal::of(commands.clone()) })
+            Ok(Proposal { new_decisions, ..Proposal::of(commands.clone()) })
         };
         self.change(&in_tree(who, session, branch), propose, |_, _| Ok(())).await?;
         self.known_session(who, session).await
     }
 
-    /// Opens a branch again that the transcript goes on in: the client has gone back. Nothing is discarded by
-    /// that, because what is not in the transcript any more shows by itself. Where it is impossible the store
-    /// stays as it is, and the facts have the branch as open all the same.
+    /// Opens a branch again, because the client has gone back and the transcript goes on in it. Nothing is discarded:
+    /// what is no longer in the transcript is left out by itself. If reopening is impossible, the store stays as it is,
+    /// and the branch counts as open for this request.
     #[tracing::instrument(skip_all)]
     pub(super) async fn reopen(
         &self,
@@ -84,8 +85,8 @@ impl Engine {
         self.open_in_any_case(who, session, branch, reopened).await
     }
 
-    /// Opens a branch that the store does not know under the id that it has. Where that is impossible the
-    /// store stays as it is, and the facts have the branch as open all the same.
+    /// Opens a branch that the store does not know, under the id that it has in the transcript. If that is impossible,
+    /// the store stays as it is, and the branch counts as open for this request.
     #[tracing::instrument(skip_all)]
     pub(super) async fn adopt(
         &self,
@@ -96,14 +97,14 @@ impl Engine {
         let open = self.opening_of(who, &adoption).await?;
         let change = SessionChange { absent: Absent::Start, ..in_tree(who, session, &adoption.branch) };
         let propose = |_: &Loaded| {
-            let keep = NewDecisions { folds: Folds::Yes, ..NewDecisions::default() };
-            Ok(Proposal { keep, ..Proposal::of(vec![Command::Adopt(Box::new(open.clone()))]) })
+            let new_decisions = NewDecisions { folds: Folds::Yes, ..NewDecisions::default() };
+            Ok(Proposal { new_decisions, ..Proposal::of(vec![Command::Adopt(Box::new(open.clone()))]) })
         };
         let adopted = self.change(&change, propose, |_, _| Ok(())).await;
         self.open_in_any_case(who, session, &adoption.branch, adopted).await
     }
 
-    /// Closes a branch whose opening is not in the transcript any more, as failed.
+    /// Ends a branch as failed, because its opening is no longer in the transcript.
     #[tracing::instrument(skip_all)]
     pub(super) async fn lose(
         &self,
@@ -125,7 +126,7 @@ impl Engine {
         outcome: Result<(), Error>,
     ) -> Result<KnownSession, Error> {
         match outcome {
-            // The id may be another session's: clients copy transcripts.
+            // The id may belong to another session, because clients copy transcripts.
             Ok(()) | Err(Error::Refused(_) | Error::Failed(Failure::Store(StoreError::IdTaken(_)))) => {}
             Err(error) => return Err(error),
         }
@@ -135,7 +136,7 @@ impl Engine {
         Ok(known)
     }
 
-    /// The opening that a call and its answer tell of.
+    /// Reconstructs an opening from the call and its answer in the transcript.
     async fn opening_of(&self, who: &Principal, adoption: &Adoption) -> Result<Open, Error> {
         let FoundOpening { description, prompt, budget_tokens, timeout_s, isolation } = adoption.opening.clone();
         let description = Field::BRANCH_DESCRIPTION.clean(&description.unwrap_or_default()).unwrap_or_default();
@@ -162,7 +163,7 @@ fn in_tree(who: &Principal, session: &SessionId, branch: &BranchId) -> SessionCh
     SessionChange { absent, ..SessionChange::in_session(who, session, EndedBranches::Branch(branch.clone())) }
 }
 
-/// Where a branch ends, if it has ended.
+/// The forced end of a branch at a place; `None` if the branch is still open.
 fn ending(session: &Session, branch: &BranchId, place: &Anchor) -> Option<ForcedFold> {
     let ended = session.branches.get(branch)?;
     let result = ended.end.as_ref()?.result.as_str().to_owned();

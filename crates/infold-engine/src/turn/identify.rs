@@ -1,28 +1,28 @@
-//! Whose request it is: the session of the engine that it belongs to.
+//! Identifies a request: finds the session that it belongs to.
 //!
-//! Clients name their sessions in headers or in the body. Those that do not are known by what they send: a
-//! request that extends one that was seen belongs to its session. Conversations in which the model has not
-//! spoken yet begin alike too often to be told apart so.
+//! Clients name their sessions in headers or in the body. Those that do not are identified by what they send: a request
+//! that extends an earlier one belongs to its session. Conversations in which the model has not spoken yet begin alike
+//! too often for that.
 
 use infold_core::transcript::Client;
 use infold_core::view::{BlockKind, RequestKind, Side};
 use infold_core::{Principal, SessionId};
 use infold_wire::request::Request;
-use infold_wire::{Whose, whose};
+use infold_wire::{RequestIdentity, identify};
 
 use super::ModelRequest;
 use crate::Engine;
 
-/// Whose request it is.
+/// The session that a request belongs to, and who sent it.
 #[derive(Debug)]
 pub(super) struct Identity {
     pub(super) who: Principal,
     pub(super) session: SessionId,
-    /// The agent, as its client calls it, if it is not the main one.
+    /// The subagent's name, if the request is not the main agent's.
     pub(super) agent: Option<String>,
     pub(super) kind: RequestKind,
     pub(super) client: Option<Client>,
-    /// What the next request of this conversation will begin with, if that is how it will be known.
+    /// The prefix of the conversation's next request, if that request will be identified by it.
     pub(super) digest: Option<[u8; 32]>,
 }
 
@@ -40,12 +40,12 @@ impl Identity {
 }
 
 impl Engine {
-    /// Finds out whose request it is. Where the store cannot say, the conversation counts as a new one.
+    /// Identifies a request. If the store cannot be read, the conversation counts as a new one.
     pub(super) async fn identify(&self, asked: &ModelRequest, request: &Request<'_>) -> Identity {
         let who = asked.who.clone();
         let lines: Vec<(&str, &str)> =
             asked.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let Whose { session, agent, kind, client } = whose(request.api(), &lines, request);
+        let RequestIdentity { session, agent, kind, client } = identify(request.api(), &lines, request);
         if let Some(session) = session {
             let session = SessionId::of_client(&session, agent.as_deref());
             return Identity { who, session, agent, kind, client, digest: None };
@@ -61,25 +61,25 @@ impl Engine {
         Identity { who, session, agent, kind, client, digest }
     }
 
-    /// The session in which a model was seen to make one of these calls.
+    /// Finds the session in which a model was seen to make one of the calls in this request.
     fn by_its_calls(&self, who: &Principal, request: &Request<'_>) -> Option<SessionId> {
         let calls = request.blocks().iter().rev().filter_map(|block| match &block.kind {
             BlockKind::Call(call) => Some(call),
             _ => None,
         });
-        // No arguments have this hash, so that only the id counts.
+        // No arguments have this hash, so calls are found by their ids only.
         let mut found = calls.filter_map(|call| self.issued(who, Some(&call.id), &call.tool, &[0; 32]));
         found.next().map(|(session, _)| session)
     }
 }
 
-/// The first entry that is the model's.
+/// The first entry of the conversation that is the model's.
 fn spoken_from(request: &Request<'_>) -> Option<usize> {
     request.blocks().iter().find(|block| block.kind.side() == Side::Model).map(|block| block.entry)
 }
 
-/// A name for a conversation that nobody named and that was not seen before. It need not be found again by
-/// what it is made of, only be like no other.
+/// Makes a name for a conversation that was not seen before and that its client does not name. It is never computed a
+/// second time, so it only has to be unique.
 fn nameless(digests: &[[u8; 32]]) -> SessionId {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(0);

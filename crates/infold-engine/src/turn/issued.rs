@@ -1,5 +1,6 @@
-//! Calls of our own tools that models were seen to make, so that the call itself, which comes by another
-//! door, is known to belong to a session and a thread. Scripts that models run count as well: they may call our tools.
+//! Calls of infold's own tools that models were seen to make. The call itself comes by another door, and is identified
+//! by this: it belongs to a session and a thread. Scripts that models run count as well, because they may call infold's
+//! tools.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::PoisonError;
@@ -10,19 +11,19 @@ use serde_json::Value;
 
 use crate::Engine;
 
-/// Calls of one owner that are held; the oldest go first.
+/// How many calls of one owner are held; the oldest are dropped first.
 const PER_OWNER_MAX: usize = 1_024;
-/// Owners whose calls are held.
+/// How many owners' calls are held.
 const OWNERS_MAX: usize = 256;
 
 /// A call that a model was seen to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssuedCall {
-    /// Its id.
+    /// The call's id, as the provider gave it.
     pub id: String,
-    /// The tool, as the client spells it.
+    /// The tool's name, as the client spells it.
     pub tool: String,
-    /// What it was called with: see [`arguments_hash`].
+    /// A hash of the arguments; see [`arguments_hash`].
     pub arguments_hash: [u8; 32],
 }
 
@@ -31,12 +32,12 @@ struct IssuedEntry {
     call: IssuedCall,
     session: SessionId,
     thread: Thread,
-    /// Whether it can still be found by what it was called with. Clients that send no ids make each call
-    /// once; those that send them may repeat one.
+    /// Whether the model still waits for it, so that it can be found by tool and arguments. Clients that send no ids
+    /// make each call once; those that send ids may repeat a call.
     awaited: bool,
 }
 
-/// Calls that were seen and may be asked for.
+/// Calls that were seen in answers and may arrive as calls.
 #[derive(Debug, Default)]
 pub(crate) struct IssuedCalls {
     owners: HashMap<Owner, VecDeque<IssuedEntry>>,
@@ -48,17 +49,17 @@ impl IssuedCalls {
             self.owners.clear();
         }
         let held = self.owners.entry(owner.clone()).or_default();
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for held in held.iter_mut().filter(|held| held.session == *session) {
             if !held.call.id.is_empty() && calls.contains(&held.call) {
-                // The same answer, told again with more of its calls in it.
-                told.push(held.call.clone());
+                // The same answer was reported before, with fewer of its calls.
+                reported.push(held.call.clone());
             } else {
-                // A model that goes on has had its answers: what it asked for before is not awaited any more.
+                // A model that goes on has got its results: it no longer waits for what it asked for before.
                 held.awaited = false;
             }
         }
-        for call in calls.into_iter().filter(|call| !told.contains(call)) {
+        for call in calls.into_iter().filter(|call| !reported.contains(call)) {
             held.push_back(IssuedEntry { call, session: session.clone(), thread: thread.clone(), awaited: true });
         }
         held.drain(..held.len().saturating_sub(PER_OWNER_MAX));
@@ -73,7 +74,7 @@ impl IssuedCalls {
     ) -> Option<(SessionId, Thread)> {
         let held = self.owners.get_mut(owner)?;
         let by_id = call_id.and_then(|id| held.iter().rposition(|held| held.call.id == id));
-        // Of several that look alike the latest is the likeliest: an older one was perhaps never made.
+        // Of several equal ones the latest is the likeliest, because an older one was perhaps never made.
         let is_it =
             |held: &IssuedEntry| held.awaited && held.call.tool.ends_with(tool) && held.call.arguments_hash == *hash;
         let at = by_id.or_else(|| held.iter().rposition(is_it))?;
@@ -82,7 +83,7 @@ impl IssuedCalls {
         Some((found.session.clone(), found.thread.clone()))
     }
 
-    /// The script that the model of a session waits for; of several, the last.
+    /// The script that the model of a session waits for; the last one if there are several.
     fn script(&self, owner: &Owner, session: &SessionId) -> RunningScript {
         let scripts = self.owners.get(owner).into_iter().flatten().rev();
         let mut scripts = scripts.filter(|held| held.session == *session && runs_scripts(&held.call.tool)).peekable();
@@ -95,7 +96,7 @@ impl IssuedCalls {
         }
     }
 
-    /// A client has these results: it runs nothing for their calls any more that its model waits for.
+    /// Marks calls whose results the client has: the model no longer waits for them.
     fn answered(&mut self, owner: &Owner, session: &SessionId, calls: &[&str]) {
         let held = self.owners.get_mut(owner).into_iter().flatten();
         for held in held.filter(|held| held.session == *session && calls.contains(&&*held.call.id)) {
@@ -104,29 +105,29 @@ impl IssuedCalls {
     }
 }
 
-/// The script in a session that a call of ours may come from.
+/// The script in a session that a call of infold's tools may come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunningScript {
-    /// No model of the session was seen to run one.
+    /// No model of the session was seen to run a script.
     Unseen,
-    /// Scripts were run, and none is waited for now.
+    /// Scripts were run, and the model waits for none of them now.
     LeftAlone,
-    /// One is waited for.
+    /// The model waits for a script.
     Awaited {
-        /// The id of the call that ran it, or that goes on with it.
+        /// The id of the call that runs the script, or that goes on with it.
         run_by: String,
         /// The thread in which the model made that call.
         thread: Thread,
     },
 }
 
-/// A hash of a call's arguments that does not depend on how a client writes them down: the order of fields,
-/// fields that are null, whole numbers with a fraction.
+/// A hash of a call's arguments that does not depend on how a client writes them: the order of fields, fields that are
+/// null, whole numbers with a fraction.
 pub fn arguments_hash(arguments: &str) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     match serde_json::from_str::<Value>(arguments) {
         Ok(value) => feed(&mut hasher, &value),
-        // Some clients send nothing where there is nothing to send.
+        // Some clients send an empty text if there are no arguments.
         Err(_) if arguments.trim().is_empty() => feed(&mut hasher, &Value::Object(serde_json::Map::new())),
         Err(_) => {
             hasher.update(arguments.as_bytes());
@@ -173,8 +174,8 @@ fn feed_text(hasher: &mut blake3::Hasher, text: &str) {
 }
 
 impl Engine {
-    /// Takes note of the calls in one answer of a model. Those of other tools than ours are left out, but for those that
-    /// run scripts, which may call ours.
+    /// Registers the calls in one answer of a model. Calls of other tools than infold's are left out, except those that
+    /// run scripts, which may call infold's tools.
     pub fn calls_issued(&self, who: &Principal, session: &SessionId, thread: &Thread, calls: Vec<IssuedCall>) {
         let is_ours = |call: &IssuedCall| ToolEffect::of(&call.tool).is_some() || runs_scripts(&call.tool);
         let ours: Vec<IssuedCall> = calls.into_iter().filter(is_ours).collect();
@@ -184,20 +185,20 @@ impl Engine {
         }
     }
 
-    /// Takes note that a client has the results of these calls.
+    /// Registers that a client has the results of these calls.
     pub(super) fn calls_answered(&self, who: &Principal, session: &SessionId, calls: &[&str]) {
         let mut registry = self.inner.issued.lock().unwrap_or_else(PoisonError::into_inner);
         registry.answered(&who.owner, session, calls);
     }
 
-    /// The script that a call of ours comes from which no model was seen to make, if its client says which session it
-    /// is of.
+    /// Finds the script that a call of infold's tools comes from, if no model was seen to make the call and its client
+    /// names the session.
     pub fn running_script(&self, who: &Principal, session: &SessionId) -> RunningScript {
         self.inner.issued.lock().unwrap_or_else(PoisonError::into_inner).script(&who.owner, session)
     }
 
-    /// The session and the thread of a call that was seen, by its id, else by tool and arguments. By the
-    /// latter a call is found once.
+    /// Finds the session and the thread of a call that was seen: by its id, else by tool and arguments. By tool and
+    /// arguments a call is found only once.
     pub fn issued(
         &self,
         who: &Principal,

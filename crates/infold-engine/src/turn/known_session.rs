@@ -1,47 +1,48 @@
-//! What is known of a session beside what its client sends.
+//! What is known about a session beside what its client sends: branches and stored decisions, held in memory and
+//! compared with the store before each request.
 
 use std::collections::HashMap;
 
 use infold_core::view::{BranchState, ScriptedCall, StoredBranch, StoredDecisions};
 use infold_core::{Branch, BranchId, EndReason, Principal, Session, SessionId, partial_result};
-use infold_store::{EndedBranches, KeptDecisions, SessionKey, Target};
+use infold_store::{DecisionRows, EndedBranches, SessionKey, Target};
 
 use crate::{Engine, Error, Failure};
 
-/// What is known of a session, with what tells whether it still holds.
+/// What is known about a session, with figures that show whether it is up to date.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownSession {
-    /// What was stored.
+    /// The branches and decisions that planning needs.
     pub decisions: StoredDecisions,
-    /// Whether nothing is stored of it yet.
+    /// Whether nothing is stored of the session yet.
     pub is_new: bool,
-    /// Whether its model was ever sent something else than its client sent: reasoning that the client
-    /// holds may then be bound to what was sent.
+    /// Whether the session's model was ever sent something other than its client sent. If so, reasoning that the client
+    /// holds may be bound to what was sent.
     pub has_folded: bool,
-    /// Events of the session when this was read.
+    /// How many events the session had when this was read.
     version: u64,
-    /// Decisions of the proxy that were stored when this was read.
+    /// How many appends had stored decisions when this was read.
     decided: u64,
-    /// What changes whenever an ended branch does.
+    /// Figures that change whenever an ended branch does.
     tree: TreeFigures,
-    /// When the next open branch runs out of time.
+    /// The earliest deadline of the session's open branches, in milliseconds since 1970.
     deadline_ms: Option<u64>,
 }
 
-/// Figures of a session that change whenever a branch opens, ends, or is not as it was at its end.
+/// Figures of a session that change whenever a branch opens, ends, or changes after its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct TreeFigures {
     opened: u64,
     folded_tokens: u64,
     returned_tokens: u64,
-    untold: Vec<BranchId>,
+    unreported: Vec<BranchId>,
 }
 
-/// How often a session is read again because its branches were running out of time.
+/// How often a session is read again because its branches run out of time meanwhile.
 const ATTEMPTS_MAX: usize = 10;
 
 impl Engine {
-    /// What is stored of a session; of a new one, nothing. Branches whose time is over are folded first.
+    /// Reads what is stored of a session; of a new one that is nothing. Branches whose time is over are folded first.
     #[tracing::instrument(skip_all)]
     pub(super) async fn known_session(&self, who: &Principal, session: &SessionId) -> Result<KnownSession, Error> {
         let key = SessionKey { owner: who.owner.clone(), id: session.clone() };
@@ -50,14 +51,14 @@ impl Engine {
                 return Ok(KnownSession { is_new: true, ..KnownSession::default() });
             };
             if !self.bring_up_to_date(&found.session, self.now_ms()).await? {
-                return Ok(KnownSession::of(&found.session, found.kept));
+                return Ok(KnownSession::of(&found.session, found.decisions));
             }
         }
         Err(Failure::Contended.into())
     }
 
-    /// Reads again what is known, if it may have changed: cheap where it has not. To be called for every
-    /// request on facts that are held in memory, because branches open and fold by other doors too.
+    /// Reads the session again if it may have changed, and is cheap if it has not. It is called for every request,
+    /// because branches open and fold by other doors too.
     #[tracing::instrument(skip_all)]
     pub(super) async fn refresh(
         &self,
@@ -66,16 +67,16 @@ impl Engine {
         known: &mut KnownSession,
     ) -> Result<(), Error> {
         let key = SessionKey { owner: who.owner.clone(), id: session.clone() };
-        let standing = self.inner.store.standing(key.clone()).await?;
+        let revision = self.inner.store.revision(key.clone()).await?;
         let is_overdue = known.deadline_ms.is_some_and(|deadline_ms| deadline_ms <= self.now_ms());
-        let has_unheard = self.has_pending_words(&who.owner, session);
-        match standing {
+        let has_pending = self.has_pending_words(&who.owner, session);
+        match revision {
             None if known.is_new => return Ok(()),
-            Some(standing) if standing.decisions == known.decided && !known.is_new && !is_overdue => {
-                if standing.version == known.version && !has_unheard {
+            Some(revision) if revision.appends == known.decided && !known.is_new && !is_overdue => {
+                if revision.version == known.version && !has_pending {
                     return Ok(());
                 }
-                // Most of what happens in a session leaves its tree as it was.
+                // Most of what happens in a session leaves its tree of branches unchanged.
                 let found = self.find_session(Target::Session(key), EndedBranches::Nothing).await?;
                 if found.is_some_and(|session| known.follow(&session)) {
                     return Ok(());
@@ -89,32 +90,32 @@ impl Engine {
 }
 
 impl KnownSession {
-    fn of(session: &Session, kept: KeptDecisions) -> Self {
+    fn of(session: &Session, rows: DecisionRows) -> Self {
         let has_folded =
-            kept.has_folded || session.opened > 0 || !kept.rewrites.is_empty() || !kept.restarts.is_empty();
+            rows.has_folded || session.opened > 0 || !rows.rewrites.is_empty() || !rows.restarts.is_empty();
         let branches = session.branches.values().map(|branch| (branch.id.clone(), known(branch))).collect();
         Self {
             is_new: false,
             has_folded,
             version: session.version,
-            decided: kept.decisions,
+            decided: rows.appends,
             tree: TreeFigures::of(session),
             deadline_ms: next_deadline_ms(session),
             decisions: StoredDecisions {
                 branches,
-                endings: kept.endings,
-                rewrites: kept.rewrites.into_iter().collect(),
-                notes: kept.notes,
-                restarts: kept.restarts,
-                answers: kept.answers.into_iter().collect(),
-                heard: kept.heard.into_iter().collect(),
-                scripted: by_script(kept.scripted),
+                endings: rows.endings,
+                rewrites: rows.rewrites.into_iter().collect(),
+                notes: rows.notes,
+                restarts: rows.restarts,
+                answers: rows.answers.into_iter().collect(),
+                continued: rows.continued.into_iter().collect(),
+                scripted: by_script(rows.scripted),
             },
         }
     }
 
-    /// Takes over how a session stands whose ended branches were not loaded. Tells whether that was enough:
-    /// not if a branch has opened or ended, or is not as it was at its end.
+    /// Updates this from a session whose ended branches were not loaded. Returns whether that was enough: it is not if
+    /// a branch has opened, ended, or changed after its end.
     fn follow(&mut self, session: &Session) -> bool {
         let is_open = |known: &StoredBranch| matches!(known.state, BranchState::Open { .. });
         let were_open = self.decisions.branches.iter().filter(|(_, known)| is_open(known));
@@ -130,7 +131,7 @@ impl KnownSession {
         true
     }
 
-    /// Has a branch as open that the store has otherwise, because the transcript goes on in it.
+    /// Treats a branch as open although the store does not have it so, because the transcript goes on in it.
     pub(super) fn assume_open(&mut self, branch: BranchId) {
         let known = self
             .decisions
@@ -149,12 +150,12 @@ impl TreeFigures {
             opened: session.opened,
             folded_tokens: session.folded_tokens,
             returned_tokens: session.returned_tokens,
-            untold: session.untold.clone(),
+            unreported: session.untold.clone(),
         }
     }
 }
 
-/// The calls of each script.
+/// Groups calls by the script that made them.
 fn by_script(calls: Vec<(String, ScriptedCall)>) -> HashMap<String, Vec<ScriptedCall>> {
     let mut scripts: HashMap<String, Vec<ScriptedCall>> = HashMap::new();
     for (run_by, call) in calls {

@@ -1,9 +1,8 @@
 //! Reads a copy of an answer while it passes: which calls the model makes, what it cost, how it ended.
 //!
-//! Must hold: a call of one of our tools is known to the engine before the client can make it, and so are the
-//! model's last words before the client can go on from them; an answer is counted before the session's next request
-//! is planned; nothing here holds up or changes what is passed on; what is to be recorded is recorded however the
-//! answer ends.
+//! Must hold: the engine knows of a call of infold's tools before the client can make it, and of the model's last words
+//! before the client can go on from them; an answer is counted before the session's next request is planned; nothing
+//! here delays or changes what is passed on; the request is recorded however its answer ends.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,59 +18,59 @@ use serde::de::IgnoredAny;
 use super::Prepared;
 use super::cache::{QueuePosition, SessionSlot};
 use super::issued::{IssuedCall, arguments_hash};
-use crate::{Engine, Heard, RequestSeen};
+use crate::{Engine, RequestSeen, Spoken};
 
-/// The header in which clients of Anthropic's ask for what is not usual.
+/// The header in which clients of Anthropic's API ask for unusual features.
 const BETAS: &str = "anthropic-beta";
-/// What a client asks for that wants the largest window.
+/// How the name of the feature begins that asks for the largest window.
 const LONG_WINDOW: &str = "context-1m";
 
-/// The head of an answer.
+/// What is known when the head of an answer has arrived.
 #[derive(Debug, Clone, Copy)]
 pub struct AnswerHead {
-    /// Its HTTP status; none where no answer came.
+    /// The HTTP status; `None` if no answer came.
     pub status: Option<u16>,
-    /// How the body comes.
+    /// Whether the body comes as a stream or whole.
     pub delivery: Delivery,
-    /// How often the request was sent again before it came.
+    /// How often the request was sent again before the answer came.
     pub repeated: u32,
 }
 
 /// Whether an answer can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Legibility {
-    /// It can.
+    /// Everything of it could be read so far.
     Plain,
-    /// It is encoded in a way that nobody here knows.
+    /// Its encoding is not known, or its data is broken.
     Lost,
 }
 
 /// A request that is not recorded yet.
 struct PendingRequest {
     who: Principal,
-    /// What will be recorded, with what is known of the answer so far.
+    /// What will be recorded, with what is known about the answer so far.
     seen: RequestSeen,
     arrived: Instant,
-    /// The session's place in memory, and what tells this request from others in it.
+    /// The session's slot in memory, and the digest that distinguishes this request from others of the session.
     slot: Arc<SessionSlot>,
     digest: Option<[u8; 32]>,
 }
 
-/// Listens to an answer. One that is dropped before its end was given up by its client.
+/// Reads an answer as it passes. If it is dropped before its end, the client has given the request up.
 pub struct AnswerListener {
     engine: Engine,
-    /// Gone once the answer is over.
+    /// `None` once the answer is over.
     pending: Option<PendingRequest>,
     legibility: Legibility,
     reader: AnswerReader,
-    /// Calls of ours that the engine knows of.
-    told: usize,
-    /// Whether the engine knows the model's last words.
+    /// How many calls of infold's tools have been reported to the engine.
+    reported_calls: usize,
+    /// Whether the model's last words have been reported to the engine.
     has_spoken: bool,
 }
 
 impl Engine {
-    /// Listens to the answer to a request.
+    /// Starts to read the answer to a request.
     pub fn listen(&self, mut prepared: Prepared<'_>, head: AnswerHead) -> AnswerListener {
         prepared.is_underway = false;
         let is_success = head.status.is_some_and(is_success);
@@ -89,46 +88,46 @@ impl Engine {
             pending: Some(pending),
             legibility: Legibility::Plain,
             reader: AnswerReader::new(prepared.turn.request.api(), head.delivery),
-            told: 0,
+            reported_calls: 0,
             has_spoken: false,
         }
     }
 }
 
 impl AnswerListener {
-    /// Takes a piece of the answer that is about to be passed on: `read` hands over what can be read of it.
-    pub fn hear(&mut self, read: impl FnOnce(&mut dyn FnMut(&[u8])) -> Legibility) {
+    /// Takes a piece of the answer that is about to be passed on. `read` hands over the decoded bytes.
+    pub fn read_piece(&mut self, read: impl FnOnce(&mut dyn FnMut(&[u8])) -> Legibility) {
         let Some(pending) = &mut self.pending else { return };
         pending.seen.timing.first_byte_ms.get_or_insert_with(|| millis(pending.arrived.elapsed()));
         let reader = &mut self.reader;
         self.legibility = read(&mut |bytes| reader.push(bytes));
         let ready = complete(self.reader.calls());
-        if ready.len() > self.told {
-            self.told = ready.len();
+        if ready.len() > self.reported_calls {
+            self.reported_calls = ready.len();
             report_calls(&self.engine, pending, ready);
             report_words(&self.engine, pending, self.reader.words());
         }
-        // Clients go on as soon as an answer says that it is over, whatever comes behind that.
+        // Clients go on as soon as an answer says that it is over, whatever comes after that.
         if self.reader.is_over() && !self.has_spoken {
             self.has_spoken = true;
             report_words(&self.engine, pending, self.reader.words());
         }
-        // The next request may come before the end of this answer's body does.
-        if self.reader.is_settled() {
+        // The next request may come before the end of this answer's body.
+        if self.reader.is_final() {
             self.end(AnswerEnd::Completed);
         }
     }
 
-    /// The answer is over.
+    /// Counts and records the answer, which is over.
     pub fn end(&mut self, how: AnswerEnd) {
         let Some(mut pending) = self.pending.take() else { return };
         let Some(status) = pending.seen.status else { return pending.record(&self.engine, how, None) };
         let reader = std::mem::replace(&mut self.reader, AnswerReader::new(Api::Chat, Delivery::Whole));
         let mut answer = reader.finish();
-        // Some servers fill in nothing where they do not count.
+        // Some servers report zero tokens if they do not count.
         answer.usage = answer.usage.filter(|usage| usage.prompt_tokens() > 0 || usage.output_tokens > 0);
         let ours: Vec<&AnswerCall> = answer.calls.iter().filter(|call| is_ours(call)).collect();
-        if ours.len() > self.told {
+        if ours.len() > self.reported_calls {
             report_calls(&self.engine, &pending, ours);
         }
         if !self.has_spoken {
@@ -138,15 +137,15 @@ impl AnswerListener {
         if pending.seen.kind == RequestKind::Turn {
             pending.slot.answered(last_answer(end, &answer));
         }
-        let heard = unreported(status, &answer).filter(|_| self.legibility == Legibility::Plain);
+        let said = unreported(status, &answer).filter(|_| self.legibility == Legibility::Plain);
         pending.seen.usage = answer.usage;
-        pending.record(&self.engine, end, heard);
+        pending.record(&self.engine, end, said);
     }
 }
 
 impl Drop for AnswerListener {
     fn drop(&mut self) {
-        // Nobody said that it was over, so the client has gone.
+        // Nobody reported the end, so the client has gone.
         self.end(AnswerEnd::Aborted);
     }
 }
@@ -199,20 +198,20 @@ fn is_success(status: u16) -> bool {
     (200..300).contains(&status)
 }
 
-/// Whether it is a call of one of our tools, or of a script that may make one.
+/// Whether it is a call of one of infold's tools, or of a script that may make one.
 fn is_ours(call: &AnswerCall) -> bool {
     ToolEffect::of(&call.tool).is_some() || runs_scripts(&call.tool) || unwrapped(&call.tool, &call.arguments).is_some()
 }
 
-/// Calls of our tools that have all their arguments.
+/// Calls of infold's tools whose arguments are complete.
 fn complete(calls: &[AnswerCall]) -> Vec<&AnswerCall> {
-    // Of a script only the id counts.
+    // Of a script only the id matters.
     let whole =
         |call: &&AnswerCall| runs_scripts(&call.tool) || serde_json::from_str::<IgnoredAny>(&call.arguments).is_ok();
     calls.iter().filter(|call| is_ours(call)).take_while(whole).collect()
 }
 
-/// All of an answer's calls at once, because each telling stands for the whole answer.
+/// Reports all of an answer's calls at once, because each report replaces the one before.
 fn report_calls(engine: &Engine, pending: &PendingRequest, calls: Vec<&AnswerCall>) {
     let issued = calls.into_iter().map(|call| {
         let inside = unwrapped(&call.tool, &call.arguments);
@@ -222,7 +221,8 @@ fn report_calls(engine: &Engine, pending: &PendingRequest, calls: Vec<&AnswerCal
     engine.calls_issued(&pending.who, &pending.seen.session, &pending.seen.thread, issued.collect());
 }
 
-/// What the model has said. Asides are answered in the main thread, whatever is at work meanwhile.
+/// Reports what the model has said. Side requests are left out: they are answered in the main thread, whatever works
+/// meanwhile.
 fn report_words(engine: &Engine, pending: &PendingRequest, words: &str) {
     if pending.seen.kind == RequestKind::Turn {
         engine.note_words(&pending.who, &pending.seen.session, &pending.seen.thread, words);
@@ -232,7 +232,7 @@ fn report_words(engine: &Engine, pending: &PendingRequest, words: &str) {
 fn end_of(how: AnswerEnd, status: u16, answer: &Answer, legibility: Legibility) -> AnswerEnd {
     match how {
         AnswerEnd::Completed if !is_success(status) || answer.error.is_some() => AnswerEnd::Failed,
-        // The connection ended in order, and the answer says that it did not.
+        // The connection ended properly, but the answer lacks its end.
         AnswerEnd::Completed if !answer.is_complete && legibility == Legibility::Plain => AnswerEnd::Cut,
         // Some clients hang up once the answer says that it is over.
         AnswerEnd::Aborted if answer.is_complete => AnswerEnd::Completed,
@@ -240,8 +240,8 @@ fn end_of(how: AnswerEnd, status: u16, answer: &Answer, legibility: Legibility) 
     }
 }
 
-/// How an answer ended, as far as it matters to whoever speaks next: where it broke off, that may be the client, which
-/// wants the model to go on. A client that hung up did so because a person wanted it.
+/// How an answer ended, for whoever speaks next. If it broke off, the next words may be the client's, which wants the
+/// model to go on. A client that hung up did so because a person wanted it.
 fn last_answer(end: AnswerEnd, answer: &Answer) -> LastAnswer {
     let is_cut = answer.stop.as_deref().is_some_and(|stop| STOPPED.contains(&stop));
     match end {
@@ -251,41 +251,41 @@ fn last_answer(end: AnswerEnd, answer: &Answer) -> LastAnswer {
     }
 }
 
-/// What providers say of an answer that was stopped before the model was done.
+/// Reasons that providers give for stopping an answer before the model was done.
 const STOPPED: [&str; 6] =
     ["max_tokens", "pause_turn", "model_context_window_exceeded", "length", "max_output_tokens", "incomplete"];
 
-/// What the model was heard to say in an answer that nobody, or nobody to its end, has counted. One that failed was
-/// none.
-fn unreported(status: u16, answer: &Answer) -> Option<Heard> {
+/// What the model said in an answer whose usage the provider has not reported completely; `None` if it has, or if the
+/// answer failed.
+fn unreported(status: u16, answer: &Answer) -> Option<Spoken> {
     let has_come = answer.is_complete || answer.said_bytes > 0 || !answer.calls.is_empty();
     let is_reported = answer.usage.is_some() && answer.is_complete;
-    let is_heard = is_success(status) && answer.error.is_none() && has_come && !is_reported;
+    let is_unreported = is_success(status) && answer.error.is_none() && has_come && !is_reported;
     let calls = answer.calls.iter().map(|call| (call.tool.clone(), call.arguments.clone()));
-    is_heard.then(|| Heard { said: answer.said.clone(), said_bytes: answer.said_bytes, calls: calls.collect() })
+    is_unreported.then(|| Spoken { text: answer.said.clone(), text_bytes: answer.said_bytes, calls: calls.collect() })
 }
 
 impl PendingRequest {
-    /// Has it metered and recorded, while the client goes on. `heard` is what the model was heard to say, if the
-    /// provider has not reported all of it.
-    fn record(mut self, engine: &Engine, end: AnswerEnd, heard: Option<Heard>) {
+    /// Meters and records the request in the background, while the client goes on. `said` is what the model said, if
+    /// the provider has not reported all of it.
+    fn record(mut self, engine: &Engine, end: AnswerEnd, said: Option<Spoken>) {
         self.seen.end = end;
         self.seen.timing.total_ms = millis(self.arrived.elapsed());
         let engine = engine.clone();
-        // The session's next request is planned after this one is counted, because it may have used up a budget. So
-        // the place in line is taken now, before the client has all of the answer.
+        // The session's next request is planned after this one is counted, because it may have used up a budget. So the
+        // place in the queue is taken now, before the client has all of the answer.
         let place = self.slot.queue_up();
-        // Whoever serves waits for these tasks at the end.
+        // Whoever serves waits for these tasks before the program ends.
         let tasks = engine.inner.tasks.clone();
-        drop(tasks.spawn(async move { self.recorded(&engine, place, heard).await }));
+        drop(tasks.spawn(async move { self.recorded(&engine, place, said).await }));
     }
 
-    async fn recorded(mut self, engine: &Engine, place: QueuePosition, heard: Option<Heard>) {
+    async fn recorded(mut self, engine: &Engine, place: QueuePosition, said: Option<Spoken>) {
         let state = place.reached().await;
         let seen = &mut self.seen;
-        seen.estimated = heard.and_then(|heard| engine.estimate(&seen.model, &seen.parts, &heard, seen.usage.as_ref()));
+        seen.estimated = said.and_then(|said| engine.estimate(&seen.model, &seen.parts, &said, seen.usage.as_ref()));
         self.meter(engine).await;
-        // Counting has stored them, where it was counted.
+        // If the answer was counted, that has stored the words already.
         if let Err(error) = engine.store_pending_words(&self.who, &self.seen.session).await {
             tracing::warn!(%error, "an agent's last words could not be stored");
         }
@@ -293,7 +293,7 @@ impl PendingRequest {
         engine.record_request(&self.who, self.seen).await;
     }
 
-    /// Counts an answer in its thread.
+    /// Counts the answer in its thread.
     async fn meter(&self, engine: &Engine) {
         let RequestSeen { session, thread, kind, usage, estimated, .. } = &self.seen;
         if *kind != RequestKind::Turn || (usage.is_none() && estimated.is_none()) {

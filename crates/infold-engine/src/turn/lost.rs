@@ -1,9 +1,9 @@
-//! Sessions whose decisions are not in the store although there must have been some: the database was lost, or
-//! the client goes on from a copy of another session. What was kept elsewhere goes through as the client sends it,
-//! and a new decision is never improvised; but reasoning behind it was made on other bytes.
+//! Sessions whose decisions are not in the store although there must have been some: the database was lost, or the
+//! client goes on from a copy of another session. A result that was offloaded is then sent as the client has it, and no
+//! new decision is improvised; but reasoning after it was made on other bytes.
 //!
-//! Such a session starts anew, once, and that is stored: all later requests then leave out the same reasoning,
-//! and keep what was made since.
+//! Such a session is restarted once, and that is stored. All later requests then leave out the same reasoning, and keep
+//! what was made since.
 
 use infold_core::view::{
     Block, BlockKind, Reason, Restart, ResultBlock, StoredDecisions, ViewPlan, changes_tree, reads_back,
@@ -17,7 +17,7 @@ use super::{Purpose, Shaping};
 use crate::Engine;
 
 impl Engine {
-    /// Starts a session anew that nothing is stored of, if decisions about it are lost. One that this process has
+    /// Restarts a session that nothing is stored of, if decisions about it are lost. A session that this process has
     /// seen before has lost none.
     pub(super) async fn start_over_if_lost(
         &self,
@@ -30,12 +30,12 @@ impl Engine {
         }
         known.has_folded = true;
         let plan = self.plan_by_transcript(turn)?;
-        // Any thread may have lost some.
-        let Some(restart) = plan.anew.map(|anew| Restart { root: None, ..anew }) else { return Ok(()) };
+        // Any of the threads may have lost decisions.
+        let Some(restart) = plan.restart_here.map(|restart| Restart { root: None, ..restart }) else { return Ok(()) };
         match turn.purpose {
             Purpose::Send => {
                 let identity = &turn.identity;
-                self.keep_restart(&identity.who, &identity.session, restart.clone()).await?;
+                self.store_restart(&identity.who, &identity.session, restart.clone()).await?;
             }
             Purpose::Count => cache.has_passing = true,
         }
@@ -43,9 +43,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether there is reasoning behind a result that would have been kept elsewhere when it was first seen, if the
-    /// session was here then, or behind a script that changed the tree: what it was answered is in no transcript. What
-    /// was shaped for any other reason than its own length cannot be told.
+    /// Whether decisions must have been made that are not stored. They must if there is reasoning after a result that
+    /// is long enough to be offloaded, or after a script that changed the tree, because what such a script was answered
+    /// is in no transcript. Results that were shaped for any other reason than their length cannot be recognised.
     pub(super) fn lacks_decisions(&self, turn: &AgentTurn<'_>) -> bool {
         let blocks = turn.request.blocks();
         let last = blocks.iter().rposition(|block| matches!(block.kind, BlockKind::Reasoning));
@@ -67,7 +67,7 @@ impl Engine {
         false
     }
 
-    /// Whether a transcript shows by itself that its model was sent something else.
+    /// Whether a transcript shows by itself that its model was sent something other than its client sent.
     pub(super) fn shows_folds(&self, turn: &AgentTurn<'_>) -> bool {
         let of_branches = [Reason::Folded, Reason::Isolated, Reason::Brief, Reason::Waiting];
         let has_folded = |plan: ViewPlan| plan.edits.iter().any(|edit| of_branches.contains(&edit.reason));
@@ -85,7 +85,7 @@ impl Engine {
             return false;
         }
         let text = turn.request.text_parts(at).join("\n");
-        let sight = ToolResult { tool: &tool, arguments: &arguments, text: &text };
-        self.inner.settings.shape.is_over_at_sight(&sight, &Mentions::default(), counter)
+        let tool_result = ToolResult { tool: &tool, arguments: &arguments, text: &text };
+        self.inner.settings.shape.offloads(&tool_result, &Mentions::default(), counter)
     }
 }

@@ -1,5 +1,5 @@
-//! What a thread has said and shown, kept from turn to turn: a view extends the one before it, so that only
-//! what is new in it has to be read. Where it does not, after a fold for instance, all of it is read again.
+//! What a thread has said and shown, held from turn to turn. A view usually extends the one before it, so only what is
+//! new in it is read. If it does not, for instance after a fold, all of it is read again.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use infold_wire::request::Request;
 /// What was read of a thread.
 #[derive(Default)]
 pub(super) struct Mentioned {
-    /// What tells each piece that was read from others, in order.
+    /// Keys of the pieces that were read, in order.
     pieces: Vec<u64>,
     mentions: Arc<Mentions>,
 }
 
 impl Mentioned {
-    /// What the view has said and shown without its unseen results.
+    /// Returns what the view has said and shown, without its results that the model has not seen.
     pub(super) fn in_view(&mut self, request: &Request<'_>, plan: &ViewPlan) -> Mentions {
         let is_unseen = |piece: &ViewPiece| matches!(piece, ViewPiece::Keep(at) if plan.unseen.contains(at));
-        // What stands behind the first unseen result will stand behind it in the next view too.
+        // What comes after the first unseen result will come after it in the next view too.
         let seen = plan.pieces.iter().position(is_unseen).unwrap_or(plan.pieces.len());
         let (seen, behind) = plan.pieces.split_at(seen);
         self.read(request, seen);
@@ -29,13 +29,13 @@ impl Mentioned {
         mentions
     }
 
-    /// Brings what is known up to these pieces.
+    /// Reads those of the pieces that were not read before.
     fn read(&mut self, request: &Request<'_>, pieces: &[ViewPiece]) {
         let keys: Vec<u64> = pieces.iter().map(|piece| key(request, piece)).collect();
         if !keys.starts_with(&self.pieces) {
             *self = Self::default();
         }
-        // Nobody else has it between two turns; if somebody had, it would be read anew.
+        // Nobody else holds it between two turns; if somebody did, it would be read again.
         let Some(mentions) = Arc::get_mut(&mut self.mentions) else {
             *self = Self::default();
             return self.read(request, pieces);
@@ -44,13 +44,13 @@ impl Mentioned {
         self.pieces = keys;
     }
 
-    /// How many bytes it takes up.
+    /// How much memory it takes, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.pieces.capacity() * size_of::<u64>() + self.mentions.bytes()
     }
 }
 
-/// What tells a piece from others. What was decided for a result never changes, so its bytes need not be read.
+/// A key that identifies a piece. What was decided for a result never changes, so its bytes need not be read.
 fn key(request: &Request<'_>, piece: &ViewPiece) -> u64 {
     let mut hasher = DefaultHasher::new();
     match piece {
@@ -79,7 +79,7 @@ fn note(mentions: &mut Mentions, request: &Request<'_>, piece: &ViewPiece) {
             }
             BlockKind::Call(_) | BlockKind::Instruction | BlockKind::Reasoning | BlockKind::Other { .. } => {}
         },
-        // As JSON its lines would be one, with a letter for each line end.
+        // In JSON all lines would be one, with a letter for each line end.
         ViewPiece::Content { block, json, .. } => {
             let (tool, arguments) = match &request.blocks()[*block].kind {
                 BlockKind::Result(result) => request.call(&result.call),

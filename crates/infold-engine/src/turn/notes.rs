@@ -1,5 +1,5 @@
-//! Tells a branch, once, that its budget is nearly gone: one that does not return is cut short, and its parent gets
-//! a part of what it found.
+//! Warns a branch, once, that its budget is nearly used up. A branch that does not return in time is cut short, and its
+//! parent gets only a part of what it found.
 
 use infold_core::view::{BlockKind, Note, ViewPlan};
 use infold_core::{BranchId, Principal, SessionId, grouped};
@@ -17,7 +17,7 @@ struct BudgetUse {
 }
 
 impl Engine {
-    /// Puts the warning behind the last result of a branch that has come so far. Whether it did.
+    /// Puts the warning behind the last result of a branch that has used most of its budget. Returns whether it did.
     pub(super) async fn note_budget(
         &self,
         turn: &AgentTurn<'_>,
@@ -34,13 +34,13 @@ impl Engine {
         let Some(budget) = self.budget_nearly_gone(who, session, branch).await? else { return Ok(false) };
 
         let note = Note { after, text: words(&telling, budget) };
-        self.keep_note(who, session, note.clone()).await?;
+        self.store_note(who, session, note.clone()).await?;
 
         known.decisions.notes.push(note);
         Ok(true)
     }
 
-    /// How far an open branch is in its budget, if that is far enough for a warning.
+    /// How much of its budget an open branch has used, if that is enough for a warning.
     async fn budget_nearly_gone(
         &self,
         who: &Principal,
@@ -70,8 +70,8 @@ fn words(telling: &str, budget: BudgetUse) -> String {
     )
 }
 
-/// The call of the last result that is sent, if the model has not seen it yet: nothing is put in front of what it has
-/// said already.
+/// The call of the last result that is sent, if the model has not seen that result yet: a note is never put in front of
+/// what the model has said already.
 fn last_result(turn: &AgentTurn<'_>, plan: &ViewPlan) -> Option<String> {
     let sent = last_results(&turn.request).filter(|at| plan.pieces.iter().any(|piece| is_of(piece, *at)));
     sent.last().and_then(|at| match &turn.request.blocks()[at].kind {

@@ -1,4 +1,4 @@
-//! What a request was made of, for the recorder: the system prompt, the tools and the conversation, counted.
+//! Takes a request apart for the recorder: the system prompt, the tools and the conversation, counted.
 
 use infold_core::view::ViewPiece;
 use infold_wire::request::Request;

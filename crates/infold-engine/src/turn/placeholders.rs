@@ -1,8 +1,8 @@
-//! Placeholders that a model writes where a secret should stand: a file would lose its secret to its mask.
+//! Placeholders that a model writes in a secret's place: a file would lose its secret.
 //!
-//! Where infold is asked before a tool runs, it refuses (`infold hook`). Where nobody asked, it says what happened: to
-//! people in the recorder, and to the model behind the result, in the same turn. It says so only of calls that
-//! were carried out.
+//! If infold is asked before a tool runs, it refuses (`infold hook`). If it was not asked, it says what happened: to
+//! people in the recorder, and to the model behind the result, in the same turn. It says so only about calls that were
+//! carried out.
 
 mod outcome;
 
@@ -14,32 +14,33 @@ use super::known_session::KnownSession;
 use super::prompt::{AgentTurn, PlanningFault};
 use crate::Engine;
 
-/// How a note about a placeholder begins. A call has at most one of these.
+/// How a note about a placeholder begins. A call gets at most one.
 const TELLING: &str = "[infold: your last call to ";
 
 impl Engine {
-    /// Notes that a call of the last turn has written a placeholder. Says so in words, once for each call.
+    /// Stores a note for each call of the last turn that has written a placeholder, once for each call. Returns the
+    /// warnings for the recorder.
     pub(super) async fn note_placeholders(
         &self,
         turn: &AgentTurn<'_>,
         plan: &ViewPlan,
         known: &mut KnownSession,
     ) -> Result<Vec<String>, PlanningFault> {
-        let mut told = Vec::new();
+        let mut warnings = Vec::new();
         for (result, written) in self.written(&turn.request, plan) {
-            let is_told = |note: &Note| note.after == *result.call && note.text.starts_with(TELLING);
-            if known.decisions.notes.iter().any(is_told) {
+            let is_noted = |note: &Note| note.after == *result.call && note.text.starts_with(TELLING);
+            if known.decisions.notes.iter().any(is_noted) {
                 continue;
             }
             let note = Note { after: result.call.clone().into_owned(), text: written.words() };
-            self.keep_note(&turn.identity.who, &turn.identity.session, note.clone()).await?;
+            self.store_note(&turn.identity.who, &turn.identity.session, note.clone()).await?;
             known.decisions.notes.push(note);
-            told.push(format!("{} wrote {} where a secret was", written.tool, written.placeholder));
+            warnings.push(format!("{} wrote {} where a secret was", written.tool, written.placeholder));
         }
-        Ok(told)
+        Ok(warnings)
     }
 
-    /// Results of the last turn whose calls wrote placeholders of ours.
+    /// Results of the last turn whose calls wrote placeholders of this database's.
     fn written<'r, 'a>(
         &self,
         request: &'r Request<'a>,
@@ -85,7 +86,7 @@ impl WrittenPlaceholder {
     }
 }
 
-/// Whether a piece is of this block.
+/// Whether a piece shows this block.
 pub(super) fn is_of(piece: &ViewPiece, at: usize) -> bool {
     match piece {
         ViewPiece::Keep(block)
@@ -97,7 +98,7 @@ pub(super) fn is_of(piece: &ViewPiece, at: usize) -> bool {
     }
 }
 
-/// Results behind the model's last words.
+/// Indices of the results after the model's last words.
 pub(super) fn last_results(request: &Request<'_>) -> impl Iterator<Item = usize> {
     let blocks = request.blocks();
     let behind = blocks.iter().rposition(|block| matches!(block.kind, BlockKind::Call(_) | BlockKind::Assistant));

@@ -1,8 +1,8 @@
-//! What is sent of a request: its plan, made and carried out, and the body that follows from it.
+//! What is sent of a request: its plan is made and carried out, and the body follows from it.
 //!
-//! Planning is repeated until nothing is left to be done: each action changes what is known, and results that
-//! are seen for the first time are taken in before anything of them is sent. What goes wrong here lets the
-//! request go on as it came (`unplanned.rs`), except where secrets could get out.
+//! Planning is repeated until nothing is left to do: each action changes what is known, and new results are taken in
+//! before anything of them is sent. If planning fails, the request is sent as it came (`unplanned.rs`), except if
+//! secrets could get out.
 
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
@@ -23,14 +23,14 @@ use super::known_session::KnownSession;
 use super::{ModelRequest, Purpose};
 use crate::{Engine, Error, Failure};
 
-/// How often a request is planned again before something must be wrong. Each action takes a round, and a client's
-/// compaction can end as many branches at once as may be open.
+/// How many rounds of planning a request may take. Each action takes one, and a client's compaction can end as many
+/// branches at once as may be open. More rounds mean that something is wrong.
 const ROUNDS_MAX: usize = 100;
 
 /// A request that is to be planned.
 pub(super) struct AgentTurn<'a> {
     pub(super) request: Request<'a>,
-    /// The client's own bytes.
+    /// The body as the client sent it.
     pub(super) body: &'a Bytes,
     pub(super) headers: &'a [(String, String)],
     pub(super) arrived: Instant,
@@ -54,7 +54,7 @@ impl<'a> AgentTurn<'a> {
         Self { request, body, headers, arrived: *arrived, identity, tools, last_answer, purpose: *purpose }
     }
 
-    /// What is to be planned.
+    /// The request, as the core's planning takes it.
     pub(super) fn view_request(&self) -> view::ViewRequest<'_> {
         view::ViewRequest {
             blocks: self.request.blocks(),
@@ -65,18 +65,18 @@ impl<'a> AgentTurn<'a> {
         }
     }
 
-    /// The model that it asks for.
+    /// The model that the request asks for.
     pub(super) fn model(&self) -> Cow<'a, str> {
         self.request.model().unwrap_or_default()
     }
 }
 
-/// Why there is no plan.
+/// Why a request could not be planned.
 #[derive(Debug)]
 pub(super) enum PlanningFault {
     /// Secrets could get out: nothing may be sent.
     Unscrubbed(String),
-    /// Anything else, by a word for it.
+    /// Any other reason, by a short name.
     Unplanned(&'static str),
 }
 
@@ -105,14 +105,14 @@ impl From<Failure> for PlanningFault {
 pub(super) struct SentPrompt {
     pub(super) body: Bytes,
     pub(super) thread: Thread,
-    /// What starts it anew from here, if that is stored.
-    pub(super) anew: Option<Restart>,
+    /// The restart that would restart the thread from here, if it were stored.
+    pub(super) restart: Option<Restart>,
     pub(super) edits: Vec<Edit>,
-    /// What is sent, piece by piece; none if it goes as it came.
+    /// What is sent, piece by piece; `None` if the client's bytes are sent.
     pub(super) pieces: Option<Vec<ViewPiece>>,
-    /// Whether the model can read back what is kept elsewhere.
+    /// Whether the model can read offloaded results back.
     pub(super) reads_results: bool,
-    /// Results that go without their secrets and are otherwise as they came, by their blocks.
+    /// Blocks of results that are sent without their secrets and otherwise unchanged.
     pub(super) scrubbed: Vec<usize>,
     pub(super) warnings: Vec<(WarningKind, String)>,
 }
@@ -147,7 +147,7 @@ impl Engine {
             Ok(()) => self.plan_with_notes(turn, cache, &mut known).await,
             Err(fault) => Err(fault),
         };
-        let (mut plan, told) = match planned {
+        let (mut plan, warnings) = match planned {
             Ok(planned) => planned,
             Err(fault) => {
                 let prompt = self.prompt_unplanned(turn, cache, Some(&known), fault).await;
@@ -159,11 +159,11 @@ impl Engine {
             self.remember_edits(turn, !plan.edits.is_empty(), &mut known).await;
         }
         let scrubbed = scrubbed(&turn.request, &plan.pieces, &known);
-        // A plan for a count may have decided things that are not stored.
+        // A plan for a count may rest on decisions that are not stored.
         let is_stored = !std::mem::take(&mut cache.has_passing);
         cache.known = is_stored.then_some(known);
         let mut prompt = SentPrompt { scrubbed, ..SentPrompt::of(turn, plan) };
-        prompt.warnings.extend(told.into_iter().map(|text| (WarningKind::PlaceholderWritten, text)));
+        prompt.warnings.extend(warnings.into_iter().map(|text| (WarningKind::PlaceholderWritten, text)));
         Ok(prompt)
     }
 
@@ -177,38 +177,38 @@ impl Engine {
         if turn.purpose == Purpose::Count {
             return Ok((plan, Vec::new()));
         }
-        let told = self.note_placeholders(turn, &plan, known).await?;
+        let warnings = self.note_placeholders(turn, &plan, known).await?;
         let is_warned = self.note_budget(turn, &plan, known).await?;
-        if told.is_empty() && !is_warned {
-            return Ok((plan, told));
+        if warnings.is_empty() && !is_warned {
+            return Ok((plan, warnings));
         }
-        Ok((self.plan(turn, cache, known).await?, told))
+        Ok((self.plan(turn, cache, known).await?, warnings))
     }
 
-    /// Stores what the next request of this session needs to know. That it could not be stored stops nothing.
+    /// Stores what the next request of this session needs to know. A failure to store it stops nothing.
     async fn remember_edits(&self, turn: &AgentTurn<'_>, is_edited: bool, known: &mut KnownSession) {
         let Identity { who, session, .. } = &turn.identity;
         if is_edited && !known.has_folded {
-            match self.keep_folded(who, session).await {
+            match self.store_folded(who, session).await {
                 Ok(()) => known.has_folded = true,
                 Err(error) => tracing::warn!(%error, "that a session was edited could not be stored"),
             }
         }
     }
 
-    /// Remembers how a conversation goes whose client gives no ids, so that its next request is known by that. It is
-    /// done while the provider is at work: nobody should wait for the disk because of it.
+    /// Remembers the prefix of a conversation whose client gives no ids, so that its next request is identified by it.
+    /// This is done while the provider is at work, so that nobody waits for the disk.
     pub(super) async fn remember_conversation(&self, identity: &Identity) {
         let Identity { who, session, digest, .. } = identity;
         if let Some(digest) = digest
-            && let Err(error) = self.keep_conversation(who, *digest, session).await
+            && let Err(error) = self.store_conversation(who, *digest, session).await
         {
             tracing::warn!(%error, "a conversation could not be remembered");
         }
     }
 
-    /// Decides what is sent of a request. A fault in planning is an error and not a panic, because the request goes on
-    /// without a plan then.
+    /// Decides what is sent of a request. A panic in planning becomes an error, because the request can be sent without
+    /// a plan.
     pub(super) fn plan_view(
         &self,
         request: &view::ViewRequest<'_>,
@@ -218,7 +218,7 @@ impl Engine {
         std::panic::catch_unwind(AssertUnwindSafe(plan)).map_err(|_| Failure::Planning)
     }
 
-    /// Brings what is known of a session up to date. Where that fails, what was held stays held.
+    /// Returns what is known about a session, up to date. If reading fails, what was held stays held.
     pub(super) async fn held_session(
         &self,
         identity: &Identity,
@@ -236,7 +236,7 @@ impl Engine {
         }
     }
 
-    /// Plans a request until nothing is left to be done for it.
+    /// Plans a request until nothing is left to do for it.
     pub(super) async fn plan(
         &self,
         turn: &AgentTurn<'_>,
@@ -255,7 +255,7 @@ impl Engine {
                 done.push(action);
                 continue;
             }
-            if self.look_at_results(turn, &plan, cache, known).await? {
+            if self.examine_results(turn, &plan, cache, known).await? {
                 continue;
             }
             return Ok(plan);
@@ -268,21 +268,21 @@ impl Engine {
         *known = match action {
             PlanAction::Interrupt { branch, place } => self.interrupt(who, session, &branch, place).await?,
             PlanAction::End { branch, place } => self.end_at(who, session, &branch, place).await?,
-            PlanAction::Reopen { branch } => self.reopen(who, session, &branch).await?,
+            PlanAction::Reopen(branch) => self.reopen(who, session, &branch).await?,
             PlanAction::Adopt { branch, parent, opening } => {
                 let adoption = Adoption { branch, parent, opening };
                 self.adopt(who, session, adoption).await?
             }
-            PlanAction::Lose { branch } => self.lose(who, session, &branch).await?,
-            PlanAction::Restart { restart } => self.keep_restart(who, session, restart).await?,
-            PlanAction::Hear { place } => self.keep_heard(who, session, place).await?,
-            PlanAction::Remember { answers } => self.keep_answers(who, session, answers).await?,
+            PlanAction::Lose(branch) => self.lose(who, session, &branch).await?,
+            PlanAction::Restart(restart) => self.store_restart(who, session, restart).await?,
+            PlanAction::Continue(place) => self.store_continued(who, session, place).await?,
+            PlanAction::Remember(answers) => self.store_answers(who, session, answers).await?,
         };
         Ok(())
     }
 }
 
-/// The results that a plan sends without their secrets and otherwise as they came.
+/// The results that a plan sends without their secrets and otherwise unchanged.
 fn scrubbed(request: &Request<'_>, pieces: &[ViewPiece], known: &KnownSession) -> Vec<usize> {
     let is_scrubbed = |at: usize| match &request.blocks()[at].kind {
         BlockKind::Result(result) => {
@@ -307,7 +307,7 @@ impl SentPrompt {
         Self {
             body: body.clone(),
             thread: Thread::Main,
-            anew: None,
+            restart: None,
             edits: Vec::new(),
             pieces: None,
             reads_results: false,
@@ -316,7 +316,7 @@ impl SentPrompt {
         }
     }
 
-    /// What is sent, piece by piece.
+    /// What is sent, piece by piece, even if nothing was edited.
     pub(super) fn all_pieces(&self, request: &Request<'_>) -> Vec<ViewPiece> {
         let all = || (0..request.blocks().len()).map(ViewPiece::Keep).collect();
         self.pieces.clone().unwrap_or_else(all)
@@ -328,7 +328,7 @@ impl SentPrompt {
         Self {
             body,
             thread: plan.thread,
-            anew: plan.anew,
+            restart: plan.restart_here,
             edits: plan.edits,
             pieces: is_edited.then_some(plan.pieces),
             reads_results: plan.reads_results,

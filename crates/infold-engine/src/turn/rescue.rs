@@ -1,13 +1,13 @@
 //! Requests that the model cannot take: too long for its window, or with reasoning that it refuses.
 //!
-//! A rescue keeps the largest results elsewhere, in whole rounds and the newest last ([`view::overflow`]), until
-//! the rest fits with room to go on; the person's words stay. Either remedy starts the thread anew, without its
-//! reasoning, and is stored, so that every later request goes on from it. A rescue that cannot help is not
-//! made: the client then gets the provider's own words.
+//! A rescue offloads the largest results, in whole rounds and the newest last ([`view::overflow`]), until the rest fits
+//! with room to go on; the person's words stay. Either remedy restarts the thread without its reasoning and is stored,
+//! so that every later request goes on from it. A rescue that would not help is not made: the client then gets the
+//! provider's own refusal.
 
 use infold_core::record::{Part, PartKind, WarningKind};
 use infold_core::view::{
-    self, BlockKind, Edit, MovedOut, Note, Overflow, Reason, Replacement, Restart, ResultBlock, ViewPiece,
+    self, BlockKind, Edit, Note, OffloadedResult, Overflow, Reason, Replacement, Restart, ResultBlock, ViewPiece,
 };
 use infold_core::{OwnTool, Thread, ToolEffect, grouped};
 use infold_store::NewBlob;
@@ -15,34 +15,35 @@ use infold_wire::request::Api;
 
 use super::Prepared;
 use super::identify::Identity;
-use super::move_out::StoredRescue;
+use super::offload::StoredRescue;
 use super::prompt::AgentTurn;
 use super::prompt::SentPrompt;
 use super::results::new_result;
 use crate::intake::NewResult;
 use crate::{Engine, Error};
 
-/// Results below this are not worth a reference.
-const MOVED_BYTES_MIN: usize = 4_096;
-/// What a reference takes, roughly.
+/// Shorter results are not worth a reference.
+const OFFLOADED_BYTES_MIN: usize = 4_096;
+/// How many tokens a reference takes, roughly.
 const REFERENCE_TOKENS: u64 = 700;
-/// Rescues of one session in a row, after which something else must be wrong.
+/// How often a session is rescued in a row. After that something else must be wrong.
 const RESCUES_MAX: u32 = 5;
-/// The largest share of a window that is left free.
+/// At most this fraction of a window is left free: one third.
 const RESERVE_SHARE: u64 = 3;
 
 impl Engine {
-    /// The window that a request does not fit by our own count, if it is for us to say. Anthropic says so itself,
-    /// without asking for money, and only it knows which window an account has.
+    /// The window that a request does not fit by infold's own count, if infold should decide that. Anthropic's API
+    /// refuses too long requests without charging for them, and only it knows which window an account has.
     pub(super) fn overflow(&self, prepared: &Prepared<'_>) -> Option<u64> {
         let Prepared { turn, prompt, .. } = prepared;
         if turn.request.api() == Api::Messages || !prepared.is_whole() {
             return None;
         }
         let model = turn.model();
-        // Whether this account has the largest one only its provider knows; what is over that fits nobody.
+        // Only the provider knows whether this account has the largest window; what is longer than that fits no
+        // account.
         let window_tokens = self.inner.settings.turn.windows.largest_tokens_of(&model);
-        // Few texts have more than one token for two bytes, and counting is not free.
+        // Few texts have more than one token for two bytes, and counting takes time.
         if (prompt.body.len() as u64) < window_tokens * 2 {
             return None;
         }
@@ -50,7 +51,7 @@ impl Engine {
         (parts.sent_tokens(&self.counter_for(&model)) > window_tokens).then_some(window_tokens)
     }
 
-    /// The request with results moved out of it until it fits, or why that cannot be.
+    /// Makes a prompt that fits by offloading results, or says why that is not possible.
     pub(super) async fn rescue_prompt(
         &self,
         prepared: &Prepared<'_>,
@@ -64,7 +65,7 @@ impl Engine {
         let weighed = self.weighed(turn, prompt, &model);
         let before_tokens = weighed.tokens;
         let settings = &self.inner.settings.turn;
-        // A provider that refuses it has shown that this does not fit, whatever our own count says.
+        // If the provider has refused it, it does not fit, whatever infold's own count says.
         let window_tokens = window_tokens.unwrap_or_else(|| settings.windows.tokens_of(&model)).min(before_tokens);
         let room_tokens = window_tokens - settings.reserve_tokens.min(window_tokens / RESERVE_SHARE);
         let chosen = weighed.chosen(turn, room_tokens, window_tokens);
@@ -86,76 +87,76 @@ impl Engine {
         }
         let (before, window) = (grouped(before_tokens), grouped(window_tokens));
         let words = format!("{before} tokens did not fit {window}; results were moved out (rescue {rescues})");
-        let again = self.again(turn, (WarningKind::Rescued, words)).await;
+        let again = self.plan_again(turn, (WarningKind::Rescued, words)).await;
         again.ok_or_else(|| "it could not be planned again after a rescue".to_owned())
     }
 
-    /// Moves results out and stores that; whether there were any.
+    /// Offloads results and stores that. Returns whether there were any.
     async fn rescue(&self, turn: &AgentTurn<'_>, prompt: &SentPrompt, chosen: &[(usize, u64)]) -> Result<bool, Error> {
         let Identity { who, session, .. } = &turn.identity;
-        let moved = self.move_out(turn, &prompt.thread, chosen).await?;
-        let (Some(last), Some(anew)) = (last_result(turn, prompt), prompt.anew.clone()) else { return Ok(false) };
+        let offloaded = self.offload(turn, &prompt.thread, chosen).await?;
+        let (Some(last), Some(restart)) = (last_result(turn, prompt), prompt.restart.clone()) else { return Ok(false) };
         let results = turn.request.blocks().iter().filter_map(|block| match &block.kind {
             BlockKind::Result(result) => Some(&*result.call),
             _ => None,
         });
-        let mut changed = results.filter(|call| moved.iter().any(|moved| moved.call == *call));
+        let mut changed = results.filter(|call| offloaded.iter().any(|offloaded| offloaded.call == *call));
         let Some(from) = changed.next().map(str::to_owned) else { return Ok(false) };
-        let text = view::receipt(&moved.iter().map(Moved::out).collect::<Vec<_>>(), &reader(turn));
-        let (blobs, rewrites) = moved.into_iter().map(|moved| (moved.blob, (moved.call, moved.rewrite))).unzip();
-        let restart = Restart { from: Some(from), ..anew };
+        let text = view::receipt(&offloaded.iter().map(RescuedResult::as_offloaded).collect::<Vec<_>>(), &reader(turn));
+        let (blobs, rewrites) = offloaded.into_iter().map(|one| (one.blob, (one.call, one.rewrite))).unzip();
+        let restart = Restart { from: Some(from), ..restart };
         let note = Note { after: last, text };
 
         let rescue = StoredRescue { blobs, rewrites, restart, note };
-        self.keep_rescue(who, session, rescue).await?;
+        self.store_rescue(who, session, rescue).await?;
         Ok(true)
     }
 
-    /// The request without reasoning that its provider refuses.
+    /// Makes a prompt without the reasoning that the provider refused.
     pub(super) async fn restart_prompt(&self, prepared: &Prepared<'_>) -> Option<SentPrompt> {
         let Prepared { turn, prompt, .. } = prepared;
         let identity = &turn.identity;
-        let Some(restart) = prompt.anew.clone() else { return without_reasoning(turn, prompt) };
-        if let Err(error) = self.keep_restart(&identity.who, &identity.session, restart).await {
+        let Some(restart) = prompt.restart.clone() else { return without_reasoning(turn, prompt) };
+        if let Err(error) = self.store_restart(&identity.who, &identity.session, restart).await {
             tracing::warn!(%error, "a new start could not be stored");
             return without_reasoning(turn, prompt);
         }
         let words = "the provider refused the reasoning in it, so it went again without".to_owned();
-        let again = self.again(turn, (WarningKind::ReasoningRefused, words)).await;
+        let again = self.plan_again(turn, (WarningKind::ReasoningRefused, words)).await;
         again.filter(|again| again.body != prompt.body).or_else(|| without_reasoning(turn, prompt))
     }
 
-    /// Plans a request once more, with what was stored meanwhile.
-    async fn again(&self, turn: &AgentTurn<'_>, told: (WarningKind, String)) -> Option<SentPrompt> {
+    /// Plans a request again, with what was stored meanwhile.
+    async fn plan_again(&self, turn: &AgentTurn<'_>, warning: (WarningKind, String)) -> Option<SentPrompt> {
         let mut prompt = self.make_prompt(turn).await.ok()?;
-        prompt.warnings.push(told);
+        prompt.warnings.push(warning);
         Some(prompt)
     }
 
-    /// What a view takes in all, and what each of its pieces would free.
+    /// Counts what a view takes in all, and what offloading each of its pieces would free.
     fn weighed(&self, turn: &AgentTurn<'_>, prompt: &SentPrompt, model: &str) -> Weighed {
         let request = &turn.request;
         let pieces = prompt.all_pieces(request);
-        let made_of = self.parts_of(request, Some(&pieces));
+        let counted = self.parts_of(request, Some(&pieces));
         let counter = self.counter_for(model);
-        let parts = made_of.sent();
+        let parts = counted.sent();
         let front = parts.len() - pieces.len();
-        let can_move = |piece: &ViewPiece| can_move(turn, prompt, piece);
+        let can_offload = |piece: &ViewPiece| can_offload(turn, prompt, piece);
         let weights = pieces.iter().zip(&parts[front..]);
-        let movable = weights
-            .map(|(piece, part)| if can_move(piece) { counter.scaled(part.vocabulary_tokens) } else { 0 })
+        let freed_tokens = weights
+            .map(|(piece, part)| if can_offload(piece) { counter.scaled(part.vocabulary_tokens) } else { 0 })
             .collect();
         let fixed = fixed(parts, |vocabulary_tokens| counter.scaled(vocabulary_tokens));
-        Weighed { tokens: made_of.sent_tokens(&counter), fixed, pieces, movable }
+        Weighed { tokens: counted.sent_tokens(&counter), fixed, pieces, freed_tokens }
     }
 
-    /// Says what stands for each of these results once it is kept elsewhere.
-    async fn move_out(
+    /// Writes what replaces each of these results when it is offloaded.
+    async fn offload(
         &self,
         turn: &AgentTurn<'_>,
         thread: &Thread,
         chosen: &[(usize, u64)],
-    ) -> Result<Vec<Moved>, Error> {
+    ) -> Result<Vec<RescuedResult>, Error> {
         let (request, identity) = (&turn.request, &turn.identity);
         let results = chosen.iter().filter_map(|(at, tokens)| match &request.blocks()[*at].kind {
             BlockKind::Result(result) => Some((*at, *tokens, result)),
@@ -165,21 +166,21 @@ impl Engine {
         let new: Vec<NewResult> = results.iter().map(|(at, _, result)| new_result(request, *at, result)).collect();
         let tools: Vec<String> = new.iter().map(|new| new.tool.clone()).collect();
 
-        let leaving = self.write_references(&identity.who, &identity.session, thread, new).await?;
+        let candidate = self.write_references(&identity.who, &identity.session, thread, new).await?;
 
-        let moved =
-            results.into_iter().zip(tools).zip(leaving).filter_map(|(((at, tokens, result), tool), leaving)| {
-                let leaving = leaving?;
-                let sent = request.content_of_text(at, &leaving.text).into();
+        let offloaded =
+            results.into_iter().zip(tools).zip(candidate).filter_map(|(((at, tokens, result), tool), candidate)| {
+                let candidate = candidate?;
+                let sent = request.content_of_text(at, &candidate.text).into();
                 let rewrite = Replacement { content: result.content, sent, reason: Reason::Rescued };
-                let (call, handle) = (result.call.clone().into_owned(), leaving.blob.id.to_string());
-                Some(Moved { call, tool, tokens, handle, blob: leaving.blob, rewrite })
+                let (call, handle) = (result.call.clone().into_owned(), candidate.blob.id.to_string());
+                Some(RescuedResult { call, tool, tokens, handle, blob: candidate.blob, rewrite })
             });
-        Ok(moved.collect())
+        Ok(offloaded.collect())
     }
 }
 
-/// The same view, with its reasoning left out, where there is no plan that says so.
+/// Leaves the reasoning out of a view, if no plan does so.
 fn without_reasoning(turn: &AgentTurn<'_>, prompt: &SentPrompt) -> Option<SentPrompt> {
     let blocks = turn.request.blocks();
     let is_reasoning =
@@ -195,7 +196,7 @@ fn without_reasoning(turn: &AgentTurn<'_>, prompt: &SentPrompt) -> Option<SentPr
     Some(SentPrompt {
         body: turn.request.apply(&pieces).into(),
         thread: prompt.thread.clone(),
-        anew: prompt.anew.clone(),
+        restart: prompt.restart.clone(),
         edits,
         pieces: Some(pieces),
         reads_results: prompt.reads_results,
@@ -204,15 +205,15 @@ fn without_reasoning(turn: &AgentTurn<'_>, prompt: &SentPrompt) -> Option<SentPr
     })
 }
 
-/// Whether a rescue could move anything out of a request, as far as can be told at a glance.
+/// Whether a rescue could offload anything of a request, by a quick check.
 pub(super) fn may_be_rescued(prepared: &Prepared<'_>) -> bool {
     let Prepared { turn, prompt, .. } = prepared;
-    prompt.reads_results && prompt.all_pieces(&turn.request).iter().any(|piece| can_move(turn, prompt, piece))
+    prompt.reads_results && prompt.all_pieces(&turn.request).iter().any(|piece| can_offload(turn, prompt, piece))
 }
 
-/// Whether a piece is a result that can be moved out: a long one, of words alone, that is still there, with or
-/// without its secrets.
-fn can_move(turn: &AgentTurn<'_>, prompt: &SentPrompt, piece: &ViewPiece) -> bool {
+/// Whether a piece is a result that can be offloaded: a long one, of text alone, that is sent whole, with or without
+/// its secrets.
+fn can_offload(turn: &AgentTurn<'_>, prompt: &SentPrompt, piece: &ViewPiece) -> bool {
     let request = &turn.request;
     let (at, sent_bytes) = match piece {
         ViewPiece::Keep(at) => (*at, usize::MAX),
@@ -227,12 +228,12 @@ fn can_move(turn: &AgentTurn<'_>, prompt: &SentPrompt, piece: &ViewPiece) -> boo
     };
     let BlockKind::Result(result) = &request.blocks()[at].kind else { return false };
     let bytes = || request.text_parts(at).iter().map(|text| text.len()).sum::<usize>();
-    let is_long = result.content_bytes.min(sent_bytes) >= MOVED_BYTES_MIN && bytes() >= MOVED_BYTES_MIN;
+    let is_long = result.content_bytes.min(sent_bytes) >= OFFLOADED_BYTES_MIN && bytes() >= OFFLOADED_BYTES_MIN;
     let is_ours = || ToolEffect::of(&request.call(&result.call).0).is_some();
     is_long && request.is_all_text(at) && !is_ours()
 }
 
-/// The block that a piece is made of.
+/// The block that a piece is made from.
 fn block_of(piece: &ViewPiece) -> Option<usize> {
     match piece {
         ViewPiece::Keep(at)
@@ -244,26 +245,26 @@ fn block_of(piece: &ViewPiece) -> Option<usize> {
     }
 }
 
-/// What a view takes.
+/// What a view takes in tokens, and what could be offloaded of it.
 struct Weighed {
     tokens: u64,
-    /// What no rescue can make smaller, in words.
+    /// A text that names what no rescue can make smaller.
     fixed: String,
     pieces: Vec<ViewPiece>,
-    /// Tokens of each piece that can be moved out; none of the others.
-    movable: Vec<u64>,
+    /// Tokens of each piece that can be offloaded, 0 for the others.
+    freed_tokens: Vec<u64>,
 }
 
 impl Weighed {
-    /// The results that have to go so that the rest fits with room to go on, with their tokens. None if it would not
-    /// fit even without them.
+    /// Chooses the results that have to go so that the rest fits with room to go on, with their tokens. Empty if it
+    /// would not fit even without them.
     fn chosen(&self, turn: &AgentTurn<'_>, room_tokens: u64, window_tokens: u64) -> Vec<(usize, u64)> {
         let request = turn.view_request();
         let excess_tokens = self.tokens.saturating_sub(room_tokens);
         let relief = view::overflow(&Overflow {
             request: &request,
             pieces: &self.pieces,
-            tokens: &self.movable,
+            tokens: &self.freed_tokens,
             reference_tokens: REFERENCE_TOKENS,
             excess_tokens,
         });
@@ -271,13 +272,13 @@ impl Weighed {
             return Vec::new();
         }
         let tokens_of = |block: &usize| {
-            self.pieces.iter().position(|piece| block_of(piece) == Some(*block)).map(|at| self.movable[at])
+            self.pieces.iter().position(|piece| block_of(piece) == Some(*block)).map(|at| self.freed_tokens[at])
         };
         relief.results.iter().map(|block| (*block, tokens_of(block).unwrap_or_default())).collect()
     }
 }
 
-/// What no rescue can make smaller, in words.
+/// Describes what no rescue can make smaller, in words.
 fn fixed(parts: &[Part], scaled: impl Fn(u64) -> u64) -> String {
     let of = |kinds: &[PartKind]| {
         let parts = parts.iter().filter(|part| kinds.contains(&part.kind));
@@ -292,7 +293,7 @@ fn fixed(parts: &[Part], scaled: impl Fn(u64) -> u64) -> String {
     )
 }
 
-struct Moved {
+struct RescuedResult {
     call: String,
     tool: String,
     tokens: u64,
@@ -301,13 +302,13 @@ struct Moved {
     rewrite: Replacement,
 }
 
-impl Moved {
-    fn out(&self) -> MovedOut<'_> {
-        MovedOut { tool: &self.tool, handle: &self.handle, tokens: self.tokens }
+impl RescuedResult {
+    fn as_offloaded(&self) -> OffloadedResult<'_> {
+        OffloadedResult { tool: &self.tool, handle: &self.handle, tokens: self.tokens }
     }
 }
 
-/// The id of the call whose result stands last in a view: that is where its thread has come to.
+/// The id of the call whose result is the last one in a view: that is how far its thread has got.
 fn last_result(turn: &AgentTurn<'_>, prompt: &SentPrompt) -> Option<String> {
     let result = |piece: &ViewPiece| -> Option<&ResultBlock<'_>> {
         match &turn.request.blocks()[block_of(piece)?].kind {
@@ -319,7 +320,7 @@ fn last_result(turn: &AgentTurn<'_>, prompt: &SentPrompt) -> Option<String> {
     pieces.iter().rev().find_map(result).map(|result| result.call.clone().into_owned())
 }
 
-/// The tool that reads results back, as the client spells it.
+/// The name of the tool that reads results back, as the client spells it.
 fn reader(turn: &AgentTurn<'_>) -> String {
     let is_reader = |tool: &&str| ToolEffect::of(tool) == Some(ToolEffect::Read);
     let loaded = turn.request.blocks().iter().filter_map(|block| match &block.kind {

@@ -1,6 +1,6 @@
-//! Results when they are first seen: those of the last turn are taken in by the engine, which scrubs, counts
-//! and perhaps offloads them; older ones, which were seen before or before infold was there, are scrubbed.
-//! Each content is looked at once; what was decided is stored as bytes and sent again for ever.
+//! Results when they are first seen. Those of the last turn are taken in: scrubbed, counted and perhaps offloaded.
+//! Older ones, which were seen before or are older than infold's part in the session, are only scrubbed. Each content
+//! is examined once; what was decided is stored as bytes and sent again ever after.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use super::{Purpose, Shaping};
 use crate::intake::{NewResult, Offload, Remarks, ShownResult, withheld};
 use crate::{Engine, Failure};
 
-/// A result that was not seen before, and where it stands.
+/// A result that was not seen before, with the index of its block.
 type Unseen<'r, 'a> = (usize, &'r ResultBlock<'a>);
 
 impl Engine {
-    /// Looks at the results of a plan that were not looked at before. Whether anything is known now that was
-    /// not, so that the plan has to be made again.
-    pub(super) async fn look_at_results(
+    /// Takes in or scrubs those results of a plan that were not examined before. Returns whether anything is known now
+    /// that was not, so that the plan has to be made again.
+    pub(super) async fn examine_results(
         &self,
         turn: &AgentTurn<'_>,
         plan: &ViewPlan,
@@ -37,7 +37,7 @@ impl Engine {
             return Ok(true);
         }
         let mut found = Vec::new();
-        for (at, result) in kept_results(&turn.request, plan) {
+        for (at, result) in unchanged_results(&turn.request, plan) {
             let is_decided =
                 known.decisions.rewrites.get(&*result.call).is_some_and(|known| known.content == result.content);
             if is_decided || cache.clean.contains(&result.content) {
@@ -52,7 +52,7 @@ impl Engine {
         Ok(has_found)
     }
 
-    /// Takes in what was never seen, thread by thread. Whether there was any.
+    /// Takes in results that were never seen, thread by thread. Returns whether there were any.
     async fn take_in_new(
         &self,
         turn: &AgentTurn<'_>,
@@ -125,7 +125,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Keeps decisions: for ever, or for this request alone.
+    /// Stores decisions about results; for a count, applies them to this request alone.
     async fn decide(
         &self,
         turn: &AgentTurn<'_>,
@@ -139,7 +139,7 @@ impl Engine {
         match turn.purpose {
             Purpose::Send => {
                 let identity = &turn.identity;
-                self.keep_replacements(&identity.who, &identity.session, rewrites.clone()).await?;
+                self.store_replacements(&identity.who, &identity.session, rewrites.clone()).await?;
             }
             Purpose::Count => cache.has_passing = true,
         }
@@ -147,7 +147,7 @@ impl Engine {
         Ok(())
     }
 
-    /// A result without its secrets, if it has any; one that has none counts as clean from here on.
+    /// Returns a result without its secrets; `None` if it has none, and then it counts as clean from now on.
     pub(super) async fn scrubbed(
         &self,
         turn: &AgentTurn<'_>,
@@ -187,7 +187,7 @@ fn is_of_call(request: &Request<'_>, at: usize, call: &str) -> bool {
 }
 
 /// Results that a plan sends as they came.
-fn kept_results<'r, 'a>(
+fn unchanged_results<'r, 'a>(
     request: &'r Request<'a>,
     plan: &'r ViewPlan,
 ) -> impl Iterator<Item = (usize, &'r ResultBlock<'a>)> {
@@ -202,7 +202,7 @@ fn kept_results<'r, 'a>(
     })
 }
 
-/// A result, with the call that it is of.
+/// A result together with its call.
 pub(super) fn new_result(request: &Request<'_>, at: usize, result: &ResultBlock<'_>) -> NewResult {
     let (tool, arguments) = request.call(&result.call);
     let texts: Vec<String> = request.text_parts(at).into_iter().map(|text| text.into_owned()).collect();

@@ -1,5 +1,5 @@
-//! Results of a turn when they are first seen: what is sent of each is chosen by the room in its thread, counted once
-//! for each call, and kept elsewhere where it is long.
+//! Takes in results of a turn when they are first seen: decides by the room in the thread what is sent of each, counts
+//! each call once, and offloads long results.
 
 use infold_core::{
     Command, Counter, Decision, Mentions, Principal, Scrubbed, Session, SessionId, Thread, ToolEffect, ToolResult,
@@ -9,7 +9,7 @@ use infold_store::{CountedCall, Loaded, NewBlob, NewDecisions};
 use crate::change::{Proposal, SessionChange, notice};
 use crate::intake::{NewResult, Offload, ResultSource, ScrubbedResult, ShownResult};
 use crate::observe::exhausted_by;
-use crate::open::named;
+use crate::open::ended_branches_for;
 use crate::{Engine, Error, Notice};
 
 /// Results of one turn, to be taken in before they are sent for the first time.
@@ -17,9 +17,9 @@ use crate::{Engine, Error, Notice};
 pub(crate) struct TakeIn {
     /// The thread that they were seen in.
     pub(crate) thread: Thread,
-    /// The results, in order.
+    /// The results, in the order of the request.
     pub(crate) results: Vec<NewResult>,
-    /// Whether long ones may be kept elsewhere.
+    /// Whether long ones may be offloaded.
     pub(crate) offload: Offload,
     /// What the thread has said and shown before them; see [`Engine::wants_mentions`].
     pub(crate) mentions: Mentions,
@@ -28,18 +28,18 @@ pub(crate) struct TakeIn {
 /// What becomes of results that were taken in.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct TakenIn {
-    /// What is sent of each, in the order in which they were given, with the ids of their calls.
+    /// What is sent of each result, in the given order, with the ids of their calls.
     pub(crate) results: Vec<(String, ShownResult)>,
-    /// The branch that folded because one did not fit, or had folded before they came. What is known of the
-    /// session has changed then.
+    /// The branch that folded because a result did not fit, or that had folded before the results came. If there is
+    /// one, what is known about the session has changed.
     pub(crate) folded: Option<Notice>,
 }
 
 impl Engine {
-    /// Takes in results before they are sent for the first time. When this returns, what was decided is on disk, and
-    /// the caller stores the bytes with [`Engine::keep_replacements`].
+    /// Takes in results before they are sent for the first time. What was decided is on disk when this returns; the
+    /// caller stores the bytes with [`Engine::store_replacements`].
     ///
-    /// In the main thread, only what was changed is recorded: a plain session costs the disk nothing.
+    /// In the main thread only what was changed is recorded, so that a plain session writes nothing to disk.
     #[tracing::instrument(skip_all)]
     pub(super) async fn take_in(&self, who: &Principal, session: &SessionId, new: TakeIn) -> Result<TakenIn, Error> {
         let TakeIn { thread, results, offload, mentions } = new;
@@ -47,12 +47,12 @@ impl Engine {
         let source = ResultSource::Request { offload, counter, is_bounded: thread != Thread::Main };
         let results = self.scrub_results(results, mentions, source).await?;
         let calls: Vec<[u8; 16]> = results.iter().map(|result| result.call).collect();
-        let change = SessionChange::in_session(who, session, named(Some(&thread)));
+        let change = SessionChange::in_session(who, session, ended_branches_for(Some(&thread)));
 
         let propose = |loaded: &Loaded| {
             let admission = Admission::make(loaded, &thread, &results, counter);
-            let keep = NewDecisions { counted: admission.counted, ..NewDecisions::default() };
-            let proposal = Proposal { blobs: admission.blobs, keep, ..Proposal::of(admission.commands) };
+            let new_decisions = NewDecisions { counted: admission.counted, ..NewDecisions::default() };
+            let proposal = Proposal { blobs: admission.blobs, new_decisions, ..Proposal::of(admission.commands) };
             Ok((proposal, admission.taken))
         };
         let answer = |_: &Session, decision: &Decision| Ok(exhausted_by(decision));
@@ -64,19 +64,19 @@ impl Engine {
         Ok(TakenIn { folded: folded.or(taken.folded), ..taken })
     }
 
-    /// Whether any of these results might be kept elsewhere, so that it pays to gather what the thread has
-    /// said and shown before.
+    /// Whether any of these results might be offloaded, so that it pays to gather what the thread has said and shown
+    /// before.
     pub(super) fn wants_mentions(&self, results: &[NewResult]) -> bool {
         results.iter().filter(|result| result.can_go()).any(|result| {
             let parted = result.remarks.as_ref().map(|remarks| remarks.printed.clone());
             let text = parted.unwrap_or_else(|| result.texts.join("\n"));
-            let sight = ToolResult { tool: &result.tool, arguments: &result.arguments, text: &text };
-            self.inner.settings.shape.may_be_over(&sight)
+            let tool_result = ToolResult { tool: &result.tool, arguments: &result.arguments, text: &text };
+            self.inner.settings.shape.may_offload(&tool_result)
         })
     }
 }
 
-/// What becomes of results in the thread that they were seen in, as it is now, and what has to be recorded for it.
+/// What becomes of results in the current state of their thread, and what has to be recorded for it.
 #[derive(Default)]
 struct Admission {
     commands: Vec<Command>,
@@ -85,13 +85,13 @@ struct Admission {
     taken: TakenIn,
 }
 
-/// What is left of a thread.
+/// How much room a thread has left.
 enum ThreadRoom {
-    /// Nothing bounds it.
+    /// The main thread, which nothing bounds.
     Unbounded,
-    /// A branch's budget.
+    /// What is left of a branch's budget.
     Tokens(u64),
-    /// It is over: nothing can be counted in it.
+    /// The thread is over: nothing can be counted in it.
     Over,
 }
 
@@ -107,7 +107,7 @@ impl ThreadRoom {
         }
     }
 
-    /// Whether there is room for so many tokens, which are counted only where that matters.
+    /// Whether there is room for a number of tokens, which is counted only if it matters.
     fn has(&self, tokens: impl FnOnce() -> u64) -> bool {
         match self {
             Self::Unbounded => true,
@@ -116,7 +116,7 @@ impl ThreadRoom {
         }
     }
 
-    /// Takes an item in. A branch folds with what fills it, and with what does not fit any more.
+    /// Uses up room for an item. A branch folds with an item that fills it, and with one that does not fit any more.
     fn take(&mut self, tokens: u64) {
         match self {
             Self::Unbounded | Self::Over => {}
@@ -137,7 +137,7 @@ impl Admission {
             let before = loaded.counted.iter().find(|counted| counted.call == result.call);
             let is_repeated = admission.counted.iter().any(|counted| counted.call == result.call);
             let shown = match before {
-                Some(before) => again(before, result),
+                Some(before) => as_before(before, result),
                 None if is_repeated || matches!(room, ThreadRoom::Over) => result.stays.clone(),
                 None => admission.admit(result, thread, &mut room, counter),
             };
@@ -146,7 +146,7 @@ impl Admission {
         admission
     }
 
-    /// Lets in a result that was not counted before.
+    /// Admits a result that was not counted before.
     fn admit(
         &mut self,
         result: &ScrubbedResult,
@@ -183,15 +183,15 @@ impl Admission {
     }
 }
 
-/// Whether a result is counted. What opens and folds branches was counted when it did. In the main thread,
-/// which nothing bounds, only what was changed is worth a write to disk.
+/// Whether a result is counted. A result that opened or folded a branch was counted then. In the main thread, which
+/// nothing bounds, only a result that was changed is worth a write to disk.
 fn counts(result: &ScrubbedResult, thread: &Thread, is_changed: bool) -> bool {
     let is_counted = ToolEffect::of(result.tool.as_str()).is_some_and(ToolEffect::changes_tree);
     !is_counted && (is_changed || *thread != Thread::Main)
 }
 
-/// What is shown of a result that was counted before, by a process that came to no more than that.
-fn again(before: &CountedCall, result: &ScrubbedResult) -> ShownResult {
+/// What is sent of a result that was counted before by a process that then stopped before it stored the bytes.
+fn as_before(before: &CountedCall, result: &ScrubbedResult) -> ShownResult {
     match &before.offloaded {
         Some((blob, text)) if before.content == result.digest => {
             ShownResult::Reference { text: text.clone(), blob: blob.clone() }

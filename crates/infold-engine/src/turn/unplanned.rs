@@ -1,4 +1,4 @@
-//! Requests that could not be planned: they go as they came, as far as that is safe.
+//! Requests that could not be planned: they are sent as they came, as far as that is safe.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::prompt::{AgentTurn, PlanningFault};
 use crate::Engine;
 
 impl Engine {
-    /// The request as it came, as far as that is safe.
+    /// Makes the prompt of a request that could not be planned.
     pub(super) async fn prompt_unplanned(
         &self,
         turn: &AgentTurn<'_>,
@@ -34,8 +34,8 @@ impl Engine {
         Ok(prompt)
     }
 
-    /// What is sent of a request that could not be planned: all of it, results as they were decided or else
-    /// scrubbed, and no reasoning if the session has folded before, because that was made on other prefixes.
+    /// Decides what is sent of a request that could not be planned: all of it, with results as they were decided or
+    /// else scrubbed. Reasoning is left out if the session has folded before, because it was made on other prefixes.
     async fn unplanned(
         &self,
         turn: &AgentTurn<'_>,
@@ -46,7 +46,7 @@ impl Engine {
         let drops_reasoning = match known {
             Some(known) if known.has_folded => true,
             Some(known) if !known.is_new => false,
-            // The store cannot say, so the transcript has to.
+            // The store does not say, so the transcript has to show it.
             Some(_) | None => self.shows_folds(turn) || self.lacks_decisions(turn),
         };
         let mut pieces = Vec::with_capacity(blocks.len());
@@ -75,7 +75,7 @@ impl Engine {
         }
         Ok(ViewPlan {
             thread: Thread::Main,
-            anew: None,
+            restart_here: None,
             pieces,
             edits: edits.into_iter().map(|(reason, blocks)| Edit { reason, blocks }).collect(),
             actions: Vec::new(),

@@ -1,6 +1,6 @@
-//! What clients say on their own account: secrets are taken out of it, too. A client attaches files, and it tells a
-//! whole conversation to have it summarised; both hold what tools printed, in all but name. What a person types
-//! goes as typed.
+//! Takes secrets out of what clients say on their own account. A client attaches files, and it flattens a whole
+//! conversation into one text to have it summarised; both hold what tools printed. What a person types is sent as
+//! typed.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use infold_core::transcript::Voice;
 use infold_core::view::{self, BlockKind, Edit, LastAnswer, Reason, RequestKind, TranscriptStart, ViewPiece, ViewPlan};
 use infold_core::{ScrubError, Thread};
-use infold_wire::Told;
+use infold_wire::FlattenedConversation;
 
 use super::cache::SessionCache;
 use super::known_session::KnownSession;
@@ -17,7 +17,8 @@ use crate::intake::withheld;
 use crate::{Engine, Failure};
 
 impl Engine {
-    /// Takes the secrets out of what the client says in a plan, and folded work out of a conversation that it tells.
+    /// Takes the secrets out of what the client says in a plan, and folded work out of a conversation that it has
+    /// flattened.
     pub(super) async fn scrub_words(
         &self,
         turn: &AgentTurn<'_>,
@@ -45,8 +46,8 @@ impl Engine {
         Ok(())
     }
 
-    /// What is sent of a client's words; none if that is what it said. What was found is held, because it is the same
-    /// in every request.
+    /// What is sent of a client's words; `None` if they are unchanged. The outcome is held, because it is the same in
+    /// every request.
     async fn scrubbed_words(
         &self,
         turn: &AgentTurn<'_>,
@@ -62,11 +63,11 @@ impl Engine {
             return Ok(Some(Arc::clone(text)));
         }
         let said = turn.request.words(at);
-        let told = match turn.identity.kind {
-            RequestKind::Compaction => self.retold(&said, known),
+        let flattened = match turn.identity.kind {
+            RequestKind::Compaction => self.without_folded_work(&said, known),
             RequestKind::Turn | RequestKind::Side => None,
         };
-        let wanted = told.map_or(Cow::Borrowed(&*said), Cow::Owned);
+        let wanted = flattened.map_or(Cow::Borrowed(&*said), Cow::Owned);
         let text = match self.scrub([wanted.clone().into_owned()]).await {
             Ok([scrubbed]) => scrubbed.into_string(),
             Err(ScrubError::TooLarge { bytes, bytes_max }) => withheld(bytes, bytes_max),
@@ -81,11 +82,12 @@ impl Engine {
         Ok(Some(text))
     }
 
-    /// A conversation that is told as one text, without the work of branches that have folded; none if the text tells
-    /// none. What was decided by force is known by the ids of calls, which are not in it: that is told whole.
-    fn retold(&self, text: &str, known: Option<&KnownSession>) -> Option<String> {
-        let told = Told::read(text)?;
-        let blocks = told.blocks();
+    /// Removes the work of folded branches from a conversation that is flattened into one text; `None` if the text is
+    /// no such conversation. Forced folds are found by the ids of calls, which are not in the text, so their branches
+    /// stay whole.
+    fn without_folded_work(&self, text: &str, known: Option<&KnownSession>) -> Option<String> {
+        let flattened = FlattenedConversation::read(text)?;
+        let blocks = flattened.blocks();
         let request = view::ViewRequest {
             blocks: &blocks,
             kind: RequestKind::Compaction,
@@ -94,16 +96,16 @@ impl Engine {
             beginning: TranscriptStart::Words,
         };
         let plan = self.plan_view(&request, &known?.decisions).ok()?;
-        (plan.thread == Thread::Main).then(|| told.write(&plan.pieces))
+        (plan.thread == Thread::Main).then(|| flattened.write(&plan.pieces))
     }
 }
 
-/// Whether a block is what the client says on its own account, or the conversation that it tells.
+/// Whether a block is what the client says on its own account, or a conversation that it has flattened.
 fn is_the_clients(turn: &AgentTurn<'_>, at: usize) -> bool {
     match &turn.request.blocks()[at].kind {
         BlockKind::Instruction | BlockKind::User { voice: Voice::Client } | BlockKind::Attachment => true,
         BlockKind::User { voice: Voice::Person } => {
-            turn.identity.kind == RequestKind::Compaction && turn.request.tells_conversation(at)
+            turn.identity.kind == RequestKind::Compaction && turn.request.asks_for_compaction(at)
         }
         BlockKind::Assistant
         | BlockKind::Reasoning

@@ -1,12 +1,12 @@
-//! The two headers that say what is sent and what may come back.
+//! The headers `Content-Type` and `Accept`: what a request sends, and what it takes back.
 
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
-/// Whether the body is declared to be JSON. Anything else is refused: a web page can send a form or
-/// plain text to another site without being asked, but not JSON.
+/// Whether the body is declared to be JSON. Anything else is refused: without the consent of the site that it
+/// sends to, a web page can send a form or plain text, but not JSON.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(CONTENT_TYPE).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
@@ -16,8 +16,8 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     essence.trim().eq_ignore_ascii_case("application/json")
 }
 
-/// Spells out an `Accept` that takes anything, or that is absent, because the protocol library looks
-/// for the two types by name and would turn plain `curl` away.
+/// Replaces an `Accept` that is absent or takes anything by the two types of the protocol. The protocol library
+/// looks for their names and would refuse a plain `curl` otherwise.
 pub(super) fn widen(headers: &mut HeaderMap) {
     let takes_anything = match headers.get(ACCEPT) {
         None => true,

@@ -1,35 +1,35 @@
-//! A first look at a message, before the protocol library reads it whole: is it one JSON-RPC message,
-//! which method does it name, does it cancel a call.
+//! Reads the outer fields of a message before the protocol library reads the whole: whether it is one JSON-RPC
+//! message, which method it names, and whether it cancels a call.
 //!
-//! The library answers everything that it cannot read with 415; what is wrong is said here instead.
+//! The library answers everything that it cannot read with 415; here the caller learns what is wrong.
 
 use rmcp::model::{ErrorData, JsonRpcError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The outside of a message.
+/// The outer fields of a message.
 #[derive(Debug)]
 pub(super) struct Envelope {
-    /// The method, unless it is a response.
+    /// The method; `None` in a response.
     pub(super) method: Option<String>,
-    /// The request's id as it was written, if it is a request.
+    /// The request's id as JSON text; `None` in a notification or response.
     pub(super) id: Option<String>,
     params: Option<Box<RawValue>>,
 }
 
-/// Why a body is not a message.
+/// The error for a body that is not one JSON-RPC message.
 #[derive(Debug, PartialEq)]
 pub(super) struct MessageProblem(ErrorData);
 
 impl MessageProblem {
-    /// The JSON-RPC error to answer with.
+    /// The error as the JSON text of the answer.
     pub(super) fn body(self) -> String {
         serde_json::to_string(&JsonRpcError::new(None, self.0)).unwrap_or_default()
     }
 }
 
 #[derive(Deserialize)]
-struct Outside<'a> {
+struct OuterFields<'a> {
     #[serde(default)]
     jsonrpc: Option<String>,
     #[serde(default)]
@@ -44,7 +44,7 @@ struct Outside<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// Reads the outside of the message in `body`.
+/// Reads the outer fields of the message in `body`.
 pub(super) fn read(body: &[u8]) -> Result<Envelope, MessageProblem> {
     let invalid = |text: &'static str| MessageProblem(ErrorData::invalid_request(text, None));
     match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
@@ -55,27 +55,27 @@ pub(super) fn read(body: &[u8]) -> Result<Envelope, MessageProblem> {
             return Err(MessageProblem(ErrorData::parse_error("The body is empty: send one JSON-RPC message", None)));
         }
     }
-    // Two passes, so that broken JSON and well-formed JSON of the wrong shape are told apart.
+    // Two passes, to distinguish broken JSON from well-formed JSON of the wrong shape.
     if serde_json::from_slice::<&RawValue>(body).is_err() {
         return Err(MessageProblem(ErrorData::parse_error("The body is not valid JSON", None)));
     }
-    let outside: Outside = serde_json::from_slice(body).map_err(|_| invalid("jsonrpc and method must be strings"))?;
-    if outside.jsonrpc.as_deref() != Some("2.0") {
+    let outer: OuterFields = serde_json::from_slice(body).map_err(|_| invalid("jsonrpc and method must be strings"))?;
+    if outer.jsonrpc.as_deref() != Some("2.0") {
         return Err(invalid("jsonrpc must be \"2.0\""));
     }
-    if outside.method.is_none() && outside.result.is_none() && outside.error.is_none() {
+    if outer.method.is_none() && outer.result.is_none() && outer.error.is_none() {
         return Err(invalid("method is missing"));
     }
-    if outside.id.is_some_and(|id| !is_id(id.get())) {
+    if outer.id.is_some_and(|id| !is_id(id.get())) {
         return Err(invalid("id must be a string or a whole number"));
     }
-    let is_request = outside.method.is_some();
-    let id = outside.id.filter(|_| is_request).map(|id| id.get().to_owned());
-    Ok(Envelope { method: outside.method, id, params: outside.params })
+    let is_request = outer.method.is_some();
+    let id = outer.id.filter(|_| is_request).map(|id| id.get().to_owned());
+    Ok(Envelope { method: outer.method, id, params: outer.params })
 }
 
 impl Envelope {
-    /// The id of the request that this message takes back, as it was written.
+    /// The id of the request that this message cancels, as JSON text; `None` if it cancels nothing.
     pub(super) fn cancels(&self) -> Option<String> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]

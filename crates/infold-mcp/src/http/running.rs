@@ -1,8 +1,8 @@
-//! Calls that are under way, so that a client of the older era can take one back.
+//! The table of running calls, so that a client of the older era can cancel one.
 //!
-//! Such a client cancels in a separate request. It is told apart from others by the session id it was
-//! given when it initialised; that id is nothing but a name, and costs no memory. An entry lives as long
-//! as its call, so the table is as large as the number of calls that run at once.
+//! Such a client cancels in a separate request. The session id that it got when it initialised identifies it;
+//! that id is only a name, and costs no memory. An entry lives as long as its call, so the table is as large
+//! as the number of calls that run at once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,31 +13,31 @@ use tokio_util::sync::CancellationToken;
 
 use super::HttpCall;
 
-/// Longest client name that is looked at.
+/// The longest client name that is accepted.
 pub(super) const CLIENT_NAME_CHARS_MAX: usize = 128;
 
 type RunningKey = (Owner, String, String);
 
-/// The calls that are under way.
+/// The running calls. Clones share one table.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Running(Arc<Mutex<HashMap<RunningKey, CancellationToken>>>);
+pub(super) struct RunningCalls(Arc<Mutex<HashMap<RunningKey, CancellationToken>>>);
 
-/// Keeps a call in the table until it is dropped.
+/// An entry in the table. Dropping it removes the call from the table.
 #[derive(Debug)]
-pub(super) struct Entered {
-    running: Running,
+pub(super) struct RunningCall {
+    running: RunningCalls,
     key: RunningKey,
 }
 
-impl Running {
-    /// Notes that `call` is under way.
-    pub(super) fn enter(&self, owner: &Owner, client: &str, id: &str, call: &HttpCall) -> Entered {
+impl RunningCalls {
+    /// Puts `call` into the table until the returned entry is dropped.
+    pub(super) fn enter(&self, owner: &Owner, client: &str, id: &str, call: &HttpCall) -> RunningCall {
         let key = (owner.clone(), client.to_owned(), id.to_owned());
         self.table(|table| table.insert(key.clone(), call.cancelled.clone()));
-        Entered { running: self.clone(), key }
+        RunningCall { running: self.clone(), key }
     }
 
-    /// Cancels a call, if it is still under way.
+    /// Cancels a call, if it is still running.
     pub(super) fn cancel(&self, owner: &Owner, client: &str, id: &str) {
         let key = (owner.clone(), client.to_owned(), id.to_owned());
         if let Some(token) = self.table(|table| table.get(&key).cloned()) {
@@ -50,16 +50,16 @@ impl Running {
     }
 }
 
-impl Drop for Entered {
+impl Drop for RunningCall {
     fn drop(&mut self) {
         self.running.table(|table| table.remove(&self.key));
     }
 }
 
-/// A name for a client that has just initialised.
+/// A random name for a client that has just initialised.
 pub(super) fn new_client_name() -> HeaderValue {
     let mut random = [0; 16];
-    // Without randomness the name is only less unique; nothing is protected by it.
+    // Without randomness the name may not be unique, which does little harm: it protects nothing.
     let _ = getrandom::fill(&mut random);
     let text: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("client"))

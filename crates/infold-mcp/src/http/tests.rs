@@ -1,4 +1,4 @@
-//! The HTTP side: who is let in, what is a message, and both eras on one path.
+//! Tests over HTTP: who is let in, what counts as a message, and both eras on one path.
 
 use axum::Router;
 use axum::body::Body;
@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use super::http_router;
+use crate::Settings;
 use crate::testing::{Fixture, server, settings};
-use crate::{Fixtures, Settings};
 
 fn router(fixture: &Fixture) -> Router {
     http_router(fixture.server.clone(), CancellationToken::new())
@@ -172,7 +172,7 @@ async fn a_newer_client_is_served_on_the_same_path() {
 }
 
 #[tokio::test]
-async fn every_response_says_how_the_context_stands() {
+async fn every_response_shows_the_state_of_the_context() {
     let fixture = server(settings());
     let router = router(&fixture);
     let reply = post(&router, &[], create("s1")).await;
@@ -200,20 +200,28 @@ async fn tools_can_be_discovered_with_a_plain_get() {
 }
 
 #[tokio::test]
-async fn fixtures_exist_only_behind_their_switch() {
-    for (fixtures, prompts) in [(Fixtures::Off, None), (Fixtures::On, Some(&json!({ "listChanged": true })))] {
-        let fixture = server(Settings { fixtures, ..settings() });
-        let discovered = modern(&router(&fixture), "server/discover", json!({})).await.json();
-        assert_eq!(discovered["result"]["capabilities"].get("prompts"), prompts);
-        let called = modern(&router(&fixture), "tools/call", json!({ "name": "test_simple_text" })).await.json();
-        assert_eq!(called.get("result").is_some(), fixtures == Fixtures::On, "{called}");
+async fn what_infold_does_not_serve_is_neither_claimed_nor_answered() {
+    let fixture = server(settings());
+    let router = router(&fixture);
+    let discovered = modern(&router, "server/discover", json!({})).await.json();
+    assert_eq!(discovered["result"]["capabilities"], json!({ "tools": {} }));
+    for method in ["prompts/list", "resources/list", "resources/templates/list"] {
+        assert_eq!(modern(&router, method, json!({})).await.json()["error"]["code"], json!(-32601), "{method}");
     }
+    let called = modern(&router, "tools/call", json!({ "name": "test_simple_text" })).await.json();
+    assert!(called.get("result").is_none(), "{called}");
 }
 
+#[cfg(feature = "conformance")]
 #[tokio::test]
 async fn sessions_of_the_older_era_are_bounded() {
-    let fixture = server(Settings { fixtures: Fixtures::On, sessions_max: 1, ..settings() });
-    let router = router(&fixture);
-    assert_eq!(post(&router, &[], initialize()).await.status, StatusCode::OK);
-    assert_eq!(post(&router, &[], initialize()).await.status, StatusCode::SERVICE_UNAVAILABLE);
+    let fixture = server(settings());
+    let router = super::conformance_router(fixture.server.clone(), CancellationToken::new());
+    let headers = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+    for _ in 0..crate::fixtures::SESSIONS_MAX {
+        let opened = send(&router, "POST", "/mcp/conformance", &headers, initialize().to_string()).await;
+        assert_eq!(opened.status, StatusCode::OK);
+    }
+    let refused = send(&router, "POST", "/mcp/conformance", &headers, initialize().to_string()).await;
+    assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
 }

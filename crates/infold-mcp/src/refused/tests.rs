@@ -1,4 +1,4 @@
-//! Which refusal becomes which error.
+//! How each refusal looks as an error and as a result.
 
 use infold_core::{BranchId, Refusal, ScrubError, SessionId, Status};
 use infold_engine::{Error, Failure};

@@ -1,33 +1,35 @@
-//! The protocol's methods: what the server says of itself, its lists, and the way in for calls. What
-//! infold itself does not serve is there for the fixtures, and does not exist without them.
+//! The protocol's methods: the server's description of itself, its list of tools, and the entry point for calls.
 
-// Logging is deprecated in the newer protocol revision; the fixtures serve it for the older ones.
-#![allow(deprecated)]
+use std::borrow::Cow;
+use std::time::Instant;
 
+use infold_core::{OwnTool, Principal};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
-    DiscoverResult, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
-    SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    DiscoverResult, ErrorCode, Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+    Tool,
 };
-use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
-use super::{Server, not_served};
-use crate::fixtures::FixtureSet;
-use crate::instructions;
-use infold_core::OwnTool;
+use super::Server;
+use crate::answer::ToolAnswer;
+use crate::arguments::Arguments;
+use crate::call::{CallSetup, ToolCall};
+use crate::refused::ToolRefused;
+use crate::settings::ErrorStyle;
+use crate::{instructions, tools};
 
-/// How long a client may keep what does not change while the server runs.
-const LIST_TTL_MS: u64 = 3_600_000;
+/// How long a client may cache the list of tools, which does not change while the server runs.
+pub(crate) const LIST_TTL_MS: u64 = 3_600_000;
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let about = Implementation::new("infold", env!("CARGO_PKG_VERSION"))
             .with_title("infold")
             .with_description("Keeps an agent's context small: branches that fold into one message");
-        ServerConfig::new(self.capabilities())
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
             .with_server_info(about)
             .with_instructions(instructions::text(self.settings().session_from))
@@ -44,7 +46,7 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        // Whoever asks for the tools is about to call one.
+        // A client that asks for the tools is about to call one.
         self.shared.engine.warm_up();
         Ok(ListToolsResult::with_all_items(self.listed_tools().to_vec()).with_ttl_ms(LIST_TTL_MS))
     }
@@ -58,10 +60,9 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        match (OwnTool::named(&request.name), &self.shared.fixtures) {
-            (Some(tool), _) => self.call_ours(tool, request.arguments, context).await,
-            (None, Some(fixtures)) => fixtures.call(request, &context).await,
-            (None, None) => {
+        match OwnTool::named(&request.name) {
+            Some(tool) => self.call_ours(tool, request.arguments, context).await,
+            None => {
                 let text = format!("There is no tool {:?}: tools/list names them", request.name);
                 Err(ErrorData::invalid_params(text, None))
             }
@@ -70,7 +71,7 @@ impl ServerHandler for Server {
 
     async fn on_initialized(&self, _context: NotificationContext<RoleServer>) {}
 
-    /// What the library could not read as one of the methods it knows.
+    /// Answers a request that the library could not read as one of the methods that it knows.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -83,24 +84,14 @@ impl ServerHandler for Server {
         Err(not_served(request.method))
     }
 
-    // What follows is served by the fixtures alone.
+    // The library would answer these with empty lists; infold has no prompts and no resources.
 
     async fn list_prompts(
         &self,
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        self.fixtures("prompts/list")?;
-        Ok(ListPromptsResult::with_all_items(FixtureSet::prompts()))
-    }
-
-    async fn get_prompt(
-        &self,
-        request: GetPromptRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<GetPromptResponse, ErrorData> {
-        self.fixtures("prompts/get")?;
-        FixtureSet::prompt(request)
+        Err(not_served("prompts/list"))
     }
 
     async fn list_resources(
@@ -108,8 +99,7 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.fixtures("resources/list")?;
-        Ok(ListResourcesResult::with_all_items(FixtureSet::resources()))
+        Err(not_served("resources/list"))
     }
 
     async fn list_resource_templates(
@@ -117,61 +107,129 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        self.fixtures("resources/templates/list")?;
-        Ok(ListResourceTemplatesResult::with_all_items(FixtureSet::resource_templates()))
-    }
-
-    async fn read_resource(
-        &self,
-        request: ReadResourceRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ReadResourceResponse, ErrorData> {
-        self.fixtures("resources/read")?;
-        Ok(FixtureSet::read_resource(&request.uri)?.into())
+        Err(not_served("resources/templates/list"))
     }
 
     async fn complete(
         &self,
-        request: CompleteRequestParams,
+        _request: CompleteRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        self.fixtures("completion/complete")?;
-        FixtureSet::complete(&request.argument.value)
+        Err(not_served("completion/complete"))
     }
+}
 
-    async fn set_level(
+impl Server {
+    /// Calls one of infold's own tools, and answers with its result or its refusal in the tool's own style.
+    #[tracing::instrument(name = "tools/call", skip_all, fields(tool = tool.name()))]
+    async fn call_ours(
         &self,
-        _request: SetLevelRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        self.fixtures("logging/setLevel")?;
-        Ok(())
+        tool: OwnTool,
+        arguments: Option<JsonObject>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let began = Instant::now();
+        let who = self.principal(&context)?;
+        let Some(definition) = self.shared.all.get(tool.name()) else {
+            return Err(not_served(tool.name()));
+        };
+        let session_from = self.shared.settings.session_from;
+        let setup = CallSetup { engine: &self.shared.engine, session_from, tool: tool.name() };
+        let outcome = match ToolCall::new(setup, who, arguments.as_ref(), context) {
+            Ok(call) => {
+                if call.is_unplaced() {
+                    self.shared.metrics.unplaced();
+                }
+                let outcome = match run_tool(tool, &call, definition, arguments).await {
+                    Ok(answer) => call.store_scripted(answer.text()).await.map(|()| answer).map_err(ToolRefused::from),
+                    Err(refused) => Err(refused),
+                };
+                self.note(tool, outcome, &call).await
+            }
+            Err(refusal) => {
+                self.shared.metrics.unplaced();
+                Err(refusal.into())
+            }
+        };
+        let word = outcome.as_ref().map_or_else(ToolRefused::code, |_| "ok");
+        self.shared.metrics.called(tool.name(), word, began.elapsed());
+        match (outcome, self.shared.settings.errors) {
+            (Ok(answer), _) => Ok(answer.into_result().into()),
+            (Err(refused), ErrorStyle::Jsonrpc) if tools::speaks_context(tool) => Err(refused.into_rpc_error()),
+            (Err(refused), ErrorStyle::Jsonrpc | ErrorStyle::Result) => Ok(refused.into_result().into()),
+        }
     }
 
-    async fn subscribe(
+    /// Adds the context's figures to refusals and to the response header, and logs failures.
+    async fn note(
         &self,
-        _request: SubscribeRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        self.fixtures("resources/subscribe")?;
-        Ok(())
+        tool: OwnTool,
+        mut outcome: Result<ToolAnswer, ToolRefused>,
+        call: &ToolCall,
+    ) -> Result<ToolAnswer, ToolRefused> {
+        if let Err(refused) = &mut outcome
+            && refused.state().is_none()
+            && let Some(session) = call.session()
+            && let Ok(view) = call.engine.session(&call.who, session).await
+        {
+            refused.in_context(view.state);
+            // The document of the `context_*` tools fixes the wording of their refusals.
+            if !tools::speaks_context(tool) {
+                refused.name_open_branch();
+            }
+        }
+        if let Err(refused) = &outcome
+            && refused.is_failure()
+        {
+            tracing::error!(tool = tool.name(), code = refused.code(), "a tool call failed");
+        }
+        let state = match &outcome {
+            Ok(answer) => answer.state.as_ref(),
+            Err(refused) => refused.state(),
+        };
+        if let Some(state) = state {
+            call.show_context(state);
+        }
+        if tools::speaks_context(tool) { outcome.map_err(ToolRefused::in_context_words) } else { outcome }
     }
 
-    async fn unsubscribe(
-        &self,
-        _request: UnsubscribeRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        self.fixtures("resources/unsubscribe")?;
-        Ok(())
+    fn principal(&self, context: &RequestContext<RoleServer>) -> Result<Principal, ErrorData> {
+        let from_request = || {
+            let parts = context.extensions.get::<http::request::Parts>()?;
+            parts.extensions.get::<Principal>().cloned()
+        };
+        self.caller.clone().or_else(from_request).ok_or_else(|| {
+            ErrorData::invalid_request(
+                "No principal came with this request: reach infold through its own listener",
+                None,
+            )
+        })
     }
+}
 
-    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        self.shared.fixtures.as_ref().map(|_| FixtureSet::accepts(requested))
+/// Checks the names of a call's arguments, and carries the call out.
+async fn run_tool(
+    tool: OwnTool,
+    call: &ToolCall,
+    definition: &Tool,
+    given: Option<JsonObject>,
+) -> Result<ToolAnswer, ToolRefused> {
+    let mut arguments = Arguments::new(definition, given)?;
+    match tool {
+        OwnTool::BranchCreate => tools::branch_create::run(call, &mut arguments).await,
+        OwnTool::BranchReturn => tools::branch_return::run(call, &mut arguments).await,
+        OwnTool::BranchStatus => tools::branch_status::run(call, &mut arguments).await,
+        OwnTool::ContextBranch => tools::context_branch::run(call, &mut arguments).await,
+        OwnTool::ContextReturn => tools::context_return::run(call, &mut arguments).await,
+        OwnTool::ContextBranchStatus => tools::context_branch_status::run(call, &mut arguments).await,
+        OwnTool::ContextListBranches => tools::context_list_branches::run(call, &mut arguments).await,
+        OwnTool::ContextRollback => tools::context_rollback::run(call, &mut arguments).await,
+        OwnTool::ContextFork => tools::context_fork::run(call, &mut arguments).await,
+        OwnTool::SessionEnd => tools::session_end::run(call, &mut arguments).await,
+        OwnTool::ReadResult => tools::read_result::run(call, &mut arguments).await,
     }
+}
 
-    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        self.fixtures("subscriptions/listen")?.listen(context).await;
-        Ok(())
-    }
+fn not_served(method: impl Into<Cow<'static, str>>) -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
 }

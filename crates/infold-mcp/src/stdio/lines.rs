@@ -1,6 +1,6 @@
-//! Lines on standard input and output. The library drops a line that it cannot read, and its sender
-//! waits for ever; here such a line is answered, and so is one that is too long. What is left of the
-//! input when it ends is a line too.
+//! Passes lines between the standard streams and the protocol library. The library drops a line that it cannot
+//! read, so that its sender would wait for ever. Here such a line gets an error as its answer, and so does one
+//! that is too long. Input that ends without a line end counts as a line too.
 
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -10,17 +10,17 @@ use tokio::sync::mpsc;
 const PARSE_ERROR: i32 = -32_700;
 const INVALID_REQUEST: i32 = -32_600;
 
-/// What a line is.
+/// What reading a line gave.
 enum StdioLine {
-    /// One that may be a message.
+    /// A whole line, which may be a message.
     Whole,
-    /// One that is longer than any message may be. It has been read to its end and dropped.
+    /// A line that is longer than any message may be. It was read to its end and dropped.
     TooLong,
-    /// There is none: the input has ended.
+    /// No line, because the input has ended.
     None,
 }
 
-/// Passes on the lines that are JSON, and has the others answered.
+/// Passes lines that are JSON to the server, and has the others answered with an error.
 pub(super) async fn sift(
     input: impl AsyncRead + Unpin,
     mut server: DuplexStream,
@@ -33,7 +33,7 @@ pub(super) async fn sift(
         let problem = match next(&mut input, &mut line, line_bytes_max).await {
             Ok(StdioLine::Whole) if line.trim_ascii().is_empty() => continue,
             Ok(StdioLine::Whole) if serde_json::from_slice::<IgnoredAny>(&line).is_ok() => {
-                // The server is gone: so is the reason to read on.
+                // The server is gone, so there is no reason to read on.
                 if server.write_all(&line).await.is_err() {
                     return;
                 }
@@ -90,7 +90,7 @@ pub(super) async fn pump(
     let mut line = Vec::new();
     loop {
         tokio::select! {
-            // What was read of a line before the other branch was taken stays in it.
+            // If the other branch is taken, what was already read of the line stays in `line`.
             read = server.read_until(b'\n', &mut line) => {
                 if read? == 0 {
                     break;

@@ -1,4 +1,4 @@
-//! How serving one client comes to an end.
+//! How serving one client over two streams ends, and how broken lines are answered.
 
 use infold_core::Principal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -10,7 +10,7 @@ use crate::testing::{server, settings};
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
 const CREATE: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"branch_create","arguments":{"session_id":"s1","description":"d"}}}"#;
 
-/// Serves a client that writes `input` and then closes its end; returns what it was told.
+/// Serves a client that writes `input` and then closes its end; returns what the server wrote.
 async fn serve(input: &str) -> (Result<(), StdioError>, String) {
     let fixture = server(settings());
     let (mut ours, theirs) = tokio::io::duplex(1 << 20);
@@ -18,23 +18,23 @@ async fn serve(input: &str) -> (Result<(), StdioError>, String) {
     ours.shutdown().await.unwrap();
     let streams = tokio::io::split(theirs);
     let served = serve_streams(&fixture.server, Principal::local(), streams, CancellationToken::new()).await;
-    let mut told = String::new();
-    ours.read_to_string(&mut told).await.unwrap();
-    (served, told)
+    let mut output = String::new();
+    ours.read_to_string(&mut output).await.unwrap();
+    (served, output)
 }
 
 #[tokio::test]
 async fn what_was_asked_before_the_end_of_input_is_still_answered() {
-    let (served, told) = serve(&format!("{INITIALIZE}\n{CREATE}\n")).await;
+    let (served, output) = serve(&format!("{INITIALIZE}\n{CREATE}\n")).await;
     assert!(served.is_ok());
-    assert_eq!(told.lines().count(), 2, "{told}");
-    assert!(told.contains("budget_allocated"), "{told}");
+    assert_eq!(output.lines().count(), 2, "{output}");
+    assert!(output.contains("budget_allocated"), "{output}");
 }
 
 #[tokio::test]
 async fn a_client_that_says_nothing_is_no_error() {
-    let (served, told) = serve("").await;
-    assert!(served.is_ok() && told.is_empty());
+    let (served, output) = serve("").await;
+    assert!(served.is_ok() && output.is_empty());
 }
 
 #[tokio::test]
@@ -57,15 +57,15 @@ async fn shutdown_ends_it_while_the_client_is_still_there() {
 async fn lines_that_are_no_messages_are_answered_and_the_last_one_needs_no_end() {
     let bytes_max = settings().message_bytes_max;
     let too_long = format!(r#"{{"x":"{}"}}"#, "y".repeat(bytes_max));
-    let (served, told) = serve_slowly(&format!("{INITIALIZE}\nnot json\n{too_long}\n\n{CREATE}")).await;
+    let (served, output) = serve_slowly(&format!("{INITIALIZE}\nnot json\n{too_long}\n\n{CREATE}")).await;
     assert!(served.is_ok());
-    assert!(told.contains(r#""id":null,"error":{"code":-32700,"#), "{told}");
-    assert!(told.contains(&format!("larger than {bytes_max} bytes")), "{told}");
-    assert!(told.contains("budget_allocated"), "{told}");
-    assert_eq!(told.lines().count(), 4, "{told}");
+    assert!(output.contains(r#""id":null,"error":{"code":-32700,"#), "{output}");
+    assert!(output.contains(&format!("larger than {bytes_max} bytes")), "{output}");
+    assert!(output.contains("budget_allocated"), "{output}");
+    assert_eq!(output.lines().count(), 4, "{output}");
 }
 
-/// As [`serve`], for more input than fits a pipe.
+/// Like [`serve`], for more input than fits the pipe, so that writing and serving run at the same time.
 async fn serve_slowly(input: &str) -> (Result<(), StdioError>, String) {
     let fixture = server(settings());
     let (mut ours, theirs) = tokio::io::duplex(1 << 16);
@@ -74,9 +74,9 @@ async fn serve_slowly(input: &str) -> (Result<(), StdioError>, String) {
     let asking = async {
         ours.write_all(input.as_bytes()).await.unwrap();
         ours.shutdown().await.unwrap();
-        let mut told = String::new();
-        ours.read_to_string(&mut told).await.unwrap();
-        told
+        let mut output = String::new();
+        ours.read_to_string(&mut output).await.unwrap();
+        output
     };
     tokio::join!(serving, asking)
 }

@@ -47,7 +47,7 @@ pub(super) fn definition(limits: &Limits) -> Tool {
     )
 }
 
-pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
+pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     let request = OpenBranch {
         session: call.session_by_id(arguments)?,
         parent: call.parent(arguments)?,
@@ -71,23 +71,23 @@ pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<To
         "parent_branch_id": answer::parent(&opened.parent),
         "timeout_seconds": opened.timeout_s,
     }));
-    tell_isolation(&mut body, opened.isolation);
+    add_isolation(&mut body, opened.isolation);
     if !opened.notes.is_empty() {
         body.insert("notes".to_owned(), json!(opened.notes));
     }
     Ok(ToolAnswer::new(body, opened.state).with_notices(&opened.notices))
 }
 
-/// What the branch is to begin with, if the caller says.
+/// The argument `isolation`: what the branch begins with, if the caller says.
 pub(super) fn isolation(arguments: &mut Arguments) -> Result<Option<Isolation>, Refusal> {
     let wrong = || Refusal::Invalid { field: "isolation", problem: "must be isolated or inherit".to_owned() };
     let named = arguments.optional_text("isolation")?;
     named.map(|named| Isolation::parse(&named).ok_or_else(wrong)).transpose()
 }
 
-/// Says that a branch begins with its parent's conversation, if it does: whoever reads the answer later has
-/// to know.
-pub(super) fn tell_isolation(body: &mut JsonObject, isolation: Isolation) {
+/// Adds `isolation` to an answer if the branch begins with its parent's conversation, because the proxy reads it
+/// from the transcript later.
+pub(super) fn add_isolation(body: &mut JsonObject, isolation: Isolation) {
     if !isolation.is_isolated() {
         body.insert("isolation".to_owned(), json!(isolation.as_str()));
     }

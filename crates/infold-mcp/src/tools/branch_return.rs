@@ -41,7 +41,7 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
+pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     if let Some(session) = call.issued_session() {
         call.in_session(session);
     }
@@ -75,7 +75,7 @@ pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<To
     Ok(ToolAnswer::new(body, folded.state).with_notices(&folded.notices))
 }
 
-/// The branch that returns: the one that is named, else the one in which the call was seen.
+/// The branch that returns: the one that the arguments name, else the one in which the proxy saw the call.
 fn branch(call: &ToolCall, arguments: &mut Arguments) -> Result<String, Refusal> {
     match (arguments.optional_id("branch_id")?, call.issued_branch()) {
         (Some(branch), _) | (None, Some(branch)) => Ok(branch),
@@ -86,7 +86,7 @@ fn branch(call: &ToolCall, arguments: &mut Arguments) -> Result<String, Refusal>
     }
 }
 
-/// What a branch says of itself.
+/// The argument `failed`: whether the branch did what it was asked.
 pub(super) fn outcome(arguments: &mut Arguments) -> Result<ReturnOutcome, ToolRefused> {
     Ok(match arguments.optional_flag("failed")? {
         Some(true) => ReturnOutcome::Failed,

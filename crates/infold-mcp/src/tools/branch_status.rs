@@ -1,4 +1,4 @@
-//! `branch_status`: how a branch stands.
+//! `branch_status`: the status and budget usage of a branch.
 
 use infold_core::{OwnTool, Refusal};
 use infold_engine::{BranchRef, BranchView, CallKind, SessionRef};
@@ -41,7 +41,7 @@ pub(super) fn definition() -> Tool {
     draft.takes(schema::object(input, &[]), schema::object(output, &["branch_id", "status"]))
 }
 
-pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
+pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     let branch = branch(call, arguments)?;
 
     let Some(view) = call.engine.branch(&call.who, &branch, call.thread.as_deref()).await? else {
@@ -99,7 +99,7 @@ fn no_branch() -> JsonObject {
     answer::object(json!({ "branch_id": null, "status": "No active branch found" }))
 }
 
-/// No branch to show; a session that was asked for still has its figures, and perhaps news.
+/// The answer if there is no branch to show. A session that was asked for still has figures, and perhaps notices.
 async fn none(call: &ToolCall, branch: &BranchRef) -> Result<ToolAnswer, ToolRefused> {
     let BranchRef::Active(session) = branch else {
         return Ok(ToolAnswer::without_state(no_branch()));

@@ -5,7 +5,7 @@ use infold_engine::OpenBranch;
 use rmcp::model::Tool;
 use serde_json::json;
 
-use super::branch_create::{isolation, tell_isolation};
+use super::branch_create::{add_isolation, isolation};
 use super::schema::{self, Effect, ToolDraft};
 use crate::answer::{self, ToolAnswer};
 use crate::arguments::Arguments;
@@ -47,7 +47,7 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
+pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     let request = OpenBranch {
         session: call.session_by_project(arguments)?,
         parent: call.parent(arguments)?,
@@ -74,6 +74,6 @@ pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<To
         "context_state": answer::context_state(&opened.state),
         "context_health": answer::context_health(&opened.health),
     }));
-    tell_isolation(&mut body, opened.isolation);
+    add_isolation(&mut body, opened.isolation);
     Ok(ToolAnswer::new(body, opened.state).with_notices(&opened.notices))
 }

@@ -14,9 +14,9 @@ use crate::arguments::Arguments;
 use crate::call::ToolCall;
 use crate::refused::ToolRefused;
 
-/// Forms in which messages can be handed in here.
+/// The formats in which a transcript can be passed to this tool.
 const FORMATS: [Format; 3] = [Format::Anthropic, Format::OpenAi, Format::OpenCode];
-/// Most characters of what a reader says of a transcript.
+/// Most characters of a transcript reader's error message that are passed on.
 const WORDS_CHARS_MAX: usize = 300;
 
 pub(super) fn definition() -> Tool {
@@ -76,7 +76,7 @@ fn stats_schema() -> Value {
     schema::object(figures, &["originalCount", "finalCount", "totalChars"])
 }
 
-pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
+pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     let session = call.session_by_project(arguments)?;
     let format = arguments.optional_text("format")?.as_deref().map(format).transpose()?;
     let source = match arguments.optional_list("transcript")? {
@@ -96,7 +96,7 @@ pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<To
 
     let forked = call.engine.fork(&call.who, request).await?;
 
-    // The caller goes on in its own session, whose figures go with the answer.
+    // The caller goes on in its own session, so the answer carries that session's figures.
     let state = match call.engine.session(&call.who, &session).await {
         Ok(view) => view.state,
         Err(_) => forked.state.clone(),
@@ -104,7 +104,7 @@ pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<To
     Ok(ToolAnswer::new(body(&forked), state))
 }
 
-/// Reads a transcript where nobody else waits for the thread.
+/// Reads a transcript on a blocking thread, because a long one takes a while.
 async fn read(list: Vec<Value>, format: Option<Format>) -> Result<Vec<Item>, Refusal> {
     let reading = tokio::task::spawn_blocking(move || read_handed_in(&Value::Array(list).to_string(), format));
     match reading.await {

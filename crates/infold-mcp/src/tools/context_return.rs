@@ -52,7 +52,7 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
+pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     let session = call.session_by_project(arguments)?;
     let branch = match arguments.optional_id("branch_id")?.or_else(|| call.issued_branch()) {
         Some(branch) => BranchRef::Id { branch, session: Some(session) },

@@ -41,7 +41,7 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
+pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     let restore = match arguments.optional_flag("restore_state")? {
         Some(false) => Restore::No,
         Some(true) | None => Restore::Yes,

@@ -1,4 +1,4 @@
-//! `read_result`: reads part of a long result that is kept outside the context.
+//! `read_result`: reads part of an offloaded result.
 
 use infold_core::{OwnTool, Refusal};
 use infold_engine::{CallKind, Portion, ReadResult, ResultPart};
@@ -49,14 +49,14 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-/// Where a part's position is counted in.
+/// Whether a part's position is counted in bytes or in lines.
 #[derive(Clone, Copy)]
 enum PortionUnit {
     Bytes,
     Lines,
 }
 
-pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
+pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     let ref_id = arguments.id("ref_id")?;
     let limit = arguments.optional_number("limit", 1)?.unwrap_or(LIMIT_DEFAULT_BYTES);
     let portion = portion(arguments)?;
@@ -111,7 +111,7 @@ fn body(part: &ResultPart, unit: PortionUnit) -> JsonObject {
     let mut body = answer::object(json!({
         "ref_id": part.ref_id,
         "tool_name": part.tool_name,
-        // A model that gets nothing would not know whether it asked wrongly.
+        // A model that gets an empty text would not know whether its pattern was wrong.
         "content": part.no_match.as_ref().unwrap_or(&part.content),
         "total_bytes": part.total_bytes,
         "total_lines": part.total_lines,

@@ -1,4 +1,5 @@
-//! Counting what a tool that only reads is about to answer: reading, too, fills a branch.
+//! Counts the answers of tools that only read, because reading fills a branch's budget too. An answer that does
+//! not fit is not shown.
 
 use infold_core::SessionId;
 use infold_engine::{CallKind, Notice, Observed, SessionRef, Verdict};
@@ -11,13 +12,13 @@ use crate::refused::ToolRefused;
 
 /// What became of an answer when it was counted.
 pub(super) enum Counted {
-    /// It is to be shown.
+    /// The answer fits and is shown.
     Shown(ToolAnswer),
-    /// It did not fit: the branch has folded, and everything looks different now.
+    /// The answer did not fit, so the branch has folded, and the answer is out of date.
     Folded {
-        /// The branch, for its parent.
+        /// What the branch's parent gets.
         notice: Notice,
-        /// The rest of what counting it led to.
+        /// The session's context after the fold, and other notices.
         observed: Observed,
     },
 }
@@ -37,9 +38,9 @@ pub(super) async fn count(
     }
 }
 
-/// The answer to a question about the session itself whose first answer made a branch fold: `body` is
-/// how things stand since. It is not counted again; it goes to the parent together with the result,
-/// which is.
+/// The answer to a question about the session itself, if counting its first answer made a branch fold. `body` is
+/// the answer after the fold. It is not counted again: it goes to the parent together with the branch's result,
+/// which is counted.
 pub(super) fn after_fold(body: JsonObject, notice: Notice, observed: Observed) -> ToolAnswer {
     let mut notices = observed.notices;
     notices.push(notice);

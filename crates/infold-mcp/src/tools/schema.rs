@@ -1,6 +1,6 @@
-//! Schemas of what tools take and give, put together from a few common parts. Words are few: a client
-//! may send every schema along with every request. `anyOf` and its like stay out of the top level of
-//! what a tool takes, because one of the large model APIs refuses a request that has them there.
+//! JSON schemas of tools' arguments and answers, built from a few common parts. Descriptions are short, because a
+//! client may send every schema along with every request. The top level of a tool's arguments has no `anyOf` or
+//! the like, because one of the large model APIs refuses a request that has them there.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 /// What calling a tool does to a session.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Effect {
-    /// Looks only.
+    /// It only reads.
     Reads,
-    /// Adds something; twice adds twice.
+    /// It adds something; two calls add two things.
     Adds,
-    /// Ends or discards something.
+    /// It ends or discards something.
     Ends,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct ToolDraft {
 }
 
 impl ToolDraft {
-    /// The tool, with what it takes and what it gives. What it does not take is refused.
+    /// The tool, with the schemas of its arguments and its answer. Other arguments are not allowed.
     pub(super) fn takes(self, mut input: Value, output: Value) -> Tool {
         input["additionalProperties"] = json!(false);
         let annotations = ToolAnnotations::with_title(self.title).open_world(false);
@@ -43,7 +43,8 @@ impl ToolDraft {
     }
 }
 
-/// The tool without some of what it takes, and with some of it optional. It goes on taking what is left out.
+/// The tool with some arguments left out of its schema and some made optional. A call may still pass the ones that
+/// are left out.
 pub(super) fn without(mut tool: Tool, left_out: &[&str], optional: &[&str]) -> Tool {
     let mut input = JsonObject::clone(&tool.input_schema);
     if let Some(Value::Object(properties)) = input.get_mut("properties") {
@@ -62,12 +63,12 @@ fn map(schema: Value) -> JsonObject {
     crate::answer::object(schema)
 }
 
-/// An object with `properties`, of which `required` must be there.
+/// An object with these properties, of which some are required.
 pub(super) fn object(properties: Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required })
 }
 
-/// A text of at most `chars_max` characters. That it must not be empty goes without saying.
+/// A text of at most `chars_max` characters. The schema does not say that it must not be empty, to save words.
 pub(super) fn text(description: &str, chars_max: usize) -> Value {
     json!({ "type": "string", "description": description, "maxLength": chars_max })
 }
@@ -77,42 +78,43 @@ pub(super) fn number(description: &str, least: u64) -> Value {
     json!({ "type": "integer", "description": description, "minimum": least })
 }
 
-/// The caller's name for a session, where it is first used.
+/// A session id that the caller may make up.
 pub(super) fn new_session_id(description: &str) -> Value {
     json!({ "type": "string", "description": description, "pattern": "^[A-Za-z0-9._:-]{1,128}$" })
 }
 
-/// The session where a caller runs several in one project.
+/// The session id that a caller needs only if it runs several sessions in one project.
 pub(super) fn session_in_project() -> Value {
     id("Only if you run several sessions in this project")
 }
 
-/// A project's path.
+/// The absolute path of a project's folder.
 pub(super) fn project_path() -> Value {
     text("Absolute path to project directory", infold_core::Field::PROJECT_PATH.chars_max)
 }
 
-/// An id that is in use already.
+/// An id that the caller got from an earlier answer.
 pub(super) fn id(description: &str) -> Value {
     json!({ "type": "string", "description": description })
 }
 
-/// The thread that a branch is opened under.
+/// The id of the branch to open a new one under, or `main`.
 pub(super) fn parent_branch_id() -> Value {
     id("Open under this branch, or \"main\"; default: the active branch")
 }
 
-/// What a branch begins with: its own words, or its parent's conversation. The words say enough.
+/// What a branch begins with: its brief alone, or its parent's conversation. There is no description, because the
+/// two words say enough.
 pub(super) fn isolation() -> Value {
     json!({ "type": "string", "enum": ["isolated", "inherit"] })
 }
 
-/// Makes repeating a call safe.
+/// The key that makes repeating a call safe.
 pub(super) fn idempotency_key() -> Value {
     text("Same key, same answer: makes a retry safe", infold_core::Field::IDEMPOTENCY_KEY.chars_max)
 }
 
-/// A text in an answer.
+/// A text in an answer, without a description.
 pub(super) fn string() -> Value {
     json!({ "type": "string" })
 }
@@ -122,27 +124,27 @@ pub(super) fn string_or_null() -> Value {
     json!({ "type": ["string", "null"] })
 }
 
-/// One of some words.
+/// An argument that is one of these words.
 pub(super) fn choice(description: &str, words: &[&str]) -> Value {
     json!({ "type": "string", "description": description, "enum": words })
 }
 
-/// A count in an answer.
+/// A whole number of 0 or more in an answer.
 pub(super) fn count() -> Value {
     json!({ "type": "integer", "minimum": 0 })
 }
 
-/// Texts or ids in an answer.
+/// A list of texts or ids in an answer.
 pub(super) fn strings() -> Value {
     json!({ "type": "array", "items": { "type": "string" } })
 }
 
-/// A time in an answer.
+/// A time in an answer, in RFC 3339.
 pub(super) fn time() -> Value {
     json!({ "type": "string", "format": "date-time" })
 }
 
-/// Branches cut short since the last answer.
+/// Notices of branches that were folded by force since the last answer.
 pub(super) fn notices() -> Value {
     let notice = json!({
         "branch_id": string(),
@@ -154,7 +156,7 @@ pub(super) fn notices() -> Value {
     json!({ "type": "array", "items": object(notice, &["branch_id", "status", "reason", "result"]) })
 }
 
-/// The context's figures.
+/// The context's figures in answers of `context_*` tools.
 pub(super) fn context_state() -> Value {
     let figures = json!({
         "active_branch_id": string_or_null(),
@@ -167,7 +169,7 @@ pub(super) fn context_state() -> Value {
     object(figures, &["active_branch_id", "branch_depth", "total_tokens"])
 }
 
-/// How full the main thread is.
+/// How full the main thread is, as a word and as a share of the limit.
 pub(super) fn context_health() -> Value {
     let figures = json!({
         "warning": { "type": "string", "enum": ["none", "medium", "high"] },

@@ -1,5 +1,5 @@
-//! `session_end`: folds what is open in a session and closes it. The one call that can take a while, so
-//! it tells how far it is and can be taken back.
+//! `session_end`: folds the open branches of a session and closes it. It is the one call that can take a while, so
+//! it reports its progress and can be cancelled.
 
 use infold_core::{Field, OwnTool, Refusal};
 use infold_engine::{EndProgress, EndSession, Error, SessionEnded, SessionRef};
@@ -43,14 +43,14 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
+pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
     let session = call.in_session(session(call, arguments)?);
     let request = EndSession { session, idempotency_key: call.idempotency_key(arguments)? };
 
     if call.wants_progress()
         && let Ok(view) = call.engine.session(&call.who, &request.session).await
     {
-        // The response begins with the first news of progress, before the end is known.
+        // The response's header goes out with the first progress notification, before the end is known.
         call.show_context(&view.state);
     }
     let ended = end(call, request).await?;
@@ -83,25 +83,25 @@ fn session(call: &ToolCall, arguments: &mut Arguments) -> Result<SessionRef, Too
 
 async fn end(call: &ToolCall, request: EndSession) -> Result<SessionEnded, Error> {
     let cancel = CancellationToken::new();
-    // Only the latest state is of interest, so nothing can pile up behind a slow client.
+    // Only the latest progress is kept, so that nothing can pile up behind a slow client.
     let (progress, mut news) = watch::channel(None::<EndProgress>);
     let ending = async {
-        let told = |now: EndProgress| {
+        let report = |now: EndProgress| {
             progress.send_replace(Some(now));
         };
-        let ended = call.engine.end_session(&call.who, request, &cancel, told).await;
+        let ended = call.engine.end_session(&call.who, request, &cancel, report).await;
         drop(progress);
         ended
     };
-    let telling = async {
+    let reporting = async {
         while call.wants_progress() && news.changed().await.is_ok() {
             let now = *news.borrow_and_update();
             if let Some(EndProgress { folded, total }) = now {
-                call.tell_progress(folded, total, format!("{folded} of {total} branches folded")).await;
+                call.report_progress(folded, total, format!("{folded} of {total} branches folded")).await;
             }
         }
     };
-    let both = async { tokio::join!(ending, telling).0 };
+    let both = async { tokio::join!(ending, reporting).0 };
     tokio::pin!(both);
     tokio::select! {
         ended = &mut both => ended,

@@ -1,4 +1,4 @@
-//! The table of tools, and each tool driven over the protocol.
+//! The table of tools, and each tool called over the protocol.
 
 mod context;
 mod forking;
@@ -164,7 +164,7 @@ async fn answers_carry_the_context_in_meta() {
 }
 
 #[tokio::test]
-async fn ending_a_session_folds_what_is_open_and_tells_how_far_it_is() {
+async fn ending_a_session_folds_what_is_open_and_reports_progress() {
     let fixture = server(settings());
     let mut client = Client::connect(&fixture).await;
     for _ in 0..3 {
@@ -175,7 +175,7 @@ async fn ending_a_session_folds_what_is_open_and_tells_how_far_it_is() {
     let ended = seen.pop().unwrap()["result"]["structuredContent"].clone();
     assert_eq!(ended["branches_folded"].as_array().unwrap().len(), 3, "{ended}");
     assert_eq!(ended["branches_failed"], json!([]));
-    let last = seen.last().expect("progress was told");
+    let last = seen.last().expect("progress was reported");
     assert_eq!(last["method"], "notifications/progress");
     assert_eq!((&last["params"]["progress"], &last["params"]["total"]), (&json!(3.0), &json!(3.0)));
 

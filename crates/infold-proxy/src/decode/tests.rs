@@ -26,7 +26,7 @@ fn deflate() -> Vec<u8> {
     encoder.finish().expect("memory")
 }
 
-/// `TEXT`, made once with a brotli encoder: there is none here.
+/// `TEXT`, encoded once with a brotli encoder, because this crate has none.
 const BROTLI: &[u8] = &[
     27, 69, 0, 192, 140, 212, 98, 173, 177, 55, 164, 147, 243, 11, 94, 240, 230, 95, 75, 90, 144, 180, 86, 128, 244,
     32, 178, 180, 35, 144, 210, 112, 88, 86, 103, 5, 224, 116, 156, 109, 83, 148, 200, 7, 28, 0,

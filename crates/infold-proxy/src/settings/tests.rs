@@ -1,4 +1,4 @@
-//! What an upstream may be.
+//! Which addresses may be upstreams, and how paths are put behind them.
 
 use super::*;
 

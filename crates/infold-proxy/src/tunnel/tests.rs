@@ -19,7 +19,7 @@ fn a_proxy_of_another_kind_is_named_as_such() {
     for other in ["socks5://gate.example:1080", "https://gate.example", "http://", "nonsense of a proxy"] {
         assert_eq!(Tunnels::through(other, "").err(), Some(NoTunnel), "{other}");
     }
-    // Many write it without a scheme.
+    // Many people write the address without a scheme.
     assert!(Tunnels::through("gate.example:3128", "").is_ok());
 }
 

@@ -9,14 +9,14 @@ use tokio::net::TcpStream;
 /// What one answer may take; only a hanging test ever waits so long.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// An answer as it came.
+/// An answer, read byte for byte.
 #[derive(Debug)]
 pub struct Answer {
     pub status: String,
     /// The header lines, but for those that our own server adds on its connection.
     pub headers: Vec<String>,
     pub body: Vec<u8>,
-    /// Whether its end was there.
+    /// Whether the answer has its proper end, by its length or its last chunk.
     pub is_whole: bool,
 }
 
@@ -49,7 +49,7 @@ pub async fn exchange(address: SocketAddr, request: &[u8]) -> Answer {
     parse(&bytes)
 }
 
-/// Reads until `wanted` has come.
+/// Reads until `wanted` has come, and returns all that came.
 pub async fn read_until(stream: &mut TcpStream, wanted: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];

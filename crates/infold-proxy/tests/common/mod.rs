@@ -1,7 +1,5 @@
-//! The proxy behind a real door, an upstream that plays what it is told byte by byte, and a client that sends
-//! exactly the bytes it is given.
-#![allow(dead_code, reason = "each test file uses another part of this one")]
-
+//! The proxy behind a real door, an upstream that plays its script byte by byte, and a client that sends exactly the
+//! bytes it is given.
 pub mod client;
 pub mod upstream;
 
@@ -22,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// When the clock of a test stands.
+/// The time that the clock of a test always shows.
 const NOW_MS: u64 = 1_768_000_000_000;
 
 /// Settings with both providers at one address.
@@ -43,7 +41,7 @@ pub fn settings(upstream: SocketAddr) -> ProxySettings {
     }
 }
 
-/// A proxy that is being served.
+/// A proxy that is being served, with the engine behind it.
 pub struct Running {
     pub address: SocketAddr,
     pub engine: Engine,
@@ -69,7 +67,7 @@ pub async fn start(settings: ProxySettings) -> Running {
     start_on(folder, engine, settings).await
 }
 
-/// One that keeps no long results elsewhere at first sight.
+/// Starts a proxy that does not offload long results when they are first seen.
 pub async fn start_unshaped(settings: ProxySettings) -> Running {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = engine_with(folder.path(), ScrubFault::None, Shaping::Off);

@@ -10,27 +10,27 @@ use tokio::sync::{Notify, mpsc};
 /// One thing that an upstream does.
 #[derive(Clone)]
 pub enum Act {
-    /// Sends bytes.
+    /// Sends these bytes as they are.
     Send(Vec<u8>),
-    /// Waits until somebody says go on.
+    /// Waits until the test notifies it.
     Wait(Arc<Notify>),
-    /// Waits until the other side has closed, and says so on `closed`.
+    /// Waits until the other side has closed, and reports that on `closed`.
     UntilClosed,
-    /// Sends these bytes over and over until nobody takes any more for half a second, then says on `written`
+    /// Sends these bytes over and over until nobody takes any more for half a second, then reports on `written`
     /// how many went, and waits for `go_on`; then closes.
     Flood { piece: Vec<u8>, times: usize, go_on: Arc<Notify> },
-    /// Closes in order.
+    /// Closes the connection in order.
     Close,
     /// Resets the connection.
     Reset,
 }
 
-/// Text as an act.
+/// The act that sends this text.
 pub fn send(text: impl AsRef<[u8]>) -> Act {
     Act::Send(text.as_ref().to_vec())
 }
 
-/// A whole answer with a length.
+/// The act that sends a whole answer with a Content-Length.
 pub fn whole(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Act {
     let body = body.as_ref();
     let mut bytes = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n", body.len()).into_bytes();
@@ -38,7 +38,7 @@ pub fn whole(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Act {
     Act::Send(bytes)
 }
 
-/// A request as it came.
+/// A request, byte for byte as it came.
 #[derive(Debug, Clone)]
 pub struct Received {
     pub head: String,
@@ -48,23 +48,23 @@ pub struct Received {
 pub struct Upstream {
     pub address: SocketAddr,
     pub received: Arc<Mutex<Vec<Received>>>,
-    /// Says that the other side closed.
+    /// Gets a message for every connection that the other side closed.
     pub closed: mpsc::UnboundedReceiver<()>,
-    /// Says how much of a flood went out.
+    /// Gets the number of bytes of each flood that went out before nobody took any more.
     pub written: mpsc::UnboundedReceiver<usize>,
-    /// Says that a request is there.
+    /// Gets the number of each request when it has come.
     pub came: mpsc::UnboundedReceiver<usize>,
 }
 
 #[derive(Clone)]
-struct Said {
+struct Reports {
     closed: mpsc::UnboundedSender<()>,
     written: mpsc::UnboundedSender<usize>,
     came: mpsc::UnboundedSender<usize>,
 }
 
 impl Upstream {
-    /// Plays `play(n)` for the n-th request, from 0.
+    /// Starts an upstream that plays `play(n)` for the n-th request, from 0.
     pub async fn start(play: impl Fn(usize) -> Vec<Act> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback can be listened on");
         let address = listener.local_addr().expect("an address");
@@ -72,21 +72,21 @@ impl Upstream {
         let (closed_in, closed) = mpsc::unbounded_channel();
         let (written_in, written) = mpsc::unbounded_channel();
         let (came_in, came) = mpsc::unbounded_channel();
-        let said = Said { closed: closed_in, written: written_in, came: came_in };
+        let reports = Reports { closed: closed_in, written: written_in, came: came_in };
         let play = Arc::new(play);
         let all = Arc::clone(&received);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 // Each act is seen when it is done, not when the next one is.
                 stream.set_nodelay(true).expect("an option");
-                let (play, all, said) = (Arc::clone(&play), Arc::clone(&all), said.clone());
-                tokio::spawn(async move { serve(stream, &*play, &all, &said).await });
+                let (play, all, reports) = (Arc::clone(&play), Arc::clone(&all), reports.clone());
+                tokio::spawn(async move { serve(stream, &*play, &all, &reports).await });
             }
         });
         Self { address, received, closed, written, came }
     }
 
-    /// The same answer for every request.
+    /// Starts an upstream that gives the same answer to every request.
     pub async fn always(acts: Vec<Act>) -> Self {
         Self::start(move |_| acts.clone()).await
     }
@@ -105,7 +105,7 @@ async fn serve(
     mut stream: TcpStream,
     play: &(dyn Fn(usize) -> Vec<Act> + Send + Sync),
     all: &Mutex<Vec<Received>>,
-    said: &Said,
+    reports: &Reports,
 ) {
     let mut unread = Vec::new();
     while let Some(request) = read_request(&mut stream, &mut unread).await {
@@ -114,17 +114,17 @@ async fn serve(
             all.push(request);
             all.len() - 1
         };
-        let _ = said.came.send(number);
+        let _ = reports.came.send(number);
         for act in play(number) {
-            if !perform(act, &mut stream, said).await {
+            if !perform(act, &mut stream, reports).await {
                 return;
             }
         }
     }
 }
 
-/// Does one thing; whether the connection goes on.
-async fn perform(act: Act, stream: &mut TcpStream, said: &Said) -> bool {
+/// Does one thing, and says whether the connection goes on.
+async fn perform(act: Act, stream: &mut TcpStream, reports: &Reports) -> bool {
     match act {
         Act::Send(bytes) => stream.write_all(&bytes).await.is_ok(),
         Act::Wait(notify) => {
@@ -134,11 +134,11 @@ async fn perform(act: Act, stream: &mut TcpStream, said: &Said) -> bool {
         Act::UntilClosed => {
             let mut buffer = [0; 1024];
             while matches!(stream.read(&mut buffer).await, Ok(count) if count > 0) {}
-            let _ = said.closed.send(());
+            let _ = reports.closed.send(());
             false
         }
         Act::Flood { piece, times, go_on } => {
-            flood(stream, &piece, times, said, &go_on).await;
+            flood(stream, &piece, times, reports, &go_on).await;
             false
         }
         Act::Close => {
@@ -152,9 +152,9 @@ async fn perform(act: Act, stream: &mut TcpStream, said: &Said) -> bool {
     }
 }
 
-async fn flood(stream: &mut TcpStream, piece: &[u8], times: usize, said: &Said, go_on: &Notify) {
+async fn flood(stream: &mut TcpStream, piece: &[u8], times: usize, reports: &Reports, go_on: &Notify) {
     let mut written = 0;
-    let mut told = false;
+    let mut is_reported = false;
     for _ in 0..times {
         let mut rest = piece;
         while !rest.is_empty() {
@@ -163,9 +163,9 @@ async fn flood(stream: &mut TcpStream, piece: &[u8], times: usize, said: &Said, 
                 Ok(Ok(count)) => count,
                 Ok(Err(_)) => return,
                 Err(_) => {
-                    if !told {
-                        told = true;
-                        let _ = said.written.send(written);
+                    if !is_reported {
+                        is_reported = true;
+                        let _ = reports.written.send(written);
                         go_on.notified().await;
                     }
                     continue;

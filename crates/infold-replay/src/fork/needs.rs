@@ -1,4 +1,4 @@
-//! Where sessions are cut, and what was used after each cut.
+//! Cuts sessions, and finds what was used after each cut.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -6,21 +6,21 @@ use std::collections::HashSet;
 use infold_core::transcript::{Item, Kind, Transcript};
 
 use crate::text;
-use crate::words::{PageWords, WordId};
+use crate::words::{ThreadWords, WordId};
 
-/// A session is cut before every so many-th request.
+/// A session is cut after every this many requests.
 const CUT_REQUESTS: usize = 20;
-/// What so many requests after it used is what counts.
+/// How many requests after a cut count.
 const AHEAD_REQUESTS: usize = 10;
 
-/// What was used after a cut, each once.
+/// The atoms and lines that were used after a cut, each once.
 #[derive(Debug, Default)]
 pub(super) struct Needed {
     pub atoms: Vec<WordId>,
     pub lines: Vec<WordId>,
 }
 
-/// A place where a child is forked.
+/// A point in a session where a child is forked.
 #[derive(Debug)]
 pub(super) struct Cut {
     /// The first item that the child does not have.
@@ -28,20 +28,20 @@ pub(super) struct Cut {
     pub needed: Needed,
 }
 
-/// What can be recognised in an item.
+/// The atoms and lines in the text of an item.
 struct NeededText {
     atoms: Vec<WordId>,
     lines: Vec<WordId>,
 }
 
-/// The cuts of a session.
-pub(super) fn cuts(transcript: &Transcript, words: &mut PageWords) -> Vec<Cut> {
+/// The cuts of a session, with what was used after each.
+pub(super) fn cuts(transcript: &Transcript, words: &mut ThreadWords) -> Vec<Cut> {
     let items = &transcript.items;
     let calls = &transcript.calls;
     if calls.len() <= CUT_REQUESTS {
         return Vec::new();
     }
-    let sights: Vec<NeededText> = items
+    let texts: Vec<NeededText> = items
         .iter()
         .map(|item| {
             let text = readable(item);
@@ -54,32 +54,32 @@ pub(super) fn cuts(transcript: &Transcript, words: &mut PageWords) -> Vec<Cut> {
     let mut cuts = Vec::new();
     for at in (CUT_REQUESTS..calls.len()).step_by(CUT_REQUESTS) {
         let item = calls[at].first_item.min(items.len());
-        for sight in &sights[looked.min(item)..item] {
-            seen.extend(sight.atoms.iter().chain(&sight.lines));
+        for text in &texts[looked.min(item)..item] {
+            seen.extend(text.atoms.iter().chain(&text.lines));
         }
         looked = looked.max(item);
         let end = calls.get(at + AHEAD_REQUESTS).map_or(items.len(), |call| call.first_item.min(items.len()));
         let ahead = item..end.max(item);
-        cuts.push(Cut { item, needed: needed(&items[ahead.clone()], &sights[ahead], &seen, words) });
+        cuts.push(Cut { item, needed: needed(&items[ahead.clone()], &texts[ahead], &seen, words) });
     }
     cuts
 }
 
-/// What these items used that had been seen, and that they had not been shown again.
-fn needed(items: &[Item], sights: &[NeededText], seen: &HashSet<WordId>, words: &mut PageWords) -> Needed {
+/// What the calls among these items used of things that were seen before them, unless it was shown again first.
+fn needed(items: &[Item], texts: &[NeededText], seen: &HashSet<WordId>, words: &mut ThreadWords) -> Needed {
     let mut shown: HashSet<WordId> = HashSet::new();
     let (mut atoms, mut lines) = (HashSet::new(), HashSet::new());
-    for (item, sight) in items.iter().zip(sights) {
+    for (item, text) in items.iter().zip(texts) {
         match &item.kind {
             Kind::Call { input, .. } => {
-                atoms.extend(sight.atoms.iter().filter(|word| seen.contains(word) && !shown.contains(word)));
+                atoms.extend(text.atoms.iter().filter(|word| seen.contains(word) && !shown.contains(word)));
                 if let Some(old) = text::old_of_edit(input) {
                     let old = words.lines(&old);
                     lines.extend(old.into_iter().filter(|word| seen.contains(word) && !shown.contains(word)));
                 }
             }
             Kind::Result { .. } | Kind::User { .. } | Kind::Compaction { .. } => {
-                shown.extend(sight.atoms.iter().chain(&sight.lines));
+                shown.extend(text.atoms.iter().chain(&text.lines));
             }
             Kind::System { .. }
             | Kind::Assistant { .. }

@@ -1,13 +1,13 @@
-//! The plainest fork there is: the end of the transcript, to measure others against.
+//! The plainest fork, with which others are compared: the end of the transcript.
 //!
-//! It is shown as readably as a fork shows it: without reasoning, with the line ends in arguments as
-//! line ends. Otherwise lines that stand in it could not be found.
+//! It is formatted as a fork formats it: without reasoning, and with escaped line ends in arguments as real ones.
+//! Otherwise lines inside arguments could not be found, and the comparison would not be fair.
 
 use infold_core::Counter;
 use infold_core::fork::{Message, format_messages_as_context};
 use infold_core::transcript::{Item, Kind};
 
-/// Each item as a context shows it; empty where it is not shown.
+/// The text of each item as a context shows it; empty if the item is not shown.
 #[derive(Debug)]
 pub(super) struct Blocks(Vec<String>);
 
@@ -28,12 +28,12 @@ impl Blocks {
         Self(items.iter().map(block).collect())
     }
 
-    /// Tokens of everything before an item.
+    /// The tokens of everything before an item.
     pub fn tokens(&self, item: usize, counter: Counter) -> u64 {
         self.0[..item].iter().map(|block| counter.count(block)).sum()
     }
 
-    /// The last characters before an item.
+    /// The last `chars` characters before an item.
     pub fn tail_of_chars(&self, item: usize, chars: usize) -> String {
         let mut left = chars;
         let mut parts = Vec::new();
@@ -50,12 +50,12 @@ impl Blocks {
         parts.concat()
     }
 
-    /// The last lines before an item, as many as fit so many tokens.
+    /// The last lines before an item, as many as fit into `tokens_max` tokens.
     pub fn tail_of_tokens(&self, item: usize, tokens_max: u64, counter: Counter) -> String {
         let mut left = tokens_max;
         let mut parts = Vec::new();
         for block in self.0[..item].iter().rev() {
-            // Counted as a whole, because every count is rounded up.
+            // The block is counted as a whole, because every count is rounded up.
             let tokens = counter.count(block);
             if tokens > left {
                 parts.push(last_lines(block, left, counter));
@@ -69,7 +69,7 @@ impl Blocks {
     }
 }
 
-/// The last lines of a text, as many as fit so many tokens.
+/// The last lines of a text, as many as fit into `tokens_max` tokens.
 fn last_lines(text: &str, tokens_max: u64, counter: Counter) -> &str {
     let ends = text.match_indices('\n').map(|(at, _)| at + 1);
     let starts: Vec<usize> = std::iter::once(0).chain(ends).collect();

@@ -1,14 +1,14 @@
-//! Cuts, what is needed after them, and tails.
+//! Tests of cuts, of what is needed after them, and of tails.
 
 use infold_core::fork::Profile;
 use infold_core::{Counter, Family};
 
 use super::tail::Blocks;
-use super::{ForkTrial, Way};
+use super::{ForkTrial, ForkWay};
 use crate::tests::script::{item, session};
 
-/// A session of so many requests. The first result names something; request 21 uses it, and request
-/// 22 uses it again after it has been shown once more.
+/// A session with one cut. The first result names something; request 21 uses it, and request 22 uses it again after it
+/// has been shown once more.
 fn long_session() -> String {
     let mut text = String::from("user go\ncall 0 a {}\nresult 0 here is far_name_9 and\\nthe line that is edited\n");
     for at in 1..20 {
@@ -20,7 +20,7 @@ fn long_session() -> String {
     text
 }
 
-fn table(ways: Vec<Way>) -> super::ForkTable {
+fn table(ways: Vec<ForkWay>) -> super::ForkTable {
     let mut trial = ForkTrial::new(ways);
     trial.add(&session("gpt-5", &long_session()), |_| {});
     trial.finish()
@@ -28,7 +28,7 @@ fn table(ways: Vec<Way>) -> super::ForkTable {
 
 #[test]
 fn a_child_needs_what_was_seen_before_the_cut_and_not_since() {
-    let ways = vec![Way::Tail { chars: 1_000_000 }, Way::Tail { chars: 1_000 }, Way::Tail { chars: 0 }];
+    let ways = vec![ForkWay::Tail { chars: 1_000_000 }, ForkWay::Tail { chars: 1_000 }, ForkWay::Tail { chars: 0 }];
     let table = table(ways);
     assert_eq!(table.cuts, 1);
     let recalls: Vec<(f64, f64)> = table.rows.iter().map(|row| (row.recall_percent, row.line_recall_percent)).collect();
@@ -37,8 +37,8 @@ fn a_child_needs_what_was_seen_before_the_cut_and_not_since() {
 
 #[test]
 fn a_tail_as_large_has_no_more_tokens_than_the_other_way() {
-    let profile = Way::Profile { profile: Profile::Seed, char_budget: 3_000 };
-    let table = table(vec![profile, Way::TailAsLarge { way: 0 }]);
+    let profile = ForkWay::Profile { profile: Profile::Seed, char_budget: 3_000 };
+    let table = table(vec![profile, ForkWay::TailAsLarge { way: 0 }]);
     assert!(table.rows[1].tokens <= table.rows[0].tokens);
     assert!(table.rows[1].tokens > 0.9 * table.rows[0].tokens);
     assert_eq!(table.rows[0].label, "profile seed, 3k characters");
@@ -47,7 +47,7 @@ fn a_tail_as_large_has_no_more_tokens_than_the_other_way() {
 
 #[test]
 fn a_short_session_has_no_cut() {
-    let mut trial = ForkTrial::new(vec![Way::Tail { chars: 10 }]);
+    let mut trial = ForkTrial::new(vec![ForkWay::Tail { chars: 10 }]);
     trial.add(&session("gpt-5", "user go\nsays done\n"), |_| {});
     let table = trial.finish();
     assert_eq!((table.cuts, table.rows[0].tokens), (0, 0.0));

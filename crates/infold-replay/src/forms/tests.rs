@@ -1,4 +1,4 @@
-//! What is left of an entry in each form.
+//! Tests of what is sent for an entry in each form.
 
 use infold_core::fork::Tier;
 use infold_core::transcript::CLEARED;

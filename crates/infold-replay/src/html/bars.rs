@@ -1,14 +1,14 @@
-//! Bars: what each policy costs, where the tokens went, and what folding saved.
+//! The bar charts: what each policy costs, where the tokens went, and what folding saved.
 
 use super::Page;
 use super::hero::whole_cost;
 use super::write::{escape, money, of, plain, tokens};
 use crate::{Measures, Portion};
 
-/// Portions of tokens that are shown one by one.
+/// How many portions of the tokens get a bar of their own; the others share one.
 const PORTIONS_MAX: usize = 7;
 
-/// One bar: a name, a value, and one or two lengths in percent.
+/// One bar: a name, a value, and one or two lengths in percent of the chart's width.
 struct Bar<'b> {
     class: String,
     name: &'b str,
@@ -35,7 +35,7 @@ impl Bar<'_> {
     }
 }
 
-/// The bill of each policy, and on top of it what would be fetched again.
+/// The chart of each policy's bill, with the cost of what would be fetched again on top.
 pub(super) fn costs(page: &Page<'_>) -> String {
     let rows = &page.report.policies;
     let Some(was) = rows.first() else { return String::new() };
@@ -64,7 +64,7 @@ pub(super) fn costs(page: &Page<'_>) -> String {
     )
 }
 
-/// Says so where money is shown that does not cover everything.
+/// A note for charts with money that does not cover all sessions; else empty.
 fn unpriced(page: &Page<'_>) -> String {
     let (unpriced, all) = (page.report.unpriced_sessions, page.report.sessions.len() as u64);
     if unpriced == 0 || unpriced == all {
@@ -73,7 +73,7 @@ fn unpriced(page: &Page<'_>) -> String {
     format!("<span>Money is of {} sessions: {unpriced} used a model without a price.</span>", all - unpriced)
 }
 
-/// Where the tokens went, as it was.
+/// The chart of where the tokens went in the recorded sessions.
 pub(super) fn portions(page: &Page<'_>) -> String {
     let portions = &page.report.portions;
     let all: u64 = portions.iter().map(|portion| portion.share.carried_tokens).sum();
@@ -125,7 +125,7 @@ fn portion_name(portion: &Portion) -> (&'static str, String) {
     }
 }
 
-/// What the recorded sub-tasks saved, if there were any.
+/// The chart of what the recorded sub-tasks saved; empty if there were none.
 pub(super) fn folding(page: &Page<'_>) -> String {
     let Some(folding) = &page.report.folding else { return String::new() };
     let rows: [(&str, &str, &Measures); 3] = [

@@ -1,4 +1,4 @@
-//! The size of a session's requests over time: the frame, and the data that the script draws.
+//! The chart of a session's requests over time: its frame, and the data that the page's script draws.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use super::Page;
 use super::write::{escape, json, plain};
 use crate::SessionReport;
 
-/// What the script gets.
+/// The data for the script.
 #[derive(Serialize)]
 struct Data<'r> {
     ours: Option<usize>,
@@ -26,7 +26,7 @@ struct Drawn<'r> {
     tokens: &'r [Vec<u64>],
 }
 
-/// Sessions that can be drawn, the largest bill first, each with its place in the report.
+/// The sessions that have a curve, the largest bill first, each with its index in the report.
 pub(super) fn drawn<'r>(page: &Page<'r>) -> Vec<(usize, &'r SessionReport)> {
     let bill = |session: &SessionReport| session.outcomes.first().map_or(0.0, |outcome| outcome.measures.billed);
     let mut sessions: Vec<(usize, &SessionReport)> = page
@@ -40,7 +40,7 @@ pub(super) fn drawn<'r>(page: &Page<'r>) -> Vec<(usize, &'r SessionReport)> {
     sessions
 }
 
-/// The data, as JSON that is safe in the page.
+/// The data as JSON that is safe inside the page.
 pub(super) fn data(page: &Page<'_>) -> String {
     let policies = page.report.policies.iter().enumerate();
     json(&Data {
@@ -54,7 +54,7 @@ pub(super) fn data(page: &Page<'_>) -> String {
     })
 }
 
-/// The chart's frame: which session, which policies, and the place to draw.
+/// The chart's frame: the choice of sessions, the policies, and the area to draw in.
 pub(super) fn section(page: &Page<'_>) -> String {
     let sessions = drawn(page);
     if sessions.is_empty() {

@@ -1,4 +1,4 @@
-//! The head of the page: what it comes to, in one figure and a few more.
+//! The head of the page: the result in one large figure and a few smaller ones.
 
 use super::Page;
 use infold_core::grouped;
@@ -6,7 +6,6 @@ use infold_core::grouped;
 use super::write::{money, of, percent, tokens};
 use crate::PolicyReport;
 
-/// The headline.
 pub(super) fn hero(page: &Page<'_>) -> String {
     let report = page.report;
     let requests = report.policies.first().map_or(0, |row| row.total.measures.requests);
@@ -61,8 +60,8 @@ pub(super) fn hero(page: &Page<'_>) -> String {
     )
 }
 
-/// What a policy would have cost with everything that is fetched again: the recorded cost, changed by as much as the
-/// bill. So dollars and percentages on the page say the same.
+/// What a policy would have cost, including what is fetched again: the recorded cost, scaled by the ratio of the
+/// adjusted bills. So dollars and percentages on the page agree.
 pub(super) fn whole_cost(was: &PolicyReport, row: &PolicyReport) -> Option<f64> {
     row.total.cost?;
     Some(was.total.cost? * of(row.total.measures.adjusted, was.total.measures.adjusted) / 100.0)

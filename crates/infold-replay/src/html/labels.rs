@@ -1,22 +1,21 @@
-//! Where the labels of points go, so that they lie neither on each other nor on a point.
+//! Places the labels of points in a plot, so that they cover neither each other nor a point.
 //!
-//! All places are in percent of a plot's width and height, from its lower left corner. The browser
-//! alone knows how wide a label is; here it is guessed, which is good enough to keep them apart.
+//! All places are in percent of the plot's width and height, from its lower left corner. Only the browser knows how
+//! wide a label is; here the width is guessed, which is good enough to separate them.
 
-/// About as wide as a character is in a plot of the usual width.
+/// The approximate width of a character in a plot of the usual width.
 const CHAR_PERCENT: f64 = 1.5;
 const HEIGHT_PERCENT: f64 = 5.5;
-/// From a point's middle to its label.
+/// The distance from a point's centre to its label.
 const GAP_PERCENT: f64 = 2.5;
-/// Half a point.
+/// The radius of a point.
 const DOT_PERCENT: f64 = 1.8;
 
-/// The place of a label.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct LabelPlace {
-    /// The class that puts it on that side of its point.
+    /// The CSS class for the side of the point that the label is on.
     pub side: &'static str,
-    /// The height of its middle.
+    /// The height of the label's centre.
     pub y: f64,
 }
 
@@ -33,7 +32,7 @@ impl Area {
     }
 }
 
-/// A place for each label: right of its point, or else wherever it is free.
+/// Finds a place for each label: right of its point, or else the nearest free place beside it.
 pub(super) fn places(dots: &[(f64, f64)], labels: &[&str]) -> Vec<LabelPlace> {
     let dot = |&(x, y): &(f64, f64)| Area {
         left: x - DOT_PERCENT,
@@ -59,7 +58,7 @@ pub(super) fn places(dots: &[(f64, f64)], labels: &[&str]) -> Vec<LabelPlace> {
             .map(|lines| lines * HEIGHT_PERCENT)
             .map(|above| [("right", above), ("left", above)]);
         let choice = sides.into_iter().flatten().find(|side| is_free(&area(side)));
-        // Where nothing is free, it goes where it is at least within the plot.
+        // If no place is free, the label goes where it is at least inside the plot.
         let choice = choice.unwrap_or((if x > 50.0 { "left" } else { "right" }, 0.0));
         taken.push(area(&choice));
         places.push(LabelPlace { side: choice.0, y: y + choice.1 });

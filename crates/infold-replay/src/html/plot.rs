@@ -1,4 +1,4 @@
-//! Policies as points: what each costs against what it keeps in sight.
+//! The plots with policies as points: what each costs against how much of what was used later it kept in the prompt.
 
 use super::Page;
 use super::labels::places;
@@ -12,7 +12,7 @@ struct Point<'p> {
     y: f64,
 }
 
-/// Both plots, side by side.
+/// Both plots side by side; empty with fewer than two policies.
 pub(super) fn section(page: &Page<'_>) -> String {
     if page.report.policies.len() < 2 {
         return String::new();
@@ -84,7 +84,7 @@ fn points<'p>(page: &Page<'p>, recall: fn(&Measures) -> Option<f64>) -> Vec<Poin
     .collect()
 }
 
-/// The values that an axis shows.
+/// The range of values that an axis shows.
 struct Range {
     low: f64,
     high: f64,

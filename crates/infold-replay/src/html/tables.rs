@@ -1,4 +1,4 @@
-//! Tables: policies, prices, forks, sessions, and what was left out.
+//! The tables of the page: policies, prices, forks, sessions, and what was left out.
 
 use super::Page;
 use super::curves::drawn;
@@ -7,7 +7,7 @@ use infold_core::grouped;
 use super::write::{escape, money, of, percent, plain, tokens};
 use crate::{PolicyOutcome, SessionReport};
 
-/// The heads of a table that can be sorted; those of text stand on the left.
+/// The heads of a table that can be sorted; columns of text are aligned to the left.
 fn heads(names: &[&str]) -> String {
     let head = |name: &&str| {
         let class = if TEXT_HEADS.contains(name) { "text" } else { "" };
@@ -26,7 +26,7 @@ fn maybe(value: Option<f64>, shown: String) -> String {
     value.map_or_else(|| "<td data-value=\"-1\">–</td>".to_owned(), |value| cell(value, &shown))
 }
 
-/// Every measure of every policy.
+/// The table of every measure of every policy.
 pub(super) fn policies(page: &Page<'_>) -> String {
     let Some(was) = page.report.policies.first() else { return String::new() };
     let was = &was.total.measures;
@@ -62,7 +62,7 @@ pub(super) fn policies(page: &Page<'_>) -> String {
     )
 }
 
-/// All sessions at every price of the table.
+/// The table of what all sessions would cost at each known price.
 pub(super) fn prices(page: &Page<'_>) -> String {
     let prices = &page.report.prices;
     if prices.is_empty() {
@@ -87,7 +87,7 @@ pub(super) fn prices(page: &Page<'_>) -> String {
     )
 }
 
-/// How forks did, if that was asked.
+/// The table of how forks did; empty if forks were not measured.
 pub(super) fn forks(page: &Page<'_>) -> String {
     let Some(forks) = &page.report.forks else { return String::new() };
     let mut rows = String::new();
@@ -107,7 +107,7 @@ pub(super) fn forks(page: &Page<'_>) -> String {
     )
 }
 
-/// Every session.
+/// The table with a row for each session.
 pub(super) fn sessions(page: &Page<'_>) -> String {
     let drawn = drawn(page);
     let mut rows = String::new();
@@ -163,7 +163,7 @@ fn session_row(page: &Page<'_>, session: &SessionReport, chart: Option<usize>) -
     row + "</tr>"
 }
 
-/// What could not be replayed, and why.
+/// The table of what could not be replayed, and why; empty if everything could.
 pub(super) fn skipped(page: &Page<'_>) -> String {
     let skipped = &page.report.skipped;
     if skipped.is_empty() {

@@ -1,4 +1,4 @@
-//! The page: its parts, its safety, and what a real browser makes of it.
+//! Tests of the page: its parts, its safety, and how a real browser shows it.
 
 use std::process::Command;
 
@@ -39,7 +39,7 @@ fn report(name: &str) -> Report {
     replay.finish(Some(ForkTable { cuts: 3, rows: vec![row] }))
 }
 
-/// The page without its style, script and data, a tag a line: what its parts are.
+/// The parts of the page: its tags, one on each line, without style, script and data.
 fn outline(page: &str) -> String {
     let mut out = String::new();
     let mut rest = page;
@@ -68,12 +68,12 @@ fn the_page_has_its_parts() {
 }
 
 #[test]
-fn labels_of_points_keep_apart() {
+fn labels_of_points_do_not_overlap() {
     let alone = super::labels::places(&[(10.0, 50.0)], &["a label"]);
     assert_eq!((alone[0].side, alone[0].y), ("right", 50.0));
     let at_the_edge = super::labels::places(&[(97.0, 50.0)], &["a label"]);
     assert_eq!(at_the_edge[0].side, "left");
-    // The second point lies where the first one's label would go, and the label goes elsewhere.
+    // The second point lies where the first label would go, so that label moves to the other side.
     let near = super::labels::places(&[(50.0, 50.0), (58.0, 50.0)], &["a label", "another"]);
     assert_eq!((near[0].side, near[1].side), ("left", "right"));
     let same = super::labels::places(&[(50.0, 50.0); 4], &["a label"; 4]);
@@ -110,12 +110,12 @@ fn nothing_is_fetched_from_anywhere() {
     for reach in ["src=", "href=", "url(", "@import", "fetch(", "XMLHttpRequest", "WebSocket", "import("] {
         assert!(!page.contains(reach), "{reach}");
     }
-    // The one address is the name of SVG's own elements, which nobody fetches.
+    // The only address is the namespace of SVG elements, which is a name and never fetched.
     assert_eq!(page.matches("://").count(), page.matches("http://www.w3.org/2000/svg").count());
 }
 
 #[test]
-fn the_browser_is_told_the_scripts_own_hash() {
+fn the_page_names_the_hash_of_its_own_script() {
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, SCRIPT.as_bytes());
     assert_eq!(
         SCRIPT_HASH,

@@ -1,76 +1,76 @@
-//! What a model was really sent of a recorded session, held against what the session went on to need.
+//! Measures requests that were really sent for a recorded session against what the session needed later.
 //!
-//! A policy is played on paper; this takes the requests as somebody else put them together, a proxy for
-//! instance, and measures them in the same way.
+//! A policy is only simulated. This takes requests as another program has built them, a proxy for instance, and
+//! measures them in the same way.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 
 use infold_core::transcript::Transcript;
 
-use super::{Sent, Stage, count};
-use crate::sights::{SightId, Sights};
+use super::{PromptState, Sent, count};
+use crate::seen_texts::{SeenId, SeenTexts};
 use crate::thread::{EntryRole, Thread, ThreadEntry};
 use crate::{Compactions, Measures, Policy};
 
 /// One item of a request as it was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SentItem<'s> {
-    /// A call.
+    /// A call of a tool by the model.
     Call {
-        /// The tool.
+        /// The name of the tool, as the client spells it.
         tool: &'s str,
-        /// What it was called with.
+        /// The arguments as they were sent, JSON or plain text.
         arguments: &'s str,
     },
-    /// Anything else that has words.
+    /// Anything else with words: messages, results, summaries.
     Words(&'s str),
 }
 
-/// Measures the requests of one session, one after another.
+/// Measures the requests of one session: [`Self::take`] for each of them in order, then [`Self::finish`].
 #[derive(Debug)]
 pub struct Judge<'a> {
     thread: Thread<'a>,
-    sights: Sights,
-    stage: Stage,
-    seen: HashMap<u64, SightId>,
+    texts: SeenTexts,
+    prompt: PromptState,
+    seen: HashMap<u64, SeenId>,
     measures: Measures,
 }
 
 impl<'a> Judge<'a> {
-    /// For the main thread of a session whose client never compacts.
+    /// Prepares to measure the main thread of a session. The client's own compactions are ignored.
     pub fn new(transcript: &'a Transcript) -> Self {
-        let (thread, sights) = Thread::main(transcript, Compactions::Ignored);
-        let stage = Stage::new(&thread, Policy::AsItWas);
-        Self { thread, sights, stage, seen: HashMap::new(), measures: Measures::default() }
+        let (thread, texts) = Thread::main(transcript, Compactions::Ignored);
+        let prompt = PromptState::new(&thread, Policy::AsItWas);
+        Self { thread, texts, prompt, seen: HashMap::new(), measures: Measures::default() }
     }
 
-    /// How many requests the session had.
+    /// How many requests the recorded session had.
     pub fn requests(&self) -> usize {
         self.thread.requests.len()
     }
 
-    /// The tokens of what every request holds beside its items: system prompt and tools.
+    /// The estimated tokens of what every request has beside its items: system prompt and tools.
     pub fn base_tokens(&self) -> u64 {
         self.thread.base_tokens
     }
 
-    /// Takes the next request, as it was sent. More than the session had are not counted.
+    /// Measures the next request as it was sent. Requests beyond those of the recorded session are ignored.
     pub fn take(&mut self, items: &[SentItem<'_>]) {
         let Some(request) = self.thread.requests.get(self.measures.requests as usize) else { return };
-        let ids: Vec<SightId> = items.iter().map(|item| id_of(*item, &mut self.seen, &mut self.sights)).collect();
-        let sent = self.stage.send_as(&self.sights, &ids);
-        self.stage.answer(&self.sights, request, sent.prompt_tokens, &mut self.measures);
-        count(&mut self.measures, sent, request.output_tokens, self.stage.weights);
+        let ids: Vec<SeenId> = items.iter().map(|item| id_of(*item, &mut self.seen, &mut self.texts)).collect();
+        let sent = self.prompt.send_as(&self.texts, &ids);
+        self.prompt.answer(&self.texts, request, sent.prompt_tokens, &mut self.measures);
+        count(&mut self.measures, sent, request.output_tokens, self.prompt.weights);
     }
 
-    /// What all requests came to.
+    /// The sums over all requests that were taken.
     pub fn finish(self) -> Measures {
         self.measures
     }
 }
 
-fn id_of(item: SentItem<'_>, seen: &mut HashMap<u64, SightId>, sights: &mut Sights) -> SightId {
+fn id_of(item: SentItem<'_>, seen: &mut HashMap<u64, SeenId>, texts: &mut SeenTexts) -> SeenId {
     let (role, tool, text) = match item {
         SentItem::Call { tool, arguments } => (EntryRole::Call, tool, arguments),
         SentItem::Words(text) => (EntryRole::Other, "", text),
@@ -81,21 +81,22 @@ fn id_of(item: SentItem<'_>, seen: &mut HashMap<u64, SightId>, sights: &mut Sigh
     hasher.write(text.as_bytes());
     *seen.entry(hasher.finish()).or_insert_with(|| {
         let entry = ThreadEntry { role, tool, text, call: None, cleared: Vec::new() };
-        sights.id_as(&entry, text)
+        texts.id_as(&entry, text)
     })
 }
 
-impl Stage {
-    /// A request that was put together elsewhere: what it shares with the one before is read.
-    fn send_as(&mut self, sights: &Sights, ids: &[SightId]) -> Sent {
+impl PromptState {
+    /// Takes a request that another program built. The beginning that it shares with the request before counts as read
+    /// from the cache.
+    fn send_as(&mut self, texts: &SeenTexts, ids: &[SeenId]) -> Sent {
         let shared = self.sent.iter().zip(ids).take_while(|(before, now)| before == now).count();
         for gone in self.sent.split_off(shared) {
-            self.hide(sights, gone);
+            self.hide(texts, gone);
         }
         let read_tokens = self.base_tokens + self.sent_tokens;
         for &id in &ids[shared..] {
             self.sent.push(id);
-            self.show(sights, id);
+            self.show(texts, id);
         }
         let read_tokens = if self.is_first { 0 } else { read_tokens };
         self.is_first = false;

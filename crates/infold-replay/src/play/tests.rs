@@ -1,20 +1,20 @@
-//! Each measure on a session small enough to work it out by hand.
+//! Tests of each measure on a session small enough to work it out by hand.
 //!
-//! The base is always its least, 5,000 tokens. Of a GPT model a token of text is a token.
+//! The base is always the smallest allowed, 5,000 tokens. With a GPT model, counts of tokens are not scaled.
 
 use crate::tests::script::session;
 use crate::thread::Thread;
 use crate::{Compactions, Measures, Policy};
 
-use super::{Played, Sent, play};
+use super::{PlayedThread, Sent, play};
 
 const BASE: u64 = 5_000;
 
-fn played(model: &str, policy: Policy, text: &str) -> Played {
+fn played(model: &str, policy: Policy, text: &str) -> PlayedThread {
     let transcript = session(model, text);
-    let (thread, mut sights) = Thread::main(&transcript, Compactions::AsRecorded);
+    let (thread, mut texts) = Thread::main(&transcript, Compactions::AsRecorded);
     assert_eq!(thread.base_tokens, BASE);
-    play(&thread, &mut sights, policy)
+    play(&thread, &mut texts, policy)
 }
 
 fn measures(policy: Policy, text: &str) -> Measures {
@@ -29,7 +29,7 @@ const TWO_REQUESTS: &str = "
 ";
 
 #[test]
-fn what_stood_in_the_request_before_is_read_and_the_rest_is_written() {
+fn what_was_in_the_request_before_is_read_and_the_rest_is_written() {
     let played = played("gpt-5", Policy::AsItWas, TWO_REQUESTS);
     let sent = |prompt_tokens, read_tokens| Sent { prompt_tokens, read_tokens };
     assert_eq!(played.sent, [sent(BASE + 10, 0), sent(BASE + 60, BASE + 10)]);
@@ -40,16 +40,16 @@ fn what_stood_in_the_request_before_is_read_and_the_rest_is_written() {
 
 #[test]
 fn the_bill_has_each_providers_weights() {
-    // Read 5,010; written 5,010 + 50; answered 200.
+    // 5,010 tokens are read, 5,010 + 50 are written, and the answers have 200.
     let openai = played("gpt-5", Policy::AsItWas, TWO_REQUESTS).measures;
     assert!((openai.billed - (0.1 * 5_010.0 + 5_060.0 + 8.0 * 200.0)).abs() < 1e-6);
-    // Claude up to 4.6 counts 1.1 tokens for each of these: 11, 22 and 33.
+    // For Claude up to 4.6 each token of the vocabulary counts as 1.1: 11, 22 and 33.
     let anthropic = played("claude-opus-4-5", Policy::AsItWas, TWO_REQUESTS).measures;
     assert!((anthropic.billed - (0.1 * 5_011.0 + 1.25 * 5_066.0 + 5.0 * 200.0)).abs() < 1e-6);
     assert_eq!(anthropic.adjusted, anthropic.billed);
 }
 
-/// `a` stands for a tool of one token, `{}` for arguments of one token.
+/// `a` is a tool whose name has one token, and `{}` are arguments of one token.
 const THREE_RESULTS: &str = "
     user the*10
     call 1 a {}
@@ -68,7 +68,8 @@ fn clearing_a_result_costs_everything_behind_it() {
     let played = played("gpt-5", Policy::KeepLast { results: 1 }, THREE_RESULTS);
     let sizes: Vec<u64> = played.sent.iter().map(|sent| sent.prompt_tokens - BASE).collect();
     assert_eq!(sizes, [10, 1_012, 2_014 + cleared, 3_016 + 2 * cleared]);
-    // The third request shares the first call with the second; the fourth the first result, cleared, and the second call.
+    // The third request shares the first call with the second one. The fourth shares the cleared first result and the
+    // second call with the third.
     let reads: Vec<u64> = played.sent.iter().map(|sent| sent.read_tokens).collect();
     assert_eq!(reads, [0, BASE + 10, BASE + 12, BASE + 14 + cleared]);
 }
@@ -85,7 +86,7 @@ fn batches_and_thresholds_clear_seldom() {
 }
 
 #[test]
-fn offloading_at_first_sight_changes_nothing_that_was_sent() {
+fn offloading_when_first_seen_changes_nothing_that_was_sent() {
     let played = played("gpt-5", Policy::Offload { bytes_max: 6_000, preview_chars: 20 }, THREE_RESULTS);
     for two in played.sent.windows(2) {
         assert_eq!(two[1].read_tokens, two[0].prompt_tokens);
@@ -109,7 +110,7 @@ const NAMES: &str = "
 #[test]
 fn recall_is_of_what_had_occurred_before() {
     let whole = measures(Policy::AsItWas, NAMES);
-    // The path `src/first_one.rs` and the identifier in it, and `far_name_9`.
+    // The atoms are the path `src/first_one.rs`, the identifier in it, and `far_name_9`.
     assert_eq!((whole.atoms_needed, whole.atoms_seen), (3, 3));
     assert_eq!((whole.lines_needed, whole.lines_seen), (1, 1));
     assert_eq!((whole.fetches, whole.adjusted), (0, whole.billed));
@@ -121,7 +122,7 @@ fn what_is_cleared_is_missed_and_fetched_again_each_time() {
     let none = measures(Policy::KeepLast { results: 0 }, NAMES);
     assert_eq!((none.atoms_needed, none.atoms_seen), (3, 2));
     assert_eq!((none.lines_needed, none.lines_seen), (1, 0));
-    // The name is missed in the second request and the line in the third, both of the first result.
+    // The name is missing in the second request and the line in the third, both from the first result.
     assert_eq!(none.fetches, 2);
     let played = played("gpt-5", Policy::KeepLast { results: 0 }, NAMES);
     let result_tokens = infold_core::Counter::new(infold_core::Family::Gpt)
@@ -138,12 +139,12 @@ fn far_is_before_the_last_ten_results() {
         text += &format!("call {at} a {{}}\nresult {at} nothing\n");
     }
     text += "call 11 a {\"name\": \"far_name_9\"}\nresult 11 nothing\nsays done\n";
-    let keep = |results| {
+    let far_atoms = |results| {
         let it = measures(Policy::KeepLast { results }, &text);
         (it.far_atoms_seen, it.far_atoms_needed, it.atoms_needed)
     };
-    assert_eq!(keep(11), (1, 1, 1));
-    assert_eq!(keep(10), (0, 1, 1));
+    assert_eq!(far_atoms(11), (1, 1, 1));
+    assert_eq!(far_atoms(10), (0, 1, 1));
 }
 
 const SIGNED: &str = "
@@ -165,7 +166,7 @@ const SIGNED: &str = "
 
 #[test]
 fn reasoning_is_invalid_behind_a_change_until_the_client_compacts() {
-    // Requests: the second clears nothing, the third clears result 1, behind which is a signed thought.
+    // The second request clears nothing. The third clears result 1, after which there is a signed thought.
     let invalid = |policy| measures(policy, SIGNED).invalid_reasoning_requests;
     assert_eq!(invalid(Policy::KeepLast { results: 1 }), 2);
     assert_eq!(invalid(Policy::AsItWas), 0);
@@ -191,7 +192,7 @@ fn what_the_client_cleared_is_cleared_under_every_policy() {
 }
 
 #[test]
-fn requests_that_were_put_together_elsewhere_are_measured_alike() {
+fn requests_that_another_program_built_are_measured_alike() {
     use crate::{Judge, SentItem};
     let transcript = session("gpt-5", NAMES);
     let result = "found near_name and far_name_9\nthe line that is edited";

@@ -1,30 +1,30 @@
-//! What each policy changes, and when.
+//! Tests of what each policy changes, and when.
 
 use infold_core::fork::Tier;
 use infold_core::{Counter, Family};
 
-use super::{Arrival, Policy, PolicyChange, Rolling};
+use super::{Arrival, Policy, PolicyChange, PolicyRun};
 use crate::forms::PromptForm;
 use crate::thread::{EntryRole, ThreadEntry};
 
-/// Has an entry arrive at a place where nothing else is looked at.
-fn arrive(rolling: &mut Rolling, at: usize, entry: ThreadEntry<'_>) -> Arrival {
+/// Lets an entry arrive at this index, after results without text.
+fn arrive(policy_run: &mut PolicyRun, at: usize, entry: ThreadEntry<'_>) -> Arrival {
     let mut entries: Vec<ThreadEntry<'_>> = (0..at).map(|_| result("")).collect();
     entries.push(entry);
-    rolling.arrive(at, &entries, Counter::new(Family::Gpt))
+    policy_run.arrive(at, &entries, Counter::new(Family::Gpt))
 }
 
 fn result(text: &str) -> ThreadEntry<'_> {
     ThreadEntry { role: EntryRole::Result, tool: "Read", text, call: None, cleared: Vec::new() }
 }
 
-/// What changes after each of so many results, one a request.
+/// The changes after each of `results` results, with one result in each request.
 fn changes(policy: Policy, results: usize) -> Vec<Vec<PolicyChange>> {
-    let mut rolling = Rolling::new(policy);
+    let mut policy_run = PolicyRun::new(policy);
     (0..results)
         .map(|at| {
-            arrive(&mut rolling, at, result("text"));
-            rolling.settle(0)
+            arrive(&mut policy_run, at, result("text"));
+            policy_run.decide_changes(0)
         })
         .collect()
 }
@@ -42,28 +42,28 @@ fn the_sixth_result_from_the_end_goes_to_the_second_tier_and_the_sixteenth_to_th
 
 #[test]
 fn results_that_come_together_go_to_their_tier_at_once() {
-    let mut rolling = Rolling::new(Policy::Tiers);
+    let mut policy_run = PolicyRun::new(Policy::Tiers);
     for at in 0..17 {
-        arrive(&mut rolling, at, result("text"));
+        arrive(&mut policy_run, at, result("text"));
     }
-    let changes = rolling.settle(0);
+    let changes = policy_run.decide_changes(0);
     let tiers = |tier| changes.iter().filter(|change| change.form == PromptForm::Aged(tier)).count();
     assert_eq!((tiers(Tier::Three), tiers(Tier::Two), changes.len()), (2, 10, 12));
 }
 
 #[test]
 fn a_client_that_clears_old_results_does_not_disturb_the_tiers() {
-    let mut rolling = Rolling::new(Policy::Tiers);
+    let mut policy_run = PolicyRun::new(Policy::Tiers);
     for at in 0..16 {
-        arrive(&mut rolling, at, result("text"));
-        rolling.settle(0);
+        arrive(&mut policy_run, at, result("text"));
+        policy_run.decide_changes(0);
     }
     let clearing = ThreadEntry { role: EntryRole::Clearing, tool: "", text: "", call: None, cleared: vec![0, 3, 14] };
-    arrive(&mut rolling, 16, clearing);
-    assert_eq!(rolling.settle(0).len(), 3);
-    arrive(&mut rolling, 17, result("text"));
-    // Thirteen results are left, and one more makes fourteen: none of them is older than the second tier now.
-    for change in rolling.settle(0) {
+    arrive(&mut policy_run, 16, clearing);
+    assert_eq!(policy_run.decide_changes(0).len(), 3);
+    arrive(&mut policy_run, 17, result("text"));
+    // Thirteen results are left, and one more makes fourteen, so that none of them is past the second tier.
+    for change in policy_run.decide_changes(0) {
         assert_eq!(change.form, PromptForm::Aged(Tier::Two));
     }
 }
@@ -78,9 +78,9 @@ fn keeping_the_last_clears_one_at_a_time_and_batches_many() {
 
 #[test]
 fn only_results_over_the_bound_are_offloaded() {
-    let mut rolling = Rolling::new(Policy::Offload { bytes_max: 4, preview_chars: 2 });
-    assert_eq!(arrive(&mut rolling, 0, result("four")), Arrival::In(PromptForm::Whole));
-    assert_eq!(arrive(&mut rolling, 1, result("fiver")), Arrival::In(PromptForm::Preview { preview_chars: 2 }));
+    let mut policy_run = PolicyRun::new(Policy::Offload { bytes_max: 4, preview_chars: 2 });
+    assert_eq!(arrive(&mut policy_run, 0, result("four")), Arrival::In(PromptForm::Whole));
+    assert_eq!(arrive(&mut policy_run, 1, result("fiver")), Arrival::In(PromptForm::Preview { preview_chars: 2 }));
 }
 
 #[test]

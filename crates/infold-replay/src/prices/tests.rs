@@ -1,4 +1,4 @@
-//! Which price is whose, and what a bill comes to.
+//! Tests of which model has which price, and of the cost of a bill.
 
 use super::{Price, Prices};
 use crate::Measures;
@@ -8,7 +8,7 @@ fn price(model: &str, input: f64, cache_write: Option<f64>) -> Price {
 }
 
 #[test]
-fn a_star_stands_for_anything() {
+fn a_star_matches_anything() {
     let prices = Prices(vec![
         price("claude-opus-4-*", 1.0, None),
         price("*sonnet*", 2.0, None),
@@ -39,7 +39,7 @@ fn a_bill_is_reads_and_writes_and_answers() {
         output_tokens: 100_000,
         ..Measures::default()
     };
-    // 2 × 0.5 + 1 × 4 + 0.1 × 10, and with writes at the price of input 1 × 3 instead of 1 × 4.
+    // The cost is 2 × 0.5 + 1 × 4 + 0.1 × 10. With writes at the price of input it has 1 × 3 instead of 1 × 4.
     assert_eq!(measures.cost(&price("*", 3.0, Some(4.0))), 6.0);
     assert_eq!(measures.cost(&price("*", 3.0, None)), 5.0);
 }

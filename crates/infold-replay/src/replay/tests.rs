@@ -1,4 +1,4 @@
-//! Totals, costs, curves, portions and folding, on sessions small enough to work them out.
+//! Tests of totals, costs, curves, portions and folding, on sessions small enough to work them out by hand.
 
 use infold_core::transcript::{Item, Subtask, Transcript};
 
@@ -42,7 +42,7 @@ fn totals_are_the_sessions_together() {
 #[test]
 fn each_request_is_paid_at_its_own_models_price() {
     let report = replayed(&[session("gpt-5", "user the*10\nsays b\n"), session("gpt-4o", "user the*10\nsays b\n")]);
-    // 5,010 written and 100 answered, once at 1 and once at 2 a million.
+    // 5,010 tokens are written and 100 answered, once at 1 and once at 2 dollars for a million.
     let (cheap, dear) = (0.005_01 + 0.001, 0.010_02 + 0.001);
     let near = |cost: Option<f64>, expected: f64| (cost.unwrap() - expected).abs() < 1e-9;
     assert!(near(report.sessions[0].outcomes[0].cost, cheap));
@@ -63,7 +63,7 @@ fn a_session_without_a_price_has_no_cost_and_is_in_no_sum() {
 }
 
 #[test]
-fn what_cannot_be_played_is_said() {
+fn what_cannot_be_played_is_reported() {
     let report = replayed(&[session("gpt-5", "user a\n")]);
     assert!(report.sessions.is_empty());
     assert_eq!(report.skipped[0].reason, "it holds no answer of a model");
@@ -106,16 +106,16 @@ fn with_subtask() -> Transcript {
 }
 
 #[test]
-fn folding_compares_the_work_in_sight_with_the_work_apart() {
+fn folding_compares_work_in_the_main_thread_with_work_in_its_own_thread() {
     let report = replayed(&[with_subtask()]);
     let folding = report.folding.unwrap();
     assert_eq!((folding.subtasks, folding.returned_tokens), (1, 20));
-    // The main thread: two more requests for the sub-task's two answers, and its work stays to the end.
+    // In the main thread, the sub-task's two answers take two more requests, and its work stays to the end.
     assert_eq!(folding.inline.requests, 5);
     let folded_peak = report.policies[0].total.measures.peak_tokens;
     assert_eq!(folding.folded.peak_tokens, folded_peak);
     assert_eq!(folding.inline.peak_tokens, folded_peak + 4_002);
-    // Apart, the same five requests are made, three of them in the main thread.
+    // With a thread of its own there are the same five requests, three of them in the main thread.
     assert_eq!(folding.folded.requests, 5);
     assert!(folding.folded.prompt_tokens < folding.inline.prompt_tokens);
 }
@@ -129,10 +129,10 @@ fn a_sub_task_without_its_work_is_none() {
 
 #[test]
 fn progress_comes_to_its_end() {
-    let mut told: Vec<Progress> = Vec::new();
-    Replay::new(options()).add("a", &session("gpt-5", "user a\nsays b\n"), |progress| told.push(progress));
-    assert!(told.windows(2).all(|two| two[0].done < two[1].done));
-    assert_eq!(told.last(), Some(&Progress { done: 4, steps: 4 }));
+    let mut reported: Vec<Progress> = Vec::new();
+    Replay::new(options()).add("a", &session("gpt-5", "user a\nsays b\n"), |progress| reported.push(progress));
+    assert!(reported.windows(2).all(|two| two[0].done < two[1].done));
+    assert_eq!(reported.last(), Some(&Progress { done: 4, steps: 4 }));
 }
 
 #[test]

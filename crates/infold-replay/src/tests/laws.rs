@@ -1,14 +1,14 @@
-//! What holds for every session and policy.
+//! Laws that must hold for every session and policy.
 
 use infold_core::transcript::Transcript;
 use proptest::prelude::*;
 
 use super::script::session;
-use crate::play::{Played, play};
+use crate::play::{PlayedThread, play};
 use crate::thread::Thread;
 use crate::{Compactions, Measures, Policy};
 
-/// A word that is an atom, or one that is none.
+/// A word, which may be an atom or not.
 fn word() -> impl Strategy<Value = String> {
     prop_oneof![
         (0..30_u8).prop_map(|n| format!("name_{n}_x")),
@@ -22,7 +22,7 @@ fn words() -> impl Strategy<Value = String> {
     prop::collection::vec(word(), 1..6).prop_map(|words| words.join(" "))
 }
 
-/// One step of a session, as lines with `#` for a number of its own.
+/// One step of a session, as lines in which `#` becomes the number of the step.
 fn step() -> impl Strategy<Value = String> {
     prop_oneof![
         2 => words().prop_map(|words| format!("user {words}\n")),
@@ -53,9 +53,9 @@ fn policies() -> Vec<Policy> {
     policies
 }
 
-fn played(transcript: &Transcript, policy: Policy) -> Played {
-    let (thread, mut sights) = Thread::main(transcript, Compactions::AsRecorded);
-    play(&thread, &mut sights, policy)
+fn played(transcript: &Transcript, policy: Policy) -> PlayedThread {
+    let (thread, mut texts) = Thread::main(transcript, Compactions::AsRecorded);
+    play(&thread, &mut texts, policy)
 }
 
 fn never_changes_what_was_sent(policy: Policy) -> bool {
@@ -92,7 +92,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_decided_at_first_sight_keeps_prefix_and_reasoning(text in text()) {
+    fn what_is_decided_when_first_seen_keeps_prefix_and_reasoning(text in text()) {
         let text = text.replace("summary", "says");
         let transcript = session("claude-opus-5", &text);
         for policy in policies().into_iter().filter(|policy| never_changes_what_was_sent(*policy)) {
@@ -106,7 +106,7 @@ proptest! {
 
     #[test]
     fn without_cache_breaking_as_it_was_is_the_largest(text in text()) {
-        // Every form is shorter than the whole where results are long; short ones may grow by a placeholder.
+        // Every form of a long result is shorter than the whole; a short result may grow by a placeholder.
         let transcript = session("gpt-5", &text);
         let whole = played(&transcript, Policy::AsItWas).measures;
         for results in [0, 1, 5] {
@@ -119,9 +119,9 @@ proptest! {
     #[test]
     fn the_same_session_gives_the_same_figures_in_any_order_of_policies(text in text()) {
         let transcript = session("gpt-5", &text);
-        let alone: Vec<Played> = policies().into_iter().map(|policy| played(&transcript, policy)).collect();
-        let (thread, mut sights) = Thread::main(&transcript, Compactions::AsRecorded);
-        let together: Vec<Played> = policies().into_iter().rev().map(|policy| play(&thread, &mut sights, policy)).collect();
+        let alone: Vec<PlayedThread> = policies().into_iter().map(|policy| played(&transcript, policy)).collect();
+        let (thread, mut texts) = Thread::main(&transcript, Compactions::AsRecorded);
+        let together: Vec<PlayedThread> = policies().into_iter().rev().map(|policy| play(&thread, &mut texts, policy)).collect();
         prop_assert_eq!(alone, together.into_iter().rev().collect::<Vec<_>>());
     }
 

@@ -1,17 +1,17 @@
-//! Sessions written as text, one item a line, so that a test shows what it is about.
+//! Sessions written as text, one item on each line, so that a test shows what it is about.
 //!
 //! `user`, `says`, `thinks` (signed), `muses` (not signed), `call ID TOOL INPUT`, `result ID TEXT`,
-//! `summary`, `cleared ID`. A request lies before each run of the model's own lines. `the*40` is
+//! `summary`, `cleared ID`. There is a request before each run of the model's lines. `the*40` is
 //! forty times the word "the", which is forty tokens in the vocabulary.
 
 use infold_core::transcript::{
     CallOutcome, Client, HeldContent, Item, ItemPosition, Kind, ModelCall, ModelUsage, Transcript, Voice,
 };
 
-/// The prompt that every request is recorded with.
+/// The prompt tokens that every request is recorded with; only that they are not zero matters.
 pub(crate) const PROMPT_TOKENS: u64 = 1;
 
-/// A session of a model, written as text.
+/// Reads a session with this model from text.
 pub(crate) fn session(model: &str, text: &str) -> Transcript {
     let items: Vec<Item> = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(item).collect();
     let mut calls = Vec::new();
@@ -59,12 +59,12 @@ pub(crate) fn item(line: &str) -> Item {
     Item { place: ItemPosition::default(), message: 0, kind }
 }
 
-/// Text with its line ends and repetitions written out.
+/// The text with its line ends and repetitions expanded.
 fn words(text: &str) -> String {
     repeated(&text.replace("\\n", "\n"))
 }
 
-/// `the*3` is "the the the"; everything else is itself.
+/// Expands `the*3` to "the the the" and leaves everything else.
 fn repeated(text: &str) -> String {
     let mut parts = text.split("the*");
     let mut out = parts.next().unwrap().to_owned();

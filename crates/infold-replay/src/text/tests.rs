@@ -1,4 +1,4 @@
-//! Arguments as they are read, and the old text of edits.
+//! Tests of readable arguments, and of the old text of edits.
 
 use super::{of_cut_arguments, old_of_edit};
 use infold_core::plain_arguments;
@@ -22,7 +22,7 @@ fn an_edit_says_what_it_looks_for() {
 }
 
 #[test]
-fn a_patch_says_which_lines_it_stands_on() {
+fn a_patch_says_which_lines_it_expects() {
     let patch = "*** Begin Patch\n*** Add File: a\n+new\n*** Update File: b\n@@\n context\n-gone\n+come\n*** End Patch";
     assert_eq!(old_of_edit(patch).as_deref(), Some("context\ngone\n"));
     let wrapped = serde_json::json!({ "command": ["apply_patch", patch] }).to_string();

@@ -1,12 +1,12 @@
-//! What the answer to each request made use of that had been shown before.
+//! Finds what the answer to each request used of things that had been shown before.
 
-use crate::sights::{SeenResult, Sights};
+use crate::seen_texts::{SeenText, SeenTexts};
 use crate::text;
 use crate::words::WordId;
 
 use super::{EntryRole, ReplayedRequest, ThreadEntry};
 
-/// A result is far if at least this many came after what was seen in it.
+/// How many of the latest results are near; what was last seen before them is far.
 const NEAR_RESULTS: usize = 10;
 
 /// A word that an answer used, and the entry that had shown it last.
@@ -16,32 +16,32 @@ pub(crate) struct Need {
     pub entry: usize,
 }
 
-/// What one answer used.
+/// The atoms and lines that one answer used.
 #[derive(Debug, Default)]
 pub(crate) struct Needs {
     pub atoms: Vec<Need>,
     pub lines: Vec<Need>,
-    /// Entries before this one are far.
+    /// The first entry that is near; entries before it are far.
     pub near_from: usize,
 }
 
-/// Finds what each request's answer used, of what the run before it had shown.
-pub(super) fn find(entries: &[ThreadEntry<'_>], sights: &mut Sights, requests: &mut [ReplayedRequest<'_>]) {
-    let mut seen = Seen::default();
+/// Finds for each request what its answer used of things that its run had shown.
+pub(super) fn find(entries: &[ThreadEntry<'_>], texts: &mut SeenTexts, requests: &mut [ReplayedRequest<'_>]) {
+    let mut seen = LastShown::default();
     let mut at = 0;
     let ends: Vec<usize> = requests.iter().skip(1).map(|request| request.end).chain([entries.len()]).collect();
     for (request, next_end) in requests.iter_mut().zip(ends) {
         while at < request.end {
-            seen.take(at, &entries[at], sights.get(at));
+            seen.take(at, &entries[at], texts.get(at));
             at += 1;
         }
         for (at, entry) in entries.iter().enumerate().take(next_end).skip(request.end) {
             if entry.role != EntryRole::Call {
                 continue;
             }
-            seen.need(&sights.get(at).atoms, &mut request.needs.atoms);
+            seen.need(&texts.get(at).atoms, &mut request.needs.atoms);
             if let Some(old) = text::old_of_edit(entry.text) {
-                seen.need(&sights.lines(&old), &mut request.needs.lines);
+                seen.need(&texts.lines(&old), &mut request.needs.lines);
             }
         }
         request.needs.near_from = seen.near_from();
@@ -52,15 +52,15 @@ pub(super) fn find(entries: &[ThreadEntry<'_>], sights: &mut Sights, requests: &
     }
 }
 
-/// Which entry of the run showed each word last.
+/// The entry of the current run that showed each word last, by the word's id.
 #[derive(Default)]
-struct Seen {
+struct LastShown {
     last: Vec<Option<usize>>,
     results: Vec<usize>,
 }
 
-impl Seen {
-    fn take(&mut self, at: usize, entry: &ThreadEntry<'_>, sight: &SeenResult) {
+impl LastShown {
+    fn take(&mut self, at: usize, entry: &ThreadEntry<'_>, text: &SeenText) {
         match entry.role {
             EntryRole::Summary => {
                 self.last.clear();
@@ -75,7 +75,7 @@ impl Seen {
             | EntryRole::Clearing
             | EntryRole::Other => {}
         }
-        for &word in sight.atoms.iter().chain(&sight.lines) {
+        for &word in text.atoms.iter().chain(&text.lines) {
             let word = word as usize;
             if word >= self.last.len() {
                 self.last.resize(word + 1, None);

@@ -1,4 +1,4 @@
-//! Where a thread's requests lie.
+//! Finds the requests of a thread, and the run of entries that each of them held.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -6,9 +6,9 @@ use infold_core::Counter;
 use infold_core::transcript::{Item, Kind, ModelCall};
 
 use super::needs::Needs;
-use super::{EntryRole, Laid, ReplayedRequest};
+use super::{EntryRole, ReplayedRequest, ThreadLayout};
 
-/// A request, before it is known what it held.
+/// A request of which it is not yet known what it held.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked<'a> {
     /// The first item of its answer.
@@ -17,7 +17,7 @@ pub(crate) struct Asked<'a> {
     pub output_tokens: u64,
 }
 
-/// The model that answered most often.
+/// The name of the model that answered most often; empty if there is none.
 pub(crate) fn usual_model(calls: &[ModelCall]) -> &str {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for call in calls {
@@ -26,7 +26,7 @@ pub(crate) fn usual_model(calls: &[ModelCall]) -> &str {
     counts.into_iter().max_by_key(|&(_, count)| count).map_or("", |(model, _)| model)
 }
 
-/// The requests that a client recorded, without those that the provider never counted.
+/// The requests that a client recorded, without those for which the provider reported no tokens.
 pub(super) fn recorded(calls: &[ModelCall]) -> Vec<Asked<'_>> {
     calls
         .iter()
@@ -39,7 +39,7 @@ pub(super) fn recorded(calls: &[ModelCall]) -> Vec<Asked<'_>> {
         .collect()
 }
 
-/// Where no request is recorded: one for each answer that a model wrote.
+/// The requests of a thread without recorded ones: one for each answer that a model wrote.
 pub(crate) fn answers<'a>(items: &[&Item], counter: Counter) -> Vec<Asked<'a>> {
     let mut asked: Vec<Asked<'a>> = Vec::new();
     let mut answer = AnswerStarts::default();
@@ -56,8 +56,9 @@ pub(crate) fn answers<'a>(items: &[&Item], counter: Counter) -> Vec<Asked<'a>> {
     asked
 }
 
-/// Tells where answers begin. Calls made at once may stand apart, each written when it was ready, with results of
-/// others between them: an answer lasts until all its calls have theirs, or somebody else has spoken.
+/// Finds where answers begin. Calls that were made at once may lie apart in a recording, with results of others between
+/// them, because each was written when it was ready. So an answer lasts until all its calls have results, or somebody
+/// else has spoken.
 #[derive(Debug, Default)]
 pub struct AnswerStarts<'i> {
     goes_on: bool,
@@ -65,7 +66,7 @@ pub struct AnswerStarts<'i> {
 }
 
 impl<'i> AnswerStarts<'i> {
-    /// Whether a new answer begins with the next item.
+    /// Takes the next item and returns whether a new answer begins with it.
     pub fn begins_with(&mut self, item: &'i Item) -> bool {
         let begins = is_of_the_model(&item.kind) && !self.goes_on && self.open.is_empty();
         match &item.kind {
@@ -85,21 +86,21 @@ impl<'i> AnswerStarts<'i> {
     }
 }
 
-/// The size of what stands above the conversation.
+/// The tokens of the instructions, which are outside the conversation.
 pub(super) fn system_tokens(items: &[&Item], counter: Counter) -> u64 {
     let system = items.iter().filter(|item| matches!(item.kind, Kind::System { .. }));
     system.map(|item| counter.count(item.text())).sum()
 }
 
-/// What each request held: everything from the latest summary before it on.
-pub(super) fn of<'a>(asked: Vec<Asked<'a>>, laid: &Laid<'_>) -> Vec<ReplayedRequest<'a>> {
+/// Finds the entries that each request held: everything from the latest summary before it on.
+pub(super) fn of<'a>(asked: Vec<Asked<'a>>, layout: &ThreadLayout<'_>) -> Vec<ReplayedRequest<'a>> {
     let mut start = 0;
     let mut end = 0;
     let mut requests = Vec::with_capacity(asked.len());
     for asked in asked {
-        let entry = laid.entry_of.get(asked.first_item).copied().unwrap_or(laid.entries.len());
+        let entry = layout.entry_of.get(asked.first_item).copied().unwrap_or(layout.entries.len());
         for at in end..entry {
-            if laid.entries[at].role == EntryRole::Summary {
+            if layout.entries[at].role == EntryRole::Summary {
                 start = at;
             }
         }

@@ -1,4 +1,4 @@
-//! Where requests lie, what they hold, and what their answers used.
+//! Tests of where requests are, what they hold, and what their answers used.
 
 use infold_core::transcript::{Item, Kind};
 
@@ -28,7 +28,7 @@ fn without_recorded_requests_there_is_one_for_each_answer() {
 }
 
 #[test]
-fn what_a_client_repeats_after_a_compaction_stands_behind_the_summary_unsigned() {
+fn what_a_client_repeats_after_a_compaction_comes_after_the_summary_unsigned() {
     let mut transcript = session("gpt-5", "user a\nsays b\nsummary c\nuser d\nsays e\n");
     let repeated: Vec<Item> = vec![item("thinks x"), item("call 9 t {}"), item("result 9 y")];
     let Kind::Compaction { kept, .. } = &mut transcript.items[2].kind else { panic!("a compaction") };

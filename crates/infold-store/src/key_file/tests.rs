@@ -1,4 +1,4 @@
-//! The secret, with the file, without it, and with several who want it at once.
+//! The secret with the key file, without it, and with several processes that want it at once.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn open(folder: &Path) -> Result<Store, StoreError> {
 
 fn remove_database(folder: &Path) {
     for name in ["infold.db", "infold.db-wal", "infold.db-shm"] {
-        // The log is gone already where the last one out has written it back.
+        // The write-ahead log is gone already if the last connection has written it back.
         let _ = std::fs::remove_file(folder.join(name));
     }
 }
@@ -59,7 +59,7 @@ fn all_that_start_at_once_agree_and_leave_nothing_unfinished() {
 }
 
 #[test]
-fn a_file_that_is_no_key_is_left_alone_and_told_of() {
+fn a_file_that_is_no_key_is_left_alone_and_reported() {
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join(KEY_FILE), "short").unwrap();
     let Err(StoreError::File { problem, .. }) = open(folder.path()) else { panic!("opened") };

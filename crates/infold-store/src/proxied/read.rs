@@ -1,4 +1,4 @@
-//! Reading back what the proxy has decided.
+//! Reads back what was decided about a session's model requests.
 
 use std::sync::Arc;
 
@@ -6,51 +6,51 @@ use infold_core::view::{Anchor, BlockKey, ForcedFold, Note, Replacement, Restart
 use infold_core::{BlobId, BranchId, Thread};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use super::{CountedCall, KeptDecisions, Proxied, Standing};
+use super::{CountedCall, DecisionRows, Proxied, Revision};
 use crate::codec::{Payload, from_json};
 use crate::load::find;
 use crate::{EndedBranches, Load, SessionKey, Store, StoreError, Target};
 
 impl Store {
-    /// A session with all its branches and what was decided about its requests; `None` if there is none.
+    /// Reads a session with all its branches and the decisions about its model requests; `None` if it is not stored.
     pub async fn proxied(&self, key: SessionKey) -> Result<Option<Proxied>, StoreError> {
         let text = key.as_text();
         let load = Load {
             target: Target::Session(key),
-            also: EndedBranches::All,
+            ended: EndedBranches::All,
             rate_back: 0,
             reply_key: None,
             counted: Vec::new(),
         };
         self.read(move |transaction| {
             let Some(loaded) = find(transaction, &load)? else { return Ok(None) };
-            Ok(Some(Proxied { session: loaded.session, kept: kept(transaction, &text)? }))
+            Ok(Some(Proxied { session: loaded.session, decisions: read_decisions(transaction, &text)? }))
         })
         .await
     }
 
-    /// How far a session is; `None` if there is none.
-    pub async fn standing(&self, key: SessionKey) -> Result<Option<Standing>, StoreError> {
+    /// Reads how far a session has got; `None` if it is not stored.
+    pub async fn revision(&self, key: SessionKey) -> Result<Option<Revision>, StoreError> {
         self.read_little(move |transaction| {
-            let standing = transaction
+            let revision = transaction
                 .prepare_cached(
                     "SELECT version, coalesce((SELECT decisions FROM proxied WHERE session_id = ?1), 0)
                      FROM sessions WHERE id = ?1",
                 )?
-                .query_row([key.as_text()], |row| Ok(Standing { version: row.get(0)?, decisions: row.get(1)? }))
+                .query_row([key.as_text()], |row| Ok(Revision { version: row.get(0)?, appends: row.get(1)? }))
                 .optional()?;
-            Ok(standing)
+            Ok(revision)
         })
         .await
     }
 }
 
-fn kept(transaction: &Transaction<'_>, key: &str) -> Result<KeptDecisions, StoreError> {
+fn read_decisions(transaction: &Transaction<'_>, key: &str) -> Result<DecisionRows, StoreError> {
     let proxied = transaction
         .prepare_cached("SELECT decisions, has_folded FROM proxied WHERE session_id = ?1")?
         .query_row([key], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let Some((decisions, has_folded)) = proxied else { return Ok(KeptDecisions::default()) };
+    let Some((appends, has_folded)) = proxied else { return Ok(DecisionRows::default()) };
     let rewrites = "SELECT call_id, content, sent, reason FROM rewrites WHERE session_id = ?1";
     let endings = "SELECT branch, generation, after_call, before_block, result FROM endings WHERE session_id = ?1
                    ORDER BY rowid";
@@ -58,17 +58,17 @@ fn kept(transaction: &Transaction<'_>, key: &str) -> Result<KeptDecisions, Store
     let restarts = "SELECT root, from_call, after_call, before_block FROM restarts WHERE session_id = ?1
                     ORDER BY rowid";
     let answers = "SELECT call, answer FROM answers WHERE session_id = ?1";
-    let heard = "SELECT place FROM heard WHERE session_id = ?1";
+    let continued = "SELECT place FROM heard WHERE session_id = ?1";
     let scripts = "SELECT run_by, tool, arguments, answer FROM scripted WHERE session_id = ?1 ORDER BY rowid";
-    Ok(KeptDecisions {
-        decisions,
+    Ok(DecisionRows {
+        appends,
         has_folded,
         rewrites: all(transaction, rewrites, key, rewrite)?,
         endings: all(transaction, endings, key, ending)?,
         notes: all(transaction, notes, key, |row| Ok(Note { after: row.get(0)?, text: row.get(1)? }))?,
         restarts: all(transaction, restarts, key, restart)?,
         answers: all(transaction, answers, key, answer)?,
-        heard: all(transaction, heard, key, |row| Ok(BlockKey(row.get(0)?)))?,
+        continued: all(transaction, continued, key, |row| Ok(BlockKey(row.get(0)?)))?,
         scripted: all(transaction, scripts, key, scripted)?,
     })
 }
@@ -118,7 +118,7 @@ fn restart(row: &Row<'_>) -> Result<Restart, StoreError> {
     Ok(Restart { root: root.map(Thread::from), from: row.get(1)?, place: place(row, "restart")? })
 }
 
-/// A place, from the third and fourth columns of a row.
+/// Reads an anchor from the third and fourth columns of a row.
 fn place(row: &Row<'_>, what: &'static str) -> Result<Anchor, StoreError> {
     match (row.get(2)?, row.get(3)?) {
         (Some(call), _) => Ok(Anchor::After { call }),
@@ -127,7 +127,7 @@ fn place(row: &Row<'_>, what: &'static str) -> Result<Anchor, StoreError> {
     }
 }
 
-/// Which of these calls were counted before.
+/// Finds which of these calls had their results counted before.
 pub(crate) fn counted(
     transaction: &Transaction<'_>,
     key: &str,

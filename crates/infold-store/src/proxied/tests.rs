@@ -1,4 +1,4 @@
-//! Decisions of the proxy, kept and read back, and how long they stay.
+//! Decisions about model requests, stored and read back, and how long they stay.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{CountedCall, Folds, NewDecisions};
 use crate::tests::{
     append_of, branch_id, fold_command, fresh, key, load_of, loaded, open_command, open_store, scrubbed,
 };
-use crate::{Append, EndedBranches, NewBlob, Standing, Store, Sweep};
+use crate::{Append, EndedBranches, NewBlob, Revision, Store, Sweep};
 
 fn rewrite(content: u8, sent: &str) -> Replacement {
     Replacement { content: BlockKey([content; 16]), sent: Arc::from(sent.as_bytes()), reason: Reason::Offloaded }
@@ -36,22 +36,22 @@ fn restarts() -> Vec<Restart> {
     ]
 }
 
-/// Everything that can be kept, once.
-fn keep() -> NewDecisions {
+/// One decision of every kind, or a few.
+fn sample() -> NewDecisions {
     NewDecisions {
         rewrites: vec![("toolu_1".to_owned(), rewrite(1, r#""short""#))],
         endings: endings(),
         notes: vec![Note { after: "toolu_1".to_owned(), text: "a note".to_owned() }],
         restarts: restarts(),
         answers: vec![(BlockKey([6; 16]), "answered ".repeat(1_000)), (BlockKey([7; 16]), "ok".to_owned())],
-        heard: vec![BlockKey([8; 16])],
+        continued: vec![BlockKey([8; 16])],
         scripted: scripted(),
         counted: Vec::new(),
         folds: Folds::Yes,
     }
 }
 
-/// The calls of two scripts.
+/// Calls that two scripts made in turn.
 fn scripted() -> Vec<(String, ScriptedCall)> {
     let call = |run_by: &str, tool: &str, answer: &str| {
         let call = ScriptedCall { tool: tool.to_owned(), arguments: "{}".to_owned(), answer: answer.to_owned() };
@@ -64,14 +64,14 @@ fn scripted() -> Vec<(String, ScriptedCall)> {
     ]
 }
 
-/// Keeps something in a session that is there already or not.
-async fn kept(store: &Store, name: &str, keep: NewDecisions) {
+/// Stores decisions in a session, which is made if it is not there yet.
+async fn save(store: &Store, name: &str, new_decisions: NewDecisions) {
     let session = match store.load(load_of(name, EndedBranches::Nothing)).await.unwrap() {
         Some(loaded) => loaded.session,
         None => fresh(name),
     };
     let number = session.opened + 1;
-    store.append(Append { keep, ..append_of(&session, &open_command(number), 10) }).await.unwrap();
+    store.append(Append { new_decisions, ..append_of(&session, &open_command(number), 10) }).await.unwrap();
     let session = loaded(store, name, EndedBranches::Nothing).await.session;
     store.append(append_of(&session, &fold_command(number, "done"), 11)).await.unwrap();
 }
@@ -81,18 +81,18 @@ async fn what_was_decided_reads_back_in_another_process() {
     let folder = TempDir::new().unwrap();
     let (one, other) = (open_store(&folder), open_store(&folder));
     assert!(other.proxied(key("s")).await.unwrap().is_none());
-    kept(&one, "s", keep()).await;
+    save(&one, "s", sample()).await;
 
     let found = other.proxied(key("s")).await.unwrap().unwrap();
-    let wanted = keep();
-    assert_eq!(found.kept.rewrites, wanted.rewrites);
-    assert_eq!((found.kept.endings, found.kept.notes), (wanted.endings, wanted.notes));
-    assert_eq!((found.kept.restarts, found.kept.answers), (wanted.restarts, wanted.answers));
-    assert_eq!(found.kept.heard, wanted.heard);
-    assert_eq!(found.kept.scripted, wanted.scripted, "in their order");
-    assert_eq!((found.kept.has_folded, found.kept.decisions), (true, 1));
+    let wanted = sample();
+    assert_eq!(found.decisions.rewrites, wanted.rewrites);
+    assert_eq!((found.decisions.endings, found.decisions.notes), (wanted.endings, wanted.notes));
+    assert_eq!((found.decisions.restarts, found.decisions.answers), (wanted.restarts, wanted.answers));
+    assert_eq!(found.decisions.continued, wanted.continued);
+    assert_eq!(found.decisions.scripted, wanted.scripted, "in their order");
+    assert_eq!((found.decisions.has_folded, found.decisions.appends), (true, 1));
     assert_eq!(found.session.branches.len(), 1, "ended branches are there too");
-    assert_eq!(other.standing(key("s")).await.unwrap(), Some(Standing { version: 4, decisions: 1 }));
+    assert_eq!(other.revision(key("s")).await.unwrap(), Some(Revision { version: 4, appends: 1 }));
 }
 
 #[tokio::test]
@@ -104,35 +104,35 @@ async fn what_was_decided_for_a_content_stays_and_long_bytes_come_back_as_they_w
         ..NewDecisions::default()
     };
     let long = format!("{:?}", "näh\\n ".repeat(1_000));
-    kept(&store, "s", rewrites(1, &long)).await;
-    kept(&store, "s", rewrites(1, "\"another\"")).await;
-    let found = store.proxied(key("s")).await.unwrap().unwrap().kept;
+    save(&store, "s", rewrites(1, &long)).await;
+    save(&store, "s", rewrites(1, "\"another\"")).await;
+    let found = store.proxied(key("s")).await.unwrap().unwrap().decisions;
     assert_eq!(found.rewrites, [("toolu_1".to_owned(), rewrite(1, &long))]);
     assert!(!found.has_folded);
 
     let rescued = Replacement { reason: Reason::Rescued, ..rewrite(1, "\"moved out\"") };
     let rescue = NewDecisions { rewrites: vec![("toolu_1".to_owned(), rescued.clone())], ..NewDecisions::default() };
-    kept(&store, "s", rescue).await;
-    let found = store.proxied(key("s")).await.unwrap().unwrap().kept;
-    assert_eq!(found.rewrites, [("toolu_1".to_owned(), rescued)], "a rescue starts anew");
+    save(&store, "s", rescue).await;
+    let found = store.proxied(key("s")).await.unwrap().unwrap().decisions;
+    assert_eq!(found.rewrites, [("toolu_1".to_owned(), rescued)], "a rescue decides again");
 
-    kept(&store, "s", rewrites(2, "\"for another content\"")).await;
-    let found = store.proxied(key("s")).await.unwrap().unwrap().kept;
+    save(&store, "s", rewrites(2, "\"for another content\"")).await;
+    let found = store.proxied(key("s")).await.unwrap().unwrap().decisions;
     assert_eq!(found.rewrites, [("toolu_1".to_owned(), rewrite(2, "\"for another content\""))]);
 }
 
 #[tokio::test]
-async fn an_ending_is_where_it_was_first_said_to_be() {
+async fn an_ending_stays_at_the_place_that_was_stored_first() {
     let folder = TempDir::new().unwrap();
     let store = open_store(&folder);
-    kept(&store, "s", keep()).await;
-    let elsewhere = ForcedFold { place: Anchor::After { call: "toolu_99".to_owned() }, ..endings()[0].clone() };
-    kept(&store, "s", NewDecisions { endings: vec![elsewhere], ..NewDecisions::default() }).await;
-    assert_eq!(store.proxied(key("s")).await.unwrap().unwrap().kept.endings, endings());
+    save(&store, "s", sample()).await;
+    let at_another_place = ForcedFold { place: Anchor::After { call: "toolu_99".to_owned() }, ..endings()[0].clone() };
+    save(&store, "s", NewDecisions { endings: vec![at_another_place], ..NewDecisions::default() }).await;
+    assert_eq!(store.proxied(key("s")).await.unwrap().unwrap().decisions.endings, endings());
 }
 
 #[tokio::test]
-async fn a_counted_call_is_known_again() {
+async fn a_call_that_was_counted_is_found_again() {
     let folder = TempDir::new().unwrap();
     let store = open_store(&folder);
     let plain = CountedCall { call: [1; 16], content: [2; 16], offloaded: None };
@@ -141,7 +141,7 @@ async fn a_counted_call_is_known_again() {
         content: [4; 16],
         offloaded: Some((BlobId::mint([9; 16]), "a reference".to_owned())),
     };
-    kept(&store, "s", NewDecisions { counted: vec![plain.clone(), offloaded.clone()], ..NewDecisions::default() })
+    save(&store, "s", NewDecisions { counted: vec![plain.clone(), offloaded.clone()], ..NewDecisions::default() })
         .await;
     let mut load = load_of("s", EndedBranches::Nothing);
     load.counted = vec![[1; 16], [2; 16], [3; 16]];
@@ -158,11 +158,11 @@ async fn decisions_and_the_blobs_they_name_stay_as_long_as_the_archive_and_go_to
         content: scrubbed("a long result"),
         branch: None,
     };
-    let append = Append { keep: keep(), blobs: vec![blob], ..append_of(&fresh("s"), &open_command(1), 10) };
+    let append = Append { new_decisions: sample(), blobs: vec![blob], ..append_of(&fresh("s"), &open_command(1), 10) };
     store.append(append).await.unwrap();
     let session = loaded(&store, "s", EndedBranches::Nothing).await.session;
     store.append(append_of(&session, &fold_command(1, "done"), 20)).await.unwrap();
-    store.keep_chain(key("s"), [1; 32]).await.unwrap();
+    store.store_prefix(key("s"), [1; 32]).await.unwrap();
 
     let sweep = Sweep { active_before_ms: 1000, ended_before_ms: 0, sessions_max: 10 };
     assert_eq!(store.sweep(sweep).await.unwrap().sessions, 0);
@@ -193,15 +193,15 @@ async fn decisions_and_the_blobs_they_name_stay_as_long_as_the_archive_and_go_to
 async fn a_conversation_is_known_by_its_longest_beginning_and_only_to_its_owner() {
     let folder = TempDir::new().unwrap();
     let store = open_store(&folder);
-    assert!(!store.keep_chain(key("s"), [1; 32]).await.unwrap(), "nothing is stored of it");
+    assert!(!store.store_prefix(key("s"), [1; 32]).await.unwrap(), "nothing is stored of it");
     for name in ["s", "t"] {
         let number = u64::from(name.as_bytes()[0]);
         store.append(append_of(&fresh(name), &open_command(number), 10)).await.unwrap();
     }
-    assert!(store.keep_chain(key("s"), [1; 32]).await.unwrap());
-    assert!(store.keep_chain(key("t"), [2; 32]).await.unwrap());
+    assert!(store.store_prefix(key("s"), [1; 32]).await.unwrap());
+    assert!(store.store_prefix(key("t"), [2; 32]).await.unwrap());
     let of = async |owner: Owner, digests: &[[u8; 32]]| {
-        store.chain(owner, digests.to_vec()).await.unwrap().map(|id| id.to_string())
+        store.find_by_prefix(owner, digests.to_vec()).await.unwrap().map(|id| id.to_string())
     };
     assert_eq!(of(Owner::local(), &[[1; 32], [2; 32], [3; 32]]).await.as_deref(), Some("t"));
     assert_eq!(of(Owner::local(), &[[1; 32], [3; 32]]).await.as_deref(), Some("s"));
@@ -209,7 +209,7 @@ async fn a_conversation_is_known_by_its_longest_beginning_and_only_to_its_owner(
     assert_eq!(of(Owner::from_subject("mallory"), &[[1; 32]]).await, None);
 
     for number in 10..200 {
-        store.keep_chain(key("s"), [number; 32]).await.unwrap();
+        store.store_prefix(key("s"), [number; 32]).await.unwrap();
     }
     assert_eq!(of(Owner::local(), &[[1; 32]]).await, None, "old ones go");
     assert_eq!(of(Owner::local(), &[[199; 32]]).await.as_deref(), Some("s"));

@@ -56,7 +56,7 @@ async fn requests_are_read_on_from_a_place_or_from_the_newest_back() {
     let folder = TempDir::new().unwrap();
     let (store, mine, other) = (store(&folder), Owner::local(), Owner::from_subject("other"));
     let rows = (1..=5).map(|at| request(&mine, "s", at)).chain([request(&mine, "t", 6), request(&other, "s", 7)]);
-    store.keep_requests(rows.collect(), Vec::new(), 100).await.unwrap();
+    store.insert_requests(rows.collect(), Vec::new(), 100).await.unwrap();
 
     let all = store.requests(query(&mine, None, RequestSelection::After(0), 100)).await.unwrap();
     assert_eq!(all.len(), 6);
@@ -74,9 +74,9 @@ async fn requests_are_read_on_from_a_place_or_from_the_newest_back() {
 async fn a_session_keeps_its_newest_rows_and_the_sum_of_all() {
     let folder = TempDir::new().unwrap();
     let (store, owner) = (store(&folder), Owner::local());
-    store.keep_requests(vec![request(&owner, "quiet", 0)], Vec::new(), 3).await.unwrap();
+    store.insert_requests(vec![request(&owner, "quiet", 0)], Vec::new(), 3).await.unwrap();
     for at in 1..=10 {
-        store.keep_requests(vec![request(&owner, "s", at)], Vec::new(), 3).await.unwrap();
+        store.insert_requests(vec![request(&owner, "s", at)], Vec::new(), 3).await.unwrap();
     }
     assert_eq!(times(&store, query(&owner, Some("s"), RequestSelection::After(0), 100)).await, [8, 9, 10]);
     assert_eq!(times(&store, query(&owner, Some("quiet"), RequestSelection::After(0), 100)).await, [0]);
@@ -93,14 +93,14 @@ async fn a_session_keeps_its_newest_rows_and_the_sum_of_all() {
 async fn what_is_past_its_time_goes_and_places_are_not_used_again() {
     let folder = TempDir::new().unwrap();
     let (store, owner) = (store(&folder), Owner::local());
-    store.keep_requests(vec![request(&owner, "old", 10), request(&owner, "new", 90)], Vec::new(), 9).await.unwrap();
+    store.insert_requests(vec![request(&owner, "old", 10), request(&owner, "new", 90)], Vec::new(), 9).await.unwrap();
     let newest = store.requests(query(&owner, None, RequestSelection::Newest, 1)).await.unwrap()[0].id;
     assert_eq!(store.sweep_requests(50).await.unwrap(), 1);
     assert_eq!(times(&store, query(&owner, None, RequestSelection::After(0), 9)).await, [90]);
     assert_eq!(store.request_totals(owner.clone(), None).await.unwrap().len(), 1);
 
     store.sweep_requests(1_000).await.unwrap();
-    store.keep_requests(vec![request(&owner, "next", 2_000)], Vec::new(), 9).await.unwrap();
+    store.insert_requests(vec![request(&owner, "next", 2_000)], Vec::new(), 9).await.unwrap();
     let row = store.requests(query(&owner, None, RequestSelection::Newest, 1)).await.unwrap().remove(0);
     assert!(row.id > newest);
 }
@@ -110,8 +110,8 @@ async fn what_was_learnt_of_counting_is_there_after_a_restart() {
     let folder = TempDir::new().unwrap();
     let learnt = |per_mille| StoredCalibration { family: "claude".to_owned(), per_mille, samples: 3, at_ms: 9 };
     let first = store(&folder);
-    first.keep_requests(Vec::new(), vec![learnt(1_100)], 9).await.unwrap();
-    first.keep_requests(Vec::new(), vec![learnt(1_200)], 9).await.unwrap();
+    first.insert_requests(Vec::new(), vec![learnt(1_100)], 9).await.unwrap();
+    first.insert_requests(Vec::new(), vec![learnt(1_200)], 9).await.unwrap();
     drop(first);
     let again = store(&folder);
     assert_eq!(again.calibrations().await.unwrap(), [learnt(1_200)]);
@@ -119,20 +119,20 @@ async fn what_was_learnt_of_counting_is_there_after_a_restart() {
 }
 
 #[tokio::test]
-async fn what_requests_show_of_a_session_is_kept_with_their_sums_and_names_are_found_by_how_they_begin() {
+async fn what_requests_show_of_a_session_is_stored_with_their_sums_and_names_are_found_by_how_they_begin() {
     let folder = TempDir::new().unwrap();
     let (store, owner) = (store(&folder), Owner::local());
     let mut first = request(&owner, "5b24-one", 1);
     first.label.first_words = Some(Scrubbed::fixed("fix it"));
     let mut next = request(&owner, "5b24-one", 2);
     next.label.first_words = Some(Scrubbed::fixed("something else"));
-    store.keep_requests(vec![first], Vec::new(), 9).await.unwrap();
-    store.keep_requests(vec![next, request(&owner, "5b24-two", 3)], Vec::new(), 9).await.unwrap();
+    store.insert_requests(vec![first], Vec::new(), 9).await.unwrap();
+    store.insert_requests(vec![next, request(&owner, "5b24-two", 3)], Vec::new(), 9).await.unwrap();
 
-    let kept = store.session_requests(owner.clone(), None).await.unwrap();
-    assert_eq!(kept.iter().map(|kept| kept.session.as_str()).collect::<Vec<_>>(), ["5b24-two", "5b24-one"]);
-    assert_eq!(kept[1].overview.first_words.as_ref().unwrap().as_str(), "fix it");
-    assert_eq!((kept[1].totals.requests, kept[0].overview.first_words.clone()), (2, None));
+    let found = store.session_requests(owner.clone(), None).await.unwrap();
+    assert_eq!(found.iter().map(|each| each.session.as_str()).collect::<Vec<_>>(), ["5b24-two", "5b24-one"]);
+    assert_eq!(found[1].overview.first_words.as_ref().unwrap().as_str(), "fix it");
+    assert_eq!((found[1].totals.requests, found[0].overview.first_words.clone()), (2, None));
 
     let begins = |prefix: &str| store.session_names(owner.clone(), prefix.to_owned(), 9);
     assert_eq!(begins("5b24").await.unwrap(), [named("5b24-one"), named("5b24-two")]);

@@ -1,44 +1,44 @@
-//! What a model said, read from its stream as a client reads it: an answer that is not whole is none.
+//! Reads a model's reply from its stream, as each client does. A stream that is not whole is an error.
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use super::{Client, Raw};
+use super::{Client, RawReply};
 use crate::sse::EventReader;
 
-/// An answer.
+/// A model's reply to one request.
 #[derive(Debug, Clone, Default)]
-pub struct Said {
-    /// The model's words.
+pub struct ModelReply {
+    /// The words that the model said, joined.
     pub text: String,
-    /// Its calls.
-    pub calls: Vec<SaidCall>,
-    /// What the client keeps of it in its transcript.
+    /// The calls that the model asks for, in order.
+    pub calls: Vec<ReplyCall>,
+    /// The entries that the client adds to its transcript.
     pub entries: Vec<Value>,
-    /// What the provider says that it took.
+    /// The usage that the provider reported, in the provider's form; null if it reported none.
     pub usage: Value,
 }
 
-/// A call.
+/// A call of a tool in a model's reply.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SaidCall {
-    /// Its id.
+pub struct ReplyCall {
+    /// The id that the provider gave the call.
     pub id: String,
-    /// The tool, with its namespace in front.
+    /// The tool's name, with its namespace in front if it has one.
     pub tool: String,
-    /// Its arguments.
+    /// The call's arguments: an object, or a text for a custom tool.
     pub arguments: Value,
 }
 
-impl Said {
-    /// Whether a tool is called whose name ends with `name`.
+impl ModelReply {
+    /// Whether the reply calls a tool whose name ends with `name`.
     pub fn calls_tool(&self, name: &str) -> bool {
         self.calls.iter().any(|call| call.tool.ends_with(name))
     }
 }
 
-/// Reads a stream.
-pub(super) fn read(client: Client, raw: &Raw) -> Result<Said> {
+/// Reads a response's stream; fails if it is a refusal, broken off or not whole.
+pub(super) fn read(client: Client, raw: &RawReply) -> Result<ModelReply> {
     if raw.status != 200 {
         bail!("the request got {}: {}", raw.status, raw.text());
     }
@@ -67,7 +67,7 @@ fn parsed(arguments: &str) -> Value {
     serde_json::from_str(arguments).unwrap_or_else(|_| json!(arguments))
 }
 
-fn claude(events: &[Value]) -> Option<Said> {
+fn claude(events: &[Value]) -> Option<ModelReply> {
     let mut blocks: Vec<Value> = Vec::new();
     let mut json = String::new();
     let mut usage = Value::Null;
@@ -96,12 +96,12 @@ fn claude(events: &[Value]) -> Option<Said> {
         return None;
     }
     let of_kind = |kind: &'static str| blocks.iter().filter(move |block| block["type"] == kind);
-    let calls = of_kind("tool_use").map(|block| SaidCall {
+    let calls = of_kind("tool_use").map(|block| ReplyCall {
         id: text(&block["id"]),
         tool: text(&block["name"]),
         arguments: block["input"].clone(),
     });
-    Some(Said {
+    Some(ModelReply {
         text: of_kind("text").map(|block| text(&block["text"])).collect(),
         calls: calls.collect(),
         usage,
@@ -109,7 +109,7 @@ fn claude(events: &[Value]) -> Option<Said> {
     })
 }
 
-fn codex(events: &[Value]) -> Option<Said> {
+fn codex(events: &[Value]) -> Option<ModelReply> {
     let done = events.iter().filter(|event| event["type"] == "response.output_item.done");
     let items: Vec<Value> = done.map(|event| event["item"].clone()).collect();
     let last = events.last().filter(|event| event["type"] == "response.completed")?;
@@ -121,10 +121,10 @@ fn codex(events: &[Value]) -> Option<Said> {
             Value::Null => item["input"].clone(),
             arguments => arguments.clone(),
         };
-        SaidCall { id: text(&item["call_id"]), tool, arguments }
+        ReplyCall { id: text(&item["call_id"]), tool, arguments }
     });
     let words = items.iter().filter(|item| item["type"] == "message");
-    Some(Said {
+    Some(ModelReply {
         text: words.map(|item| text(&item["content"][0]["text"])).collect(),
         calls: calls.collect(),
         usage: last["response"]["usage"].clone(),
@@ -132,8 +132,8 @@ fn codex(events: &[Value]) -> Option<Said> {
     })
 }
 
-fn opencode(events: &[Value]) -> Option<Said> {
-    let mut said = Said::default();
+fn opencode(events: &[Value]) -> Option<ModelReply> {
+    let mut said = ModelReply::default();
     let mut calls: Vec<Value> = Vec::new();
     for event in events {
         if !event["usage"].is_null() {
@@ -150,7 +150,7 @@ fn opencode(events: &[Value]) -> Option<Said> {
     }
     said.calls = calls
         .iter()
-        .map(|call| SaidCall {
+        .map(|call| ReplyCall {
             id: text(&call["id"]),
             tool: text(&call["function"]["name"]),
             arguments: parsed(&text(&call["function"]["arguments"])),

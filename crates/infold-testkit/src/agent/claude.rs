@@ -1,14 +1,14 @@
-//! Claude Code's habits: marks on two system blocks and on the last block, entries with role `system`, its
-//! own words in front of the person's, and tools behind its own search.
+//! How Claude Code writes its requests: cache marks on two system blocks and on the last block, entries with role
+//! `system`, its own words in front of the person's, and tools that are deferred until its search loads them.
 
 use serde_json::{Value, json};
 
-use super::{Agent, Given, Listing, Reminders, SERVER, SaidCall};
+use super::{Agent, Listing, Reminders, ReplyCall, SERVER, ToolOutput};
 
-/// What the client says about itself, in front and apart.
+/// What the client writes about itself, in a system block of its own in front of the others.
 const ATTRIBUTION: &str = "x-anthropic-billing-header: cc_version=2.1.325.1e1; cc_entrypoint=sdk-cli;";
 
-/// Its instructions, long enough to be worth a place in the cache.
+/// The client's instructions, long enough for the provider to cache them.
 fn instructions() -> String {
     "You do what you are asked, carefully, and say what you did. ".repeat(100)
 }
@@ -21,12 +21,12 @@ fn text(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// A message of the person's.
+/// A message with a person's words.
 pub(super) fn words(words: &str) -> Value {
     json!({"role": "user", "content": [text(words)]})
 }
 
-/// The first message of the person's, behind what the client itself puts in front of it.
+/// The first message: the client's own words, then the person's.
 pub(super) fn first_words(words: &str) -> Value {
     let rules = text("<system-reminder>\nThe project's rules: be kind, test everything.\n</system-reminder>");
     let day = text("<system-reminder>\nToday is a Monday.\n</system-reminder>");
@@ -115,16 +115,16 @@ fn tools(agent: &Agent) -> Vec<Value> {
     tools
 }
 
-/// One message with all results, and what the client says behind them.
-pub(super) fn results(results: &[(SaidCall, Given)], reminders: Reminders) -> Vec<Value> {
+/// One message with all results, and the client's own words after them.
+pub(super) fn results(results: &[(ReplyCall, ToolOutput)], reminders: Reminders) -> Vec<Value> {
     let mut loaded = false;
     let mut blocks: Vec<Value> = results
         .iter()
         .map(|(call, given)| {
             let content = match given {
-                Given::Text(text) if call.tool.starts_with("mcp__") => json!([{"type": "text", "text": text}]),
-                Given::Text(text) => json!(text),
-                Given::Loaded(names) => {
+                ToolOutput::Text(text) if call.tool.starts_with("mcp__") => json!([{"type": "text", "text": text}]),
+                ToolOutput::Text(text) => json!(text),
+                ToolOutput::Loaded(names) => {
                     loaded = true;
                     let name = |name: &String| format!("mcp__{SERVER}__{name}");
                     let references =

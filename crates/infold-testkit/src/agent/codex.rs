@@ -1,16 +1,16 @@
-//! Codex's habits: everything is an item, the instructions are a developer's message, reasoning comes back
-//! sealed, and infold's tools live in a namespace that a search gives.
+//! How Codex writes its requests: everything is an item, the instructions are a developer's message, reasoning is
+//! sent back sealed, and a search loads infold's tools in a namespace.
 
 use serde_json::{Value, json};
 
-use super::{Agent, Given, Listing, SERVER, SaidCall};
+use super::{Agent, Listing, ReplyCall, SERVER, ToolOutput};
 
-/// A message item.
+/// A message item with one text.
 pub(super) fn message(role: &str, text: &str) -> Value {
     json!({"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]})
 }
 
-/// What stands in front of the first words.
+/// The items before a person's first words: the instructions, and the environment.
 pub(super) fn front() -> Vec<Value> {
     let instructions = "You do what you are asked, carefully, and say what you did. ".repeat(100);
     vec![
@@ -70,7 +70,7 @@ fn tools(agent: &Agent) -> Vec<Value> {
     tools
 }
 
-/// Tools of infold's in their namespace.
+/// The namespace of infold's tools, with those of the given names.
 fn namespace(server_tools: &[Value], names: &[String]) -> Value {
     let wanted = server_tools.iter().filter(|tool| names.iter().any(|name| tool["name"] == name.as_str()));
     let tools: Vec<Value> = wanted
@@ -82,20 +82,20 @@ fn namespace(server_tools: &[Value], names: &[String]) -> Value {
     json!({"type": "namespace", "name": format!("mcp__{SERVER}"), "description": "Branches.", "tools": tools})
 }
 
-/// An item for each result.
-pub(super) fn results(results: &[(SaidCall, Given)], server_tools: &[Value]) -> Vec<Value> {
-    let item = |(call, given): &(SaidCall, Given)| match given {
-        Given::Loaded(names) => json!({
+/// One item for each result.
+pub(super) fn results(results: &[(ReplyCall, ToolOutput)], server_tools: &[Value]) -> Vec<Value> {
+    let item = |(call, given): &(ReplyCall, ToolOutput)| match given {
+        ToolOutput::Loaded(names) => json!({
             "type": "tool_search_output", "call_id": call.id, "status": "completed", "execution": "client",
             "tools": [namespace(server_tools, names)],
         }),
-        Given::Text(text) if call.tool.starts_with("mcp__") => json!({
+        ToolOutput::Text(text) if call.tool.starts_with("mcp__") => json!({
             "type": "function_call_output", "call_id": call.id, "output": [
                 {"type": "input_text", "text": "Wall time: 0.0065 seconds\nOutput:"},
                 {"type": "input_text", "text": text},
             ],
         }),
-        Given::Text(text) => json!({"type": "function_call_output", "call_id": call.id, "output": text}),
+        ToolOutput::Text(text) => json!({"type": "function_call_output", "call_id": call.id, "output": text}),
     };
     results.iter().map(item).collect()
 }

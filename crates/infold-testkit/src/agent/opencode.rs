@@ -1,15 +1,16 @@
-//! OpenCode's habits: plain messages, all tools listed, nothing deferred, and no id with its MCP calls.
+//! How OpenCode writes its requests: plain messages, all tools listed, nothing deferred, and no id with its MCP
+//! calls.
 
 use serde_json::{Value, json};
 
-use super::{Agent, Given, SERVER, SaidCall};
+use super::{Agent, ReplyCall, SERVER, ToolOutput};
 
-/// A message of text.
+/// A message with one text.
 pub(super) fn message(role: &str, text: &str) -> Value {
     json!({"role": role, "content": text})
 }
 
-/// What stands in front of the first words.
+/// The message before a person's first words: the instructions.
 pub(super) fn front() -> Vec<Value> {
     vec![message("system", &"You do what you are asked, carefully, and say what you did. ".repeat(100))]
 }
@@ -60,12 +61,12 @@ fn tools(agent: &Agent) -> Vec<Value> {
     tools
 }
 
-/// A message for each result.
-pub(super) fn results(results: &[(SaidCall, Given)]) -> Vec<Value> {
-    let message = |(call, given): &(SaidCall, Given)| {
+/// One message for each result.
+pub(super) fn results(results: &[(ReplyCall, ToolOutput)]) -> Vec<Value> {
+    let message = |(call, given): &(ReplyCall, ToolOutput)| {
         let text = match given {
-            Given::Text(text) => text.clone(),
-            Given::Loaded(names) => names.join("\n"),
+            ToolOutput::Text(text) => text.clone(),
+            ToolOutput::Loaded(names) => names.join("\n"),
         };
         json!({"role": "tool", "tool_call_id": call.id, "content": text})
     };

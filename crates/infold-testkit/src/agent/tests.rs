@@ -1,11 +1,11 @@
-//! Answers are read as clients read them, and only if they are whole.
+//! Replies are read as clients read them, and only if they are whole.
 
 use serde_json::{Value, json};
 
-use super::{Client, Raw, answer};
+use super::{Client, RawReply, answer};
 use crate::model::{Model, Script, Step};
 
-async fn raw(client: Client) -> Raw {
+async fn raw(client: Client) -> RawReply {
     let (tool, argument) = client.reads_with();
     let step = Step::calling("Grüße.", [(tool, json!({argument: "a.rs"}))]).reasoning("hm");
     let model = Model::start(Script::new([step])).await.unwrap();
@@ -15,7 +15,7 @@ async fn raw(client: Client) -> Raw {
     let url = format!("{}{}", model.base_url(), client.path());
     let response = reqwest::Client::new().post(url).json(&body).send().await.unwrap();
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
-    Raw { status, headers, bytes: response.bytes().await.unwrap().to_vec(), cut: None }
+    RawReply { status, headers, bytes: response.bytes().await.unwrap().to_vec(), cut: None }
 }
 
 #[tokio::test]
@@ -32,9 +32,9 @@ async fn every_clients_stream_gives_words_calls_and_what_is_kept() {
 #[tokio::test]
 async fn a_stream_that_was_cut_at_any_byte_is_no_answer() {
     for client in Client::ALL {
-        let whole = raw(client).await;
-        for at in 0..whole.bytes.len() - 1 {
-            let cut = Raw { bytes: whole.bytes[..at].to_vec(), headers: whole.headers.clone(), cut: None, ..whole };
+        let full = raw(client).await;
+        for at in 0..full.bytes.len() - 1 {
+            let cut = RawReply { bytes: full.bytes[..at].to_vec(), headers: full.headers.clone(), cut: None, ..full };
             assert!(answer::read(client, &cut).is_err(), "{client:?} cut at {at}");
         }
     }

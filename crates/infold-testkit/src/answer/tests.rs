@@ -1,4 +1,4 @@
-//! Results, tool errors and JSON-RPC errors are told apart.
+//! Results, tool errors and JSON-RPC errors are distinguished.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What was synced survives every power loss, and what was not has every fate.
+//! What was synced survives every power loss; what was not synced may be lost, kept or torn.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +46,7 @@ fn names_survive_up_to_some_point() {
     assert_eq!(images(&trace, 6), BTreeSet::from(expected));
 }
 
-/// Every image that many power losses at `cut` leave behind, as `name=content` of each file.
+/// All states of the folder that many power losses at `cut` lead to, each as `name=content` of every file.
 fn images(trace: &Trace, cut: usize) -> BTreeSet<String> {
     let mut disk = Disk::new(trace);
     disk.advance(cut);

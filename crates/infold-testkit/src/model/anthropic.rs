@@ -1,4 +1,4 @@
-//! Anthropic Messages: what an answer looks like, whole and as a stream.
+//! The form of an answer in Anthropic Messages, as one body and as a stream.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::spoken::{Event, OUTPUT_TOKENS, Spoken, Turn};
 
 pub(crate) mod rules;
 
-/// Says a step.
+/// Writes a step of the script as an answer.
 pub(crate) fn speak(turn: &Turn<'_>) -> Spoken {
     let blocks = blocks(turn);
     let reason = match turn.step.stopping {
@@ -56,7 +56,7 @@ fn blocks(turn: &Turn<'_>) -> Vec<Value> {
     let thinking = &turn.body["thinking"];
     let thinks = thinking["type"].as_str().is_some_and(|kind| kind != "disabled");
     if let Some(reasoning) = turn.step.reasoning.as_ref().filter(|_| thinks) {
-        // A client may ask not to be shown the words; their seal it gets all the same.
+        // A client that asks not to be shown the words still gets their seal.
         let words = if thinking["display"] == "omitted" { "" } else { reasoning };
         blocks.push(json!({"type": "thinking", "thinking": words, "signature": turn.prefix.seal(words)}));
     }
@@ -68,7 +68,7 @@ fn blocks(turn: &Turn<'_>) -> Vec<Value> {
     blocks
 }
 
-/// A block as it is streamed: an empty start, what fills it, and the end.
+/// The events of a block: an empty start, the deltas that fill it, and the end.
 fn block_events(index: usize, block: &Value) -> Vec<Event> {
     let mut start = block.clone();
     let deltas = match block["type"].as_str() {

@@ -1,31 +1,30 @@
-//! The fake model's cache: what of a request a provider has read before, what it writes, and what that
-//! costs.
+//! The fake model's cache: how much of a request is read from the cache, how much is written, and the price.
 //!
-//! Anthropic writes where the client sets marks and finds an entry at most twenty blocks in front of a
-//! mark. OpenAI keeps every prefix by itself, in steps of 128 tokens. Both compare bytes: text as a string
-//! and the same text in a list are two prefixes. Time passes only when a test says so.
+//! Anthropic writes an entry where the client sets a mark, and finds an entry at most twenty blocks before a
+//! mark. OpenAI caches every prefix without marks, in steps of 128 tokens. Both compare bytes: text as a
+//! string and the same text in a list are two prefixes. Time passes only when a test moves the clock.
 
 use std::collections::{HashMap, HashSet};
 
 #[cfg(test)]
 mod tests;
 
-/// Bytes of a request that are taken for one token. Only proportions matter here.
+/// Bytes of a request that count as one token. Only proportions matter here.
 pub(crate) const BYTES_PER_TOKEN: u64 = 4;
 
-/// Blocks in front of a mark, itself counted, among which an entry is looked for.
+/// How many blocks up to a mark, the marked one included, are searched for an entry.
 const LOOKBACK_BLOCKS: usize = 20;
 
-/// Prefixes with fewer tokens are not kept, without a word.
+/// Prefixes with fewer tokens are silently not cached.
 const ENTRY_TOKENS_MIN: u64 = 1_024;
 
-/// Tokens of one step of a cache that keeps prefixes by itself.
+/// The granularity, in tokens, of a cache that works without marks.
 const STEP_TOKENS: u64 = 128;
 
-/// What tokens cost, in tokens of plain input: read, written for five minutes, written for an hour.
+/// The price of a token that is read, written for five minutes and written for an hour; a fresh one costs 1.
 const PRICES: (f64, f64, f64) = (0.1, 1.25, 2.0);
 
-/// How long an entry stays after it was last used.
+/// How long an entry lives after its last use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lifetime {
     FiveMinutes,
@@ -41,42 +40,42 @@ impl Lifetime {
     }
 }
 
-/// A block as it counts for the cache.
+/// One block of a prompt, as the cache compares it.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// Its bytes, without the mark.
+    /// The block as text, without the mark.
     pub(crate) text: String,
-    /// The mark on it.
+    /// How long the mark on the block asks to cache it; `None` without a mark.
     pub(crate) mark: Option<Lifetime>,
 }
 
-/// How a provider splits a request between what it has and what is new, in tokens.
+/// How many tokens of a request were read from the cache, written to it, or neither.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cached {
-    /// Read from the cache.
+    /// Tokens that were read from the cache.
     pub read_tokens: u64,
-    /// Written to it for five minutes.
+    /// Tokens that were written to the cache for five minutes.
     pub write_5m_tokens: u64,
-    /// Written to it for an hour.
+    /// Tokens that were written to the cache for an hour.
     pub write_1h_tokens: u64,
-    /// Neither.
+    /// Tokens that were neither read from the cache nor written to it.
     pub fresh_tokens: u64,
-    /// Of what was written: tokens of a prefix that had been written before and was still kept.
+    /// Those of the written tokens that were in the cache already.
     pub repeated_tokens: u64,
 }
 
 impl Cached {
-    /// All of the request.
+    /// How many tokens the request has in all.
     pub fn total_tokens(&self) -> u64 {
         self.read_tokens + self.written_tokens() + self.fresh_tokens
     }
 
-    /// What was written, for however long.
+    /// How many tokens were written to the cache, for either time.
     pub fn written_tokens(&self) -> u64 {
         self.write_5m_tokens + self.write_1h_tokens
     }
 
-    /// What the input costs, in tokens of plain input.
+    /// The price of the request's input, in fresh tokens.
     pub fn price(&self) -> f64 {
         let (read, five_minutes, hour) = PRICES;
         let tokens = |count: u64| count as f64;
@@ -89,16 +88,16 @@ impl Cached {
 
 type Digest = [u8; 32];
 
-/// Everything that is kept.
+/// All prefixes in the cache.
 #[derive(Debug, Default)]
 pub(crate) struct PrefixCache {
-    /// Prefixes that ended at a mark, and until when they are kept.
+    /// Prefixes that ended at a mark, and when they lapse.
     entries: HashMap<Digest, u64>,
-    /// Prefixes that are kept by themselves.
+    /// Prefixes that were cached without marks.
     steps: HashSet<Digest>,
 }
 
-/// A point between two blocks.
+/// The end of a block, with the digest and the tokens of everything up to it.
 struct Point {
     digest: Digest,
     tokens: u64,
@@ -106,7 +105,7 @@ struct Point {
 }
 
 impl PrefixCache {
-    /// Takes a request whose client sets marks.
+    /// Reads and writes the cache for a request with marks.
     pub(crate) fn take_marked(&mut self, parts: &[Part], now_ms: u64) -> Cached {
         let points = points(parts);
         let total_tokens = points.last().map_or(0, |point| point.tokens);
@@ -122,8 +121,8 @@ impl PrefixCache {
         });
         let found = found.max();
         let read_tokens = found.map_or(0, |at| points[at].tokens);
-        let again = (found.map_or(0, |at| at + 1)..=last_mark).rev().find(|at| live(*at));
-        let repeated_tokens = again.map_or(0, |at| points[at].tokens - read_tokens);
+        let repeated = (found.map_or(0, |at| at + 1)..=last_mark).rev().find(|at| live(*at));
+        let repeated_tokens = repeated.map_or(0, |at| points[at].tokens - read_tokens);
 
         let mut cached = Cached { read_tokens, repeated_tokens, ..Cached::default() };
         for mark in marks {
@@ -146,7 +145,7 @@ impl PrefixCache {
         cached
     }
 
-    /// Takes a request of a provider that keeps every prefix by itself.
+    /// Reads and writes the cache for a request to a provider that caches without marks.
     pub(crate) fn take_unmarked(&mut self, parts: &[Part]) -> Cached {
         let text: String = parts.iter().flat_map(|part| [part.text.as_str(), "\0"]).collect();
         let step_bytes = usize::try_from(STEP_TOKENS * BYTES_PER_TOKEN).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions: what an answer looks like, whole and as a stream.
+//! The form of an answer in OpenAI Chat Completions, as one body and as a stream.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::spoken::{Event, OUTPUT_TOKENS, Spoken, Turn};
 
 pub(crate) mod rules;
 
-/// Says a step.
+/// Writes a step of the script as an answer.
 pub(crate) fn speak(turn: &Turn<'_>) -> Spoken {
     let calls: Vec<Value> = turn
         .step
@@ -62,7 +62,7 @@ pub(crate) fn speak(turn: &Turn<'_>) -> Spoken {
     Spoken { plain, events }
 }
 
-/// What every chunk and every body begins with.
+/// The fields that every chunk and every body has.
 fn envelope(turn: &Turn<'_>, object: &str) -> Value {
     let id = format!("chatcmpl-{}", turn.prefix.id("completion"));
     json!({"id": id, "object": object, "created": 1, "model": turn.body["model"]})

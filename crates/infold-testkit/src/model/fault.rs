@@ -1,5 +1,4 @@
-//! What can go wrong between a model and its client, on demand: refusals that are nobody's mistake, and
-//! answers that do not come whole.
+//! Faults that a script can ask for: refusals that are not the client's mistake, and answers that are not whole.
 
 use std::time::Duration;
 
@@ -11,43 +10,43 @@ use super::received::Api;
 use super::refusal::Refusal;
 use super::spoken::Event;
 
-/// A fault of one answer. Every request uses up a step, so a script says how often a fault comes.
+/// A fault of one answer. Every request uses up a step, so the script decides how often a fault happens.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Fault {
-    /// Refused with this status, in the provider's words: 401, 403, 404, 429, 500, 502, 503, 504 or 529.
+    /// The request is refused with this status, in the provider's words: 401, 403, 404, 429, 500, 502, 503, 504 or 529.
     Status {
-        /// The HTTP status.
+        /// The HTTP status of the refusal.
         status: u16,
-        /// What `retry-after` says, in seconds; without one the header is not there.
+        /// The value of `retry-after`, in seconds; `None` leaves the header out.
         #[serde(default)]
         retry_after_s: Option<u64>,
     },
-    /// After 200 and some events comes an event that says that it failed, and the stream ends.
+    /// The status is 200, but after some events an error event comes and the stream ends.
     ErrorEvent,
     /// The connection is closed after this many bytes of the body.
     CutAfter {
-        /// The bytes that still come.
+        /// How many bytes are sent.
         bytes: usize,
     },
-    /// The body ends, and well, when all has come but the events that end the answer and its last part.
+    /// The body ends regularly, but without the events that end the answer and its last part.
     EndsEarly,
-    /// After this many bytes of the body nothing more comes, and the connection stays open.
+    /// Nothing more is sent after this many bytes of the body, and the connection stays open.
     StallAfter {
-        /// The bytes that still come.
+        /// How many bytes are sent.
         bytes: usize,
     },
-    /// The body comes in pieces of one event, with a pause before each.
+    /// The body is sent event by event, with a pause before each.
     Slow {
-        /// The pause.
+        /// The pause before each event.
         pause_ms: u64,
     },
-    /// The answer names another content type than its own.
+    /// The answer has a wrong content type.
     ContentType {
-        /// What it names.
+        /// The value of `content-type`.
         value: String,
     },
-    /// The body is compressed.
+    /// The body is compressed, though the client may not have asked for it.
     Gzip,
 }
 
@@ -57,12 +56,12 @@ impl Fault {
         Self::Status { status, retry_after_s: None }
     }
 
-    /// A refusal with this status that says when to come again.
+    /// A refusal with this status that says when to try again.
     pub fn status_after(status: u16, retry_after_s: u64) -> Self {
         Self::Status { status, retry_after_s: Some(retry_after_s) }
     }
 
-    /// How long to wait before each piece.
+    /// How long to wait before each piece of the body; `None` for faults without a pause.
     pub(crate) fn pause(&self) -> Option<Duration> {
         match self {
             Self::Slow { pause_ms } => Some(Duration::from_millis(*pause_ms)),
@@ -71,7 +70,7 @@ impl Fault {
     }
 }
 
-/// A refusal with this status, as the provider of `api` words it.
+/// A refusal with this status, in the words of the provider of `api`.
 pub(crate) fn refusal(api: Api, status: u16) -> Refusal {
     match api {
         Api::Messages | Api::CountTokens => {
@@ -102,7 +101,7 @@ pub(crate) fn refusal(api: Api, status: u16) -> Refusal {
     }
 }
 
-/// The event that says, after 200, that it failed.
+/// The event with which a stream reports a failure after status 200.
 pub(crate) fn error_event(api: Api) -> Event {
     match api {
         Api::Messages | Api::CountTokens => {
@@ -121,7 +120,7 @@ pub(crate) fn error_event(api: Api) -> Event {
     }
 }
 
-/// A stream that says, after 200, that the request is refused, and what the stream begins with before that.
+/// The events of a stream that refuses the request after status 200.
 pub(crate) fn refusal_events(api: Api, refusal: &Refusal) -> Vec<Event> {
     let error = &refusal.body["error"];
     match api {
@@ -141,16 +140,16 @@ pub(crate) fn refusal_events(api: Api, refusal: &Refusal) -> Vec<Event> {
     }
 }
 
-/// How many events end an answer and its last part.
+/// How many events end an answer and its last part; [`Fault::EndsEarly`] leaves them out.
 const END_EVENTS: usize = 3;
 
-/// The pieces of a body without those that end it.
+/// The pieces of a body without the events that end it.
 pub(crate) fn without_end(mut pieces: Vec<Bytes>) -> Vec<Bytes> {
     pieces.truncate(pieces.len().saturating_sub(END_EVENTS));
     pieces
 }
 
-/// The pieces of a body that still come before a fault takes the rest.
+/// The first `bytes_max` bytes of a body, in pieces.
 pub(crate) fn first_bytes(pieces: Vec<Bytes>, bytes_max: usize) -> Vec<Bytes> {
     let mut left = bytes_max;
     let mut kept = Vec::new();

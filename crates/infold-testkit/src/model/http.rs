@@ -1,4 +1,4 @@
-//! The fake model's routes: which API a path belongs to, and how an answer leaves.
+//! The fake model's routes: which API a path belongs to, and how an answer is sent.
 
 use std::io::Write as _;
 use std::pin::Pin;
@@ -22,7 +22,7 @@ use super::refusal::Refusal;
 use super::spoken::Spoken;
 use super::{Answered, Shared};
 
-/// The longest body that Anthropic takes; the same bound is kept for all.
+/// The largest body that Anthropic accepts; the same bound applies to all APIs here.
 const BODY_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// The routes, with and without the `/v1` that some clients put into their base address.
@@ -55,7 +55,7 @@ async fn chat(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap, b
     take(&shared, Api::Chat, &uri, &headers, &body)
 }
 
-/// Clients ask for the list at their start and go on without it.
+/// The list of models, which clients ask for when they start. An empty one does not disturb them.
 async fn models() -> Response {
     whole(StatusCode::OK, &json!({"object": "list", "data": [], "models": [], "has_more": false}))
 }
@@ -65,7 +65,7 @@ async fn nothing_here(uri: Uri) -> Response {
     whole(StatusCode::NOT_FOUND, &json!({"type": "error", "error": {"type": "not_found_error", "message": message}}))
 }
 
-/// Takes a request in, and sends off its answer in the form that it asks for.
+/// Reads a request, has it answered, and sends the answer in the form that the request asks for.
 fn take(shared: &Arc<Shared>, api: Api, uri: &Uri, headers: &HeaderMap, bytes: &Bytes) -> Response {
     if bytes.len() > BODY_BYTES_MAX {
         let message = "Request exceeds the maximum size".to_owned();
@@ -91,7 +91,7 @@ fn take(shared: &Arc<Shared>, api: Api, uri: &Uri, headers: &HeaderMap, bytes: &
     };
     match shared.answer(received) {
         Answered::Refused { refusal, retry_after_s } => refused(&refusal, retry_after_s),
-        Answered::Spoken { spoken, fault } => said(shared, api, spoken, form, fault),
+        Answered::Spoken { spoken, fault } => respond(shared, api, spoken, form, fault),
     }
 }
 
@@ -109,16 +109,16 @@ fn whole(status: StatusCode, body: &Value) -> Response {
     (status, headers, body.to_string()).into_response()
 }
 
-/// The form in which an answer leaves.
+/// The form in which an answer is sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Streamed,
     Whole,
 }
 
-/// An answer with the fault that the script wants. A stream has one piece for every event, as providers
-/// send it.
-fn said(shared: &Arc<Shared>, api: Api, spoken: Spoken, form: Form, fault: Option<Fault>) -> Response {
+/// Sends an answer, with the fault that the script asks for. A stream has one piece for every event, as with
+/// real providers.
+fn respond(shared: &Arc<Shared>, api: Api, spoken: Spoken, form: Form, fault: Option<Fault>) -> Response {
     if form == Form::Whole && fault.is_none() {
         return whole(StatusCode::OK, &spoken.plain);
     }
@@ -142,7 +142,7 @@ fn said(shared: &Arc<Shared>, api: Api, spoken: Spoken, form: Form, fault: Optio
         Some(Fault::CutAfter { bytes }) => {
             pieces = fault::first_bytes(pieces, bytes);
             end = stream::once(async {
-                // The server sends what it has when there is nothing to do, and throws it away on an error.
+                // The server drops unsent bytes on an error, so it first gets the chance to send them.
                 tokio::task::yield_now().await;
                 Err(std::io::Error::other("cut by the script"))
             })
@@ -187,7 +187,7 @@ fn gzip(bytes: &[u8]) -> Bytes {
     Bytes::from(written.unwrap_or_default())
 }
 
-/// A body that tells when its reader went away before its end.
+/// A body that is counted as abandoned if its reader goes away before its end.
 struct Watched {
     pieces: BoxStream<'static, std::io::Result<Bytes>>,
     shared: Arc<Shared>,

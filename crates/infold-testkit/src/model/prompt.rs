@@ -1,5 +1,5 @@
-//! A request as its provider's cache sees it: the parts of the prompt in the order in which they count,
-//! byte for byte, without the marks.
+//! A request as its provider's cache sees it: the parts of the prompt in the order in which the provider puts
+//! them, byte for byte, without the marks.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::cache::{Lifetime, Part};
 use super::received::{Api, Received};
 
 impl Received {
-    /// The parts of the prompt.
+    /// The parts of the prompt, for the cache.
     pub(crate) fn prompt(&self) -> Vec<Part> {
         let body = &self.body;
         let mut parts = vec![part("model", &body["model"])];
@@ -32,13 +32,13 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// Tools, system, messages. A deferred tool is not part of the prompt until it is asked for, and then it
-/// stands where it was asked for.
+/// Adds tools, system and messages. A deferred tool is not part of the prompt until it is loaded, and then it
+/// is in the message that loaded it.
 fn anthropic(body: &Value, parts: &mut Vec<Part>) {
     let listed = list(&body["tools"]).filter(|tool| tool["defer_loading"] != true);
     parts.extend(listed.map(|tool| part("tool", tool)));
     add_content("system", &body["system"], parts);
-    // Other settings for reasoning make other prompts.
+    // A change of the reasoning settings changes the prompt.
     parts.push(part("thinking", &body["thinking"]));
     parts.push(part("effort", &body["output_config"]));
     for message in list(&body["messages"]) {

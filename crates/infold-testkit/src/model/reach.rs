@@ -1,5 +1,5 @@
-//! Which tools a model can call in the request that it is shown: those that are listed, and deferred ones
-//! that an exchange in the same request has loaded. A tool that was loaded in another thread is not there.
+//! Which tools a model can call in a request: those that are listed, and deferred ones that a search in the same
+//! request has loaded. A tool that was loaded only in another thread cannot be called.
 
 use serde_json::Value;
 
@@ -8,28 +8,28 @@ use super::received::{Api, Received};
 #[cfg(test)]
 mod tests;
 
-/// The tool that runs scripts (Codex).
+/// The name of Codex's tool that runs scripts.
 pub(crate) const SCRIPTS: &str = "exec";
 
-/// A tool that can be called.
+/// A tool that the model can call in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
-    /// The namespace that the provider keeps it in, if it keeps it in one.
+    /// The namespace that the tool is listed in; `None` if it is in none.
     pub namespace: Option<String>,
-    /// Its name, without the namespace.
+    /// The tool's name, without the namespace.
     pub name: String,
-    /// How it is called.
+    /// Which form its calls have.
     pub kind: ToolKind,
 }
 
-/// How a tool is called.
+/// The form of a tool's calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolKind {
-    /// With JSON.
+    /// A call has JSON arguments.
     Function,
-    /// With plain text.
+    /// A call has plain text as its input.
     Custom,
-    /// It finds and loads deferred tools.
+    /// A call finds and loads deferred tools.
     Search,
 }
 
@@ -44,7 +44,7 @@ impl Tool {
 }
 
 impl Received {
-    /// The tools that the model can call, in the order in which they are shown.
+    /// The tools that the model can call, in the order in which the request names them.
     pub fn tools(&self) -> Vec<Tool> {
         match self.api {
             Api::Messages | Api::CountTokens => anthropic(&self.body),
@@ -53,7 +53,7 @@ impl Received {
         }
     }
 
-    /// The tool that the model can call by this name of ours, such as `branch_create`, as this client spells it.
+    /// The client's name for infold's tool `name`, such as `branch_create`, if the model can call it.
     pub fn spelled(&self, name: &str) -> Option<String> {
         let named = |spelled: &String| {
             let prefix = spelled.strip_suffix(name);
@@ -67,7 +67,7 @@ impl Received {
         self.tools().iter().any(|tool| tool.name == SCRIPTS && tool.kind == ToolKind::Custom)
     }
 
-    /// The tool that loads deferred ones, if the client has one.
+    /// The name of the tool that loads deferred tools, if the client has one.
     pub fn search_tool(&self) -> Option<String> {
         self.tools().into_iter().find(|tool| tool.kind == ToolKind::Search).map(|tool| tool.spelled())
     }
@@ -77,7 +77,7 @@ fn function(name: &str) -> Tool {
     Tool { namespace: None, name: name.to_owned(), kind: ToolKind::Function }
 }
 
-/// Claude Code's own tool that loads deferred ones.
+/// The name of Claude Code's tool that loads deferred tools.
 const CLAUDE_SEARCH: &str = "ToolSearch";
 
 fn anthropic(body: &Value) -> Vec<Tool> {
@@ -91,7 +91,7 @@ fn anthropic(body: &Value) -> Vec<Tool> {
     tools.map(|tool| if tool.name == CLAUDE_SEARCH { Tool { kind: ToolKind::Search, ..tool } } else { tool }).collect()
 }
 
-/// Names that the messages of an Anthropic request refer to as loaded.
+/// The names of the tools that the messages of an Anthropic request refer to as loaded.
 pub(crate) fn references(body: &Value) -> Vec<String> {
     fn collect(value: &Value, names: &mut Vec<String>) {
         match value {

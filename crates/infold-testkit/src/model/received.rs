@@ -1,4 +1,4 @@
-//! What the fake model was sent, kept as it came, and whose it was.
+//! A request that the fake model has received: its bytes, its session, and what the model found out about it.
 
 use serde_json::Value;
 
@@ -7,40 +7,40 @@ use super::cache::Cached;
 /// The model APIs that the fake model speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Api {
-    /// Anthropic Messages.
+    /// `POST /v1/messages` of Anthropic.
     Messages,
-    /// Anthropic's count of what a request holds.
+    /// `POST /v1/messages/count_tokens` of Anthropic.
     CountTokens,
-    /// OpenAI Responses.
+    /// `POST /v1/responses` of OpenAI.
     Responses,
-    /// OpenAI Chat Completions.
+    /// `POST /v1/chat/completions` of OpenAI.
     Chat,
 }
 
-/// One request.
+/// One request to the fake model.
 #[derive(Debug, Clone)]
 pub struct Received {
     /// The API that it was sent to.
     pub api: Api,
-    /// The path with its query.
+    /// The request's path, with the query.
     pub path: String,
     /// The headers, with lowercase names, in the order in which they came.
     pub headers: Vec<(String, String)>,
     /// The body, byte for byte.
     pub bytes: Vec<u8>,
-    /// The body, read.
+    /// The body as JSON.
     pub body: Value,
-    /// The session and branch of work that it belongs to, as far as the client says.
+    /// The client's ids of the session and the subagent, joined; empty if the client sends none.
     pub session: String,
     /// The rule that it broke, in the provider's words, or why the script could not go on.
     pub broken: Option<String>,
-    /// Reasoning in it that the provider would drop without a word.
+    /// How many pieces of reasoning in it the provider would silently drop.
     pub reasoning_dropped: usize,
-    /// Calls in it that were said after reasoning which is not in front of them any more.
+    /// How many calls in it lack the reasoning that came before them when the model made them.
     pub reasoning_missing: usize,
-    /// What the provider had of it already, and what it wrote.
+    /// How many of its tokens were read from the cache, written to it, or fresh.
     pub cache: Cached,
-    /// What it was answered with; 0 if the connection was closed instead.
+    /// The HTTP status of the answer.
     pub status: u16,
 }
 
@@ -62,12 +62,12 @@ impl Received {
         }
     }
 
-    /// A header's value.
+    /// A header's value, by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         header(&self.headers, name)
     }
 
-    /// Whether the request offers tools, as every turn of the work does and side calls do not.
+    /// How many tools the request lists. Every turn of an agent has some; a client's side calls have none.
     pub fn tool_count(&self) -> usize {
         let listed = |list: &Value| list.as_array().map_or(0, Vec::len);
         let items = self.body["input"].as_array().into_iter().flatten();
@@ -75,7 +75,7 @@ impl Received {
         listed(&self.body["tools"]) + among_items.sum::<usize>()
     }
 
-    /// Whether the body holds this text, wherever.
+    /// Whether any string in the body contains this text.
     pub fn holds(&self, text: &str) -> bool {
         fn inside(value: &Value, text: &str) -> bool {
             match value {
@@ -93,7 +93,7 @@ pub(crate) fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<
     headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
 }
 
-/// Whose request this is: the client's own ids, joined. Clients that name none share one session.
+/// The client's own ids of the session and the subagent, joined. Clients that send none share one session.
 pub(crate) fn session_of(headers: &[(String, String)], body: &Value) -> String {
     let names: &[&str] =
         &["x-claude-code-session-id", "session-id", "session_id", "x-session-affinity", "x-session-id"];

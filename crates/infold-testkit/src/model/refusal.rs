@@ -1,8 +1,8 @@
-//! A provider's refusal: its status and its body, in its own words.
+//! A provider's refusal: its status and its body, in the provider's own form.
 
 use serde_json::{Value, json};
 
-/// Why a request is refused.
+/// A refusal as it is sent, with its message for tests.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Refusal {
     pub(crate) status: u16,

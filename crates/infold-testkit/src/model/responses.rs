@@ -1,4 +1,4 @@
-//! OpenAI Responses: what an answer looks like, whole and as a stream.
+//! The form of an answer in OpenAI Responses, as one body and as a stream.
 
 use serde_json::{Value, json};
 
@@ -9,10 +9,10 @@ use super::spoken::{Event, OUTPUT_TOKENS, Spoken, Turn};
 
 pub(crate) mod rules;
 
-/// What a client puts last when it wants its history compacted by the provider.
+/// The type of the last item of a request in which a client asks the provider to compact its history.
 const COMPACTION_TRIGGER: &str = "compaction_trigger";
 
-/// Says a step.
+/// Writes a step of the script as an answer.
 pub(crate) fn speak(turn: &Turn<'_>) -> Spoken {
     let items = if wants_compaction(turn.body) { vec![compaction(turn)] } else { items(turn) };
     let usage = json!({
@@ -51,8 +51,8 @@ pub(crate) fn speak(turn: &Turn<'_>) -> Spoken {
     Spoken { plain, events: events.into_iter().map(Event::named).collect() }
 }
 
-/// The seal of the reasoning that each call of an answer was said after, by the id of the call.
-pub(crate) fn thought(answer: &Value) -> Vec<(String, String)> {
+/// The seal of the reasoning that came before each call of an answer, by the id of the call.
+pub(crate) fn seals_by_call(answer: &Value) -> Vec<(String, String)> {
     let items = answer["output"].as_array().map(Vec::as_slice).unwrap_or_default();
     let Some(seal) = items.iter().find_map(|item| item["encrypted_content"].as_str()) else { return Vec::new() };
     items.iter().filter_map(|item| Some((item["call_id"].as_str()?.to_owned(), seal.to_owned()))).collect()
@@ -62,7 +62,7 @@ fn wants_compaction(body: &Value) -> bool {
     body["input"].as_array().and_then(|input| input.last()).is_some_and(|item| item["type"] == COMPACTION_TRIGGER)
 }
 
-/// The one opaque item that stands for everything before it.
+/// The one opaque item that replaces everything before it.
 fn compaction(turn: &Turn<'_>) -> Value {
     let id = turn.prefix.id("compaction");
     json!({"type": "compaction", "id": format!("cmp_{id}"), "encrypted_content": format!("compacted.{id}")})
@@ -87,7 +87,7 @@ fn items(turn: &Turn<'_>) -> Vec<Value> {
     items
 }
 
-/// A call, in the form that its tool wants.
+/// A call, in the form that its kind of tool has.
 fn call_item(turn: &Turn<'_>, index: usize, call: &Call) -> Value {
     let id = |kind: &str| format!("{kind}_{}", turn.prefix.id(&format!("{kind} {index}")));
     let tool = turn.tool(&call.tool);
@@ -114,7 +114,7 @@ fn call_item(turn: &Turn<'_>, index: usize, call: &Call) -> Value {
     }
 }
 
-/// An item as it is streamed: added, filled if it is text, and done.
+/// The events of an item: added, filled if it is text, and done.
 fn item_events(index: usize, item: &Value) -> Vec<Value> {
     let mut events = vec![json!({"type": "response.output_item.added", "output_index": index, "item": item})];
     if item["type"] == "message" {

@@ -1,8 +1,8 @@
-//! What the fake model says: a list of steps that every session goes through from the start, and
-//! answers to requests that are no turn of the work, such as a client's own compaction.
+//! The script of the fake model: a list of steps that every session goes through from the start, and
+//! answers to requests that are no turn of an agent, such as a client's own compaction.
 //!
-//! A step is said as it stands, or is made from the request that it answers: only the request shows what
-//! a client calls a tool, and which branch the model works in.
+//! A step is either fixed or made from the request that it answers: only the request shows the client's
+//! names of the tools, and the branch that the model works in.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,30 +13,30 @@ use serde_json::Value;
 use super::fault::Fault;
 use super::received::Received;
 
-/// What a side call is answered with where the script names nothing: a request without tools is one,
-/// and asks for the title of a session.
+/// The answer to a side call for which the script has none. A request without tools is a side call; it usually
+/// asks for the title of a session.
 const SIDE_TEXT: &str = "A scripted session";
 
-/// What the model says once a session has used up its steps.
+/// The answer after a session has used up all steps.
 const END_TEXT: &str = "The script is over.";
 
-/// Everything that the model will say.
+/// Everything that the model will answer, and how.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
-    /// The turns, in order. Each session plays them from the first.
+    /// The answers to an agent's turns, in order. Each session starts at the first.
     #[serde(default)]
     pub steps: Vec<Step>,
-    /// Answers to requests whose last message holds a certain text. They use up no step.
+    /// Answers to requests whose last message contains a certain text. They use up no step.
     #[serde(default)]
     pub asides: Vec<Aside>,
-    /// How many tokens the model takes. A request that is longer is refused as the provider would.
+    /// The model's window. A longer request is refused as the provider would refuse it.
     #[serde(default)]
     pub window_tokens: Option<u64>,
-    /// How it refuses such a request.
+    /// How a request that is too long is refused.
     #[serde(default)]
     pub refusing: Refusing,
-    /// Whether answers say what they took.
+    /// Whether answers report their usage.
     #[serde(default)]
     pub counting: Counting,
 }
@@ -45,42 +45,42 @@ pub struct Script {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusing {
-    /// With a status.
+    /// With an HTTP error status.
     #[default]
     WithStatus,
-    /// With 200 and a stream that says so, if the request asks for a stream.
+    /// With status 200 and an error event, if the request asks for a stream.
     InStream,
 }
 
-/// Whether a model says what its answers took.
+/// Whether a model reports the usage of its answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Counting {
-    /// It does.
+    /// Every answer has its usage.
     #[default]
-    Told,
-    /// It does not, as some servers that are like a provider's.
-    Untold,
+    Reported,
+    /// No answer has its usage, as with some servers that imitate a provider.
+    Unreported,
 }
 
 /// Why an answer ends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stopping {
-    /// All is said.
+    /// The model has said everything.
     #[default]
     Finished,
-    /// It is as long as an answer may be.
+    /// The answer has reached the token limit.
     AtLimit,
 }
 
-/// An answer to whoever asks in certain words.
+/// An answer to requests with certain words.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Aside {
-    /// Text that the last message must hold.
+    /// Text that the last message must contain.
     pub when: String,
-    /// The answer.
+    /// What such a request is answered with.
     pub say: Step,
 }
 
@@ -88,25 +88,25 @@ pub struct Aside {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Reasoning that comes first. It is sealed: it may only come back after what it was said after.
+    /// Reasoning that comes first. It is sealed: a client may send it back only after the content it was made on.
     #[serde(default)]
     pub reasoning: Option<String>,
-    /// What the model says.
+    /// The model's words; `None` if it only calls tools.
     #[serde(default)]
     pub text: Option<String>,
     /// The tools that it calls, all at once.
     #[serde(default)]
     pub calls: Vec<Call>,
-    /// What the usage says that the request held, where the script wants another figure than the true one.
+    /// The input tokens that the usage reports, if not the true ones.
     #[serde(default)]
     pub input_tokens: Option<u64>,
     /// Why the answer ends.
     #[serde(default)]
     pub stopping: Stopping,
-    /// What goes wrong on the way.
+    /// The fault of the answer, if it is to have one.
     #[serde(default)]
     pub fault: Option<Fault>,
-    /// What makes the answer from the request; everything above is then taken from what it makes.
+    /// Makes the answer from the request; the fields above are then ignored.
     #[serde(skip)]
     pub(crate) decide: Option<Decide>,
 }
@@ -115,24 +115,24 @@ pub struct Step {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
-    /// The tool's name, as the request spells it; a namespace stands in front, with two underscores between.
+    /// The tool's name, as the request spells it; a namespace comes first, followed by two underscores.
     pub tool: String,
-    /// Its arguments. A plain string makes it a custom tool call where the provider has such.
+    /// The call's arguments. A plain string makes it a custom tool call, if the provider has such calls.
     pub input: Value,
 }
 
-/// What a step that looks at its request comes to.
+/// What a step decides after looking at its request.
 #[derive(Debug, Clone)]
 pub enum Decision {
-    /// This is said.
+    /// The request is answered with this step.
     Say(Step),
-    /// Nothing is to be said here: the next step answers the request.
+    /// This step is left out, and the next one answers the request.
     Skip,
-    /// The script cannot go on, for this reason. It counts as a broken rule.
+    /// The script cannot go on, for this reason, which counts as a broken rule.
     Stuck(String),
 }
 
-/// A function from a request to what is said.
+/// A function that makes a decision from a request.
 #[derive(Clone)]
 pub(crate) struct Decide(Arc<dyn Fn(&Received) -> Decision + Send + Sync>);
 
@@ -149,7 +149,7 @@ impl fmt::Debug for Decide {
 }
 
 impl Script {
-    /// A script that says `steps` one after another.
+    /// A script with these steps, one after another.
     pub fn new(steps: impl IntoIterator<Item = Step>) -> Self {
         Self { steps: steps.into_iter().collect(), ..Self::default() }
     }
@@ -160,7 +160,7 @@ impl Script {
         self
     }
 
-    /// Adds an answer to requests whose last message holds `when`.
+    /// Adds an answer to requests whose last message contains `when`.
     pub fn aside(mut self, when: &str, say: Step) -> Self {
         self.asides.push(Aside { when: when.to_owned(), say });
         self
@@ -172,26 +172,26 @@ impl Script {
         self
     }
 
-    /// Says inside a stream that a request is too long.
+    /// Refuses requests that are too long inside a stream, after status 200.
     pub fn refusing_in_stream(mut self) -> Self {
         self.refusing = Refusing::InStream;
         self
     }
 
-    /// Says of no answer what it took.
+    /// Leaves the usage out of all answers.
     pub fn without_usage(mut self) -> Self {
-        self.counting = Counting::Untold;
+        self.counting = Counting::Unreported;
         self
     }
 
-    /// The answer to a request that is no turn of the work, if it is none.
+    /// The answer to a request that is no turn of an agent; `None` if it is a turn.
     pub(crate) fn aside_for(&self, last_text: &str, tool_count: usize) -> Option<Step> {
         let named = self.asides.iter().find(|aside| last_text.contains(&aside.when));
         let named = named.map(|aside| aside.say.clone());
         named.or_else(|| (tool_count == 0).then(|| Step::text(SIDE_TEXT)))
     }
 
-    /// The step with this number, or the words that close the session.
+    /// The step with this number; after the last one, a step that says that the script is over.
     pub(crate) fn step(&self, number: usize) -> Step {
         self.steps.get(number).cloned().unwrap_or_else(|| Step::text(END_TEXT))
     }
@@ -209,7 +209,7 @@ impl Step {
         Self { calls, ..Self::text(text) }
     }
 
-    /// An answer that says `text` and calls a tool, whose name was found in the request.
+    /// An answer that says `text` and calls one tool, whose name was found in the request.
     pub fn calling_one(text: &str, tool: String, input: Value) -> Self {
         Self { calls: vec![Call { tool, input }], ..Self::text(text) }
     }
@@ -219,7 +219,7 @@ impl Step {
         Self { decide: Some(Decide(Arc::new(decide))), ..Self::default() }
     }
 
-    /// What the step comes to for a request.
+    /// What the step decides for a request; a fixed step is always said.
     pub fn decision(&self, received: &Received) -> Decision {
         match &self.decide {
             None => Decision::Say(self.clone()),
@@ -227,7 +227,7 @@ impl Step {
         }
     }
 
-    /// An answer that does not come, or does not come whole.
+    /// An answer with a fault and fixed words.
     pub fn failing(fault: Fault) -> Self {
         Self { fault: Some(fault), ..Self::text("This answer has a fault.") }
     }
@@ -244,13 +244,13 @@ impl Step {
         self
     }
 
-    /// The same answer, ended because it is as long as an answer may be.
+    /// The same answer, ended by the token limit.
     pub fn at_limit(mut self) -> Self {
         self.stopping = Stopping::AtLimit;
         self
     }
 
-    /// The same answer, with something that goes wrong on its way.
+    /// The same answer, with a fault.
     pub fn fault(mut self, fault: Fault) -> Self {
         self.fault = Some(fault);
         self

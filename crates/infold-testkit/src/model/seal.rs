@@ -1,38 +1,38 @@
-//! Seals: how the fake model recognises its own reasoning, and what it was said after.
+//! Seals: how the fake model recognises its own reasoning, and the content that it was made on.
 //!
 //! A provider's signature proves two things: that the words are its own, and that everything before
-//! them is what it was when they were said. A seal proves the same, and holds all it needs in itself,
-//! so that it is still good after the server was started anew.
+//! them is unchanged. A seal proves the same. It contains all that is needed to check it, so it is still
+//! valid after the server was restarted.
 
 use serde_json::Value;
 
-/// Marks a seal, so that reasoning of another origin is told apart from broken reasoning.
+/// Begins every seal, to tell reasoning of another origin from reasoning that was changed.
 const MARK: &str = "seal1";
 
-/// How many characters of a digest a seal and an id show.
+/// How many characters of a digest are in a seal or an id.
 const SHOWN_CHARS: usize = 24;
 
-/// Everything that came before a point of a request, as one digest that grows with each part.
+/// A digest of everything before a point of a request; each part is added to it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Prefix {
     hasher: blake3::Hasher,
 }
 
-/// What a seal turned out to be.
+/// The outcome of checking a seal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Ours, and in its place.
+    /// The seal is ours, and words and prefix are unchanged.
     Holds,
-    /// Ours, but something before it is not what it was.
+    /// The seal is ours, but something before the words was changed.
     OtherPrefix,
-    /// Ours, but on other words.
+    /// The seal is ours, but the words were changed.
     Changed,
-    /// Not ours.
+    /// The seal is not ours.
     Forged,
 }
 
 impl Prefix {
-    /// Takes in the next part. `kind` keeps a user's words apart from the same words of a model.
+    /// Adds the next part. `kind` distinguishes a user's words from the same words of a model.
     pub(crate) fn take(&mut self, kind: &str, part: &Value) {
         self.hasher.update(kind.as_bytes());
         self.hasher.update(b"\0");
@@ -52,7 +52,7 @@ impl Prefix {
         format!("{MARK}.{}.{}", shown_words(words), shown(&self.hasher))
     }
 
-    /// What `seal` on these words is worth at this point.
+    /// Checks `seal` on these words at this point.
     pub(crate) fn verdict(&self, seal: &str, words: &str) -> Verdict {
         let mut parts = seal.split('.');
         match (parts.next(), parts.next(), parts.next()) {
@@ -72,8 +72,8 @@ fn shown_words(words: &str) -> String {
     blake3::hash(words.as_bytes()).to_hex()[..SHOWN_CHARS].to_owned()
 }
 
-/// A part as it counts: without cache marks, with sorted keys, and with text always as a list of
-/// blocks, because clients send the same message now in one form and now in the other.
+/// A part in one normal form: without cache marks, with sorted keys, and with text always as a list of
+/// blocks, because clients send the same message sometimes in one form and sometimes in the other.
 fn normal(part: &Value) -> Value {
     match part {
         Value::Array(parts) => parts.iter().map(normal).collect(),

@@ -1,5 +1,5 @@
-//! The model-visible context: what a request shows the model, as a list of pieces in one form for all
-//! APIs, and as lines for tests to compare.
+//! What a request shows the model, as a list of pieces that has one form for all APIs, and as lines for tests
+//! to compare.
 
 use std::fmt::Write as _;
 
@@ -10,17 +10,17 @@ use super::received::{Api, Received};
 #[cfg(test)]
 mod tests;
 
-/// Most characters of a text that a line of a shape shows.
+/// Most characters of a piece's text in a line of [`Received::shape`].
 const LINE_CHARS_MAX: usize = 90;
 
 /// One piece of what the model is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
-    /// What it is.
+    /// Who said it, or what it is.
     pub kind: ShownKind,
-    /// Its text: words, arguments as JSON, a result.
+    /// The piece's text: words, arguments as JSON, or a result.
     pub text: String,
-    /// The tool of a call.
+    /// The name of the tool, if the piece is a call.
     pub tool: Option<String>,
     /// The id of a call, or of the call that a result answers.
     pub call: Option<String>,
@@ -28,10 +28,10 @@ pub struct Shown {
     pub marked: bool,
 }
 
-/// What a piece is.
+/// The kind of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShownKind {
-    /// Instructions, wherever they stand.
+    /// Instructions, wherever in the request they are.
     System,
     /// Words on the user's side.
     User,
@@ -39,11 +39,11 @@ pub enum ShownKind {
     Assistant,
     /// The model's reasoning.
     Reasoning,
-    /// A call.
+    /// A call of a tool.
     Call,
-    /// What a call gave.
+    /// The result of a call.
     Result,
-    /// Anything else.
+    /// A piece of another kind; its text is the kind's name.
     Other,
 }
 
@@ -74,10 +74,10 @@ impl Received {
         shown
     }
 
-    /// What the model is shown, one line for each piece. Ids are named by the order in which they appear, so
-    /// that two runs give the same lines.
+    /// What the model is shown, one line for each piece. Branch ids are numbered in the order in which they appear,
+    /// so that two runs give the same lines.
     pub fn shape(&self) -> String {
-        let mut names = Names::default();
+        let mut names = ShortIds::default();
         let mut lines = String::new();
         for piece in self.shown() {
             let text = clipped(&names.in_text(&piece.text));
@@ -97,7 +97,7 @@ impl Received {
         lines
     }
 
-    /// How many pieces of what the model is shown hold this text.
+    /// How many of the pieces that the model is shown contain this text.
     pub fn shows_times(&self, text: &str) -> usize {
         self.shown().iter().filter(|piece| piece.text.contains(text)).count()
     }
@@ -115,8 +115,8 @@ impl Received {
         ids
     }
 
-    /// The branch that the model is told to work in: the one that the newest brief names. Without a proxy
-    /// there is no brief, and it is the one that was opened last.
+    /// The branch that the model works in: the one that the newest brief names. Without a proxy there is no brief,
+    /// and it is the branch that was opened last.
     pub fn own_branch(&self) -> Option<String> {
         let shown = self.shown();
         let is_brief = |piece: &&Shown| {
@@ -137,7 +137,7 @@ impl Received {
     }
 }
 
-/// Ids of branches in a text, in order.
+/// The branch ids in a text, in order.
 fn branch_ids(text: &str) -> Vec<String> {
     const MARK: &str = "br_";
     const UUID_CHARS: usize = 36;
@@ -149,13 +149,13 @@ fn branch_ids(text: &str) -> Vec<String> {
     ids.collect()
 }
 
-/// Short names for ids, in the order of their appearance.
+/// Short names for branch ids, numbered in the order of their appearance.
 #[derive(Default)]
-struct Names {
+struct ShortIds {
     known: Vec<String>,
 }
 
-impl Names {
+impl ShortIds {
     fn in_text(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
         for id in branch_ids(&text) {
@@ -183,7 +183,7 @@ fn plain(kind: ShownKind, text: String) -> Shown {
     Shown { kind, text, tool: None, call: None, marked: false }
 }
 
-/// Content as a list of parts; text by itself is one.
+/// Content as a list of parts; a plain text becomes one text part.
 fn parts(content: &Value) -> Vec<Value> {
     match content {
         Value::String(text) => vec![serde_json::json!({"type": "text", "text": text})],
@@ -192,7 +192,7 @@ fn parts(content: &Value) -> Vec<Value> {
     }
 }
 
-/// All text of a content.
+/// The text of all parts of a content, joined by line ends.
 fn text_of(content: &Value) -> String {
     let parts = parts(content);
     let texts = parts.iter().map(|part| match part["type"].as_str() {

@@ -1,4 +1,4 @@
-//! An answer in both forms that providers give it: one body, or a stream of events.
+//! An answer in both forms that providers have: one body, or a stream of events.
 
 use serde_json::Value;
 
@@ -7,46 +7,46 @@ use super::reach::Tool;
 use super::script::Step;
 use super::seal::Prefix;
 
-/// What an answer is made of.
+/// What an answer is made from.
 pub(crate) struct Turn<'a> {
-    /// The request.
+    /// The body of the request.
     pub(crate) body: &'a Value,
-    /// What is to be said.
+    /// The step of the script that answers it.
     pub(crate) step: &'a Step,
-    /// Everything that the request holds.
+    /// The digest of the whole request, for ids and seals.
     pub(crate) prefix: &'a Prefix,
-    /// What the usage will name.
+    /// The tokens that the usage reports.
     pub(crate) cache: Cached,
     /// The tools that the model can call.
     pub(crate) tools: &'a [Tool],
 }
 
 impl Turn<'_> {
-    /// The tool that a call is of. Calls of tools out of reach are never said.
+    /// The tool that a call names. A script cannot call a tool that the request does not offer.
     pub(crate) fn tool(&self, spelled: &str) -> Option<&Tool> {
         self.tools.iter().find(|tool| tool.spelled() == spelled)
     }
 }
 
-/// Tokens that every answer is said to have taken.
+/// The output tokens that the usage of every answer reports.
 pub(crate) const OUTPUT_TOKENS: u64 = 50;
 
-/// An answer.
+/// An answer in both forms.
 #[derive(Clone)]
 pub(crate) struct Spoken {
-    /// The body of an answer that is not streamed.
+    /// The body, if the answer is not streamed.
     pub(crate) plain: Value,
-    /// The events of one that is.
+    /// The events, if the answer is streamed.
     pub(crate) events: Vec<Event>,
 }
 
 impl Spoken {
-    /// The same, without a word of what it took. An event that says nothing else is left out.
+    /// The same answer without its usage. An event that carries nothing but the usage is left out.
     pub(crate) fn without_usage(mut self) -> Self {
-        uncount(&mut self.plain);
+        remove_usage(&mut self.plain);
         for event in &mut self.events {
             if let Ok(mut data) = serde_json::from_str::<Value>(&event.data) {
-                uncount(&mut data);
+                remove_usage(&mut data);
                 event.data = data.to_string();
             }
         }
@@ -56,11 +56,11 @@ impl Spoken {
     }
 }
 
-/// Takes the usage out of a value, wherever an answer has it.
-fn uncount(value: &mut Value) {
+/// Removes the usage from a body or an event, wherever it is.
+fn remove_usage(value: &mut Value) {
     for inner in ["message", "response"] {
         if value[inner].is_object() {
-            uncount(&mut value[inner]);
+            remove_usage(&mut value[inner]);
         }
     }
     if let Some(fields) = value.as_object_mut() {
@@ -76,17 +76,17 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// An event named like its data's `type`.
+    /// An event whose name is the `type` of its data.
     pub(crate) fn named(data: Value) -> Self {
         Self { name: data["type"].as_str().map(str::to_owned), data: data.to_string() }
     }
 
-    /// An event of data alone.
+    /// An event with data but without a name.
     pub(crate) fn unnamed(data: String) -> Self {
         Self { name: None, data }
     }
 
-    /// The event as it goes over the wire.
+    /// The event as text, as it is sent.
     pub(crate) fn wire(&self) -> String {
         let name = self.name.as_ref().map(|name| format!("event: {name}\n")).unwrap_or_default();
         format!("{name}data: {}\n\n", self.data)

@@ -1,8 +1,8 @@
-//! Steps that any client's model can play, because they look into the request for the names of the tools:
-//! load infold's tools where a client defers them, open a branch, read files, give back what was found.
+//! Steps that work with any client, because they look up the names of the tools in the request: load infold's
+//! tools where a client defers them, open a branch, read files, return what was found.
 //!
-//! [`branch_work`] is the whole of a sub-task. Each client's own tool for reading is told by its name:
-//! Claude Code has `Read`, Codex `exec_command`, alone or in a script, OpenCode `read`, Qwen Code `read_file`, goose a
+//! [`branch_work`] makes a whole sub-task. Each client's own tool for reading is recognised by its name: Claude
+//! Code has `Read`, Codex `exec_command`, alone or in a script, OpenCode `read`, Qwen Code `read_file`, goose a
 //! `shell`.
 
 use serde_json::{Value, json};
@@ -14,26 +14,26 @@ use super::script::{Decision, Step};
 #[cfg(test)]
 mod tests;
 
-/// Our tools that a sub-task needs, the first of which opens it.
+/// The tools of infold's that a sub-task needs; the first opens the branch.
 const NEEDED: [&str; 3] = ["branch_create", "branch_return", "read_result"];
 
-/// What a sub-task does.
+/// A sub-task for the scripted model.
 #[derive(Debug, Clone)]
 pub struct Work {
     /// What the branch is for, in a line.
     pub description: String,
-    /// What it is told.
+    /// The prompt that the branch begins with.
     pub prompt: String,
-    /// The files that it reads, one after another, with the client's own tool.
+    /// The paths of the files that the branch reads, one after another, with the client's own tool.
     pub files: Vec<String>,
-    /// What it gives back.
+    /// The message that the branch returns.
     pub message: String,
-    /// The tokens that it asks for, if it asks.
+    /// The budget that the branch asks for; `None` leaves it to infold.
     pub budget_tokens: Option<u64>,
 }
 
 impl Work {
-    /// Work that reads `files` and gives back `message`.
+    /// A sub-task that reads `files` and returns `message`.
     pub fn reading(description: &str, files: impl IntoIterator<Item = String>, message: &str) -> Self {
         Self {
             description: description.to_owned(),
@@ -50,9 +50,9 @@ impl Work {
         self
     }
 
-    /// What the opening says.
+    /// The arguments of the call that opens the branch.
     fn opening(&self) -> Value {
-        // The session that is named here is nobody's: a proxy knows better whose call it is.
+        // The session named here does not exist: a proxy knows which session the call belongs to.
         let mut arguments = json!({
             "session_id": "scripted",
             "description": self.description,
@@ -65,8 +65,8 @@ impl Work {
     }
 }
 
-/// A whole sub-task: its tools loaded where that is needed, a branch opened, every file read, and the branch
-/// folded. The step after these is said in the parent.
+/// The steps of a whole sub-task: load the tools if needed, open a branch, read every file, and fold the branch.
+/// The step after these belongs to the parent.
 pub fn branch_work(work: &Work) -> Vec<Step> {
     let mut steps = vec![load_tools(), open_branch(work)];
     steps.extend(work.files.iter().map(|file| read_file(file)));
@@ -74,7 +74,7 @@ pub fn branch_work(work: &Work) -> Vec<Step> {
     steps
 }
 
-/// Loads infold's tools with the client's own search, or is skipped where they are in reach already.
+/// Loads infold's tools with the client's own search; is skipped if the model can call them already.
 pub fn load_tools() -> Step {
     Step::seeing(|received| {
         if NEEDED[..2].iter().all(|name| received.spelled(name).is_some()) {
@@ -94,7 +94,7 @@ pub fn load_tools() -> Step {
     })
 }
 
-/// Claude Code's search takes exact names, which it has listed in its own words; else it takes keywords.
+/// The query for Claude Code's search: the exact names, if the request lists them, else keywords.
 fn claude_query(received: &Received) -> String {
     let shown: String = received.shown().into_iter().map(|piece| piece.text + "\n").collect();
     let words = shown.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_' && letter != '-');
@@ -105,13 +105,13 @@ fn claude_query(received: &Received) -> String {
     if names.is_empty() { NEEDED.join(" ") } else { format!("select:{}", names.join(",")) }
 }
 
-/// Opens a branch.
+/// Opens a branch for the sub-task.
 pub fn open_branch(work: &Work) -> Step {
     let arguments = work.opening();
     Step::seeing(move |received| call(received, "branch_create", "I open a branch for this.", arguments.clone()))
 }
 
-/// Folds the branch that the model is told to work in.
+/// Folds the branch that the model works in, with this message.
 pub fn fold_branch(message: &str) -> Step {
     let message = message.to_owned();
     Step::seeing(move |received| {
@@ -122,7 +122,7 @@ pub fn fold_branch(message: &str) -> Step {
     })
 }
 
-/// Calls one of infold's tools as this client spells it, after some reasoning.
+/// Calls one of infold's tools by the client's name for it, or from a script; gets stuck if it can do neither.
 pub fn call(received: &Received, name: &str, text: &str, arguments: Value) -> Decision {
     match received.spelled(name) {
         Some(tool) => Decision::Say(Step::calling_one(text, tool, arguments).reasoning("A tool of infold is next.")),
@@ -134,7 +134,7 @@ pub fn call(received: &Received, name: &str, text: &str, arguments: Value) -> De
     }
 }
 
-/// Runs a script.
+/// Runs a script with Codex's tool for scripts, after some reasoning.
 pub fn run_script(text: &str, source: &str) -> Step {
     running(text, source).reasoning("A script is next.")
 }
@@ -143,13 +143,13 @@ fn running(text: &str, source: &str) -> Step {
     Step::calling_one(text, SCRIPTS.to_owned(), json!(source))
 }
 
-/// Code of a script that prints a file.
+/// The source of a script that prints a file.
 pub fn printing(path: &str) -> String {
     let input = json!({"cmd": format!("cat '{path}'")});
     format!("text((await tools.exec_command({input})).output);\n")
 }
 
-/// Reads a file with the client's own tool.
+/// Reads a file with the client's own tool; gets stuck if the client lists none.
 pub fn read_file(path: &str) -> Step {
     let path = path.to_owned();
     Step::seeing(move |received| {
@@ -161,7 +161,7 @@ pub fn read_file(path: &str) -> Step {
     })
 }
 
-/// How this client reads a file.
+/// The client's tool that reads a file, and the arguments for it.
 fn reading(received: &Received, path: &str) -> Option<(String, Value)> {
     let tools = received.tools();
     let listed = |name: &str| tools.iter().any(|tool| tool.spelled() == name);

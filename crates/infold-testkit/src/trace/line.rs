@@ -1,5 +1,5 @@
-//! The form of a trace's lines: calls that were interrupted by another thread's are put together,
-//! and their strings and numbers are read.
+//! Reads the lines of a trace: puts the two halves of a call together if another thread's call came in between,
+//! and reads the call's strings and numbers.
 
 use std::collections::HashMap;
 
@@ -8,9 +8,9 @@ use anyhow::{Context, Result, bail};
 /// A call that has returned.
 #[derive(Debug)]
 pub(super) struct Call {
-    /// Its name.
+    /// The system call's name.
     pub(super) name: String,
-    /// Its arguments, as the trace has them.
+    /// The arguments as text, as in the trace.
     pub(super) text: String,
     /// What it returned; −1 for a failure, whatever its reason.
     pub(super) result: i64,
@@ -20,10 +20,10 @@ pub(super) struct Call {
     pub(super) ended: usize,
 }
 
-/// Puts lines together to calls.
+/// Turns lines into calls.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    /// Calls that have begun, by thread.
+    /// The first halves of calls that have not returned, with their lines, by thread.
     under_way: HashMap<String, (String, usize)>,
 }
 
@@ -54,7 +54,7 @@ impl Lines {
     }
 }
 
-/// Takes a whole call apart: `name(arguments) = result`.
+/// Reads a whole call: `name(arguments) = result`.
 fn finished(text: &str, began: usize, ended: usize) -> Result<Option<Call>> {
     let Some((name, rest)) = text.split_once('(') else { return Ok(None) };
     let Some((arguments, result)) = rest.rsplit_once(") ") else { return Ok(None) };
@@ -64,7 +64,7 @@ fn finished(text: &str, began: usize, ended: usize) -> Result<Option<Call>> {
 }
 
 impl Call {
-    /// The descriptor that the call is about; −1 if its first argument is none.
+    /// The call's first argument as a file descriptor; −1 if it is not one.
     pub(super) fn descriptor(&self) -> i64 {
         let first = self.text.split([',', ' ']).next().unwrap_or_default();
         first.parse().unwrap_or(-1)

@@ -1,4 +1,4 @@
-//! Traces are read as they come out of the tracer.
+//! Reading traces in the tracer's own form.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ fn calls_that_another_thread_interrupts_are_put_together() {
 }
 
 #[test]
-fn a_name_may_stand_for_one_file_after_another() {
+fn a_name_may_belong_to_one_file_after_another() {
     let trace = read(&[
         r#"11 openat(AT_FDCWD, "DATA/j", O_RDWR|O_CREAT, 0600) = 4"#,
         r#"11 unlink("DATA/j") = 0"#,

@@ -1,16 +1,16 @@
-//! Answers of Chat Completions.
+//! Reads answers of OpenAI's Chat Completions API, and of servers that imitate it, into an [`AnswerState`].
 
 use super::state::{AnswerState, count};
 use crate::request::json::{At, Document};
 
-/// Takes one piece of a stream.
+/// Reads one event of a stream.
 pub(super) fn event(state: &mut AnswerState, document: &Document<'_>) {
     if !state.take_error(document, 0) {
         take_choices(state, document, "delta");
     }
 }
 
-/// Takes an answer that came as one value.
+/// Reads an answer that came as one JSON value.
 pub(super) fn whole(state: &mut AnswerState, document: &Document<'_>) {
     take_choices(state, document, "message");
     if document.field(0, "choices").is_some() {
@@ -24,23 +24,23 @@ fn take_choices(state: &mut AnswerState, document: &Document<'_>, inner: &str) {
     for choice in choices.into_iter().flat_map(|choices| document.elements(choices)) {
         let index = count(document, choice, "index").unwrap_or_default();
         if let Some(said) = document.field(choice, inner) {
-            take_said(state, document, said, index);
+            take_message(state, document, said, index);
         }
         if let Some(reason) = document.text_field(choice, "finish_reason") {
             state.stop(Some(reason.into_owned()));
-            // Not every server sends the word that ends a stream.
+            // Not every server sends the `[DONE]` that ends a stream.
             state.end();
         }
     }
-    // In the last piece of a stream that asked for it.
+    // Only the last event of a stream has usage, and only if the client asked for it.
     let names = ["prompt_tokens", "prompt_tokens_details", "completion_tokens"];
     state.take_usage(document, 0, names);
 }
 
-/// What a choice says, or more of it.
-fn take_said(state: &mut AnswerState, document: &Document<'_>, said: At, choice: u64) {
+/// Reads what a choice says, or the next part of it: words, thoughts and calls.
+fn take_message(state: &mut AnswerState, document: &Document<'_>, said: At, choice: u64) {
     let words = document.text_field(said, "content").or_else(|| document.text_field(said, "refusal"));
-    // A client goes on from one choice, and words of several would come mixed.
+    // A client continues with one choice, and the words of several would be mixed up.
     if choice == 0 {
         state.take_text(&words.unwrap_or_default());
     }
@@ -52,7 +52,7 @@ fn take_said(state: &mut AnswerState, document: &Document<'_>, said: At, choice:
         let inner = document.field(call, "function").or_else(|| document.field(call, "custom"));
         let text = |key: &str| inner.and_then(|inner| document.text_field(inner, key));
         let id = document.text_field(call, "id").unwrap_or_default();
-        // A piece that goes on with a call may repeat its id, or leave it out.
+        // An event that continues a call may repeat its id, or leave it out.
         let goes_on = state.call(key).is_some_and(|call| id.is_empty() || call.id == id);
         if !goes_on {
             state.begin_call(key, id.into_owned(), text("name").unwrap_or_default().into_owned());

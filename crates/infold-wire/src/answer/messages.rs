@@ -1,9 +1,9 @@
-//! Answers of Anthropic's API.
+//! Reads answers of Anthropic's Messages API into an [`AnswerState`].
 
 use super::state::{AnswerState, count};
 use crate::request::json::{At, Document};
 
-/// Takes one event.
+/// Reads one event of a stream.
 pub(super) fn event(state: &mut AnswerState, document: &Document<'_>) {
     let field = |key: &str| document.field(0, key);
     match document.text_field(0, "type").as_deref() {
@@ -35,7 +35,7 @@ pub(super) fn event(state: &mut AnswerState, document: &Document<'_>) {
     }
 }
 
-/// Takes an answer that came as one value. An answer to `count_tokens` has a count and nothing else.
+/// Reads an answer that came as one JSON value. An answer to `count_tokens` has a count and nothing else.
 pub(super) fn whole(state: &mut AnswerState, document: &Document<'_>) {
     if let Some(tokens) = count(document, 0, "input_tokens") {
         state.usage().fresh_tokens = tokens;
@@ -53,14 +53,14 @@ pub(super) fn whole(state: &mut AnswerState, document: &Document<'_>) {
     }
 }
 
-/// A block, or the beginning of one.
+/// Reads a content block, or the start of one.
 fn take_block(state: &mut AnswerState, document: &Document<'_>, block: At, index: u64) {
     state.pause();
     match document.text_field(block, "type").as_deref() {
         Some("tool_use") => {
             let text = |key: &str| document.text_field(block, key).unwrap_or_default().into_owned();
             let call = state.begin_call((0, index), text("id"), text("name"));
-            // A stream begins with an empty object, and says the arguments afterwards.
+            // A stream starts a call with an empty object and sends the arguments in later events.
             let input = document.field(block, "input").filter(|input| document.members(*input).next().is_some());
             if let (Some(input), Some(call)) = (input, call) {
                 call.extend(document.raw(input));
@@ -85,7 +85,8 @@ fn take_delta(state: &mut AnswerState, document: &Document<'_>, delta: At, index
     }
 }
 
-/// The counts in an object's `usage`. They are of the whole answer so far, so those that are there hold.
+/// Reads the counts in an object's `usage`. Each is a total for the answer so far, so a new count replaces the old one,
+/// and a missing one leaves it.
 fn usage(state: &mut AnswerState, document: &Document<'_>, at: At) {
     let Some(said) = document.field(at, "usage").filter(|said| document.raw(*said) != "null") else { return };
     let counted = |key: &str| count(document, said, key);

@@ -1,10 +1,10 @@
-//! Answers of the Responses API.
+//! Reads answers of OpenAI's Responses API into an [`AnswerState`].
 
 use super::state::AnswerState;
 use crate::request::joined;
 use crate::request::json::{At, Document};
 
-/// Takes one event.
+/// Reads one event of a stream.
 pub(super) fn event(state: &mut AnswerState, document: &Document<'_>) {
     let whole = || document.field(0, "response");
     match document.text_field(0, "type").as_deref() {
@@ -30,7 +30,8 @@ pub(super) fn event(state: &mut AnswerState, document: &Document<'_>) {
     }
 }
 
-/// Takes an answer as one value: what came whole, or what a stream ends with.
+/// Reads a `response` object: an answer that came as one value, or the copy of the whole answer that a stream ends
+/// with. What the stream has already said is not read again.
 pub(super) fn response(state: &mut AnswerState, document: &Document<'_>, at: At) {
     let text = |key: &str| document.text_field(at, key).map(|text| text.into_owned());
     state.model(text("model"));
@@ -56,7 +57,7 @@ pub(super) fn response(state: &mut AnswerState, document: &Document<'_>, at: At)
     }
 }
 
-/// The words of an item, if it is a message.
+/// Reads the words of an item, if it is a message.
 fn take_words(state: &mut AnswerState, document: &Document<'_>, item: At) {
     if document.text_field(item, "type").as_deref() != Some("message") {
         return;
@@ -69,14 +70,14 @@ fn take_words(state: &mut AnswerState, document: &Document<'_>, item: At) {
     pause_behind(state, document, item);
 }
 
-/// An item is over, and so are the words in it, unless the model was stopped in the middle of them.
+/// Marks the words so far as whole, because their item is over, unless the model was stopped in the middle of it.
 fn pause_behind(state: &mut AnswerState, document: &Document<'_>, item: At) {
     if document.text_field(item, "status").as_deref() != Some("incomplete") {
         state.pause();
     }
 }
 
-/// The thoughts in an item, if it is some, as far as they are shown.
+/// Reads the thoughts in an item, if it is a reasoning item and shows any.
 fn take_thoughts(state: &mut AnswerState, document: &Document<'_>, item: At) {
     if document.text_field(item, "type").as_deref() != Some("reasoning") {
         return;
@@ -87,7 +88,8 @@ fn take_thoughts(state: &mut AnswerState, document: &Document<'_>, item: At) {
     }
 }
 
-/// The call that an item is. A stream says each item once by itself and once in the whole answer.
+/// Reads the call that an item is. A stream sends each item twice, alone and in the whole answer; only the first
+/// counts.
 fn take_call(state: &mut AnswerState, document: &Document<'_>, item: At) {
     let text = |key: &str| document.text_field(item, key);
     let kind = text("type").unwrap_or_default();

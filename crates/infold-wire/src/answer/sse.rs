@@ -1,39 +1,39 @@
-//! Events in a stream of bytes that may be cut anywhere.
+//! Finds server-sent events in a stream of bytes that may be cut anywhere.
 //!
-//! Lines end in CR, LF or both; a blank one ends an event. Comments and fields that are not needed are passed over.
-//! What is longer than the bound is not kept, and its event comes without data.
+//! Lines end in CR, LF or both; a blank line ends an event. Comments and fields that are not needed are skipped. An
+//! event whose line or data is longer than the bound is reported without data, so memory is bounded.
 
 use memchr::memchr2;
 
-/// How long a line, or the data of an event, may be, in bytes. The last event of a Responses stream repeats the
-/// whole answer.
+/// The longest line, and the longest data of an event, in bytes. It is this large because the last event of a Responses
+/// stream repeats the whole answer.
 const EVENT_BYTES_MAX: usize = 8 << 20;
 
-/// One event.
+/// One event with the two fields that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SseEvent<'e> {
-    /// Its name; empty if it has none.
+    /// The name of the event; empty if it has none.
     pub(super) name: &'e str,
-    /// Its data.
+    /// The data of the event; empty if it was too long to be kept.
     pub(super) data: &'e [u8],
 }
 
-/// Finds events.
+/// The state between two pieces of a stream: the event and the line that have begun.
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    /// The line that has begun.
+    /// The bytes of the current line that have come so far.
     line: Vec<u8>,
     is_line_cut: bool,
-    /// The last line ended in CR: an LF that comes next belongs to it.
+    /// Whether the last line ended in CR, so that an LF which comes next belongs to it.
     is_after_cr: bool,
-    /// Whether anything has come: a mark for the order of bytes may stand in front of everything.
+    /// Whether a line has ended yet: a byte order mark may come before the first one.
     has_begun: bool,
     name: String,
     data: Option<Vec<u8>>,
 }
 
 impl Events {
-    /// Takes the next bytes and hands each event that they end to `take`.
+    /// Takes the next bytes and passes each event that ends in them to `take`.
     pub(super) fn push(&mut self, mut bytes: &[u8], take: &mut impl FnMut(&SseEvent<'_>)) {
         while !bytes.is_empty() {
             if std::mem::take(&mut self.is_after_cr)
@@ -43,16 +43,16 @@ impl Events {
                 continue;
             }
             let Some(end) = memchr2(b'\n', b'\r', bytes) else {
-                return self.keep(bytes);
+                return self.append_to_line(bytes);
             };
-            self.keep(&bytes[..end]);
+            self.append_to_line(&bytes[..end]);
             self.is_after_cr = bytes[end] == b'\r';
             bytes = &bytes[end + 1..];
             self.end_line(take);
         }
     }
 
-    fn keep(&mut self, bytes: &[u8]) {
+    fn append_to_line(&mut self, bytes: &[u8]) {
         self.is_line_cut |= self.line.len() + bytes.len() > EVENT_BYTES_MAX;
         if !self.is_line_cut {
             self.line.extend_from_slice(bytes);
@@ -72,7 +72,7 @@ impl Events {
         } else {
             self.data.get_or_insert_default();
         }
-        // The line's room is used again.
+        // The line's memory is used again, unless it has grown large.
         line.clear();
         if line.capacity() <= EVENT_BYTES_MAX / 64 {
             self.line = line;
@@ -90,7 +90,7 @@ impl Events {
                     data.push(b'\n');
                     data.extend_from_slice(value);
                 }
-                // What is over the bound could not be read anyhow.
+                // Data over the bound would be cut off, and cut JSON could not be read.
                 Some(data) => data.clear(),
                 None => self.data = Some(value.to_vec()),
             },

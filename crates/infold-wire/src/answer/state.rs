@@ -1,11 +1,13 @@
-//! What is known of an answer so far, and what the three APIs' answers have in common.
+//! What is known of an answer while it is read, and what the answers of the three APIs have in common.
+//!
+//! Everything that is kept has a bound. How each API writes its answers is in `messages`, `responses` and `chat`.
 
 use super::words::AnswerWords;
 use super::{Answer, AnswerCall, AnswerError, Usage};
 use crate::request::Api;
 use crate::request::json::{At, Document};
 
-/// How much of what the model says is kept, in bytes.
+/// How much of the model's words and thoughts is kept for counting tokens, in bytes.
 const SAID_BYTES_MAX: usize = 256 << 10;
 
 /// How much of a call's arguments is kept, in bytes.
@@ -14,31 +16,32 @@ const ARGUMENTS_BYTES_MAX: usize = 1 << 20;
 /// How many calls of an answer are kept.
 const CALLS_MAX: usize = 256;
 
-/// What is greater counts nothing in an answer: sums of it would not be worth anything either.
+/// The largest token count that is believed. A greater one is ignored, because it would spoil every sum.
 const COUNT_MAX: u64 = 1_000_000_000;
 
-/// Why models stop that have said what they wanted to say; for any other reason the last word may lack its end.
+/// The stop reasons of models that have said all they wanted to say; for any other reason the last word may lack its
+/// end.
 const SAID_ALL: [&str; 7] =
     ["end_turn", "tool_use", "stop_sequence", "completed", "stop", "tool_calls", "function_call"];
 
-/// An answer that is being read.
+/// An answer while it is read.
 #[derive(Debug, Default)]
 pub(super) struct AnswerState {
     answer: Answer,
-    /// What the stream calls each of the calls while it is being said.
+    /// The key of each call in `answer.calls`, by which later events name it.
     keys: Vec<CallKey>,
     words: AnswerWords,
     has_ended: bool,
     has_thought: bool,
-    /// Nothing more comes, not even a count.
+    /// Whether the stream has sent its last event, so that not even a token count can follow.
     is_closed: bool,
 }
 
-/// How a stream names a call: by its place in the answer, and by the choice that it is in (Chat).
+/// How a stream names a call: by the choice that it is in (Chat only, else 0), and by its index in the answer.
 pub(super) type CallKey = (u64, u64);
 
 impl AnswerState {
-    /// A call begins; none if there are too many.
+    /// Begins a call; returns `None` if the answer has too many calls.
     pub(super) fn begin_call(&mut self, key: CallKey, id: String, tool: String) -> Option<&mut AnswerCall> {
         self.words.pause();
         if self.answer.calls.len() == CALLS_MAX {
@@ -49,79 +52,76 @@ impl AnswerState {
         self.answer.calls.last_mut()
     }
 
-    /// The call that a stream names so.
+    /// The latest call with this key.
     pub(super) fn call(&mut self, key: CallKey) -> Option<&mut AnswerCall> {
         let place = self.keys.iter().rposition(|other| *other == key)?;
         self.answer.calls.get_mut(place)
     }
 
-    /// The calls so far.
     pub(super) fn calls(&self) -> &[AnswerCall] {
         &self.answer.calls
     }
 
-    /// Whether there is a call with this id.
     pub(super) fn has_call(&self, id: &str) -> bool {
         self.answer.calls.iter().any(|call| call.id == id)
     }
 
-    /// Words of the model's.
+    /// Adds words of the model.
     pub(super) fn take_text(&mut self, text: &str) {
         self.answer.text_chars += text.chars().count();
         self.words.push(text);
-        self.keep(text);
+        self.append_said(text);
     }
 
-    /// Thoughts of the model's that it shows.
+    /// Adds thoughts of the model that its provider shows.
     pub(super) fn take_thought(&mut self, text: &str) {
         self.has_thought |= !text.is_empty();
-        self.keep(text);
+        self.append_said(text);
     }
 
-    fn keep(&mut self, text: &str) {
+    fn append_said(&mut self, text: &str) {
         let said = &mut self.answer.said;
         let room = text.floor_char_boundary(SAID_BYTES_MAX.saturating_sub(said.len()));
         said.push_str(&text[..room]);
         self.answer.said_bytes += text.len();
     }
 
-    /// The words so far are whole: something else begins.
+    /// Marks the words so far as whole, because something else begins.
     pub(super) fn pause(&mut self) {
         self.words.pause();
     }
 
-    /// The end of the words so far.
+    /// The end of the words so far, as in [`Answer::words`].
     pub(super) fn words(&self) -> &str {
         self.words.whole()
     }
 
-    /// How much the model has said so far, in characters.
     pub(super) fn text_chars(&self) -> usize {
         self.answer.text_chars
     }
 
-    /// Whether it has been seen to think.
+    /// Whether thoughts of the model have come.
     pub(super) fn has_thought(&self) -> bool {
         self.has_thought
     }
 
-    /// Why the model stopped.
+    /// Sets why the model stopped, if a reason is given.
     pub(super) fn stop(&mut self, reason: Option<String>) {
         self.answer.stop = reason.or(self.answer.stop.take());
     }
 
-    /// The model that answers.
+    /// Sets the name of the model that answers, if one is given.
     pub(super) fn model(&mut self, model: Option<String>) {
         self.answer.model = model.or(self.answer.model.take());
     }
 
-    /// The tokens used, to be put right: later counts hold instead of earlier ones.
+    /// The token counts, to be overwritten: later counts replace earlier ones.
     pub(super) fn usage(&mut self) -> &mut Usage {
         self.answer.usage.get_or_insert_default()
     }
 
-    /// Takes the counts in an object's `usage`, as OpenAI writes them down: what was sent, with its details, and what
-    /// was received. What was sent includes what came from the cache.
+    /// Reads the counts in an object's `usage`, as OpenAI's APIs write them. `names` are the fields for the input, for
+    /// its details, and for the output. The input count includes what came from the cache.
     pub(super) fn take_usage(&mut self, document: &Document<'_>, at: At, names: [&str; 3]) {
         let Some(said) = document.field(at, "usage").filter(|said| document.raw(*said) != "null") else { return };
         let [sent, sent_details, received] = names;
@@ -136,7 +136,7 @@ impl AnswerState {
         usage.output_tokens = count(document, said, received).unwrap_or_default();
     }
 
-    /// The answer has come to its end.
+    /// Marks the answer as ended. The stop reason must be set before, because it says whether the last word is whole.
     pub(super) fn end(&mut self) {
         self.has_ended = true;
         if self.answer.stop.as_deref().is_some_and(|reason| SAID_ALL.contains(&reason)) {
@@ -144,19 +144,19 @@ impl AnswerState {
         }
     }
 
-    /// Whether it has.
     pub(super) fn has_ended(&self) -> bool {
         self.has_ended
     }
 
-    /// The stream has said its last word.
+    /// Marks the stream as closed: nothing more comes, not even a token count.
     pub(super) fn close(&mut self) {
         self.end();
         self.is_closed = true;
     }
 
-    /// Whether a stream is over and has counted. Chat counts after it has ended, if it counts at all.
-    pub(super) fn is_settled(&self, api: Api) -> bool {
+    /// Whether nothing that can still come would change the answer. A Chat stream reports its counts after the answer
+    /// has ended, if it reports any.
+    pub(super) fn is_final(&self, api: Api) -> bool {
         let has_counted = match api {
             Api::Messages | Api::Responses => true,
             Api::Chat => self.is_closed || self.answer.usage.is_some(),
@@ -164,7 +164,7 @@ impl AnswerState {
         self.answer.error.is_some() || (self.has_ended && has_counted)
     }
 
-    /// What an event with this name means, if its data could not be read.
+    /// Does what can be done for an event of which only the name could be read.
     pub(super) fn take_name(&mut self, name: &str) {
         match name {
             "message_stop" | "response.completed" | "response.incomplete" => self.end(),
@@ -173,12 +173,12 @@ impl AnswerState {
         }
     }
 
-    /// What went wrong.
+    /// Records the error that the provider reports.
     pub(super) fn fail(&mut self, kind: Option<String>, message: String) {
         self.answer.error = Some(AnswerError { kind, message });
     }
 
-    /// Takes the error in an object, if there is one; says whether there was.
+    /// Reads the error in an object, if it has one, and returns whether it has.
     pub(super) fn take_error(&mut self, document: &Document<'_>, at: At) -> bool {
         let Some(error) = document.field(at, "error").filter(|error| document.raw(*error) != "null") else {
             return false;
@@ -189,7 +189,7 @@ impl AnswerState {
         true
     }
 
-    /// Takes an event that is an error: it stands in an object of its own, or is the event itself.
+    /// Reads an event that is an error: the error is in an object of its own, or the event itself is the error.
     pub(super) fn take_error_event(&mut self, document: &Document<'_>) {
         if !self.take_error(document, 0) {
             let text = |key: &str| document.text_field(0, key).map(|text| text.into_owned());
@@ -197,7 +197,7 @@ impl AnswerState {
         }
     }
 
-    /// What it was.
+    /// The answer as it is known now, when no more events come.
     pub(super) fn into_answer(mut self) -> Answer {
         self.answer.is_complete = self.has_ended && self.answer.error.is_none();
         self.answer.words = self.words.whole().to_owned();
@@ -206,7 +206,7 @@ impl AnswerState {
 }
 
 impl AnswerCall {
-    /// More of the arguments.
+    /// Appends the next part of the arguments.
     pub(super) fn extend(&mut self, part: &str) {
         self.is_cut |= self.arguments.len() + part.len() > ARGUMENTS_BYTES_MAX;
         if !self.is_cut {
@@ -215,7 +215,7 @@ impl AnswerCall {
     }
 }
 
-/// A count under a key, if it is there and can be one.
+/// The token count under a key; `None` if it is missing, no number, or too large to be true.
 pub(super) fn count(document: &Document<'_>, at: At, key: &str) -> Option<u64> {
     document.raw(document.field(at, key)?).parse().ok().filter(|count| *count <= COUNT_MAX)
 }

@@ -2,7 +2,7 @@
 
 use insta::assert_debug_snapshot;
 
-use super::{Answer, AnswerError, AnswerReader, Delivery, Opening, Said};
+use super::{Answer, AnswerError, AnswerReader, Delivery, Opening, StreamStart};
 use crate::request::Api;
 
 const MESSAGES: &str = "\
@@ -265,7 +265,7 @@ fn a_stream_cut_anywhere_reads_the_same_with_any_line_ends() {
 #[test]
 fn a_stream_that_breaks_off_is_never_complete() {
     for (api, stream) in STREAMS {
-        // Not every server of Chat ends with a word of its own: there the reason to stop is the end.
+        // Not every Chat server sends `[DONE]`, so there the stop reason is the end.
         let end = if api == Api::Chat { stream.find("\"tool_calls\"}]}").unwrap() } else { stream.len() - 1 };
         for at in 0..end {
             assert!(!streamed(api, [&stream.as_bytes()[..at]]).is_complete, "cut at {at} of {api:?}");
@@ -352,8 +352,8 @@ fn long_arguments_and_endless_lines_are_not_kept() {
     assert!(answer.calls[0].arguments.len() <= 1 << 20);
 }
 
-/// What a stream has said after each of its pieces.
-fn opened(api: Api, pieces: &[&str]) -> Vec<Said> {
+/// What is known of the start of a stream after each of its pieces.
+fn opened(api: Api, pieces: &[&str]) -> Vec<StreamStart> {
     let mut opening = Opening::new(api);
     pieces.iter().map(|piece| opening.push(piece.as_bytes()).clone()).collect()
 }
@@ -361,23 +361,23 @@ fn opened(api: Api, pieces: &[&str]) -> Vec<Said> {
 #[test]
 fn a_stream_opens_with_the_first_event_that_means_anything() {
     let failed = |kind: &str, message: &str| {
-        Said::Failed(AnswerError { kind: Some(kind.to_owned()), message: message.to_owned() })
+        StreamStart::Failed(AnswerError { kind: Some(kind.to_owned()), message: message.to_owned() })
     };
     let created = "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"error\":null}}\n\n";
     let going = "data: {\"type\":\"response.in_progress\",\"response\":{}}\n\n";
     let error = "data: {\"type\":\"response.failed\",\"response\":{\"status\":\"failed\",\"error\":\
                  {\"code\":\"context_length_exceeded\",\"message\":\"too long\"}}}\n\n";
     let too_long = failed("context_length_exceeded", "too long");
-    let nothing = Said::Nothing;
+    let (nothing, begun) = (StreamStart::Nothing, StreamStart::Begun);
     assert_eq!(
         opened(Api::Responses, &[created, going, ": still here\n\n", error, created]),
         [nothing.clone(), nothing.clone(), nothing.clone(), too_long.clone(), too_long]
     );
     let added = "data: {\"type\":\"response.output_item.added\",\"item\":{}}\n\n";
-    assert_eq!(opened(Api::Responses, &[created, added, error]), [nothing.clone(), Said::Begun, Said::Begun]);
+    assert_eq!(opened(Api::Responses, &[created, added, error]), [nothing.clone(), begun.clone(), begun]);
     let (first, rest) = error.split_at(40);
     let alone = opened(Api::Messages, &["data: {\"type\":\"ping\"}\n\n"]);
-    assert_eq!(alone, [Said::Begun], "a sign of life is passed on");
+    assert_eq!(alone, [StreamStart::Begun], "a sign of life is passed on");
     assert_eq!(opened(Api::Responses, &[first, rest])[0], nothing);
     let bare = "event: error\ndata: {\"type\":\"error\",\"code\":\"context_length_exceeded\",\"message\":\"m\"}\n\n";
     assert_eq!(opened(Api::Responses, &[bare]), [failed("context_length_exceeded", "m")]);
@@ -386,30 +386,30 @@ fn a_stream_opens_with_the_first_event_that_means_anything() {
     assert_eq!(opened(Api::Messages, &[claude]), [failed("invalid_request_error", "p")]);
     let chat = "data: {\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"p\"}}\n\n";
     assert_eq!(opened(Api::Chat, &[chat]), [failed("context_length_exceeded", "p")]);
-    assert_eq!(opened(Api::Chat, &["data: not JSON\n\n"]), [Said::Begun]);
+    assert_eq!(opened(Api::Chat, &["data: not JSON\n\n"]), [StreamStart::Begun]);
 }
 
 #[test]
-fn a_stream_is_settled_once_nothing_can_change_its_count() {
-    let settled = |api: Api, events: &[&str]| -> Vec<bool> {
+fn a_stream_is_final_once_nothing_can_change_its_count() {
+    let is_final = |api: Api, events: &[&str]| -> Vec<bool> {
         let mut reader = AnswerReader::new(api, Delivery::Streamed);
-        let settled = |event: &&str| {
+        let is_final = |event: &&str| {
             reader.push(format!("data: {event}\n\n").as_bytes());
-            reader.is_settled()
+            reader.is_final()
         };
-        events.iter().map(settled).collect()
+        events.iter().map(is_final).collect()
     };
     let claude = [r#"{"type":"message_delta","usage":{"output_tokens":9}}"#, r#"{"type":"message_stop"}"#];
-    assert_eq!(settled(Api::Messages, &claude), [false, true]);
+    assert_eq!(is_final(Api::Messages, &claude), [false, true]);
     let error = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
-    assert_eq!(settled(Api::Messages, &[error]), [true]);
+    assert_eq!(is_final(Api::Messages, &[error]), [true]);
     let codex =
         [r#"{"type":"response.created"}"#, r#"{"type":"response.completed","response":{"status":"completed"}}"#];
-    assert_eq!(settled(Api::Responses, &codex), [false, true]);
+    assert_eq!(is_final(Api::Responses, &codex), [false, true]);
     let end = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
     let counted = r#"{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}"#;
-    assert_eq!(settled(Api::Chat, &[end, counted, "[DONE]"]), [false, true, true]);
-    assert_eq!(settled(Api::Chat, &[end, "[DONE]"]), [false, true]);
+    assert_eq!(is_final(Api::Chat, &[end, counted, "[DONE]"]), [false, true, true]);
+    assert_eq!(is_final(Api::Chat, &[end, "[DONE]"]), [false, true]);
 }
 
 #[test]

@@ -1,31 +1,31 @@
-//! The end of what a model says: enough to know its last words by, however long it talks.
+//! Keeps the end of what a model says: enough to show its last words, however long it talks.
 //!
-//! What is given is never half a word. Secrets are looked for in it later, and half a secret is no longer recognised
-//! as one.
+//! It never gives out half a word. Secrets are looked for in these words later, and half a secret would not be
+//! recognised.
 
-/// How much of a model's words is kept, in bytes. That is many times what is shown of them, so that a secret that
-/// stands in what is shown is whole in what is kept.
+/// How much of a model's words is kept, in bytes. That is many times what is shown of them, so that a secret in the
+/// part that is shown is whole in the part that is kept.
 const WORDS_BYTES_MAX: usize = 16 << 10;
 
-/// Words that are being said.
+/// The end of a model's words while they come in.
 #[derive(Debug, Default)]
 pub(super) struct AnswerWords {
     text: String,
-    /// Whether there were more in front.
+    /// Whether earlier words were dropped, so that the text may begin in the middle of a word.
     is_cut: bool,
-    /// Whether the last of them may go on.
+    /// Whether the last word may not be complete yet.
     is_open: bool,
 }
 
 impl AnswerWords {
-    /// More of what is being said.
+    /// Appends the next part.
     pub(super) fn push(&mut self, part: &str) {
         if part.is_empty() {
             return;
         }
         self.text.push_str(part);
         self.is_open = true;
-        // Only now and then, so that a long answer is not moved about with each piece of it.
+        // Only now and then, so that the text is not moved in memory for every piece of a long answer.
         if self.text.len() > 2 * WORDS_BYTES_MAX {
             self.is_cut = true;
             let cut = self.text.ceil_char_boundary(self.text.len() - WORDS_BYTES_MAX);
@@ -33,7 +33,7 @@ impl AnswerWords {
         }
     }
 
-    /// What was said so far is whole, and what comes is something else.
+    /// Marks the words so far as complete, because something else comes next.
     pub(super) fn pause(&mut self) {
         self.is_open = false;
         if !self.text.is_empty() && !self.text.ends_with('\n') {
@@ -41,8 +41,8 @@ impl AnswerWords {
         }
     }
 
-    /// The words, without those that lack a part: the first, if there were more in front, and the last, if it may go
-    /// on.
+    /// The kept words, without those that may lack a part: the first if earlier words were dropped, and the last if it
+    /// may not be complete.
     pub(super) fn whole(&self) -> &str {
         let mut text = self.text.as_str();
         if self.is_cut {

@@ -1,4 +1,4 @@
-//! Whose words a text is.
+//! Tests of finding out who said a text.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn every_line_of_the_data_is_read() {
 }
 
 #[test]
-fn what_clients_say_on_their_own_account_is_told_from_what_people_say() {
+fn what_clients_add_on_their_own_is_distinguished_from_what_people_say() {
     for (text, words) in [
         ("fix the bug", WordsOwner::Person),
         ("<b>fix</b> the bug", WordsOwner::Person),

@@ -1,4 +1,4 @@
-//! Documents are cut at the same places however they come in.
+//! Tests that documents are cut at the same places, whatever chunks they come in.
 
 use super::{DocumentPiece, ScanStep, Scanner};
 
@@ -19,7 +19,7 @@ fn pieces(document: &str, chunk_bytes: usize) -> Vec<String> {
                     current.push_str(&String::from_utf8_lossy(&rest[..bytes]));
                     rest = &rest[bytes..];
                     if !current.is_empty() {
-                        pieces.push(told(&piece, &current));
+                        pieces.push(described(&piece, &current));
                         current.clear();
                     }
                 }
@@ -27,13 +27,13 @@ fn pieces(document: &str, chunk_bytes: usize) -> Vec<String> {
         }
     }
     if !current.is_empty() {
-        pieces.push(told(scanner.piece(), &current));
+        pieces.push(described(scanner.piece(), &current));
     }
     pieces.push(if scanner.is_done() { "whole".to_owned() } else { "cut off".to_owned() });
     pieces
 }
 
-fn told(piece: &DocumentPiece, text: &str) -> String {
+fn described(piece: &DocumentPiece, text: &str) -> String {
     match piece {
         DocumentPiece::Between => format!("- {text}"),
         DocumentPiece::Element => format!("element {text}"),

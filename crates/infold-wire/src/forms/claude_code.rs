@@ -1,8 +1,8 @@
-//! Claude Code's JSONL: a line for each block of an answer, for each user message, attachment and notice.
+//! Parses Claude Code's JSONL: a line for each block of an answer, for each user message, attachment and notice.
 //!
-//! Lines with the same message id are one answer. A compaction is a boundary line and, some attachments later, a
-//! user line with the summary; here it is one item, in front of those attachments, because the model sees the
-//! summary first. What the client shows to the person alone (titles, durations, errors of the API) has no items.
+//! Lines with the same message id are one answer. A compaction is recorded as a boundary line and, some attachments
+//! later, a user line with the summary. Here it is one item before those attachments, because the model sees the
+//! summary first. What the client shows only to the person (titles, durations, errors of the API) has no items.
 
 mod attachment;
 mod fields;
@@ -16,25 +16,25 @@ use serde_json::value::RawValue;
 use super::Unit;
 use crate::content::{Content, Speaker, kinds};
 use crate::loose::Maybe;
-use crate::numbers::{CalledTools, Group, Numbers, items};
-use crate::reader::{Entry, KeptBytes, Metered};
+use crate::numbers::{CalledTools, EntryGroup, Numbers, items};
+use crate::reader::{Entry, KeptEntries, ReportedUsage};
 use fields::{ClaudeLine, ClaudeMessage, Compact, Micro};
 
-/// How many answers back a further piece of one may come.
+/// How many answers are remembered, because a further piece of an earlier answer may still come.
 const ANSWERS_MAX: usize = 64;
-/// The model that the client names where no model spoke.
+/// The model name on lines that the client wrote itself in the model's place.
 const NO_MODEL: &str = "<synthetic>";
 
-/// What is remembered from line to line.
+/// What the parser remembers from line to line.
 #[derive(Default)]
 pub(crate) struct ClaudeCode {
     tools: CalledTools,
     numbers: Numbers,
     subtask_numbers: HashMap<String, Numbers>,
-    /// The latest answers and the messages that they began.
+    /// The ids of the latest answers, each with the number of the message that it began with.
     answers: VecDeque<(String, u64)>,
     boundary: Option<Boundary>,
-    /// For lines of subagents that do not name their agent: where each one's thread began.
+    /// For lines of subagents that do not name their agent: the first line of the thread that each line belongs to.
     sidechain_roots: HashMap<String, String>,
 }
 
@@ -42,8 +42,8 @@ pub(crate) struct ClaudeCode {
 struct Boundary {
     place: ItemPosition,
     message: u64,
-    kept: KeptBytes,
-    /// What came between, which the model sees after the summary.
+    kept: KeptEntries,
+    /// Items recorded between the boundary and the summary, which the model sees after the summary.
     waiting: Vec<Item>,
 }
 
@@ -76,11 +76,11 @@ impl ClaudeCode {
         }
         let is_answer = line.kind.as_str() == "assistant";
         let Maybe(Some(message)) = line.message else { return };
-        // No model said it, and none gets to see it.
+        // The client reports an error of the API here: no model said it, and none sees it.
         if line.is_api_error_message.is_set() {
             return;
         }
-        // The client itself answers as one in brackets where no model was asked.
+        // Where no model was asked, the client answers itself and puts a name in angle brackets.
         entry.model = message.model.given().filter(|model| is_answer && !model.starts_with('<'));
         if line.is_compact_summary.is_set() {
             self.summary(message.content.into_text(), unit.number, entry);
@@ -89,7 +89,7 @@ impl ClaudeCode {
         let voice = if line.is_meta.is_set() { Voice::Client } else { Voice::Person };
         let speaker = if is_answer { Speaker::Model } else { Speaker::User(voice) };
         entry.group = group(is_answer, &message);
-        entry.is_prompt = !is_answer && entry.group == Group::Alone && !line.is_meta.is_set();
+        entry.is_prompt = !is_answer && entry.group == EntryGroup::Alone && !line.is_meta.is_set();
         if let Some(agent) = line.tool_use_result.0.and_then(|result| result.agent_id.given())
             && let Some(call) = first_answered(&message.content)
         {
@@ -107,14 +107,14 @@ impl ClaudeCode {
         if let Some(usage) = usage {
             let model = message.model.0.into_owned();
             let message = self.first_piece(&entry.group).unwrap_or(number);
-            entry.usage.push(Metered { message, usage: ModelUsage { model, ..usage.into() } });
+            entry.usage.push(ReportedUsage { message, usage: ModelUsage { model, ..usage.into() } });
         }
         entry.items.extend(items(unit.number, number, kinds, &mut self.tools));
     }
 
-    /// The message that an answer began with, which is the one that its usage belongs to.
-    fn first_piece(&self, group: &Group) -> Option<u64> {
-        let Group::Answer(id) = group else { return None };
+    /// The number of the message that an answer began with, to which its usage belongs.
+    fn first_piece(&self, group: &EntryGroup) -> Option<u64> {
+        let EntryGroup::Answer(id) = group else { return None };
         self.answers.iter().find(|(known, _)| known == id).map(|(_, message)| *message)
     }
 
@@ -125,7 +125,7 @@ impl ClaudeCode {
             None => &mut self.numbers,
         };
         let number = numbers.number(entry.group.clone());
-        if let Group::Answer(id) = &entry.group
+        if let EntryGroup::Answer(id) = &entry.group
             && self.first_piece(&entry.group).is_none()
         {
             self.answers.push_back((id.clone(), number));
@@ -140,8 +140,8 @@ impl ClaudeCode {
         let place = ItemPosition { entry: number, part: 0 };
         let boundary = self.boundary.take().unwrap_or_else(|| Boundary {
             place,
-            message: self.numbers.number(Group::Alone),
-            kept: KeptBytes::Nothing,
+            message: self.numbers.number(EntryGroup::Alone),
+            kept: KeptEntries::Nothing,
             waiting: Vec::new(),
         });
         entry.kept = boundary.kept.clone();
@@ -164,7 +164,7 @@ impl ClaudeCode {
                 entry.items = self.finish();
                 self.boundary = Some(Boundary {
                     place: ItemPosition { entry: unit.number, part: 0 },
-                    message: self.numbers.number(Group::Alone),
+                    message: self.numbers.number(EntryGroup::Alone),
                     kept: metadata.map(Compact::into_kept).unwrap_or_default(),
                     waiting: Vec::new(),
                 });
@@ -184,7 +184,7 @@ impl ClaudeCode {
         }
     }
 
-    /// Puts one item in a message of its own, behind a summary that is still to come.
+    /// Adds one item in a message of its own. If a compaction waits for its summary, the item goes after that summary.
     fn put(&mut self, kind: Kind, unit: &Unit<'_>, entry: &mut Entry) {
         let number = self.number(entry);
         let item = Item { place: ItemPosition { entry: unit.number, part: 0 }, message: number, kind };
@@ -204,16 +204,16 @@ impl Boundary {
     }
 }
 
-fn group(is_answer: bool, message: &ClaudeMessage<'_>) -> Group {
+fn group(is_answer: bool, message: &ClaudeMessage<'_>) -> EntryGroup {
     match (is_answer, message.id.given()) {
-        (true, Some(id)) => Group::Answer(id),
-        (true, None) => Group::Alone,
-        (false, _) if first_answered(&message.content).is_some() => Group::Results,
-        (false, _) => Group::Alone,
+        (true, Some(id)) => EntryGroup::Answer(id),
+        (true, None) => EntryGroup::Alone,
+        (false, _) if first_answered(&message.content).is_some() => EntryGroup::Results,
+        (false, _) => EntryGroup::Alone,
     }
 }
 
-/// The first call that a message has a result for.
+/// The id of the first call that a message has a result for.
 fn first_answered(content: &Content<'_>) -> Option<String> {
     let result = content.blocks().iter().find(|block| block.kind.as_str() == "tool_result")?;
     Some(result.tool_use_id.as_str().to_owned())

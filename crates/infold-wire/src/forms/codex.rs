@@ -1,7 +1,7 @@
-//! Codex's rollouts: lines of `{timestamp, type, payload}`.
+//! Parses Codex's rollouts: lines of `{timestamp, type, payload}`.
 //!
-//! A `response_item` is what the model saw; events repeat it for people and are passed over, but for the one that
-//! reports tokens. Older rollouts have no envelope: their lines are the items themselves.
+//! A `response_item` is what the model saw. Events repeat it for people and are skipped, except those that report
+//! tokens or take turns back. Older rollouts have no envelope: their lines are the items themselves.
 
 use std::collections::VecDeque;
 
@@ -10,27 +10,27 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Unit;
-use super::openai_item::{From, OpenAiItem};
+use super::openai_item::{ItemSource, OpenAiItem};
 use crate::loose::{Count, Maybe, Str};
-use crate::numbers::{CalledTools, Group, Numbers, items};
-use crate::reader::{Back, Entry, Metered};
+use crate::numbers::{CalledTools, EntryGroup, Numbers, items};
+use crate::reader::{Entry, ReportedUsage, Undo};
 
-/// What is remembered from line to line.
+/// What the parser remembers from line to line.
 #[derive(Default)]
 pub(crate) struct Codex {
     tools: CalledTools,
     numbers: Numbers,
     model: String,
-    /// The message that the answer began with whose tokens have not been reported yet.
+    /// The first message of the answer whose tokens have not been reported yet.
     answer: Option<u64>,
-    /// What had been used in all at the last report: reports are repeated.
+    /// The total of the last token report. The client repeats reports, and a repeated one has the same total.
     total: Option<CodexTokens>,
     said: PersonsWords,
 }
 
-/// How much of the person's words is remembered: a client repeats far less after a compaction.
+/// How many bytes of the person's words are remembered; the client repeats far less after a compaction.
 const SAID_BYTES_MAX: usize = 1 << 20;
-/// How a summary begins in the list that a compaction leaves.
+/// The beginning of a summary among the items that a compaction lists.
 const SUMMARY_OPENING: &str = "Another language model started to solve this problem";
 
 /// The person's latest words, which the client repeats after a compaction that lists nothing.
@@ -52,7 +52,7 @@ impl PersonsWords {
         }
     }
 
-    /// Forgets the latest of them, with which turns began that were taken back.
+    /// Forgets the words that began the latest turns, which the person took back.
     fn take_back(&mut self, turns: usize) {
         for _ in 0..turns.min(self.items.len()) {
             let latest = self.items.pop_back();
@@ -60,7 +60,7 @@ impl PersonsWords {
         }
     }
 
-    /// All of them, as a compaction in this message repeats them.
+    /// Copies of all remembered words, numbered as part of the compaction's message.
     fn repeated(&self, message: u64) -> Vec<Item> {
         self.items.iter().map(|item| Item { message, ..item.clone() }).collect()
     }
@@ -82,7 +82,7 @@ struct Info {
     last_token_usage: Maybe<CodexTokens>,
 }
 
-/// Tokens as the provider counts them: the cached ones are among the input.
+/// Token counts as the provider reports them: the input count includes the cached tokens.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct CodexTokens {
@@ -110,7 +110,7 @@ impl Codex {
             "event_msg" if payload.kind.as_str() == "thread_rolled_back" => {
                 let turns = usize::try_from(payload.num_turns.or_zero()).unwrap_or(usize::MAX);
                 self.said.take_back(turns);
-                entry.back = Back::Turns(turns);
+                entry.undoes = Undo::Turns(turns);
             }
             "turn_context" => {
                 entry.model = payload.model.given();
@@ -125,11 +125,11 @@ impl Codex {
     fn item(&mut self, item: OpenAiItem<'_>, unit: &Unit<'_>, pointer: &str, entry: &mut Entry) {
         entry.id = item.id.given();
         let is_answer = item.is_answer();
-        let kinds = item.kinds(From { text: unit.text, pointer, number: unit.number });
+        let kinds = item.kinds(ItemSource { text: unit.text, pointer, number: unit.number });
         if kinds.is_empty() {
             return;
         }
-        let message = self.numbers.number(Group::Alone);
+        let message = self.numbers.number(EntryGroup::Alone);
         if is_answer {
             self.answer.get_or_insert(message);
         }
@@ -139,29 +139,29 @@ impl Codex {
         self.said.take_note(&entry.items);
     }
 
-    /// A compaction: everything before it is replaced by what it lists. Where it lists nothing, the client puts the
-    /// person's words in front of the summary.
+    /// Parses a compaction, which replaces everything before it by the items that it lists. Where it lists nothing, the
+    /// client puts the person's words before the summary.
     fn compacted(
         &mut self,
         payload: OpenAiItem<'_>,
         unit: &Unit<'_>,
         entry: &mut Entry,
     ) -> Result<(), serde_json::Error> {
-        // All of them are read before anything is remembered: an error must leave the parser as it was.
+        // All items are read before the parser's state changes: after an error it must be as it was.
         let mut listed: Vec<(&str, OpenAiItem<'_>)> = Vec::with_capacity(payload.replacement_history.0.len());
         for json in payload.replacement_history.0 {
             listed.push((json.get(), serde_json::from_str(json.get())?));
         }
         let mut summary = payload.message.0.filter(|text| !text.is_empty());
         let is_list = !listed.is_empty();
-        let message = self.numbers.number(Group::Alone);
+        let message = self.numbers.number(EntryGroup::Alone);
         let mut kept = Vec::new();
         for (part, (text, item)) in (0..).zip(listed) {
-            // The provider's own summary is sealed: there is nothing in it to read or to keep apart.
+            // The provider's own summary is encrypted, so nothing in it can be read.
             if matches!(item.kind.as_str(), "compaction" | "compaction_summary" | "context_compaction") {
                 continue;
             }
-            let kinds = item.kinds(From { text, pointer: "", number: unit.number });
+            let kinds = item.kinds(ItemSource { text, pointer: "", number: unit.number });
             for (_, mut kind) in kinds {
                 self.tools.pass(&mut kind);
                 if let (None, Kind::User { text, .. }) = (&summary, &kind)
@@ -198,7 +198,7 @@ impl Codex {
             return;
         }
         if let Some(message) = self.answer.take() {
-            entry.usage.push(Metered { message, usage: last.usage(&self.model) });
+            entry.usage.push(ReportedUsage { message, usage: last.usage(&self.model) });
         }
     }
 }

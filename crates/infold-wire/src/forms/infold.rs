@@ -1,7 +1,7 @@
-//! infold's own log, an event a line.
+//! Parses infold's own log, one event on each line.
 //!
-//! A line alone says which thread it belongs to; what a thread got to see follows from the whole log, and
-//! infold-core tells that.
+//! A single line says which thread it belongs to. What a thread saw follows from the whole log, and
+//! `infold_core::recording` works that out.
 
 use infold_core::transcript::{Subtask, Transcript};
 use infold_core::{Event, Thread, recording};
@@ -10,7 +10,7 @@ use super::Unit;
 use crate::form::Format;
 use crate::reader::Entry;
 
-/// Reads one event: the items that it gives its own thread.
+/// Parses one event into the items that it adds to its own thread.
 pub(crate) fn parse(unit: &Unit<'_>) -> Result<Entry, serde_json::Error> {
     let event: Event = serde_json::from_str(unit.text)?;
     let thread = match &event {
@@ -27,7 +27,7 @@ pub(crate) fn parse(unit: &Unit<'_>) -> Result<Entry, serde_json::Error> {
     Ok(Entry { items, subtask: thread.branch().map(ToString::to_string), ..Entry::default() })
 }
 
-/// The transcript of a whole log: the main thread, and each branch as a subtask.
+/// Builds the transcript of a whole log: the main thread, and each branch as a subtask.
 pub(crate) fn transcript(events: &[Event], session: Option<String>) -> Transcript {
     let subtasks = events
         .iter()

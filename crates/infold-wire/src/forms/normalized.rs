@@ -1,5 +1,5 @@
-//! Sessions of several clients in one plain form, a session a line: `{session, agent, events, calls, compactions,
-//! subagents}`, where calls and compactions point into the events.
+//! Parses sessions of any client in one plain form, one session on each line: `{session, agent, events, calls,
+//! compactions, subagents}`. `calls` are requests to the model; they and `compactions` refer to events by their index.
 
 use std::collections::VecDeque;
 
@@ -10,12 +10,12 @@ use serde_json::value::RawValue;
 use super::Unit;
 use crate::client_words::voice_of;
 use crate::loose::{Count, Flag, List, Loose, Str};
-use crate::numbers::{CalledTools, Group, Numbers};
-use crate::reader::{Entry, Metered};
+use crate::numbers::{CalledTools, EntryGroup, Numbers};
+use crate::reader::{Entry, ReportedUsage};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Session<'a> {
+struct NormalizedSession<'a> {
     #[serde(borrow)]
     session: Str<'a>,
     #[serde(borrow)]
@@ -23,7 +23,7 @@ struct Session<'a> {
     #[serde(borrow)]
     events: List<NormalizedEvent<'a>>,
     #[serde(borrow)]
-    calls: List<Call<'a>>,
+    calls: List<NormalizedCall<'a>>,
     #[serde(borrow)]
     compactions: List<Compaction<'a>>,
     #[serde(borrow)]
@@ -49,7 +49,7 @@ struct NormalizedEvent<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Call<'a> {
+struct NormalizedCall<'a> {
     ev: Count,
     prompt: Count,
     cr: Count,
@@ -74,26 +74,26 @@ struct Compaction<'a> {
 struct Subagent<'a> {
     #[serde(borrow)]
     id: Str<'a>,
-    /// What was said: who, which tool, which words.
+    /// The messages, each a list of speaker, tool and words.
     #[serde(borrow)]
     msgs: List<&'a RawValue>,
 }
 
-/// Reads one session.
+/// Parses one line, which is a whole session.
 pub(crate) fn parse(unit: &Unit<'_>) -> Result<Entry, serde_json::Error> {
-    let session: Session<'_> = serde_json::from_str(unit.text)?;
+    let session: NormalizedSession<'_> = serde_json::from_str(unit.text)?;
     let mut entry = Entry { session: session.session.given(), ..Entry::default() };
     let mut numbers = Numbers::default();
     let mut tools = CalledTools::default();
     let clearings: Vec<Compaction<'_>> =
         session.compactions.0.into_iter().filter(|compaction| compaction.kind.as_str() == "micro").collect();
-    // Which message each event is in: calls point at events.
+    // The message that each event is in, because requests refer to events.
     let mut messages = Vec::with_capacity(session.events.0.len());
     for (number, event) in (0_u32..).zip(session.events.0) {
         let place = ItemPosition { entry: unit.number, part: number };
         for clearing in clearings.iter().filter(|clearing| clearing.ev.0 == Some(i64::from(number))) {
-            let calls = clearing.ids.0.iter().map(|id| id.as_str().to_owned()).collect();
-            entry.items.push(Item { place, message: numbers.number(Group::Alone), kind: Kind::Clearing { calls } });
+            let kind = Kind::Clearing { calls: clearing.ids.0.iter().map(|id| id.as_str().to_owned()).collect() };
+            entry.items.push(Item { place, message: numbers.number(EntryGroup::Alone), kind });
         }
         let message = numbers.number(group(&event, session.agent.as_str()));
         messages.push(message);
@@ -109,20 +109,20 @@ pub(crate) fn parse(unit: &Unit<'_>) -> Result<Entry, serde_json::Error> {
         .filter_map(|call| {
             let event = usize::try_from(call.ev.0?).ok()?;
             // The answer to the last request may not have been recorded.
-            Some(Metered { message: messages.get(event).copied().unwrap_or(behind), usage: call.usage() })
+            Some(ReportedUsage { message: messages.get(event).copied().unwrap_or(behind), usage: call.usage() })
         })
         .collect();
     entry.subtasks = session.subagents.0.into_iter().map(|subagent| subagent.subtask(unit.number)).collect();
     Ok(entry)
 }
 
-/// Events of one answer are a message, and so are results in a row.
-fn group(event: &NormalizedEvent<'_>, agent: &str) -> Group {
+/// The message that an event belongs to: events of one answer form a message, and so do results in a row.
+fn group(event: &NormalizedEvent<'_>, agent: &str) -> EntryGroup {
     match (event.k.as_str(), event.call.0) {
-        ("asst" | "think" | "call", Some(call)) => Group::Answer(call.to_string()),
-        // Codex has no messages around its items.
-        ("result", _) if agent != "codex" => Group::Results,
-        _ => Group::Alone,
+        ("asst" | "think" | "call", Some(call)) => EntryGroup::Answer(call.to_string()),
+        // In Codex every item is a message of its own.
+        ("result", _) if agent != "codex" => EntryGroup::Results,
+        _ => EntryGroup::Alone,
     }
 }
 
@@ -153,7 +153,7 @@ fn kind(event: NormalizedEvent<'_>) -> Kind {
     }
 }
 
-impl Call<'_> {
+impl NormalizedCall<'_> {
     fn usage(self) -> ModelUsage {
         let cache_read_tokens = self.cr.or_zero();
         let cache_write_tokens = self.cw.or_zero();
@@ -168,7 +168,8 @@ impl Call<'_> {
 }
 
 impl Subagent<'_> {
-    /// What a subagent did. The form has no ids for its calls: results come in the order of the calls.
+    /// The work of a subagent as a subtask. Its calls have no ids in this form, so results are matched to calls in
+    /// order.
     fn subtask(self, entry: u64) -> Subtask {
         let mut items = Vec::with_capacity(self.msgs.0.len());
         let mut open: VecDeque<(String, String)> = VecDeque::new();

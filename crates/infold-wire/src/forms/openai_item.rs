@@ -1,7 +1,7 @@
-//! One item of OpenAI's API, as a rollout or a request holds it: Responses items and Chat messages.
+//! Parses one item of OpenAI's APIs, from a rollout or a request: Responses items and Chat messages.
 //!
-//! A search that the provider does itself has no output in the transcript; its call is given an empty result, so
-//! that no call stands alone.
+//! A web search, which the provider runs itself, has no output in a transcript. Its call gets an empty result here, so
+//! that every call has one.
 
 use std::cell::LazyCell;
 
@@ -13,7 +13,7 @@ use crate::content::{Content, Speaker, compact, held, json_at, other};
 use crate::json_text::{elements, locate};
 use crate::loose::{Count, List, Loose, Maybe, Str, text_of};
 
-/// The fields of items that are read.
+/// The fields of an item that are read.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct OpenAiItem<'a> {
@@ -49,16 +49,16 @@ pub(crate) struct OpenAiItem<'a> {
     pub(crate) encrypted_content: Str<'a>,
     #[serde(borrow)]
     pub(crate) internal_chat_message_metadata_passthrough: Maybe<Passthrough<'a>>,
-    // What only Chat messages have.
+    // Fields that only Chat messages have.
     #[serde(borrow)]
     tool_calls: List<ChatCall<'a>>,
     #[serde(borrow)]
     tool_call_id: Str<'a>,
     reasoning_content: Loose,
     refusal: Loose,
-    // What only payloads of rollouts have.
+    // Fields that only payloads of rollouts have.
     pub(crate) message: Loose,
-    /// Items, each to be read on its own.
+    /// The items that a compaction leaves, each still as JSON.
     #[serde(borrow)]
     pub(crate) replacement_history: List<&'a RawValue>,
     #[serde(borrow)]
@@ -70,7 +70,7 @@ pub(crate) struct OpenAiItem<'a> {
     pub(crate) num_turns: Count,
 }
 
-/// Where Codex says what each part of a user message is.
+/// Codex's own note on what each part of a user message is.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Passthrough<'a> {
@@ -100,26 +100,26 @@ struct ChatFunction<'a> {
     input: Option<&'a RawValue>,
 }
 
-/// Where an item was read from.
+/// The place that an item was read from.
 #[derive(Clone, Copy)]
-pub(crate) struct From<'t> {
-    /// The text.
+pub(crate) struct ItemSource<'t> {
+    /// The JSON of the whole entry.
     pub(crate) text: &'t str,
-    /// What leads to the item there.
+    /// The JSON pointer to the item in that text.
     pub(crate) pointer: &'t str,
-    /// The number of the entry, which names calls that have no id.
+    /// The number of the entry, from which calls without an id get one.
     pub(crate) number: u64,
 }
 
-impl<'t> From<'t> {
-    /// The elements of one of the item's lists, as they stand.
+impl<'t> ItemSource<'t> {
+    /// The JSON of each element of one of the item's lists.
     fn elements(self, list: &str) -> Vec<&'t RawValue> {
         elements(self.text, &format!("{}/{list}", self.pointer))
     }
 }
 
 impl OpenAiItem<'_> {
-    /// Whether the model made it.
+    /// Whether the item is part of a model's answer.
     pub(crate) fn is_answer(&self) -> bool {
         match self.kind.as_str() {
             "reasoning" => true,
@@ -128,8 +128,8 @@ impl OpenAiItem<'_> {
         }
     }
 
-    /// What it is, with the numbers of its parts.
-    pub(crate) fn kinds(self, from: From<'_>) -> Vec<(u32, Kind)> {
+    /// Makes items of a transcript from it, each with the number of its part.
+    pub(crate) fn kinds(self, from: ItemSource<'_>) -> Vec<(u32, Kind)> {
         match self.kind.as_str() {
             "message" | "" if self.role.as_str() == "tool" => vec![(0, self.chat_result())],
             "message" | "" => self.message(from),
@@ -144,7 +144,7 @@ impl OpenAiItem<'_> {
         }
     }
 
-    fn message(self, from: From<'_>) -> Vec<(u32, Kind)> {
+    fn message(self, from: ItemSource<'_>) -> Vec<(u32, Kind)> {
         let kinds = self.internal_chat_message_metadata_passthrough.0.map(|known| known.content_item_kinds.0);
         let part_kinds = kinds.unwrap_or_default();
         let speaker = |part: u32| match self.role.as_str() {
@@ -194,7 +194,7 @@ impl OpenAiItem<'_> {
         Kind::Reasoning { text: both.join("\n"), sealed_bytes: self.encrypted_content.as_str().len() }
     }
 
-    fn call(self, from: From<'_>) -> Kind {
+    fn call(self, from: ItemSource<'_>) -> Kind {
         let id = self.call_id.given().or_else(|| self.id.given()).unwrap_or_else(|| format!("call_{}", from.number));
         let tool = match self.kind.as_str() {
             "local_shell_call" => "local_shell".to_owned(),
@@ -205,7 +205,7 @@ impl OpenAiItem<'_> {
         Kind::Call { id, tool, input: input.unwrap_or_default() }
     }
 
-    fn search(self, from: From<'_>) -> Vec<(u32, Kind)> {
+    fn search(self, from: ItemSource<'_>) -> Vec<(u32, Kind)> {
         let id = self.id.given().unwrap_or_else(|| format!("search_{}", from.number));
         let tool = "web_search".to_owned();
         let outcome = match self.status.as_str() {
@@ -218,7 +218,7 @@ impl OpenAiItem<'_> {
         vec![(0, call), (0, Kind::Result { id, tool, text: String::new(), outcome, held: HeldContent::Whole })]
     }
 
-    fn result(self, from: From<'_>) -> Vec<(u32, Kind)> {
+    fn result(self, from: ItemSource<'_>) -> Vec<(u32, Kind)> {
         let unread = LazyCell::new(|| from.elements("output"));
         let others: Vec<(u32, Kind)> = (0..)
             .zip(self.output.blocks())
@@ -249,13 +249,13 @@ impl OpenAiItem<'_> {
         }
     }
 
-    fn unknown(self, from: From<'_>) -> Kind {
+    fn unknown(self, from: ItemSource<'_>) -> Kind {
         let json = locate(from.text, from.pointer).map(|span| from.text[span].to_owned()).unwrap_or_default();
         Kind::Other { name: self.kind.0.into_owned(), json }
     }
 }
 
-/// A tool's name as the model calls it where tools of one server share a namespace.
+/// A tool's full name, with the namespace that the tools of one server share.
 fn tool_name(namespace: &str, name: &str) -> String {
     match namespace.trim_end_matches('_') {
         "" => name.to_owned(),
@@ -263,7 +263,7 @@ fn tool_name(namespace: &str, name: &str) -> String {
     }
 }
 
-/// What a shell's wrapper around output says.
+/// The JSON that Codex wraps a command's output in.
 #[derive(Deserialize)]
 struct Wrapped {
     output: String,
@@ -275,7 +275,7 @@ struct WrappedMetadata {
     exit_code: i64,
 }
 
-/// A result's text and how the call went, as far as the text says.
+/// The text of a result without its wrapper, and whether the call succeeded, as far as the text says.
 pub(crate) fn outcome_of(text: String) -> (String, CallOutcome) {
     let by_code = |code: i64| if code == 0 { CallOutcome::Succeeded } else { CallOutcome::Failed };
     if text.starts_with('{') {
@@ -284,7 +284,7 @@ pub(crate) fn outcome_of(text: String) -> (String, CallOutcome) {
             Err(_) => (text, CallOutcome::Unsaid),
         };
     }
-    // The client's own lines come first and are few; what the command printed says nothing about itself.
+    // The client's own lines come first and are few. Later lines are the command's output, which may look the same.
     let marks = ["Exit code: ", "Process exited with code "];
     let code = text.lines().take(6).take_while(|line| *line != "Output:").find_map(|line| {
         marks.iter().find_map(|mark| line.strip_prefix(mark)).and_then(|code| code.trim().parse().ok())

@@ -1,8 +1,8 @@
-//! OpenCode's messages: `{info, parts}`, in an export or from its message API.
+//! Parses OpenCode's messages, `{info, parts}`, from an export or from its message API.
 //!
-//! A tool part holds the call and its result in one `state`. A result that was pruned keeps its text, and the
-//! model no longer sees it. A compaction is a user message that names the first message it keeps, and an answer
-//! marked as a summary.
+//! A tool part holds the call and its result in one `state`. A result that was pruned still has its text, but the model
+//! no longer sees it. A compaction is a user message that names the first message it keeps, followed by an answer that
+//! is marked as a summary.
 
 use std::cell::LazyCell;
 
@@ -15,15 +15,15 @@ use crate::content::{Speaker, compact, json_at};
 use crate::document::DocumentPiece;
 use crate::json_text::elements;
 use crate::loose::{Count, Flag, List, Loose, Maybe, Str};
-use crate::numbers::{CalledTools, Group, Numbers, items};
-use crate::reader::{Back, Entry, KeptBytes, Metered};
+use crate::numbers::{CalledTools, EntryGroup, Numbers, items};
+use crate::reader::{Entry, KeptEntries, ReportedUsage, Undo};
 
-/// What is remembered from message to message.
+/// What the parser remembers from message to message.
 #[derive(Default)]
 pub(crate) struct OpenCode {
     tools: CalledTools,
     numbers: Numbers,
-    /// The first message that a compaction keeps whose summary has not come yet.
+    /// The first message that is kept by a compaction whose summary has not come yet.
     kept_from: Option<String>,
 }
 
@@ -47,12 +47,12 @@ struct Info<'a> {
     session_id: Str<'a>,
     #[serde(borrow, rename = "parentID")]
     parent_id: Str<'a>,
-    /// On a user message this is an object of another meaning.
+    /// Whether an answer is a summary. On a user message the field is an object and means something else.
     summary: Flag,
     #[serde(borrow, rename = "modelID")]
     model_id: Str<'a>,
     tokens: Maybe<OpenCodeTokens>,
-    /// On a session: what the person has undone.
+    /// On a session: the message from which on the person has undone everything.
     #[serde(borrow)]
     revert: Maybe<Revert<'a>>,
 }
@@ -133,8 +133,8 @@ impl OpenCode {
             DocumentPiece::Between => Ok(Entry::default()),
             DocumentPiece::Member(name) if name == "info" => {
                 let info: Info<'_> = serde_json::from_str(unit.text)?;
-                let back = info.revert.0.and_then(|revert| revert.message_id.given()).map_or(Back::Nowhere, Back::To);
-                Ok(Entry { session: info.id.given(), back, ..Entry::default() })
+                let undone = info.revert.0.and_then(|revert| revert.message_id.given()).map(Undo::From);
+                Ok(Entry { session: info.id.given(), undoes: undone.unwrap_or_default(), ..Entry::default() })
             }
             DocumentPiece::Member(_) => Ok(Entry::default()),
             DocumentPiece::Element => self.message(unit),
@@ -161,18 +161,18 @@ impl OpenCode {
         if kinds.is_empty() {
             return Ok(entry);
         }
-        let number = self.numbers.number(Group::Alone);
+        let number = self.numbers.number(EntryGroup::Alone);
         if let Some(tokens) = info.tokens.0.filter(|_| is_answer) {
             let usage = tokens.usage(info.model_id.as_str());
             if usage != (ModelUsage { model: usage.model.clone(), ..ModelUsage::default() }) {
-                entry.usage.push(Metered { message: number, usage });
+                entry.usage.push(ReportedUsage { message: number, usage });
             }
         }
         entry.items = items(unit.number, number, kinds, &mut self.tools);
         Ok(entry)
     }
 
-    /// A summary stands for all before it, once it has been written.
+    /// Parses a summary, which replaces everything before it; an empty one is not finished and replaces nothing.
     fn summary(&mut self, parts: Vec<OpenCodePart<'_>>, entry: &mut Entry) -> Vec<(u32, Kind)> {
         let texts: Vec<String> = parts
             .into_iter()
@@ -183,7 +183,7 @@ impl OpenCode {
         if texts.is_empty() {
             return Vec::new();
         }
-        entry.kept = self.kept_from.take().map_or(KeptBytes::Nothing, KeptBytes::From);
+        entry.kept = self.kept_from.take().map_or(KeptEntries::Nothing, KeptEntries::From);
         vec![(0, Kind::Compaction { summary: Some(texts.join("\n")), kept: Vec::new() })]
     }
 
@@ -205,7 +205,7 @@ impl OpenCode {
                 }
                 "tool" => tool(number, part, &mut kinds),
                 "compaction" => self.kept_from = part.tail_start_id.given(),
-                // Marks of where a step began and ended, and of what the disk looked like then.
+                // The client's own notes on steps and on the state of the files; the model does not see them.
                 "step-start" | "step-finish" | "snapshot" | "patch" | "retry" => {}
                 name => {
                     let json = json_at(&unread, number).to_owned();
@@ -217,7 +217,7 @@ impl OpenCode {
     }
 }
 
-/// A call, and its result if it has come.
+/// Makes items of a tool part: the call, and its result if it has come.
 fn tool(number: u32, part: OpenCodePart<'_>, kinds: &mut Vec<(u32, Kind)>) {
     let state = part.state.0.unwrap_or_default();
     let id = part.call_id.0.into_owned();
@@ -229,7 +229,7 @@ fn tool(number: u32, part: OpenCodePart<'_>, kinds: &mut Vec<(u32, Kind)>) {
         "completed" if exited_badly => (state.output.0, CallOutcome::Failed),
         "completed" => (state.output.0, CallOutcome::Succeeded),
         "error" => (state.error.0.or(state.output.0), CallOutcome::Failed),
-        // It was still running when the session was written down.
+        // The call was still running when the session was exported.
         _ => return,
     };
     let is_cleared = state.time.0.is_some_and(|time| time.compacted.0.is_some());
@@ -253,7 +253,7 @@ impl OpenCodeTokens {
     }
 }
 
-/// The length of the seals in a part's metadata, which each provider keeps under its own name.
+/// The total length of the reasoning seals in a part's metadata. Each provider has its own names for them.
 fn sealed_bytes(metadata: &str) -> usize {
     fn sum(value: &serde_json::Value) -> usize {
         match value {

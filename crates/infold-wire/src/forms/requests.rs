@@ -1,30 +1,31 @@
-//! Requests to a provider: one as a JSON document, or many, one on a line, bare or as somebody recorded them.
+//! Parses requests to a provider: a single one as a JSON document, or many, one on each line, either bare or in a
+//! record of path and body.
 //!
-//! In a document the elements of `messages` or `input` are entries. On lines each request is an entry, and a
-//! session of its own: the next one repeats most of it.
+//! In a document, the elements of `messages` or `input` are the entries. On lines, each request is an entry and a
+//! session of its own, because the next request repeats most of it.
 
 use infold_core::transcript::{Kind, Voice};
 use serde::Deserialize;
 
 use super::Unit;
-use super::openai_item::{From, OpenAiItem};
+use super::openai_item::{ItemSource, OpenAiItem};
 use crate::content::{Content, Speaker, kinds};
 use crate::detect::Layout;
 use crate::document::DocumentPiece;
 use crate::loose::{List, Loose, Maybe, Str, text_of};
-use crate::numbers::{CalledTools, Group, Numbers, items};
+use crate::numbers::{CalledTools, EntryGroup, Numbers, items};
 use crate::reader::Entry;
 
-/// Whose request it is.
+/// The provider whose API the requests are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LoggedApi {
-    /// Messages.
+    /// Anthropic's Messages API.
     Anthropic,
-    /// Responses and Chat Completions.
+    /// OpenAI's Responses and Chat Completions APIs.
     OpenAi,
 }
 
-/// What is remembered from entry to entry.
+/// What the parser remembers from entry to entry.
 pub(crate) struct Requests {
     api: LoggedApi,
     layout: Layout,
@@ -32,7 +33,7 @@ pub(crate) struct Requests {
     numbers: Numbers,
 }
 
-/// A message to Anthropic.
+/// A message in a request to Anthropic.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct LoggedMessage<'a> {
@@ -42,20 +43,20 @@ struct LoggedMessage<'a> {
     content: Content<'a>,
 }
 
-/// A request as somebody recorded it.
+/// A line of recorded requests: the path and the body, if the request is wrapped.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Recorded<'a> {
+struct LoggedRequest<'a> {
     #[serde(borrow)]
     path: Str<'a>,
     #[serde(borrow)]
-    body: Maybe<Body<'a>>,
+    body: Maybe<LoggedBody<'a>>,
 }
 
-/// A request.
+/// The fields of a request's body that are read, of all APIs.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Body<'a> {
+struct LoggedBody<'a> {
     #[serde(borrow)]
     system: Content<'a>,
     instructions: Loose,
@@ -84,15 +85,15 @@ impl Requests {
         };
         let mut entry = Entry::default();
         if !kinds.is_empty() {
-            let message = self.numbers.number(Group::Alone);
+            let message = self.numbers.number(EntryGroup::Alone);
             entry.items = items(unit.number, message, kinds, &mut self.tools);
         }
         Ok(entry)
     }
 
-    /// A whole request on a line.
+    /// Parses a line that is a whole request.
     fn line(&mut self, unit: &Unit<'_>) -> Result<Entry, serde_json::Error> {
-        let recorded: Recorded<'_> = serde_json::from_str(unit.text)?;
+        let recorded: LoggedRequest<'_> = serde_json::from_str(unit.text)?;
         let (body, system_pointer) = match recorded.body.0 {
             Some(body) => (body, "/body/system"),
             None => (serde_json::from_str(unit.text)?, "/system"),
@@ -115,12 +116,12 @@ impl Requests {
         }
         let mut entry = Entry {
             session: body.prompt_cache_key.given(),
-            // Counting tokens is a question about a request, not one that the model answers.
+            // A request to count tokens is not answered by the model.
             offers_tools: !body.tools.0.is_empty() && !recorded.path.as_str().contains("count_tokens"),
             ..Entry::default()
         };
         let mut tools = CalledTools::default();
-        // Parts are counted through the line, because its messages have no number of their own.
+        // Parts are numbered through the whole line, because its messages have no entry number of their own.
         let mut before = 0;
         for (message, kinds) in (0..).zip(parts.into_iter().filter(|kinds| !kinds.is_empty())) {
             let parts = kinds.last().map_or(0, |(part, _)| part + 1);
@@ -132,7 +133,7 @@ impl Requests {
     }
 }
 
-/// A member of a request beside its messages.
+/// Parses a member of a request beside its messages.
 fn member(name: &str, json: &str) -> Result<Vec<(u32, Kind)>, serde_json::Error> {
     Ok(match name {
         "system" => kinds(serde_json::from_str(json)?, Speaker::System, json, ""),
@@ -142,7 +143,7 @@ fn member(name: &str, json: &str) -> Result<Vec<(u32, Kind)>, serde_json::Error>
     })
 }
 
-/// One message or item of a request.
+/// Parses one message or item of a request.
 fn element(api: LoggedApi, text: &str, number: u64) -> Result<Vec<(u32, Kind)>, serde_json::Error> {
     match api {
         LoggedApi::Anthropic => {
@@ -156,7 +157,7 @@ fn element(api: LoggedApi, text: &str, number: u64) -> Result<Vec<(u32, Kind)>, 
         }
         LoggedApi::OpenAi => {
             let item: OpenAiItem<'_> = serde_json::from_str(text)?;
-            Ok(item.kinds(From { text, pointer: "", number }))
+            Ok(item.kinds(ItemSource { text, pointer: "", number }))
         }
     }
 }

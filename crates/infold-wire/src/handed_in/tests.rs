@@ -1,4 +1,4 @@
-//! What is handed in, and what is made of it or said of it.
+//! Tests of what is handed in: which items it becomes, or why it is refused.
 
 use infold_core::transcript::Item;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! Entries of very many blocks that nobody knows. With one reading of the entry for each block these tests would
-//! take minutes; with a few readings for all of them they are done at once.
+//! Tests with entries of very many blocks of unknown kinds. If the entry were parsed once for each block, these tests
+//! would take minutes; parsed a few times for all of them, they take a moment.
 
 use infold_core::transcript::{Item, Kind};
 
@@ -15,7 +15,7 @@ fn blocks() -> String {
     format!("[{}]", blocks.join(","))
 }
 
-/// Checks that these are the tiny blocks, byte for byte and in order.
+/// Checks that the items are the tiny blocks, byte for byte and in order.
 fn check<'i>(items: impl Iterator<Item = &'i Item>) {
     let mut found = 0;
     for item in items {

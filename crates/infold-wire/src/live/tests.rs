@@ -1,10 +1,10 @@
-//! What was given up, found in one going over and left out in the next, for each client.
+//! Tests of given-up entries, for each client: found in one reading and left out in the next.
 
 use super::GivenUp;
 use crate::form::Format;
 use crate::reader::{ReadLimits, Reader};
 
-/// The texts that are left of a recording which is read entry by entry.
+/// The texts that are left of a recording without its given-up entries.
 fn left(text: &str, format: Format) -> Vec<String> {
     let reader = || Reader::new(text.as_bytes(), Some(format), ReadLimits::with_entry_bytes_max(1 << 20)).unwrap();
     let given_up = GivenUp::of(reader()).unwrap();

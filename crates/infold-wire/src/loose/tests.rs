@@ -1,4 +1,4 @@
-//! Counts that no client can have counted.
+//! Tests of counts that cannot be true.
 
 use super::{COUNT_MAX, Count};
 use crate::form::Format;

@@ -1,4 +1,4 @@
-//! Reads a document piece by piece: the elements of its list, and what stands beside and between them.
+//! Reads a document piece by piece: the elements of its list, and what lies beside and between them.
 
 use std::io::Read;
 
@@ -30,7 +30,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Reads a piece of a document that is whole.
+    /// Makes an entry of a piece whose end has come; `None` if the piece is empty.
     fn end_piece(&mut self, piece: &DocumentPiece) -> Option<Entry> {
         let raw = std::mem::take(&mut self.pending);
         let was_overlong = std::mem::take(&mut self.pending_overlong);
@@ -51,7 +51,7 @@ impl<R: Read> Reader<R> {
         Some(self.read(raw, piece))
     }
 
-    /// Gives out what has come of a piece that is growing too long.
+    /// Gives out what has come so far of a piece that grows too long; `None` if there is still room.
     fn shed(&mut self) -> Option<Entry> {
         let piece = self.scanner.piece().clone();
         let room = match (&piece, self.pending_overlong) {
@@ -75,7 +75,7 @@ impl<R: Read> Reader<R> {
         Some(Entry { number, kind: EntryKind::Overlong, raw, ..Entry::default() })
     }
 
-    /// What is left when the input ends, which is nothing but space if the document is whole.
+    /// Gives out what is left when the input ends, which is only white space if the document is complete.
     fn last_piece(&mut self) -> Option<Entry> {
         let is_first_time = !std::mem::replace(&mut self.ended, true);
         if is_first_time {

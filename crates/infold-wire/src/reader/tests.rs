@@ -1,4 +1,4 @@
-//! Broken recordings: what is good in them is read, what is not is told, and every byte comes back.
+//! Tests of damaged recordings: what is good is read, what is not is reported, and every byte is given out.
 
 use std::io::{self, Read, Write};
 
@@ -27,37 +27,37 @@ const OPENCODE: &str = r#"{"info":{"id":"ses_1"},"messages":[
 ]}
 "#;
 
-/// Everything that was read: texts and problems as text, and the bytes.
+/// Reads a recording; returns its texts and problems as lines, and the bytes of all entries.
 fn read_with(
     bytes: impl Read,
     format: Option<Format>,
     limits: ReadLimits,
 ) -> Result<(Vec<String>, Vec<u8>), WireError> {
     let mut reader = Reader::new(bytes, format, limits)?;
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     let mut raw = Vec::new();
     while let Some(entry) = reader.next_entry()? {
         raw.extend_from_slice(&entry.raw);
         match entry.kind {
             EntryKind::Whole | EntryKind::Between => {}
-            EntryKind::Overlong => told.push(format!("{} overlong {}", entry.number, entry.raw.len())),
-            EntryKind::Broken => told.push(format!("{} broken", entry.number)),
+            EntryKind::Overlong => lines.push(format!("{} overlong {}", entry.number, entry.raw.len())),
+            EntryKind::Broken => lines.push(format!("{} broken", entry.number)),
         }
-        told.extend(entry.items.iter().map(|item| format!("{} {}", entry.number, item.text())));
+        lines.extend(entry.items.iter().map(|item| format!("{} {}", entry.number, item.text())));
     }
-    told.extend(reader.problems().iter().map(|problem| format!("! {problem}")));
-    Ok((told, raw))
+    lines.extend(reader.problems().iter().map(|problem| format!("! {problem}")));
+    Ok((lines, raw))
 }
 
 fn read(bytes: &[u8]) -> Vec<String> {
-    let (told, raw) = read_with(bytes, None, LIMITS).unwrap();
+    let (lines, raw) = read_with(bytes, None, LIMITS).unwrap();
     assert_eq!(raw, bytes, "bytes were lost");
-    told
+    lines
 }
 
 fn refused(bytes: &[u8], format: Option<Format>) -> String {
     match read_with(bytes, format, LIMITS) {
-        Ok((told, _)) => panic!("it was read: {told:?}"),
+        Ok((lines, _)) => panic!("it was read: {lines:?}"),
         Err(error) => error.to_string(),
     }
 }
@@ -69,15 +69,15 @@ fn lines_and_documents_are_read() {
 }
 
 #[test]
-fn a_line_that_is_cut_off_is_told_and_the_rest_is_read() {
+fn a_line_that_is_cut_off_is_reported_and_the_rest_is_read() {
     let cut = &CLAUDE[..CLAUDE.len() - 20];
-    let told = read(cut.as_bytes());
-    assert_eq!(told[..2], ["1 hello", "2 broken"]);
-    assert!(told[2].starts_with("! entry 2: the entry is cut off"), "{told:?}");
+    let lines = read(cut.as_bytes());
+    assert_eq!(lines[..2], ["1 hello", "2 broken"]);
+    assert!(lines[2].starts_with("! entry 2: the entry is cut off"), "{lines:?}");
 }
 
 #[test]
-fn a_document_that_is_cut_off_is_told_and_the_rest_is_read() {
+fn a_document_that_is_cut_off_is_reported_and_the_rest_is_read() {
     let cut = &OPENCODE[..OPENCODE.len() - 30];
     assert_eq!(
         read(cut.as_bytes()),
@@ -93,10 +93,10 @@ fn a_document_that_is_cut_off_is_told_and_the_rest_is_read() {
 #[test]
 fn a_broken_line_in_the_middle_costs_only_itself() {
     let broken = CLAUDE.replacen('\n', "\n{\"type\":\"user\",\0}\n\n[1]\n", 1);
-    let told = read(broken.as_bytes());
-    assert_eq!(told[..4], ["1 hello", "2 broken", "4 broken", "5 hi"]);
-    assert!(told[4].starts_with("! entry 2: it is not JSON that can be read"), "{told:?}");
-    assert_eq!(told.len(), 6);
+    let lines = read(broken.as_bytes());
+    assert_eq!(lines[..4], ["1 hello", "2 broken", "4 broken", "5 hi"]);
+    assert!(lines[4].starts_with("! entry 2: it is not JSON that can be read"), "{lines:?}");
+    assert_eq!(lines.len(), 6);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn half_a_surrogate_pair_and_bytes_that_are_no_text_do_not_cost_a_line() {
 }
 
 #[test]
-fn of_keys_that_stand_twice_the_last_counts() {
+fn of_keys_that_appear_twice_the_last_counts() {
     let twice = CLAUDE.replacen("\"type\":\"user\"", "\"type\":\"x\",\"uuid\":\"c\",\"type\":\"user\"", 1);
     assert_eq!(read(twice.as_bytes()), ["1 hello", "2 hi"]);
 }
@@ -154,15 +154,15 @@ fn fields_of_another_type_than_usual_read_as_absent() {
 }
 
 #[test]
-fn deep_nesting_is_passed_over_where_it_is_not_read_and_told_where_it_is() {
+fn deep_nesting_is_skipped_where_it_is_not_read_and_reported_where_it_is() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let aside = CLAUDE.replacen("\"sessionId\":\"s\"", &format!("\"x\":{deep}"), 1);
     assert_eq!(read(aside.as_bytes()), ["1 hello", "2 hi"]);
     let content = format!("{}\"x\"{}", "[{\"type\":\"tool_result\",\"content\":".repeat(1000), "}]".repeat(1000));
     let inside = CLAUDE.replacen("\"hello\"", &content, 1);
-    let told = read(inside.as_bytes());
-    assert_eq!(told[..2], ["1 broken", "2 hi"]);
-    assert!(told[2].contains("recursion limit"), "{}", told[2]);
+    let lines = read(inside.as_bytes());
+    assert_eq!(lines[..2], ["1 broken", "2 hi"]);
+    assert!(lines[2].contains("recursion limit"), "{}", lines[2]);
 }
 
 #[test]
@@ -190,11 +190,11 @@ fn an_overlong_line_goes_by_in_pieces_without_being_held() {
 fn an_overlong_element_goes_by_in_pieces_too() {
     let long = OPENCODE.replacen("hello", &"x".repeat(3 << 20), 1);
     let limits = ReadLimits { entry_bytes_max: 1 << 16, problems_max: 10 };
-    let (told, raw) = read_with(long.as_bytes(), None, limits).unwrap();
+    let (lines, raw) = read_with(long.as_bytes(), None, limits).unwrap();
     assert_eq!(raw, long.as_bytes());
-    assert!(told.contains(&"2 hi".to_owned()));
-    assert_eq!(told.iter().filter(|line| line.starts_with('!')).count(), 1);
-    assert_eq!(told.last().unwrap(), "! entry 1: it is longer than 65536 bytes and was not read");
+    assert!(lines.contains(&"2 hi".to_owned()));
+    assert_eq!(lines.iter().filter(|line| line.starts_with('!')).count(), 1);
+    assert_eq!(lines.last().unwrap(), "! entry 1: it is longer than 65536 bytes and was not read");
 }
 
 #[test]
@@ -212,20 +212,20 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn compressed_recordings_are_unpacked_and_told_of_if_they_are_cut_off() {
+fn compressed_recordings_are_unpacked_and_reported_if_they_are_cut_off() {
     let packed = [gzip(CLAUDE.as_bytes()), gzip(CLAUDE.as_bytes())].concat();
-    let (told, raw) = read_with(packed.as_slice(), None, LIMITS).unwrap();
-    assert_eq!(told, ["1 hello", "2 hi", "3 hello", "4 hi"]);
+    let (lines, raw) = read_with(packed.as_slice(), None, LIMITS).unwrap();
+    assert_eq!(lines, ["1 hello", "2 hi", "3 hello", "4 hi"]);
     assert_eq!(raw, CLAUDE.repeat(2).as_bytes());
 
     let long = CLAUDE.replacen("hello", &"hello".repeat(100_000), 1).repeat(20);
     let packed = gzip(long.as_bytes());
-    let (told, raw) = read_with(&packed[..packed.len() - 500], None, LIMITS).unwrap();
+    let (lines, raw) = read_with(&packed[..packed.len() - 500], None, LIMITS).unwrap();
     assert!(long.as_bytes().starts_with(&raw));
-    assert!(told.last().unwrap().contains("the compressed data is damaged or cut off"), "{:?}", told.last());
+    assert!(lines.last().unwrap().contains("the compressed data is damaged or cut off"), "{:?}", lines.last());
 }
 
-/// Gives out its bytes in chunks of the lengths that it was told.
+/// A source that gives out its bytes in chunks of given lengths.
 struct Chunked<'a> {
     bytes: &'a [u8],
     lengths: std::iter::Cycle<std::slice::Iter<'a, usize>>,
@@ -248,16 +248,16 @@ proptest! {
         let text = [CLAUDE, OPENCODE, &windows][which as usize];
         let source = Chunked { bytes: text.as_bytes(), lengths: lengths.iter().cycle() };
         let limits = ReadLimits { entry_bytes_max: 1 << 20, problems_max: 10 };
-        let (told, raw) = read_with(source, None, limits).unwrap();
+        let (lines, raw) = read_with(source, None, limits).unwrap();
         prop_assert_eq!(raw, text.as_bytes());
-        prop_assert_eq!(told, ["1 hello", "2 hi"]);
+        prop_assert_eq!(lines, ["1 hello", "2 hi"]);
     }
 
     #[test]
     fn arbitrary_bytes_are_refused_or_given_back(bytes in prop::collection::vec(any::<u8>(), 0..200), which in 0..7) {
         let format = Format::ALL[which as usize];
         for format in [None, Some(format)] {
-            // What begins like gzip is unpacked, so other bytes come back: only that it is read or refused holds.
+            // What begins like gzip is unpacked, so other bytes come out; it must only not panic.
             let read = read_with(bytes.as_slice(), format, LIMITS);
             if let (Ok((_, raw)), false) = (read, bytes.starts_with(&GZIP)) {
                 prop_assert_eq!(&raw, &bytes);
@@ -266,10 +266,10 @@ proptest! {
     }
 
     #[test]
-    fn what_begins_like_gzip_is_unpacked_or_told(bytes in prop::collection::vec(any::<u8>(), 0..60), which in 0..7) {
+    fn what_begins_like_gzip_is_unpacked_or_reported(bytes in prop::collection::vec(any::<u8>(), 0..60), which in 0..7) {
         let bytes = [&GZIP, bytes.as_slice()].concat();
-        if let Ok((told, _)) = read_with(bytes.as_slice(), Some(Format::ALL[which as usize]), LIMITS) {
-            prop_assert!(told.iter().any(|line| line.starts_with("! ")), "{:?}", told);
+        if let Ok((lines, _)) = read_with(bytes.as_slice(), Some(Format::ALL[which as usize]), LIMITS) {
+            prop_assert!(lines.iter().any(|line| line.starts_with("! ")), "{:?}", lines);
         }
     }
 
@@ -308,7 +308,7 @@ proptest! {
     }
 }
 
-/// JSON made of the names that readers look for, with values of any kind under them.
+/// JSON objects with the keys that parsers look for, and values of any kind.
 fn odd_json(depth: u32) -> impl Strategy<Value = String> {
     let names = prop::sample::select(vec![
         "type",

@@ -1,8 +1,8 @@
-//! From a plan's pieces to the body that is sent.
+//! Writes the body that is sent from the pieces of a plan.
 //!
-//! Pieces of one entry that follow one another make one entry again: the client's own bytes if all of it is kept,
-//! else what is left of it in the client's frame. Words of ours go into the entry they are said in, or become one.
-//! What stands around the conversation is never touched.
+//! Pieces of one entry that follow each other form one entry again: the client's own bytes if all of it is kept, else
+//! what is left of it, with the entry's other fields unchanged. Words of infold go into the entry that the plan names,
+//! or become an entry. What lies around the conversation is never touched.
 
 mod entry;
 mod marks;
@@ -17,21 +17,21 @@ use super::{Api, Request, Speaker, parts};
 
 use marks::Mark;
 
-/// The body that `pieces` ask for.
+/// Writes the body that `pieces` ask for.
 pub(super) fn apply(request: &Request<'_>, pieces: &[ViewPiece]) -> Vec<u8> {
     let body = request.body();
     let is_whole = pieces.len() == request.blocks.len()
         && pieces.iter().enumerate().all(|(index, piece)| *piece == ViewPiece::Keep(index));
     let (false, Some(list)) = (is_whole, request.list) else { return body.to_vec() };
 
-    let pieces: Vec<ViewPiece> = pieces.iter().map(|piece| said_out(request, piece)).collect();
+    let pieces: Vec<ViewPiece> = pieces.iter().map(|piece| quote_to_words(request, piece)).collect();
     let placed = results_first(request, &pieces);
     let marks = marks::decide(request, &placed);
     let runs = runs(request, &placed);
 
     let place = request.document.span(list);
-    let said: usize = placed.iter().map(|piece| said_bytes(piece)).sum();
-    let mut out = Vec::with_capacity(body.len() + said + 1024);
+    let added: usize = placed.iter().map(|piece| added_bytes(piece)).sum();
+    let mut out = Vec::with_capacity(body.len() + added + 1024);
     out.extend_from_slice(&body[..place.start]);
     let mut list = ListWriter::new(&request.document, list);
     let mut written = HashSet::new();
@@ -39,7 +39,7 @@ pub(super) fn apply(request: &Request<'_>, pieces: &[ViewPiece]) -> Vec<u8> {
         list.next(run.entry.map(|entry| request.entries[entry].at), &mut out);
         let is_again = run.entry.is_some_and(|entry| !written.insert(entry));
         let (pieces, marks) = (&placed[run.pieces.clone()], &marks[run.pieces.clone()]);
-        let part = Run { entry: run.entry, is_again, pieces, marks };
+        let part = EntryRun { entry: run.entry, is_again, pieces, marks };
         entry::write(request, &part, &mut out);
     }
     list.finish(&mut out);
@@ -47,8 +47,8 @@ pub(super) fn apply(request: &Request<'_>, pieces: &[ViewPiece]) -> Vec<u8> {
     out
 }
 
-/// A piece as it is written: what a quote quotes is said.
-fn said_out(request: &Request<'_>, piece: &ViewPiece) -> ViewPiece {
+/// A piece as it is written: a quote becomes words with the quoted text in them.
+fn quote_to_words(request: &Request<'_>, piece: &ViewPiece) -> ViewPiece {
     match piece {
         ViewPiece::Quote { block, json, head } => {
             let text = format!("{head}\n{}", parts::quoted(request, *block, json.as_deref()));
@@ -62,7 +62,7 @@ fn said_out(request: &Request<'_>, piece: &ViewPiece) -> ViewPiece {
     }
 }
 
-fn said_bytes(piece: &ViewPiece) -> usize {
+fn added_bytes(piece: &ViewPiece) -> usize {
     match piece {
         ViewPiece::Keep(_) => 0,
         ViewPiece::Content { json, .. } => json.len(),
@@ -73,7 +73,7 @@ fn said_bytes(piece: &ViewPiece) -> usize {
     }
 }
 
-/// The block that a piece is of; none for words of ours.
+/// The block that a piece shows; `None` for words of infold.
 fn block_of(piece: &ViewPiece) -> Option<usize> {
     match piece {
         ViewPiece::Keep(block)
@@ -84,9 +84,8 @@ fn block_of(piece: &ViewPiece) -> Option<usize> {
     }
 }
 
-/// The pieces with words of ours behind the results that are due: every API wants results to follow their calls
-/// before anything is said. Pieces of blocks that are not there are left out, and so are words that say nothing, which
-/// Anthropic refuses.
+/// Moves words of infold to after the results that are due, because every API wants results right after their calls.
+/// Pieces of blocks that do not exist are left out, and so are empty words, which Anthropic refuses.
 fn results_first<'p>(request: &Request<'_>, pieces: &'p [ViewPiece]) -> Vec<&'p ViewPiece> {
     let mut placed = Vec::with_capacity(pieces.len());
     let mut said = Vec::new();
@@ -111,16 +110,16 @@ fn results_first<'p>(request: &Request<'_>, pieces: &'p [ViewPiece]) -> Vec<&'p 
     placed
 }
 
-/// Pieces that make one entry of the new list.
+/// The pieces, by their indexes, that form one entry of the new list, and the client's entry that they come from.
 struct Span {
     entry: Option<usize>,
     pieces: Range<usize>,
 }
 
-/// Such pieces, and what becomes of each one's mark.
-struct Run<'p> {
+/// The pieces that form one entry of the new list, each with what becomes of its cache mark.
+struct EntryRun<'p> {
     entry: Option<usize>,
-    /// Whether another part of the same entry was written before.
+    /// Whether another part of the same client's entry was written before.
     is_again: bool,
     pieces: &'p [&'p ViewPiece],
     marks: &'p [Mark],
@@ -138,7 +137,7 @@ fn runs(request: &Request<'_>, pieces: &[&ViewPiece]) -> Vec<Span> {
     runs
 }
 
-/// The client's entry that a piece belongs into.
+/// The client's entry that a piece belongs to; `None` if it becomes an entry of its own.
 fn entry_of(request: &Request<'_>, piece: &ViewPiece) -> Option<usize> {
     match piece {
         ViewPiece::Keep(block)
@@ -152,14 +151,13 @@ fn entry_of(request: &Request<'_>, piece: &ViewPiece) -> Option<usize> {
     }
 }
 
-/// Writes a list that takes elements from one that is there, with the space between those that follow one another
-/// there too. What stood there may have been plain text; then there is nothing to take.
+/// Writes a list that takes elements from an old one. Elements that followed each other there keep the white space
+/// between them. The old value may have been plain text; then there is nothing to take.
 struct ListWriter<'d, 'a> {
     document: &'d Document<'a>,
     list: At,
-    /// The elements of the old list, in order.
     elements: Vec<At>,
-    /// What was written last: an element of the old list, by its place there, or something new.
+    /// What was written last: an element of the old list, by its index there, or `Some(None)` for something new.
     last: Option<Option<usize>>,
 }
 
@@ -168,7 +166,8 @@ impl<'d, 'a> ListWriter<'d, 'a> {
         Self { document, list, elements: document.elements(list).collect(), last: None }
     }
 
-    /// Writes what goes in front of an element; `old` is the one that it was.
+    /// Writes what comes before the next element: a bracket, or a comma with white space. `old` is the element of the
+    /// old list that it comes from.
     fn next(&mut self, old: Option<At>, out: &mut Vec<u8>) {
         let place = old.and_then(|old| self.elements.binary_search(&old).ok());
         let body = self.document.body().as_bytes();
@@ -200,7 +199,7 @@ impl<'d, 'a> ListWriter<'d, 'a> {
     }
 }
 
-/// A block of text in the API's form.
+/// Writes a block of text in the form of the API.
 fn text_block(api: Api, text: &str, mark: Option<&str>, out: &mut Vec<u8>) {
     let kind = if api == Api::Responses { "input_text" } else { "text" };
     out.extend_from_slice(format!("{{\"type\":\"{kind}\",\"text\":").as_bytes());

@@ -1,46 +1,46 @@
-//! Why a body is not read as a request. It is sent on as it came; nothing in it is planned.
+//! Why a body cannot be read as a request. The caller forwards such a body as it came; nothing in it is planned.
 
-/// Why a body could not be read as a request.
+/// Why a body cannot be read as a request. Each message says what to send instead.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// Bytes that are not text.
+    /// The body is not UTF-8.
     #[error("the body is not UTF-8: send it as JSON text")]
     NotText,
-    /// More than can be counted.
+    /// The body is longer than the 32-bit places of its values can count.
     #[error("the body has over 4 GiB: send a shorter one")]
     TooLong,
-    /// Text that is not JSON.
+    /// The body is text but not JSON.
     #[error("the body is not JSON: {what} at byte {at}")]
     NotJson {
-        /// Where.
+        /// The byte where reading failed, counted from 0.
         at: usize,
-        /// What is wrong there.
+        /// What is missing or wrong at that byte.
         what: &'static str,
     },
-    /// Values in values in values.
+    /// Lists and objects are nested too deeply.
     #[error("the body is nested over {depth_max} deep: send it flatter")]
     TooDeep {
-        /// How deep it may be.
+        /// How many levels are allowed.
         depth_max: usize,
     },
-    /// A key that is read stands twice in one object.
+    /// An object has a key twice that is read here. Programs differ in which of the two they take.
     #[error("the body has {key:?} twice in one object, the second at byte {at}: leave one out")]
     Twice {
-        /// The key.
+        /// The key that appears twice.
         key: &'static str,
-        /// Where the second one is.
+        /// The byte where the second one begins, counted from 0.
         at: usize,
     },
-    /// The conversation is not there, or it is not a list.
+    /// The conversation is missing, or it is not a list.
     #[error("the body has no list {key:?}: send the conversation there")]
     NoList {
-        /// Where it should be.
+        /// The field that should hold it.
         key: &'static str,
     },
-    /// An entry that is not an object.
+    /// An entry of the conversation is not an object.
     #[error("entry {entry} of the conversation is not an object: send it as one")]
     OddEntry {
-        /// Which, counted from 0.
+        /// The index of the entry, counted from 0.
         entry: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! What stands beside the conversation: the tools, and what they say of the kind of request.
+//! Reads what a request has beside its conversation: the tools, and by them and a few words the kind of request.
 
 use std::borrow::Cow;
 
@@ -8,31 +8,31 @@ use super::json::At;
 use super::{Api, Document, Request, RequestEntry};
 use crate::client_words::{asks_for_compaction, is_summary};
 
-/// A tool that a request lists.
+/// A tool that a request offers to the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedTool<'a> {
-    /// Its name, as the client spells it. A namespace stands in front, with two underscores between.
+    /// The name as the client spells it. A namespace comes first, followed by two underscores.
     pub name: Cow<'a, str>,
-    /// The MCP server that it is of, where the name says so.
+    /// The MCP server that the tool belongs to, if the name says so (`mcp__server__tool`).
     pub server: Option<String>,
     /// Whether the model has to load it before it can call it.
     pub is_deferred: bool,
-    /// How long its description is, as JSON.
+    /// The length of its definition as JSON, in bytes.
     pub bytes: usize,
 }
 
-/// An entry that lists tools, instead of the request's own field (Codex, for models that write scripts).
+/// The type of an entry that lists tools, which Codex uses in place of the field `tools` for models that write scripts.
 pub(super) const ADDITIONAL_TOOLS: &str = "additional_tools";
 
-/// The namespace that calls leave out: the tools in it are called by their names alone.
+/// The namespace that calls leave out: its tools are called by their names alone.
 const PLAIN_NAMESPACE: &str = "functions";
 
-/// The tools of a request, in order; those in a namespace each by itself.
+/// The tools of a request, in order; those in a namespace are listed one by one.
 pub(super) fn tools<'a>(request: &Request<'a>) -> Vec<ListedTool<'a>> {
     lists(request).flat_map(|list| listed(request, list, None)).collect()
 }
 
-/// The request's own tools that the model is shown, each with its server.
+/// The definitions in the request's field `tools` that the model sees, each with its MCP server.
 pub(super) fn shown_tools<'a>(request: &Request<'a>) -> Vec<(Option<String>, &'a str)> {
     let document = &request.document;
     let own = document.field(0, "tools").into_iter().flat_map(|list| document.elements(list));
@@ -48,7 +48,7 @@ fn is_flagged(document: &Document<'_>, at: At, key: &str) -> bool {
     document.field(at, key).is_some_and(|flag| document.raw(flag) == "true")
 }
 
-/// The lists of tools: the request's own, and those among its entries.
+/// The lists of tools in a request: the field `tools`, and those among its entries.
 fn lists<'r>(request: &'r Request<'_>) -> impl Iterator<Item = At> + 'r {
     let document = &request.document;
     let entries = request.entries.iter().filter(|entry| lists_tools(request, entry));
@@ -56,17 +56,17 @@ fn lists<'r>(request: &'r Request<'_>) -> impl Iterator<Item = At> + 'r {
     document.field(0, "tools").into_iter().chain(added)
 }
 
-/// Whether an entry lists tools.
+/// Whether an entry is a list of tools rather than part of the conversation.
 pub(super) fn lists_tools(request: &Request<'_>, entry: &RequestEntry) -> bool {
     request.api == Api::Responses && request.document.text_field(entry.at, "type").as_deref() == Some(ADDITIONAL_TOOLS)
 }
 
-/// The tools in a list of them.
+/// The tools in a list, where `namespace` is the one that the list belongs to.
 fn listed<'a>(request: &Request<'a>, list: At, namespace: Option<&str>) -> Vec<ListedTool<'a>> {
     let document = &request.document;
     let mut tools = Vec::new();
     for tool in document.elements(list) {
-        // Chat keeps a tool's own fields one deeper.
+        // The Chat API has a tool's own fields one level deeper.
         let fields = document.field(tool, "function").unwrap_or(tool);
         let kind = || document.text_field(tool, "type");
         let Some(name) = document.text_field(fields, "name").or_else(kind) else { continue };
@@ -81,7 +81,7 @@ fn listed<'a>(request: &Request<'a>, list: At, namespace: Option<&str>) -> Vec<L
     tools
 }
 
-/// A tool's name with its namespace in front.
+/// A tool's name with its namespace before it.
 pub(crate) fn joined<'a>(namespace: Option<&str>, name: Cow<'a, str>) -> Cow<'a, str> {
     match namespace {
         Some(namespace) if !matches!(namespace, "" | PLAIN_NAMESPACE) => Cow::Owned(format!("{namespace}__{name}")),
@@ -94,7 +94,7 @@ fn server_of(name: &str) -> Option<String> {
     Some(server.to_owned())
 }
 
-/// Names of tools in a list of their descriptions.
+/// The names of the tools in a list of definitions.
 pub(super) fn names<'a>(document: &Document<'a>, list: At) -> Vec<Cow<'a, str>> {
     let mut names = Vec::new();
     for tool in document.elements(list) {
@@ -110,7 +110,8 @@ pub(super) fn names<'a>(document: &Document<'a>, list: At) -> Vec<Cow<'a, str>> 
     names
 }
 
-/// The kind of request by its form: one that ends by asking for a compaction, one without any tool.
+/// The kind of request by its form: one that ends by asking for a summary is a compaction, and one without tools is a
+/// side request.
 pub(super) fn kind_hint(request: &Request<'_>) -> RequestKind {
     if request.api == Api::Responses && ends_with_trigger(request) {
         return RequestKind::Compaction;
@@ -127,7 +128,7 @@ pub(super) fn kind_hint(request: &Request<'_>) -> RequestKind {
     if has_tools { RequestKind::Turn } else { RequestKind::Side }
 }
 
-/// How a conversation begins: with a summary, if that is what the first words are.
+/// Whether a conversation begins with a summary, which its first words show.
 pub(super) fn beginning(request: &Request<'_>) -> TranscriptStart {
     let first = request.blocks.iter().position(|block| !matches!(block.kind, BlockKind::Instruction));
     let is_words = |at: &usize| matches!(request.blocks[*at].kind, BlockKind::User { .. });

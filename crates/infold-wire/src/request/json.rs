@@ -1,8 +1,8 @@
-//! A request's JSON as spans: where each value begins and ends, found in one pass, with nothing copied.
+//! Indexes a request's JSON: where each value begins and ends, found in one pass, with nothing copied.
 //!
-//! Everything that is sent on unchanged is sent as the bytes between two of these places, so what a client
-//! wrote (spacing, escapes, forms of numbers) stays as it was. What is not JSON to the letter is refused, so
-//! that nothing is ever put into something that was not understood.
+//! What is forwarded unchanged is copied as bytes between two of these places, so the client's white space, escapes and
+//! number forms stay as they were. A body that is not JSON to the letter is refused, so that nothing is ever edited
+//! that was not understood.
 
 mod scan;
 mod text;
@@ -14,77 +14,74 @@ use super::RequestError;
 
 pub(crate) use text::{decode, quote};
 
-/// What a value is.
+/// The kind of a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JsonShape {
     /// `null`, `true`, `false` or a number.
     Plain,
-    /// Text without escapes.
+    /// A string without escapes, which can be borrowed.
     Text,
-    /// Text with escapes.
+    /// A string with escapes, which must be decoded.
     EscapedText,
-    /// A list.
     List,
-    /// An object. What follows are its keys and values, by turns.
+    /// An object. The nodes that follow are its keys and values in turn.
     Object,
 }
 
-/// One value or key.
+/// The place of one value or key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Node {
     shape: JsonShape,
     start: u32,
     end: u32,
-    /// The first node that is not part of this one.
+    /// The index of the next node that is not inside this one.
     after: u32,
 }
 
-/// A node's number.
+/// The index of a node, which is how values are named.
 pub(crate) type At = usize;
 
-/// A body and the places in it.
+/// A body and the places of its values. Node 0 is the whole value.
 #[derive(Debug)]
 pub(crate) struct Document<'a> {
     body: &'a str,
     nodes: Vec<Node>,
 }
 
-/// Values that stand in an object, each with the key that it stands under.
+/// A key of an object and its value.
 pub(crate) type Member = (At, At);
 
 impl<'a> Document<'a> {
-    /// Reads `body`. The first node is the whole value.
+    /// Reads `body`, or says why it is not JSON.
     pub(crate) fn read(body: &'a [u8]) -> Result<Self, RequestError> {
         let body = std::str::from_utf8(body).map_err(|_| RequestError::NotText)?;
         Ok(Self { body, nodes: scan::scan(body)? })
     }
 
-    /// The text that everything was read from.
     pub(crate) fn body(&self) -> &'a str {
         self.body
     }
 
-    /// What a value is.
     pub(crate) fn shape(&self, at: At) -> JsonShape {
         self.nodes[at].shape
     }
 
-    /// Where a value stands.
+    /// The bytes of the body that a value takes.
     pub(crate) fn span(&self, at: At) -> Range<usize> {
         self.nodes[at].start as usize..self.nodes[at].end as usize
     }
 
-    /// A value as it stands.
+    /// A value's own JSON.
     pub(crate) fn raw(&self, at: At) -> &'a str {
         &self.body[self.span(at)]
     }
 
-    /// Whether it is text.
+    /// Whether a value is a string.
     pub(crate) fn is_text(&self, at: At) -> bool {
         matches!(self.shape(at), JsonShape::Text | JsonShape::EscapedText)
     }
 
-    /// What text says; nothing for other values.
+    /// The content of a string, unescaped; `None` for other values.
     pub(crate) fn text(&self, at: At) -> Option<Cow<'a, str>> {
         let inside = || {
             let raw = self.raw(at);
@@ -97,24 +94,24 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Whether text says just this.
+    /// Whether a value is a string with exactly this content.
     pub(crate) fn says(&self, at: At, word: &str) -> bool {
         self.text(at).is_some_and(|text| text == word)
     }
 
-    /// The elements of a list; none for other values.
+    /// The elements of a list; empty for other values.
     pub(crate) fn elements(&self, at: At) -> Children<'_> {
         self.children(at, JsonShape::List)
     }
 
-    /// The members of an object, in their order; none for other values.
+    /// The members of an object, in their order; empty for other values.
     pub(crate) fn members(&self, at: At) -> impl Iterator<Item = Member> + '_ {
         let mut children = self.children(at, JsonShape::Object);
         std::iter::from_fn(move || Some((children.next()?, children.next()?)))
     }
 
-    /// The values under `keys` in an object. A key that stands there twice is refused: programs differ in which
-    /// one they take.
+    /// The values of `keys` in an object. If one of these keys appears twice, the request is refused, because programs
+    /// differ in which one they take.
     pub(crate) fn fields<const N: usize>(
         &self,
         at: At,
@@ -130,17 +127,17 @@ impl<'a> Document<'a> {
         Ok(found)
     }
 
-    /// The member under a key, the first if there are several.
+    /// The member with a key, the first if there are several.
     pub(crate) fn member(&self, at: At, name: &str) -> Option<Member> {
         self.members(at).find(|(key, _)| self.says(*key, name))
     }
 
-    /// The value under a key, the first if there are several.
+    /// The value of a key, the first if there are several.
     pub(crate) fn field(&self, at: At, name: &str) -> Option<At> {
         self.member(at, name).map(|(_, value)| value)
     }
 
-    /// What the text under a key says.
+    /// The string that a key has as its value, unescaped.
     pub(crate) fn text_field(&self, at: At, name: &str) -> Option<Cow<'a, str>> {
         self.field(at, name).and_then(|value| self.text(value))
     }
@@ -152,7 +149,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The values directly in another.
+/// Goes through the nodes directly inside a list or an object.
 pub(crate) struct Children<'d> {
     nodes: &'d [Node],
     next: At,

@@ -1,7 +1,7 @@
-//! Digests: what tells a block from others, and a conversation from others.
+//! Digests that identify blocks and conversations.
 //!
-//! Marks for the cache are left out of all of them: clients move theirs from request to request. Text is the same
-//! as a list with just that text in it: Claude Code sends one message now as this, now as that.
+//! Cache marks do not count in any of them, because clients move theirs from request to request. Plain text has the
+//! same digest as a list with only that text, because Claude Code sends the same message in both ways.
 
 use blake3::Hasher;
 use infold_core::view::BlockKey;
@@ -9,13 +9,13 @@ use infold_core::view::BlockKey;
 use super::json::{At, Document, JsonShape};
 use super::{Request, Speaker};
 
-/// The key that steers the provider's cache.
+/// The name of the field that steers the provider's cache.
 pub(super) const MARK: &str = "cache_control";
 
-/// The kinds of parts that are only text.
+/// The types of parts that are only text.
 pub(super) const TEXT_KINDS: [&str; 3] = ["text", "input_text", "output_text"];
 
-/// The key of a block: an object, or text alone.
+/// The key of a block, which is an object or plain text.
 pub(super) fn of_block(document: &Document<'_>, at: At) -> BlockKey {
     match lone_text(document, at) {
         Some(text) => of_text(document, text),
@@ -23,7 +23,7 @@ pub(super) fn of_block(document: &Document<'_>, at: At) -> BlockKey {
     }
 }
 
-/// The key of words that are no block.
+/// The key of words that are not a block, such as a remark inside a result.
 pub(super) fn of_words(text: &str) -> BlockKey {
     let mut hasher = Hasher::new();
     hasher.update(text.as_bytes());
@@ -31,12 +31,12 @@ pub(super) fn of_words(text: &str) -> BlockKey {
     finish(&hasher)
 }
 
-/// The key of a result: its content counts by that content's own key.
+/// The key of a result, in which the content is represented by its own key.
 pub(super) fn of_result(document: &Document<'_>, at: At, content: Option<(At, BlockKey)>) -> BlockKey {
     of_members(document, at, content)
 }
 
-/// The key of content: text, or a list of blocks.
+/// The key of content, which is text or a list of blocks.
 pub(super) fn of_content(document: &Document<'_>, at: At) -> BlockKey {
     if document.shape(at) != JsonShape::List {
         return of_block(document, at);
@@ -54,7 +54,7 @@ pub(super) fn of_content(document: &Document<'_>, at: At) -> BlockKey {
 }
 
 fn of_text(document: &Document<'_>, at: At) -> BlockKey {
-    // The long part first: what stands in front of it would cost the digest its stride.
+    // The long part comes first: bytes before it would make the hashing slower.
     let mut hasher = Hasher::new();
     hasher.update(without_line_ends(document.raw(at)).as_bytes());
     hasher.update(b"text");
@@ -82,7 +82,7 @@ fn of_members(document: &Document<'_>, at: At, content: Option<(At, BlockKey)>) 
     finish(&hasher)
 }
 
-/// The text of a block that has nothing else; text alone is such a block.
+/// The text of a block that has nothing but text; plain text is such a block.
 fn lone_text(document: &Document<'_>, at: At) -> Option<At> {
     if document.is_text(at) {
         return Some(at);
@@ -105,8 +105,9 @@ fn finish(hasher: &Hasher) -> BlockKey {
     BlockKey(key)
 }
 
-/// The digest of the conversation after each entry. It begins with the instructions that stand apart from the
-/// conversation, so that a title call about the same words is not taken for the work itself.
+/// The digest of the conversation up to and including each entry. It begins with the instructions outside the
+/// conversation, so that a request for a title, which has the same words, is not taken for the agent's own
+/// conversation.
 pub(super) fn digests(request: &Request<'_>) -> Vec<[u8; 32]> {
     let document = &request.document;
     let mut hasher = Hasher::new();
@@ -135,11 +136,11 @@ pub(super) fn digests(request: &Request<'_>) -> Vec<[u8; 32]> {
     digests
 }
 
-/// A text's JSON without the line ends at its end: Claude Code puts one behind words when others follow them.
+/// A string's JSON without line ends at its end: Claude Code adds one to words when others follow.
 fn without_line_ends(raw: &str) -> &str {
     let mut inside = raw.strip_suffix('"').unwrap_or(raw);
     while let Some(rest) = inside.strip_suffix("\\n") {
-        // An even number of backslashes in front of it makes it one of the text's own.
+        // After an odd number of backslashes, the `\n` is an escaped backslash and a letter `n`, not a line end.
         if rest.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1 {
             break;
         }

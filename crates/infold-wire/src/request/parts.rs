@@ -1,4 +1,4 @@
-//! The texts in blocks, and results with other texts in them.
+//! Finds the texts in blocks, and writes results with other texts in them.
 
 use std::borrow::Cow;
 
@@ -9,10 +9,10 @@ use super::keys::{MARK, TEXT_KINDS};
 use super::splice::Splices;
 use super::{BlockForm, Request, remarks};
 
-/// How much of a text is looked at to tell whose words it is, in bytes.
+/// How much of a text is looked at to find out who said it, in bytes.
 const BEGINNING_BYTES: usize = 256;
 
-/// How a text begins: enough of it to tell whose words it is.
+/// The beginning of a text, long enough to find out who said it.
 pub(super) fn beginning<'a>(document: &Document<'a>, at: At) -> Cow<'a, str> {
     let raw = document.raw(at);
     let inside = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
@@ -20,7 +20,7 @@ pub(super) fn beginning<'a>(document: &Document<'a>, at: At) -> Cow<'a, str> {
         return document.text(at).unwrap_or_default();
     }
     let mut end = inside.floor_char_boundary(BEGINNING_BYTES);
-    // Not in the middle of an escape: those have six characters at most.
+    // The cut must not be inside an escape, which has at most six characters.
     if let Some(backslash) = inside[..end].rfind('\\').filter(|backslash| end - backslash < 6) {
         end = backslash - inside[..backslash].bytes().rev().take_while(|byte| *byte == b'\\').count();
     }
@@ -28,12 +28,12 @@ pub(super) fn beginning<'a>(document: &Document<'a>, at: At) -> Cow<'a, str> {
     if start.trim_start().is_empty() { document.text(at).unwrap_or_default() } else { start }
 }
 
-/// What a call was made with, at this place: JSON as it stands, or what text says.
+/// The arguments at this place: the content if they are a string, else their JSON.
 pub(super) fn arguments_at<'a>(document: &Document<'a>, at: At) -> Cow<'a, str> {
     document.text(at).unwrap_or_else(|| Cow::Borrowed(document.raw(at)))
 }
 
-/// The places of texts in the content of a result.
+/// The places of all texts in the content of a result.
 fn places(document: &Document<'_>, content: At) -> Vec<At> {
     let mut found = Vec::new();
     if document.shape(content) != JsonShape::List {
@@ -43,8 +43,8 @@ fn places(document: &Document<'_>, content: At) -> Vec<At> {
     found
 }
 
-/// The places of texts in one part, whatever its kind: what a result holds is looked through for secrets, and a kind
-/// that is not known yet may hold some too.
+/// The places of texts in one part, whatever its kind: results are searched for secrets, and a kind that is not known
+/// yet may hold some too.
 fn places_in_part(document: &Document<'_>, part: At, found: &mut Vec<At>) {
     if document.is_text(part) {
         found.push(part);
@@ -60,7 +60,7 @@ fn places_in_part(document: &Document<'_>, part: At, found: &mut Vec<At>) {
     }
 }
 
-/// The texts of what a document is made of, if it is made of text.
+/// The places of texts in the source of an attached document, if it is made of text.
 fn places_in_source(document: &Document<'_>, source: At, found: &mut Vec<At>) {
     if document.text_field(source, "type").as_deref() == Some("text") {
         found.extend(document.field(source, "data").filter(|data| document.is_text(*data)));
@@ -70,12 +70,12 @@ fn places_in_source(document: &Document<'_>, source: At, found: &mut Vec<At>) {
     }
 }
 
-/// The texts in content, in order.
+/// The texts in the content of a result, in order.
 pub(super) fn texts_in<'a>(document: &Document<'a>, content: At) -> Vec<Cow<'a, str>> {
     places(document, content).into_iter().filter_map(|at| document.text(at)).collect()
 }
 
-/// Texts on lines of their own.
+/// Joins texts; each begins on a new line.
 pub(super) fn lines<'a>(mut texts: Vec<Cow<'a, str>>) -> Cow<'a, str> {
     match texts.len() {
         0 => Cow::Borrowed(""),
@@ -84,7 +84,7 @@ pub(super) fn lines<'a>(mut texts: Vec<Cow<'a, str>>) -> Cow<'a, str> {
     }
 }
 
-/// The texts of a block.
+/// The texts of a block; see [`Request::text_parts`].
 pub(super) fn texts<'a>(request: &Request<'a>, block: usize) -> Vec<Cow<'a, str>> {
     let document = &request.document;
     let (Some(of), Some(seat)) = (request.blocks.get(block), request.seats.get(block)) else { return Vec::new() };
@@ -114,12 +114,12 @@ fn reasoning<'a>(document: &Document<'a>, form: BlockForm, entry: At) -> Vec<Cow
     own.into_iter().chain(parts).collect()
 }
 
-/// What a block says.
+/// The text of a block in one piece; see [`Request::words`].
 pub(super) fn words<'a>(request: &Request<'a>, block: usize) -> Cow<'a, str> {
     lines(texts(request, block))
 }
 
-/// What a call was made with.
+/// The arguments of a call; `None` for other blocks.
 pub(super) fn arguments<'a>(request: &Request<'a>, block: usize) -> Option<Cow<'a, str>> {
     let document = &request.document;
     let of = request.blocks.get(block).filter(|block| matches!(block.kind, BlockKind::Call(_)))?;
@@ -132,7 +132,7 @@ pub(super) fn arguments<'a>(request: &Request<'a>, block: usize) -> Option<Cow<'
     Some(arguments_at(document, at))
 }
 
-/// The content of a result with other texts in it.
+/// The content of a result with other texts in it; see [`Request::content_json`].
 pub(super) fn content_json(request: &Request<'_>, block: usize, texts: &[Option<String>]) -> Vec<u8> {
     let document = &request.document;
     let Some(content) = request.seats.get(block).and_then(|seat| seat.content) else { return b"\"\"".to_vec() };
@@ -154,7 +154,8 @@ pub(super) fn content_json(request: &Request<'_>, block: usize, texts: &[Option<
     json
 }
 
-/// The content of a result that is one text.
+/// The content of a result with one text in place of all of it, in the shape that the content had. Content that text
+/// cannot replace stays as it is.
 pub(super) fn content_of_text(request: &Request<'_>, block: usize, text: &str) -> Vec<u8> {
     let document = &request.document;
     let mut json = Vec::with_capacity(text.len() + 16);
@@ -174,7 +175,7 @@ pub(super) fn content_of_text(request: &Request<'_>, block: usize, text: &str) -
     json
 }
 
-/// What a quote of a result says: what the tool printed, or the texts of the JSON that stands for it.
+/// The text that a quote of a result holds: what the tool printed, or the texts in the JSON that replaces it.
 pub(super) fn quoted(request: &Request<'_>, block: usize, json: Option<&[u8]>) -> String {
     let Some(json) = json else {
         return remarks::part(texts(request, block)).printed.join("\n");
@@ -184,7 +185,7 @@ pub(super) fn quoted(request: &Request<'_>, block: usize, json: Option<&[u8]>) -
     texts.unwrap_or_else(|| String::from_utf8_lossy(json).into_owned())
 }
 
-/// Whether a result holds nothing but text.
+/// Whether a result holds only text.
 pub(super) fn is_all_text(request: &Request<'_>, block: usize) -> bool {
     let document = &request.document;
     let Some(seat) = request.seats.get(block) else { return false };
@@ -201,13 +202,13 @@ pub(super) fn is_all_text(request: &Request<'_>, block: usize) -> bool {
     }
 }
 
-/// What the content of a result may be.
+/// The shapes that the content of a result can have.
 enum ContentForm {
-    /// Text, or a list of parts.
+    /// Text, or a list of typed parts.
     Words,
-    /// A list of what a shell's commands printed.
+    /// A list with the output of each command of a shell.
     Shell,
-    /// Something of its own (a screenshot, found tools) that text cannot stand for.
+    /// Something special (a screenshot, found tools) that text cannot replace.
     Fixed,
 }
 

@@ -1,4 +1,5 @@
-//! From a body to blocks: what the three APIs have in common.
+//! Reads a body into blocks. This file has what the three APIs have in common; what differs is in `messages`,
+//! `responses` and `chat`.
 
 mod chat;
 mod messages;
@@ -18,7 +19,7 @@ use crate::wrapped;
 use infold_core::ToolEffect;
 use std::sync::OnceLock;
 
-/// Reads a body.
+/// Reads the body of a request to this API.
 pub(super) fn read(api: Api, body: &[u8]) -> Result<Request<'_>, RequestError> {
     let document = Document::read(body)?;
     let key = match api {
@@ -38,7 +39,7 @@ pub(super) fn read(api: Api, body: &[u8]) -> Result<Request<'_>, RequestError> {
 }
 
 impl Speaker {
-    /// Whose entries have this role.
+    /// Who speaks in an entry with this role.
     fn of_role(role: Option<&str>) -> Self {
         match role {
             Some("system" | "developer") => Self::System,
@@ -49,15 +50,16 @@ impl Speaker {
     }
 }
 
-/// What has been read so far.
+/// A request while it is read.
 struct Reading<'a> {
     document: Document<'a>,
     entries: Vec<RequestEntry>,
     blocks: Vec<Block<'a>>,
     seats: Vec<Seat>,
-    /// Ids of calls to tools of ours, and of scripts that may call them: only what those gave is looked into.
+    /// The ids of calls to infold's own tools, and of scripts that may call them. Only the results of these are read as
+    /// text.
     ours: HashSet<String>,
-    /// Ids of calls that searched for tools.
+    /// The ids of calls that searched for tools.
     searches: HashSet<String>,
 }
 
@@ -94,14 +96,14 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// A conversation that is only the user's first words.
+    /// Reads a conversation that is a single plain text of the user.
     fn lone_words(&mut self, text: At) {
         let kind = self.says(Speaker::User, text);
         self.push(BlockForm::Whole, keys::of_block(&self.document, text), kind);
         self.entries.push(RequestEntry { at: text, speaker: Speaker::User, content: None, calls: None, blocks: 0..1 });
     }
 
-    /// A block without marks and without content that could be replaced.
+    /// Adds a block without cache marks and without content that could be replaced.
     fn push(&mut self, form: BlockForm, key: BlockKey, kind: BlockKind<'a>) {
         self.push_seated(Seat { form, content: None, mark: None, mark_inside: None }, key, kind);
     }
@@ -111,7 +113,7 @@ impl<'a> Reading<'a> {
         self.seats.push(seat);
     }
 
-    /// The kind of a block of words.
+    /// The kind of a block of words, by who says them.
     fn says(&self, speaker: Speaker, text: At) -> BlockKind<'a> {
         match speaker {
             Speaker::System => BlockKind::Instruction,
@@ -135,7 +137,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The kind of a call; its arguments are read if the tool is one of ours, or runs scripts that may call ours.
+    /// Makes a call block. Its arguments are read if the tool is one of infold's, or runs scripts that may call one.
     fn call(&mut self, id: Cow<'a, str>, tool: Cow<'a, str>, arguments: Option<At>) -> BlockKind<'a> {
         if let Some(inside) = self.call_inside(&id, &tool, arguments) {
             return inside;
@@ -148,7 +150,8 @@ impl<'a> Reading<'a> {
         BlockKind::Call(CallBlock { id, tool, arguments })
     }
 
-    /// A call of one of ours through a client's own tool for calling others.
+    /// Makes a call block of a call to one of infold's tools that goes through a client's own tool for calling others;
+    /// `None` for any other call.
     fn call_inside(&mut self, id: &str, tool: &str, arguments: Option<At>) -> Option<BlockKind<'a>> {
         if tool == wrapped::SEARCH {
             self.searches.insert(id.to_owned());
@@ -162,14 +165,14 @@ impl<'a> Reading<'a> {
         }))
     }
 
-    /// The names of the tools that a result made known as text, if it is that of a search.
+    /// The names of the tools that a result makes known to the model, if it is the result of a search for tools.
     fn found(&self, call: &str, content: Option<At>) -> Vec<Cow<'a, str>> {
         let content = content.filter(|_| self.searches.contains(call));
         let texts = content.map_or_else(Vec::new, |content| parts::texts_in(&self.document, content));
         texts.iter().flat_map(|text| wrapped::found(text)).map(Cow::Owned).collect()
     }
 
-    /// A result: its key and its kind; its text is read if the call was to one of ours.
+    /// Makes the key and the block of a result. Its text is read if the call was to one of infold's tools.
     fn result(
         &self,
         at: At,
@@ -178,7 +181,7 @@ impl<'a> Reading<'a> {
         loads: Vec<Cow<'a, str>>,
     ) -> Result<(BlockKey, BlockKind<'a>), RequestError> {
         let document = &self.document;
-        // A text that stands twice could be looked at here and sent there.
+        // If a part had a key twice, this program could check one value and the provider read the other.
         let parts = content.into_iter().flat_map(|content| document.elements(content));
         parts
             .map(|part| document.fields(part, ["type", "text", "content", "source", MARK]))
@@ -194,18 +197,18 @@ impl<'a> Reading<'a> {
         Ok((key, BlockKind::Result(ResultBlock { call, content: content_key, content_bytes, text, loads, remarks })))
     }
 
-    /// The mark on an object.
+    /// The cache mark on an object.
     fn mark(&self, at: At) -> Option<At> {
         self.document.field(at, MARK)
     }
 
-    /// The first mark on an element of a list.
+    /// The first cache mark on an element of a list.
     fn mark_inside(&self, list: At) -> Option<At> {
         self.document.elements(list).find_map(|element| self.mark(element))
     }
 }
 
-/// What a block of a kind that is not known is, and what an entry without any content is.
+/// The block for content of an unknown kind, and for an entry without content.
 fn other<'a>(speaker: Speaker) -> BlockKind<'a> {
     match speaker {
         Speaker::System => BlockKind::Instruction,

@@ -1,8 +1,9 @@
-//! What a client puts inside of a result, behind what the tool printed: reminders, and words that were typed
-//! while the tool was running.
+//! Separates what a tool printed from the remarks that a client adds after it, in the same result: reminders, and words
+//! that a person typed while the tool ran.
 //!
-//! They stand at the end, each in a frame of its own, an empty line in front. A tool can print the same frame; so
-//! nothing is hidden or ended because of one, and what is told apart has a bound: beyond it all is the tool's.
+//! Remarks come at the end, each in tags of its own (a frame) with an empty line before it. A tool can print the same
+//! tags. Therefore nothing is hidden or ended because of a remark, and remarks have a bound: beyond it, everything
+//! counts as printed by the tool.
 
 use std::borrow::Cow;
 
@@ -13,18 +14,18 @@ use super::json::{At, Document};
 use super::{keys, parts};
 use crate::client_words::{figure, is_refusal_with_words, reminder_voice};
 
-/// The most bytes of a result that are taken for the client's own words.
+/// How many bytes of a result can count as remarks.
 pub(super) const REMARKS_BYTES_MAX: usize = 64 << 10;
 
-/// What stands in the texts of a result, parted.
+/// The texts of a result, separated into what the tool printed and remarks.
 pub(super) struct Parted<'a> {
-    /// What the tool printed, text by text. Texts that are all the client's are not there.
+    /// The texts that the tool printed. Texts that hold only remarks are left out.
     pub(super) printed: Vec<Cow<'a, str>>,
-    /// What the client put behind it, in order.
+    /// The remarks after them, in order.
     pub(super) remarks: Vec<Remark<'a>>,
 }
 
-/// Parts the texts of a result.
+/// Separates the texts of a result.
 pub(super) fn part(texts: Vec<Cow<'_, str>>) -> Parted<'_> {
     let bytes: usize = texts.iter().map(|text| remarks_from(text).map_or(0, |from| text.len() - from)).sum();
     if bytes == 0 || bytes > REMARKS_BYTES_MAX {
@@ -49,7 +50,7 @@ pub(super) fn part(texts: Vec<Cow<'_, str>>) -> Parted<'_> {
     Parted { printed, remarks }
 }
 
-/// Where the frames at the end of a text begin, or the whole of it if it is a person's refusal.
+/// Where the frames at the end of a text begin, or 0 if the whole text is a person's refusal; `None` if it has neither.
 fn remarks_from(text: &str) -> Option<usize> {
     let mut from = None;
     let mut rest = text.trim_end();
@@ -61,7 +62,8 @@ fn remarks_from(text: &str) -> Option<usize> {
     if is_refusal { Some(0) } else { from }
 }
 
-/// Where the frame begins that a text ends with: a tag with or without an id, alone on its line, behind an empty one.
+/// Where the last frame of a text begins, if the text ends with one: a tag with or without an id, alone on its line,
+/// after an empty line.
 fn frame_from(text: &str) -> Option<usize> {
     let closing = text.rfind("</system-reminder")?;
     is_tag_end(&text[closing + "</system-reminder".len()..]).then_some(())?;
@@ -71,13 +73,13 @@ fn frame_from(text: &str) -> Option<usize> {
     (is_tag_end(tag_end) && (at == 0 || inside[..at].ends_with("\n\n"))).then_some(at)
 }
 
-/// Whether a tag ends so.
+/// Whether this can be the end of a frame's tag: `>`, or an id and `>`.
 fn is_tag_end(text: &str) -> bool {
     let id = || text.strip_prefix(" id=\"")?.strip_suffix("\">");
     text == ">" || id().is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// The frames that a text ends with, in order, and what else stands in front of them.
+/// The frames that a text ends with as remarks, in order, after the words before them, if there are any.
 fn frames(text: &str) -> Vec<Remark<'static>> {
     let mut found = Vec::new();
     let mut rest = text.trim_end();
@@ -98,7 +100,7 @@ fn remark(text: &str) -> Remark<'static> {
     Remark { key, voice: reminder_voice(inside), text: Cow::Owned(text.to_owned()) }
 }
 
-/// What the client put into the content of a result. Most results have nothing of the kind, which is cheap to see.
+/// The remarks in the content of a result. Most results have none, which a look at the end of the content shows.
 pub(super) fn in_content<'a>(document: &Document<'a>, content: Option<At>) -> Vec<Remark<'a>> {
     let Some(content) = content else { return Vec::new() };
     let raw = document.raw(content);
@@ -110,7 +112,7 @@ pub(super) fn in_content<'a>(document: &Document<'a>, content: Option<At>) -> Ve
     part(parts::texts_in(document, content)).remarks
 }
 
-/// So near to the end of a content's JSON the last frame closes, if there is one.
+/// How many bytes at the end of a content's JSON are searched for the end of a frame.
 const TAIL_BYTES: usize = 128;
 
 #[cfg(test)]

@@ -1,22 +1,22 @@
-//! Small changes in a long text: what stands between them is copied as it is.
+//! Makes small changes in a long text: what lies between them is copied unchanged.
 
 use std::ops::Range;
 
 use super::json::{At, Document};
 
-/// Changes of a body, each a range and what stands there instead.
+/// Changes to a body, each a range of bytes and what replaces it.
 #[derive(Debug, Default)]
 pub(super) struct Splices {
     changes: Vec<(Range<usize>, Vec<u8>)>,
 }
 
 impl Splices {
-    /// Puts `bytes` in the place of a value.
+    /// Replaces a value by `bytes`.
     pub(super) fn replace(&mut self, document: &Document<'_>, at: At, bytes: Vec<u8>) {
         self.changes.push((document.span(at), bytes));
     }
 
-    /// Takes the members with these keys out of their object, with the commas that it no longer needs.
+    /// Removes the members with these keys from their object, with the commas that are no longer needed.
     pub(super) fn remove_members(&mut self, document: &Document<'_>, object: At, keys: &[At]) {
         let members: Vec<(At, At)> = document.members(object).collect();
         let mut kept_end = None;
@@ -36,7 +36,7 @@ impl Splices {
         }
     }
 
-    /// Adds a member behind the others of an object that has some.
+    /// Adds a member after the others; an empty object stays empty.
     pub(super) fn add_member(&mut self, document: &Document<'_>, object: At, key: &str, json: &[u8]) {
         let Some((_, last)) = document.members(object).last() else { return };
         let end = document.span(last).end;
@@ -45,7 +45,7 @@ impl Splices {
         self.changes.push((end..end, bytes));
     }
 
-    /// Writes the part of the body in `range`, with the changes in it. Where two overlap, the first stands.
+    /// Writes the part of the body in `range` with the changes in it. Where two changes overlap, the first one is made.
     pub(super) fn write(mut self, body: &str, range: Range<usize>, out: &mut Vec<u8>) {
         self.changes.sort_by_key(|(place, _)| (place.start, place.end));
         let mut written = range.start;

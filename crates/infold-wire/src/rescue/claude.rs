@@ -1,8 +1,8 @@
-//! A line of Claude Code's, and the line that stands for it in the new recording.
+//! Rewrites lines of Claude Code for the new recording.
 //!
-//! The new lines form a plain chain, which the client reads without having to mend anything. Their
-//! figures of usage are set to nothing: they are of requests that the new session never made, and the
-//! client would take them for its own and compact at once.
+//! The new lines form a simple chain, which the client can read without repairing anything. Their token counts are set
+//! to zero: they belong to requests that the new session never made, and the client would take them for its own and
+//! compact at once.
 
 use serde_json::json;
 
@@ -12,17 +12,17 @@ use crate::json_text::{JsonText, members};
 #[cfg(test)]
 mod tests;
 
-/// What stands for `usage` in the new lines.
+/// The value of `usage` in the new lines.
 const NO_USAGE: &str =
     r#"{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}"#;
 
-/// What the blocks of a line have in common.
+/// Finds out what the blocks of a line have in common.
 pub(super) fn traits(text: &str) -> LineTraits {
     let line = JsonText::new(text);
     let noted = |name: &'static str| line.get(&["attachment", name]);
     let is_prompt = || noted("commandMode").is_none_or(|mode| mode == "\"prompt\"");
     LineTraits {
-        stands_whole: !line.get(&["message", "content"]).is_some_and(|content| content.starts_with('[')),
+        is_indivisible: !line.get(&["message", "content"]).is_some_and(|content| content.starts_with('[')),
         is_typed: noted("type") == Some("\"queued_command\"") && is_prompt(),
         is_models: line.get(&["type"]) == Some("\"assistant\""),
         is_clients: line.get(&["isMeta"]) == Some("true"),
@@ -35,7 +35,7 @@ fn is_editable(block: &str) -> bool {
     let block = JsonText::new(block);
     match block.get(&["type"]) {
         Some("\"tool_use\"") => true,
-        // What a result shows beside text, such as an image, could not be read back as text.
+        // A result that also has an image, for example, could not be read back as text.
         Some("\"tool_result\"") => match block.elements(&["content"]) {
             Some(blocks) => blocks.iter().all(|block| JsonText::new(block).get(&["type"]) == Some("\"text\"")),
             None => block.get(&["content"]).is_some_and(|content| content.starts_with('"')),
@@ -44,14 +44,14 @@ fn is_editable(block: &str) -> bool {
     }
 }
 
-/// The line as it stands in the new file, or `None` if nothing of it is left.
+/// Rewrites a line for the new recording; `None` if nothing of it is left.
 pub(super) fn rewrite(text: &str, edits: &[(u32, LineEdit)], session_id: &str, parent: Option<&str>) -> Option<String> {
     let mut line = JsonText::new(text);
     let content = ["message", "content"];
     let dropped = LineEdit::dropped(edits);
     let has_content = line.get(&content).is_some();
     let blocks = line.elements(&content);
-    // What is no list of blocks is one block.
+    // Content that is not a list counts as one block.
     let count = blocks.as_ref().map_or(1, Vec::len);
     if (0..count).all(|at| dropped.contains(&at)) || (!has_content && !edits.is_empty()) {
         return None;
@@ -69,7 +69,7 @@ pub(super) fn rewrite(text: &str, edits: &[(u32, LineEdit)], session_id: &str, p
         }
     }
     if edits.iter().any(|(_, edit)| matches!(edit, LineEdit::Result(_))) {
-        // The client's own copy, for the screen, is often longer than the result itself.
+        // The client's own copy of the result, which it shows on the screen, is often longer than the result itself.
         line.set(&["toolUseResult"], json!("moved out of the context by infold").to_string());
     }
     line.set(&["message", "usage"], NO_USAGE);
@@ -78,21 +78,21 @@ pub(super) fn rewrite(text: &str, edits: &[(u32, LineEdit)], session_id: &str, p
     Some(line.finish())
 }
 
-/// A line's own id.
+/// The id of a line.
 pub(super) fn uuid(text: &str) -> Option<String> {
     JsonText::new(text).string(&["uuid"])
 }
 
-/// Who reads a note.
+/// Who a line of the receipt is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Audience {
-    /// The model: it is sent and not shown.
+    /// The model: the client sends the line and does not show it.
     Model,
-    /// The user: it is shown and not sent.
+    /// The person: the client shows the line and does not send it.
     User,
 }
 
-/// A new line.
+/// A new line with the receipt.
 pub(super) struct ReceiptLine<'a> {
     pub(super) audience: Audience,
     pub(super) text: &'a str,
@@ -102,7 +102,7 @@ pub(super) struct ReceiptLine<'a> {
 }
 
 impl ReceiptLine<'_> {
-    /// The line, with what the client writes on every line taken from `like`.
+    /// Writes the line. The fields that the client writes on every line are copied from `like`.
     pub(super) fn line(&self, like: &str) -> String {
         let Self { audience, text, uuid, parent, session_id } = self;
         let mut line = match audience {

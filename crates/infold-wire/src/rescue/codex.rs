@@ -1,9 +1,8 @@
-//! A line of a rollout of Codex's, what it is for whoever resumes the session, and the line that stands for it in the
-//! new recording.
+//! Rewrites lines of a Codex rollout for the new recording, and says what each line is for when a session is resumed.
 //!
-//! What the model sees are the items; of the rest only that is taken over which shows the conversation and its settings.
-//! Figures of usage are left out: they are of requests that the new session never made, and the client would take them
-//! for its own and compact at once.
+//! The model sees the items. Of the other lines, only those are copied that show the conversation to the person or hold
+//! settings. Token counts are left out: they belong to requests that the new session never made, and the client would
+//! take them for its own and compact at once.
 
 use serde_json::{Value, json};
 
@@ -13,18 +12,18 @@ use crate::json_text::JsonText;
 #[cfg(test)]
 mod tests;
 
-/// What a line is for whoever resumes a session.
+/// What a line is for when a session is resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineRole {
-    /// Says which session it is.
+    /// It names the session.
     Session,
-    /// Something that the model sees.
+    /// It holds something that the model sees.
     Item,
-    /// The settings of a turn.
+    /// It holds the settings of a turn.
     Settings,
-    /// Shows the conversation to the person.
+    /// It shows the conversation to the person.
     Shown,
-    /// Nothing.
+    /// It is not needed.
     None,
 }
 
@@ -51,23 +50,23 @@ impl LineRole {
     }
 }
 
-/// The id of the session, as its first line has it.
+/// The id of the session, from the line that names it.
 pub(super) fn session_id(text: &str) -> Option<String> {
     JsonText::new(text).string(&["payload", "id"])
 }
 
-/// Whether a compaction lists all that is left of what was before it.
+/// Whether a compaction lists all items that replace what was before it.
 pub(super) fn lists_what_is_left(text: &str) -> bool {
     JsonText::new(text).get(&["payload", "replacement_history"]).is_some()
 }
 
-/// What the items of a line have in common.
+/// Finds out what the items of a line have in common.
 pub(super) fn traits(text: &str) -> LineTraits {
     let line = JsonText::new(text);
     let is_compaction = line.get(&["type"]) == Some("\"compacted\"");
     let is_item = line.get(&["type"]) == Some("\"response_item\"");
     LineTraits {
-        stands_whole: !is_compaction,
+        is_indivisible: !is_compaction,
         is_typed: false,
         is_models: is_item && line.get(&["payload", "role"]) != Some("\"user\""),
         is_clients: false,
@@ -76,13 +75,13 @@ pub(super) fn traits(text: &str) -> LineTraits {
     }
 }
 
-/// Whether an item could have another text in its place.
+/// Whether another text could replace the text of an item.
 fn is_editable(item: &str) -> bool {
     let value = key_of_call(item).and_then(|key| JsonText::new(item).get(&[key]));
     value.is_some_and(|value| value.starts_with('"'))
 }
 
-/// Under which key the text of a call or of its result stands.
+/// The field that holds the text of a call or of its result; `None` for other items.
 fn key_of_call(item: &str) -> Option<&'static str> {
     match JsonText::new(item).get(&["type"])? {
         "\"function_call\"" => Some("arguments"),
@@ -92,7 +91,7 @@ fn key_of_call(item: &str) -> Option<&'static str> {
     }
 }
 
-/// The line as it stands in the new file, or `None` if nothing of it is left.
+/// Rewrites a line for the new recording; `None` if nothing of it is left.
 pub(super) fn rewrite(text: &str, edits: &[(u32, LineEdit)], session: &NewSession, ordinal: u64) -> Option<String> {
     let mut line = JsonText::new(text);
     let kind = line.get(&["type"]).unwrap_or_default();
@@ -126,7 +125,8 @@ pub(super) fn rewrite(text: &str, edits: &[(u32, LineEdit)], session: &NewSessio
     Some(line.finish())
 }
 
-/// Where the old session's id stands, in what is not part of the conversation.
+/// The paths of all fields that hold the old session's id. The caller leaves out lines of the conversation, where such
+/// a text could be anything.
 fn id_paths(text: &str, old_id: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     if !text.contains(old_id) {
@@ -148,7 +148,7 @@ fn id_paths(text: &str, old_id: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// The items of a line: its own, or those that a compaction holds.
+/// The JSON of the items of a line: its payload, or the items that a compaction lists.
 fn items<'a>(line: &JsonText<'a>) -> Vec<&'a str> {
     match line.get(&["type"]) {
         Some("\"compacted\"") => line.elements(&["payload", "replacement_history"]).unwrap_or_default(),
@@ -156,7 +156,7 @@ fn items<'a>(line: &JsonText<'a>) -> Vec<&'a str> {
     }
 }
 
-/// A new line that tells the model something, with its time and its numbering taken from `like`.
+/// A new line that says something to the model. Its time, and whether it has a number, are copied from `like`.
 pub(super) fn note(text: &str, ordinal: u64, like: &str) -> String {
     let like = JsonText::new(like);
     let timestamp: Value =

@@ -1,7 +1,7 @@
-//! Which lines of a recording its client loads when it goes on with the session, in the order in which they are linked:
-//! what the session still has, from its latest compaction on, with what that kept.
+//! Finds the lines of a recording that its client loads when it resumes the session, in the order of their links: the
+//! latest compaction with what it kept, and what is still part of the session after it.
 //!
-//! Only a few bytes are held for each line.
+//! Only a few bytes are held for each line. Which lines were given up is decided in `live`, and their order in `order`.
 
 use std::collections::BTreeSet;
 
@@ -12,40 +12,41 @@ use crate::error::{Problem, WireError};
 use crate::form::Format;
 use crate::live::Outlines;
 use crate::order::AnswerOrder;
-use crate::reader::{Back, Entry, EntryKind, KeptBytes, Reader};
+use crate::reader::{Entry, EntryKind, KeptEntries, Reader, Undo};
 
-/// A line that is loaded.
+/// The place of a line that the client loads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResumedLine {
-    /// Its number, counted from 1.
+    /// The number of the line, counted from 1.
     pub number: u64,
-    /// Its first byte.
+    /// The offset of its first byte in the (unpacked) recording.
     pub offset: u64,
     /// How many bytes it has, without the line feed.
     pub bytes: u64,
 }
 
-/// What a client loads of a recording.
+/// What a client loads of a recording when it resumes the session.
 #[derive(Debug, Default)]
 pub struct ResumedSession {
-    /// The lines, in order.
+    /// The lines to load, in the order in which the client links them.
     pub lines: Vec<ResumedLine>,
-    /// The session's id.
+    /// The id of the session; `None` if no line names it.
     pub id: Option<String>,
-    /// The model that answered last.
+    /// The name of the model that was used last; `None` if no line names one.
     pub model: Option<String>,
-    /// The first lines that could not be read.
+    /// The first lines that could not be read, at most as many as the caller asked for.
     pub problems: Vec<Problem>,
-    /// How many there are in all.
+    /// How many lines could not be read in all.
     pub problems_total: u64,
 }
 
 impl ResumedSession {
-    /// Goes over a recording of Claude Code's or Codex's once, and says what is wrong with up to `problems_max` lines.
+    /// Reads a recording of Claude Code or Codex once, and reports what is wrong with up to `problems_max` lines.
     ///
     /// # Errors
     ///
-    /// Where it cannot be read, or a line is too long: leaving it out would lose a part of the session without a word.
+    /// Fails if the recording cannot be read, or if a line is too long: without it, a part of the session would be lost
+    /// unnoticed.
     pub fn read<R: std::io::Read>(mut reader: Reader<R>, problems_max: usize) -> Result<Self, WireError> {
         let mut survey = Survey::new(reader.format());
         while let Some(entry) = reader.next_entry()? {
@@ -59,7 +60,7 @@ impl ResumedSession {
     }
 }
 
-/// What is found out line by line.
+/// What is known of the recording so far. Lines are named by their index in `lines`.
 struct Survey {
     format: Format,
     session: ResumedSession,
@@ -70,15 +71,15 @@ struct Survey {
     compactions: Vec<CompactionPoint>,
 }
 
-/// A compaction.
+/// A compaction, with the lines before it that are loaded nevertheless.
 struct CompactionPoint {
-    /// Where it stands among the lines.
+    /// The line of the compaction.
     at: usize,
-    /// What it keeps by the ids of entries.
-    kept: KeptBytes,
-    /// The lines whose words the client repeats in front of it.
+    /// The entries that it keeps, by their ids.
+    kept: KeptEntries,
+    /// The lines whose words the client repeats before it.
     repeated: Vec<usize>,
-    /// The lines before it that the model sees behind it.
+    /// The lines before it that the model sees after it.
     waited: Vec<usize>,
 }
 
@@ -113,7 +114,7 @@ impl Survey {
             }
         };
         let role = self.role(entry, text);
-        if entry.subtask.is_none() && (role != LineRole::None || entry.id.is_some() || entry.back != Back::Nowhere) {
+        if entry.subtask.is_none() && (role != LineRole::None || entry.id.is_some() || entry.undoes != Undo::Nothing) {
             let line = ResumedLine { number: entry.number, offset, bytes: raw.len() as u64 };
             self.add(entry, text, line, role);
         }
@@ -159,7 +160,7 @@ impl Survey {
         self.order.push(entry);
     }
 
-    /// The places of the lines that are loaded.
+    /// The lines that the client loads, in order.
     fn loaded(&self) -> Vec<usize> {
         let live = self.outlines.live(self.format);
         let order = match self.format {
@@ -170,7 +171,7 @@ impl Survey {
         let mut loaded = latest.map_or_else(|| order.clone(), |latest| self.since(latest, &order));
         loaded.retain(|at| self.lines[*at].1 != LineRole::None);
         let is_there = |loaded: &[usize], role| loaded.iter().any(|at| self.lines[*at].1 == role);
-        // Which session it is, and the settings that were in force last, are loaded however far back they stand.
+        // The line that names the session and the latest settings are loaded however far back they are.
         for role in [LineRole::Settings, LineRole::Session] {
             if !is_there(&loaded, role) {
                 let behind = usize::from(loaded.first().is_some_and(|first| self.lines[*first].1 == LineRole::Session));
@@ -180,14 +181,14 @@ impl Survey {
         loaded
     }
 
-    /// A compaction with what it kept, and what came after it.
+    /// The lines to load from a compaction on: what it repeats and keeps, and what comes after it in `order`.
     fn since(&self, compaction: &CompactionPoint, order: &[usize]) -> Vec<usize> {
         let start = order.iter().position(|at| *at == compaction.at).unwrap_or(0);
         let after = &order[start + 1..];
         let kept: BTreeSet<usize> = match &compaction.kept {
-            KeptBytes::Nothing => BTreeSet::new(),
-            KeptBytes::From(id) => self.outlines.place_of(id).map_or(0..0, |from| from..compaction.at).collect(),
-            KeptBytes::These(ids) => ids.iter().filter_map(|id| self.outlines.place_of(id)).collect(),
+            KeptEntries::Nothing => BTreeSet::new(),
+            KeptEntries::From(id) => self.outlines.place_of(id).map_or(0..0, |from| from..compaction.at).collect(),
+            KeptEntries::These(ids) => ids.iter().filter_map(|id| self.outlines.place_of(id)).collect(),
         };
         let kept = kept.range(..compaction.at);
         let (repeated, waited) = (&compaction.repeated, &compaction.waited);
@@ -195,7 +196,7 @@ impl Survey {
     }
 }
 
-/// The line as text, if it is whole JSON.
+/// The line as text if it is complete JSON, else what is wrong with it.
 fn checked(line: &[u8]) -> Result<&str, String> {
     let text = str::from_utf8(line).map_err(|_| "not UTF-8".to_owned())?;
     match serde_json::from_str::<serde::de::IgnoredAny>(text) {

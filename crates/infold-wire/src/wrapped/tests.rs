@@ -1,4 +1,4 @@
-//! What stands inside a wrapping call, and what does not.
+//! Tests of which calls are unwrapped, and which are not.
 
 use super::*;
 

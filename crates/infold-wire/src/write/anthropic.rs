@@ -1,4 +1,4 @@
-//! A transcript as the messages of a request to Anthropic.
+//! Writes a transcript as the messages of a request to Anthropic.
 
 use infold_core::transcript::{CallOutcome, HeldContent, Item, Kind, Transcript};
 use serde::Serialize;
@@ -7,22 +7,22 @@ use serde_json::value::RawValue;
 use super::pairs::{PairRole, PairedMessage, in_turns, is_beside, paired};
 use super::{Losses, Written, is_object, json, object, safe};
 
-/// What a conversation opens with that in the transcript begins with the model.
+/// The first message if the transcript begins with the model, because the API wants the user to begin.
 const OPENING: &str = "[The session began before this point.]";
-/// Content beside text that goes in as it is.
+/// The kinds of content other than text that are written as they are.
 const BLOCKS: [&str; 4] = ["image", "document", "search_result", ONLY_IN_RESULTS];
-/// A kind that may stand in results only.
+/// A kind of content that only results may have.
 const ONLY_IN_RESULTS: &str = "tool_reference";
 
 #[derive(Serialize)]
 struct AnthropicBody<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<AnthropicBlock<'a>>,
-    messages: Vec<Turn<'a>>,
+    messages: Vec<AnthropicMessage<'a>>,
 }
 
 #[derive(Serialize)]
-struct Turn<'a> {
+struct AnthropicMessage<'a> {
     role: &'static str,
     content: Vec<AnthropicBlock<'a>>,
 }
@@ -31,7 +31,7 @@ struct Turn<'a> {
 #[serde(untagged)]
 enum AnthropicBlock<'a> {
     Plain(Typed<'a>),
-    /// As it was read.
+    /// A block with the JSON that it was read from.
     Raw(&'a RawValue),
 }
 
@@ -54,23 +54,24 @@ enum Typed<'a> {
     },
 }
 
-/// Writes a transcript as `{system, messages}`: the instructions together in front, then messages that take turns.
+/// Writes a transcript as `{system, messages}`: first all instructions, then messages in which user and model take
+/// turns.
 pub fn write_anthropic(transcript: &Transcript) -> Written {
     let mut losses = Losses::default();
     let (system, said): (Vec<&Item>, Vec<&Item>) =
         paired(&transcript.items, &mut losses).into_iter().partition(|item| matches!(item.kind, Kind::System { .. }));
     let said: Vec<&Item> = said.into_iter().filter(|item| is_carried(item, &mut losses)).collect();
-    let mut messages: Vec<Turn<'_>> =
+    let mut messages: Vec<AnthropicMessage<'_>> =
         in_turns(&said).iter().map(|message| written(message, &mut losses)).filter(|m| !m.content.is_empty()).collect();
     if messages.first().is_some_and(|first| first.role == "assistant") {
         let content = vec![AnthropicBlock::Plain(Typed::Text { text: OPENING })];
-        messages.insert(0, Turn { role: "user", content });
+        messages.insert(0, AnthropicMessage { role: "user", content });
     }
     let system = system.iter().map(|item| AnthropicBlock::Plain(Typed::Text { text: item.text() })).collect();
     Written { text: json(&AnthropicBody { system, messages }), losses: losses.into_list() }
 }
 
-/// Whether the form can say an item at all.
+/// Whether the form can carry an item; if not, the item is added to the losses.
 fn is_carried(item: &Item, losses: &mut Losses) -> bool {
     let lost = match &item.kind {
         Kind::Reasoning { .. } => "reasoning",
@@ -91,7 +92,7 @@ fn is_carried(item: &Item, losses: &mut Losses) -> bool {
     false
 }
 
-fn written<'a>(message: &PairedMessage<'a>, losses: &mut Losses) -> Turn<'a> {
+fn written<'a>(message: &PairedMessage<'a>, losses: &mut Losses) -> AnthropicMessage<'a> {
     let mut content: Vec<AnthropicBlock<'a>> = Vec::with_capacity(message.items.len());
     let mut result = None;
     for item in &message.items {
@@ -145,7 +146,7 @@ fn written<'a>(message: &PairedMessage<'a>, losses: &mut Losses) -> Turn<'a> {
         PairRole::Model => "assistant",
         PairRole::User => "user",
     };
-    Turn { role, content }
+    AnthropicMessage { role, content }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A transcript as a document for people.
+//! Writes a transcript as a Markdown document for people.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use infold_core::transcript::{CallOutcome, HeldContent, Item, Kind, Transcript, 
 
 use super::{Losses, Written};
 
-/// Writes a transcript as Markdown. It cannot be read back: who says what is told in headings.
+/// Writes a transcript as Markdown, with headings that say who speaks. It cannot be read back.
 pub fn write_markdown(transcript: &Transcript) -> Written {
     let mut text = String::new();
     let mut losses = Losses::default();
@@ -87,7 +87,7 @@ fn body(text: &mut String, item: &Item) {
     }
 }
 
-/// Text between fences that do not occur in it.
+/// Writes text between fences that are longer than any in the text.
 fn fenced(text: &mut String, language: &str, words: &str) {
     let longest = words.split(|char| char != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);

@@ -1,8 +1,8 @@
-//! A transcript as OpenCode exports a session: `{info, messages: [{info, parts}]}`.
+//! Writes a transcript as OpenCode exports a session: `{info, messages: [{info, parts}]}`.
 //!
-//! Ids rise with the order of messages, as OpenCode's own do, because it sorts by them, and begin with a mark of the
-//! session, because it keeps the messages of all sessions in one table. Times are counted on from the beginning of
-//! time: a transcript has none.
+//! Ids rise with the order of messages, because OpenCode sorts by them. They begin with a number made from the
+//! transcript, because OpenCode has the messages of all sessions in one table. A transcript has no times, so the times
+//! are just counted up from zero.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 
 use super::{Losses, Written, is_object, object};
 
-/// Who is named as the provider of words that came from elsewhere.
+/// The provider and model that the export names, because the real ones are not in the transcript.
 const PROVIDER: &str = "infold";
 
-/// A message in the making.
+/// A message before it gets its ids.
 struct MessageDraft<'a> {
     role: WrittenRole,
-    /// The transcript's number of it.
+    /// The number of the message in the transcript.
     number: u64,
     parts: Vec<WrittenPart<'a>>,
 }
@@ -75,11 +75,11 @@ struct WrittenMessage<'a> {
     parts: Vec<WrittenPart<'a>>,
 }
 
-/// What is known of results before calls are written.
+/// The results of a transcript, gathered first because OpenCode writes each of them with its call.
 struct Results<'a> {
     by_call: HashMap<&'a str, &'a Item>,
     beside: HashMap<&'a str, Vec<&'a Item>>,
-    /// Places of results: what else stands there belongs to them.
+    /// The positions of results; other content at such a position belongs to the result.
     places: BTreeSet<ItemPosition>,
     cleared: HashSet<&'a str>,
 }
@@ -151,7 +151,7 @@ impl<'a> Results<'a> {
     }
 }
 
-/// Adds one item to the message it belongs to, or begins one.
+/// Adds one item to the message that it belongs to, or begins a new message.
 fn add<'a>(
     item: &'a Item,
     results: &Results<'a>,
@@ -210,7 +210,7 @@ fn add<'a>(
     }
 }
 
-/// A call with its result.
+/// The part for a call together with its result.
 fn tool_part<'a>(
     item: &Item,
     (id, tool, input): (&'a str, &'a str, &str),
@@ -261,15 +261,15 @@ fn tool_part<'a>(
     }))
 }
 
-/// A number that tells this transcript from others: the same for the same one, wherever it is written.
+/// A number that differs between transcripts and is the same whenever one is written again.
 fn mark(transcript: &Transcript) -> u64 {
     let texts = transcript.session.as_deref().into_iter().chain(transcript.items.iter().map(Item::text));
-    // FNV-1a.
+    // This is the hash FNV-1a, which does not change between versions of Rust.
     let add = |mark: u64, byte: u8| (mark ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     texts.flat_map(str::bytes).fold(0xcbf2_9ce4_8422_2325, add)
 }
 
-/// Gives messages and parts their ids.
+/// Makes messages of the drafts, with ids for them and their parts.
 fn finish<'a>(drafts: Vec<MessageDraft<'a>>, session: &'a str, mark: u64) -> Vec<WrittenMessage<'a>> {
     let mut messages = Vec::with_capacity(drafts.len());
     let mut asked = String::new();

@@ -1,7 +1,7 @@
-//! Calls and their results, in pairs.
+//! Brings calls and results into pairs, as providers want them.
 //!
-//! Providers refuse a call without a result and a result without a call. Both occur in recordings: a session broke
-//! off, or its beginning is missing. What has no other half is left out here, and told.
+//! Providers refuse a call without a result and a result without a call. Both occur in recordings, if a session broke
+//! off or its beginning is missing. What has no counterpart is left out here and added to the losses.
 
 use std::collections::HashMap;
 
@@ -9,9 +9,9 @@ use infold_core::transcript::{Item, ItemPosition, Kind};
 
 use super::Losses;
 
-/// Leaves out calls and results that do not pair.
+/// The items without calls and results that have no counterpart.
 pub(crate) fn paired<'a>(items: &'a [Item], losses: &mut Losses) -> Vec<&'a Item> {
-    // The places of the call and of the result with each id. Only the first of each counts.
+    // The indexes of the call and of the result with each id. Only the first of each counts.
     let mut pairs: HashMap<&str, (Option<usize>, Option<usize>)> = HashMap::new();
     for (at, item) in items.iter().enumerate() {
         match &item.kind {
@@ -30,7 +30,7 @@ pub(crate) fn paired<'a>(items: &'a [Item], losses: &mut Losses) -> Vec<&'a Item
     for (at, item) in items.iter().enumerate() {
         let pair = match &item.kind {
             Kind::Call { id, .. } | Kind::Result { id, .. } => pairs.get(id.as_str()).copied(),
-            // What a result shows beside its text goes with it.
+            // Images and the like in a result go with it.
             Kind::Other { .. } if left_out == Some(item.place) => continue,
             _ => {
                 kept.push(item);
@@ -49,7 +49,7 @@ pub(crate) fn paired<'a>(items: &'a [Item], losses: &mut Losses) -> Vec<&'a Item
     kept
 }
 
-/// Whether an item is what a result at this place shows beside its text.
+/// Whether an item is other content (an image, for example) of the result at this position.
 pub(crate) fn is_beside(item: &Item, result: Option<ItemPosition>) -> bool {
     matches!(item.kind, Kind::Other { .. }) && result == Some(item.place)
 }
@@ -57,21 +57,19 @@ pub(crate) fn is_beside(item: &Item, result: Option<ItemPosition>) -> bool {
 /// Who speaks in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PairRole {
-    /// The model.
     Model,
-    /// Everyone else.
+    /// Everyone else: the person, the client, tools.
     User,
 }
 
-/// A message: who speaks, and what is in it.
 #[derive(Debug)]
 pub(crate) struct PairedMessage<'a> {
     pub(crate) role: PairRole,
     pub(crate) items: Vec<&'a Item>,
 }
 
-/// Items as messages that take turns, in which the results of all calls of a message stand at the beginning of the
-/// next one. The items must be paired.
+/// Groups items into messages in which user and model take turns. The results of a message's calls come at the
+/// beginning of the next message. The items must be paired.
 pub(crate) fn in_turns<'a>(items: &[&'a Item]) -> Vec<PairedMessage<'a>> {
     let mut results: HashMap<&str, Vec<&'a Item>> = results_of(items);
     let mut messages: Vec<PairedMessage<'a>> = Vec::new();
@@ -102,7 +100,7 @@ pub(crate) fn in_turns<'a>(items: &[&'a Item]) -> Vec<PairedMessage<'a>> {
     messages
 }
 
-/// Each result, with what it shows beside its text.
+/// Each result by its call's id, followed by the other content that belongs to it.
 fn results_of<'a>(items: &[&'a Item]) -> HashMap<&'a str, Vec<&'a Item>> {
     let mut results: HashMap<&str, Vec<&Item>> = HashMap::new();
     let mut current: Option<(&str, ItemPosition)> = None;
@@ -121,7 +119,7 @@ fn results_of<'a>(items: &[&'a Item]) -> HashMap<&'a str, Vec<&'a Item>> {
     results
 }
 
-/// If the last message made calls, answers them all.
+/// If the last message has calls, adds a message with all their results.
 fn answer<'a>(messages: &mut Vec<PairedMessage<'a>>, results: &mut HashMap<&str, Vec<&'a Item>>) {
     let Some(PairedMessage { role: PairRole::Model, items }) = messages.last() else { return };
     let answers: Vec<&Item> = items

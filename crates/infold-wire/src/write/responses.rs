@@ -1,4 +1,4 @@
-//! A transcript as the items of a request to OpenAI's Responses API.
+//! Writes a transcript as the items of a request to OpenAI's Responses API.
 
 use infold_core::transcript::{CallOutcome, HeldContent, Item, ItemPosition, Kind, Transcript};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use super::pairs::{is_beside, paired};
 use super::{Losses, Written, is_object, json};
 use crate::forms::outcome_of;
 
-/// Content beside text that goes in as it is.
+/// The kinds of content other than text that are written as they are.
 const PARTS: [&str; 2] = ["input_image", "input_file"];
 
 #[derive(Serialize)]
@@ -47,7 +47,7 @@ struct TextPart<'a> {
     text: &'a str,
 }
 
-/// Writes a transcript as `{input}`: items of the Responses API, each call with its output.
+/// Writes a transcript as `{input}`, a list of items in which every call has an output.
 pub fn write_openai(transcript: &Transcript) -> Written {
     let mut losses = Losses::default();
     let items = paired(&transcript.items, &mut losses);
@@ -77,7 +77,7 @@ pub fn write_openai(transcript: &Transcript) -> Written {
     Written { text: json(&ResponsesBody { input }), losses: losses.into_list() }
 }
 
-/// An item as part of a message, and who says it.
+/// An item as part of a message, and the role of that message; `None` for items that are not in messages.
 fn part<'a>(item: &'a Item, losses: &mut Losses) -> Option<(&'static str, ResponsesPart<'a>)> {
     let (role, kind) = match &item.kind {
         Kind::System { .. } => ("developer", "input_text"),
@@ -100,7 +100,7 @@ fn part<'a>(item: &'a Item, losses: &mut Losses) -> Option<(&'static str, Respon
     Some((role, ResponsesPart::Text(TextPart { kind, text: item.text() })))
 }
 
-/// A call or a result; other items are lost here.
+/// The API's item for a call or a result; other items are added to the losses.
 fn call_or_result<'a>(item: &'a Item, custom: &mut Vec<&'a str>, losses: &mut Losses) -> Option<ApiItem<'a>> {
     match &item.kind {
         Kind::Call { id, tool, input } if is_object(input) => {
@@ -136,7 +136,7 @@ fn lost<'a>(item: &Item, losses: &mut Losses, what: &str) -> Option<ApiItem<'a>>
     None
 }
 
-/// Adds to an output what it shows beside its text.
+/// Adds other content (an image, for example) to the output before it.
 fn beside<'a>(input: &mut [ApiItem<'a>], item: &'a Item, losses: &mut Losses) {
     let Kind::Other { name, json } = &item.kind else { return };
     let output = match input.last_mut() {

@@ -1,4 +1,4 @@
-//! Whose words stand in a request, and words that are replaced or quoted.
+//! Whose words are in a request, and words that are replaced or quoted.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 use super::{sent, shape};
 
 #[test]
-fn whose_words_stand_in_a_message_is_told_by_their_form() {
+fn the_form_of_words_in_a_message_shows_whose_they_are() {
     let body = r#"{"messages":[{"role":"user","content":[
         {"type":"text","text":"<system-reminder>\nResult of calling the Read tool:\n1\tfn\n</system-reminder>\n"},
         {"type":"text","text":"<command-name>/review</command-name>\n<command-args>the parser</command-args>"},

@@ -7,26 +7,26 @@ use serde_json::{Map, Value, json};
 /// One turn of a conversation.
 #[derive(Debug, Clone)]
 pub struct Turn {
-    /// What the user says; nothing makes it an exchange.
+    /// What the user says; `None` makes the turn an exchange of calls and results.
     words: Option<Vec<String>>,
-    /// What the model says.
+    /// What the model says in front of its calls.
     says: Option<String>,
     reasoning: bool,
     /// What each of its calls gives, as one text or as several.
     results: Vec<Vec<String>>,
     /// Whether the last block has a mark for the cache.
     mark: bool,
-    /// A field that nobody knows.
+    /// The value of a field that no API has.
     unknown: Value,
 }
 
 impl Turn {
-    /// A person says something.
+    /// A turn in which a person says something.
     pub fn words(text: &str) -> Self {
         Self { words: Some(vec![text.to_owned()]), ..Self::exchange(0) }
     }
 
-    /// The model makes so many calls.
+    /// A turn in which the model makes so many calls.
     pub fn exchange(calls: usize) -> Self {
         let results = vec![vec!["r".to_owned()]; calls];
         Self { words: None, says: None, reasoning: true, results, mark: false, unknown: Value::Null }
@@ -54,7 +54,6 @@ fn unknown() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Some turns.
 pub fn turns() -> impl Strategy<Value = Vec<Turn>> {
     let texts = |most: usize| prop::collection::vec(text(), 1..=most);
     let turn = (
@@ -76,7 +75,7 @@ pub fn turns() -> impl Strategy<Value = Vec<Turn>> {
     prop::collection::vec(turn, 0..8)
 }
 
-/// A body with these turns.
+/// The body of a request with these turns.
 pub fn body(api: Api, turns: &[Turn]) -> Value {
     let mut entries = Vec::new();
     for (number, turn) in turns.iter().enumerate() {

@@ -1,7 +1,5 @@
 //! What must hold of every request that is read and edited.
 
-#![allow(dead_code, reason = "not every test that shares this module needs all of it")]
-
 pub mod conversation;
 
 use std::collections::HashSet;
@@ -13,7 +11,7 @@ use serde_json::Value;
 /// How many marks for the cache a request may have; Anthropic refuses one with more.
 pub const MARKS_MAX: usize = 4;
 
-/// A body as different programs would write it.
+/// A body's bytes, as different programs would write them.
 pub fn serialised(body: &Value) -> Vec<Vec<u8>> {
     let compact = serde_json::to_vec(body).unwrap();
     let pretty = serde_json::to_vec_pretty(body).unwrap();
@@ -28,7 +26,8 @@ fn escaped(char: char) -> Option<String> {
     (!char.is_ascii()).then(|| char.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect())
 }
 
-/// What is read can be told from what is around it, and every entry has a block.
+/// Checks that blocks are in the order of their entries, that every entry has one, and that the words of a result
+/// are its parts, joined.
 pub fn check_reads_back(request: &Request<'_>) {
     let entries: Vec<usize> = request.blocks().iter().map(|block| block.entry).collect();
     assert!(entries.is_sorted());
@@ -43,8 +42,8 @@ pub fn check_reads_back(request: &Request<'_>) {
     }
 }
 
-/// What an edited request must be: JSON, with the kept blocks in order and nothing else, no more marks than allowed,
-/// and nothing around the conversation changed.
+/// Applies pieces, and checks the edited request: it is JSON, has the kept blocks in order and nothing else, no more
+/// marks than allowed, and nothing around the conversation changed.
 pub fn check_apply(request: &Request<'_>, pieces: &[ViewPiece]) -> Vec<u8> {
     let edited = request.apply(pieces);
     let value: Value = serde_json::from_slice(&edited).unwrap_or_else(|error| {
@@ -92,7 +91,8 @@ pub fn count_marks(body: &Value) -> usize {
     on(list(&body["system"])) + on(list(&body["tools"])) + on(content) + on(inside)
 }
 
-/// Calls and results stand as every API wants them: all results of an entry's calls before anything else is said.
+/// Checks that calls and results are in the order that every API wants: all results of an entry's calls come before
+/// anything else is said.
 pub fn check_pairs(request: &Request<'_>) {
     let mut open: HashSet<String> = HashSet::new();
     let mut called_in = 0;
@@ -109,21 +109,21 @@ pub fn check_pairs(request: &Request<'_>) {
     assert!(open.is_empty(), "a call without its result");
 }
 
-/// A body with space wherever it may stand, by chance.
+/// A body with space at random wherever JSON allows it.
 pub fn spaced(value: &Value, style: u64) -> String {
     let mut out = String::new();
     Writer { style, escapes: false }.write(value, &mut out);
     out
 }
 
-/// A body with space wherever it may stand and escapes wherever they may, by chance.
+/// A body with space and escapes at random wherever JSON allows them.
 pub fn loosely(value: &Value, style: u64) -> String {
     let mut out = String::new();
     Writer { style, escapes: true }.write(value, &mut out);
     out
 }
 
-/// Writes JSON in a way that no program does, but may.
+/// Writes JSON in ways that are allowed, though no program uses them.
 struct Writer {
     style: u64,
     escapes: bool,
@@ -187,7 +187,7 @@ impl Writer {
         }
     }
 
-    /// A number below `below`.
+    /// A random number below `below`.
     fn chance(&mut self, below: u64) -> u64 {
         self.style = self.style.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.style >> 33) % below

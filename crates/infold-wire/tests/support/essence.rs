@@ -9,37 +9,28 @@ use infold_core::transcript::{CallOutcome, HeldContent, Item, Kind};
 /// What one item says, whichever form says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Essence {
-    /// Instructions.
     System(String),
-    /// Words of a user message.
+    /// Words of a user message, whether the person's or the client's.
     User(String),
-    /// The model's words.
     Assistant(String),
     /// The model's thoughts, as far as they can be read.
     Reasoning(String),
-    /// A call.
     Call {
-        /// Its id.
         id: String,
-        /// The tool.
         tool: String,
         /// What it was called with; JSON without space between its parts.
         input: String,
     },
-    /// A result.
     Result {
         /// The id of its call.
         id: String,
-        /// The tool.
         tool: String,
-        /// What came back.
         text: String,
-        /// How it went.
         outcome: CallOutcome,
         /// Whether the model still sees it.
         held: HeldContent,
     },
-    /// A compaction and its summary.
+    /// A compaction, with its summary if there is one.
     Compaction(Option<String>),
     /// Calls whose results were cleared.
     Clearing(Vec<String>),
@@ -47,7 +38,7 @@ pub enum Essence {
     Other(String),
 }
 
-/// The essence of items.
+/// What these items say, without what differs between forms.
 pub fn essence(items: &[Item]) -> Vec<Essence> {
     items.iter().map(|item| of(&item.kind)).collect()
 }

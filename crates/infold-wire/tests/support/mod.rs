@@ -1,14 +1,16 @@
 //! Where recordings are, for the tests that read them.
 
+pub mod essence;
+
 use std::path::{Path, PathBuf};
 
 use infold_wire::{ReadLimits, open};
 
-/// As in the program.
+/// The limits that the program reads with.
 #[allow(dead_code, reason = "not every test that shares this module reads transcripts")]
 pub const LIMITS: ReadLimits = ReadLimits { entry_bytes_max: 64 << 20, problems_max: 100 };
 
-#[allow(clippy::print_stdout, reason = "whoever runs the tests is told what was left out")]
+#[allow(clippy::print_stdout, reason = "whoever runs the tests has to see what was left out")]
 /// All files that hold transcripts or requests, or none if there is no data.
 pub fn recordings() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,4 +1,4 @@
-//! `infold completions`: a script that completes commands in a shell.
+//! `infold completions`: prints a script that completes infold's commands in a shell.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -6,7 +6,6 @@ use clap_complete::Shell;
 use crate::cli::Cli;
 use crate::output::Output;
 
-/// Prints the script.
 pub fn run(shell: Shell, output: &Output) -> anyhow::Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "infold", &mut script);

@@ -1,4 +1,4 @@
-//! `infold connect`: an agent wired through a running daemon, for good.
+//! `infold connect`: changes an agent's settings files so that it always goes through the daemon.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -6,7 +6,7 @@ use anyhow::Context;
 use serde_json::json;
 
 use super::Invocation;
-use crate::connect::{self, Plan};
+use crate::connect::{self, Plan, PlannedFile};
 use crate::data_folder;
 use crate::failure::{self, Refused};
 use crate::help;
@@ -37,7 +37,7 @@ pub struct ConnectArgs {
     no_service: bool,
 }
 
-/// Connects an agent.
+/// Plans the changes, makes them unless this is a dry run, and installs a service that starts the daemon.
 pub fn run(args: &ConnectArgs, invocation: &Invocation) -> anyhow::Result<()> {
     let daemon_url = daemon_url(&invocation.in_force.settings.server.listen)?;
     let data = data_folder::location(&invocation.in_force)?;
@@ -46,7 +46,7 @@ pub fn run(args: &ConnectArgs, invocation: &Invocation) -> anyhow::Result<()> {
         return show(&plan, args.agent, invocation);
     }
 
-    let changes = plan.steps.iter().any(connect::Step::changes);
+    let changes = plan.steps.iter().any(PlannedFile::changes);
     if changes {
         plan.carry_out(&invocation.data_folder()?)?;
     }
@@ -72,7 +72,7 @@ pub fn run(args: &ConnectArgs, invocation: &Invocation) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where agents of this machine find the daemon that these settings are for.
+/// The URL at which agents on this machine reach the daemon that listens on `listen`.
 fn daemon_url(listen: &str) -> anyhow::Result<String> {
     let mut address: SocketAddr = listen.parse().context("server.listen")?;
     if address.port() == 0 {
@@ -86,17 +86,17 @@ fn daemon_url(listen: &str) -> anyhow::Result<String> {
     Ok(format!("http://{address}"))
 }
 
-/// Prints what would change.
+/// Prints what would change: a diff of each file, or the plan as JSON.
 pub fn show(plan: &Plan, agent: Agent, invocation: &Invocation) -> anyhow::Result<()> {
     match invocation.output.form {
-        Form::Text => Ok(invocation.output.text(&plan.steps.iter().map(connect::Step::diff).collect::<String>())?),
+        Form::Text => Ok(invocation.output.text(&plan.steps.iter().map(PlannedFile::diff).collect::<String>())?),
         Form::Json => tell(plan, agent, invocation),
     }
 }
 
-/// Prints which files were changed.
+/// Prints each file of the plan, and whether it was changed.
 pub fn tell(plan: &Plan, agent: Agent, invocation: &Invocation) -> anyhow::Result<()> {
-    let status = |step: &connect::Step| match (&step.before, &step.after) {
+    let status = |step: &PlannedFile| match (&step.before, &step.after) {
         _ if !step.changes() => "unchanged",
         (None, _) => "written",
         (_, None) => "removed",

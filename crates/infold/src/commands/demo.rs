@@ -1,4 +1,4 @@
-//! `infold demo`: a recorded agent and a scripted model, with the real daemon between them, drawn.
+//! `infold demo`: plays a recorded agent against a scripted model, with the real daemon between them, and draws it.
 
 use std::io::{self, IsTerminal};
 
@@ -8,7 +8,7 @@ use infold_core::{Counter, Family};
 use serde_json::json;
 
 use super::Invocation;
-use crate::demo::{self, agent, drawing, model::Model};
+use crate::demo::{self, agent, drawing, model::ScriptedModel};
 use crate::failure::Refused;
 use crate::output::Form;
 use crate::parts;
@@ -22,16 +22,16 @@ pub fn run(mut invocation: Invocation) -> anyhow::Result<()> {
     let runtime = parts::serving_runtime(&invocation.in_force.settings)?;
     let counter = Counter::new(Family::ClaudeNew);
     let played = runtime.block_on(async {
-        let model = Model::start(counter).await?;
-        settle_settings(&mut invocation, &folder.path().join("data").display().to_string(), &model.base_url)?;
+        let model = ScriptedModel::start(counter).await?;
+        adapt_settings(&mut invocation, &folder.path().join("data").display().to_string(), &model.base_url)?;
         let telemetry = Telemetry::start(&invocation.logging(), "")?;
         let daemon = Daemon::start(&invocation, telemetry.registry.clone()).await?;
         let progress = progress(invocation.globals.quiet);
-        let told = |request| {
+        let show_answered = |request| {
             progress.set_message(format!("request {request} answered"));
             progress.tick();
         };
-        let played = agent::play(&daemon.url(), "demo", told).await;
+        let played = agent::play(&daemon.url(), "demo", show_answered).await;
         progress.finish_and_clear();
         daemon.stop().await?;
         played.map(|played| (played, model.got()))
@@ -56,13 +56,13 @@ pub fn run(mut invocation: Invocation) -> anyhow::Result<()> {
     }
 }
 
-/// The daemon's settings, as `infold run` would have them, but for where things are.
-fn settle_settings(invocation: &mut Invocation, folder: &str, upstream: &str) -> anyhow::Result<()> {
+/// Adapts the settings as `infold run` does, with a data folder and an upstream of the demonstration's own.
+fn adapt_settings(invocation: &mut Invocation, folder: &str, upstream: &str) -> anyhow::Result<()> {
     follow_window(&mut invocation.in_force, Some(demo::MODEL));
     let settings = &mut invocation.in_force.settings;
     settings.data = folder.to_owned();
     settings.proxy.anthropic.upstream = upstream.to_owned();
-    // The scripted model never reads anything back, so keeping results out would look better than it is.
+    // The scripted model never reads anything back, so offloading results would look better than it is.
     settings.proxy.shape = false;
     if invocation.globals.verbose == 0 {
         settings.telemetry.log_level = LogLevel::Off;

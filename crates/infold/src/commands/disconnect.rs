@@ -1,4 +1,4 @@
-//! `infold disconnect`: an agent as it was before `infold connect`.
+//! `infold disconnect`: puts an agent's settings files back as they were before `infold connect`.
 
 use super::{Invocation, connect as command, rescue};
 use crate::connect;
@@ -36,7 +36,7 @@ pub struct DisconnectArgs {
     clean: Option<String>,
 }
 
-/// Disconnects an agent.
+/// Disconnects the agent if one is named, and writes the copy of a session if `--clean` names one.
 pub fn run(args: &DisconnectArgs, invocation: &Invocation) -> anyhow::Result<()> {
     if let Some(agent) = args.agent {
         disconnect(agent, args, invocation)?;
@@ -58,7 +58,7 @@ fn disconnect(agent: Agent, args: &DisconnectArgs, invocation: &Invocation) -> a
     }
     plan.carry_out(&invocation.data_folder()?)?;
     command::tell(&plan, agent, invocation)?;
-    // The last one to go needs no daemon any more.
+    // Once the last agent is disconnected, nobody needs the service any more.
     if connect::connected(&data).is_empty()
         && let Some(removed) = service::remove(&invocation.surroundings)?
         && !invocation.globals.quiet

@@ -1,6 +1,6 @@
 //! `infold doctor`: whether infold can work here, and what to do where it cannot.
 //!
-//! It looks and changes nothing: what is made on first use is not made here.
+//! It only looks: files that infold creates on first use are not created here.
 
 mod agents;
 mod checks;
@@ -13,24 +13,22 @@ use crate::failure::ChecksFailed;
 use crate::output::{Form, Output};
 use crate::settings::{self, FlagValues, InForce, Surroundings};
 
-/// What came of a check.
+/// The outcome of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// All is well.
+    /// The check passed; the text says what was found.
     Good(String),
-    /// Not wrong, but worth knowing.
+    /// Nothing is wrong, but the text is worth knowing.
     Note(String),
-    /// Wrong: what, and what to do.
+    /// The check failed.
     Bad {
-        /// What is wrong.
         what: String,
-        /// What to do.
+        /// What the user can do about it.
         hint: String,
     },
 }
 
 impl Finding {
-    /// Something wrong.
     pub fn bad(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Bad { what: what.into(), hint: hint.into() }
     }
@@ -44,16 +42,15 @@ impl Finding {
     }
 }
 
-/// A check and what came of it.
+/// One check and its outcome.
 #[derive(Debug, Clone)]
 pub struct Check {
-    /// What was looked at.
+    /// What was checked, as it is printed.
     pub name: &'static str,
-    /// What came of it.
     pub finding: Finding,
 }
 
-/// Looks at everything, prints what it saw, and fails if a check did.
+/// Runs all checks and prints their outcomes. The command fails if a check did.
 pub fn run(surroundings: &Surroundings, flags: FlagValues, output: &Output) -> anyhow::Result<()> {
     let checks = look(surroundings, flags)?;
     match output.form {

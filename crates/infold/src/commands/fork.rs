@@ -1,8 +1,8 @@
-//! `infold fork`: what a new session would be given of an old one.
+//! `infold fork`: prints what a new session would get of an old one.
 //!
-//! A recording is read twice, to learn what was given up and then item by item, and only as much of it is held as the
-//! child may get, and a few bytes for each entry. A
-//! session of infold's own is forked in the store, so that the child is there to go on with.
+//! A recording is read twice: once to learn which turns were given up, and once item by item. Memory holds only as much
+//! text as the child may get, and a few bytes for each entry. A session of infold's own is forked in the store, so that
+//! the child is a session there and can go on.
 
 mod own_session;
 
@@ -80,7 +80,7 @@ enum To {
     Markdown,
 }
 
-/// What a child begins with, without secrets.
+/// The text that a child session begins with, already scrubbed, and how it was made.
 struct ChildStart {
     session: Option<SessionId>,
     parent: Option<SessionId>,
@@ -91,7 +91,7 @@ struct ChildStart {
     stats: ProcessingStats,
 }
 
-/// Prints what the child begins with.
+/// Forks the source, and prints the child's start or writes it to the file that `--output` names.
 pub fn run(args: &ForkArgs, invocation: &Invocation) -> anyhow::Result<()> {
     telemetry::log_only(&invocation.logging());
     if let Some(path) = args.output.as_ref().filter(|path| path.symlink_metadata().is_ok()) {
@@ -99,7 +99,7 @@ pub fn run(args: &ForkArgs, invocation: &Invocation) -> anyhow::Result<()> {
     }
     let beginning = match sources::find(&args.source, &invocation.surroundings)? {
         NamedSource::Session(name) => own_session::fork(&name, args, invocation)?,
-        source => of_recording(&source, args, invocation)?,
+        source => fork_recording(&source, args, invocation)?,
     };
     let text = shown(args, invocation, &beginning)?;
     match &args.output {
@@ -112,7 +112,7 @@ pub fn run(args: &ForkArgs, invocation: &Invocation) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn of_recording(source: &NamedSource, args: &ForkArgs, invocation: &Invocation) -> anyhow::Result<ChildStart> {
+fn fork_recording(source: &NamedSource, args: &ForkArgs, invocation: &Invocation) -> anyhow::Result<ChildStart> {
     let settings = &invocation.in_force.settings;
     let profile = args.profile.unwrap_or(settings.fork.profile.into());
     let char_budget = args.budget.map_or(settings.fork.char_budget, |chars| chars as usize);
@@ -125,7 +125,7 @@ fn of_recording(source: &NamedSource, args: &ForkArgs, invocation: &Invocation) 
     let mut reader = sources::open(source, args.from, settings)?;
     let broken = |error| sources::named(&name, error);
     match reader.format() {
-        // Here a session is one entry, or follows only from all of them.
+        // In these forms a session is a single entry, or takes all entries to put together.
         Format::Normalized | Format::Anthropic | Format::OpenAi | Format::Infold => {
             let read = reader.into_transcript().map_err(broken)?;
             sources::tell_of_problems(&name, &read.problems, read.problems_total, &invocation.globals);
@@ -150,8 +150,8 @@ fn of_recording(source: &NamedSource, args: &ForkArgs, invocation: &Invocation) 
     Ok(ChildStart { session: None, parent: None, profile, preamble, context, prompt, stats })
 }
 
-/// What a person gave up by going back, found by reading the recording once before; nothing of a stream, which
-/// can be read only once.
+/// Reads the recording once to find the turns that a person gave up by going back. Standard input can be read only
+/// once, so nothing is found in it.
 fn given_up(source: &NamedSource, args: &ForkArgs, settings: &Settings) -> anyhow::Result<GivenUp> {
     match source {
         NamedSource::Stdin => Ok(GivenUp::default()),
@@ -162,8 +162,8 @@ fn given_up(source: &NamedSource, args: &ForkArgs, settings: &Settings) -> anyho
     }
 }
 
-/// A fork in the making whose texts are scrubbed before anything of them is cut: half a secret would no
-/// longer be recognised as one. Nothing is printed of what cannot be scrubbed.
+/// A fork that is being built. Texts are scrubbed before they are cut, because half a secret would no longer be
+/// recognised as one. If a text cannot be scrubbed, nothing is printed.
 struct Forking {
     fork: Fork,
     filling: ForkBatch,
@@ -224,7 +224,7 @@ fn shown(args: &ForkArgs, invocation: &Invocation, beginning: &ChildStart) -> an
     Ok(text)
 }
 
-/// A transcript in which the user says one thing.
+/// A transcript with this text as its only message, from the user.
 fn one_message(text: String) -> Transcript {
     let kind = Kind::User { text, voice: Voice::Person };
     Transcript {

@@ -1,12 +1,11 @@
-//! `infold hook`: what agents ask before a tool runs that can write a file.
+//! `infold hook`: answers an agent that asks before it runs a tool that can write a file.
 //!
-//! A secret that infold has taken out of a result stands there as a placeholder. A model that writes the
-//! result back, with an editor, a patch or a shell, would overwrite the secret with its mask; so a call that would
-//! write a placeholder is refused, with the reason and what to do instead. Anything else is not infold's business,
-//! and nothing is said.
+//! infold replaces a secret in a tool's result by a placeholder. A model that writes the result back, with an editor, a
+//! patch or a shell, would overwrite the secret with its placeholder. So a call that would write a placeholder is
+//! refused, with the reason and what to do instead. Any other call is none of infold's business, and gets no answer.
 //!
-//! A placeholder proves itself with the key in the data folder. Where there is no key, whatever looks like one
-//! counts as one.
+//! The key in the data folder shows which placeholders are infold's own. Without a key, everything that looks like a
+//! placeholder counts as one.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -23,12 +22,12 @@ use crate::settings::{FlagValues, Surroundings, gather, resolve};
 /// Longest question that is read. A write is never longer than a request.
 const QUESTION_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Answers the question on standard input.
+/// Reads the agent's question from standard input, and prints a refusal if the call would write a placeholder.
 pub fn run(surroundings: &Surroundings, flags: FlagValues, output: &Output) -> anyhow::Result<()> {
     let mut bytes = Vec::new();
     io::stdin().lock().take(QUESTION_BYTES_MAX).read_to_end(&mut bytes)?;
     let question = String::from_utf8_lossy(&bytes);
-    // Most questions hold nothing that even looks like one, and are answered without looking at any file.
+    // Most questions hold nothing that even looks like a placeholder, and need no file to be read.
     if placeholders(&question).next().is_none() {
         return Ok(());
     }
@@ -39,7 +38,8 @@ pub fn run(surroundings: &Surroundings, flags: FlagValues, output: &Output) -> a
     Ok(())
 }
 
-/// The scrubber that proves placeholders, if its key can be read. Settings that are wrong are told elsewhere.
+/// The scrubber that recognises infold's own placeholders; `None` if its key cannot be read. Wrong settings are not
+/// reported here, because the answer goes to the agent; other commands report them.
 fn scrubber(surroundings: &Surroundings, flags: FlagValues) -> Option<Scrubber> {
     let folder = data_folder::location(&resolve(gather(surroundings, flags).ok()?).ok()?).ok()?;
     with_key(&folder)
@@ -50,28 +50,28 @@ fn with_key(folder: &Path) -> Option<Scrubber> {
     Some(Scrubber::derive(&key.try_into().ok()?))
 }
 
-/// What is refused.
-struct Refused {
+/// Why a call is refused: the placeholder in it, and the kind of tool that would write it.
+struct RefusedWrite {
     placeholder: String,
     means: Means,
 }
 
-/// What a question is refused for, if it is.
-fn refused(question: &str, scrubber: Option<&Scrubber>) -> Option<Refused> {
+/// Decides whether the call in a question is refused; `None` lets it through.
+fn refused(question: &str, scrubber: Option<&Scrubber>) -> Option<RefusedWrite> {
     let first = |text: &str| match scrubber {
         Some(scrubber) => scrubber.own_placeholders(text).next().map(str::to_owned),
         None => placeholders(text).next().map(str::to_owned),
     };
     let Ok(asked) = serde_json::from_str::<Value>(question) else {
-        // What cannot be read is looked through as it is: better one refusal too many than a lost secret.
-        return first(question).map(|placeholder| Refused { placeholder, means: Means::Editor });
+        // A question that is not JSON is searched as it is: better one refusal too many than a lost secret.
+        return first(question).map(|placeholder| RefusedWrite { placeholder, means: Means::Editor });
     };
     let writing = writing_of(asked["tool_name"].as_str().unwrap_or_default(), &asked["tool_input"])?;
     let placeholder = writing.texts.iter().find_map(|text| first(text))?;
-    Some(Refused { placeholder, means: writing.means })
+    Some(RefusedWrite { placeholder, means: writing.means })
 }
 
-fn refusal(refused: &Refused) -> Value {
+fn refusal(refused: &RefusedWrite) -> Value {
     let placeholder = &refused.placeholder;
     let what = match refused.means {
         Means::Editor => "write",

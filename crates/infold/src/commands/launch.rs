@@ -1,9 +1,9 @@
-//! `infold launch`: the step between `infold run` and an agent, which lets the agent end with the process that
-//! serves it, even if that is killed.
+//! `infold launch`: the step between `infold run` and an agent. It makes the agent end with the process that serves it,
+//! even if that process is killed.
 //!
-//! The kernel tells a process that its parent has gone if the process has asked for it, and still does when it has
-//! become another program. Only the process itself can ask. So `infold run` starts this, which asks and becomes the
-//! agent: terminal, signals and exit code are the agent's own from then on.
+//! The kernel can send a process a signal when its parent ends. Only the process itself can ask for that, and it still
+//! gets the signal after it has become another program. So `infold run` starts this command, which asks and then
+//! becomes the agent: terminal, signals and exit code are the agent's own from then on.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -15,9 +15,9 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use crate::failure::AgentEnded;
 
-/// What the agent is told: it has a terminal to put back, and perhaps something to save.
-const TOLD: Signal = Signal::TERM;
-/// What shells say of a program that this signal ended.
+/// The signal that the agent gets. It can still restore the terminal and save its work.
+const PARENT_ENDED: Signal = Signal::TERM;
+/// The exit code that shells report for a program that this signal ended.
 const CODE: u8 = 128 + 15;
 
 /// Arguments of `launch`.
@@ -31,18 +31,18 @@ pub struct LaunchArgs {
 }
 
 impl LaunchArgs {
-    /// What has to be typed for `program`, in front of its own arguments.
+    /// infold's arguments that launch `program`. The program's own arguments follow them.
     pub fn for_program(program: &Path) -> [OsString; 3] {
         ["launch".into(), std::process::id().to_string().into(), program.into()]
     }
 }
 
-/// Becomes the agent.
+/// Asks for the signal, and then replaces this process by the agent.
 pub fn run(args: &LaunchArgs) -> anyhow::Result<()> {
     let Some((program, arguments)) = args.command.split_first() else { return Ok(()) };
-    // Where this cannot be asked for, an agent that outlives infold is better than none.
-    let _ = set_parent_process_death_signal(Some(TOLD));
-    // A parent that had gone before will not go again.
+    // If the kernel does not offer this, an agent that outlives infold is better than none.
+    let _ = set_parent_process_death_signal(Some(PARENT_ENDED));
+    // If the parent has ended already, the signal would never come.
     if getppid() != Pid::from_raw(args.parent) {
         return Err(AgentEnded { code: CODE }.into());
     }

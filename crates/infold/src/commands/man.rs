@@ -17,7 +17,7 @@ pub struct ManArgs {
     pub dir: Option<PathBuf>,
 }
 
-/// Prints the page, or writes all of them.
+/// Prints the main page, or writes one page per command into a folder.
 pub fn run(args: &ManArgs, output: &Output) -> anyhow::Result<()> {
     let command = Cli::command();
     match &args.dir {

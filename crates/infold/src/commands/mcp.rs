@@ -1,4 +1,4 @@
-//! `infold mcp`: the tools over standard input and output, until the input ends.
+//! `infold mcp`: serves the tools over standard input and output, until the input ends.
 
 use anyhow::Context;
 use infold_core::Principal;
@@ -9,7 +9,7 @@ use crate::parts;
 use crate::signals::Stops;
 use crate::telemetry::Telemetry;
 
-/// Serves one client.
+/// Serves one client until its input ends or a signal stops the process.
 pub fn run(invocation: &Invocation) -> anyhow::Result<()> {
     let settings = &invocation.in_force.settings;
     let telemetry = Telemetry::start(&invocation.logging(), &settings.telemetry.otlp_endpoint)?;

@@ -1,4 +1,4 @@
-//! `infold replay`: what recorded sessions would have cost, and kept in sight, under other policies.
+//! `infold replay`: what recorded sessions would have cost under other policies, and what their models would have seen.
 
 mod table;
 
@@ -23,11 +23,10 @@ use crate::sources;
 use crate::whole_file::{self, IfThere};
 use crate::{parts, telemetry};
 
-/// Sessions whose course is drawn in the page.
+/// Most sessions that get a curve in the page.
 const CURVES_MAX: usize = 24;
-/// Points of each course.
+/// Most points of a curve.
 const CURVE_POINTS_MAX: usize = 240;
-/// Characters of a UUID.
 const UUID_CHARS: usize = 36;
 
 /// Arguments of `replay`.
@@ -62,7 +61,7 @@ pub struct ReplayArgs {
     ignore_compactions: bool,
 }
 
-/// Plays, prints the table, and writes the page.
+/// Plays the recordings, prints the tables, and writes the page that `--html` asks for.
 pub fn run(args: &ReplayArgs, invocation: &Invocation) -> anyhow::Result<()> {
     telemetry::log_only(&invocation.logging());
     if let Some(path) = &args.html {
@@ -111,7 +110,7 @@ fn play(files: &[PathBuf], args: &ReplayArgs, invocation: &Invocation) -> anyhow
         bar: bar(files, invocation),
         invocation,
     };
-    // A single file that was named has to be a transcript; among several, others are left out with a word.
+    // A single file that was named has to be a transcript. Among several, other files are skipped with a warning.
     for file in files {
         let is_named = args.files.contains(file);
         match playing.file(file, args.from) {
@@ -134,13 +133,13 @@ fn options(args: &ReplayArgs, settings: &Settings) -> Options {
     }
 }
 
-/// The usual policies, with infold's own as the settings have it.
+/// The usual policies. infold's own one follows the settings.
 fn policies(settings: &Settings) -> Vec<Policy> {
     let own = Policy::shaped(parts::shape_rules(settings));
     Policy::USUAL.into_iter().map(|policy| if policy == Policy::SHAPED { own } else { policy }).collect()
 }
 
-/// A bar that counts the bytes of the files, on a terminal only.
+/// A progress bar over the bytes of all files. It is shown on a terminal only.
 fn bar(files: &[PathBuf], invocation: &Invocation) -> ProgressBar {
     let bytes = files.iter().filter_map(|file| fs::metadata(file).ok()).map(|data| data.len()).sum();
     let is_hidden = invocation.globals.quiet || !io::stderr().is_terminal();
@@ -153,7 +152,7 @@ fn bar(files: &[PathBuf], invocation: &Invocation) -> ProgressBar {
 /// Sessions being played, one file after another.
 struct Playing<'a> {
     replay: Replay,
-    /// Sessions that were played. A folder may hold one twice.
+    /// Keys of the sessions that were played: a folder may hold a session twice.
     seen: HashSet<String>,
     bar: ProgressBar,
     invocation: &'a Invocation,
@@ -182,7 +181,7 @@ impl Playing<'_> {
 
     fn session(&mut self, file: &str, transcript: &Transcript) {
         let name = strip_controls(transcript.session.as_deref().unwrap_or(file));
-        // What another agent did carries the id of the session that it was done for.
+        // The recording of a subagent carries the id of the session that it worked for.
         let is_agents = file.starts_with("agent-");
         let id = transcript.session.as_deref().filter(|_| !is_agents);
         if !id.is_none_or(|id| self.seen.insert(key(id).to_owned())) {
@@ -201,7 +200,7 @@ impl Playing<'_> {
     }
 }
 
-/// What tells sessions apart: the UUID at the end of a name, where it has one.
+/// The key that distinguishes sessions: the UUID at the end of a name, or else the whole name.
 fn key(name: &str) -> &str {
     let tail = name.len().checked_sub(UUID_CHARS).and_then(|start| name.get(start..));
     tail.filter(|tail| tail.chars().filter(|char| *char == '-').count() == 4).unwrap_or(name)

@@ -1,4 +1,4 @@
-//! `infold rescue`: a session that no longer fits its window, made to fit, in a file that its client resumes.
+//! `infold rescue`: makes a session that no longer fits its window fit again, in a new file that its client resumes.
 
 mod report;
 
@@ -14,7 +14,7 @@ use crate::data_folder::quoted;
 use crate::failure::Refused;
 use crate::help;
 use crate::output::Form;
-use crate::rescue::{Destination, Keeper, Original, Rescue, Terms};
+use crate::rescue::{Destination, Offloader, Original, Rescue, Terms};
 use crate::settings::{self, Settings};
 use crate::sources::{self, NamedSource};
 use crate::telemetry;
@@ -39,7 +39,7 @@ pub struct RescueArgs {
     /// A recording of Claude Code or Codex, or the id of a session
     #[arg(value_name = "FILE|SESSION")]
     source: String,
-    /// Tokens that the model takes in all [default: the setting rescue.window_tokens]
+    /// Tokens that the model takes in all [default: the model's window in the settings, `[windows]`]
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1_000..=100_000_000))]
     window: Option<u64>,
     /// Tokens of it for system prompt, tools, answers and going on [default: the setting
@@ -66,7 +66,7 @@ pub struct RescueArgs {
 const WINDOW_TOKENS_MAX: u64 = 100_000_000;
 
 impl RescueArgs {
-    /// A session written anew as it is, but for its reasoning, which a rescue never keeps.
+    /// The arguments that write a copy of a session in which only the reasoning is missing: a rescue never keeps it.
     pub fn without_reasoning(source: &str) -> Self {
         Self {
             source: source.to_owned(),
@@ -83,22 +83,22 @@ impl RescueArgs {
 
 /// How a rescue ended.
 enum Ending {
-    /// There was nothing to do.
+    /// The session fits as it is, so nothing was written.
     Fits,
-    /// It was only planned.
+    /// The rescue was planned and not carried out, because of `--dry-run`.
     Planned,
-    /// It was written.
+    /// The new recording is on disk.
     Written { destination: Destination, lines: u64, receipt_tokens: u64 },
 }
 
-/// What there is to tell.
-struct Report<'a> {
-    rescue: &'a Facts,
+/// What is printed at the end.
+struct RescueReport<'a> {
+    facts: &'a Facts,
     ending: Ending,
     receipt: Receipt,
 }
 
-/// What is known of the session.
+/// The session as it was found, and the room that it has to fit.
 struct Facts {
     purpose: Purpose,
     path: PathBuf,
@@ -119,7 +119,7 @@ impl Facts {
     }
 }
 
-/// Rescues a session.
+/// Reads a session, plans, writes the new recording if one is needed, and reports what was done.
 pub fn run(args: &RescueArgs, invocation: &Invocation) -> anyhow::Result<()> {
     telemetry::log_only(&invocation.logging());
     let path = find(args, invocation)?;
@@ -129,10 +129,10 @@ pub fn run(args: &RescueArgs, invocation: &Invocation) -> anyhow::Result<()> {
     sources::tell_of_problems(&name, &facts.problems, facts.problems_total, &invocation.globals);
 
     let report = if facts.fits() && !args.force {
-        Report { rescue: &facts, ending: Ending::Fits, receipt: Receipt::default() }
+        RescueReport { facts: &facts, ending: Ending::Fits, receipt: Receipt::default() }
     } else if args.dry_run {
         let plan = rescue.plan(facts.room)?;
-        Report { rescue: &facts, ending: Ending::Planned, receipt: rescue.receipt(&plan) }
+        RescueReport { facts: &facts, ending: Ending::Planned, receipt: rescue.receipt(&plan) }
     } else {
         write(args, invocation, rescue, &facts)?
     };
@@ -167,7 +167,7 @@ fn read(args: &RescueArgs, invocation: &Invocation, path: &Path) -> anyhow::Resu
     Rescue::read(Original::open(path)?, terms)
 }
 
-/// Whose tokens to count where nothing else is known.
+/// The family of models whose tokens are counted if the recording names no model.
 fn family(settings: &Settings) -> Family {
     match settings.count.family {
         settings::Family::Claude => Family::Claude,
@@ -176,7 +176,7 @@ fn family(settings: &Settings) -> Family {
     }
 }
 
-/// How a handle is read back in a shell, such that it works in the agent's, too.
+/// The command that reads a handle back, written so that it also works in the agent's shell.
 fn reader(invocation: &Invocation) -> String {
     let own = std::env::current_exe().ok();
     let on_path = invocation.surroundings.text("PATH").and_then(|path| {
@@ -196,16 +196,17 @@ fn reader(invocation: &Invocation) -> String {
 }
 
 fn facts(args: &RescueArgs, invocation: &Invocation, rescue: &Rescue) -> anyhow::Result<Facts> {
-    let settings = &invocation.in_force.settings.rescue;
-    let window_tokens = args.window.unwrap_or(settings.window_tokens);
-    // The setting is made for large windows; of a small one it would leave nothing.
-    let reserve_tokens = args.reserve.unwrap_or(settings.reserve_tokens.min(window_tokens / 3));
+    let session = rescue.session();
+    let settings = &invocation.in_force.settings;
+    let window = || parts::windows(settings).tokens_of(session.model.as_deref());
+    let window_tokens = args.window.unwrap_or_else(window);
+    // The setting is meant for large windows. It would use up a small one.
+    let reserve_tokens = args.reserve.unwrap_or(settings.rescue.reserve_tokens.min(window_tokens / 3));
     let Some(room_tokens) = window_tokens.checked_sub(reserve_tokens).filter(|tokens| *tokens > 0) else {
         return Err(Refused::new(format!("a reserve of {reserve_tokens} tokens leaves nothing of {window_tokens}"))
             .hint("give a larger --window or a smaller --reserve")
             .into());
     };
-    let session = rescue.session();
     Ok(Facts {
         purpose: args.purpose,
         path: rescue.original().path().to_owned(),
@@ -225,14 +226,14 @@ fn write<'a>(
     invocation: &Invocation,
     rescue: Rescue,
     facts: &'a Facts,
-) -> anyhow::Result<Report<'a>> {
-    // What cannot be planned must not leave a trace in the store.
+) -> anyhow::Result<RescueReport<'a>> {
+    // A rescue that cannot be planned must leave nothing in the store.
     rescue.plan(facts.room)?;
     let folder = invocation.surroundings.folder.clone().unwrap_or_else(|| PathBuf::from("."));
     let destination = Destination::of(&rescue, args.output.as_deref(), &folder)?;
-    let keeper = Keeper::new(invocation, &format!("{}{}", SessionId::RESCUED, destination.session.id))?;
+    let offloader = Offloader::new(invocation, &format!("{}{}", SessionId::RESCUED, destination.session.id))?;
 
-    let written = rescue.write(facts.room, &keeper, &destination)?;
+    let written = rescue.write(facts.room, &offloader, &destination)?;
     let ending = Ending::Written { destination, lines: written.lines, receipt_tokens: written.receipt_tokens };
-    Ok(Report { rescue: facts, ending, receipt: written.receipt })
+    Ok(RescueReport { facts, ending, receipt: written.receipt })
 }

@@ -1,4 +1,4 @@
-//! `infold result`: reads back what was moved out of a context, for whoever has a shell and no MCP.
+//! `infold result`: prints an offloaded result, for whoever has a shell and no MCP.
 
 use infold_core::Principal;
 use infold_engine::{Portion, ReadResult, ResultPart};
@@ -44,7 +44,7 @@ pub struct ResultArgs {
     pub limit: usize,
 }
 
-/// Prints the part.
+/// Prints the part that was asked for, and says on standard error how to read on.
 pub fn run(args: &ResultArgs, invocation: &Invocation) -> anyhow::Result<()> {
     let portion = portion(args)?;
     telemetry::log_only(&invocation.logging());
@@ -59,14 +59,14 @@ pub fn run(args: &ResultArgs, invocation: &Invocation) -> anyhow::Result<()> {
     let part = parts::asking_runtime()?.block_on(engine.read_result(&Principal::local(), &request));
     let part = part.map_err(|error| match error {
         infold_engine::Error::Refused(infold_core::Refusal::ResultNotFound { .. }) => absent(&args.ref_id).into(),
-        other => parts::told(other),
+        other => parts::command_error(other),
     })?;
 
     match invocation.output.form {
         Form::Json => invocation.output.json(&infold_control::result_json(part.clone()))?,
         Form::Text => {
             invocation.output.text(&part.content)?;
-            // Pages of bytes are to be joined, so only the last one gets an end of line.
+            // Pages of bytes can be joined, so only the last one gets an end of line.
             let is_page = matches!(portion, Portion::Bytes { .. }) && part.next_offset.is_some();
             if !is_page && !part.content.ends_with('\n') && !part.content.is_empty() {
                 invocation.output.text("\n")?;

@@ -1,4 +1,4 @@
-//! `infold run`: an agent wired through infold, with nothing written into the user's own files.
+//! `infold run`: runs an agent through infold, without writing anything into the user's own files.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -12,7 +12,7 @@ use crate::failure::{self, AgentEnded};
 use crate::help;
 use crate::output::Form;
 use crate::parts;
-use crate::run::{Agent, Daemon, FoundAgent, Guard, OwnAddress, Savings, Tools, Wires, follow_window, run_child};
+use crate::run::{Agent, Daemon, FoundAgent, Guard, OwnAddress, Savings, ToolListing, Wires, follow_window, run_child};
 use crate::settings::{LogLevel, Origin};
 use crate::telemetry::Telemetry;
 
@@ -47,21 +47,21 @@ pub struct RunArgs {
     command: Vec<OsString>,
 }
 
-/// Runs the agent to its end.
+/// Starts a daemon in this process, runs the agent to its end, and prints what was saved.
 pub fn run(args: &RunArgs, mut invocation: Invocation) -> anyhow::Result<()> {
     let Some((name, arguments)) = args.command.split_first() else { return Ok(()) };
     let agent = Agent::named(name)?;
     let program = agent.find(&invocation.surroundings)?;
     let found = agent.look(arguments, &invocation.surroundings)?;
-    let told = settle_settings(&mut invocation, &found)?;
-    let notes: Vec<String> = told.into_iter().chain(found.notes).collect();
+    let notes: Vec<String> = adapt_settings(&mut invocation, &found)?.into_iter().chain(found.notes).collect();
     if !invocation.globals.quiet && invocation.output.form == Form::Text {
         notes.iter().for_each(|line| failure::tell("infold", line));
     }
 
-    let tools = if invocation.in_force.settings.run.always_load { agent.shows(&program) } else { Tools::AsOthers };
+    let tools =
+        if invocation.in_force.settings.run.always_load { agent.tool_listing(&program) } else { ToolListing::AsOthers };
 
-    // The agent's files are to have the modes that the user wants, whatever infold's own have.
+    // infold's own files are private. The agent gets the user's umask back before it starts.
     let umask = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let telemetry = Telemetry::start(&invocation.logging(), &invocation.in_force.settings.telemetry.otlp_endpoint)?;
     let runtime = parts::serving_runtime(&invocation.in_force.settings)?;
@@ -93,10 +93,10 @@ pub fn run(args: &RunArgs, mut invocation: Invocation) -> anyhow::Result<()> {
     Ok(ended??)
 }
 
-/// Says what was saved in one line of JSON, on standard error as everything is that is not the agent's own.
+/// Prints what was saved as one line of JSON. It goes to standard error, because standard output is the agent's alone.
 fn tell_as_json(savings: &Savings, agent: Agent, ended: &anyhow::Result<Result<(), AgentEnded>>, notes: &[String]) {
     let mut summary = json!({"agent": agent.program()});
-    // Without a code the agent could not be run to its end, and why is said by itself.
+    // No code means that the agent could not be run to its end. That error is reported by itself.
     summary["exit_code"] = match ended {
         Ok(Ok(())) => json!(0),
         Ok(Err(ended)) => json!(ended.code),
@@ -106,12 +106,12 @@ fn tell_as_json(savings: &Savings, agent: Agent, ended: &anyhow::Result<Result<(
         summary.extend(saved);
     }
     summary["notes"] = json!(notes);
-    // If nobody reads standard error any more, nobody is left to tell.
+    // If standard error cannot be written to, there is nowhere left to report that.
     let _ = writeln!(std::io::stderr().lock(), "{summary}");
 }
 
-/// Fits the settings to the agent. Says what the user should know of it.
-fn settle_settings(invocation: &mut Invocation, found: &FoundAgent) -> anyhow::Result<Vec<String>> {
+/// Adapts limits, log level and upstreams to the agent. Returns a note for the user on each upstream.
+fn adapt_settings(invocation: &mut Invocation, found: &FoundAgent) -> anyhow::Result<Vec<String>> {
     follow_window(&mut invocation.in_force, found.model.as_deref());
     let origin_of = |invocation: &Invocation, key: &str| {
         let entry = invocation.in_force.entries.iter().find(|entry| entry.key == key);
@@ -121,11 +121,11 @@ fn settle_settings(invocation: &mut Invocation, found: &FoundAgent) -> anyhow::R
     if invocation.globals.verbose == 0 && origin_of(invocation, "telemetry.log_level") == Origin::Default {
         invocation.in_force.settings.telemetry.log_level = LogLevel::Off;
     }
-    let mut told = Vec::new();
+    let mut notes = Vec::new();
     for own in &found.own {
         let origin = origin_of(invocation, own.api.key());
-        told.push(OwnAddress::take_over(own, &mut invocation.in_force.settings, &origin));
+        notes.push(OwnAddress::take_over(own, &mut invocation.in_force.settings, &origin));
     }
-    told.dedup();
-    Ok(told)
+    notes.dedup();
+    Ok(notes)
 }

@@ -1,4 +1,4 @@
-//! `infold scrub`: standard input without its secrets.
+//! `infold scrub`: copies standard input to standard output without its secrets.
 //!
 //! Fails closed: what cannot be scrubbed whole is not printed at all.
 
@@ -13,7 +13,7 @@ use crate::file_scrubber::FileScrubber;
 use crate::output::Form;
 use crate::telemetry;
 
-/// Prints the input without its secrets.
+/// Scrubs all of standard input, prints it, and says on standard error how many secrets were removed.
 pub fn run(invocation: &Invocation) -> anyhow::Result<()> {
     let settings = &invocation.in_force.settings;
     telemetry::log_only(&invocation.logging());

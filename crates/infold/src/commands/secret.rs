@@ -1,12 +1,13 @@
-//! `infold secret restore`: puts secrets back where their placeholders were written.
+//! `infold secret restore`: puts secrets back into files in which their placeholders were written.
 //!
-//! infold keeps no secret, not on disk and not in memory, so it has none to give away. The agent that read it has it
-//! still: its own recording of the session holds the result as its tool gave it, because only what goes to the
-//! model is scrubbed. So the recordings of this user are searched for what each placeholder stands for, which its
-//! key proves. A daemon that kept secrets, or a route that gave them out, would be one more place to steal them from.
+//! infold stores no secret, not on disk and not in memory, so it has none to give away. But the agent that read a
+//! secret still has it: its own recording of the session holds the result as the tool returned it, because only what
+//! goes to the model is scrubbed. So the recordings of this user are searched for a secret that gives the same
+//! placeholder when it is scrubbed with this data folder's key. A daemon that stored secrets, or a route that returned
+//! them, would be one more place to steal them from.
 //!
-//! An agent may run this, too. It learns nothing by it: what it could read before is in the file again, and
-//! reading that is scrubbed as before; no secret is ever printed.
+//! An agent may run this, too. It learns nothing from it: the file holds again what it held before, reading it is
+//! scrubbed as before, and no secret is ever printed.
 
 mod search;
 
@@ -29,7 +30,7 @@ use crate::output::Form;
 use crate::whole_file::{self, IfThere};
 use search::{FoundSecrets, Search};
 
-/// The largest file that is mended.
+/// The largest file in which secrets are put back.
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// Arguments of `secret`.
@@ -43,7 +44,7 @@ pub struct SecretArgs {
 /// What can be done.
 #[derive(Debug, clap::Subcommand)]
 pub enum Action {
-    /// Replace placeholders such as [SECRET:github-pat:7f3a2c] in files by the secrets they stand for
+    /// Replace placeholders such as [SECRET:github-pat:7f3a2c] in files by the secrets behind them
     #[command(after_help = help::text(
         &["infold stores no secrets. It looks for them in your latest transcripts of Claude Code and Codex, which \
            contain what the agent's tools returned, or in the files given with --from. A file is written completely \
@@ -67,7 +68,6 @@ pub struct RestoreArgs {
     pub from: Vec<PathBuf>,
 }
 
-/// Does it.
 pub fn run(args: &SecretArgs, invocation: &Invocation) -> anyhow::Result<()> {
     match &args.action {
         Action::Restore(args) => restore(args, invocation),
@@ -93,7 +93,7 @@ fn restore(args: &RestoreArgs, invocation: &Invocation) -> anyhow::Result<()> {
     left.map_or(Ok(()), |(placeholder, why)| Err(not_put_back(placeholder, *why).into()))
 }
 
-/// The scrubber whose key proves placeholders.
+/// The scrubber with this data folder's key, which recognises the placeholders that were made with it.
 fn scrubber(invocation: &Invocation) -> anyhow::Result<Scrubber> {
     let folder = DataFolder::existing(data_folder::location(&invocation.in_force)?)?;
     let key = folder.and_then(|folder| fs::read(folder.path().join(KEY_FILE)).ok());
@@ -106,11 +106,13 @@ fn scrubber(invocation: &Invocation) -> anyhow::Result<Scrubber> {
     })
 }
 
-/// Why a placeholder was left where it is.
+/// Why a placeholder was left in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Left {
     NotFound,
+    /// Several secrets have this placeholder.
     Several,
+    /// The secret has several lines.
     Lines,
 }
 
@@ -126,7 +128,7 @@ fn not_put_back(placeholder: &str, why: Left) -> Refused {
     Refused::new(format!("the secret for {placeholder} {problem}")).hint(hint)
 }
 
-/// A file with placeholders in it.
+/// A file that is to get its secrets back, and the placeholders in it.
 struct Masked {
     shown: String,
     path: PathBuf,
@@ -135,7 +137,7 @@ struct Masked {
     placeholders: Vec<String>,
 }
 
-/// What became of a file.
+/// What was done to a file: how many secrets were put back, and which placeholders were left.
 struct Mended {
     shown: String,
     put_back: usize,
@@ -146,7 +148,7 @@ impl Masked {
     fn read(file: &Path, scrubber: &Scrubber) -> anyhow::Result<Self> {
         let shown = file.display().to_string();
         let cannot = || format!("cannot read {shown}");
-        // What a link names is mended, not the link.
+        // If the name is a link, the file behind it is changed, and the link stays.
         let path = file
             .canonicalize()
             .map_err(|error| Refused::new(format!("cannot read {shown}: {error}")).hint("name a file that exists"))?;
@@ -165,7 +167,7 @@ impl Masked {
         Ok(Self { shown, path, text, metadata, placeholders })
     }
 
-    /// Puts back what was found. A file without any of it is not touched.
+    /// Puts back the secrets that were found. A file that gets none is not touched.
     fn mend(&self, found: &BTreeMap<String, FoundSecrets>) -> anyhow::Result<Mended> {
         let mut text = self.text.clone();
         let mut put_back = 0;
@@ -191,7 +193,7 @@ impl Masked {
 
     fn write(&self, text: &str) -> anyhow::Result<()> {
         whole_file::write(&self.path, IfThere::Replace, |writer| Ok(writer.write_all(text.as_bytes())?))?;
-        // It begins as its writer's alone, and becomes what it was.
+        // A new file belongs to its writer alone, so its owner and mode are set to what they were.
         let made = fs::metadata(&self.path)?;
         if (made.uid(), made.gid()) != (self.metadata.uid(), self.metadata.gid()) {
             chown(&self.path, Some(self.metadata.uid()), Some(self.metadata.gid()))

@@ -29,12 +29,12 @@ use crate::telemetry::Telemetry;
 
 /// How long threads that are stuck in a blocking call may hold up the end.
 const THREADS_TIMEOUT: Duration = Duration::from_secs(1);
-/// The descriptor at which systemd's sockets begin.
+/// The file descriptor of the first socket that systemd passes.
 const FIRST_HANDED_OVER: i32 = 3;
-/// How long recording the last answers may.
-const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the end may wait until the last answers are recorded.
+const RECORDING_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Runs the daemon until it is told to stop.
+/// Runs the daemon until a signal stops it.
 pub fn run(args: &ServeArgs, mut invocation: Invocation) -> anyhow::Result<()> {
     if args.agents {
         follow_window(&mut invocation.in_force, None);
@@ -63,7 +63,7 @@ async fn serve(invocation: &Invocation, registry: Registry) -> anyhow::Result<()
         None => bind(&settings.server.listen).await?,
     };
     let token = Token::read_or_create(folder.path()).map_err(|error| Refused::new(error.to_string()))?;
-    let door = Door::open(listener, parts::door_settings(settings, token)).map_err(told_of_door)?;
+    let door = Door::open(listener, parts::door_settings(settings, token)).map_err(door_error)?;
     let engine = parts::engine(&folder, settings)?;
 
     let shutdown = CancellationToken::new();
@@ -79,20 +79,20 @@ async fn serve(invocation: &Invocation, registry: Registry) -> anyhow::Result<()
     let serving = door.serve(router, shutdown.clone());
     until_stopped(serving, &shutdown, &mut stops).await?;
     shutdown.cancel();
-    settle(engine.tasks()).await;
+    finish_recording(engine.tasks()).await;
     engine.flush_requests().await;
     timers.await.context("the timers failed")
 }
 
-/// Waits for what is left to be recorded of the last answers.
-pub(crate) async fn settle(tasks: &TaskTracker) {
+/// Waits until the last answers are recorded, but not for ever.
+pub(crate) async fn finish_recording(tasks: &TaskTracker) {
     tasks.close();
-    if tokio::time::timeout(SETTLE_TIMEOUT, tasks.wait()).await.is_err() {
+    if tokio::time::timeout(RECORDING_TIMEOUT, tasks.wait()).await.is_err() {
         tracing::warn!(answers = tasks.len(), "some answers could not be recorded in time");
     }
 }
 
-/// Everything that the daemon serves.
+/// Everything that the daemon serves: MCP, the JSON API and the proxy.
 pub(crate) fn router(
     invocation: &Invocation,
     engine: Engine,
@@ -101,7 +101,9 @@ pub(crate) fn router(
 ) -> anyhow::Result<Router> {
     let settings = &invocation.in_force.settings;
     let server = infold_mcp::Server::new(engine.clone(), parts::mcp_settings(settings));
-    let mcp = infold_mcp::http_router(server, shutdown.clone());
+    let mcp = infold_mcp::http_router(server.clone(), shutdown.clone());
+    #[cfg(feature = "conformance")]
+    let mcp = mcp.merge(infold_mcp::conformance_router(server, shutdown.clone()));
     let control_settings = parts::control_settings(settings, registry, shutdown.clone());
     let control = infold_control::router(engine.clone(), control_settings);
     let mut proxy_settings = parts::proxy_settings(settings)?;
@@ -111,7 +113,7 @@ pub(crate) fn router(
         Err(_) => {}
     }
     let proxy = infold_proxy::router(engine, proxy_settings, shutdown.clone());
-    // The proxy's answers are others', whose headers are not ours to add to; it measures itself.
+    // The proxy relays answers of others and must not add headers to them. It measures its requests itself.
     Ok(requests::recorded(mcp.merge(control)).merge(proxy))
 }
 
@@ -146,8 +148,8 @@ fn announce(address: SocketAddr, output: &Output) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The socket that systemd holds for this process, if it was started for one. What the settings say of an address is
-/// the socket unit's to say then.
+/// Takes over the socket that systemd opened for this process; `None` if there is none. The address is then the one in
+/// the socket unit, and `server.listen` does not count.
 fn inherited(surroundings: &Surroundings) -> anyhow::Result<Option<TcpListener>> {
     let number = |name: &str| surroundings.text(name).and_then(|text| text.parse::<u32>().ok());
     if number("LISTEN_PID") != Some(std::process::id()) || number("LISTEN_FDS").unwrap_or(0) == 0 {
@@ -183,15 +185,15 @@ fn cannot_bind(address: SocketAddr, error: &io::Error) -> Refused {
         return Refused::new(format!("cannot listen on {address}: {error}"))
             .hint("choose another address or port with --listen ADDR:PORT");
     }
-    let elsewhere = format!("use any free port with --listen {}:0", bracketed(address));
+    let free_port = format!("use any free port with --listen {}:0", bracketed(address));
     match probe(address) {
         Listener::Ours { version } => Refused::new(format!("your own infold {version} already listens on {address}"))
-            .hint(format!("use that one, stop it, or {elsewhere}")),
+            .hint(format!("use that one, stop it, or {free_port}")),
         Listener::Unproven => {
-            Refused::new(format!("another user's infold seems to listen on {address}")).hint(elsewhere)
+            Refused::new(format!("another user's infold seems to listen on {address}")).hint(free_port)
         }
         Listener::Other | Listener::Nobody => Refused::new(format!("another program listens on {address}"))
-            .hint(format!("{elsewhere}; `ss -ltnp 'sport = :{}'` shows which program it is", address.port())),
+            .hint(format!("{free_port}; `ss -ltnp 'sport = :{}'` shows which program it is", address.port())),
     }
 }
 
@@ -202,8 +204,8 @@ fn bracketed(address: SocketAddr) -> String {
     }
 }
 
-/// Why the door cannot be opened, as a command's error.
-pub(crate) fn told_of_door(error: DoorError) -> anyhow::Error {
+/// Turns the reason why the door cannot be opened into a command's error.
+pub(crate) fn door_error(error: DoorError) -> anyhow::Error {
     match error {
         DoorError::Address(error) => error.into(),
         DoorError::Key { .. } => Refused::new(format!("cannot use the key of [auth.jwt]: {error}"))

@@ -1,4 +1,4 @@
-//! `infold sessions`: what there is, the latest first.
+//! `infold sessions`: lists all sessions, the latest first.
 
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,15 +18,15 @@ use crate::parts;
 use crate::recognised::{short_folder, short_ids};
 use crate::telemetry;
 
-/// What may go where there is little room, in this order.
+/// Columns that are left out where the terminal is narrow, in this order.
 const MAY_GO: [&str; 7] = ["REQUESTS", "BRANCHES", "FOLDER", "STATE", "COST", "MAIN", "SAVED"];
-/// The column that is cut before another goes.
+/// The heading of the column that is shortened before another one is left out.
 const WORDS: &str = "FIRST WORDS";
-/// Columns of the first words below which another column goes instead.
+/// If the first words would get fewer columns than this, another column is left out instead.
 const WORDS_COLUMNS_MIN: usize = 24;
-/// Columns of the first words that are shown at most.
+/// Most columns of the first words.
 const WORDS_COLUMNS_MAX: usize = 60;
-/// Fewest columns for a table; with fewer each session has two lines.
+/// Fewest columns for a table; with fewer, each session gets a few lines instead.
 const TABLE_COLUMNS_MIN: usize = 72;
 
 /// Arguments of `sessions`.
@@ -50,7 +50,7 @@ pub struct SessionsArgs {
     pub limit: u32,
 }
 
-/// What a list of sessions is drawn with.
+/// The sessions to list, and what is needed to draw them.
 struct List<'a> {
     sessions: &'a [ListedSession],
     short: BTreeMap<SessionId, String>,
@@ -59,7 +59,7 @@ struct List<'a> {
     now_ms: u64,
 }
 
-/// Prints the list.
+/// Prints the list as a table or as JSON.
 pub fn run(args: &SessionsArgs, invocation: &Invocation) -> anyhow::Result<()> {
     let all = load(invocation)?;
     let sessions = &all[..all.len().min(args.limit as usize)];
@@ -83,15 +83,15 @@ pub fn run(args: &SessionsArgs, invocation: &Invocation) -> anyhow::Result<()> {
     }
 }
 
-/// All sessions, the latest first.
+/// Loads all sessions, the latest first.
 fn load(invocation: &Invocation) -> anyhow::Result<Vec<ListedSession>> {
     telemetry::log_only(&invocation.logging());
     let Some(folder) = invocation.data_folder_in_use()? else { return Ok(Vec::new()) };
     let engine = parts::engine(&folder, &invocation.in_force.settings)?;
-    parts::asking_runtime()?.block_on(engine.listed_sessions(&Principal::local())).map_err(parts::told)
+    parts::asking_runtime()?.block_on(engine.listed_sessions(&Principal::local())).map_err(parts::command_error)
 }
 
-/// The time now.
+/// Milliseconds since 1970, by this machine's clock.
 pub fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
@@ -101,20 +101,20 @@ fn is_open(known: &ListedSession) -> bool {
     known.live.as_ref().is_some_and(|row| row.session.ended_at_ms.is_none())
 }
 
-/// What a session cost, if anything of it has a price.
+/// What a session cost; `None` if none of its requests has a price.
 fn cost(known: &ListedSession) -> Option<String> {
     known.totals.filter(|totals| totals.priced > 0).map(|totals| money(totals.cost_micros))
 }
 
-/// The first words on one line.
+/// A session's first words on one line, shortened.
 fn first_words(known: &ListedSession, style: &Style) -> Option<String> {
     let words = one_line(known.overview.first_words.as_ref()?.as_str());
     Some(fitted(&words, WORDS_COLUMNS_MAX, style))
 }
 
 impl List<'_> {
-    /// A table; where there is no room for one, each session has two lines. An id is there to be typed, so it is
-    /// never cut.
+    /// Draws a table; where it does not fit, each session gets a few lines instead. An id is there to be typed, so it
+    /// is never cut.
     fn text(&self, style: &Style) -> String {
         let table = self.table(style);
         let table = table.cut_to_fit(WORDS, WORDS_COLUMNS_MIN, &MAY_GO, style);
@@ -169,7 +169,7 @@ impl List<'_> {
         Some(short_folder(known.overview.folder.as_ref()?.as_str(), self.home, style))
     }
 
-    /// Tokens of the main thread: of its latest request, or what infold's tools have counted.
+    /// Tokens of the main thread: those of its latest request, or else what infold's tools have counted.
     fn main_tokens(&self, known: &ListedSession) -> Option<u64> {
         let proxied = known.main(&self.room.windows).map(|main| main.tokens);
         proxied.or_else(|| known.live.as_ref().map(|row| row.session.main_tokens))

@@ -1,4 +1,4 @@
-//! `infold settings`: what is in force, and where each value came from.
+//! `infold settings`: lists the settings in force, and where each value came from.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::draw::{Align, Column, Table, Tone};
 use crate::output::Form;
 use crate::settings::{DEFAULT_TOML, Entry, LookedAt, Origin};
 
-/// Prints the settings.
+/// Prints the settings in force, or the commented defaults.
 pub fn run(args: &SettingsArgs, invocation: &Invocation) -> anyhow::Result<()> {
     let output = &invocation.output;
     if args.default {
@@ -22,7 +22,7 @@ pub fn run(args: &SettingsArgs, invocation: &Invocation) -> anyhow::Result<()> {
     }
 }
 
-/// The entries, with the data folder as the place that it really is.
+/// The entries. That of the data folder shows the path that is really used, even if the setting is empty.
 fn entries(invocation: &Invocation) -> Vec<Entry> {
     let mut entries = invocation.in_force.entries.clone();
     if let (Some(entry), Some(folder)) = (entries.first_mut(), invocation.in_force.data_folder()) {
@@ -44,12 +44,12 @@ fn text(invocation: &Invocation) -> String {
     text.push('\n');
     for file in &invocation.in_force.files {
         // Writing into a string cannot fail.
-        let _ = writeln!(text, "{}: {}", file.layer, told(file));
+        let _ = writeln!(text, "{}: {}", file.layer, file_status(file));
     }
     text
 }
 
-fn told(file: &LookedAt) -> String {
+fn file_status(file: &LookedAt) -> String {
     match (&file.path, file.is_read()) {
         (Some(path), true) => path.display().to_string(),
         (Some(path), false) => format!("{} (does not exist)", path.display()),

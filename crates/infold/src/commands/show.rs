@@ -1,4 +1,4 @@
-//! `infold show`: one session: its branches, drawn as a tree, and its requests to models.
+//! `infold show`: shows one session: its branches, drawn as a tree, and its requests to models.
 
 use infold_control::ContextRoom;
 use infold_core::{
@@ -43,18 +43,18 @@ pub struct ShowArgs {
     pub requests: u32,
 }
 
-/// What there is of a session.
+/// Everything that is shown of a session.
 struct FoundSession {
     known: ListedSession,
-    /// Its branches; none if its live state has lapsed, or there never was any, and only its requests are kept.
+    /// Its branches; `None` if its live state has lapsed or never existed, so that only its requests are stored.
     view: Option<SessionView>,
-    /// Those to be shown.
+    /// Its latest requests, as many as were asked for.
     requests: Vec<RequestRow>,
     calibrations: Vec<Calibration>,
     room: ContextRoom,
 }
 
-/// Draws the session.
+/// Prints the session as a drawing or as JSON.
 pub fn run(args: &ShowArgs, invocation: &Invocation) -> anyhow::Result<()> {
     let found = load(args, invocation)?;
     let output = &invocation.output;
@@ -72,13 +72,13 @@ fn load(args: &ShowArgs, invocation: &Invocation) -> anyhow::Result<FoundSession
     let engine = parts::engine(&folder, settings)?;
     parts::asking_runtime()?.block_on(find(&engine, args, parts::room(settings))).map_err(|error| match error {
         Error::Refused(Refusal::SessionNotFound { .. }) => absent(&args.session).into(),
-        error => parts::told(error),
+        error => parts::command_error(error),
     })
 }
 
 async fn find(engine: &Engine, args: &ShowArgs, room: ContextRoom) -> Result<FoundSession, Error> {
     let who = Principal::local();
-    let session = engine.session_meant(&who, &args.session).await?;
+    let session = engine.resolve_session(&who, &args.session).await?;
     let (known, view) = engine.listed_session(&who, &session).await?;
     let limit = args.requests as usize;
     let query = RequestQuery { session: Some(session), selection: RequestSelection::Newest, limit };
@@ -99,12 +99,12 @@ fn text(found: &FoundSession, now_ms: u64, style: &Style) -> String {
 fn drawn_head(found: &FoundSession) -> HeadView {
     let known = &found.known;
     let session = found.view.as_ref().map(|view| &view.session);
-    let told = |text: &Option<Scrubbed>| text.as_ref().map(|text| text.as_str().to_owned());
+    let plain = |text: &Option<Scrubbed>| text.as_ref().map(|text| text.as_str().to_owned());
     HeadView {
         id: known.id.to_string(),
-        agent: told(&known.overview.client),
-        folder: told(&known.overview.folder),
-        first_words: told(&known.overview.first_words),
+        agent: plain(&known.overview.client),
+        folder: plain(&known.overview.folder),
+        first_words: plain(&known.overview.first_words),
         project: session.and_then(|session| session.project.as_ref()).map(|project| project.as_str().to_owned()),
         forked_from: session.and_then(Session::forked_from).map(ToString::to_string),
         state: state(known).to_owned(),
@@ -113,8 +113,8 @@ fn drawn_head(found: &FoundSession) -> HeadView {
     }
 }
 
-/// How full the main thread is: what its provider has reported, of the window of its model; where the proxy has
-/// not seen it, what the tools have counted, of their own limit.
+/// How full the main thread is: the tokens that its provider reported, out of its model's window. If the proxy has not
+/// seen the session, the tokens that the tools counted, out of their own limit.
 fn drawn_main(found: &FoundSession) -> Option<MainView> {
     if let Some(main) = found.known.main(&found.room.windows) {
         let warning = ContextWarning::of(main.tokens, main.window_tokens);
@@ -140,7 +140,7 @@ fn health(warning: ContextWarning) -> &'static str {
     }
 }
 
-/// Of what was learnt of counting, that which these requests had to do with.
+/// The requests, with the calibrations of those model families that they were sent to.
 fn drawn_requests(found: &FoundSession) -> RequestsView {
     let families: Vec<Family> = found.requests.iter().map(|row| Family::of_model(row.record.model.as_str())).collect();
     let counts = found.calibrations.iter().filter(|known| families.contains(&known.family)).map(|known| CountView {
@@ -161,7 +161,7 @@ fn absent(session: &str) -> Refused {
         .code("session_not_found")
 }
 
-/// Whether a session goes on, in a word.
+/// A session's state in one word.
 pub fn state(known: &ListedSession) -> &'static str {
     match known.live.as_ref().map(|row| row.session.ended_at_ms) {
         None => "recorded",
@@ -183,9 +183,9 @@ fn drawn(view: &SessionView, found: &FoundSession) -> draw::SessionView {
 fn drawn_branch(branch: &Branch, session: &Session) -> draw::BranchView {
     let end = branch.end.as_ref();
     let reason = match end.map(|end| end.reason) {
-        // Several branches can be open; one of them has the turn.
+        // Several branches can be open, but only one of them is at work.
         None if session.active.branch() == Some(&branch.id) => Some("working now"),
-        // That it returned is what its state says already.
+        // The state says already that it returned.
         None | Some(EndReason::Returned) => None,
         Some(reason) => Some(reason.as_str()),
     };

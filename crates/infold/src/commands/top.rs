@@ -1,4 +1,4 @@
-//! `infold top`: what goes on now, on a terminal, until somebody has seen enough.
+//! `infold top`: shows sessions and requests live on a terminal, until the user quits.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::help;
 use crate::output::Form;
 use crate::parts;
 use crate::telemetry;
-use crate::top::{self, Size};
+use crate::top::{self, FrameSize};
 
-/// Lines of a frame that goes to no terminal.
-const HEIGHT_ELSEWHERE: usize = 60;
+/// Lines of a frame if standard output is not a terminal.
+const HEIGHT_WITHOUT_TERMINAL: usize = 60;
 
 /// Arguments of `top`.
 #[derive(Debug, clap::Args)]
@@ -38,7 +38,7 @@ pub struct TopArgs {
     pub every_ms: u64,
 }
 
-/// Shows what goes on.
+/// Shows sessions and requests live, or prints them once.
 pub fn run(args: &TopArgs, invocation: &Invocation) -> anyhow::Result<()> {
     let output = &invocation.output;
     let is_live = !args.once && output.form == Form::Text;
@@ -64,10 +64,10 @@ pub fn run(args: &TopArgs, invocation: &Invocation) -> anyhow::Result<()> {
         let every = Duration::from_millis(args.every_ms);
         return runtime.block_on(top::run(&engine, &room, every, &output.style));
     }
-    let view = runtime.block_on(top::load(&engine, &room, now_ms())).map_err(parts::told)?;
+    let view = runtime.block_on(top::load(&engine, &room, now_ms())).map_err(parts::command_error)?;
     match output.form {
         Form::Text => {
-            let size = Size { width: output.style.width, height: HEIGHT_ELSEWHERE };
+            let size = FrameSize { width: output.style.width, height: HEIGHT_WITHOUT_TERMINAL };
             Ok(output.text(&top::once(&view, size, &output.style))?)
         }
         Form::Json => output.json(&view.as_json(&room)),

@@ -9,21 +9,21 @@ use crate::failure::Refused;
 use crate::run::read_text;
 use crate::whole_file::{self, IfThere};
 
-/// A settings file.
+/// An agent's settings file, as it was when it was read.
 #[derive(Debug, Clone)]
 pub struct SettingsFile {
-    /// Where it lies, behind all links: people keep such files elsewhere and link to them.
+    /// The real path, behind all links: people keep such files in other folders and link to them.
     pub path: PathBuf,
-    /// What is in it; `None` if it is not there.
+    /// Its text; `None` if it does not exist.
     pub text: Option<String>,
     permissions: Option<Permissions>,
 }
 
-/// Most links that lead from one to the next.
+/// Longest chain of links that is followed.
 const LINKS_MAX: usize = 40;
 
-/// Where a file lies, or would lie: a link to a file that is not there yet is a link all the same, and so is a folder
-/// on the way. The same file has the same path before and after it is written, by which it is found again.
+/// Follows links to the real path of a file, even if the file does not exist yet. So a file has the same path before
+/// and after it is written, and is found again in the record.
 fn behind_links(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
@@ -32,7 +32,7 @@ fn behind_links(path: &Path) -> PathBuf {
         }
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();
         match fs::read_link(&path) {
-            // A relative one counts from the folder that it lies in.
+            // A relative target is relative to the folder of the link.
             Ok(target) => path = folder.join(target),
             Err(_) => break,
         }
@@ -44,7 +44,7 @@ fn behind_links(path: &Path) -> PathBuf {
 }
 
 impl SettingsFile {
-    /// Reads it.
+    /// Reads the file behind `path`. One that does not exist is not an error.
     pub fn read(path: &Path) -> Result<Self, Refused> {
         let path = behind_links(path);
         let text = read_text(&path)?;
@@ -52,7 +52,7 @@ impl SettingsFile {
         Ok(Self { path, text, permissions })
     }
 
-    /// Puts a new text in its place, with the rights that it had.
+    /// Replaces the file's text, and keeps its permissions.
     pub fn write(&self, text: &str) -> anyhow::Result<()> {
         let cannot = || format!("cannot write {}", self.path.display());
         if let Some(folder) = self.path.parent() {
@@ -65,7 +65,6 @@ impl SettingsFile {
         }
     }
 
-    /// Takes it away.
     pub fn remove(&self) -> anyhow::Result<()> {
         fs::remove_file(&self.path).with_context(|| format!("cannot remove {}", self.path.display()))
     }

@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::change::{Change, Done, unexpected};
 use crate::failure::Refused;
 
-/// What a file that is not there yet begins with.
+/// The text that a file begins with if it does not exist yet.
 const EMPTY: &str = "{}\n";
 
-/// Makes the changes.
+/// Makes the changes, and returns the new text.
 pub fn apply(text: &str, changes: &[Change], place: &Path) -> Result<(String, Vec<Done>), Refused> {
     let root = parse(text, place)?;
     let mut done = Vec::new();
@@ -22,11 +22,11 @@ pub fn apply(text: &str, changes: &[Change], place: &Path) -> Result<(String, Ve
     Ok((root.to_string(), done))
 }
 
-/// Takes them back.
+/// Undoes the changes, the last one first.
 pub fn undo(text: &str, done: &[Done], place: &Path) -> Result<String, Refused> {
     let root = parse(text, place)?;
     for done in done.iter().rev() {
-        // Whatever is no longer there need not be taken out.
+        // What somebody else has removed or changed need not be undone.
         let _ = take_back(&root, done);
     }
     Ok(root.to_string())
@@ -42,7 +42,7 @@ fn parse(text: &str, place: &Path) -> Result<CstRootNode, Refused> {
     Ok(root)
 }
 
-/// `None` if something else stands in the way.
+/// Makes one change; `None` if a value on the way is not an object, or not the list that was expected.
 fn make(root: &CstRootNode, change: &Change) -> Option<Done> {
     let (last, way) = change.path().split_last()?;
     let mut object = root.object_value()?;
@@ -102,7 +102,7 @@ fn take_back(root: &CstRootNode, done: &Done) -> Option<()> {
             }
         }
     }
-    // Objects that were made for it go too, once they are empty.
+    // Objects that were created for the change are removed, too, once they are empty.
     for (parent, name) in objects.iter().zip(way).rev().take(made) {
         let inner = parent.object_value(name)?;
         if inner.properties().is_empty() {

@@ -1,24 +1,24 @@
-//! The way back, byte for byte: what stood between the first and the last place that was changed.
+//! Undoes a change byte for byte. For that it keeps the old text between the first and the last difference.
 
 use serde::{Deserialize, Serialize};
 
-/// Takes a changed text back to what it was.
+/// Turns a changed text back into what it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Patch {
-    /// Whether there was a file at all.
+    /// Whether the file existed before the change.
     existed: bool,
-    /// Which text it takes back.
+    /// Hash of the changed text. A text with another hash is not turned back.
     after_hash: String,
-    /// Bytes at the front that are the same.
+    /// Bytes at the front that are the same in both texts.
     front_bytes: usize,
-    /// Bytes at the end that are the same.
+    /// Bytes at the end that are the same in both texts.
     end_bytes: usize,
-    /// What stood in between.
+    /// The old text between them.
     middle: String,
 }
 
 impl Patch {
-    /// From what a text was to what it is.
+    /// The patch that turns `after` back into `before`.
     pub fn between(before: Option<&str>, after: &str) -> Self {
         let text = before.unwrap_or_default();
         let front_bytes = text.chars().zip(after.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
@@ -34,7 +34,7 @@ impl Patch {
         }
     }
 
-    /// What the text was, if it is still what it was made: `Some(None)` for a file that was not there.
+    /// The old text; `None` if `now` is not the changed text, `Some(None)` if the file did not exist before.
     pub fn reversed(&self, now: &str) -> Option<Option<String>> {
         if hash(now) != self.after_hash {
             return None;

@@ -1,4 +1,4 @@
-//! What was changed in whose files, kept in the data folder until it is taken back.
+//! Records of what was changed in each agent's files. They stay in the data folder until it is undone.
 
 use std::fs::{self, DirBuilder};
 use std::io::ErrorKind;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use super::change::{Done, Form};
+use super::change::{Done, Syntax};
 use super::patch::Patch;
 use crate::data_folder::DataFolder;
 use crate::failure::Refused;
@@ -17,7 +17,7 @@ use crate::whole_file::{self, IfThere};
 
 /// The folder for records, in the data folder.
 const FOLDER: &str = "connections";
-/// The form of records.
+/// The version of the records' format. Records of another version are refused.
 const VERSION: u32 = 1;
 
 /// What was changed for an agent.
@@ -25,35 +25,32 @@ const VERSION: u32 = 1;
 pub struct Record {
     version: u32,
     agent: String,
-    /// File by file.
     pub files: Vec<ChangedFile>,
 }
 
 /// What was changed in a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChangedFile {
-    /// The file.
+    /// The real path, behind all links.
     pub path: PathBuf,
-    /// Its language.
-    pub form: Form,
-    /// The way back as long as nobody else has changed it.
+    pub form: Syntax,
+    /// Restores the file byte for byte, as long as nobody else has changed it.
     pub patch: Patch,
-    /// The way back after that.
+    /// The single changes, which are undone one by one if somebody else has changed the file.
     pub done: Vec<Done>,
 }
 
 impl Record {
-    /// An empty one.
     pub fn new(agent: Agent) -> Self {
         Self { version: VERSION, agent: agent.program().to_owned(), files: Vec::new() }
     }
 
-    /// Where an agent's record lies.
+    /// The path of an agent's record, whether or not there is one.
     pub fn path(data: &Path, agent: Agent) -> PathBuf {
         data.join(FOLDER).join(format!("{}.json", agent.program()))
     }
 
-    /// Reads a record, if there is one.
+    /// Reads a record; `None` if there is none, which means that the agent is not connected.
     pub fn read(path: &Path) -> anyhow::Result<Option<Self>> {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
@@ -69,12 +66,11 @@ impl Record {
         }
     }
 
-    /// What was changed in this file.
+    /// What was changed in the file with this real path.
     pub fn file(&self, path: &Path) -> Option<&ChangedFile> {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Writes the record.
     pub fn write(&self, data: &DataFolder, path: &Path) -> anyhow::Result<()> {
         let folder = data.path().join(FOLDER);
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
@@ -83,7 +79,6 @@ impl Record {
         whole_file::write(path, IfThere::Replace, |file| Ok(file.write_all(text.as_bytes())?))
     }
 
-    /// Removes it.
     pub fn remove(path: &Path) -> anyhow::Result<()> {
         fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))
     }

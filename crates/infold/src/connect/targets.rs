@@ -5,25 +5,23 @@ use std::path::PathBuf;
 use serde_json::json;
 use toml::Table;
 
-use super::change::{Change, Form};
+use super::change::{Change, Syntax};
 use crate::commands::Invocation;
 use crate::data_folder;
 use crate::failure::Refused;
-use crate::run::{self, Agent, Api, OwnAddress, SERVER, Tools};
+use crate::run::{self, Agent, Api, OwnAddress, SERVER, ToolListing};
 use crate::settings::Settings;
 
 /// A file and what changes in it.
-pub struct Target {
-    /// The file.
+pub struct TargetFile {
     pub path: PathBuf,
-    /// Its language.
-    pub form: Form,
-    /// The changes, in order.
+    pub form: Syntax,
+    /// The changes, in the order in which they are made.
     pub changes: Vec<Change>,
 }
 
 /// The files of an agent, with the changes that wire it to the daemon at `daemon_url`.
-pub fn targets(agent: Agent, daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Target>> {
+pub fn targets(agent: Agent, daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<TargetFile>> {
     let found = agent.look(&[], &invocation.surroundings)?;
     for own in &found.own {
         same_upstream(own, &invocation.in_force.settings)?;
@@ -36,8 +34,8 @@ pub fn targets(agent: Agent, daemon_url: &str, invocation: &Invocation) -> anyho
     }
 }
 
-/// The daemon sends requests to where its settings say, with the user's key in them. If the user has used
-/// that key elsewhere until now, it would be given away to strangers.
+/// Refuses to connect an agent that now uses another address than the daemon would forward to. The requests carry the
+/// user's key for that address, and it must not be sent to anybody else.
 fn same_upstream(own: &OwnAddress, settings: &Settings) -> Result<(), Refused> {
     let upstream = own.api.upstream(settings);
     if bare(upstream) == bare(&own.url) {
@@ -50,13 +48,13 @@ fn same_upstream(own: &OwnAddress, settings: &Settings) -> Result<(), Refused> {
     )))
 }
 
-/// An address without what the proxy itself takes for the same: a slash at the end, and `/v1`.
+/// An address without an ending that makes no difference to the proxy: a slash, and `/v1`.
 fn bare(address: &str) -> &str {
     let address = address.trim_end_matches('/');
     address.strip_suffix("/v1").unwrap_or(address)
 }
 
-/// An agent that has no settings for what infold would tell it, or that is told it more safely at each start.
+/// The refusal for an agent that is wired by its command line at each start, and not by settings files.
 fn at_each_start(agent: Agent) -> Refused {
     let (name, program) = (agent.name(), agent.program());
     Refused::new(format!("`infold connect` does not support {name}: it takes its settings from the command line"))
@@ -67,7 +65,7 @@ fn no_home() -> Refused {
     Refused::new("cannot find the agent's settings: HOME is not set").hint("set HOME")
 }
 
-fn claude(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Target>> {
+fn claude(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<TargetFile>> {
     let surroundings = &invocation.surroundings;
     let folder = run::claude_folder(surroundings).ok_or_else(no_home)?;
     let mut changes: Vec<Change> =
@@ -75,19 +73,19 @@ fn claude(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Targe
     changes.push(Change::append(&["permissions", "allow"], run::claude_permission()));
     let guard = run::Guard::here(&data_folder::location(&invocation.in_force)?)?;
     changes.push(Change::append(&["hooks", "PreToolUse"], guard.claude_hook()));
-    // Servers stand in a file of their own, which lies beside the folder unless that was chosen.
+    // Servers are in a file of their own. It is beside the folder, or in it if the user has chosen the folder.
     let servers = match surroundings.text("CLAUDE_CONFIG_DIR") {
         Some(_) => folder.join(".claude.json"),
         None => folder.with_file_name(".claude.json"),
     };
-    let server = run::claude_server(daemon_url, Tools::Loaded);
+    let server = run::claude_server(daemon_url, ToolListing::Loaded);
     Ok(vec![
-        Target { path: folder.join("settings.json"), form: Form::Json, changes },
-        Target { path: servers, form: Form::Json, changes: vec![Change::set(&["mcpServers", SERVER], server)] },
+        TargetFile { path: folder.join("settings.json"), form: Syntax::Json, changes },
+        TargetFile { path: servers, form: Syntax::Json, changes: vec![Change::set(&["mcpServers", SERVER], server)] },
     ])
 }
 
-fn codex(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Target>> {
+fn codex(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<TargetFile>> {
     let path = run::codex_folder(&invocation.surroundings).ok_or_else(no_home)?.join("config.toml");
     let text = run::read_text(&path)?.unwrap_or_default();
     let config: Table = text.parse().map_err(|error: toml::de::Error| {
@@ -105,10 +103,11 @@ fn codex(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Target
         Change::set(&["mcp_servers", SERVER, "url"], format!("{daemon_url}/mcp")),
         Change::set(&["mcp_servers", SERVER, "default_tools_approval_mode"], "approve"),
     ];
-    Ok(vec![Target { path, form: Form::Toml, changes }])
+    Ok(vec![TargetFile { path, form: Syntax::Toml, changes }])
 }
 
-/// With the tools alone, branches would be opened and nothing would ever be folded out of a request.
+/// The refusal for an OpenCode without a provider: with the tools alone, branches would be opened, and no request would
+/// ever become shorter.
 fn no_provider() -> Refused {
     Refused::new("OpenCode has no provider that infold supports, so no request would go through infold").hint(
         "log in first with `opencode auth login` (Anthropic or OpenAI), or add a provider to opencode.json with the npm \
@@ -116,7 +115,7 @@ fn no_provider() -> Refused {
     )
 }
 
-fn opencode(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Target>> {
+fn opencode(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<TargetFile>> {
     let folder = run::opencode_folder(&invocation.surroundings).ok_or_else(no_home)?;
     let commented = folder.join("opencode.jsonc");
     let path = if commented.exists() { commented } else { folder.join("opencode.json") };
@@ -134,5 +133,5 @@ fn opencode(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Tar
         .collect();
     let server = run::opencode_server(daemon_url);
     changes.push(Change::set(&["mcp", SERVER], json!(server)));
-    Ok(vec![Target { path, form: Form::Json, changes }])
+    Ok(vec![TargetFile { path, form: Syntax::Json, changes }])
 }

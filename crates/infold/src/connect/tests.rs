@@ -1,15 +1,15 @@
-//! Changes and the way back, as text.
+//! Changes of settings files and how they are undone, as text.
 
 use std::path::Path;
 
 use serde_json::json;
 
-use super::change::{Change, Done, Form, apply, undo};
+use super::change::{Change, Done, Syntax, apply, undo};
 use super::*;
 
 const PLACE: &str = "settings";
 
-fn changed(form: Form, before: &str, changes: &[Change]) -> (String, Vec<Done>) {
+fn changed(form: Syntax, before: &str, changes: &[Change]) -> (String, Vec<Done>) {
     apply(form, before, changes, Path::new(PLACE)).unwrap()
 }
 
@@ -25,7 +25,7 @@ const COMMENTED: &str = "// mine\n{\n\t\"a\": 1.50, /* odd */ \"env\": {\"URL\":
 
 #[test]
 fn comments_and_everything_else_in_json_keep_their_bytes() {
-    let (after, _) = changed(Form::Json, COMMENTED, &json_changes());
+    let (after, _) = changed(Syntax::Json, COMMENTED, &json_changes());
     for kept in ["// mine\n", "\t\"a\": 1.50, /* odd */ ", "\"x\": \"y\"", "{\"matcher\": \"Bash\"}, // ask"] {
         assert!(after.contains(kept), "{kept:?} is gone from\n{after}");
     }
@@ -38,27 +38,27 @@ fn comments_and_everything_else_in_json_keep_their_bytes() {
 #[test]
 fn a_text_that_nobody_touched_goes_back_byte_for_byte() {
     for (form, before, changes) in [
-        (Form::Json, COMMENTED, json_changes()),
-        (Form::Json, "{}", json_changes()),
-        (Form::Json, "{\"env\":{}}", json_changes()),
-        (Form::Toml, TOML, toml_changes()),
-        (Form::Toml, "", toml_changes()),
+        (Syntax::Json, COMMENTED, json_changes()),
+        (Syntax::Json, "{}", json_changes()),
+        (Syntax::Json, "{\"env\":{}}", json_changes()),
+        (Syntax::Toml, TOML, toml_changes()),
+        (Syntax::Toml, "", toml_changes()),
     ] {
         let (after, _) = changed(form, before, &changes);
         assert_ne!(after, before);
         assert_eq!(Patch::between(Some(before), &after).reversed(&after), Some(Some(before.to_owned())));
     }
-    let (after, _) = changed(Form::Json, "", &json_changes());
+    let (after, _) = changed(Syntax::Json, "", &json_changes());
     assert_eq!(Patch::between(None, &after).reversed(&after), Some(None));
 }
 
 #[test]
 fn a_text_that_others_have_touched_loses_only_what_is_infolds() {
-    let (after, done) = changed(Form::Json, COMMENTED, &json_changes());
+    let (after, done) = changed(Syntax::Json, COMMENTED, &json_changes());
     let touched = after.replace("\"x\": \"y\"", "\"x\": \"changed\"");
     assert_eq!(Patch::between(Some(COMMENTED), &after).reversed(&touched), None);
 
-    let back = undo(Form::Json, &touched, &done, Path::new(PLACE)).unwrap();
+    let back = undo(Syntax::Json, &touched, &done, Path::new(PLACE)).unwrap();
     let (was, is) = (crate::run::parse_for_tests(COMMENTED), crate::run::parse_for_tests(&back));
     assert_eq!(is["env"], json!({"URL": "old", "x": "changed"}));
     assert_eq!((&is["hooks"], is.get("mcpServers")), (&was["hooks"], None));
@@ -66,16 +66,16 @@ fn a_text_that_others_have_touched_loses_only_what_is_infolds() {
 
 #[test]
 fn a_value_that_the_user_has_set_since_is_theirs() {
-    let (after, done) = changed(Form::Json, "{}", &json_changes());
+    let (after, done) = changed(Syntax::Json, "{}", &json_changes());
     let touched = after.replace("http://127.0.0.1:9090/anthropic", "http://gate.example");
-    let back = undo(Form::Json, &touched, &done, Path::new(PLACE)).unwrap();
+    let back = undo(Syntax::Json, &touched, &done, Path::new(PLACE)).unwrap();
     assert_eq!(crate::run::parse_for_tests(&back), json!({"env": {"URL": "http://gate.example"}}));
 }
 
 #[test]
 fn what_is_there_already_is_not_added_again() {
-    let (once, _) = changed(Form::Json, COMMENTED, &json_changes());
-    let (twice, _) = changed(Form::Json, &once, &json_changes());
+    let (once, _) = changed(Syntax::Json, COMMENTED, &json_changes());
+    let (twice, _) = changed(Syntax::Json, &once, &json_changes());
     assert_eq!(once, twice);
 }
 
@@ -90,29 +90,29 @@ fn toml_changes() -> Vec<Change> {
 
 #[test]
 fn comments_in_toml_keep_their_bytes() {
-    let (after, done) = changed(Form::Toml, TOML, &toml_changes());
+    let (after, done) = changed(Syntax::Toml, TOML, &toml_changes());
     let expected = TOML.replace("http://gate.example/v1", "http://127.0.0.1:9090/openai/v1")
         + "\n[mcp_servers.infold]\nurl = \"http://127.0.0.1:9090/mcp\"\n";
     assert_eq!(after, expected);
 
     let touched = after.replace("gpt-5.5", "gpt-6");
-    let back = undo(Form::Toml, &touched, &done, Path::new(PLACE)).unwrap();
+    let back = undo(Syntax::Toml, &touched, &done, Path::new(PLACE)).unwrap();
     assert_eq!(back.trim_end(), TOML.replace("gpt-5.5", "gpt-6").trim_end());
 }
 
 #[test]
-fn a_value_of_the_document_itself_stands_in_front_of_its_tables() {
-    let (after, done) = changed(Form::Toml, "[tui]\ntheme = \"x\"\n", &[Change::set(&["openai_base_url"], "u")]);
+fn a_value_of_the_document_itself_is_written_in_front_of_its_tables() {
+    let (after, done) = changed(Syntax::Toml, "[tui]\ntheme = \"x\"\n", &[Change::set(&["openai_base_url"], "u")]);
     assert_eq!(after, "openai_base_url = \"u\"\n[tui]\ntheme = \"x\"\n");
-    assert_eq!(undo(Form::Toml, &after, &done, Path::new(PLACE)).unwrap(), "[tui]\ntheme = \"x\"\n");
+    assert_eq!(undo(Syntax::Toml, &after, &done, Path::new(PLACE)).unwrap(), "[tui]\ntheme = \"x\"\n");
 }
 
 #[test]
 fn a_file_that_cannot_be_understood_is_refused() {
-    for (form, text) in [(Form::Json, "{\"a\""), (Form::Json, "[1]"), (Form::Toml, "a = ")] {
+    for (form, text) in [(Syntax::Json, "{\"a\""), (Syntax::Json, "[1]"), (Syntax::Toml, "a = ")] {
         let refused = apply(form, text, &toml_changes(), Path::new(PLACE)).unwrap_err().to_string();
         assert!(refused.contains("settings is not") && refused.contains("nothing was changed"), "{refused}");
     }
-    let refused = apply(Form::Json, "{\"env\": 3}", &json_changes(), Path::new(PLACE)).unwrap_err().to_string();
+    let refused = apply(Syntax::Json, "{\"env\": 3}", &json_changes(), Path::new(PLACE)).unwrap_err().to_string();
     assert!(refused.contains("`env.URL` has an unexpected type"), "{refused}");
 }

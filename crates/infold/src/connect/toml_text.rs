@@ -8,7 +8,7 @@ use toml_edit::{DocumentMut, Item, Table, TableLike, value};
 use super::change::{Change, Done, unexpected};
 use crate::failure::Refused;
 
-/// Makes the changes.
+/// Makes the changes, and returns the new text.
 pub fn apply(text: &str, changes: &[Change], place: &Path) -> Result<(String, Vec<Done>), Refused> {
     let mut document = parse(text, place)?;
     let mut done = Vec::new();
@@ -18,11 +18,11 @@ pub fn apply(text: &str, changes: &[Change], place: &Path) -> Result<(String, Ve
     Ok((document.to_string(), done))
 }
 
-/// Takes them back.
+/// Undoes the changes, the last one first.
 pub fn undo(text: &str, done: &[Done], place: &Path) -> Result<String, Refused> {
     let mut document = parse(text, place)?;
     for done in done.iter().rev() {
-        // Whatever is no longer there need not be taken out.
+        // What somebody else has removed or changed need not be undone.
         let _ = take_back(document.as_table_mut(), done, done.change.path());
     }
     Ok(document.to_string())
@@ -35,7 +35,7 @@ fn parse(text: &str, place: &Path) -> Result<DocumentMut, Refused> {
     })
 }
 
-/// `None` if something else stands in the way.
+/// Makes one change; `None` if a value on the way is not a table, or the value itself is not a text.
 fn make(document: &mut DocumentMut, change: &Change) -> Option<Done> {
     let Change::Set { path, value: Value::String(wanted) } = change else { return None };
     let (last, way) = path.split_last()?;
@@ -60,7 +60,7 @@ fn make(document: &mut DocumentMut, change: &Change) -> Option<Done> {
     Some(Done { change: change.clone(), before, made })
 }
 
-/// Sets a text and keeps the comment behind it.
+/// Sets a text, and keeps the comment after it on its line.
 fn put(table: &mut dyn TableLike, name: &str, wanted: &str) {
     match table.get_mut(name).and_then(Item::as_value_mut) {
         Some(found) => {
@@ -79,7 +79,7 @@ fn take_back(table: &mut dyn TableLike, done: &Done, way: &[String]) -> Option<(
     if !rest.is_empty() {
         let inner = table.get_mut(name)?.as_table_like_mut()?;
         take_back(inner, done, rest)?;
-        // Tables that were made for it go too, once they are empty.
+        // Tables that were created for the change are removed, too, once they are empty.
         if rest.len() <= done.made && inner.is_empty() {
             table.remove(name);
         }

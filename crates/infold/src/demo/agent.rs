@@ -4,24 +4,25 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
 use super::scene::TASKS;
-use super::tools::Tools;
+use super::tools::DemoTools;
 
-/// Requests after which something must be wrong.
+/// The script needs fewer requests than this; after so many, something is wrong.
 const REQUESTS_MAX: usize = 40;
 const SYSTEM: &str = "You are a coding agent. You answer questions about a project by reading its files. Work of which \
                       only the outcome matters belongs into a branch: open one, work in it, return what you found.";
 
-/// What the agent did.
-pub struct Played {
-    /// The requests as it sent them, in order.
+/// What the agent did in the demonstration.
+pub struct PlayedDemo {
+    /// The bodies of its requests, in order.
     pub sent: Vec<Value>,
 }
 
-/// Plays all tasks against the daemon at `base_url`. `told` is called with each request's number.
-pub async fn play(base_url: &str, session: &str, told: impl Fn(usize)) -> anyhow::Result<Played> {
+/// Plays all tasks against the daemon at `base_url`. `on_answer` is called with the number of each request
+/// that was answered.
+pub async fn play(base_url: &str, session: &str, on_answer: impl Fn(usize)) -> anyhow::Result<PlayedDemo> {
     let http = reqwest::Client::builder().no_proxy().build()?;
-    let tools = Tools::new(http.clone(), base_url);
-    let mut agent = Agent {
+    let tools = DemoTools::new(http.clone(), base_url);
+    let mut agent = DemoAgent {
         url: format!("{base_url}/anthropic/v1/messages"),
         session: session.to_owned(),
         listed: tools.list().await?,
@@ -33,25 +34,25 @@ pub async fn play(base_url: &str, session: &str, told: impl Fn(usize)) -> anyhow
     for task in TASKS {
         agent.messages.push(json!({"role": "user", "content": [{"type": "text", "text": task.prompt}]}));
         while agent.turn().await? {
-            told(agent.sent.len());
+            on_answer(agent.sent.len());
         }
-        told(agent.sent.len());
+        on_answer(agent.sent.len());
     }
-    Ok(Played { sent: agent.sent })
+    Ok(PlayedDemo { sent: agent.sent })
 }
 
-struct Agent {
+struct DemoAgent {
     http: reqwest::Client,
     url: String,
     session: String,
-    tools: Tools,
+    tools: DemoTools,
     listed: Value,
     messages: Vec<Value>,
     sent: Vec<Value>,
 }
 
-impl Agent {
-    /// Sends one request and carries out what the answer calls for. Whether there is more to do.
+impl DemoAgent {
+    /// Sends one request and carries out the calls in its answer. Returns whether there is more to do.
     async fn turn(&mut self) -> anyhow::Result<bool> {
         if self.sent.len() >= REQUESTS_MAX {
             bail!("the demonstration does not come to an end");
@@ -83,7 +84,7 @@ impl Agent {
         Ok(true)
     }
 
-    /// The whole conversation, with the mark for the provider's cache on its last block.
+    /// The next request: the whole conversation, with its last block marked for the provider's cache.
     fn body(&self) -> Value {
         let mut messages = self.messages.clone();
         let last = messages.last_mut().and_then(|message| message["content"].as_array_mut()?.last_mut());

@@ -12,7 +12,7 @@ use infold_core::Counter;
 use infold_core::record::Usage;
 use serde_json::Value;
 
-/// A provider's cache, and what was asked of it.
+/// A provider's prompt cache: the requests that it has seen, and the tokens of each of their parts.
 pub struct Bill {
     counter: Counter,
     tokens: HashMap<u64, u64>,
@@ -20,12 +20,11 @@ pub struct Bill {
 }
 
 impl Bill {
-    /// A cache with nothing in it.
     pub fn new(counter: Counter) -> Self {
         Self { counter, tokens: HashMap::new(), earlier: Vec::new() }
     }
 
-    /// What a request costs, now.
+    /// The usage of a request, given what earlier requests have put into the cache. It is cached as well.
     pub fn ask(&mut self, body: &Value) -> Usage {
         let parts: Vec<u64> = parts(body).into_iter().map(|part| self.part(part)).collect();
         let shared = self.earlier.iter().map(|earlier| common(earlier, &parts)).max().unwrap_or(0);
@@ -40,7 +39,6 @@ impl Bill {
         usage
     }
 
-    /// Tokens of a text.
     pub fn count(&self, text: &str) -> u64 {
         self.counter.count(text)
     }

@@ -19,12 +19,12 @@ const NAME_COLUMNS: usize = 26;
 /// Columns of a side in the comparison of one request.
 const SIDE_COLUMNS_MAX: usize = 58;
 
-/// One request, on both sides.
+/// One request, as the agent sent it and as the model got it.
 #[derive(Debug, Serialize)]
 pub struct Row {
     /// The thread that it belongs to: `main` or `branch`.
     pub thread: &'static str,
-    /// What had been done since the request before.
+    /// What the agent had done since the previous request.
     pub after: String,
     /// What it would have cost as the agent sent it.
     pub without: Cost,
@@ -39,17 +39,17 @@ pub struct Cost {
     pub prompt_tokens: u64,
     /// Of these, read from the provider's cache.
     pub cache_read_tokens: u64,
-    /// Millionths of a dollar, with the answer.
+    /// Millionths of a dollar for the prompt and the answer.
     #[serde(rename = "cost_usd", serialize_with = "dollars")]
     pub cost_micros: u64,
 }
 
-/// Programs are given dollars, as everywhere.
+/// Writes dollars, the unit of all costs in infold's JSON.
 fn dollars<S: Serializer>(micros: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(*micros as f64 / 1_000_000.0)
 }
 
-/// What was played, counted.
+/// The whole demonstration: each request, and what all of them cost.
 #[derive(Debug, Serialize)]
 pub struct Story {
     /// The requests, in order.
@@ -60,7 +60,7 @@ pub struct Story {
     pub with: Cost,
 }
 
-/// Counts both sides.
+/// Counts what each request costs as the agent sent it and as the model got it.
 pub fn story(sent: &[Value], got: &[Got], counter: Counter, price: &Price) -> Story {
     let mut bill = Bill::new(counter);
     let mut requests = Vec::new();
@@ -131,11 +131,11 @@ fn bars(story: &Story, style: &Style) -> String {
     out
 }
 
-/// The request of the main thread that folding made smallest.
+/// The first request of the main thread that saved more than half of the largest saving.
 fn most_folded(story: &Story) -> Option<usize> {
     let rows = story.requests.iter().enumerate().filter(|(_, row)| row.thread == "main");
     let saved = |row: &Row| row.without.prompt_tokens.saturating_sub(row.with.prompt_tokens);
-    // Of several that are as small, the first: there the fold is the news.
+    // Several may save about as much. The first one comes right after the fold, so it shows it best.
     let best = rows.clone().map(|(_, row)| saved(row)).max().filter(|saved| *saved > 0)?;
     rows.clone().find(|(_, row)| saved(row) * 10 > best * 5).map(|(at, _)| at)
 }
@@ -216,7 +216,7 @@ fn totals(story: &Story, style: &Style) -> String {
     out
 }
 
-/// What the agent did last, in a few words.
+/// What the agent did last, in a few words: the tools that it called, or a new prompt.
 fn last_calls(body: &Value) -> String {
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let asked = messages.last().is_some_and(|message| message["content"][0]["type"] == "text");

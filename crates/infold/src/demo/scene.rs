@@ -4,7 +4,6 @@
 pub struct SourceFile {
     /// Its path in infold's source.
     pub path: &'static str,
-    /// What is in it.
     pub text: &'static str,
 }
 
@@ -33,58 +32,52 @@ pub const FILES: [SourceFile; 13] = [
 
 /// One thing that a person asks for, and how the model goes about it.
 pub struct Task {
-    /// What the person says.
+    /// The person's words.
     pub prompt: &'static str,
-    /// What the model answers, request by request.
-    pub moves: &'static [Move],
+    /// The model's answers, one for each request.
+    pub answers: &'static [ScriptedAnswer],
 }
 
 /// One answer of the model.
-pub struct Move {
-    /// What it says.
+pub struct ScriptedAnswer {
+    /// Its words; empty if it only makes calls.
     pub says: &'static str,
-    /// What it calls.
+    /// The calls after its words; none if the task is done.
     pub calls: &'static [Call],
 }
 
-/// A call.
+/// A tool call of the scripted model.
 pub enum Call {
     /// Opens a branch.
     Open {
-        /// What for.
         description: &'static str,
-        /// What it is told.
+        /// The brief that the branch begins with.
         prompt: &'static str,
     },
-    /// Reads the file with this number.
+    /// Reads the file at this index of [`FILES`].
     Read(usize),
-    /// Folds the branch that it is in.
+    /// Folds the branch that was opened last.
     Return {
         /// What the parent gets.
         message: &'static str,
     },
     /// Writes a file.
-    Write {
-        /// Which.
-        path: &'static str,
-        /// What is in it.
-        content: &'static str,
-    },
+    Write { path: &'static str, content: &'static str },
 }
 
-const fn says(says: &'static str) -> Move {
-    Move { says, calls: &[] }
+const fn says(says: &'static str) -> ScriptedAnswer {
+    ScriptedAnswer { says, calls: &[] }
 }
 
-const fn calls(says: &'static str, calls: &'static [Call]) -> Move {
-    Move { says, calls }
+const fn calls(says: &'static str, calls: &'static [Call]) -> ScriptedAnswer {
+    ScriptedAnswer { says, calls }
 }
 
-/// What is played.
+/// The tasks of the demonstration, in order.
 pub const TASKS: [Task; 2] = [
     Task {
         prompt: "Where is it decided that nothing unscrubbed leaves a branch? Write the answer down in NOTES.md.",
-        moves: &[
+        answers: &[
             calls(
                 "That takes reading a good deal of code of which only the answer matters. A branch is the place for it.",
                 &[Call::Open {
@@ -119,7 +112,7 @@ pub const TASKS: [Task; 2] = [
     },
     Task {
         prompt: "And what does a parent get of a branch that ran out of budget?",
-        moves: &[
+        answers: &[
             calls(
                 "",
                 &[Call::Open {

@@ -7,19 +7,19 @@ use super::scene::FILES;
 
 /// How the agent spells infold's tools, as Claude Code does for a server of that name.
 pub const PREFIX: &str = "mcp__infold__";
-/// The tools of infold that it lists.
+/// Those of infold's tools that the agent lists; the scene needs no others.
 const LISTED: [&str; 3] = ["branch_create", "branch_return", "read_result"];
-/// The protocol that it speaks.
+/// The version of MCP that the agent speaks.
 const PROTOCOL: &str = "2026-07-28";
 
-/// A connection to infold's tools.
-pub struct Tools {
+/// The agent's own tools, and a connection to infold's.
+pub struct DemoTools {
     http: reqwest::Client,
     url: String,
 }
 
-impl Tools {
-    /// The tools of the daemon at `base_url`.
+impl DemoTools {
+    /// Uses the tools of the daemon at `base_url`.
     pub fn new(http: reqwest::Client, base_url: &str) -> Self {
         Self { http, url: format!("{base_url}/mcp") }
     }
@@ -41,7 +41,7 @@ impl Tools {
         Ok(Value::Array(tools))
     }
 
-    /// What a call gives. `id` is the model's own id for it.
+    /// Carries out a call and returns its result. `id` is the model's own id for the call.
     pub async fn call(&self, id: &str, tool: &str, input: &Value) -> anyhow::Result<String> {
         let Some(name) = tool.strip_prefix(PREFIX) else { return own_call(tool, input) };
         let params = json!({"name": name, "arguments": input});
@@ -77,7 +77,7 @@ impl Tools {
     }
 }
 
-/// The agent's own tools.
+/// The agent's own tools, as a request lists them.
 fn own() -> Vec<Value> {
     let text = |what: &str| json!({"type": "string", "description": what});
     vec![
@@ -105,7 +105,7 @@ fn own_call(tool: &str, input: &Value) -> anyhow::Result<String> {
             let file = FILES.iter().find(|file| file.path == path).with_context(|| format!("there is no {path}"))?;
             Ok(file.text.lines().enumerate().map(|(at, line)| format!("{:>5}\t{line}\n", at + 1)).collect())
         }
-        // Nothing is written: what the demonstration shows is the conversation.
+        // Nothing is really written: the demonstration is about the conversation.
         "Write" => Ok(format!("{path} was written")),
         other => bail!("the agent has no tool {other}"),
     }

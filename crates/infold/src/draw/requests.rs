@@ -12,51 +12,51 @@ use super::words::{ago, fitted, money, one_line, packed, thousands, wrapped};
 
 /// Columns of the widest bar.
 const BAR_CELLS: u64 = 16;
-/// Columns of a branch's id that are shown.
+/// Characters of a branch's id that are shown.
 const ID_CHARS: usize = 11;
-/// What may go where there is little room, in this order.
+/// Columns that are left out where the terminal is narrow, in this order.
 const MAY_GO: [&str; 5] = ["MODEL", "LATENCY", "OUTPUT", "COST", "WHEN"];
-/// What may go besides where there is hardly any.
+/// Columns that are left out where it is very narrow, in this order.
 const MAY_GO_TOO: [&str; 7] = ["MODEL", "LATENCY", "OUTPUT", "COST", "WHEN", BAR, "THREAD"];
-/// The heading of the bars where there is no room for what their shades mean.
+/// The heading of the bars where the legend of their shades does not fit into it.
 const BAR: &str = "PROMPT";
-/// Columns of a session's name that are shown where there are several.
+/// Columns of a session's name in a table of several sessions.
 const SESSION_COLUMNS: usize = 20;
-/// Columns of a name below which another column goes instead.
+/// If a name would get fewer columns than this, another column is left out instead.
 const NAME_COLUMNS_MIN: usize = 12;
 
-/// How a provider counts beside how we do.
+/// How a provider's token counts compare with infold's estimates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountView {
-    /// The family of models.
+    /// The family of models that count tokens alike.
     pub family: String,
-    /// Their tokens for each thousand of ours.
+    /// Tokens that the provider counts where infold estimates a thousand.
     pub per_mille: u64,
-    /// Requests that this was learnt from.
+    /// Requests that this was learnt from, in all sessions.
     pub samples: u64,
 }
 
-/// A session's requests, as far as they are drawn.
+/// What is drawn of a session's requests.
 #[derive(Debug, Clone)]
 pub struct RequestsView {
     /// The newest of them, oldest first.
     pub rows: Vec<RequestRecord>,
-    /// What all of them add up to.
+    /// The totals of all requests, also of those that are not in `rows`.
     pub totals: RequestTotals,
-    /// How providers count.
+    /// How the providers of these requests count.
     pub counts: Vec<CountView>,
 }
 
-/// Whose requests a table holds.
+/// Whether a table holds requests of one session or of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
-    /// Those of one session, which need not be named.
+pub enum RequestScope {
+    /// One session, so the table has no column for it.
     OneSession,
-    /// Those of several.
+    /// Several sessions, which the table names.
     Several,
 }
 
-/// The requests as text; nothing if there were none.
+/// Draws the requests, their totals and how providers count. The text is empty if there were no requests.
 pub fn requests(view: &RequestsView, now_ms: u64, style: &Style) -> String {
     if view.totals.requests == 0 {
         return String::new();
@@ -64,39 +64,39 @@ pub fn requests(view: &RequestsView, now_ms: u64, style: &Style) -> String {
     let mut lines = Vec::new();
     if !view.rows.is_empty() {
         let rows: Vec<&RequestRecord> = view.rows.iter().collect();
-        lines.extend(request_lines(&rows, Whose::OneSession, now_ms, style).iter().map(|line| style.line(line)));
+        lines.extend(request_lines(&rows, RequestScope::OneSession, now_ms, style).iter().map(|line| style.line(line)));
         lines.push(String::new());
     }
     lines.extend(totals(&view.totals, view.rows.len(), style));
     for count in &view.counts {
-        lines.extend(told(&[counted(count, style)], style).iter().map(|line| style.tone(Tone::Faint, line)));
+        lines.extend(indented(&[counted(count, style)], style).iter().map(|line| style.tone(Tone::Faint, line)));
     }
     lines.join("\n") + "\n"
 }
 
-/// One line for each request, and below it what else there is to say. Where there is little room, that is what
-/// was edited, too, and what the bars' shades mean stands above all.
-pub fn request_lines(rows: &[&RequestRecord], whose: Whose, now_ms: u64, style: &Style) -> Vec<Spans> {
+/// Draws one line for each request, with notes below it. Where the terminal is very narrow, the notes also say what was
+/// edited, and the legend of the bars is a line of its own above the table.
+pub fn request_lines(rows: &[&RequestRecord], scope: RequestScope, now_ms: u64, style: &Style) -> Vec<Spans> {
     let shades = style.either("█ cached ▓ written ░ new", "# cached + written . new");
-    let wide = table(rows, shades, whose, now_ms, style).dropped_to_fit(style.width, &MAY_GO);
+    let wide = table(rows, shades, scope, now_ms, style).dropped_to_fit(style.width, &MAY_GO);
     if wide.columns_wide() <= style.width {
-        return with_notes(&wide, rows, |row| notes(said(row), style));
+        return with_notes(&wide, rows, |row| note_lines(row_notes(row), style));
     }
-    let name = match whose {
-        Whose::OneSession => "THREAD",
-        Whose::Several => "SESSION",
+    let name = match scope {
+        RequestScope::OneSession => "THREAD",
+        RequestScope::Several => "SESSION",
     };
-    let narrow = table(rows, BAR, whose, now_ms, style).without("CHANGES");
+    let narrow = table(rows, BAR, scope, now_ms, style).without("CHANGES");
     let narrow = narrow.cut_to_fit(name, NAME_COLUMNS_MIN, &MAY_GO_TOO, style);
     let legend = narrow.has(BAR).then(|| vec![(Tone::Faint, shades.to_owned())]);
     let below = |row: &RequestRecord| {
         let edits = (!row.edits.is_empty()).then(|| (Tone::Busy, edited(&row.edits)));
-        notes(edits.into_iter().chain(said(row)), style)
+        note_lines(edits.into_iter().chain(row_notes(row)), style)
     };
     legend.into_iter().chain(with_notes(&narrow, rows, below)).collect()
 }
 
-fn table(rows: &[&RequestRecord], bars: &'static str, whose: Whose, now_ms: u64, style: &Style) -> Table {
+fn table(rows: &[&RequestRecord], bars: &'static str, scope: RequestScope, now_ms: u64, style: &Style) -> Table {
     let left = |heading| Column { heading, align: Align::Left };
     let right = |heading| Column { heading, align: Align::Right };
     let mut table = Table::new(vec![
@@ -116,13 +116,13 @@ fn table(rows: &[&RequestRecord], bars: &'static str, whose: Whose, now_ms: u64,
     for row in rows {
         table.row(cells(row, largest_tokens, now_ms, style));
     }
-    match whose {
-        Whose::OneSession => table.without("SESSION"),
-        Whose::Several => table,
+    match scope {
+        RequestScope::OneSession => table.without("SESSION"),
+        RequestScope::Several => table,
     }
 }
 
-/// The table with what else there is to say below each of its rows.
+/// The table's lines, with the notes of each request below its row.
 fn with_notes(table: &Table, rows: &[&RequestRecord], below: impl Fn(&RequestRecord) -> Vec<Spans>) -> Vec<Spans> {
     let mut drawn = table.lines().into_iter();
     let mut lines: Vec<Spans> = drawn.next().into_iter().collect();
@@ -170,7 +170,7 @@ fn thread(row: &RequestRecord) -> String {
     }
 }
 
-/// A bar as long as the prompt is large next to the largest, in three shades.
+/// A bar in three shades. Its length compares the prompt with the largest one in the table.
 fn bar(usage: Usage, largest_tokens: u64, style: &Style) -> String {
     let whole = usage.prompt_tokens();
     let cells = |tokens: u64| (tokens * BAR_CELLS + largest_tokens / 2).checked_div(largest_tokens).unwrap_or(0);
@@ -206,23 +206,23 @@ fn change(edit: &Edit) -> String {
     }
 }
 
-/// What else there is to say of a request, a line each.
-fn said(row: &RequestRecord) -> Vec<(Tone, String)> {
-    let mut said = Vec::new();
+/// The notes on a request: that it failed, what was not reported, a cache miss, warnings.
+fn row_notes(row: &RequestRecord) -> Vec<(Tone, String)> {
+    let mut notes = Vec::new();
     if row.end != AnswerEnd::Completed {
         let status = row.status.map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"));
-        said.push((Tone::Bad, format!("{}, {status}", row.end.as_str())));
+        notes.push((Tone::Bad, format!("{}, {status}", row.end.as_str())));
     }
-    said.extend(unreported(row).map(|text| (Tone::Faint, text)));
-    said.extend(row.miss.as_ref().map(|miss| {
+    notes.extend(unreported(row).map(|text| (Tone::Faint, text)));
+    notes.extend(row.miss.as_ref().map(|miss| {
         let tokens = thousands(miss.missed_tokens);
         (Tone::Warn, format!("cache miss ({tokens} tokens): {}", miss.cause))
     }));
-    said.extend(row.warnings.iter().map(|warning| (Tone::Warn, one_line(warning.text.as_str()))));
-    said
+    notes.extend(row.warnings.iter().map(|warning| (Tone::Warn, one_line(warning.text.as_str()))));
+    notes
 }
 
-/// What the provider did not report, by our own count.
+/// Says that the provider did not report all tokens, and what infold estimates instead.
 fn unreported(row: &RequestRecord) -> Option<String> {
     match (row.usage, row.estimated) {
         (Some(_), None) => None,
@@ -241,11 +241,11 @@ fn unreported(row: &RequestRecord) -> Option<String> {
     }
 }
 
-fn notes(said: impl IntoIterator<Item = (Tone, String)>, style: &Style) -> Vec<Spans> {
+fn note_lines(notes: impl IntoIterator<Item = (Tone, String)>, style: &Style) -> Vec<Spans> {
     let lead = style.either("  ↳ ", "  > ");
     let room = style.width.saturating_sub(columns(lead)).max(16);
     let mut lines = Vec::new();
-    for (tone, text) in said {
+    for (tone, text) in notes {
         let leads = std::iter::once(lead).chain(std::iter::repeat("    "));
         lines.extend(leads.zip(wrapped(&text, room)).map(|(lead, line)| vec![(tone, format!("{lead}{line}"))]));
     }
@@ -265,21 +265,21 @@ fn totals(totals: &RequestTotals, shown: usize, style: &Style) -> Vec<String> {
     let average_us = totals.added_us.checked_div(totals.requests).unwrap_or(0);
     about.push(format!("latency {:.1} ms each", average_us as f64 / 1_000.0));
 
-    let mut lines: Vec<String> = told(&about, style).iter().map(|line| style.tone(Tone::Strong, line)).collect();
+    let mut lines: Vec<String> = indented(&about, style).iter().map(|line| style.tone(Tone::Strong, line)).collect();
     for parts in [reported(totals), vec![removed(totals)], cost(totals)] {
-        lines.extend(told(&parts, style));
+        lines.extend(indented(&parts, style));
     }
     lines
 }
 
-/// Parts of a sentence, in as many lines as it takes; all but the first are indented.
-fn told(parts: &[String], style: &Style) -> Vec<String> {
+/// The parts of a sentence, in as many lines as they take; all lines but the first are indented.
+fn indented(parts: &[String], style: &Style) -> Vec<String> {
     let lines = packed(parts, style.either(" · ", ", "), style.width.saturating_sub(2));
     let leads = std::iter::once("").chain(std::iter::repeat("  "));
     leads.zip(lines).map(|(lead, line)| format!("{lead}{line}")).collect()
 }
 
-/// By our own count.
+/// Says how many tokens infold removed from the prompts, by its own count.
 fn removed(totals: &RequestTotals) -> String {
     let wanted = thousands(totals.wanted_tokens);
     let saved_tokens = totals.saved_tokens();
@@ -294,7 +294,7 @@ fn removed(totals: &RequestTotals) -> String {
     }
 }
 
-/// By the provider's.
+/// The tokens of all requests, by the provider's count.
 fn reported(totals: &RequestTotals) -> Vec<String> {
     let usage = totals.usage;
     let estimated = (totals.unreported > 0).then(|| estimated(totals));
@@ -315,7 +315,7 @@ fn reported(totals: &RequestTotals) -> Vec<String> {
     parts
 }
 
-/// What was not reported, by our own count.
+/// Says how many requests were not fully reported, and what infold estimates for them.
 fn estimated(totals: &RequestTotals) -> String {
     let requests = if totals.unreported == 1 { "request" } else { "requests" };
     let (input, output) = (totals.estimated.prompt_tokens(), totals.estimated.output_tokens);

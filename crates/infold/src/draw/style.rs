@@ -2,12 +2,12 @@
 
 use unicode_width::UnicodeWidthStr;
 
-/// Whether to colour.
+/// Whether text is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Paint {
     /// With escape sequences.
     Colour,
-    /// Without.
+    /// Without any escape sequences.
     Plain,
 }
 
@@ -20,38 +20,36 @@ pub enum Charset {
     Ascii,
 }
 
-/// A tone of voice. It never carries a meaning that the words do not.
+/// How a piece of text is emphasised. A tone never says anything that the words do not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// As it comes.
+    /// In the terminal's own colour.
     Plain,
-    /// What matters most.
+    /// Bold: what matters most.
     Strong,
-    /// What matters least.
+    /// Dimmed: what matters least.
     Faint,
-    /// Went well.
+    /// Green: it went well.
     Good,
-    /// At work.
+    /// Cyan: it is at work, or was changed.
     Busy,
-    /// Worth a look.
+    /// Yellow: it is worth a look.
     Warn,
-    /// Went wrong.
+    /// Red: it went wrong.
     Bad,
 }
 
-/// How to draw.
+/// How to draw for one terminal, file or pipe.
 #[derive(Debug, Clone, Copy)]
 pub struct Style {
-    /// Whether to colour.
     pub paint: Paint,
-    /// Which characters to use.
     pub charset: Charset,
-    /// How many columns there are.
+    /// Columns that a line may take.
     pub width: usize,
 }
 
 impl Style {
-    /// The text in a tone.
+    /// The text with the escape sequences of a tone, or as it is if there is no colour.
     pub fn tone(&self, tone: Tone, text: &str) -> String {
         let code = match (self.paint, tone) {
             (Paint::Plain, _) | (Paint::Colour, Tone::Plain) => return text.to_owned(),
@@ -65,7 +63,7 @@ impl Style {
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 
-    /// A line of pieces, without blanks at its end.
+    /// Joins pieces into a line, without blanks at its end.
     pub fn line(&self, spans: &[(Tone, String)]) -> String {
         let is_blank = |(_, text): &&(Tone, String)| text.trim_end().is_empty();
         let kept = spans.len() - spans.iter().rev().take_while(is_blank).count();
@@ -74,7 +72,7 @@ impl Style {
         line
     }
 
-    /// One of two texts, by the characters there are.
+    /// The first text, or the second if only ASCII may be used.
     pub fn either(&self, utf8: &'static str, ascii: &'static str) -> &'static str {
         match self.charset {
             Charset::Utf8 => utf8,

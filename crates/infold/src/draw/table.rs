@@ -1,26 +1,24 @@
-//! A table with aligned columns and no lines, as terminals like it.
+//! A table for terminals: aligned columns, and no lines between them.
 
 use super::style::{Style, Tone, columns};
 use super::words::fitted;
 
-/// What stands between two columns.
+/// The blanks between two columns.
 const GAP: &str = "  ";
 
-/// Where a column's texts lean.
+/// The side that a column's texts are aligned to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
-    /// Words.
+    /// For words.
     Left,
-    /// Numbers.
+    /// For numbers.
     Right,
 }
 
-/// A column's heading and side.
+/// The heading of a column, by which the column is also found, and its alignment.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
-    /// The heading.
     pub heading: &'static str,
-    /// Where its texts lean.
     pub align: Align,
 }
 
@@ -35,18 +33,17 @@ pub struct Table {
 }
 
 impl Table {
-    /// An empty table.
     pub fn new(columns: Vec<Column>) -> Self {
         Self { columns, rows: Vec::new() }
     }
 
-    /// Adds a row; it has a text for each column.
+    /// Adds a row, which must have a text for each column.
     pub fn row(&mut self, cells: Spans) {
         debug_assert_eq!(cells.len(), self.columns.len());
         self.rows.push(cells);
     }
 
-    /// The table without a column.
+    /// The table without the column that has this heading, if there is one.
     pub fn without(mut self, heading: &str) -> Self {
         if let Some(at) = self.columns.iter().position(|column| column.heading == heading) {
             self.columns.remove(at);
@@ -55,7 +52,7 @@ impl Table {
         self
     }
 
-    /// The table without the columns in `may_go`, one after another, until it fits.
+    /// Leaves out the columns in `may_go`, one after another, until the table fits.
     pub fn dropped_to_fit(mut self, width: usize, may_go: &[&str]) -> Self {
         for heading in may_go {
             if self.columns_wide() <= width {
@@ -66,8 +63,8 @@ impl Table {
         self
     }
 
-    /// The same for a table with a column of names, which may be cut to `name_columns` before another column
-    /// goes, and further where none is left that may.
+    /// The same for a table with a column of names. Names are shortened to `name_columns` before another column is left
+    /// out, and further once no column of `may_go` is left.
     pub fn cut_to_fit(mut self, name: &str, name_columns: usize, may_go: &[&str], style: &Style) -> Self {
         let mut may_go = may_go.iter();
         loop {
@@ -86,7 +83,7 @@ impl Table {
         }
     }
 
-    /// Whether it has a column.
+    /// Whether there is a column with this heading.
     pub fn has(&self, heading: &str) -> bool {
         self.columns.iter().any(|column| column.heading == heading)
     }
@@ -97,7 +94,7 @@ impl Table {
         widths.saturating_sub(GAP.len())
     }
 
-    /// The table as text.
+    /// Draws the table as text, the headings first.
     pub fn draw(&self, style: &Style) -> String {
         let line = |line: &Spans| line.iter().map(|(tone, text)| style.tone(*tone, text)).collect::<String>() + "\n";
         self.lines().iter().map(line).collect()

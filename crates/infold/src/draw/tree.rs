@@ -1,7 +1,7 @@
 //! A session's branches, drawn as a tree.
 //!
-//! Each branch has its symbol and what it is for; below that its state, tokens, time and why it
-//! ended; and the head of what it handed back. Symbols and words say everything that colour says.
+//! Each branch has its symbol and description; below that are its state, tokens, time and why it
+//! ended, and the beginning of its message. Symbols and words say everything that colour says.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,12 +10,12 @@ use super::view::{BranchView, HeadView, MainView, Mark, SessionView};
 use super::words::{ago, duration, fitted, one_line, packed, thousands};
 
 const BAR_CELLS: u64 = 10;
-/// Columns of an id that are shown: enough to tell the branches of a session apart.
+/// Characters of an id that are shown: enough to distinguish the branches of a session.
 const ID_CHARS: usize = 11;
-/// Fewest columns for what a branch is for; with fewer its id goes.
+/// Fewest columns for a branch's description; if there are fewer, its id is left out.
 const DESCRIPTION_COLUMNS_MIN: usize = 12;
 
-/// The session as text.
+/// Draws a session: its head, its branches as a tree, and the totals.
 pub fn draw(session: &SessionView, now_ms: u64, style: &Style) -> String {
     let mut lines = head_lines(&session.head, now_ms, style);
     let pen = Pen { children: by_parent(&session.branches), now_ms, style };
@@ -25,7 +25,7 @@ pub fn draw(session: &SessionView, now_ms: u64, style: &Style) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A session's head alone, where nothing is known of its branches.
+/// Draws a session's head alone, for a session whose branches are not known.
 pub fn head(session: &HeadView, now_ms: u64, style: &Style) -> String {
     head_lines(session, now_ms, style).join("\n") + "\n"
 }
@@ -42,7 +42,7 @@ fn head_lines(session: &HeadView, now_ms: u64, style: &Style) -> Vec<String> {
     let mut lines = if columns(&session.id) + 2 + columns(&about.join(dot)) <= style.width {
         vec![format!("{name}  {}", style.tone(Tone::Faint, &about.join(dot)))]
     } else {
-        // A name is there to be copied, so it has a line of its own rather than being cut.
+        // An id is there to be copied, so it gets a line of its own rather than being cut.
         let about = packed(&about, dot, style.width - 2).into_iter();
         std::iter::once(name).chain(about.map(|line| style.tone(Tone::Faint, &format!("  {line}")))).collect()
     };
@@ -54,7 +54,7 @@ fn head_lines(session: &HeadView, now_ms: u64, style: &Style) -> Vec<String> {
     lines
 }
 
-/// How full the main thread is: the bar and the figures, and behind or below them what else there is to say.
+/// How full the main thread is: a bar, the figures, and after or below them the notes in `about`.
 fn main_lines(main: &MainView, dot: &str, style: &Style) -> Vec<String> {
     const LEAD: &str = "main  ";
     let (used, limit) = (main.used_tokens, main.limit_tokens);
@@ -114,7 +114,7 @@ fn by_parent(branches: &[BranchView]) -> BTreeMap<Option<&str>, Vec<&BranchView>
     children
 }
 
-/// What drawing a branch needs to know besides the branch.
+/// Draws branches. It holds what is needed for every one of them.
 struct Pen<'a> {
     children: BTreeMap<Option<&'a str>, Vec<&'a BranchView>>,
     now_ms: u64,
@@ -163,8 +163,8 @@ impl Pen<'_> {
         format!("{lead}{mark} {}  {}", fitted(&description, beside_id, style), style.tone(Tone::Faint, &id))
     }
 
-    /// State, tokens, time and reason. Where that is too wide, the bar goes: it repeats the figures. What is still
-    /// too wide takes several lines.
+    /// State, tokens, time and reason. If that is too wide, the bar is left out, because it repeats the figures. What
+    /// is still too wide takes several lines.
     fn facts(&self, branch: &BranchView, lead: usize) -> Vec<String> {
         let style = self.style;
         let (used, budget) = (branch.used_tokens, branch.budget_tokens);

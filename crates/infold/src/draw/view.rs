@@ -1,26 +1,26 @@
-//! A session and its branches, as far as people are shown them.
+//! What is drawn of a session and its branches, as plain values.
 
 use super::style::{Style, Tone};
 
-/// What state a branch is in, for the eye.
+/// The state of a branch, with its word, tone and symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
-    /// Recorded.
+    /// It is recorded and has not worked yet.
     Created,
-    /// At work.
+    /// It is open and at work.
     Active,
-    /// Folded.
+    /// It has folded.
     Completed,
-    /// Out of budget or time.
+    /// It ran out of budget or time.
     Timeout,
-    /// Could not do what it was asked.
+    /// It could not do what it was asked.
     Failed,
-    /// A rollback went back to before it.
+    /// A rollback went back to a point before it was opened.
     Discarded,
 }
 
 impl Mark {
-    /// The state in a word.
+    /// The state in one word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -32,7 +32,7 @@ impl Mark {
         }
     }
 
-    /// The tone it is told in.
+    /// The tone of the word and the symbol.
     pub fn tone(self) -> Tone {
         match self {
             Self::Created | Self::Active => Tone::Busy,
@@ -43,7 +43,7 @@ impl Mark {
         }
     }
 
-    /// The state as a symbol.
+    /// The state as one character, which the style's character set has.
     pub fn symbol(self, style: &Style) -> &'static str {
         match self {
             Self::Created => style.either("○", "o"),
@@ -56,39 +56,35 @@ impl Mark {
     }
 }
 
-/// A branch, as far as it is drawn.
+/// What is drawn of a branch.
 #[derive(Debug, Clone)]
 pub struct BranchView {
-    /// Its id.
     pub id: String,
     /// The branch that opened it; `None` for the main thread.
     pub parent: Option<String>,
-    /// What it is for.
+    /// What the branch is for, in the model's words.
     pub description: String,
-    /// Its state.
     pub mark: Mark,
     /// Tokens it has used.
     pub used_tokens: u64,
     /// Tokens it may use.
     pub budget_tokens: u64,
-    /// How often it has been opened.
+    /// How often it has been opened: once, and once more with each rollback.
     pub generation: u32,
-    /// When it opened.
     pub opened_at_ms: u64,
-    /// When it ended.
+    /// When it ended; `None` while it is open.
     pub ended_at_ms: Option<u64>,
-    /// When its time is over.
+    /// When it is folded by force if it is still open.
     pub deadline_ms: u64,
-    /// Why it ended, or what else is to be said of its state.
+    /// Why it ended, or that it is the one at work; `None` if the state says enough.
     pub reason: Option<String>,
-    /// What it handed back.
+    /// The message that it gave its parent; `None` while it is open.
     pub message: Option<String>,
 }
 
-/// What a session is headed with.
+/// What is drawn above a session's branches.
 #[derive(Debug, Clone)]
 pub struct HeadView {
-    /// Its name.
     pub id: String,
     /// Its agent, if that is known.
     pub agent: Option<String>,
@@ -102,7 +98,7 @@ pub struct HeadView {
     pub forked_from: Option<String>,
     /// Whether it is active, ended or only recorded, in a word.
     pub state: String,
-    /// When something last happened.
+    /// When something last happened in it.
     pub active_at_ms: u64,
     /// How full its main thread is, if that is known.
     pub main: Option<MainView>,
@@ -111,22 +107,21 @@ pub struct HeadView {
 /// How full a main thread is.
 #[derive(Debug, Clone)]
 pub struct MainView {
-    /// Its tokens.
+    /// Tokens that it takes.
     pub used_tokens: u64,
     /// Tokens that it should stay below.
     pub limit_tokens: u64,
-    /// What else there is to say of it, such as the model and how full that is in a word.
+    /// Notes on it, such as the model, and in words how full it is.
     pub about: Vec<String>,
 }
 
-/// A session with its branches, as far as it is drawn.
+/// What is drawn of a session with its branches.
 #[derive(Debug, Clone)]
 pub struct SessionView {
-    /// What it is headed with.
     pub head: HeadView,
-    /// Tokens that were folded away.
+    /// Tokens of branches' work that left the prompts.
     pub folded_tokens: u64,
-    /// Tokens of the messages that came back instead.
+    /// Tokens of the messages that replaced them.
     pub returned_tokens: u64,
     /// Its branches, in the order they were opened.
     pub branches: Vec<BranchView>,

@@ -14,7 +14,7 @@ pub fn thousands(number: u64) -> String {
     infold_core::grouped(number)
 }
 
-/// The same of a number that may be below zero.
+/// The same for a number that may be below zero.
 pub fn signed(number: i64) -> String {
     let sign = if number < 0 { "-" } else { "" };
     format!("{sign}{}", thousands(number.unsigned_abs()))
@@ -70,7 +70,7 @@ pub fn ago(now_ms: u64, then_ms: u64) -> String {
     }
 }
 
-/// A text on one line, without anything that could steer a terminal or turn the line around.
+/// A text on one line, without characters that could control the terminal or change the direction of writing.
 pub fn one_line(text: &str) -> String {
     let visible = text.chars().map(|c| if is_steering(c) { ' ' } else { c });
     visible.collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
@@ -80,8 +80,7 @@ fn is_steering(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A text in lines of at most so many columns, broken between words. A word that is longer than a line is
-/// cut.
+/// Breaks a text between words into lines of at most `columns_max` columns. A word that is longer than a line is cut.
 pub fn wrapped(text: &str, columns_max: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -96,8 +95,8 @@ pub fn wrapped(text: &str, columns_max: usize) -> Vec<String> {
     lines
 }
 
-/// Parts of a sentence with `between` between them, in lines of at most so many columns. A line is broken between
-/// parts; a part that is longer than a line, between its words.
+/// Joins parts of a sentence with `between`, in lines of at most `columns_max` columns. Lines are broken between parts;
+/// a part that is longer than a line is broken between its words.
 pub fn packed(parts: &[String], between: &str, columns_max: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for part in parts {
@@ -113,7 +112,7 @@ pub fn packed(parts: &[String], between: &str, columns_max: usize) -> Vec<String
     lines
 }
 
-/// A text cut to so many columns, with a sign that it was cut.
+/// A text cut to `columns_max` columns, with dots at the end if it was cut.
 pub fn fitted(text: &str, columns_max: usize, style: &Style) -> String {
     if columns(text) <= columns_max {
         return text.to_owned();

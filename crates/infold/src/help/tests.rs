@@ -1,4 +1,4 @@
-//! Examples as text.
+//! Examples as text, at several widths.
 
 use insta::assert_snapshot;
 
@@ -20,7 +20,7 @@ fn examples_have_two_columns_where_they_fit() {
 }
 
 #[test]
-fn elsewhere_a_meaning_stands_below_its_command_and_a_long_command_is_indented() {
+fn where_they_do_not_fit_a_meaning_is_below_its_command_and_a_long_command_is_indented() {
     assert_snapshot!(laid_out(&TERMS, 40), @"
     infold top
     infold top --once

@@ -1,4 +1,4 @@
-//! Short ids and folders.
+//! How ids and folders are shortened.
 
 use infold_core::record::SessionOverview;
 
@@ -35,7 +35,7 @@ fn a_subagents_session_does_not_lengthen_its_parents() {
 }
 
 #[test]
-fn a_folder_is_told_by_its_end() {
+fn a_long_folder_is_shown_by_its_end() {
     let style = Style { paint: Paint::Plain, charset: Charset::Utf8, width: 80 };
     let short = |folder: &str| short_folder(folder, Some("/home/dev"), &style);
     assert_eq!(short("/home/dev/project"), "~/project");

@@ -10,23 +10,22 @@ use time::macros::format_description;
 use super::Rescue;
 use crate::data_folder::quoted;
 
-/// How long an id is, and the time in front of it in the name of a rollout.
+/// Lengths of an id, and of the time in front of it in the name of a rollout (a recording of Codex).
 const UUID_CHARS: usize = 36;
 const ROLLOUT_TIME_CHARS: usize = 19;
 
 /// Where a new recording goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Destination {
-    /// The session.
+    /// The id of the new session and that of the old one.
     pub session: NewSession,
-    /// The file.
     pub path: PathBuf,
-    /// What the user types to go on.
+    /// What the user types to resume the session.
     pub go_on: String,
 }
 
 impl Destination {
-    /// The place for a session's new recording: beside the original, or where the user said.
+    /// Chooses the place of the new recording: beside the original, or `output` if the user named one.
     pub fn of(rescue: &Rescue, output: Option<&Path>, folder: &Path) -> anyhow::Result<Self> {
         let client = rescue.client();
         // Clients look for a session by the id in the name of its file; Claude Code, given a path, goes by
@@ -41,43 +40,43 @@ impl Destination {
         let path = match output {
             Some(output) if output.is_dir() => output.join(&name),
             Some(output) => output.to_owned(),
-            // What was compressed lies somewhere else than where its client looks.
+            // A compressed recording is not in the folder where its client looks.
             None if original.is_packed() => folder.join(&name),
             None => original.path().with_file_name(&name),
         };
         let is_beside = path.parent() == original.path().parent() && !original.is_packed();
-        let place = if is_beside { Place::Beside } else { Place::Elsewhere };
-        let go_on = go_on(client, &id, &path, place, &name)?;
+        let location = if is_beside { Location::BesideOriginal } else { Location::OtherFolder };
+        let go_on = go_on(client, &id, &path, location, &name)?;
         Ok(Self { session: NewSession { id, old_id: rescue.session().id.clone().unwrap_or_default() }, path, go_on })
     }
 }
 
-/// Where a new recording lies.
+/// Where a new recording is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// Beside the original, where the client looks.
-    Beside,
-    /// Where the client does not look.
-    Elsewhere,
+enum Location {
+    /// The folder of the original, where the client looks.
+    BesideOriginal,
+    /// A folder in which the client does not look.
+    OtherFolder,
 }
 
-/// What the user types to go on. A file that lies where its client does not look, or has another name
-/// than it looks for, has to be put right first.
-fn go_on(client: RescueClient, id: &str, path: &Path, place: Place, name: &str) -> anyhow::Result<String> {
+/// What the user types to resume the session. A file in a folder or with a name that its client does not look for has
+/// to be moved or renamed first.
+fn go_on(client: RescueClient, id: &str, path: &Path, location: Location, name: &str) -> anyhow::Result<String> {
     let path = std::path::absolute(path)?;
     let has_name = id_in_name(client, &path).as_deref() == Some(id);
-    Ok(match (client, has_name, place) {
-        (RescueClient::ClaudeCode, true, Place::Beside) => format!("claude --resume {id}"),
-        (RescueClient::ClaudeCode, true, Place::Elsewhere) => format!("claude --resume {}", quoted(&path)),
+    Ok(match (client, has_name, location) {
+        (RescueClient::ClaudeCode, true, Location::BesideOriginal) => format!("claude --resume {id}"),
+        (RescueClient::ClaudeCode, true, Location::OtherFolder) => format!("claude --resume {}", quoted(&path)),
         (RescueClient::ClaudeCode, false, _) => {
             format!("rename it to {name}, then: claude --resume {}", quoted(&path.with_file_name(name)))
         }
-        (RescueClient::Codex, true, Place::Beside) => format!("codex resume {id}"),
+        (RescueClient::Codex, true, Location::BesideOriginal) => format!("codex resume {id}"),
         (RescueClient::Codex, ..) => format!("put it into ~/.codex/sessions as {name}, then: codex resume {id}"),
     })
 }
 
-/// The id in a file's name, where the client would find one.
+/// The id in a file's name; `None` if the name is not one that the client gives.
 fn id_in_name(client: RescueClient, path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?.strip_suffix(".jsonl")?;
     let id = match client {
@@ -91,7 +90,7 @@ fn id_in_name(client: RescueClient, path: &Path) -> Option<String> {
     (id.len() == UUID_CHARS && id.char_indices().all(is_hex)).then(|| id.to_owned())
 }
 
-/// A new id as the client makes them: random, for Codex with the time in front.
+/// A new id of the kind that the client makes: random, and for Codex with the time in front.
 fn new_id(client: RescueClient) -> anyhow::Result<String> {
     match client {
         RescueClient::ClaudeCode => random_id(),
@@ -104,7 +103,7 @@ fn new_id(client: RescueClient) -> anyhow::Result<String> {
     }
 }
 
-/// A random id.
+/// A random UUID.
 pub fn random_id() -> anyhow::Result<String> {
     Ok(uuid(random()?, 4))
 }
@@ -122,7 +121,7 @@ fn uuid(mut bytes: [u8; 16], version: u8) -> String {
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
-/// The time as it stands in the names of rollouts.
+/// The current time as it is written in the names of rollouts.
 fn now() -> anyhow::Result<String> {
     let form = format_description!("[year]-[month]-[day]T[hour]-[minute]-[second]");
     OffsetDateTime::now_utc().format(form).context("the time cannot be written")

@@ -1,4 +1,4 @@
-//! The lines that count, one after another, as the reader of recordings takes them.
+//! Reads the lines that the client loads, one after another, with the reader of recordings.
 
 use std::io::{self, Read};
 
@@ -7,7 +7,7 @@ use infold_wire::{Entry, ReadLimits, Reader, RescueClient, ResumedLine};
 
 use super::original::Original;
 
-/// The lines that count, as one stream.
+/// The lines that the client loads, as one stream of bytes.
 struct Stream<'a> {
     original: &'a Original,
     lines: std::slice::Iter<'a, ResumedLine>,
@@ -29,7 +29,7 @@ impl Read for Stream<'_> {
     }
 }
 
-/// Calls `look` with each line that counts.
+/// Calls `look` with each line that the client loads, and its entry.
 pub fn each_entry(
     original: &Original,
     client: RescueClient,
@@ -40,7 +40,7 @@ pub fn each_entry(
         return Ok(());
     }
     let stream = Stream { original, lines: lines.iter(), line: io::Cursor::new(Vec::new()) };
-    // Lines that are too long have been refused before.
+    // Lines that are too long were refused when the session was read.
     let limits = ReadLimits { entry_bytes_max: usize::MAX, problems_max: 1 };
     let mut reader = Reader::new(stream, Some(client.format()), limits)?;
     for line in lines {
@@ -50,8 +50,8 @@ pub fn each_entry(
     Ok(())
 }
 
-/// Items with those that a compaction's own line holds. Others that the client repeats after it stand in lines of
-/// their own.
+/// Items, and after each compaction the items in the compaction's own line. Other items that it keeps have lines of
+/// their own, and come with these.
 pub fn flat(items: &[Item]) -> Vec<&Item> {
     let mut all = Vec::new();
     for item in items {

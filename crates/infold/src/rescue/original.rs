@@ -1,7 +1,7 @@
 //! The transcript that is rescued: read, never written, and watched for changes.
 //!
-//! Its lines are found once and then read by their place, so that no more than one of them is held
-//! at a time. A compressed one is unpacked into a file without a name first.
+//! Its lines are found once and then read by their offset, so that no more than one of them is held
+//! at a time. A compressed transcript is unpacked into a nameless file first.
 
 #[cfg(test)]
 mod tests;
@@ -26,15 +26,15 @@ const UNPACKED_BYTES_MAX: u64 = 8 << 30;
 #[derive(Debug)]
 pub struct Original {
     path: PathBuf,
-    /// The lines; not the file that was named if that is compressed.
+    /// The file with the lines: the one that was named, or what was unpacked from it.
     lines: File,
-    /// The file that was named, as it was when it was opened.
+    /// The state of the named file when it was opened.
     stamp: Stamp,
     named: File,
     is_packed: bool,
 }
 
-/// What shows that a file has changed.
+/// The properties of a file by which a change is noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     bytes: u64,
@@ -49,7 +49,7 @@ impl Stamp {
 }
 
 impl Original {
-    /// Opens a transcript.
+    /// Opens a transcript, and unpacks it if it is compressed.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let cannot = || format!("{} cannot be read", path.display());
         let mut named = File::open(path).with_context(cannot)?;
@@ -70,17 +70,18 @@ impl Original {
         Ok(Self { path: path.to_owned(), lines, stamp, named, is_packed })
     }
 
-    /// Where it is.
+    /// The path that was named, even if the transcript is compressed.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether it is compressed.
+    /// Whether the named file is compressed.
     pub fn is_packed(&self) -> bool {
         self.is_packed
     }
 
-    /// What its client loads of it. Only two clients' sessions can be rescued.
+    /// Finds out which client recorded it, and what that client loads of it. Sessions of other clients than Claude Code
+    /// and Codex are refused.
     pub fn session(
         &self,
         format: Option<Format>,
@@ -108,7 +109,7 @@ impl Original {
         Ok((client, ResumedSession::read(reader, limits.problems_max).map_err(named)?))
     }
 
-    /// Reads one line.
+    /// Reads one line by its offset and length.
     pub fn line(&self, line: ResumedLine) -> anyhow::Result<String> {
         let mut bytes = vec![0; usize::try_from(line.bytes)?];
         self.lines
@@ -130,7 +131,7 @@ impl Original {
     }
 }
 
-/// What a compressed file holds, in a file without a name.
+/// Unpacks a compressed file into a nameless one.
 fn unpacked(packed: &mut File, path: &Path, bytes_max: u64) -> anyhow::Result<File> {
     let mut unpacked = tempfile::tempfile().context("no room to unpack the transcript")?;
     let mut bytes = MultiGzDecoder::new(packed).take(bytes_max + 1);
@@ -143,7 +144,7 @@ fn unpacked(packed: &mut File, path: &Path, bytes_max: u64) -> anyhow::Result<Fi
     Ok(unpacked)
 }
 
-/// Why a file cannot be read. Compressed data that is damaged is the user's to put right.
+/// The error for a file that cannot be read. Damaged compressed data is for the user to put right.
 fn cannot_read(path: &Path, error: io::Error) -> anyhow::Error {
     match error.kind() {
         ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::InvalidInput => {

@@ -1,14 +1,14 @@
-//! What stands in a transcript for what was moved out of it. Each names how it is read back.
+//! Stand-ins: the texts that a transcript has in place of offloaded ones. Each says how the whole text is read back.
 
 use std::collections::HashMap;
 
 use infold_core::transcript::{Item, Kind, Voice};
 use infold_core::{Mentions, ShapeRules, ToolResult, excerpt, reference_text};
 
-/// A handle that has the length of a real one, to weigh with.
+/// A handle as long as a real one, for counting tokens before there are real ones.
 pub const EXAMPLE_HANDLE: &str = "res_5b2438e4-96a7-43f7-b051-10a055bb0fbe";
-/// A rescue is about room, so an excerpt is kept shorter than where a result is seen for the first time.
-/// What was shown elsewhere counts for nothing: it may be moved out too.
+/// A rescue has to save room, so excerpts are shorter than when a result is first seen. That the same text was shown
+/// before does not count, because that may be offloaded, too.
 const RULES: ShapeRules = ShapeRules {
     file_bytes_max: 0,
     output_bytes_max: 0,
@@ -18,21 +18,21 @@ const RULES: ShapeRules = ShapeRules {
     names_chars_max: 400,
 };
 
-/// Makes what stands for moved texts.
+/// Makes the stand-ins for a session's offloaded results and shortened inputs.
 #[derive(Debug, Clone)]
 pub struct StandIns {
-    /// How a handle is read back in a shell.
+    /// The shell command that reads a handle back, without the handle itself.
     pub reader: String,
-    /// What the session is about: the names that were said in it, before or after.
-    pub said: Mentions,
+    /// The names that are mentioned anywhere in the session. They decide what is worth showing in an excerpt.
+    pub mentions: Mentions,
 }
 
 impl StandIns {
-    /// Takes note of what an item says.
+    /// Adds the names that an item mentions.
     pub fn note(&mut self, item: &Item) {
         match &item.kind {
-            Kind::User { text, voice: Voice::Person } | Kind::Assistant { text } => self.said.say(text),
-            Kind::Call { input, .. } => self.said.say_arguments(input),
+            Kind::User { text, voice: Voice::Person } | Kind::Assistant { text } => self.mentions.say(text),
+            Kind::Call { input, .. } => self.mentions.say_arguments(input),
             Kind::System { .. }
             | Kind::User { voice: Voice::Client, .. }
             | Kind::Reasoning { .. }
@@ -43,28 +43,28 @@ impl StandIns {
         }
     }
 
-    /// What stands for a result.
-    pub fn reference(&self, sight: &ToolResult<'_>, handle: &str) -> String {
-        let excerpt = excerpt(sight, &self.said, &RULES);
+    /// The reference that is shown in place of a result.
+    pub fn reference(&self, result: &ToolResult<'_>, handle: &str) -> String {
+        let excerpt = excerpt(result, &self.mentions, &RULES);
         let shell = format!("Or in a shell: {} {handle}", self.reader);
         let below = if excerpt.is_empty() { shell } else { format!("{shell}\n{excerpt}") };
-        reference_text(sight.tool, sight.text, handle, &below)
+        reference_text(result.tool, result.text, handle, &below)
     }
 
-    /// What a shortened input says of the whole one.
+    /// The words in a shortened input that say where the whole one is.
     pub fn where_whole(&self, handle: &str) -> String {
         format!("the whole input: read_result with ref_id=\"{handle}\", or {} {handle}", self.reader)
     }
 }
 
-/// What calls that are not answered yet were made with.
+/// The inputs of calls that have no result yet, by the call's id.
 #[derive(Debug, Default)]
 pub struct Inputs {
     open: HashMap<String, String>,
 }
 
 impl Inputs {
-    /// What a result's call was made with; of other items takes note.
+    /// Of a result, returns the input of its call; of a call, remembers the input.
     pub fn of(&mut self, item: &Item) -> String {
         match &item.kind {
             Kind::Call { id, input, .. } => {

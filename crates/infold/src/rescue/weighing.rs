@@ -1,4 +1,4 @@
-//! What each piece of a session costs, and what it would cost made smaller.
+//! Counts what each piece of a session costs, and what it would cost if it were offloaded or shortened.
 
 use infold_core::rescue::{RescuePart, RescuePiece, Speaks, shorten_input};
 use infold_core::transcript::{Item, Kind, Voice};
@@ -11,23 +11,23 @@ use super::stand_in::{EXAMPLE_HANDLE, Inputs, StandIns};
 /// Results and inputs shorter than this stay: a reference would take as much.
 const SHRINK_TOKENS_MIN: u64 = 200;
 
-/// Weighs pieces.
+/// Counts the tokens of pieces, line by line.
 #[derive(Debug)]
 pub struct Scales<'a> {
-    /// Whose session it is.
+    /// The client that recorded the session.
     pub client: RescueClient,
-    /// Whose tokens are counted.
+    /// Counts as the session's model does.
     pub counter: Counter,
-    /// What would stand for what is moved out.
+    /// Makes the stand-ins, to count what they would cost.
     pub stand_ins: &'a StandIns,
-    /// What calls were made with.
+    /// The inputs of calls that have no result yet.
     pub inputs: Inputs,
-    /// The message that was weighed last: its number, and where it stands.
+    /// The message that was weighed last: its number, and its line and part.
     pub last_message: Option<(u64, (u64, u32))>,
 }
 
 impl Scales<'_> {
-    /// The pieces of a line. Their places name the line by `number`.
+    /// Counts the pieces of a line. Their places refer to the line by `number`.
     pub fn weigh(&mut self, number: u64, entry: &Entry) -> Vec<RescuePiece> {
         let text = String::from_utf8_lossy(&entry.raw);
         let traits = LineTraits::of(self.client, &text);
@@ -37,7 +37,7 @@ impl Scales<'_> {
             let mut piece = self.piece(item, &traits, &arguments);
             piece.place.entry = number;
             piece.message = self.message(&traits, &piece);
-            if traits.stands_whole && is_said(&piece) {
+            if traits.is_indivisible && is_speech(&piece) {
                 piece.place.part = 0;
             }
             match pieces.last_mut() {
@@ -48,7 +48,7 @@ impl Scales<'_> {
         pieces
     }
 
-    /// A line is a message; in one of a compaction each part is.
+    /// The number of a piece's message. A line is one message, but in the line of a compaction each part is one.
     fn message(&mut self, traits: &LineTraits, piece: &RescuePiece) -> u64 {
         let place = if traits.holds_messages { (piece.place.entry, piece.place.part) } else { (piece.place.entry, 0) };
         if self.last_message.is_none_or(|(_, last)| last != place) {
@@ -64,7 +64,7 @@ impl Scales<'_> {
             if is_long && traits.is_editable(item.place.part) { short() } else { None }
         };
         let part = match &item.kind {
-            // What the person typed while the agent was at work comes as a note of the client.
+            // The client records what a person types while the agent is at work as a note of its own.
             Kind::User { .. } if traits.is_typed => RescuePart::Person,
             Kind::System { .. } | Kind::User { voice: Voice::Client, .. } | Kind::Clearing { .. } => RescuePart::Client,
             Kind::User { voice: Voice::Person, .. } => RescuePart::Person,
@@ -77,10 +77,10 @@ impl Scales<'_> {
                 };
                 RescuePart::Call { id: id.clone(), tool: tool.clone(), short_tokens: shrink(&short) }
             }
-            Kind::Result { id, tool, text: result, .. } => {
-                let sight = ToolResult { tool, arguments, text: result };
-                let short = || Some(self.counter.count(&self.stand_ins.reference(&sight, EXAMPLE_HANDLE)));
-                let (speaks, short_tokens) = match infold_wire::is_answered_by_person(tool, result) {
+            Kind::Result { id, tool, text, .. } => {
+                let result = ToolResult { tool, arguments, text };
+                let short = || Some(self.counter.count(&self.stand_ins.reference(&result, EXAMPLE_HANDLE)));
+                let (speaks, short_tokens) = match infold_wire::is_answered_by_person(tool, text) {
                     true => (Speaks::Person, None),
                     false => (Speaks::Tool, shrink(&short)),
                 };
@@ -88,14 +88,14 @@ impl Scales<'_> {
             }
             Kind::Compaction { .. } => RescuePart::Summary,
             Kind::Other { .. } if traits.is_models => RescuePart::Model,
-            // What a tool showed beside its text comes as a message that the client says is its own.
+            // What a tool showed beside its text, such as an image, is in a message that the client marks as its own.
             Kind::Other { .. } if traits.is_clients => RescuePart::Client,
             Kind::Other { .. } => RescuePart::Person,
         };
         RescuePiece { place: item.place, message: 0, tokens, part }
     }
 
-    /// What an item takes.
+    /// Tokens of an item as it is.
     fn tokens(&self, item: &Item) -> u64 {
         match &item.kind {
             Kind::Call { .. } => self.frame_tokens() + self.counter.count(item.text()),
@@ -110,26 +110,27 @@ impl Scales<'_> {
         }
     }
 
-    /// What a provider puts around a call and its result.
+    /// Tokens that a provider adds around a call and its result.
     fn frame_tokens(&self) -> u64 {
         self.counter.per_call_tokens()
     }
 }
 
-fn is_said(piece: &RescuePiece) -> bool {
+/// Whether a piece is words of the person, the client or the model.
+fn is_speech(piece: &RescuePiece) -> bool {
     matches!(piece.part, RescuePart::Person | RescuePart::Client | RescuePart::Model)
 }
 
-/// Whether two pieces at the same place are one: paragraphs of a message, or a result and what it shows
+/// Whether two pieces at the same place are one: paragraphs of a message, or a result and what the tool showed
 /// beside its text.
 fn go_together(before: &RescuePiece, piece: &RescuePiece) -> bool {
-    is_said(piece) && (is_said(before) || matches!(before.part, RescuePart::Result { .. }))
+    is_speech(piece) && (is_speech(before) || matches!(before.part, RescuePart::Result { .. }))
 }
 
-/// Adds a piece to the one before it. The person's words make it the person's.
+/// Adds a piece to the one before it. If either holds the person's words, both together count as the person's.
 fn join(before: &mut RescuePiece, piece: RescuePiece) {
     before.tokens += piece.tokens;
-    if is_said(before) && (piece.part == RescuePart::Person || before.part == RescuePart::Client) {
+    if is_speech(before) && (piece.part == RescuePart::Person || before.part == RescuePart::Client) {
         before.part = piece.part;
     }
 }

@@ -1,4 +1,4 @@
-//! Carries a plan out: keeps what is moved out, and writes the new recording.
+//! Carries a plan out: offloads texts, and writes the new recording.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
@@ -9,46 +9,41 @@ use infold_core::rescue::{Fate, Plan, Receipt, ReceiptWords, RescuePart, RescueP
 use infold_core::transcript::{Item, Kind};
 use infold_wire::{LineEdit, NewLines, NewSession};
 
-use super::keeping::{Keep, Keeper};
+use super::offload::{LongText, Offloader};
 use super::stand_in::Inputs;
 use super::{Destination, RECEIPT_TOKENS_MAX, Rescue, destination, lines};
 use crate::whole_file::{self, IfThere};
 
-/// How often a plan is made again because what stands for moved texts is longer than it was thought.
+/// How often a plan is made again because stand-ins turn out longer than estimated.
 const ROUNDS_MAX: usize = 8;
 /// Most handles that a receipt lists.
 const LISTED_MAX: usize = 20;
 
-/// What was written.
+/// The result of writing a new recording.
 #[derive(Debug)]
 pub struct Written {
-    /// What was done.
+    /// What was offloaded, shortened and left out, with the handles.
     pub receipt: Receipt,
-    /// What the receipt itself takes.
+    /// Tokens of the receipt's own text.
     pub receipt_tokens: u64,
-    /// How many lines there are.
+    /// Lines of the new recording, the receipt's among them.
     pub lines: u64,
 }
 
-/// What stands for a piece that was moved out.
-struct StandIn {
+/// The text in place of an offloaded piece, and the handle in it.
+struct PieceStandIn {
     handle: String,
     text: String,
 }
 
 impl Rescue {
-    /// Writes the new recording. Nothing is there under its name until all of it is.
-    pub fn write(
-        mut self,
-        room: RescueRoom,
-        keeper: &Keeper<'_>,
-        destination: &Destination,
-    ) -> anyhow::Result<Written> {
+    /// Writes the new recording. There is no file of its name until all of it is on disk.
+    pub fn write(mut self, room: RescueRoom, to: &Offloader<'_>, destination: &Destination) -> anyhow::Result<Written> {
         whole_file::write(&destination.path, IfThere::Refuse, |file| {
-            let (plan, stand_ins) = self.settle(room, keeper)?;
+            let (plan, stand_ins) = self.plan_and_offload(room, to)?;
             let mut receipt = self.receipt(&plan);
             for moved in receipt.offloaded.iter_mut().chain(&mut receipt.shortened) {
-                moved.handle = stand_ins.get(&moved.piece).map_or_else(String::new, |kept| kept.handle.clone());
+                moved.handle = stand_ins.get(&moved.piece).map_or_else(String::new, |stand_in| stand_in.handle.clone());
             }
             let text = self.receipt_text(&receipt, room.tokens.saturating_sub(receipt.after_tokens));
             let edits = self.edits(&plan, &stand_ins);
@@ -58,9 +53,13 @@ impl Rescue {
         })
     }
 
-    /// Keeps what the plan moves out. What stands for it is exact only then, so the plan is made
-    /// again until it fits.
-    fn settle(&mut self, room: RescueRoom, keeper: &Keeper<'_>) -> anyhow::Result<(Plan, HashMap<usize, StandIn>)> {
+    /// Makes a plan and offloads its texts. The exact length of a stand-in is known only then, so the plan is made
+    /// again until it offloads nothing more.
+    fn plan_and_offload(
+        &mut self,
+        room: RescueRoom,
+        to: &Offloader<'_>,
+    ) -> anyhow::Result<(Plan, HashMap<usize, PieceStandIn>)> {
         let mut stand_ins = HashMap::new();
         for _ in 0..ROUNDS_MAX {
             let plan = self.plan(room)?;
@@ -70,9 +69,9 @@ impl Rescue {
             if wanted.is_empty() {
                 return Ok((plan, stand_ins));
             }
-            // A session that is still running must leave nothing in the store.
+            // Nothing may be stored for a session that is still running.
             self.original.check_unchanged()?;
-            for (at, stand_in) in self.keep(&wanted, keeper)? {
+            for (at, stand_in) in self.offload(&wanted, to)? {
                 self.set_short_tokens(at, &stand_in);
                 stand_ins.insert(at, stand_in);
             }
@@ -80,7 +79,7 @@ impl Rescue {
         bail!("no plan could be settled on in {ROUNDS_MAX} rounds")
     }
 
-    fn set_short_tokens(&mut self, at: usize, stand_in: &StandIn) {
+    fn set_short_tokens(&mut self, at: usize, stand_in: &PieceStandIn) {
         let tokens = self.counter.count(&stand_in.text);
         match &mut self.pieces[at].part {
             RescuePart::Result { short_tokens, .. } => *short_tokens = Some(tokens),
@@ -93,37 +92,37 @@ impl Rescue {
         }
     }
 
-    /// Keeps the texts of some pieces, and says what stands for each.
-    fn keep(&self, wanted: &HashSet<usize>, keeper: &Keeper<'_>) -> anyhow::Result<Vec<(usize, StandIn)>> {
+    /// Offloads the texts of the wanted pieces, and makes a stand-in for each.
+    fn offload(&self, wanted: &HashSet<usize>, to: &Offloader<'_>) -> anyhow::Result<Vec<(usize, PieceStandIn)>> {
         let by_place: HashMap<(u64, u32), usize> = wanted.iter().map(|at| (place(&self.pieces[*at]), *at)).collect();
-        let mut kept = Vec::new();
+        let mut made = Vec::new();
         let mut inputs = Inputs::default();
         lines::each_entry(&self.original, self.client, &self.session.lines, |line, entry| {
             for item in lines::flat(&entry.items) {
                 let arguments = inputs.of(item);
                 let Some(at) = by_place.get(&(line.number, item.place.part)) else { continue };
                 if is_of(&self.pieces[*at], item) {
-                    kept.extend(self.keep_item(item, &arguments, keeper)?.map(|stand_in| (*at, stand_in)));
+                    made.extend(self.offload_item(item, &arguments, to)?.map(|stand_in| (*at, stand_in)));
                 }
             }
             Ok(())
         })?;
-        Ok(kept)
+        Ok(made)
     }
 
-    fn keep_item(&self, item: &Item, arguments: &str, keeper: &Keeper<'_>) -> anyhow::Result<Option<StandIn>> {
+    fn offload_item(&self, item: &Item, arguments: &str, to: &Offloader<'_>) -> anyhow::Result<Option<PieceStandIn>> {
         match &item.kind {
             Kind::Result { id, tool, text, .. } => {
-                let kept = keeper.keep(Keep { tool, call: id, content: text.clone() })?;
-                let sight = ToolResult { tool, arguments, text: kept.content.as_str() };
-                let text = self.stand_ins.reference(&sight, &kept.handle);
-                Ok(Some(StandIn { handle: kept.handle, text }))
+                let stored = to.offload(LongText { tool, call: id, content: text.clone() })?;
+                let result = ToolResult { tool, arguments, text: stored.content.as_str() };
+                let text = self.stand_ins.reference(&result, &stored.handle);
+                Ok(Some(PieceStandIn { handle: stored.handle, text }))
             }
             Kind::Call { id, tool, input } => {
-                let kept = keeper.keep(Keep { tool, call: id, content: input.clone() })?;
-                let short = shorten_input(input, &self.stand_ins.where_whole(&kept.handle));
+                let stored = to.offload(LongText { tool, call: id, content: input.clone() })?;
+                let short = shorten_input(input, &self.stand_ins.where_whole(&stored.handle));
                 let text = short.context("an input that was to be shortened cannot be")?;
-                Ok(Some(StandIn { handle: kept.handle, text }))
+                Ok(Some(PieceStandIn { handle: stored.handle, text }))
             }
             _ => Ok(None),
         }
@@ -144,8 +143,8 @@ impl Rescue {
         }
     }
 
-    /// What changes in which line.
-    fn edits(&self, plan: &Plan, stand_ins: &HashMap<usize, StandIn>) -> HashMap<u64, Vec<(u32, LineEdit)>> {
+    /// The edits of each line that stays, by the line's number and then by part.
+    fn edits(&self, plan: &Plan, stand_ins: &HashMap<usize, PieceStandIn>) -> HashMap<u64, Vec<(u32, LineEdit)>> {
         let mut edits: HashMap<u64, Vec<(u32, LineEdit)>> = HashMap::new();
         for (at, piece) in self.pieces.iter().enumerate() {
             let text = || stand_ins.get(&at).map(|stand_in| stand_in.text.clone()).unwrap_or_default();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::failure::Refused;
 use crate::settings::Surroundings;
 
-/// An agent.
+/// An agent that infold can wire to a daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Agent {
     /// Claude Code.
@@ -22,7 +22,7 @@ pub enum Agent {
     Qwen,
 }
 
-/// Agents that infold cannot run, why, and what works with them all the same.
+/// Agents that infold cannot run: the name, the reason, and what can be used with them all the same.
 const OTHERS: [(&str, &str, &str); 4] = [
     (
         "gemini",
@@ -45,10 +45,9 @@ const CURSOR_TOOLS: &str = "you can use infold's tools in it, but its prompts st
                             add http://127.0.0.1:9090/mcp to ~/.cursor/mcp.json";
 
 impl Agent {
-    /// All of them.
     pub const ALL: [Self; 5] = [Self::Claude, Self::Codex, Self::Opencode, Self::Goose, Self::Qwen];
 
-    /// The agent of this name.
+    /// The agent whose program has this name. The refusal for any other says what can be done instead.
     pub fn named(name: &OsStr) -> Result<Self, Refused> {
         let found = Self::ALL.into_iter().find(|agent| OsStr::new(agent.program()) == name);
         found.ok_or_else(|| match OTHERS.iter().find(|(other, ..)| OsStr::new(other) == name) {
@@ -61,7 +60,7 @@ impl Agent {
         })
     }
 
-    /// What its program is called.
+    /// The name of its program, which is also the agent's name on infold's command line.
     pub fn program(self) -> &'static str {
         match self {
             Self::Claude => "claude",
@@ -72,7 +71,7 @@ impl Agent {
         }
     }
 
-    /// What people call it.
+    /// The product's name, for messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Claude => "Claude Code",
@@ -83,7 +82,7 @@ impl Agent {
         }
     }
 
-    /// How its latest session is resumed.
+    /// The command that resumes its latest session.
     pub fn resuming(self) -> &'static str {
         match self {
             Self::Claude => "claude --continue",
@@ -104,7 +103,7 @@ impl Agent {
         }
     }
 
-    /// Its program, as the shell would find it.
+    /// Finds its program as the shell would.
     pub fn find(self, surroundings: &Surroundings) -> Result<PathBuf, Refused> {
         on_path(self.program(), surroundings).ok_or_else(|| {
             Refused::new(format!("`{}` is not installed, or not in PATH", self.program())).hint(format!(
@@ -116,7 +115,7 @@ impl Agent {
     }
 }
 
-/// A program, as the shell would find it.
+/// Finds a program as the shell would, in the folders of PATH.
 pub fn on_path(program: &str, surroundings: &Surroundings) -> Option<PathBuf> {
     let path = surroundings.variables.get("PATH").cloned().unwrap_or_default();
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| runs(file))

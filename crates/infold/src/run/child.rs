@@ -1,5 +1,5 @@
 //! Runs an agent in this terminal, as if infold were not there: its input, output and signals are the
-//! user's, and the exit code is its own. Only if this process is killed, the agent is told to end.
+//! user's, and the exit code is its own. Only if this process is killed, the agent gets a signal to end.
 
 use std::io::{self, IsTerminal};
 use std::os::unix::process::ExitStatusExt;
@@ -21,8 +21,8 @@ const SIGNALLED: i32 = 128;
 /// This program, even if its file has been replaced since it was started.
 const THIS: &str = "/proc/self/exe";
 
-/// Runs the agent to its end. The thread that this is called on has to last as long as the process: the kernel takes
-/// its end for the parent's.
+/// Runs the agent to its end. The thread that calls this has to live as long as the process, because the kernel takes
+/// the end of this thread for the end of the parent.
 pub async fn run(program: &Path, start: &Start) -> anyhow::Result<Result<(), AgentEnded>> {
     let mut signals = Signals::catch()?;
     let mut command = Command::new(THIS);
@@ -49,17 +49,17 @@ fn outcome(status: ExitStatus) -> Result<(), AgentEnded> {
 
 fn pass_on(child: &Child, signal: Signal) {
     let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-    // The child may have ended in this moment; then there is nobody to tell.
+    // The child may have ended in this moment, and then there is nobody to signal.
     let _ = pid.map(|pid| kill_process(pid, signal));
 }
 
-/// Signals that are the agent's to answer.
+/// Signals that the agent has to react to, and not infold.
 struct Signals {
     interrupt: unix::Signal,
     quit: unix::Signal,
     terminate: unix::Signal,
     hang_up: unix::Signal,
-    /// At a terminal, keys reach the agent as they reach infold, and twice would be once too often.
+    /// At a terminal, Ctrl-C and Ctrl-\ signal the agent as well as infold, so they must not be passed on again.
     keys_reach_the_agent: bool,
 }
 
@@ -75,7 +75,7 @@ impl Signals {
         })
     }
 
-    /// Waits for one that has to be passed on.
+    /// Waits for a signal that has to be passed on to the agent.
     async fn next(&mut self) -> Signal {
         loop {
             let (signal, is_a_key) = tokio::select! {

@@ -1,7 +1,7 @@
-//! Claude Code: everything it needs can be said in its environment and on its command line.
+//! Claude Code: wired by its environment and its command line.
 //!
-//! Variables in its settings win over the environment, and of two `--settings` only the last counts; so
-//! ours is merged with the user's, which comes last. MCP servers of several `--mcp-config` add up.
+//! Variables in its settings win over the environment, and of two `--settings` only the last counts. So infold's are
+//! merged into the user's `--settings`. MCP servers of several `--mcp-config` add up.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -10,24 +10,25 @@ use serde_json::{Value, json};
 
 use super::own::{Api, OwnAddress};
 use super::reading::{merge, parse_jsonc, read_jsonc, read_text};
-use super::{FoundAgent, Guard, SERVER, Start, Tools, Wires};
+use super::{FoundAgent, Guard, SERVER, Start, ToolListing, Wires};
 use crate::failure::Refused;
 use crate::settings::Surroundings;
 
-/// The variable with the model's address.
+/// The variable that holds the model's address.
 const BASE_URL: &str = "ANTHROPIC_BASE_URL";
-/// With a base address of its own Claude Code would list every MCP tool in every request.
+/// The variable that keeps MCP tools behind a search. With a base address other than Anthropic's, Claude Code would
+/// otherwise list every MCP tool in every request.
 const TOOL_SEARCH: &str = "ENABLE_TOOL_SEARCH";
-/// Variables that make it send its requests elsewhere, whatever the base address is.
-const ELSEWHERE: [&str; 3] = ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"];
-/// The option with settings.
+/// Variables that send its requests to other providers, whatever the base address is.
+const OTHER_PROVIDERS: [&str; 3] = ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"];
+/// The option with settings, as JSON or as a file.
 const SETTINGS: &str = "--settings";
 
-/// Finds the address that the user has configured.
+/// Finds the model and its address that the user has configured.
 pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<FoundAgent> {
     let configured = Configured::read(arguments, surroundings)?;
     let is_set = |name: &&str| configured.variable(name).is_some_and(|(value, _)| is_on(value));
-    if let Some(name) = ELSEWHERE.into_iter().find(is_set) {
+    if let Some(name) = OTHER_PROVIDERS.into_iter().find(is_set) {
         return Err(Refused::new(format!("{name} is set, so Claude Code's requests would not go through infold"))
             .hint("unset it, or run claude without infold")
             .into());
@@ -38,12 +39,12 @@ pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Resu
     Ok(FoundAgent { own: own.into_iter().collect(), model, notes: Vec::new() })
 }
 
-/// Wires it to the daemon.
+/// Wires Claude Code to the daemon, by options, settings and variables.
 pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> {
     let (rest, given) = split_settings(arguments);
     let mut settings = given.map(|given| read_settings(&given, SETTINGS)).transpose()?.unwrap_or_else(|| json!({}));
     let mut variables = variables_for(wires.daemon_url).to_vec();
-    // Whoever has chosen how tools are searched for keeps it.
+    // If the user has chosen how tools are searched for, that stays.
     if Configured::read(arguments, wires.surroundings)?.variable(TOOL_SEARCH).is_some() {
         variables.retain(|(name, _)| *name != TOOL_SEARCH);
     }
@@ -58,21 +59,21 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
     Ok(start)
 }
 
-/// The variables that it needs.
+/// The variables that Claude Code needs: the model's address, and that it searches for tools.
 pub fn variables_for(daemon_url: &str) -> [(&'static str, String); 2] {
     [(BASE_URL, format!("{daemon_url}{}", Api::Anthropic.route())), (TOOL_SEARCH, "true".to_owned())]
 }
 
-/// The MCP server.
-pub fn server_for(daemon_url: &str, tools: Tools) -> Value {
+/// infold's MCP server, as Claude Code's settings describe one.
+pub fn server_for(daemon_url: &str, tools: ToolListing) -> Value {
     let mut server = json!({"type": "http", "url": format!("{daemon_url}/mcp")});
-    if tools == Tools::Loaded {
+    if tools == ToolListing::Loaded {
         server["alwaysLoad"] = json!(true);
     }
     server
 }
 
-/// What is allowed without asking: infold's own tools, which touch nothing but the context.
+/// The permission to call infold's tools without asking the user: they touch nothing but the context.
 pub fn permission() -> String {
     format!("mcp__{SERVER}")
 }
@@ -87,7 +88,7 @@ fn settings_for(variables: &[(&str, String)], guard: &Guard) -> Value {
     })
 }
 
-/// Where it keeps its settings.
+/// The folder of Claude Code's own settings; `None` if HOME is not set.
 pub fn folder(surroundings: &Surroundings) -> Option<PathBuf> {
     let named = surroundings.text("CLAUDE_CONFIG_DIR").map(PathBuf::from);
     named.or_else(|| Some(PathBuf::from(surroundings.text("HOME")?).join(".claude")))
@@ -95,7 +96,7 @@ pub fn folder(surroundings: &Surroundings) -> Option<PathBuf> {
 
 /// What the user has configured, on the command line, in files and in the environment.
 struct Configured<'a> {
-    /// Settings and where they stand, the strongest first.
+    /// Settings and where they come from, those that win first.
     layers: Vec<(Value, String)>,
     surroundings: &'a Surroundings,
 }
@@ -113,7 +114,7 @@ impl<'a> Configured<'a> {
         Ok(Self { layers, surroundings })
     }
 
-    /// A variable's value, and where it stands. Those in settings win over the environment.
+    /// A variable's value, and where it is set. Settings win over the environment.
     fn variable(&self, name: &str) -> Option<(&str, &str)> {
         let mut set = self.layers.iter().map(|(settings, place)| (&settings["env"][name], place.as_str()));
         let set = set.find_map(|(value, place)| Some((value.as_str()?, place)));
@@ -130,7 +131,7 @@ fn is_on(value: &str) -> bool {
     !matches!(value.to_ascii_lowercase().as_str(), "" | "0" | "false" | "no" | "off")
 }
 
-/// Takes the user's `--settings` out. The last one counts.
+/// Takes the user's `--settings` out of the arguments. The last one counts.
 fn split_settings(arguments: &[OsString]) -> (Vec<OsString>, Option<OsString>) {
     let mut rest = Vec::new();
     let mut settings = None;
@@ -152,7 +153,7 @@ fn split_settings(arguments: &[OsString]) -> (Vec<OsString>, Option<OsString>) {
     (rest, settings)
 }
 
-/// An option such as `--settings` takes JSON, or a file with it.
+/// Reads the value of an option such as `--settings`, which is JSON or the name of a file with JSON.
 pub fn read_settings(given: &OsStr, option: &str) -> Result<Value, Refused> {
     if let Some(text) = given.to_str().filter(|text| text.trim_start().starts_with('{')) {
         return parse_jsonc(text, option);
@@ -162,7 +163,7 @@ pub fn read_settings(given: &OsStr, option: &str) -> Result<Value, Refused> {
     parse_jsonc(&text.ok_or_else(missing)?, &given.to_string_lossy())
 }
 
-/// The value of an option, however it is written.
+/// The value of an option, written as `--option value` or `--option=value`. The last one counts.
 pub fn value_of(arguments: &[OsString], option: &str) -> Option<String> {
     let mut left = arguments.iter().take_while(|argument| *argument != "--").filter_map(|argument| argument.to_str());
     let mut found = None;

@@ -1,9 +1,9 @@
 //! Codex: wired with `-c` overrides of its own settings.
 //!
-//! The provider that the user chose stays, with its key, headers and name; only its address becomes the
-//! proxy's. Codex's own provider has a setting of its own for that. Codex keeps MCP tools behind its tool
-//! search, or has its model call them from scripts; a version that can be told to list some of them by themselves is
-//! told to list ours.
+//! The provider that the user chose stays, with its key, headers and name; only its address becomes the proxy's.
+//! Codex's built-in provider has a setting of its own for that. Codex keeps MCP tools behind its tool search, or has
+//! its model call them from scripts. Later versions can list chosen tools in every request, and there infold's are
+//! chosen.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,28 +13,28 @@ use toml::{Table, Value};
 use super::claude::value_of;
 use super::own::{Api, OwnAddress};
 use super::reading::read_text;
-use super::{FoundAgent, SERVER, Start, Tools, Wires};
+use super::{FoundAgent, SERVER, Start, ToolListing, Wires};
 use crate::failure::Refused;
 use crate::settings::Surroundings;
 
-/// The setting with the groups of tools that are listed by themselves, and the first version that knows it.
+/// The setting with the groups of tools that are listed in every request, and the first version that knows it.
 const LISTED: &str = "direct_only_tool_namespaces";
 const LISTS_SINCE: (u32, u32) = (0, 142);
-/// The provider if none is chosen.
+/// The provider that Codex uses if the user has chosen none.
 pub const BUILT_IN: &str = "openai";
-/// The setting with its address.
+/// The setting with the address of the built-in provider.
 const BUILT_IN_ADDRESS: &str = "openai_base_url";
-/// The variable that says what Codex prints of its own doings where it has no screen.
+/// The variable that says what Codex logs when it runs without a screen.
 const LOGS: &str = "RUST_LOG";
-/// Codex's usual, but for one line: its own provider tries a WebSocket first, is told that there is none, goes on
-/// without, and prints that as an error. A provider of another name would keep it from trying, and from finding the
-/// sessions that were begun without infold.
+/// Codex's usual log levels, without the messages about WebSockets. The built-in provider tries a WebSocket first, the
+/// proxy refuses it, and Codex goes on without one but logs an error. With a provider of another name Codex would not
+/// try, but it would not find the sessions that were begun without infold either.
 const WITHOUT_WEB_SOCKETS: &str =
     "error,opentelemetry_sdk=off,opentelemetry_otlp=off,codex_api::endpoint::responses_websocket=off";
-/// Where requests of somebody who is logged in go, instead of to the API.
+/// Where Codex sends the requests of a user who is logged in and has no API key.
 const LOGGED_IN_URL: &str = "https://chatgpt.com/backend-api/codex";
 
-/// Finds the provider's address.
+/// Finds the model and the provider's address that the user has configured.
 pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<FoundAgent> {
     if arguments.iter().any(|argument| argument == "--oss") {
         return Err(Refused::new("with --oss, Codex's requests would not go through infold")
@@ -49,7 +49,7 @@ pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Resu
     Ok(found)
 }
 
-/// Wires it to the daemon.
+/// Wires Codex to the daemon, by `-c` options in front of the user's own.
 pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> {
     let config = config(arguments, wires.surroundings)?;
     let version = OwnAddress::version(Api::OpenAi.upstream(wires.settings));
@@ -62,8 +62,8 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
         format!("mcp_servers.{SERVER}={{url=\"{}/mcp\",default_tools_approval_mode=\"approve\"}}", wires.daemon_url);
     let mut ours = vec![format!("{key}=\"{base_url}\""), server];
     ours.extend(match wires.tools {
-        Tools::Loaded => Some(listing(&config)),
-        Tools::AsOthers => None,
+        ToolListing::Loaded => Some(listing(&config)),
+        ToolListing::AsOthers => None,
     });
     // Of two lists of hooks on one command line only the last counts, and that is the user's.
     if !overrides(arguments).iter().any(|(key, _)| key.split('.').next() == Some("hooks")) {
@@ -79,7 +79,7 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
     Ok(start)
 }
 
-/// The setting that has our tools listed by themselves, beside those that the user wants listed so.
+/// The setting that lists infold's tools in every request, beside those that the user has chosen for that.
 fn listing(config: &Table) -> String {
     let code_mode = config.get("features").and_then(|features| features.get("code_mode"));
     let own = code_mode.and_then(|own| own.get(LISTED)?.as_array()).cloned().unwrap_or_default();
@@ -87,14 +87,14 @@ fn listing(config: &Table) -> String {
     let listed: Vec<Value> = own.into_iter().filter(|name| *name != ours).chain([ours.clone()]).collect();
     let listed = Value::Array(listed);
     match code_mode {
-        // A flag has no fields: it is said as one of them.
+        // If the user wrote the feature as a mere flag, the flag becomes its field `enabled`.
         Some(Value::Boolean(enabled)) => format!("features.code_mode={{enabled={enabled},{LISTED}={listed}}}"),
         Some(_) | None => format!("features.code_mode.{LISTED}={listed}"),
     }
 }
 
-/// Whether a version of Codex, as it names itself, can be told which tools to list by themselves. Others refuse to start
-/// with a setting that they do not know.
+/// Whether a version of Codex, as it prints it, knows the setting for listed tools. Earlier ones refuse to start with a
+/// setting that they do not know.
 pub fn lists(version: &str) -> bool {
     let numbers = version.split_whitespace().last().unwrap_or_default().split(['.', '-']);
     let mut numbers = numbers.map_while(|number| number.parse::<u32>().ok());
@@ -102,13 +102,13 @@ pub fn lists(version: &str) -> bool {
     matches!(found, (Some(major), Some(minor)) if (major, minor) >= LISTS_SINCE)
 }
 
-/// Where it keeps its settings.
+/// The folder of Codex's own settings; `None` if HOME is not set.
 pub fn folder(surroundings: &Surroundings) -> Option<PathBuf> {
     let named = surroundings.text("CODEX_HOME").map(PathBuf::from);
     named.or_else(|| Some(PathBuf::from(surroundings.text("HOME")?).join(".codex")))
 }
 
-/// The provider that is chosen. Its name has to fit between dots.
+/// The name of the provider that the user has chosen. It has to fit between the dots of a `-c` option.
 pub fn provider_of(config: &Table) -> Result<&str, Refused> {
     let provider = config.get("model_provider").and_then(Value::as_str).unwrap_or(BUILT_IN);
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -119,7 +119,7 @@ pub fn provider_of(config: &Table) -> Result<&str, Refused> {
     Ok(provider)
 }
 
-/// The address of the chosen provider, if there is any to be found.
+/// The address of the chosen provider; `None` if it is OpenAI's own.
 fn own_address(config: &Table, surroundings: &Surroundings) -> Result<Option<OwnAddress>, Refused> {
     let provider = provider_of(config)?;
     if provider != BUILT_IN {
@@ -134,7 +134,7 @@ fn own_address(config: &Table, surroundings: &Surroundings) -> Result<Option<Own
     Ok(logged_in.then(|| OwnAddress::new(Api::OpenAi, LOGGED_IN_URL, "Codex's login")).flatten())
 }
 
-/// Whether somebody is logged in, rather than using a key. Only that is looked at.
+/// Whether the user is logged in rather than using a key. Nothing else is taken from the file with the login.
 fn is_logged_in(surroundings: &Surroundings) -> Result<bool, Refused> {
     if surroundings.text("CODEX_API_KEY").is_some() {
         return Ok(false);
@@ -174,7 +174,7 @@ fn text(config: &Table, key: &str) -> Option<String> {
     config.get(key).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// Each `-c KEY=VALUE`.
+/// The keys and values of each `-c KEY=VALUE`.
 fn overrides(arguments: &[OsString]) -> Vec<(String, Value)> {
     let mut found = Vec::new();
     let mut left = arguments.iter().take_while(|argument| *argument != "--").filter_map(|argument| argument.to_str());
@@ -184,7 +184,7 @@ fn overrides(arguments: &[OsString]) -> Vec<(String, Value)> {
             _ => argument.strip_prefix("--config="),
         };
         let Some((key, value)) = given.and_then(|given| given.split_once('=')) else { continue };
-        // What is no TOML is taken as a plain text, as Codex does.
+        // A value that is not TOML is plain text, as for Codex itself.
         let parsed = format!("value = {value}").parse::<Table>().ok().and_then(|mut table| table.remove("value"));
         found.push((key.trim().to_owned(), parsed.unwrap_or_else(|| Value::String(value.trim().to_owned()))));
     }

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::commands::Invocation;
-use crate::commands::serve::{router, settle, told_of_door};
+use crate::commands::serve::{door_error, finish_recording, router};
 use crate::failure::Refused;
 use crate::parts;
 
@@ -26,14 +26,14 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Starts it.
+    /// Binds a free port, opens the engine, and serves in tasks of their own.
     pub async fn start(invocation: &Invocation, registry: Registry) -> anyhow::Result<Self> {
         let settings = &invocation.in_force.settings;
         let folder = invocation.data_folder()?;
         let listener = TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).await;
         let listener = listener.context("cannot get a free port on 127.0.0.1")?;
         let token = Token::read_or_create(folder.path()).map_err(|error| Refused::new(error.to_string()))?;
-        let door = Door::open(listener, parts::door_settings(settings, token)).map_err(told_of_door)?;
+        let door = Door::open(listener, parts::door_settings(settings, token)).map_err(door_error)?;
         let engine = parts::engine(&folder, settings)?;
 
         let shutdown = CancellationToken::new();
@@ -52,11 +52,11 @@ impl Daemon {
         format!("http://{}", self.address)
     }
 
-    /// Ends it, once everything that is under way is recorded.
+    /// Stops serving, and returns once everything under way is recorded.
     pub async fn stop(self) -> anyhow::Result<()> {
         self.shutdown.cancel();
         self.serving.await.context("the daemon failed")?;
-        settle(self.engine.tasks()).await;
+        finish_recording(self.engine.tasks()).await;
         self.engine.flush_requests().await;
         self.timers.await.context("the timers failed")
     }

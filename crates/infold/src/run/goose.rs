@@ -1,6 +1,6 @@
-//! goose: the address of its provider is a variable, and infold's tools are an extension that its command line names.
+//! goose: wired by a variable with its provider's address, and by infold's tools as an extension on its command line.
 //!
-//! It takes extensions where it works, in `run` and `session`; its other commands are started as they are.
+//! Only its commands `run` and `session` take extensions; its other commands are started as they are.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,14 +14,14 @@ use crate::settings::Surroundings;
 
 /// The option that names an extension by its address.
 const EXTENSION: &str = "--with-streamable-http-extension";
-/// The variable that OpenAI's clients share. Where it is set, goose goes by it and not by its own.
+/// The variable that OpenAI's clients share. If it is set, goose uses it instead of its own variable.
 const SHARED_ADDRESS: &str = "OPENAI_BASE_URL";
 
-/// A provider of goose's whose requests infold can take.
+/// A provider of goose's that can be sent through infold.
 struct Provider {
     name: &'static str,
     api: Api,
-    /// The variable with its address.
+    /// The variable that holds its address.
     address: &'static str,
 }
 
@@ -30,12 +30,12 @@ const PROVIDERS: [Provider; 2] = [
     Provider { name: "anthropic", api: Api::Anthropic, address: "ANTHROPIC_HOST" },
 ];
 
-/// Finds the provider and its address.
+/// Finds the provider, its address and the model that the user has configured.
 pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<FoundAgent> {
     let configured = Configured::read(surroundings)?;
     let name = value_of(arguments, "--provider").or_else(|| configured.value("GOOSE_PROVIDER"));
     let model = value_of(arguments, "--model").or_else(|| configured.value("GOOSE_MODEL"));
-    // Without one goose asks for it, and works with it from the next start on.
+    // Without a provider goose asks the user for one, and uses it from the next start on.
     let Some(name) = name else { return Ok(FoundAgent { model, ..FoundAgent::default() }) };
     let Some(provider) = PROVIDERS.iter().find(|provider| provider.name == name) else {
         return Err(Refused::new(format!("with the provider {name:?}, goose's requests would not go through infold"))
@@ -47,7 +47,7 @@ pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Resu
     Ok(FoundAgent { own: own.into_iter().collect(), model, notes: Vec::new() })
 }
 
-/// Wires it to the daemon.
+/// Wires goose to the daemon, by variables and an extension.
 pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> {
     let configured = Configured::read(wires.surroundings)?;
     let address = |provider: &Provider| {
@@ -63,13 +63,13 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
     Ok(Start { arguments: with_tools(arguments, &format!("{}/mcp", wires.daemon_url)), environment })
 }
 
-/// The command line with infold's tools in it, where goose takes them.
+/// The command line with infold's tools as an extension, if the command takes extensions.
 fn with_tools(arguments: &[OsString], server_url: &str) -> Vec<OsString> {
     let extension = [OsString::from(EXTENSION), OsString::from(server_url)];
     let Some((first, rest)) = arguments.split_first() else {
         return [OsString::from("session")].into_iter().chain(extension).collect();
     };
-    // Behind `session` a plain word is a command of its own, such as `list`.
+    // A plain word after `session` is a command of its own, such as `list`.
     let is_command = rest.first().is_some_and(|next| !next.to_string_lossy().starts_with('-'));
     let works = first == "run" || ((first == "session" || first == "s") && !is_command);
     if !works {
@@ -103,7 +103,7 @@ impl<'a> Configured<'a> {
     }
 }
 
-/// A plain value on the outermost level of a YAML file; others are of no interest here.
+/// A plain value on the outermost level of a YAML file. No other values are needed here.
 fn plain_value(yaml: &str, name: &str) -> Option<String> {
     let rest = yaml.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     let value = rest.split(" #").next().unwrap_or_default().trim();

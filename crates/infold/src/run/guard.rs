@@ -1,9 +1,9 @@
-//! What agents ask before they write: `infold hook`, in each agent's own way of asking.
+//! Makes agents ask `infold hook` before they write, each agent in its own way.
 //!
-//! Claude Code and Codex run a command before a tool and put the same question to it. Codex runs no hook that was
-//! not looked through and trusted, by a digest of what it says; whoever starts `infold run codex` asks for this one,
-//! so its digest, and no other's, is trusted for that run alone. OpenCode loads a plugin from a file, which lies
-//! in infold's data folder, and the plugin asks.
+//! Claude Code and Codex run a command before a tool and put the same question to it. Codex runs only hooks that the
+//! user has reviewed and trusted, and recognises them by a digest. Whoever starts `infold run codex` wants this hook,
+//! so its digest, and no other, is trusted for that run alone. OpenCode loads a plugin from a file in infold's data
+//! folder, and the plugin asks.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,41 +16,40 @@ use crate::whole_file::{self, IfThere};
 
 /// The tools of Claude Code that write into files, or may.
 const CLAUDE_WRITERS: &str = "Bash|Write|Edit|MultiEdit|NotebookEdit|mcp__.*";
-/// Those of Codex, by the names that it gives them in its questions.
+/// The same tools of Codex, by the names that it uses in its questions.
 const CODEX_WRITERS: &str = "^(Bash|apply_patch|mcp__.*)$";
-/// How Codex names a hook that came with its command line.
+/// Codex's key for the first hook that came with its command line.
 const CODEX_KEY: &str = "/<session-flags>/config.toml:pre_tool_use:0:0";
-/// How long an answer may take.
+/// How long Codex waits for the hook's answer.
 const TIMEOUT_S: u64 = 30;
-/// What the plugin's file is called.
+/// The file name of OpenCode's plugin in the data folder.
 const PLUGIN: &str = "opencode-plugin.js";
 
-/// What is asked, and with whose key it tells placeholders.
+/// The program that agents ask before they write, and the data folder with the key of the placeholders.
 #[derive(Debug, Clone)]
 pub struct Guard {
-    /// This program.
     pub program: PathBuf,
-    /// The data folder.
+    /// The data folder, as an absolute path.
     pub data: PathBuf,
 }
 
 impl Guard {
-    /// This very program, on a data folder.
+    /// Has agents ask this very program, with this data folder.
     pub fn here(data: &Path) -> std::io::Result<Self> {
         Ok(Self { program: std::env::current_exe()?, data: std::path::absolute(data)? })
     }
 
-    /// The command, as a shell takes it.
+    /// The command that asks, as it is typed in a shell.
     fn command(&self) -> String {
         format!("{} hook --data {}", quoted(&self.program), quoted(&self.data))
     }
 
-    /// A hook of Claude Code's.
+    /// The hook for Claude Code's settings.
     pub fn claude_hook(&self) -> Value {
         json!({"matcher": CLAUDE_WRITERS, "hooks": [{"type": "command", "command": self.command()}]})
     }
 
-    /// Settings of Codex's for its command line: the hook, and that it is trusted.
+    /// The settings for Codex's command line: the hook itself, and that it is trusted.
     pub fn codex_settings(&self) -> [String; 2] {
         let command = toml::Value::String(self.command());
         let handler = format!("{{type=\"command\",command={command},timeout={TIMEOUT_S}}}");
@@ -61,7 +60,7 @@ impl Guard {
         ]
     }
 
-    /// The digest by which Codex knows the hook: of its JSON with names in order.
+    /// The digest by which Codex recognises the hook. It is made of the hook's JSON, with the names sorted.
     fn codex_digest(&self) -> String {
         let handler = json!({"async": false, "command": self.command(), "timeout": TIMEOUT_S, "type": "command"});
         let hook = json!({"event_name": "pre_tool_use", "hooks": [handler], "matcher": CODEX_WRITERS});
@@ -73,7 +72,7 @@ impl Guard {
         text
     }
 
-    /// Writes the plugin of OpenCode's, and gives its address.
+    /// Writes OpenCode's plugin into the data folder, and returns its path.
     pub fn opencode_plugin(&self) -> anyhow::Result<String> {
         let file = self.data.join(PLUGIN);
         let source = self.opencode_source();

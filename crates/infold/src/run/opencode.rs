@@ -1,8 +1,8 @@
 //! OpenCode: wired with a variable that holds settings, which it lays over all its files.
 //!
-//! Each provider that speaks an API of the proxy's gets the proxy's address. The proxy sends an API's
-//! requests to one place, so of several providers with addresses of their own only the one of the chosen
-//! model is wired; the others are named.
+//! Each provider that speaks an API of the proxy's gets the proxy's address. The proxy sends all requests of an API to
+//! one upstream, so of several providers with different addresses only that of the chosen model is wired; the user gets
+//! a note about the others.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,33 +16,32 @@ use super::{FoundAgent, SERVER, Start, Wires};
 use crate::failure::Refused;
 use crate::settings::{Settings, Surroundings};
 
-/// The variable with settings.
+/// The variable with settings, which OpenCode lays over those of its files.
 const CONTENT: &str = "OPENCODE_CONFIG_CONTENT";
-/// What its settings files are called; later ones win.
+/// The names of its settings files; later ones win.
 const FILES: [&str; 3] = ["config.json", "opencode.json", "opencode.jsonc"];
 /// How many folders upward a project's settings are looked for.
 const FOLDERS_MAX: usize = 64;
 
-/// A provider that is sent through the proxy.
+/// A provider whose requests go through the proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WiredProvider {
-    /// What it is called.
+    /// The provider's name in OpenCode's settings.
     pub id: String,
-    /// Its API.
     pub api: Api,
-    /// The address that the user gave it.
+    /// The address that the user configured for it; `None` for the provider's usual one.
     pub own_url: Option<String>,
 }
 
 impl WiredProvider {
-    /// Its address at the proxy.
+    /// The address at which the proxy serves it.
     pub fn base_url(&self, daemon_url: &str, settings: &Settings) -> String {
         let version = OwnAddress::version(self.api.upstream(settings));
         format!("{daemon_url}{}{version}", self.api.route())
     }
 }
 
-/// Finds the providers' addresses.
+/// Finds the model and the providers' addresses that the user has configured.
 pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<FoundAgent> {
     let config = config(surroundings)?;
     let model = model(arguments, &config);
@@ -63,7 +62,7 @@ pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Resu
     Ok(FoundAgent { own: own.collect(), notes, model })
 }
 
-/// Wires it to the daemon.
+/// Wires OpenCode to the daemon, by the variable with settings.
 pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> {
     let wired = wired(arguments, wires.surroundings)?;
     let base_url = |provider: &WiredProvider| provider.base_url(wires.daemon_url, wires.settings);
@@ -78,18 +77,18 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
     Ok(Start { arguments: arguments.to_vec(), environment })
 }
 
-/// The providers that are sent through the proxy.
+/// The providers whose requests go through the proxy.
 pub fn wired(arguments: &[OsString], surroundings: &Surroundings) -> Result<Vec<WiredProvider>, Refused> {
     let config = config(surroundings)?;
     Ok(providers(&config, model(arguments, &config).as_deref(), surroundings)?.0)
 }
 
-/// The MCP server.
+/// infold's MCP server, as OpenCode's settings describe one.
 pub fn server_for(daemon_url: &str) -> Value {
     json!({"type": "remote", "url": format!("{daemon_url}/mcp"), "enabled": true})
 }
 
-/// Where it keeps the user's settings.
+/// The folder of the user's settings for OpenCode; `None` if HOME is not set.
 pub fn folder(surroundings: &Surroundings) -> Option<PathBuf> {
     let named = surroundings.text("XDG_CONFIG_HOME").map(PathBuf::from);
     let base = named.or_else(|| Some(PathBuf::from(surroundings.text("HOME")?).join(".config")))?;
@@ -123,7 +122,7 @@ fn config(surroundings: &Surroundings) -> Result<Value, Refused> {
     Ok(config)
 }
 
-/// Providers that are sent through the proxy, and the names of those that cannot be.
+/// The providers whose requests go through the proxy, and the names of those whose requests cannot.
 fn providers(
     config: &Value,
     model: Option<&str>,
@@ -139,7 +138,7 @@ fn providers(
     Ok(providers_in(config, ids))
 }
 
-/// Sorts providers, the most important first, into those that are wired and those that go past.
+/// Sorts providers into those that are wired and those that bypass infold. The most important one comes first in `ids`.
 fn providers_in(config: &Value, ids: Vec<String>) -> (Vec<WiredProvider>, Vec<String>) {
     let mut wired: Vec<WiredProvider> = Vec::new();
     let mut past = Vec::new();

@@ -2,17 +2,16 @@
 
 use crate::settings::{Origin, Settings};
 
-/// A family of model APIs, as the proxy keeps them apart.
+/// A family of model APIs. The proxy serves each family below a path of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Api {
-    /// Anthropic's.
     Anthropic,
-    /// OpenAI's, and everything compatible.
+    /// OpenAI's API, and everything that is compatible with it.
     OpenAi,
 }
 
 impl Api {
-    /// Where the proxy serves it.
+    /// The path below which the proxy serves it.
     pub fn route(self) -> &'static str {
         match self {
             Self::Anthropic => "/anthropic",
@@ -28,7 +27,7 @@ impl Api {
         }
     }
 
-    /// The address in force.
+    /// The address that its requests go to, by the settings in force.
     pub fn upstream(self, settings: &Settings) -> &str {
         match self {
             Self::Anthropic => &settings.proxy.anthropic.upstream,
@@ -47,24 +46,23 @@ impl Api {
 /// An address that the user configured for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnAddress {
-    /// Of which API.
     pub api: Api,
-    /// The address.
+    /// The address, without a slash at the end.
     pub url: String,
-    /// Where it stands, in words.
+    /// Where the user configured it, in words for a message.
     pub place: String,
 }
 
 impl OwnAddress {
-    /// An address, unless it is that of a daemon of infold's: `infold connect` leaves those, and a request
-    /// would go round in circles.
+    /// An address that the user configured; `None` if it is empty or that of an infold daemon. `infold connect` writes
+    /// such addresses, and with one as the upstream, requests would go round in circles.
     pub fn new(api: Api, url: &str, place: impl Into<String>) -> Option<Self> {
         let url = url.trim().trim_end_matches('/');
         let is_ours = is_loopback(url) && url.split('/').nth(3).is_some_and(is_route);
         (!url.is_empty() && !is_ours).then(|| Self { api, url: url.to_owned(), place: place.into() })
     }
 
-    /// Makes it the upstream, unless the settings name one. Says what was done.
+    /// Makes it the upstream, unless the user has set one in infold's settings. Returns a note on what was done.
     pub fn take_over(&self, settings: &mut Settings, origin: &Origin) -> String {
         let Self { api, url, place } = self;
         let named = api.upstream(settings).trim_end_matches('/').to_owned();
@@ -75,8 +73,8 @@ impl OwnAddress {
         format!("forwarding to {} (from {} in {origin}); ignoring {place}", without_secrets(&named), api.key())
     }
 
-    /// The part of a base address that stands behind the proxy's route, so that the agent's paths fit: where
-    /// the user's address ends in `/v1`, or is a host alone, agents are given one that ends so too.
+    /// What a base address has after the proxy's route, so that the paths that an agent appends are right: `/v1` if the
+    /// upstream ends in it or is a host alone, or else nothing.
     pub fn version(url: &str) -> &'static str {
         let path = url.split_once("://").map_or(url, |(_, rest)| rest).trim_end_matches('/');
         if path.ends_with("/v1") || !path.contains('/') { "/v1" } else { "" }
@@ -94,7 +92,7 @@ fn is_loopback(url: &str) -> bool {
     })
 }
 
-/// An address can carry a password; a message must not.
+/// An address without the password or key in it, for messages.
 fn without_secrets(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let rest = rest.split(['?', '#']).next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Qwen Code: wired on its command line. It keeps MCP tools behind a search of its own and calls them through
-//! `tool_call`, ours too.
+//! Qwen Code: wired by its command line. It keeps all MCP tools, infold's too, behind a search of its own, and calls
+//! them through `tool_call`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -17,17 +17,17 @@ use crate::settings::Surroundings;
 const BASE_URL: &str = "--openai-base-url";
 /// The option with MCP servers.
 const SERVERS: &str = "--mcp-config";
-/// How it is told to speak OpenAI's API.
-const SPEAKS: &str = "openai";
-/// Its own commands, which ask no model.
+/// The login with which it speaks OpenAI's API.
+const OPENAI_LOGIN: &str = "openai";
+/// Commands of its own that send no requests to a model, so they are started as they are.
 const COMMANDS: [&str; 8] = ["mcp", "extensions", "auth", "hooks", "channel", "serve", "update", "sessions"];
 
-/// Finds the model's address.
+/// Finds the model and its address that the user has configured.
 pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Result<FoundAgent> {
     let settings = settings(surroundings)?;
     let login = value_of(arguments, "--auth-type");
     let login = login.or_else(|| settings["security"]["auth"]["selectedType"].as_str().map(str::to_owned));
-    if let Some(login) = login.filter(|login| login != SPEAKS) {
+    if let Some(login) = login.filter(|login| login != OPENAI_LOGIN) {
         return Err(Refused::new(format!(
             "with the login {login:?}, Qwen Code's requests would not go through infold"
         ))
@@ -36,15 +36,15 @@ pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Resu
     }
     let asked = value_of(arguments, BASE_URL).map(|url| (url, BASE_URL));
     let set = || Some((surroundings.text("OPENAI_BASE_URL")?.to_owned(), "OPENAI_BASE_URL in the environment"));
-    let kept = || Some((settings["security"]["auth"]["baseUrl"].as_str()?.to_owned(), "Qwen Code's settings"));
-    let own = asked.or_else(set).or_else(kept).and_then(|(url, place)| OwnAddress::new(Api::OpenAi, &url, place));
+    let stored = || Some((settings["security"]["auth"]["baseUrl"].as_str()?.to_owned(), "Qwen Code's settings"));
+    let own = asked.or_else(set).or_else(stored).and_then(|(url, place)| OwnAddress::new(Api::OpenAi, &url, place));
     let model = value_of(arguments, "--model").or_else(|| value_of(arguments, "-m"));
     let model = model.or_else(|| surroundings.text("OPENAI_MODEL").map(str::to_owned));
     let model = model.or_else(|| settings["model"]["name"].as_str().map(str::to_owned));
     Ok(FoundAgent { own: own.into_iter().collect(), model, notes: Vec::new() })
 }
 
-/// Wires it to the daemon.
+/// Wires Qwen Code to the daemon, by options and a variable.
 pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> {
     if arguments.first().is_some_and(|first| COMMANDS.iter().any(|command| first == command)) {
         return Ok(Start { arguments: arguments.to_vec(), environment: Vec::new() });
@@ -58,7 +58,7 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
 
     let mut all: Vec<OsString> = vec![format!("{BASE_URL}={base_url}").into(), format!("{SERVERS}={servers}").into()];
     all.extend(without(arguments, &[BASE_URL, SERVERS]));
-    // Its own variable would win over what is asked for on the command line.
+    // The variable would win over the option, so it is set to the same address.
     let environment = vec![("OPENAI_BASE_URL".to_owned(), base_url.into())];
     Ok(Start { arguments: all, environment })
 }

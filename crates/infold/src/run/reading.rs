@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use crate::failure::Refused;
 
-/// Longest settings file of an agent that is read. Claude Code keeps a history in one of its own.
+/// Longest settings file of an agent that is read. One of Claude Code's also holds a history, so it can be long.
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// The text of a file; `None` if there is none.
+/// The text of a file; `None` if the file does not exist.
 pub fn read_text(path: &Path) -> Result<Option<String>, Refused> {
     let cannot = |why: &dyn std::fmt::Display| Refused::new(format!("cannot read {}: {why}", path.display()));
     let file = match fs::File::open(path) {
@@ -28,7 +28,7 @@ pub fn read_text(path: &Path) -> Result<Option<String>, Refused> {
     String::from_utf8(bytes).map(Some).map_err(|_| cannot(&"it is not UTF-8"))
 }
 
-/// JSON, with or without comments. An empty text is an empty object.
+/// Parses an object in JSON, with or without comments. An empty text is an empty object.
 pub fn parse_jsonc(text: &str, place: &str) -> Result<Value, Refused> {
     let parsed: Result<Value, _> = parse_to_serde_value(text, &ParseOptions::default());
     match parsed {
@@ -39,13 +39,13 @@ pub fn parse_jsonc(text: &str, place: &str) -> Result<Value, Refused> {
     }
 }
 
-/// A settings file in JSON; `None` if there is none.
+/// Reads a settings file in JSON; `None` if it does not exist.
 pub fn read_jsonc(path: &Path) -> Result<Option<Value>, Refused> {
     let text = read_text(path)?;
     text.map(|text| parse_jsonc(&text, &path.display().to_string())).transpose()
 }
 
-/// Lays `over` upon `value`: objects are merged, lists are joined, anything else takes the other's place.
+/// Lays `over` upon `value`: objects are merged, lists are joined, any other value is replaced.
 pub fn merge(value: &mut Value, over: Value) {
     match (value, over) {
         (Value::Object(fields), Value::Object(over)) => {
@@ -63,7 +63,7 @@ pub fn merge(value: &mut Value, over: Value) {
     }
 }
 
-/// Reads a text that is known to be sound.
+/// Parses a text that is known to be valid.
 #[cfg(test)]
 pub fn parse_for_tests(text: &str) -> Value {
     parse_jsonc(text, "a test").unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What a run has saved, in a few lines, from what this process has counted.
+//! What a run has saved, in a few lines, taken from this process's metrics.
 
 use infold_core::grouped;
 use prometheus::Registry;
@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 
 use super::Agent;
 
-/// What was counted.
+/// The sums of this process's metrics.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct Savings {
     requests: u64,
-    /// Of these, those that got no whole answer.
+    /// Those of the requests that got no complete answer.
     unanswered: u64,
-    /// What infold removed from prompts; below zero if it added more than that.
+    /// Tokens that infold removed from prompts; below zero if it added more than it removed.
     saved_tokens: i64,
-    /// What that saved, in dollars, as far as models have a price.
+    /// Dollars that this saved; `None` if no model has a price.
     saved_usd: Option<f64>,
     branches: u64,
     folded_tokens: u64,
@@ -24,17 +24,17 @@ pub struct Savings {
     offloaded: u64,
     secrets: u64,
     failures: u64,
-    /// Calls of infold's tools of which nobody knows where they belong.
+    /// Calls of infold's tools that belong to no session of the proxy.
     unplaced: u64,
 }
 
-/// What is not worth a figure.
+/// The smallest saving that is shown as a figure.
 const CENT_USD: f64 = 0.01;
 /// Ends of requests that gave the agent no answer.
 const UNANSWERED: [&str; 3] = ["refused", "failed", "cut off"];
 
 impl Savings {
-    /// What this process has counted.
+    /// Sums up the metrics in the registry.
     pub fn counted(registry: &Registry) -> Self {
         let counts = Counts(registry.gather());
         let input = counts.sum("infold_request_tokens_total", Some(("kind", "input")));
@@ -55,7 +55,7 @@ impl Savings {
         }
     }
 
-    /// The same for programs.
+    /// All sums, for programs.
     pub fn as_json(&self) -> Value {
         json!({
             "requests": self.requests,
@@ -79,7 +79,7 @@ impl Savings {
         self.fresh_tokens + self.cache_read_tokens
     }
 
-    /// What was saved, for people.
+    /// A few lines for people: failures first, then what was saved, then how to resume the session.
     pub fn lines(&self, agent: Agent) -> Vec<String> {
         if self.requests == 0 {
             return vec!["no requests went through infold".to_owned()];
@@ -127,13 +127,13 @@ impl Savings {
             lines.push(format!("{calls} of infold's tools had no effect: they came from outside the proxied session"));
         }
         if self.branches > 0 {
-            // Its reasoning is bound to what infold has sent.
+            // The session's reasoning is bound to the prompts that infold sent, so it has to be resumed through infold.
             lines.push(format!("resume: `infold run {}`", agent.resuming()));
         }
         lines
     }
 
-    /// What infold did to the prompts, and what that saved where it did.
+    /// How many tokens infold removed or added, and what that saved.
     fn removed(&self) -> String {
         let amount = grouped(self.saved_tokens.unsigned_abs());
         match (self.saved_tokens, self.saved_usd) {
@@ -156,16 +156,16 @@ fn share(part: u64, whole: u64) -> String {
     format!("{percent} %")
 }
 
-/// Everything that this process has counted.
+/// All metrics of this process.
 struct Counts(Vec<prometheus::proto::MetricFamily>);
 
 impl Counts {
-    /// The sum of a counter, or of a histogram's values, over all labels or those with one.
+    /// The sum of a counter or of a histogram's values, over all labels or only those with the given one.
     fn sum(&self, name: &str, label: Option<(&str, &str)>) -> u64 {
         self.total(name, label).unwrap_or(0.0).round().max(0.0) as u64
     }
 
-    /// The same, also of what goes up and down; nothing if it was never counted.
+    /// The same, also for gauges, and it may be below zero; `None` if the metric was never recorded.
     fn total(&self, name: &str, label: Option<(&str, &str)>) -> Option<f64> {
         let families = self.0.iter().filter(|family| family.name() == name);
         let metrics = families.flat_map(|family| family.get_metric());

@@ -1,4 +1,4 @@
-//! How each agent is wired, by what is on its command line and in its environment.
+//! How each agent is wired, checked on its command line and its environment.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::settings::{FlagValues, Given, gather, resolve};
 
-/// A home with files in it.
+/// A home folder with some files, and the environment of an agent in it.
 struct Home {
     folder: TempDir,
     surroundings: Surroundings,
@@ -38,7 +38,7 @@ impl Home {
         agent.look(&words(arguments), &self.surroundings)
     }
 
-    /// Wired as `infold run` does it.
+    /// Wires an agent as `infold run` does.
     fn wire(&self, agent: Agent, arguments: &[&str]) -> anyhow::Result<Start> {
         let mut settings = resolve(Given::default())?.settings;
         for own in self.look(agent, arguments)?.own {
@@ -49,7 +49,7 @@ impl Home {
             guard: Guard { program: "/opt/in fold".into(), data: self.folder.path().to_owned() },
             surroundings: &self.surroundings,
             settings: &settings,
-            tools: Tools::Loaded,
+            tools: ToolListing::Loaded,
         };
         agent.wire(&words(arguments), &wires)
     }
@@ -73,7 +73,7 @@ fn urls(found: &FoundAgent) -> Vec<&str> {
 }
 
 #[test]
-fn claude_code_is_told_where_its_model_and_tools_are_and_what_to_ask_before_writing() {
+fn claude_code_learns_where_its_model_and_tools_are_and_what_to_ask_before_writing() {
     let start = Home::new(&[]).wire(Agent::Claude, &["-p", "hello"]).unwrap();
 
     assert_eq!(variable(&start, "ANTHROPIC_BASE_URL"), Some("http://127.0.0.1:7/anthropic"));
@@ -297,14 +297,14 @@ fn loopback_is_left_out_of_the_users_proxy() {
 fn an_address_becomes_the_upstream_unless_the_settings_name_one() {
     let mut settings = resolve(Given::default()).unwrap().settings;
     let own = OwnAddress::new(Api::Anthropic, "http://me:pass@gate.example/x?key=1", "the environment").unwrap();
-    let told = own.take_over(&mut settings, &crate::settings::Origin::Default);
-    assert_eq!(told, "forwarding to http://gate.example/x (from the environment)");
+    let note = own.take_over(&mut settings, &crate::settings::Origin::Default);
+    assert_eq!(note, "forwarding to http://gate.example/x (from the environment)");
     assert_eq!(settings.proxy.anthropic.upstream, "http://me:pass@gate.example/x?key=1");
 
     let mut settings = resolve(Given::default()).unwrap().settings;
-    let told = own.take_over(&mut settings, &crate::settings::Origin::Flag { flag: "--set" });
+    let note = own.take_over(&mut settings, &crate::settings::Origin::Flag { flag: "--set" });
     assert_eq!(settings.proxy.anthropic.upstream, "https://api.anthropic.com");
-    assert!(told.contains("ignoring the environment"), "{told}");
+    assert!(note.contains("ignoring the environment"), "{note}");
 }
 
 #[test]

@@ -1,12 +1,12 @@
-//! Limits that follow the model's window. The tools' own defaults are small on purpose; nine of ten
-//! recorded sub-tasks would not have fitted them. What the user has set stays as it is.
+//! Sets limits by the model's window. The tools' own defaults are small on purpose: nine of ten recorded
+//! sub-tasks would not have fitted them. What the user has set stays as it is.
 
 use crate::parts;
 use crate::settings::{InForce, Origin, SessionSource, ToolFamily};
 
 const PERCENT: u64 = 100;
 
-/// Lets every limit that nobody has set follow the window of `model`.
+/// Sets every limit that the user has not set by the window of `model`, and the tools to those for a proxied agent.
 pub fn follow(in_force: &mut InForce, model: Option<&str>) {
     let window_tokens = window_tokens(in_force, model);
     let InForce { settings, entries, .. } = in_force;
@@ -50,7 +50,7 @@ fn window_tokens(in_force: &InForce, model: Option<&str>) -> u64 {
     if settings.run.window_tokens > 0 {
         return settings.run.window_tokens;
     }
-    // OpenCode writes the provider in front.
+    // OpenCode writes the provider's name and a slash in front of the model.
     let model = model.map(|model| model.rsplit('/').next().unwrap_or(model)).unwrap_or_default();
     parts::windows(settings).tokens_of(model)
 }

@@ -1,16 +1,16 @@
-//! What is in the files of a service: systemd's units, launchd's property list.
+//! The texts of a service's files: systemd's units, launchd's property list.
 
 use super::{SOCKET, ServedDaemon};
 
-/// What says that a file is infold's to take away.
+/// The words in a file by which infold recognises it as its own, so that it may remove it.
 const MARK: &str = "Written by `infold connect`; `infold disconnect` removes it.";
 
-/// Whether infold wrote this.
+/// Whether infold wrote a file with this text.
 pub fn is_ours(text: &str) -> bool {
     text.contains(MARK)
 }
 
-/// The unit that holds the port.
+/// systemd's unit that holds the port.
 pub fn socket(daemon: &ServedDaemon) -> String {
     format!(
         "# {MARK}\n[Unit]\nDescription=infold: the first request to this port starts the daemon\n\n\
@@ -19,7 +19,7 @@ pub fn socket(daemon: &ServedDaemon) -> String {
     )
 }
 
-/// The unit that is the daemon.
+/// systemd's unit that runs the daemon.
 pub fn service(daemon: &ServedDaemon) -> String {
     let program = daemon.program.to_string_lossy().into_owned();
     let words = [program].iter().chain(&daemon.arguments).map(|word| unit_word(word)).collect::<Vec<_>>().join(" ");
@@ -29,13 +29,13 @@ pub fn service(daemon: &ServedDaemon) -> String {
     )
 }
 
-/// A word of a command line in a unit, where percent signs, dollars, quotes and backslashes mean something.
+/// Quotes a word of a command line for a unit, in which percent signs, dollars, quotes and backslashes are special.
 fn unit_word(word: &str) -> String {
     let escaped = word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
     format!("\"{escaped}\"")
 }
 
-/// The agent of launchd's.
+/// launchd's property list that keeps the daemon running.
 pub fn launch_agent(label: &str, daemon: &ServedDaemon) -> String {
     let program = daemon.program.to_string_lossy().into_owned();
     let words = [program];

@@ -1,4 +1,4 @@
-//! Whether the values make sense: each in its range, each choice a known one, and all together.
+//! Checks the values: each number against its range, each choice against the known ones, and several together.
 
 mod proxy;
 
@@ -16,7 +16,7 @@ use super::types::Settings;
 const MINUTE_MS: i64 = 60_000;
 const MIB: i64 = 1024 * 1024;
 
-/// What each number may be. Every number of `default.toml` has a row; a test sees to that.
+/// The range of each number. A test checks that every number of `default.toml` has a row.
 pub(super) const RANGES: &[(&str, RangeInclusive<i64>)] = &[
     ("server.worker_threads", 1..=256),
     ("server.connections_max", 1..=1_000_000),
@@ -49,7 +49,6 @@ pub(super) const RANGES: &[(&str, RangeInclusive<i64>)] = &[
     ("shape.names_chars_max", 0..=10_000_000),
     ("transcripts.entry_bytes_max", 1_024..=4_096 * MIB),
     ("transcripts.problems_max", 0..=100_000),
-    ("rescue.window_tokens", 1_000..=100_000_000),
     ("rescue.reserve_tokens", 0..=100_000_000),
     ("proxy.body_bytes_max", 1_024..=1_024 * MIB),
     ("proxy.connect_timeout_ms", 1..=10 * MINUTE_MS),
@@ -74,12 +73,10 @@ pub(super) const RANGES: &[(&str, RangeInclusive<i64>)] = &[
     ("store.checkpoint_pages", 1..=1_000_000),
     ("store.result_offload_threshold", 256..=1_024 * MIB),
     ("mcp.message_bytes_max", 1_024..=1_024 * MIB),
-    ("mcp.sessions_max", 1..=1_000_000),
-    ("mcp.session_idle_seconds", 1..=604_800),
     ("auth.jwt.leeway_seconds", 0..=600),
 ];
 
-/// The settings as types, if every single value is sound.
+/// The typed settings; `None` if a single value is wrong. What is wrong is added to `problems`.
 pub fn typed(entries: &[Entry], problems: &mut Problems) -> Option<Settings> {
     for problem in entries.iter().filter_map(out_of_range) {
         problems.add(problem);
@@ -132,7 +129,7 @@ fn put(table: &mut toml::Table, key: &str, value: Value) {
     }
 }
 
-/// Finds out which layer's value does not fit, by trying each one alone upon the defaults.
+/// Finds the value that cannot be read, by trying each value that was set alone with the defaults.
 fn blamed(entries: &[Entry], error: &toml::de::Error) -> Problem {
     let Ok(defaults) = entry::defaults(super::DEFAULT_TOML) else {
         return Problem::new(error.message());
@@ -148,7 +145,7 @@ fn blamed(entries: &[Entry], error: &toml::de::Error) -> Problem {
     Problem::new(error.message())
 }
 
-/// What has to hold between several settings.
+/// Checks what must hold between several settings, and values with a form of their own.
 fn together(settings: &Settings, entries: &[Entry], problems: &mut Problems) {
     not_above(entries, "folding.default_budget", "folding.max_budget", problems);
     not_above(entries, "folding.default_timeout_seconds", "folding.max_timeout_seconds", problems);
@@ -267,7 +264,7 @@ fn jwt(settings: &Settings, problems: &mut Problems) {
     }
 }
 
-/// The address is not repeated in the message: it can carry a password.
+/// Checks the collector's address. The message does not repeat it, because it can hold a password.
 fn otlp_endpoint(settings: &Settings, entries: &[Entry], problems: &mut Problems) {
     let endpoint = &settings.telemetry.otlp_endpoint;
     let host = endpoint.strip_prefix("http://").or_else(|| endpoint.strip_prefix("https://"));

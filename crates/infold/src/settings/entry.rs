@@ -1,4 +1,4 @@
-//! One setting in force: its key, its value, and the layer that the value came from.
+//! A setting in force: its key, its value, and the layer that the value came from.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,33 +8,31 @@ use toml::Value;
 use super::Problem;
 use super::text;
 
-/// Where a value came from.
+/// The layer that a value came from, and where in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// `default.toml`.
+    /// The value in `default.toml`.
     Default,
-    /// The user's file.
+    /// A line of the user's own file.
     User { path: PathBuf, line: usize },
-    /// The project's file.
+    /// A line of the file in the project's folder.
     Project { path: PathBuf, line: usize },
-    /// A variable of the environment.
+    /// A variable in the environment.
     Environment { variable: String },
     /// A flag, as it is spelled.
     Flag { flag: &'static str },
 }
 
 impl Origin {
-    /// A line of the user's file.
     pub fn user(path: PathBuf, line: usize) -> Self {
         Self::User { path, line }
     }
 
-    /// A line of the project's file.
     pub fn project(path: PathBuf, line: usize) -> Self {
         Self::Project { path, line }
     }
 
-    /// The layer's name.
+    /// The name of the layer, as it is shown.
     pub fn layer(&self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -64,14 +62,13 @@ impl fmt::Display for Origin {
 pub struct Entry {
     /// The key, with dots between its levels.
     pub key: String,
-    /// The value.
+    /// The value, of the same kind as the default.
     pub value: Value,
-    /// Where the value came from.
     pub origin: Origin,
 }
 
 impl Entry {
-    /// The value as it may be shown: an address can carry a password or a key, which is left out.
+    /// The value as it may be shown: a password or key in an address is left out.
     pub fn shown(&self) -> String {
         match &self.value {
             Value::String(address) if self.key == "telemetry.otlp_endpoint" => {
@@ -81,7 +78,7 @@ impl Entry {
         }
     }
 
-    /// The same for JSON.
+    /// The value as it may be shown in JSON, without a password or key.
     pub fn shown_json(&self) -> serde_json::Value {
         match &self.value {
             Value::String(address) if self.key == "telemetry.otlp_endpoint" => without_credentials(address).into(),
@@ -106,7 +103,7 @@ pub fn defaults(default_toml: &str) -> Result<Vec<Entry>, Problem> {
     Ok(leaves.into_iter().map(|leaf| Entry { key: leaf.key, value: leaf.value, origin: Origin::Default }).collect())
 }
 
-/// Replaces what a higher layer says.
+/// Replaces the entries for which a higher layer has values.
 pub fn lay_over(entries: &mut [Entry], values: Vec<Entry>) {
     for value in values {
         if let Some(entry) = entries.iter_mut().find(|entry| entry.key == value.key) {
@@ -115,7 +112,6 @@ pub fn lay_over(entries: &mut [Entry], values: Vec<Entry>) {
     }
 }
 
-/// The entry of a key.
 pub fn find<'a>(entries: &'a [Entry], key: &str) -> Option<&'a Entry> {
     entries.iter().find(|entry| entry.key == key)
 }

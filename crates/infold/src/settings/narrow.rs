@@ -1,8 +1,8 @@
 //! What a project's file may do: narrow, never widen, never redirect.
 //!
-//! A project's file comes with whatever repository a person happens to be in, so it is a stranger's.
-//! It may lower limits of its own sessions and list fewer tools. Where infold listens, what it
-//! trusts, where it sends and where it keeps things are the user's to say.
+//! A project's file comes with whatever repository the user happens to be in, so a stranger may have
+//! written it. It may lower limits of its own sessions and list fewer tools. Only the user decides where
+//! infold listens, what it trusts, where it sends requests and where it stores things.
 
 use toml::Value;
 
@@ -12,13 +12,13 @@ use super::problem::{Problem, Problems};
 /// How a key may be narrowed.
 #[derive(Clone, Copy)]
 enum Rule {
-    /// Only downwards.
+    /// The number may only become lower.
     AtMost,
-    /// Only downwards, where 0 stands for no bound at all.
+    /// The number may only become lower, and 0 means that there is no limit.
     AtMostZeroIsNone,
-    /// Only from off to on.
+    /// The switch may only be turned on.
     OnlyOn,
-    /// Only a part of the list.
+    /// The list may only become a part of itself.
     PartOf,
 }
 
@@ -37,7 +37,7 @@ const KEYS: &[(&str, Rule)] = &[
     ("mcp.tools", Rule::PartOf),
 ];
 
-/// Keeps the values that narrow what is in force below; the others become problems.
+/// Returns the values that narrow what lower layers say. The others become problems.
 pub fn only_narrowing(values: Vec<Entry>, below: &[Entry], problems: &mut Problems) -> Vec<Entry> {
     let mut kept = Vec::new();
     for value in values {

@@ -1,23 +1,23 @@
-//! What is wrong with the settings. All of it is told at once, each with what to do.
+//! What is wrong with the settings. All problems are reported at once, each with what to do.
 
 use std::fmt;
 
-/// One thing that is wrong.
+/// One thing that is wrong with the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// What is wrong, and in which layer.
     pub message: String,
-    /// What to do about it.
+    /// What to do about it; `None` if the message says it.
     pub hint: Option<String>,
 }
 
 impl Problem {
-    /// A problem that says what to do in its message.
+    /// A problem without a hint, for a message that says itself what to do.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: None }
     }
 
-    /// Adds what to do.
+    /// Adds what the user can do about it.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -34,27 +34,24 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Everything that is wrong.
+/// Everything that is wrong, in the order in which it was found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Problems(Vec<Problem>);
 
 impl Problems {
-    /// Just this one.
+    /// A list with a single problem.
     pub fn one(problem: Problem) -> Self {
         Self(vec![problem])
     }
 
-    /// One more.
     pub fn add(&mut self, problem: Problem) {
         self.0.push(problem);
     }
 
-    /// Each of them.
     pub fn iter(&self) -> impl Iterator<Item = &Problem> {
         self.0.iter()
     }
 
-    /// Whether nothing is wrong.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -16,27 +16,27 @@ use super::problem::{Problem, Problems};
 const FILE_MAX_BYTES: u64 = 256 * 1024;
 /// How many folders upward a project's file is looked for.
 const FOLDERS_MAX: usize = 64;
-/// What a project's file is called.
+/// The name of a project's file.
 const PROJECT_FILE: &str = ".infold.toml";
 
 /// The environment and the folder that the program was started in.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
-    /// The variables of the environment.
+    /// The environment variables whose names are UTF-8.
     pub variables: BTreeMap<String, OsString>,
-    /// The folder.
+    /// The folder that the program was started in; `None` if it cannot be found out.
     pub folder: Option<PathBuf>,
 }
 
 impl Surroundings {
-    /// Those of this process.
+    /// The environment and the folder of this process.
     pub fn of_this_process() -> Self {
         let variables =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect();
         Self { variables, folder: std::env::current_dir().ok() }
     }
 
-    /// A variable's text, if it is set to something.
+    /// A variable's text; `None` if it is not set, empty or not UTF-8.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.variables.get(name).and_then(|value| value.to_str()).filter(|text| !text.is_empty())
     }
@@ -52,11 +52,11 @@ impl Surroundings {
 /// `KEY=VALUE`, and the flag that it came with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
-    /// The flag as it is spelled.
+    /// The flag as it is spelled, for messages.
     pub flag: &'static str,
-    /// The setting's key.
+    /// The setting's key, with dots between its levels.
     pub key: String,
-    /// The value, not yet read.
+    /// The value as it was typed, not yet parsed.
     pub text: String,
 }
 
@@ -69,73 +69,69 @@ impl FromStr for Assignment {
     }
 }
 
-/// The flags that change settings.
+/// The flags that override settings.
 #[derive(Debug, Clone, Default)]
 pub struct FlagValues {
-    /// Each `--set`.
+    /// Every `--set`, in the order in which they were typed.
     pub set: Vec<Assignment>,
-    /// `--listen`.
     pub listen: Option<String>,
-    /// `--data`.
     pub data: Option<String>,
 }
 
 /// A settings file, as text.
 #[derive(Debug, Clone)]
 pub struct SettingsFile {
-    /// Where it lies.
     pub path: PathBuf,
-    /// What it says.
+    /// The whole text, not yet parsed.
     pub text: String,
 }
 
 /// A file that settings were looked for in.
 #[derive(Debug, Clone)]
 pub struct LookedAt {
-    /// The layer it stands for.
+    /// The layer that it belongs to.
     pub layer: &'static str,
-    /// Where it lies, or would lie.
+    /// Its path, whether or not it exists; `None` if there is no such path.
     pub path: Option<PathBuf>,
-    /// Whether it was there.
     pub found: FoundSettings,
 }
 
 impl LookedAt {
-    /// Whether it was there.
+    /// Whether the file exists and was read.
     pub fn is_read(&self) -> bool {
         self.found == FoundSettings::Read
     }
 }
 
-/// Whether a file was there.
+/// Whether a settings file was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundSettings {
-    /// It was read.
+    /// It exists and was read.
     Read,
-    /// There is none.
+    /// It does not exist.
     Absent,
 }
 
 /// What was given to this run, as text.
 #[derive(Debug, Clone, Default)]
 pub struct Given {
-    /// The user's file.
+    /// The user's own file.
     pub user: Option<SettingsFile>,
-    /// The project's file.
+    /// The file of the project that the current folder belongs to.
     pub project: Option<SettingsFile>,
-    /// The variables that begin with `INFOLD_`, except those that are not settings.
+    /// The variables that begin with `INFOLD_`, without those that are not settings.
     pub variables: BTreeMap<String, String>,
-    /// The flags, in the order in which they win.
+    /// The flags; later ones win.
     pub flags: Vec<Assignment>,
-    /// The files that were looked for.
+    /// The files that settings were looked for in, whether or not they exist.
     pub files: Vec<LookedAt>,
-    /// The usual data folder.
+    /// The data folder that is used if no setting names one; `None` without a home folder.
     pub data_home: Option<PathBuf>,
-    /// What deserves a word.
+    /// Warnings for the user, such as a project file that was ignored.
     pub warnings: Vec<String>,
 }
 
-/// Reads everything that may hold settings.
+/// Reads the files, the environment and the flags that may hold settings.
 pub fn gather(surroundings: &Surroundings, flags: FlagValues) -> Result<Given, Problems> {
     let mut given = Given {
         data_home: surroundings.base_folder("XDG_DATA_HOME", ".local/share").map(|home| home.join("infold")),
@@ -148,7 +144,7 @@ pub fn gather(surroundings: &Surroundings, flags: FlagValues) -> Result<Given, P
     Ok(given)
 }
 
-/// A flag of its own wins over `--set`, because it is the plainer way to say it.
+/// The flags in the order in which they apply. `--listen` and `--data` come last and so win over `--set`.
 fn in_order(flags: FlagValues) -> Vec<Assignment> {
     let mut assignments = flags.set;
     let own = [("--listen", "server.listen", flags.listen), ("--data", "data", flags.data)];
@@ -183,7 +179,7 @@ fn project_file(
     let folders = surroundings.folder.iter().flat_map(|folder| folder.ancestors()).take(FOLDERS_MAX);
     for path in folders.map(|folder| folder.join(PROJECT_FILE)) {
         let Ok(metadata) = fs::metadata(&path) else { continue };
-        // In a folder that many can write to, such as /tmp, a stranger could put one above ours.
+        // In a folder that many can write to, such as /tmp, a stranger could put a file above the user's folders.
         let owner = metadata.uid();
         if owner != 0 && owner != rustix::process::geteuid().as_raw() {
             warnings.push(format!("ignoring {}: it belongs to another user (uid {owner})", path.display()));
@@ -199,7 +195,7 @@ fn project_file(
 
 fn read(path: &Path) -> Result<Option<SettingsFile>, Problem> {
     let cannot = |why: String| Problem::new(format!("settings file {}: {why}", path.display()));
-    // A pipe in this place would make every command hang, so the kind is looked at before opening.
+    // Opening a pipe would make every command hang, so the kind of file is checked first.
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => {}
         Ok(_) => return Err(cannot("not a plain file".to_owned())),
@@ -221,15 +217,15 @@ fn read(path: &Path) -> Result<Option<SettingsFile>, Problem> {
 fn settings_variables(surroundings: &Surroundings) -> Result<BTreeMap<String, String>, Problems> {
     let mut variables = BTreeMap::new();
     for (name, value) in &surroundings.variables {
-        // The last is for this project's own tests, and stands in the environment of whoever runs them.
+        // INFOLD_TEST_DATA is for infold's own tests, and is in the environment of whoever runs them.
         if !name.starts_with("INFOLD_") || matches!(name.as_str(), "INFOLD_CONFIG" | "INFOLD_TEST_DATA") {
             continue;
         }
         let Some(text) = value.to_str() else {
             return Err(Problems::one(Problem::new(format!("{name} in the environment is not UTF-8"))));
         };
-        let held_still = matches!(name.as_str(), "INFOLD_DATA" | "INFOLD_LISTEN");
-        if !(held_still && text.is_empty()) {
+        let may_be_empty = matches!(name.as_str(), "INFOLD_DATA" | "INFOLD_LISTEN");
+        if !(may_be_empty && text.is_empty()) {
             variables.insert(name.clone(), text.to_owned());
         }
     }

@@ -1,4 +1,4 @@
-//! Layering, as text in and text out: each layer's text, and then what differs from the defaults.
+//! Layering, as text in and text out: the text of each layer goes in, and what differs from the defaults comes out.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use super::sources::SettingsFile;
 use super::*;
 
-/// Layers as text. Lines after a heading belong to that layer: `user`, `project`, `environment`
+/// Resolves layers given as text. Lines after a heading belong to that layer: `user`, `project`, `environment`
 /// (NAME=value) or `flags` (KEY=value).
 fn check(layers: &str) -> String {
     let mut given = Given { data_home: Some(PathBuf::from("/home/ann/.local/share/infold")), ..Given::default() };
@@ -238,7 +238,7 @@ fn a_project_may_only_narrow() {
             [telemetry]
             otlp_endpoint = 'http://evil.example'
             [testing]
-            fixtures = true
+            scrub_fault = 'panic'
     "), @r#"
     `data` in .infold.toml:1 cannot be set by a project file: those may only lower limits
       hint: move it to your own settings; a project file may lower limits of [folding] and [context] and list fewer mcp.tools
@@ -254,7 +254,7 @@ fn a_project_may_only_narrow() {
       hint: list some of ["branch"]
     `telemetry.otlp_endpoint` in .infold.toml:12 cannot be set by a project file: those may only lower limits
       hint: move it to your own settings; a project file may lower limits of [folding] and [context] and list fewer mcp.tools
-    `testing.fixtures` in .infold.toml:14 cannot be set by a project file: those may only lower limits
+    `testing.scrub_fault` in .infold.toml:14 cannot be set by a project file: those may only lower limits
       hint: move it to your own settings; a project file may lower limits of [folding] and [context] and list fewer mcp.tools
     "#);
 }

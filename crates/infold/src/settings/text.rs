@@ -1,4 +1,4 @@
-//! From text to values: TOML files, variables of the environment, flags.
+//! Turns text into values: TOML files, environment variables, flags.
 //!
 //! A value's kind is that of its default, so `INFOLD_FOLDING__MAX_DEPTH=2` is a number and
 //! `--set auth.jwt.issuer=2` is text, without quotes in either.
@@ -13,18 +13,18 @@ use super::entry::{self, Entry, Origin};
 use super::problem::{Problem, Problems};
 use super::sources::{Assignment, SettingsFile};
 
-/// A key and its value, as they stand in a file.
+/// A key and its value, as they are written in a file.
 pub struct Leaf {
     /// The key, with dots between its levels.
     pub key: String,
-    /// The value.
+    /// The value; an empty table if the key is a section without keys.
     pub value: Value,
-    /// The line, from 1.
+    /// The line of the key, counted from 1.
     pub line: usize,
 }
 
 /// Every key of a TOML text in the order of its lines. An empty table counts as a key, so that a
-/// misspelled section is not passed over.
+/// misspelled section is noticed.
 pub fn leaves(text: &str) -> Result<Vec<Leaf>, String> {
     let spelled = DeTable::parse(text).map_err(|error| at_line(text, &error))?;
     let mut lines = BTreeMap::new();
@@ -73,7 +73,7 @@ fn joined(prefix: &str, name: &str) -> String {
     if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") }
 }
 
-/// Reads a settings file.
+/// Reads the values in a settings file. What is wrong with them is added to `problems`.
 pub fn file(
     file: &SettingsFile,
     origin: fn(PathBuf, usize) -> Origin,
@@ -117,11 +117,12 @@ fn of_known_kind(leaf: Leaf, origin: &Origin, known: &[Entry]) -> Result<Option<
     Ok(Some(Entry { key: leaf.key, value: leaf.value, origin: origin.clone() }))
 }
 
-/// Settings that were called something else before, and what they are called now.
+/// Old names of settings, and their names now.
 const RENAMED: [(&str, &str); 3] = [
     ("replay.prices", "prices.models"),
     ("proxy.windows", "windows.models"),
     ("proxy.window_tokens", "windows.default_tokens"),
+    ("rescue.window_tokens", "windows.default_tokens"),
 ];
 
 fn unknown_key(key: &str, origin: &Origin, known: &[Entry]) -> Problem {
@@ -170,8 +171,8 @@ pub fn variables(given: &BTreeMap<String, String>, known: &[Entry], problems: &m
     values
 }
 
-/// What a key is called in the environment. The names that scripts rely on come last, because a
-/// value given under such a name wins.
+/// The environment variables of a key. The short name that scripts rely on comes last, because a
+/// later value wins.
 fn variable_names(key: &str) -> Vec<String> {
     let plain = format!("INFOLD_{}", key.replace('.', "__").to_uppercase());
     match key {
@@ -194,7 +195,7 @@ fn unknown_variable(variable: &str, names: &[String]) -> Problem {
     }
 }
 
-/// Reads `--set` and the flags that stand for one setting.
+/// Reads `--set` and the flags that set a single setting.
 pub fn flags(given: &[Assignment], known: &[Entry], problems: &mut Problems) -> Vec<Entry> {
     let mut values = Vec::new();
     for assignment in given {
@@ -226,7 +227,7 @@ fn from_text(default: &Entry, text: &str, origin: Origin) -> Result<Entry, Probl
     }
 }
 
-/// A list in TOML's form, or just its parts with commas between them.
+/// Parses a list in TOML's form, or just its items with commas between them.
 fn list(text: &str) -> Option<Value> {
     if text.trim_start().starts_with('[') {
         let table: toml::Table = format!("list = {text}").parse().ok()?;
@@ -236,7 +237,7 @@ fn list(text: &str) -> Option<Value> {
     Some(Value::Array(parts.map(|part| Value::String(part.to_owned())).collect()))
 }
 
-/// The known name that was probably meant.
+/// The known name that the user probably meant; `None` if none is similar.
 fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let last_part = known.clone().find(|name| name.rsplit('.').next() == Some(given));
     if last_part.is_some() {

@@ -1,50 +1,51 @@
-//! The settings as types. What each means stands in `default.toml`.
+//! The settings as types. `default.toml` says what each one means.
 //!
-//! These shapes belong to the settings file; the crates inward have their own, made from these when
-//! the parts are put together.
+//! These types belong to the settings files. The other crates have their own, which `parts` makes from
+//! these.
 
 use serde::Deserialize;
 
-/// All settings.
+/// All settings, with a field for each section of `default.toml`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The data folder as given; empty for the usual place.
+    /// The data folder as it was given; empty for the usual one.
     pub data: String,
-    /// The daemon.
+    /// Where the daemon listens, and its limits.
     pub server: Server,
-    /// Branches.
+    /// Limits of branches.
     pub folding: Folding,
-    /// The main thread.
+    /// The limit of the main thread.
     pub context: Context,
-    /// Counting tokens.
+    /// How tokens are counted.
     pub count: Count,
-    /// Taking secrets out.
+    /// Limits of scrubbing.
     pub scrub: Scrub,
-    /// Long results.
+    /// Which results are offloaded, and how much of them is shown.
     pub shape: Shape,
-    /// Reading transcripts.
+    /// Limits of reading transcripts.
     pub transcripts: Transcripts,
-    /// Forks.
+    /// What a fork gets of its parent.
     pub fork: Fork,
-    /// Rescues.
+    /// The room that a rescued session has to fit.
     pub rescue: Rescue,
-    /// Requests to model providers.
+    /// How requests to model providers are changed and forwarded.
     pub proxy: Proxy,
-    /// Agents that are started.
+    /// Limits and tools of agents that `infold run` starts.
     pub run: Run,
-    /// Playing recorded sessions.
+    /// How many tokens each model takes.
     pub windows: Windows,
+    /// What providers charge for tokens, by model.
     pub prices: Prices,
-    /// The database.
+    /// The database, and how long things stay in it.
     pub store: Store,
-    /// The MCP tools.
+    /// Which MCP tools are listed, and their limits.
     pub mcp: Mcp,
-    /// Who may come in.
+    /// Who may use the daemon.
     pub auth: Auth,
-    /// Logs, traces, metrics.
+    /// Where logs, traces and metrics go.
     pub telemetry: Telemetry,
-    /// For infold's own tests.
+    /// Switches for infold's own tests.
     pub testing: Testing,
 }
 
@@ -99,9 +100,9 @@ pub enum Allocation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Isolation {
-    /// Its brief.
+    /// It begins with its brief.
     Isolated,
-    /// Its parent's conversation.
+    /// It begins with its parent's conversation.
     Inherit,
 }
 
@@ -118,7 +119,7 @@ pub struct Context {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Count {
-    /// Whose tokens are counted.
+    /// The family that is assumed for a model that is not known.
     pub family: Family,
 }
 
@@ -177,9 +178,9 @@ pub struct Fork {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
-    /// By the age of each tool result.
+    /// They are spent by the age of each tool result.
     Seed,
-    /// Where they are used again.
+    /// They are spent on what later turns use again.
     Recall,
 }
 
@@ -197,7 +198,6 @@ impl From<Profile> for infold_core::fork::Profile {
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "default.toml has a sentence for each")]
 pub struct Rescue {
-    pub window_tokens: u64,
     pub reserve_tokens: u64,
 }
 
@@ -230,33 +230,33 @@ pub struct Windows {
     pub models: Vec<Window>,
 }
 
-/// Tokens that a model takes: its name, in which `*` stands for anything, how many clients fill, and how many it takes
-/// from those that ask for more.
+/// The window of a model: its name, in which `*` matches anything, the tokens that clients fill, and the tokens that it
+/// takes from clients that ask for more.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Window {
-    /// One size for everybody.
+    /// The same window for every client.
     Fixed(String, u64),
-    /// A usual size, and a larger one for those that ask.
+    /// A usual window, and a larger one for clients that ask for it.
     Extendable(String, u64, u64),
 }
 
 impl Window {
-    /// The model's name.
+    /// The pattern that models' names have to match.
     pub fn model(&self) -> &str {
         match self {
             Self::Fixed(model, _) | Self::Extendable(model, ..) => model,
         }
     }
 
-    /// Tokens that clients fill.
+    /// Tokens that clients fill if they do not ask for more.
     pub fn tokens(&self) -> u64 {
         match self {
             Self::Fixed(_, tokens) | Self::Extendable(_, tokens, _) => *tokens,
         }
     }
 
-    /// Tokens that it takes from those that ask for more.
+    /// Tokens that it takes from clients that ask for more.
     pub fn largest_tokens(&self) -> u64 {
         match self {
             Self::Fixed(_, tokens) | Self::Extendable(_, _, tokens) => *tokens,
@@ -268,7 +268,7 @@ impl Window {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Upstream {
-    /// Where requests go.
+    /// The address that requests are forwarded to.
     pub upstream: String,
 }
 
@@ -295,8 +295,8 @@ pub struct Prices {
     pub models: Vec<Price>,
 }
 
-/// What a provider asks for a million tokens: a model's name, in which `*` stands for anything, then
-/// input, output, cache read and cache write.
+/// What a provider charges for a million tokens, in dollars: a model's name, in which `*` matches
+/// anything, then input, output, cache read and cache write.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Price(pub String, pub f64, pub f64, pub f64, pub f64);
 
@@ -314,13 +314,13 @@ pub struct Store {
     pub result_offload_threshold: usize,
 }
 
-/// How hard the database holds on to what it acknowledged.
+/// How safe a write is once the database has acknowledged it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Synchronous {
-    /// Survives power loss.
+    /// It survives power loss.
     Full,
-    /// Can lose the last writes at power loss.
+    /// The latest writes can be lost at power loss.
     Normal,
 }
 
@@ -333,17 +333,15 @@ pub struct Mcp {
     pub session: SessionSource,
     pub errors: ErrorForm,
     pub message_bytes_max: usize,
-    pub sessions_max: usize,
-    pub session_idle_seconds: u64,
 }
 
 /// A family of MCP tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolFamily {
-    /// `branch_create` and its kin.
+    /// `branch_create` and the tools that belong to it.
     Branch,
-    /// `context_branch` and its kin.
+    /// `context_branch` and the tools that belong to it.
     Context,
     /// What an agent behind the proxy needs, and no more.
     Lean,
@@ -353,19 +351,19 @@ pub enum ToolFamily {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionSource {
-    /// Whoever calls.
+    /// The caller names the session.
     Caller,
     /// The proxy, which saw the model make the call.
     Proxy,
 }
 
-/// How the `context_*` tools tell of an error.
+/// How the `context_*` tools report an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ErrorForm {
-    /// As a JSON-RPC error.
+    /// The call fails with a JSON-RPC error.
     Jsonrpc,
-    /// As a tool result.
+    /// The call succeeds, and its result says what went wrong.
     Result,
 }
 
@@ -380,13 +378,13 @@ pub struct Auth {
     pub jwt: Jwt,
 }
 
-/// Whether sessions are kept apart by who made them.
+/// Whether principals see only their own sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Validator {
-    /// A session belongs to whoever made it.
+    /// A session belongs to the principal who made it.
     Strict,
-    /// Everyone who may come in shares all sessions.
+    /// Everyone who may use the daemon shares all sessions.
     Permissive,
 }
 
@@ -404,7 +402,7 @@ pub struct Jwt {
 }
 
 impl Jwt {
-    /// Whether tokens of others are accepted at all.
+    /// Whether JWTs are accepted at all: any of the keys is set.
     pub fn is_on(&self) -> bool {
         [&self.algorithm, &self.issuer, &self.audience, &self.key_file, &self.jwks_file]
             .into_iter()
@@ -426,15 +424,15 @@ pub struct Telemetry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// Text on a terminal, JSON elsewhere.
+    /// Text on a terminal, otherwise JSON.
     Auto,
-    /// For people.
+    /// One line of text each, for people.
     Text,
-    /// For programs.
+    /// One JSON object each, for programs.
     Json,
 }
 
-/// The least important thing that is still logged.
+/// The least important level that is still logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "the usual names")]
@@ -452,20 +450,19 @@ pub enum LogLevel {
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "default.toml has a sentence for each")]
 pub struct Testing {
-    pub fixtures: bool,
     pub scrub_fault: ScrubFault,
 }
 
-/// A way for the scrubber to misbehave.
+/// A fault that tests plant in the scrubber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScrubFault {
-    /// It works.
+    /// There is no fault.
     None,
-    /// It panics.
+    /// The scrubber panics.
     Panic,
-    /// It never answers.
+    /// The scrubber never answers.
     Stall,
-    /// It is not there.
+    /// There is no scrubber.
     Missing,
 }

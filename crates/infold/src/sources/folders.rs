@@ -1,4 +1,5 @@
-//! Transcripts in folders: those that the user names, and those where clients keep theirs. Only names are read.
+//! Finds transcripts in folders: those that the user names, and those in which clients store theirs. Only file names
+//! are read, no files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,16 +11,16 @@ use anyhow::Context;
 use crate::failure::Refused;
 use crate::settings::Surroundings;
 
-/// How deep folders are searched. The deepest place of a client is four folders down.
+/// How deep folders are searched. Clients nest their own at most four deep.
 const DEPTH_MAX: usize = 12;
-/// Fewest characters that may stand for a whole id.
+/// Fewest characters that a shortened id must have.
 const PREFIX_CHARS_MIN: usize = 4;
-/// Most ids that an ambiguous one is said to mean.
+/// Most ids that are listed if a shortened one is ambiguous.
 const MATCHES_SHOWN_MAX: usize = 8;
-/// How the names of transcripts end.
+/// The endings of transcripts' names.
 pub const ENDINGS: [&str; 4] = [".jsonl", ".jsonl.gz", ".json", ".json.gz"];
 
-/// The transcripts among files and folders, in a fixed order.
+/// The files that were named, and the transcripts in the folders that were named, each once and in a fixed order.
 pub fn expand(names: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for name in names {
@@ -44,7 +45,7 @@ pub fn expand(names: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The latest sessions that clients of this user have recorded, the latest first.
+/// The latest recordings of this user's clients, at most `count_max`, the latest first.
 pub fn recorded(surroundings: &Surroundings, count_max: usize) -> Vec<PathBuf> {
     let mut files = of_clients(surroundings);
     files.sort_by_cached_key(|file| std::cmp::Reverse(modified(file)));
@@ -52,7 +53,7 @@ pub fn recorded(surroundings: &Surroundings, count_max: usize) -> Vec<PathBuf> {
     files
 }
 
-/// The latest recording of the session that a client knows by this id, or by the only id that begins so.
+/// The latest recording of the client's session with this id, or with the only id that begins with it.
 pub fn of_session(typed: &str, surroundings: &Surroundings) -> Result<Option<PathBuf>, Refused> {
     by_id(typed, of_clients(surroundings))
 }
@@ -60,7 +61,7 @@ pub fn of_session(typed: &str, surroundings: &Surroundings) -> Result<Option<Pat
 pub(super) fn by_id(typed: &str, files: Vec<PathBuf>) -> Result<Option<PathBuf>, Refused> {
     let begins = |file: &&PathBuf| session_id(file).is_some_and(|id| id.starts_with(typed));
     let ids: BTreeSet<&str> = files.iter().filter(begins).filter_map(|file| session_id(file)).collect();
-    let meant = match ids.first() {
+    let id = match ids.first() {
         Some(first) if *first == typed => *first,
         Some(first) if ids.len() == 1 && typed.len() >= PREFIX_CHARS_MIN => *first,
         Some(_) if typed.len() >= PREFIX_CHARS_MIN => {
@@ -71,21 +72,21 @@ pub(super) fn by_id(typed: &str, files: Vec<PathBuf>) -> Result<Option<PathBuf>,
         }
         Some(_) | None => return Ok(None),
     };
-    let of_session = files.iter().filter(|file| session_id(file) == Some(meant));
+    let of_session = files.iter().filter(|file| session_id(file) == Some(id));
     Ok(of_session.max_by_key(|file| modified(file)).cloned())
 }
 
-/// What clients have recorded, as far as it may be read.
+/// All recordings of this user's clients, except in folders that cannot be read.
 fn of_clients(surroundings: &Surroundings) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for folder in client_folders(surroundings).iter().filter(|folder| folder.is_dir()) {
-        // Nobody named these folders, so one that is closed is no reason to stop.
+        // The user did not name these folders, so one that cannot be read is no reason to stop.
         let _ = collect(folder, 0, &mut files);
     }
     files
 }
 
-/// Where Claude Code and Codex keep their sessions.
+/// The folders in which Claude Code and Codex store their sessions.
 fn client_folders(surroundings: &Surroundings) -> Vec<PathBuf> {
     let home = surroundings.text("HOME").map(PathBuf::from);
     let folder = |variable: &str, below_home: &str| {
@@ -96,7 +97,7 @@ fn client_folders(surroundings: &Surroundings) -> Vec<PathBuf> {
     claude.into_iter().chain(codex).collect()
 }
 
-/// The session that a client's file name tells of: `<id>.jsonl`, or `rollout-<time>-<id>.jsonl`.
+/// The session's id in a client's file name: `<id>.jsonl`, or `rollout-<time>-<id>.jsonl`.
 fn session_id(file: &Path) -> Option<&str> {
     let name = file.file_name()?.to_str()?.strip_suffix(".jsonl")?;
     if !name.starts_with("rollout-") {
@@ -128,8 +129,8 @@ fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> anyhow::Res
     Ok(())
 }
 
-/// Whether a file that was found may be a session. What other agents did for one lies beside it, and
-/// would be counted twice.
+/// Whether a file that was found may be a session. Recordings of subagents are in the same folders; they belong to
+/// their session and would be counted twice.
 fn is_session(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let is_agents = name.starts_with("agent-") || name.ends_with(".meta.json");

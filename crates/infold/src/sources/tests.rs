@@ -68,7 +68,7 @@ fn a_path_that_is_not_there_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn a_folder_stands_for_the_transcripts_in_it_each_once() {
+fn a_folder_means_the_transcripts_in_it_each_once() {
     let (home, _) = home();
     let first = write(home.path().join("a/one.jsonl"));
     let second = write(home.path().join("b/two.json"));

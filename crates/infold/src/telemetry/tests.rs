@@ -1,4 +1,4 @@
-//! Addresses below a collector's.
+//! The addresses that traces and metrics are sent to.
 
 use super::*;
 

@@ -5,44 +5,44 @@ use infold_core::record::RequestRecord;
 
 use super::{SessionLine, TopView};
 use crate::draw::{
-    Align, Column, Spans, Style, Table, Tone, Whose, ago, fitted, money, one_line, request_lines, short,
+    Align, Column, RequestScope, Spans, Style, Table, Tone, ago, fitted, money, one_line, request_lines, short,
 };
 
-/// Columns of a session's name that are shown.
+/// Most columns of a session's name.
 const SESSION_COLUMNS: usize = 36;
-/// Columns of a session's first words that are shown.
+/// Most columns of a session's first words.
 const WORDS_COLUMNS: usize = 40;
-/// Columns of them below which another column goes instead, where a terminal has room for them.
+/// On a wide terminal, another column is left out if the first words would get fewer columns than this.
 const WORDS_COLUMNS_MIN: usize = 16;
-/// Columns of a terminal that has.
+/// Columns of a terminal that counts as wide.
 const WORDS_FROM_COLUMNS: usize = 120;
-/// The heading of the first words.
+/// The heading of the column with the first words.
 const WORDS: &str = "FIRST WORDS";
 const BAR_CELLS: u64 = 8;
 const NAME: &str = "infold top";
-/// What may go where there is little room, in this order.
+/// Columns that are left out where the terminal is narrow, in this order.
 const MAY_GO: [&str; 11] =
     [WORDS, "OUTPUT", "INPUT", "CACHED", "REQUESTS", "PER MIN", "LAST ACTIVE", "AGENT", "SAVED", "OPEN", "COST"];
-/// Columns of a session's name below which another column goes instead.
+/// If a session's name would get fewer columns than this, another column is left out instead.
 const SESSION_COLUMNS_MIN: usize = 20;
 
-/// Room for a frame.
+/// The room for a frame on the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
-    /// Columns.
+pub struct FrameSize {
+    /// How many columns there are.
     pub width: usize,
-    /// Lines.
+    /// How many lines there are.
     pub height: usize,
 }
 
-/// A frame for a script: all of it, and nothing that only makes sense on a screen.
-pub fn once(view: &TopView, size: Size, style: &Style) -> String {
+/// Draws a frame as text for scripts, without a chosen session and the line of keys.
+pub fn once(view: &TopView, size: FrameSize, style: &Style) -> String {
     let lines = frame(view, None, size, style);
     lines.iter().map(|line| style.line(line) + "\n").collect()
 }
 
-/// A frame. Requests of the chosen session only, if one is chosen.
-pub fn frame(view: &TopView, chosen: Option<&SessionId>, size: Size, style: &Style) -> Vec<Spans> {
+/// Draws a frame. If a session is chosen, only its requests are shown.
+pub fn frame(view: &TopView, chosen: Option<&SessionId>, size: FrameSize, style: &Style) -> Vec<Spans> {
     let style = Style { width: size.width, ..*style };
     let mut lines = head(view, &style);
     lines.push(Vec::new());
@@ -51,7 +51,7 @@ pub fn frame(view: &TopView, chosen: Option<&SessionId>, size: Size, style: &Sty
             .push(vec![(Tone::Faint, fitted("no sessions yet: start an agent with `infold run`", size.width, &style))]);
         return lines;
     }
-    // Sessions have at most half of the room: what happens now is below them.
+    // Sessions get at most half of the room, because the latest requests are below them.
     let sessions = sessions(view, chosen, &style);
     let room = (size.height.saturating_sub(lines.len() + 2) / 2).max(2);
     lines.extend(within(sessions, room));
@@ -66,7 +66,7 @@ pub fn frame(view: &TopView, chosen: Option<&SessionId>, size: Size, style: &Sty
     if !records.is_empty() {
         lines.push(Vec::new());
         let room = size.height.saturating_sub(lines.len());
-        lines.extend(request_lines(&records, Whose::Several, view.now_ms, &style).into_iter().take(room));
+        lines.extend(request_lines(&records, RequestScope::Several, view.now_ms, &style).into_iter().take(room));
     }
     lines
 }
@@ -84,7 +84,7 @@ fn within(mut lines: Vec<Spans>, room: usize) -> Vec<Spans> {
 fn head(view: &TopView, style: &Style) -> Vec<Spans> {
     let dot = style.either(" · ", ", ");
     let count = |count: u64, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
-    let going = view.sessions.iter().filter(|line| line.goes_on()).count() as u64;
+    let going = view.sessions.iter().filter(|line| line.is_active()).count() as u64;
     let open = view.sessions.iter().map(SessionLine::open).sum();
     let now = [
         count(going, "session", "sessions"),
@@ -160,7 +160,7 @@ fn cells(line: &SessionLine, chosen: Option<&SessionId>, now_ms: u64, style: &St
     let known = |text: String| if has_requests { text } else { dash() };
     let mark = if is_chosen { style.either("› ", "> ") } else { "" };
     let name = format!("{mark}{}", fitted(&line.short_id, SESSION_COLUMNS, style));
-    let tone = match (is_chosen, line.goes_on()) {
+    let tone = match (is_chosen, line.is_active()) {
         (true, _) => Tone::Busy,
         (false, true) => Tone::Strong,
         (false, false) => Tone::Faint,

@@ -1,7 +1,7 @@
 //! `infold top` on a terminal: draws, waits for a key, a signal or a second to pass, and draws again.
 //!
-//! What must hold: however it ends, the terminal is as it was. Signals end it in the ordinary way, and a
-//! panic puts the terminal back before it says anything.
+//! What must hold: however it ends, the terminal is as it was before. Signals end it in the ordinary way,
+//! and a panic restores the terminal before it prints anything.
 
 use std::io::Stdout;
 use std::time::Duration;
@@ -18,31 +18,31 @@ use ratatui::style::{Color, Modifier, Style as Look};
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::Paragraph;
 
-use super::frame::{Size, frame};
+use super::frame::{FrameSize, frame};
 use super::{TopView, load};
 use crate::commands::sessions::now_ms;
 use crate::draw::{Paint, Spans, Style, Tone};
 use crate::parts;
 use crate::signals::Stops;
 
-/// The line at the bottom.
+/// The text of the line at the bottom.
 const KEYS: &str = "q quits, up and down select a session";
 
-/// What a key leads to.
+/// What a key does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Move {
+enum KeyAction {
     Quit,
     Up,
     Down,
     None,
 }
 
-/// Puts the terminal back when it goes.
+/// The terminal while it is drawn on. It is restored when this is dropped.
 struct Screen(Terminal<CrosstermBackend<Stdout>>);
 
 impl Screen {
     fn take() -> anyhow::Result<Self> {
-        // This also makes a panic put the terminal back first.
+        // This also makes a panic restore the terminal first.
         Ok(Self(ratatui::try_init().context("cannot draw on the terminal")?))
     }
 }
@@ -53,10 +53,10 @@ impl Drop for Screen {
     }
 }
 
-/// Draws until somebody has seen enough.
+/// Draws a frame every `every`, until the user quits or a signal comes.
 pub async fn run(engine: &Engine, room: &ContextRoom, every: Duration, style: &Style) -> anyhow::Result<()> {
     let mut stops = Stops::catch()?;
-    let mut view = load(engine, room, now_ms()).await.map_err(parts::told)?;
+    let mut view = load(engine, room, now_ms()).await.map_err(parts::command_error)?;
     let mut screen = Screen::take()?;
     let mut keys = EventStream::new();
     let mut chosen: Option<SessionId> = None;
@@ -65,44 +65,44 @@ pub async fn run(engine: &Engine, room: &ContextRoom, every: Duration, style: &S
         draw(&mut screen, &view, chosen.as_ref(), style)?;
         tokio::select! {
             () = stops.next() => return Ok(()),
-            _ = ticks.tick() => view = load(engine, room, now_ms()).await.map_err(parts::told)?,
+            _ = ticks.tick() => view = load(engine, room, now_ms()).await.map_err(parts::command_error)?,
             event = keys.next() => match event {
-                Some(Ok(Event::Key(key))) => match meant(key) {
-                    Move::Quit => return Ok(()),
-                    Move::Up => chosen = next(&view, chosen.as_ref(), Move::Up),
-                    Move::Down => chosen = next(&view, chosen.as_ref(), Move::Down),
-                    Move::None => {}
+                Some(Ok(Event::Key(key))) => match action_of(key) {
+                    KeyAction::Quit => return Ok(()),
+                    KeyAction::Up => chosen = next(&view, chosen.as_ref(), KeyAction::Up),
+                    KeyAction::Down => chosen = next(&view, chosen.as_ref(), KeyAction::Down),
+                    KeyAction::None => {}
                 },
-                // A change of size is drawn in the next round, which is now.
+                // If the terminal's size has changed, the next round draws the new one at once.
                 Some(Ok(_)) => {}
-                // Nobody can press a key any more.
+                // The terminal is gone, so no key can come any more.
                 Some(Err(_)) | None => return Ok(()),
             },
         }
     }
 }
 
-fn meant(key: KeyEvent) -> Move {
+fn action_of(key: KeyEvent) -> KeyAction {
     if key.kind == KeyEventKind::Release {
-        return Move::None;
+        return KeyAction::None;
     }
     match key.code {
-        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Move::Quit,
-        KeyCode::Char('q') | KeyCode::Esc => Move::Quit,
-        KeyCode::Up | KeyCode::Char('k') => Move::Up,
-        KeyCode::Down | KeyCode::Char('j') => Move::Down,
-        _ => Move::None,
+        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => KeyAction::Quit,
+        KeyCode::Char('q') | KeyCode::Esc => KeyAction::Quit,
+        KeyCode::Up | KeyCode::Char('k') => KeyAction::Up,
+        KeyCode::Down | KeyCode::Char('j') => KeyAction::Down,
+        _ => KeyAction::None,
     }
 }
 
-/// The session that a move leads to; above the first one none is chosen.
-fn next(view: &TopView, chosen: Option<&SessionId>, to: Move) -> Option<SessionId> {
+/// The session that is chosen after going up or down; above the first one, none is.
+fn next(view: &TopView, chosen: Option<&SessionId>, to: KeyAction) -> Option<SessionId> {
     let at = chosen.and_then(|chosen| view.sessions.iter().position(|line| line.known.id == *chosen));
     let at = match (to, at) {
-        (Move::Down, None) => 0,
-        (Move::Down, Some(at)) => (at + 1).min(view.sessions.len().saturating_sub(1)),
-        (Move::Up, Some(at)) => at.checked_sub(1)?,
-        (Move::Up, None) | (Move::Quit | Move::None, _) => return None,
+        (KeyAction::Down, None) => 0,
+        (KeyAction::Down, Some(at)) => (at + 1).min(view.sessions.len().saturating_sub(1)),
+        (KeyAction::Up, Some(at)) => at.checked_sub(1)?,
+        (KeyAction::Up, None) | (KeyAction::Quit | KeyAction::None, _) => return None,
     };
     view.sessions.get(at).map(|line| line.known.id.clone())
 }
@@ -110,7 +110,7 @@ fn next(view: &TopView, chosen: Option<&SessionId>, to: Move) -> Option<SessionI
 fn draw(screen: &mut Screen, view: &TopView, chosen: Option<&SessionId>, style: &Style) -> anyhow::Result<()> {
     let drawn = screen.0.draw(|on| {
         let area = on.area();
-        let size = Size { width: usize::from(area.width), height: usize::from(area.height).saturating_sub(1) };
+        let size = FrameSize { width: usize::from(area.width), height: usize::from(area.height).saturating_sub(1) };
         let mut lines = frame(view, chosen, size, style);
         lines.resize(size.height, Vec::new());
         lines.push(vec![(Tone::Faint, KEYS.to_owned())]);

@@ -1,4 +1,4 @@
-//! What is shown, as text.
+//! Frames of `infold top` as text.
 
 use infold_core::record::{AnswerEnd, Cause, Miss, SessionLabel, SessionOverview, Timing, TokenBreakdown, Usage};
 use infold_core::view::{Edit, Reason, RequestKind};
@@ -55,10 +55,10 @@ fn live(id: &str, ago_ms: u64, open: u64) -> SessionRow {
     SessionRow { session, open, open_tokens: 0 }
 }
 
-/// What is known of a session, of its live state and of those requests that are its own.
+/// A session with its live state, if it has one, and those of the requests that are its own.
 fn known(id: &str, live: Option<SessionRow>, requests: &[RequestRow]) -> ListedSession {
     let mut known = ListedSession { id: named(id), live, totals: None, overview: SessionOverview::default() };
-    // They are the newest first.
+    // The newest request comes first.
     for row in requests.iter().rev().filter(|row| row.record.session == known.id) {
         known.totals.get_or_insert_default().add(&row.record);
         known.overview.add(&row.record, &SessionLabel::default());
@@ -88,12 +88,12 @@ fn style(charset: Charset, width: usize) -> Style {
 
 #[test]
 fn a_frame_shows_sessions_and_the_latest_requests() {
-    assert_snapshot!(once(&view(), Size { width: 150, height: 40 }, &style(Charset::Utf8, 150)));
+    assert_snapshot!(once(&view(), FrameSize { width: 150, height: 40 }, &style(Charset::Utf8, 150)));
 }
 
 #[test]
 fn a_narrow_frame_in_plain_characters_still_says_what_matters() {
-    assert_snapshot!(once(&view(), Size { width: 80, height: 40 }, &style(Charset::Ascii, 80)));
+    assert_snapshot!(once(&view(), FrameSize { width: 80, height: 40 }, &style(Charset::Ascii, 80)));
 }
 
 #[test]
@@ -101,19 +101,19 @@ fn frames_keep_to_terminals_of_60_and_of_40_columns() {
     for width in [60, 40] {
         let mut view = view();
         view.sessions[0].short_id = "5b2438e4-96a7-43f7-b051-10a055bb0fbe".to_owned();
-        let drawn = once(&view, Size { width, height: 40 }, &style(Charset::Utf8, width));
+        let drawn = once(&view, FrameSize { width, height: 40 }, &style(Charset::Utf8, width));
         assert!(drawn.lines().all(|line| crate::draw::columns(line) <= width), "{width}:\n{drawn}");
         assert_snapshot!(format!("{width}_columns"), drawn);
     }
 }
 
 #[test]
-fn a_session_that_only_its_requests_tell_of_goes_on_while_they_come() {
+fn a_session_of_which_only_requests_are_stored_is_active_while_they_come() {
     let view = view();
     let docs = view.sessions.iter().find(|line| line.known.id == named("docs")).unwrap();
-    assert!(docs.known.live.is_none() && docs.goes_on());
+    assert!(docs.known.live.is_none() && docs.is_active());
     let silent = SessionLine { rates: Rates::default(), ..docs.clone() };
-    assert!(!silent.goes_on());
+    assert!(!silent.is_active());
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_frame_keeps_to_its_height_and_says_what_it_leaves_out() {
     let line = view.sessions[0].clone();
     view.sessions = (0..50).map(|at| SessionLine { short_id: format!("s{at}"), ..line.clone() }).collect();
     for height in [6, 10, 24] {
-        let text = once(&view, Size { width: 120, height }, &style(Charset::Utf8, 120));
+        let text = once(&view, FrameSize { width: 120, height }, &style(Charset::Utf8, 120));
         assert!(text.lines().count() <= height.max(8), "{height}:\n{text}");
         assert!(text.contains(" more\n"), "{text}");
     }
@@ -137,7 +137,7 @@ fn nothing_is_said_to_be_nothing() {
         totals: RequestTotals::default(),
         rates: Rates::default(),
     };
-    let text = once(&empty, Size { width: 80, height: 24 }, &style(Charset::Utf8, 80));
+    let text = once(&empty, FrameSize { width: 80, height: 24 }, &style(Charset::Utf8, 80));
     assert!(text.contains("no sessions yet"), "{text}");
 }
 
@@ -146,7 +146,7 @@ fn requests_of_a_chosen_session_alone_are_shown() {
     let view = view();
     let chosen = named("docs");
     let style = style(Charset::Utf8, 150);
-    let lines = frame::frame(&view, Some(&chosen), Size { width: 150, height: 40 }, &style);
+    let lines = frame::frame(&view, Some(&chosen), FrameSize { width: 150, height: 40 }, &style);
     let text: Vec<String> = lines.iter().map(|line| style.line(line)).collect();
     assert!(text.iter().any(|line| line.starts_with("› docs")), "{text:?}");
     assert_eq!(text.iter().filter(|line| line.contains("claude-opus-4-6")).count(), 1, "{text:?}");

@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all.
+//! A file exists whole or not at all, also when writing it fails.
 
 use super::*;
 

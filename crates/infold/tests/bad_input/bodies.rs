@@ -1,5 +1,5 @@
-//! Bodies that are no messages: broken, of another form, too large, of another type. On every route
-//! that takes one.
+//! Bodies that are no messages: broken, of another form, too large, of another type, on every route that takes a
+//! body.
 
 use anyhow::Result;
 use reqwest::Method;

@@ -17,7 +17,6 @@ fn bad(what: impl Into<String>, value: impl Into<Value>) -> Bad {
     Bad { what: what.into(), value: value.into() }
 }
 
-/// The types that a schema takes.
 fn types(schema: &Value) -> Vec<&str> {
     match &schema["type"] {
         Value::String(one) => vec![one.as_str()],
@@ -26,8 +25,8 @@ fn types(schema: &Value) -> Vec<&str> {
     }
 }
 
-/// Values of every type but those that a schema takes. Null stands for an argument that was left out,
-/// so it is bad only where the argument is required.
+/// Values of every type but those that a schema takes. Null means that an argument was left out, so it is bad only
+/// where the argument is required.
 pub fn wrong_types(schema: &Value) -> Vec<Bad> {
     let taken = types(schema);
     if taken.is_empty() {
@@ -56,7 +55,7 @@ pub fn wrong_types(schema: &Value) -> Vec<Bad> {
     wrong
 }
 
-/// Texts that a schema does not take: of nothing but what is stripped, empty, and too long.
+/// Texts that a schema does not take: of nothing but characters that are stripped, empty, and too long.
 pub fn wrong_texts(schema: &Value) -> Vec<Bad> {
     let mut wrong = too_long_texts(schema);
     if !wrong.is_empty() {
@@ -66,7 +65,7 @@ pub fn wrong_texts(schema: &Value) -> Vec<Bad> {
     wrong
 }
 
-/// Texts that are too long for a schema, and the one that is too short.
+/// Texts that are too long for a schema, and the empty one, which is too short.
 pub fn too_long_texts(schema: &Value) -> Vec<Bad> {
     if !types(schema).contains(&"string") {
         return Vec::new();

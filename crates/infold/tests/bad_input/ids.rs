@@ -18,7 +18,7 @@ enum Foreign {
     Free,
 }
 
-/// What a tool makes of foreign ids in an argument.
+/// What becomes of foreign ids in an argument of a tool.
 fn foreign(tool: &str, argument: &str) -> Foreign {
     match (tool, argument) {
         ("branch_create" | "context_branch", "session_id") => Foreign::Free,

@@ -8,7 +8,7 @@ use super::cases::{Bad, wrong_types};
 use super::scene::{Things, World};
 use crate::support::ApiAnswer;
 
-/// One thing that a route can do.
+/// A method of a route, from its description.
 struct Operation {
     method: Method,
     path: String,
@@ -18,7 +18,7 @@ struct Operation {
     query: Vec<(String, Value)>,
 }
 
-/// Everything that the description describes.
+/// All operations of the description.
 fn operations(description: &Value) -> Result<Vec<Operation>> {
     let mut operations = Vec::new();
     for (path, methods) in description["paths"].as_object().context("paths")? {

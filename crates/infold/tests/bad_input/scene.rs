@@ -1,5 +1,5 @@
-//! What there is before anything goes wrong: a session with an open branch and a kept result, another
-//! session of the same owner, and one of somebody else's.
+//! What there is before anything goes wrong: a session with an open branch and an offloaded result, another session
+//! of the same owner, and one of somebody else's.
 
 use anyhow::{Context, Result, bail};
 use infold_testkit::McpHttp;
@@ -7,14 +7,14 @@ use serde_json::{Map, Value, json};
 
 use crate::support::{Api, Issuer, Program, lines_about, roomy};
 
-/// A daemon, and one who is not its owner.
+/// A daemon with its owner's client, and somebody else who has things on it.
 pub struct World {
     pub program: Program,
     pub theirs: Things,
     _issuer: Issuer,
 }
 
-/// What somebody has in one session.
+/// Ids of what somebody has in one session.
 #[derive(Debug, Clone)]
 pub struct Things {
     pub project: String,
@@ -34,7 +34,7 @@ impl World {
         Ok(Self { program, theirs, _issuer: issuer })
     }
 
-    /// Things of the caller's own.
+    /// Makes things of the caller's own in a new session, and returns their ids.
     pub async fn things(&self, project: &str) -> Result<Things> {
         Things::make(&self.program.mcp, &self.program.api, project).await
     }
@@ -88,7 +88,7 @@ impl Things {
     pub fn enough(&self, schema: &Value) -> Result<Map<String, Value>> {
         let required = schema["required"].as_array().cloned().unwrap_or_default();
         let mut names: Vec<&str> = required.iter().filter_map(Value::as_str).collect();
-        // Where a schema requires nothing, one of several is needed, and a session always does.
+        // Where a schema requires no argument, one of several is needed, and a session always suffices.
         if names.is_empty() {
             names.push("session_id");
         }

@@ -1,4 +1,4 @@
-//! Every argument of every tool.
+//! Every argument of every tool, with every bad value that its schema suggests.
 
 use anyhow::{Result, ensure};
 use infold_testkit::CallAnswer;
@@ -70,7 +70,7 @@ fn names_of(tool: &Value) -> String {
     properties(tool).into_iter().map(|(name, _)| name).collect::<Vec<_>>().join("|")
 }
 
-/// What is wrong with the answer to a call that must be refused; nothing if all is well.
+/// What is wrong with the answer to a call that must be refused; `None` if all is well.
 pub fn complaint(tool: &str, names: &str, answer: &CallAnswer) -> Option<String> {
     let refused = match Refused::of(answer) {
         Ok(refused) => refused,
@@ -106,7 +106,7 @@ async fn every_bad_argument_of_every_tool_gets_a_clear_error_and_stores_nothing(
                 break;
             }
         }
-        // The scene was right, so what was refused was refused for what was bad about it.
+        // The call works without what is bad about it, so that alone is why it was refused.
         let arguments = Value::Object(things.enough(&tool["inputSchema"])?);
         let answer = world.program.call(name, arguments).await?;
         ensure!(answer.is_ok(), "{name} does not even work with good arguments: {}", answer.summary());
@@ -133,7 +133,7 @@ async fn null_for_an_optional_argument_is_the_same_as_leaving_it_out() -> Result
 }
 
 #[tokio::test]
-async fn what_stands_in_meta_is_checked_too() -> Result<()> {
+async fn what_is_in_meta_is_checked_too() -> Result<()> {
     let world = World::new().await?;
     let things = world.things("/projects/mine").await?;
     let other = world.things("/projects/other").await?;

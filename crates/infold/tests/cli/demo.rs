@@ -1,4 +1,4 @@
-//! `infold demo`: the whole way through the real daemon, without a key and without a trace.
+//! `infold demo`: it goes all the way through the real daemon, needs no key, and leaves no trace.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::home::Home;
 
-/// What a file that is read in the demonstration holds, and nothing else does.
+/// Words that are in a file that is read in the demonstration, and nowhere else.
 const IN_A_FILE: &str = "fn partial_result";
 
 fn holds(body: &Value, text: &str) -> bool {
@@ -18,8 +18,8 @@ fn the_demonstration_folds_what_the_agent_read() {
     let home = Home::new();
     let run = home.run(&["demo", "--json"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    let told: Value = serde_json::from_str(&run.stdout).unwrap();
-    let (sent, got) = (told["sent"].as_array().unwrap(), told["got"].as_array().unwrap());
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    let (sent, got) = (report["sent"].as_array().unwrap(), report["got"].as_array().unwrap());
     assert_eq!(sent.len(), got.len());
 
     let last = sent.len() - 1;
@@ -28,7 +28,7 @@ fn the_demonstration_folds_what_the_agent_read() {
     assert!(got.iter().any(|body| holds(body, IN_A_FILE)), "it did get it once, in the branch");
     assert!(holds(&got[last], "where the item is that did not fit"), "what the branch returned is there");
 
-    let story = &told["story"];
+    let story = &report["story"];
     let tokens = |side: &str| story[side]["prompt_tokens"].as_u64().unwrap();
     assert!(tokens("with") * 2 < tokens("without"), "{story}");
     let threads: BTreeSet<&str> =

@@ -7,40 +7,36 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-/// A home of its own, with a folder to work in.
+/// A temporary home, with a folder to work in.
 pub struct Home {
     folder: TempDir,
 }
 
 /// How the program ended, and what it printed.
 pub struct Ended {
-    /// The exit code.
     pub code: i32,
-    /// What it printed as its result.
     pub stdout: String,
-    /// What else it said.
     pub stderr: String,
 }
 
 impl Home {
-    /// An empty one.
+    /// An empty home.
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("project/inner")).unwrap();
         Self { folder }
     }
 
-    /// A path below it.
     pub fn join(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)
     }
 
-    /// Where data goes unless something else is said.
+    /// The data folder that the program uses by default.
     pub fn data(&self) -> PathBuf {
         self.join(".local/share/infold")
     }
 
-    /// Writes a file.
+    /// Writes a file below this home, with the folders above it.
     pub fn write(&self, path: &str, text: &str) {
         let path = self.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -62,7 +58,6 @@ impl Home {
         command
     }
 
-    /// Runs the program.
     pub fn run(&self, arguments: &[&str]) -> Ended {
         self.ended(self.command(arguments).output().unwrap())
     }
@@ -75,14 +70,14 @@ impl Home {
         self.ended(child.wait_with_output().unwrap())
     }
 
-    /// What a run led to, with this home's path written as HOME.
+    /// The outcome of a run, with this home's path written as HOME.
     pub fn ended(&self, output: Output) -> Ended {
         let text = |bytes| String::from_utf8(bytes).unwrap().replace(&self.folder.path().display().to_string(), "HOME");
         Ended { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 }
 
-/// A file's or folder's rights.
+/// The permission bits of a file or folder.
 pub fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::MetadataExt;
     fs::metadata(path).unwrap().mode() & 0o777

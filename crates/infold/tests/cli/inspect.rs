@@ -1,4 +1,4 @@
-//! `sessions`, `show`, `scrub` and `doctor`.
+//! The commands `sessions`, `show`, `scrub` and `doctor`.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

@@ -12,7 +12,7 @@ fn made_up_token(ending: &str) -> String {
     format!("{}{}{ending}", "ghp_", "q7Rk2Vd9Xw4Zb8Nc3Mt6Ys1Lf5Hg0JpAe")
 }
 
-/// What stands for a secret in this home.
+/// The placeholder that replaces a secret in this home.
 fn mask(home: &Home, secret: &str) -> String {
     home.run_with_input(&["scrub", "--quiet"], secret.as_bytes()).stdout
 }
@@ -39,7 +39,7 @@ fn record(home: &Home, session: &str, shown: &str) {
 }
 
 #[test]
-fn a_call_that_would_write_a_placeholder_is_refused_and_told_what_to_do() {
+fn a_call_that_would_write_a_placeholder_is_refused_with_what_to_do_instead() {
     let home = Home::new();
     let mask = mask(&home, &made_up_token("UiO"));
     let heredoc = format!("cat > config.env <<EOF\nTOKEN={mask}\nEOF");

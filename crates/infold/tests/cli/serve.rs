@@ -38,7 +38,7 @@ impl Daemon {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Waits for the end, and gives what was printed after the first line.
+    /// Waits for the end, and returns what was printed after the first line.
     fn end(mut self) -> Ended {
         let (mut stdout, mut stderr) = (String::new(), String::new());
         self.stdout.read_to_string(&mut stdout).unwrap();
@@ -54,7 +54,7 @@ impl Daemon {
         answer
     }
 
-    /// Calls an MCP tool, and gives its structured answer.
+    /// Calls an MCP tool, and returns its structured answer.
     fn call(&self, tool: &str, arguments: Value) -> Value {
         let params = json!({"name": tool, "arguments": arguments});
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
@@ -78,7 +78,7 @@ impl Drop for Daemon {
 }
 
 #[test]
-fn serve_prints_one_line_answers_and_ends_with_0_when_told_to_stop() {
+fn serve_prints_one_line_answers_and_ends_with_0_when_it_is_stopped() {
     let home = Home::new();
     let daemon = Daemon::start(home.command(&["serve", "--listen", "127.0.0.1:0"]));
     let health = daemon.get("/healthz");
@@ -97,7 +97,7 @@ fn serve_prints_one_line_answers_and_ends_with_0_when_told_to_stop() {
     }
 }
 
-/// `serve`, started as systemd does it: with a socket that is listened on as its descriptor 3.
+/// The command `serve` as systemd starts it: with a socket that is listened on as its descriptor 3.
 fn activated(home: &Home, listener: TcpListener, pid: &str) -> Command {
     let program = env!("CARGO_BIN_EXE_infold");
     let script = format!(
@@ -177,7 +177,7 @@ fn a_second_signal_stops_at_once() {
     // Once another request is answered, this one has long been taken in.
     daemon.get("/readyz");
     daemon.signal(Signal::INT);
-    // The first signal has been taken when the listener is closed.
+    // The daemon has reacted to the first signal once its listener is closed.
     while TcpStream::connect(&daemon.address).is_ok() {
         std::thread::yield_now();
     }
@@ -201,7 +201,7 @@ fn a_port_that_is_taken_names_who_has_it() {
     let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = stranger.local_addr().unwrap().to_string();
     let closer = std::thread::spawn(move || {
-        // The one connection that asks for the name; it is closed unanswered.
+        // This is the one connection that asks who is there; it is closed unanswered.
         stranger.accept().map(drop)
     });
     let third = home.run(&["serve", "--listen", &address]);
@@ -254,7 +254,7 @@ fn a_collector_gets_traces_and_metrics_by_the_time_the_daemon_has_ended() {
     assert_eq!(collecting.join().unwrap(), "/v1/metrics /v1/traces");
 }
 
-/// Takes one request in, answers it, and gives its path.
+/// Takes one request, answers it, and returns its path.
 fn collect_one(stream: &TcpStream) -> String {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();

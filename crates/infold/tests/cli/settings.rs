@@ -72,7 +72,7 @@ fn where_this_projects_tests_find_their_data_is_no_setting() {
 }
 
 #[test]
-fn every_problem_is_told_at_once_with_its_place() {
+fn every_problem_is_reported_at_once_with_its_place() {
     let home = Home::new();
     home.write(".config/infold/settings.toml", "[folding]\nmax_dept = 5\n");
     home.write("project/.infold.toml", "[server]\nlisten = '127.0.0.1:1'\n");
@@ -101,7 +101,7 @@ fn the_printed_defaults_are_a_settings_file_that_changes_nothing() {
 fn settings_in_front_of_a_command_and_behind_it_all_count() {
     let home = Home::new();
     let arguments = ["--set", "folding.max_depth=2", "settings", "--json", "--set", "folding.max_budget=9000"];
-    let told: Value = serde_json::from_str(&home.run(&arguments).stdout).unwrap();
-    let told = told.to_string();
-    assert_eq!(told.matches("\"--set\"").count(), 2, "{told}");
+    let printed: Value = serde_json::from_str(&home.run(&arguments).stdout).unwrap();
+    let printed = printed.to_string();
+    assert_eq!(printed.matches("\"--set\"").count(), 2, "{printed}");
 }

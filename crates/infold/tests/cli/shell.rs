@@ -66,7 +66,7 @@ fn help_is_laid_out_for_the_terminal_that_it_is_read_on() {
     ");
 }
 
-/// What stands below the last option.
+/// The part of a help text below the last option.
 fn below_options(help: &str) -> &str {
     let at = help.find("  -q, --quiet").unwrap();
     help[at..].split_once("\n\n").unwrap().1

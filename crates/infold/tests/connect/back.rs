@@ -1,13 +1,14 @@
-//! The way back.
+//! The way back: `infold disconnect` gives agents their files as they were, and a session can be written without the
+//! reasoning that only works through infold.
 
 use std::fs;
 
-use crate::home::Home;
+use crate::cli::home::Home;
 
 const SETTINGS: &str = "{\n    \"env\": {\"A\": \"1\"},   \"b\": [1,2 ]\n}";
 const CODEX: &str = "# mine\nmodel = \"gpt-5.5\"  # good\n\n[tui]\ntheme = \"x\"\n";
 
-/// A home with something of each agent.
+/// A home with settings of each agent.
 fn home() -> Home {
     let home = Home::new();
     home.write(".claude/settings.json", SETTINGS);
@@ -49,7 +50,8 @@ fn connecting_twice_is_connecting_once() {
         (0, "HOME/.claude/settings.json: unchanged\nHOME/.claude.json: unchanged\n")
     );
     assert_eq!((read(&home, ".claude/settings.json"), read(&home, ".claude.json")), once);
-    // To another daemon: the old address goes, and the way back still leads to the beginning.
+    // The agent is connected to another daemon: the old address is replaced, and disconnecting still gives the first
+    // files back.
     assert_eq!(home.run(&["connect", "claude", "--set", "server.listen=127.0.0.1:9191"]).code, 0);
     let settings = read(&home, ".claude/settings.json");
     assert!(settings.contains("9191") && !settings.contains("9090"), "{settings}");
@@ -85,7 +87,7 @@ fn a_session_is_written_without_its_reasoning() {
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let report: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     let path = report["written"]["path"].as_str().unwrap();
-    // It is named as the recording was: from the folder that the program was started in.
+    // The path is relative to the folder that the program was started in, as that of the recording was.
     let path = home.join("project/inner").join(path);
     let written = fs::read_to_string(path).unwrap();
     assert!(!written.contains("\"type\":\"thinking\"") && written.contains("Make the greeting polite"), "{written}");
@@ -93,7 +95,7 @@ fn a_session_is_written_without_its_reasoning() {
 }
 
 #[test]
-fn a_session_without_its_reasoning_is_told_as_that_and_not_as_one_that_did_not_fit() {
+fn a_session_without_its_reasoning_is_reported_as_that_and_not_as_one_that_did_not_fit() {
     let home = Home::new();
     let recording =
         fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/claude-code/tools.jsonl")).unwrap();

@@ -1,4 +1,4 @@
-//! `infold doctor` goes with each connected agent from its settings to its model.
+//! `infold doctor` checks the whole way of each connected agent, from its settings to its model.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -6,13 +6,13 @@ use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
-use crate::home::Home;
+use crate::cli::home::Home;
 
 fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-/// What the doctor says of Claude Code, and whether all is well with it.
+/// The status that the doctor gives Claude Code, and what it says of it.
 fn of_claude(home: &Home) -> (String, String) {
     let ended = home.run(&["doctor", "--json"]);
     let report: Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -22,7 +22,7 @@ fn of_claude(home: &Home) -> (String, String) {
     (text("status"), format!("{} / {}", text("detail"), text("hint")))
 }
 
-/// A daemon that ends with the test.
+/// A daemon that is killed when the test ends.
 struct Daemon(Child);
 
 impl Daemon {

@@ -1,10 +1,10 @@
-//! What is written into agents' files.
+//! What `infold connect` writes into agents' files.
 
 use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::home::{Home, mode};
+use crate::cli::home::{Home, mode};
 
 fn read_json(home: &Home, path: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(home.join(path)).unwrap()).unwrap()

@@ -1,8 +1,8 @@
-//! What is refused, and that nothing is changed then.
+//! What `infold connect` refuses, and that it changes nothing then.
 
 use std::fs;
 
-use crate::home::Home;
+use crate::cli::home::Home;
 
 #[test]
 fn a_file_that_cannot_be_understood_stops_everything() {

@@ -1,10 +1,10 @@
-//! The daemon as a service, with a program in the system's place that writes down what it is asked for.
+//! The daemon as a service. A script replaces the system's own program, and writes down what it is asked for.
 
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::home::{Ended, Home};
+use crate::cli::home::{Ended, Home};
 
 /// A home whose system starts services with `name`, which ends with `code`.
 struct Served {
@@ -78,7 +78,7 @@ fn systemd_holds_the_port_as_long_as_an_agent_is_connected() {
 }
 
 #[test]
-fn where_the_system_does_not_answer_it_is_said_how_the_daemon_is_started() {
+fn where_the_system_does_not_answer_the_person_learns_how_to_start_the_daemon() {
     let served = Served::new("systemctl", 1);
     let ended = served.run(&["connect", "claude"]);
     assert!(ended.stderr.contains("`systemctl --user show-environment` failed: no bus"), "{}", ended.stderr);

@@ -12,7 +12,7 @@ use crate::support::{Api, Database, Program, lines_about, roomy};
 
 /// How often the daemon is killed.
 const KILLS: usize = 12;
-/// Forks under way when it is.
+/// Forks that are under way when it is killed.
 const FORKS_UNDER_WAY: usize = 4;
 
 fn transcript() -> Value {
@@ -41,7 +41,7 @@ async fn two_at_once_get_a_child_each_and_one_name_goes_to_one() -> Result<()> {
     Ok(())
 }
 
-/// Whatever the database holds is whole: a child has both of its events and its context.
+/// Checks that whatever the database holds is whole: a child has both of its events and its context.
 fn check_whole(database: &Database) -> Result<i64> {
     let children = database.number("SELECT count(*) FROM sessions")?;
     let whole = "SELECT count(*) FROM sessions WHERE version = 2
@@ -66,7 +66,7 @@ async fn a_kill_in_between_leaves_no_half_child_and_a_repetition_gives_the_whole
     seed.explain(outcome)
 }
 
-/// Forks that are under way, each with a key of its own.
+/// Starts forks, each with a key of its own, and does not wait for them.
 fn start_forks(program: &Program, life: &str) -> JoinSet<(String, Option<Value>)> {
     let mut under_way = JoinSet::new();
     for number in 0..FORKS_UNDER_WAY {
@@ -79,7 +79,7 @@ fn start_forks(program: &Program, life: &str) -> JoinSet<(String, Option<Value>)
 async fn kill_again_and_again(seed: &Seed) -> Result<()> {
     let mut rng = seed.rng(0);
     let mut program = Program::start(roomy()).await?;
-    // How long they take says when a kill meets them: before, in between, and after some.
+    // How long forks take decides when the daemon is killed: before them, in between, or after some.
     let began = Instant::now();
     start_forks(&program, "undisturbed").join_all().await;
     let mut took_micros = usize::try_from(began.elapsed().as_micros())?;
@@ -90,7 +90,7 @@ async fn kill_again_and_again(seed: &Seed) -> Result<()> {
         tokio::time::sleep(Duration::from_micros(delay_micros as u64)).await;
         program.daemon.kill9().await?;
         let known = under_way.join_all().await;
-        // The first ones may have been slow. Where a kill met none of them, the next one comes sooner.
+        // The measured forks may have been slow. If all were done when the kill came, the next one comes sooner.
         if known.iter().all(|(_, before)| before.is_some()) {
             took_micros -= took_micros / 4;
         }

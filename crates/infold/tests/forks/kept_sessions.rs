@@ -1,4 +1,4 @@
-//! Forks of sessions that infold keeps, over MCP: both transports, both eras.
+//! Forks of sessions that infold has stored, over MCP: both transports, both eras.
 
 use std::path::Path;
 

@@ -1,11 +1,11 @@
-//! Conversations in the forms that clients keep them in, made here and of nobody's own.
+//! Made-up conversations in the forms that clients write them in.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use crate::support::{Api, Program};
 
-/// Where forks are made.
+/// The route of the JSON API that forks.
 pub const FORKS: &str = "/api/v1/forks";
 
 /// A result and the words around it, in OpenCode's form.
@@ -64,7 +64,7 @@ pub fn anthropic(turns: usize, result: &str) -> Value {
         .collect()
 }
 
-/// Forks over the JSON API, and gives what is answered.
+/// Forks over the JSON API, and returns the answer.
 pub async fn forked(api: &Api, body: &Value) -> Result<Value> {
     api.post(FORKS, body).await?.with_status(201)
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::scene::{FORKS, anthropic, claude_code, opencode};
 use crate::support::{Program, Secret, roomy, secrets, whereabouts};
 
-/// Each secret so that the cut of an old result goes through it, and once in the open.
+/// Results that hold each secret twice: where the cut of an old result goes through it, and where nothing is cut.
 fn results(planted: &[Secret]) -> Vec<String> {
     let mut results = Vec::new();
     for secret in planted {
@@ -79,7 +79,7 @@ async fn secrets_in_a_transcript_reach_neither_the_answer_nor_the_store_nor_the_
 
     for secret in &planted {
         for answer in &answers {
-            // What a caller wrote in place of a word may be repeated to that caller alone.
+            // A refusal may quote a wrong word to its caller, but not a secret.
             assert!(!secret.is_in(answer), "the {} secret is in {answer}", secret.kind);
         }
     }

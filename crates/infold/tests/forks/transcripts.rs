@@ -42,7 +42,7 @@ async fn opencodes_and_claude_codes_transcripts_are_forked_and_read_back() -> Re
 }
 
 #[tokio::test]
-async fn what_does_not_fit_the_budget_is_removed_and_the_child_is_told() -> Result<()> {
+async fn what_does_not_fit_the_budget_is_removed_and_the_child_is_shown_that() -> Result<()> {
     let program = Program::start(roomy().set("fork.char_budget", 20_000)).await?;
     let answer = forked(&program.api, &json!({"transcript": opencode(60, &lines_about("a file", 3_000))})).await?;
     assert!(answer["stats"]["removedMessages"].as_u64().is_some_and(|removed| removed > 0), "{}", answer["stats"]);
@@ -63,8 +63,8 @@ async fn a_transcript_of_tens_of_megabytes_is_taken_where_no_other_body_is() -> 
     };
     let answer = crate::support::ApiAnswer::read(request(FORKS, body.clone())).await?.with_status(201)?;
     assert_eq!(answer["stats"]["originalCount"], 1_001);
-    let elsewhere = crate::support::ApiAnswer::read(request("/api/v1/scrub", body.clone())).await?;
-    assert_eq!(elsewhere.refused()?.verdict(), ("body_too_large", 413));
+    let other_route = crate::support::ApiAnswer::read(request("/api/v1/scrub", body.clone())).await?;
+    assert_eq!(other_route.refused()?.verdict(), ("body_too_large", 413));
     let too_much = json!({"transcript": "x".repeat(21 << 20)}).to_string();
     let refused = crate::support::ApiAnswer::read(request(FORKS, too_much)).await?.refused()?;
     assert_eq!(refused.verdict(), ("body_too_large", 413));

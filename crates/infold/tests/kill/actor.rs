@@ -1,5 +1,4 @@
-//! A client that remembers everything it was told, and notices when something is missing or there
-//! twice.
+//! A client that remembers every answer it got, and notices when something is missing or there twice.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -46,7 +45,7 @@ enum State {
 }
 
 impl State {
-    /// The state as `context_list_branches` calls it.
+    /// The name that `context_list_branches` has for this state.
     fn listed(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -67,11 +66,10 @@ pub struct Finished {
 
 /// A client with a session of its own.
 pub struct Actor {
-    /// Which of the clients it is.
     pub number: usize,
     /// Calls that were acknowledged.
     pub answered: usize,
-    /// Calls that were not, and were made again.
+    /// Calls that got no answer, and were made again.
     pub repeated: usize,
     rng: Rng,
     sessions: usize,
@@ -94,7 +92,7 @@ impl Actor {
         if self.number.is_multiple_of(2) { Era::Legacy } else { Era::Modern }
     }
 
-    /// Leaves the session and returns what is known of it.
+    /// Leaves the session for a new one, and returns what is known of the old one.
     pub fn start_new_session(&mut self) -> Finished {
         self.sessions += 1;
         let session = format!("kill-{}-{}", self.number, self.sessions);
@@ -190,7 +188,7 @@ impl Finished {
         client.call(tool, arguments).await
     }
 
-    /// Takes over what an answer says has happened.
+    /// Notes what an answer says has happened.
     fn learn(&mut self, call: &Call, body: &Value) -> Result<()> {
         match &call.what {
             What::Open { description } => {

@@ -8,25 +8,24 @@ use anyhow::{Context, Result, ensure};
 use infold_core::{Event, Owner};
 use infold_store::{FeedQuery, RecordedEvent, Store, StoreSettings, Synchronous};
 
-use crate::workload::{Answer, Operation};
+use crate::power_loss::workload::{Answer, Operation};
 
-/// What the database is called.
 const DATABASE: &str = "infold.db";
 
 /// More events than any recording has.
 const EVENTS_MAX: usize = 1_000_000;
 
-/// What a disk turned out to be.
+/// What is on a disk, against what was acknowledged.
 #[derive(Debug)]
 pub enum Verdict {
     /// Everything that was acknowledged is there.
     Whole {
-        /// How much that was.
+        /// How many operations were acknowledged.
         acknowledged: usize,
     },
-    /// Something is missing.
+    /// Something that was acknowledged is missing.
     Lost {
-        /// The first such thing.
+        /// The first thing that is missing.
         what: String,
     },
 }
@@ -116,7 +115,7 @@ fn tag(text: &str) -> String {
     tagged.map(|(inner, _)| format!("[tag-{inner}]")).unwrap_or_default()
 }
 
-/// SQLite finds no fault, and what is kept beside the log agrees with it.
+/// Checks that SQLite finds no fault, and that the tables beside the log agree with it.
 fn check_soundness(path: &Path) -> Result<()> {
     let database = rusqlite::Connection::open(path)?;
     let fault: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0))?;

@@ -21,12 +21,12 @@ const CHECKPOINT_PAGES: usize = 48;
 /// What the prompts are made longer with, so that branches differ in size.
 const FILLER: &str = "Look at every file below the folder and note which of them name the table. ";
 
-/// How the daemon is told to sync.
+/// The daemon's setting `store.synchronous`.
 #[derive(Debug, Clone, Copy)]
 pub enum Sync {
-    /// At every commit.
+    /// The daemon syncs at every commit.
     Full,
-    /// At checkpoints only.
+    /// The daemon syncs at checkpoints only.
     Normal,
 }
 
@@ -42,23 +42,23 @@ impl Sync {
 /// Something that was done and acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
-    /// A branch was opened; `tag` stands in its description.
+    /// A branch was opened; its description begins with `tag`.
     Opened { branch: String, tag: String },
-    /// A branch was folded; `tag` stands in its message.
+    /// A branch was folded; its message begins with `tag`.
     Folded { branch: String, tag: String },
     /// A branch was opened again.
     RolledBack { branch: String },
 }
 
 impl Operation {
-    /// The branch that it was done to.
+    /// The branch that was opened, folded or rolled back to.
     pub fn branch(&self) -> &str {
         match self {
             Self::Opened { branch, .. } | Self::Folded { branch, .. } | Self::RolledBack { branch } => branch,
         }
     }
 
-    /// The text whose leaving the daemon acknowledges the operation.
+    /// The text that acknowledges the operation when the daemon sends it.
     fn marker(&self) -> String {
         match self {
             Self::Opened { branch, .. } => branch.clone(),
@@ -71,16 +71,15 @@ impl Operation {
 /// An acknowledged operation, and the line of the trace where the answer began to leave.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// The line.
+    /// The number of the line, from 0.
     pub line: usize,
-    /// What was acknowledged.
     pub operation: Operation,
 }
 
-/// A traced run.
+/// A traced run of the daemon.
 #[derive(Debug)]
 pub struct Recording {
-    /// What the daemon did.
+    /// The daemon's system calls.
     pub trace: Trace,
     /// What it acknowledged, in the order in which the answers left.
     pub answers: Vec<Answer>,
@@ -189,7 +188,7 @@ fn accepted(answer: CallAnswer) -> Result<CallAnswer> {
     Ok(answer)
 }
 
-/// The field that tells of a rollback.
+/// The field of an answer that reports a rollback.
 const ROLLED_BACK: &str = "rolled_back_to";
 
 /// How long a branch's id is: its prefix and a uuid.

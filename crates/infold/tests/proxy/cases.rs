@@ -4,5 +4,5 @@ mod client;
 mod ending;
 mod last_words;
 mod making;
-mod said;
 mod seeing;
+mod spoken_words;

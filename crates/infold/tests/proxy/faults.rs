@@ -1,23 +1,23 @@
 //! Upstreams that fail, clients that go away, and addresses that are wrong: nothing looks whole that is not,
-//! what the provider says is passed on, and what infold says tells what to do.
+//! what the provider says is passed on, and what infold says includes what to do.
 
 use std::time::Duration;
 
-use infold_testkit::agent::{Agent, Client, Raw};
+use infold_testkit::agent::{Agent, Client, RawReply};
 use infold_testkit::model::work::read_file;
 use infold_testkit::model::{Fault, Model, Script, Step};
 use tokio::net::TcpListener;
 
-use crate::scene::{ASKED, Scene, path, upstream};
+use crate::proxy::scene::{ASKED, Scene, path, upstream};
 use crate::support::infold;
 
-/// How soon an upstream hears that its reader has gone.
+/// How soon an upstream's connection is closed after its client has gone.
 const ABORT_TIME_MAX: Duration = Duration::from_secs(1);
-/// How often it may take longer before something other than a busy machine is at fault.
+/// How often closing may take longer before something other than a busy machine must be the cause.
 const TRIES_MAX: usize = 4;
 
 /// Sends one request through the daemon, and the same straight to a model with the same script.
-async fn both(client: Client, script: &Script) -> (Raw, Raw) {
+async fn both(client: Client, script: &Script) -> (RawReply, RawReply) {
     let scene = Scene::start(script.clone()).await;
     let direct = Model::start(script.clone()).await.unwrap();
     let mut through = scene.agent(client, "faulty").await;
@@ -123,7 +123,7 @@ async fn an_abort_closes_the_upstream_within_a_second() {
             if tokio::time::timeout(ABORT_TIME_MAX, scene.model.until_abandoned(1)).await.is_ok() {
                 break;
             }
-            assert!(attempt < TRIES_MAX, "{client:?}: the upstream is never told in time");
+            assert!(attempt < TRIES_MAX, "{client:?}: the upstream is never closed in time");
         }
     }
 }
@@ -197,7 +197,7 @@ async fn a_session_goes_on_after_every_fault() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_upstream_is_told_in_the_providers_form_with_what_to_do() {
+async fn an_unreachable_upstream_is_reported_in_the_providers_form_with_what_to_do() {
     let nobody = {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         format!("http://{}", listener.local_addr().unwrap())
@@ -219,7 +219,7 @@ async fn no_upstream_is_told_in_the_providers_form_with_what_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_base_url_is_told_which_one_is_right() {
+async fn a_wrong_base_url_is_answered_with_the_right_one() {
     let scene = Scene::start(Script::default()).await;
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     for (path, right) in [

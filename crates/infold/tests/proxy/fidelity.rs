@@ -7,9 +7,9 @@ use infold_testkit::model::work::{Work, branch_work, read_file};
 use infold_testkit::model::{Model, Script, Step};
 use serde_json::Value;
 
-use crate::scene::{ASKED, Scene, path, put_files, upstream};
+use crate::proxy::scene::{ASKED, Scene, path, put_files, upstream};
+use crate::proxy::upstream::{ANSWER, Upstream};
 use crate::support::infold;
-use crate::upstream::{ANSWER, Upstream};
 
 /// A session that folds nothing.
 fn script() -> Script {

@@ -4,7 +4,7 @@ use infold_testkit::agent::{Agent, Client, Listing};
 use infold_testkit::model::work::{Work, branch_work, read_file};
 use infold_testkit::model::{Model, Received, Script, ShownKind, Step};
 
-use crate::scene::{ASKED, Scene, marker, path, put_files, shows_files};
+use crate::proxy::scene::{ASKED, Scene, marker, path, put_files, shows_files};
 
 const FILES_READ: usize = 10;
 
@@ -24,8 +24,8 @@ fn script() -> Script {
     Script::new(steps)
 }
 
-/// What must hold of a session that folded: the branch saw the files and nothing of the parent; afterwards
-/// the files are gone and the message is there.
+/// Checks a session that folded: the branch saw the files and nothing of the parent; afterwards the files are gone
+/// and the message is there.
 fn check(scene: &Scene) {
     let (main, branch) = (scene.main_turns(), scene.branch_turns());
     assert_eq!(branch.len(), FILES_READ + 1, "a request for each file, and one for the return");
@@ -65,7 +65,7 @@ async fn claude_code_folds_ten_files_although_it_defers_tools() {
     snapshots("claude_code", &scene);
     let branch = scene.branch_turns();
     assert!(branch[0].holds("mcp__infold__branch_return"), "{}", branch[0].shape());
-    // The cut back reads all that the parent had written.
+    // The request after the fold reads from the cache all that the parent had written to it.
     let main = scene.main_turns();
     let after = main.iter().position(|turn| turn.holds(FOUND)).unwrap();
     let before = &main[after - 1].cache;
@@ -101,7 +101,7 @@ async fn opencode_folds_ten_files() {
     snapshots("opencode", &scene);
 }
 
-/// OpenCode does not send reasoning back, so there is none to compare.
+/// Checks a session of OpenCode, which does not send reasoning back, so that there is none to compare.
 fn check_chat(scene: &Scene) {
     let (main, branch) = (scene.main_turns(), scene.branch_turns());
     assert_eq!(branch.len(), FILES_READ + 1);

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use crate::support::{PATIENCE, infold};
 
-/// A name that leads nowhere: only a proxy could.
+/// A host name that nobody can resolve: only a proxy could reach it.
 const UPSTREAM: &str = "https://upstream.invalid";
 
 /// A daemon with this upstream, whose environment names the proxy at `listener`.
@@ -19,7 +19,7 @@ async fn behind(listener: &TcpListener, upstream: &str) -> Daemon {
     daemon.env("HTTPS_PROXY", &proxy).start().await.unwrap()
 }
 
-/// Asks the daemon for an answer, and gives what it says.
+/// Sends the daemon a request, and returns its answer.
 async fn asked(daemon: &Daemon) -> String {
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let body = r#"{"model":"claude-opus-5-5","max_tokens":1,"messages":[{"role":"user","content":"Hello."}]}"#;
@@ -38,7 +38,7 @@ async fn an_upstream_is_reached_through_a_tunnel_that_its_proxy_cannot_look_into
             head.push(stream.read_u8().await.unwrap());
         }
         stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await.unwrap();
-        // A handshake of TLS begins so; there is no telling what else is in it.
+        // These bytes begin a TLS handshake; what follows them differs from one to the next.
         let mut hello = [0; 3];
         stream.read_exact(&mut hello).await.unwrap();
         (String::from_utf8(head).unwrap(), hello)
@@ -72,12 +72,12 @@ async fn this_machine_is_reached_directly() {
     let daemon = behind(&listener, "https://127.0.0.1:1").await;
     let answer = timeout(PATIENCE, asked(&daemon)).await.unwrap();
     assert!(answer.contains("\"type\":\"error\"") && !answer.contains("through the proxy"), "{answer}");
-    // Nobody has knocked at the proxy's door while that was tried.
+    // Nothing has connected to the proxy meanwhile.
     assert!(timeout(Duration::ZERO, listener.accept()).await.is_err());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_proxy_of_another_kind_is_told_by_its_variable() {
+async fn a_proxy_of_another_kind_is_reported_by_its_variable() {
     let daemon = infold().env("ALL_PROXY", "socks5://somebody:secret@127.0.0.1:1").start().await.unwrap();
     let said = daemon.stderr();
     assert!(said.contains("warning: ignoring ALL_PROXY, which is not a proxy that infold can use"), "{said}");

@@ -7,7 +7,7 @@ use infold_testkit::model::{Decision, Received, Script, Step};
 use infold_testkit::{Era, McpHttp};
 use serde_json::{Value, json};
 
-use crate::scene::{ASKED, Scene, content, marker, path};
+use crate::proxy::scene::{ASKED, Scene, content, marker, path};
 
 const FOUND: &str = "All of them define harbour functions.";
 const NOTE: &str = "<info-msg>\nIt is currently 2026-11-16 18:41:00\nWorking directory: /p\n</info-msg>";
@@ -28,7 +28,7 @@ impl<'s> Chat<'s> {
         Self { scene, http, mcp, tools: tools.to_vec(), headers: headers.to_vec() }
     }
 
-    /// Sends the conversation, and gives the model's message.
+    /// Sends the conversation, and returns the model's message.
     async fn asked(&self, messages: &[Value]) -> Value {
         let parameters = json!({"type": "object", "properties": {}});
         let tool = |name: &&str| json!({"type": "function", "function": {"name": name, "parameters": parameters}});
@@ -41,7 +41,7 @@ impl<'s> Chat<'s> {
         answer["choices"][0]["message"].clone()
     }
 
-    /// What the tool says that this message calls.
+    /// Calls the tool that this message calls, and returns its result.
     async fn result(&self, message: &Value) -> Value {
         let call = &message["tool_calls"][0];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -58,7 +58,7 @@ impl<'s> Chat<'s> {
     }
 }
 
-/// The branch was alone with its work, and its parent has what it returned and nothing else.
+/// Checks that the branch saw only its own work, and that its parent has what it returned and nothing else.
 async fn folded(scene: &Scene) {
     assert_eq!(scene.model.broken(), Vec::<String>::new());
     let (main, branch): (Vec<Received>, Vec<Received>) =
@@ -81,11 +81,11 @@ async fn the_note_that_goose_moves_through_a_conversation_is_not_the_user_speaki
 
     let first = json!({"role": "user", "content": format!("{NOTE}\n{ASKED}")});
     let mut said = goose.asked(&[first]).await;
-    // What the person said stands without the note from now on.
+    // From now on the client sends what the person said without the note.
     let mut messages = vec![json!({"role": "user", "content": ASKED})];
     while said["tool_calls"].is_array() {
         let result = goose.result(&said).await;
-        // goose parts the model's words from its call, and puts its note between them, until the next request.
+        // goose separates the model's words from its call, and puts its note between them, until the next request.
         let words = json!({"role": "assistant", "content": said["content"]});
         let call = json!({"role": "assistant", "content": null, "tool_calls": said["tool_calls"]});
         let note = json!({"role": "user", "content": NOTE});

@@ -1,12 +1,12 @@
-//! Requests that do not fit the model's window: rescued with a receipt, or told as the provider tells it.
+//! Requests that do not fit the model's window: rescued with a receipt, or refused in the provider's words.
 
 use infold_testkit::agent::{Client, Listing};
 use infold_testkit::model::work::read_file;
 use infold_testkit::model::{Received, Script, ShownKind, Step};
 
-use crate::scene::{ASKED, Scene};
+use crate::proxy::scene::{ASKED, Scene};
 
-/// What the model takes.
+/// The scripted model's window.
 const WINDOW_TOKENS: u64 = 20_000;
 
 const LOGS: usize = 12;
@@ -45,7 +45,7 @@ fn check(client: Client, scene: &Scene) {
     let end = answered.last().unwrap();
     assert!(end.holds(ASKED) && end.holds("Sure?"), "{client:?}: the person's words are kept:\n{}", end.shape());
     assert!(end.holds("read_result"), "{client:?}: the receipt says how to get it back:\n{}", end.shape());
-    assert!(!end.holds(&log(1)), "{client:?}: the oldest log is kept elsewhere");
+    assert!(!end.holds(&log(1)), "{client:?}: the oldest log is offloaded");
     let broken: Vec<_> = requests.iter().filter_map(|request| request.broken.clone()).collect();
     assert!(broken.iter().all(|rule| rule.contains("too long") || rule.contains("context window")), "{broken:?}");
 }
@@ -112,9 +112,9 @@ async fn a_client_that_goes_back_to_before_a_rescue_is_sent_no_reasoning_made_on
         let broken: Vec<_> = since.iter().filter_map(|request| request.broken.clone()).collect();
         assert_eq!(broken, Vec::<String>::new(), "{client:?}");
         assert_eq!(since.len(), 2, "{client:?}: each was answered at once");
-        assert!(!since[1].holds(&log(1)), "{client:?}: what was moved out stays so");
+        assert!(!since[1].holds(&log(1)), "{client:?}: what was offloaded stays so");
         let reasoning = [0, 1].map(|at| count(&since[at], ShownKind::Reasoning));
-        // Chat completions carry none.
+        // Chat Completions carries no reasoning.
         let wanted = if client == Client::OpenCode { [0, 0] } else { [0, 1] };
         assert_eq!(reasoning, wanted, "{client:?}: what was made since stays");
     }

@@ -5,7 +5,7 @@ use infold_testkit::model::work::{Work, branch_work, read_file};
 use infold_testkit::model::{Cached, Script, Step};
 use serde_json::Value;
 
-use crate::scene::{ASKED, Scene, path};
+use crate::proxy::scene::{ASKED, Scene, path};
 use crate::support::{PATIENCE, POLL};
 
 fn script() -> Script {
@@ -15,7 +15,7 @@ fn script() -> Script {
     Script::new(steps)
 }
 
-/// The session's requests once there are so many; they are written down after their answers.
+/// Waits until so many requests of the session are recorded, which happens after their answers, and returns them.
 async fn recorded(scene: &Scene, session: &str, count: usize) -> Value {
     let api = scene.api();
     let asking = async {
@@ -81,7 +81,7 @@ async fn what_a_provider_does_not_report_is_estimated_and_said_to_be() {
             let estimated = |name: &str| request["estimated_usage"][name].as_u64();
             assert!(estimated("output_tokens") > Some(0), "{client:?}: {request}");
             let sent_tokens = request["sent"]["total"].as_u64().unwrap();
-            // A table of shares rounds each of them up.
+            // Each share of the breakdown is rounded up.
             let apart = estimated("fresh_tokens").unwrap().abs_diff(sent_tokens);
             assert!(apart * 100 <= sent_tokens, "{client:?}: {request}");
         }

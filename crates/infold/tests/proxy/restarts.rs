@@ -4,7 +4,7 @@ use infold_testkit::agent::{Agent, Client};
 use infold_testkit::model::work::{Work, branch_work, load_tools, open_branch, read_file};
 use infold_testkit::model::{Script, Step};
 
-use crate::scene::{ASKED, Scene, end_of, marker, path, read_in_branch, upstream};
+use crate::proxy::scene::{ASKED, Scene, end_of, marker, path, read_in_branch, upstream};
 use crate::support::infold;
 
 const FOUND: &str = "Both files are about harbours.";
@@ -133,7 +133,7 @@ async fn the_store_is_gone_while_a_branch_is_open_and_it_goes_on() {
     }
 }
 
-/// Kills the daemon, takes its database away, and starts it again. Its keys lie elsewhere.
+/// Kills the daemon, deletes its database, and starts it again. Its keys stay: they are in a file of their own.
 async fn lose_store(scene: &mut Scene, agent: &mut Agent) {
     scene.daemon.kill9().await.unwrap();
     let mut removed = 0;

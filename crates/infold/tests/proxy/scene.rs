@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::support::{Api, PATIENCE, POLL, in_thread, infold};
 
-/// What the person asks for in most tests. A branch is not told it.
+/// What the person asks for in most tests. A branch is not shown it.
 pub const ASKED: &str = "Look through the files, please.";
 
-/// A daemon and its model.
+/// A daemon with the scripted model that it forwards to.
 pub struct Scene {
     pub daemon: Daemon,
     pub model: Model,
@@ -43,7 +43,7 @@ impl Scene {
         agent.reconnect(self.daemon.base_url()).await.unwrap();
     }
 
-    /// Sends what the agent would send next, and gives what the model got.
+    /// Sends what the agent would send next, and returns what the model got.
     pub async fn sent_next(&self, agent: &Agent) -> String {
         agent.send(agent.request()).await.unwrap();
         let last = self.model.requests().pop().unwrap();
@@ -56,7 +56,7 @@ impl Scene {
         Api::new(reqwest::Client::builder().no_proxy().build().unwrap(), self.daemon.base_url())
     }
 
-    /// How a branch stands, asked in the main thread.
+    /// A branch's status, asked for in the main thread.
     pub async fn status(&self, branch: &str) -> Value {
         let mcp = McpHttp::connect(self.daemon.base_url(), Era::Modern).await.unwrap();
         let arguments = json!({"branch_id": branch});
@@ -64,7 +64,7 @@ impl Scene {
         answer.structured.clone().unwrap_or_else(|| panic!("{}", answer.summary()))
     }
 
-    /// Waits until a branch stands like this.
+    /// Waits until a branch has this status.
     pub async fn until_status(&self, branch: &str, wanted: &str) {
         let waiting = async {
             while self.status(branch).await["status"] != wanted {
@@ -74,8 +74,8 @@ impl Scene {
         tokio::time::timeout(PATIENCE, waiting).await.unwrap();
     }
 
-    /// What the model was sent as turns of the work. Nothing of it may have broken a rule, lost reasoning on
-    /// the way, or written to the cache what was there, and nothing may have failed within the daemon.
+    /// The turns that the model was sent. Asserts that none of them broke a rule, lost reasoning on the way, or wrote
+    /// to the cache what was there, and that nothing failed within the daemon.
     pub fn turns(&self) -> Vec<Received> {
         assert_eq!(self.model.broken(), Vec::<String>::new(), "{}", self.daemon.stderr());
         let turns = self.model.turns();
@@ -98,7 +98,7 @@ impl Scene {
     }
 }
 
-/// The program with this upstream for everything.
+/// Sets this upstream for every provider.
 pub fn upstream(setup: DaemonSetup, url: &str) -> DaemonSetup {
     setup.set("proxy.anthropic.upstream", url).set("proxy.openai.upstream", url)
 }
@@ -106,17 +106,16 @@ pub fn upstream(setup: DaemonSetup, url: &str) -> DaemonSetup {
 /// Files that every agent has.
 pub const FILES: usize = 12;
 
-/// The path of a file.
 pub fn path(number: usize) -> String {
     format!("/p/file-{number:02}.rs")
 }
 
-/// Words that stand in a file and nowhere else.
+/// Words that are in this file and nowhere else.
 pub fn marker(number: usize) -> String {
     format!("harbour_{:04}", 7_000 + number * 13)
 }
 
-/// A file of about 1,800 bytes, which is not long enough to be kept elsewhere.
+/// A file of about 1,800 bytes, which is too short to be offloaded.
 pub fn content(number: usize) -> String {
     let marker = marker(number);
     let lines = (1..=30).map(|line| format!("fn {marker}_{line}() -> u32 {{ {} }} // row\n", line * number + 40));

@@ -6,14 +6,14 @@ use infold_testkit::model::{Received, Script, Step};
 use infold_testkit::{Era, McpHttp};
 use serde_json::{Map, Value, json};
 
-use crate::scene::{ASKED, Scene, content, marker};
+use crate::proxy::scene::{ASKED, Scene, content, marker};
 
 const FOUND: &str = "Both files are about harbours.";
 const OPEN: &str = "const r = await tools.mcp__infold__branch_create({description: 'Read files'}); text(r);";
 const QUIET: &str = "const r = await tools.mcp__infold__branch_create({description: 'Read files'});";
 const READ: &str = "text((await tools.exec_command({cmd: 'cat file'})).output);";
 const FOLD: &str = "text(await tools.mcp__infold__branch_return({message: 'x'}));";
-/// What stands in front of what a script printed.
+/// The lines that Codex puts in front of what a script printed.
 const DONE: &str = "Script completed\nWall time 0.4 seconds\nOutput:\n";
 
 /// A client whose model writes scripts.
@@ -48,7 +48,7 @@ impl Scripting {
         Self { url: scene.daemon.base_url().to_owned(), http, mcp, session: session.to_owned(), input }
     }
 
-    /// Goes on with another daemon.
+    /// Connects to the daemon that was started again.
     async fn reconnect(&mut self, scene: &Scene) {
         self.url = scene.daemon.base_url().to_owned();
         self.mcp = McpHttp::connect(&self.url, Era::Modern).await.unwrap();
@@ -58,7 +58,7 @@ impl Scripting {
         json!({"session_id": self.session, "thread_id": self.session, "turn_id": "t1", "request_kind": "turn"})
     }
 
-    /// Sends everything, and takes the answer in.
+    /// Sends the whole conversation and adds the answer to it. Returns the call that the model made, if it made one.
     async fn ask(&mut self) -> Option<Ran> {
         let body = json!({"model": "gpt-6.1-sol", "input": self.input, "store": false, "stream": false,
             "include": ["reasoning.encrypted_content"], "prompt_cache_key": self.session});
@@ -73,7 +73,7 @@ impl Scripting {
         Some(Ran { id: call["call_id"].as_str().unwrap().to_owned(), kind })
     }
 
-    /// A script calls one of infold's tools.
+    /// Calls one of infold's tools, as a script does.
     async fn call(&self, tool: &str, arguments: Value) -> Result<Value, String> {
         let id = format!("exec-{:08x}-0000-4000-8000-000000000000", self.input.len());
         let meta = json!({"callId": id, "x-codex-turn-metadata": self.turn_metadata(), "sessionId": self.session});
@@ -91,19 +91,19 @@ impl Scripting {
         self.call("branch_return", arguments).await.unwrap()
     }
 
-    /// A script ends, having printed this.
+    /// Adds the result of a script that has ended after printing these texts.
     fn printed(&mut self, ran: &Ran, texts: &[&str]) {
         let texts: Vec<&str> = [DONE].iter().chain(texts).copied().collect();
-        self.said(ran, &texts);
+        self.add_output(ran, &texts);
     }
 
-    fn said(&mut self, ran: &Ran, texts: &[&str]) {
+    fn add_output(&mut self, ran: &Ran, texts: &[&str]) {
         let parts: Vec<Value> = texts.iter().map(|text| json!({"type": "input_text", "text": text})).collect();
         self.input.push(json!({"type": ran.kind, "call_id": ran.id, "output": parts}));
     }
 }
 
-/// An answer as a script prints it that prints all of it.
+/// A tool's answer as it looks when a script prints all of it.
 fn wrapped(answer: &Value) -> String {
     json!({"content": [{"type": "text", "text": answer.to_string()}], "structuredContent": answer}).to_string()
 }
@@ -135,7 +135,7 @@ async fn a_branch_that_a_script_opens_works_by_itself_and_folds() {
     assert!(inside.holds("tools.mcp__infold__branch_return"), "the brief says how to return:\n{}", inside.shape());
     assert!(!inside.holds("What the script printed"), "our own answer is no work:\n{}", inside.shape());
     client.printed(&ran, &[&content(1)]);
-    // What is known of it outlives the daemon.
+    // What infold knows of the script outlives the daemon.
     scene.daemon.kill9().await.unwrap();
     scene.daemon.restart().await.unwrap();
     client.reconnect(&scene).await;
@@ -166,7 +166,7 @@ async fn a_script_that_prints_nothing_opens_a_branch_all_the_same() {
     client.ask().await;
     let after = last(&scene);
     assert!(after.holds(ASKED) && after.holds(FOUND) && !after.holds(&marker(1)), "{}", after.shape());
-    assert!(after.holds("The tests passed."), "what was printed beside the return is heard:\n{}", after.shape());
+    assert!(after.holds("The tests passed."), "what was printed beside the return is sent:\n{}", after.shape());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -229,7 +229,7 @@ async fn a_script_that_is_waited_for_opens_a_branch_where_the_model_waits() {
     let scene = Scene::start(Script::new(steps.to_vec())).await;
     let mut client = Scripting::start(&scene, "waits").await;
     let ran = client.ask().await.unwrap();
-    client.said(&ran, &["Script running with cell ID 3\nWall time 30.0 seconds\nOutput:\n"]);
+    client.add_output(&ran, &["Script running with cell ID 3\nWall time 30.0 seconds\nOutput:\n"]);
     let ran = client.ask().await.unwrap();
     assert!(last(&scene).holds(ASKED));
     let opened = client.open().await;
@@ -243,11 +243,11 @@ async fn a_script_that_is_waited_for_opens_a_branch_where_the_model_waits() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_script_that_nobody_waits_for_is_told_to_have_itself_waited_for() {
+async fn a_script_that_nobody_waits_for_learns_that_it_must_be_waited_for() {
     let scene = Scene::start(script(&[OPEN])).await;
     let mut client = Scripting::start(&scene, "left-alone").await;
     let ran = client.ask().await.unwrap();
-    client.said(&ran, &["Script running with cell ID 3\nWall time 30.0 seconds\nOutput:\n"]);
+    client.add_output(&ran, &["Script running with cell ID 3\nWall time 30.0 seconds\nOutput:\n"]);
     client.ask().await;
     let refused = client.call("branch_create", json!({"description": "Read files"})).await.unwrap_err();
     assert!(refused.contains("Call wait for its cell"), "{refused}");
@@ -294,7 +294,7 @@ async fn what_another_session_printed_opens_nothing() {
     client.printed(&ran, &[&wrapped(&own), &wrapped(&foreign)]);
     let ran = client.ask().await.unwrap();
     assert!(last(&scene).holds(ASKED), "{}", last(&scene).shape());
-    // Nor does a script that only prints one, whatever it is about.
+    // A script that only prints an answer opens no branch either, whatever the answer is.
     client.printed(&ran, &[&wrapped(&foreign)]);
     client.ask().await;
     assert!(last(&scene).holds(ASKED), "{}", last(&scene).shape());

@@ -4,18 +4,18 @@ use infold_testkit::agent::Client;
 use infold_testkit::model::work::{Work, fold_branch, load_tools, open_branch, read_file};
 use infold_testkit::model::{Script, Step};
 
-use crate::scene::{ASKED, Scene};
+use crate::proxy::scene::{ASKED, Scene};
 use crate::support::{lines_about, secrets, whereabouts};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn secrets_in_results_reach_neither_upstream_nor_store_nor_log() {
     for (seed, client) in (1..).zip(Client::ALL) {
         let planted = secrets(seed);
-        let told = planted[0].text.clone();
+        let known = planted[0].text.clone();
         let steps = [load_tools(), read_file("/p/env.txt"), open_branch(&Work::reading("Look closer", [], ""))];
         let script = Script::new(steps).then([
             read_file("/p/long-env.txt"),
-            fold_branch(&format!("The key is {told}.")),
+            fold_branch(&format!("The key is {known}.")),
             read_file("/p/env.txt"),
             Step::text("Done."),
         ]);
@@ -29,13 +29,13 @@ async fn secrets_in_results_reach_neither_upstream_nor_store_nor_log() {
 
         for request in scene.model.requests() {
             let sent = String::from_utf8_lossy(&request.bytes).into_owned();
-            // The model itself has said one of them, in its own call: that it knows already.
-            let leaked: Vec<_> = planted.iter().filter(|secret| secret.is_in(&sent) && secret.text != told).collect();
+            // The model itself has written one of the secrets in its own call, so it knows that one already.
+            let leaked: Vec<_> = planted.iter().filter(|secret| secret.is_in(&sent) && secret.text != known).collect();
             assert!(leaked.is_empty(), "{client:?}: {leaked:?} in\n{}", request.shape());
         }
         let turns = scene.turns();
         let shown = turns.iter().filter(|turn| turn.holds("[SECRET:")).count();
-        assert!(shown > 0, "{client:?}: placeholders stand where they were");
+        assert!(shown > 0, "{client:?}: placeholders are where they were");
         let end = turns.last().unwrap();
         assert!(!planted[0].is_in(&String::from_utf8_lossy(&end.bytes)), "{client:?}:\n{}", end.shape());
         scene.daemon.terminate().await.unwrap();

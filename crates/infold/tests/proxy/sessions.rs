@@ -5,9 +5,9 @@ use infold_testkit::model::work::{call, read_file};
 use infold_testkit::model::{Decision, Received, Script, ShownKind, Step};
 use serde_json::json;
 
-use crate::scene::{Scene, marker, path};
+use crate::proxy::scene::{Scene, marker, path};
 
-/// A script for any number of sessions: what is said depends on nothing but the request.
+/// A script for any number of sessions: what the model says depends on nothing but the request.
 fn script() -> Script {
     Script::new((0..200).map(|_| Step::seeing(decide)))
 }
@@ -70,7 +70,7 @@ async fn two_sessions_at_once_do_not_see_each_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn clients_without_ids_are_told_apart_by_the_chain_of_their_prefixes() {
+async fn clients_without_ids_are_distinguished_by_the_prefixes_of_their_conversations() {
     for client in Client::ALL {
         let scene = Scene::start(script()).await;
         let inline = infold_testkit::agent::Listing::Inline;

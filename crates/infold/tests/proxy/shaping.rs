@@ -7,7 +7,7 @@ use infold_testkit::model::{Script, Step};
 use infold_testkit::{Era, McpHttp};
 use serde_json::json;
 
-use crate::scene::{ASKED, Scene};
+use crate::proxy::scene::{ASKED, Scene};
 
 const FILE: &str = "/p/harbour.txt";
 const FILE_BYTES_MAX: usize = 32 << 10;

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 /// What every request is answered with: an answer in no form that anybody knows.
 pub const ANSWER: &str = "event: strange\ndata: {\"a\" : 1.0e2, \"type\": \"unheard_of\"}\n\n: a comment\n\n";
 
-/// One request, as it came.
+/// A request, byte for byte as it came.
 #[derive(Debug, Clone)]
 pub struct Taken {
     pub method: Method,
@@ -23,7 +23,7 @@ pub struct Taken {
     pub bytes: Bytes,
 }
 
-/// A running upstream.
+/// A running upstream. It stops when it is dropped.
 pub struct Upstream {
     pub url: String,
     taken: Arc<Mutex<Vec<Taken>>>,
@@ -31,7 +31,7 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// Starts one on a free port.
+    /// Starts an upstream on a free port of loopback.
     pub async fn start() -> Self {
         let taken: Arc<Mutex<Vec<Taken>>> = Arc::default();
         let router = Router::new().fallback(take).with_state(Arc::clone(&taken));

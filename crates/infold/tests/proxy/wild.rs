@@ -9,17 +9,18 @@ use infold_testkit::model::{Api, Decision, Received, Script, Shown, ShownKind, S
 use infold_testkit::{Rng, Seed};
 use serde_json::json;
 
-use crate::scene::{FILES, Scene, at_once, content, path};
+use crate::proxy::scene::{FILES, Scene, at_once, content, path};
 use crate::support::secrets;
 
 /// Sessions of each client.
 const SESSIONS: u64 = 3;
 /// How often the person speaks, or something else happens, in each.
 const ROUNDS: usize = 10;
-/// Requests between two of those at most.
+/// Requests at most between two such events.
 const TURNS_MAX: usize = 12;
 
-/// What the model does is drawn from what it is shown, so that a seed gives the same session again.
+/// What the model does. It is drawn by chance from the seed and what the model is shown, so that a seed gives the
+/// same session again.
 fn decide(seed: u64, received: &Received) -> Decision {
     let mut hasher = DefaultHasher::new();
     seed.hash(&mut hasher);
@@ -62,7 +63,8 @@ fn script(seed: u64) -> Script {
     Script::new((0..2_000).map(|_| Step::seeing(move |received| decide(seed, received))))
 }
 
-/// Goes on until the model calls nothing, or for some requests. Gives where the client could go back to.
+/// Goes on until the model calls nothing, for [`TURNS_MAX`] requests at most. Adds to `places` where the client could
+/// go back to.
 async fn go_on(agent: &mut Agent, places: &mut Vec<usize>) {
     for _ in 0..TURNS_MAX {
         let said = agent.turn().await.unwrap();
@@ -87,7 +89,7 @@ async fn wild_session(client: Client, seed: u64) {
     })
     .await;
     let mut agent = scene.agent(client, "wild").await;
-    // Some files are long enough to be kept elsewhere, and one has a secret in it.
+    // Some files are long enough to be offloaded, and one has a secret in it.
     (1..=3).for_each(|number| agent.file(&path(number), &content(number).repeat(20 + number)));
     agent.file(&path(4), &format!("token = {}\n{}", secrets(seed)[0].text, content(4)));
     if rng.chance(50) {
@@ -96,7 +98,7 @@ async fn wild_session(client: Client, seed: u64) {
     let mut places = Vec::new();
     for round in 0..ROUNDS {
         match rng.below(10) {
-            // The client goes back to after some results, and goes on from there.
+            // The client goes back to where some results had just come, and goes on from there.
             0..=2 if !places.is_empty() => {
                 let place = places[rng.below(places.len())];
                 agent.transcript.truncate(place);
@@ -123,8 +125,8 @@ async fn wild_session(client: Client, seed: u64) {
     );
 }
 
-/// Every request extends an earlier one, or cuts one back and extends it from there: behind the place where it
-/// leaves the earlier request that it shares most with, it shows nothing that stands behind that place there.
+/// Checks that every request extends an earlier one, or cuts one back and extends it from there. Take the earlier
+/// request that it shares the longest beginning with: what that one shows after this beginning, it must not show.
 fn check_law(turns: &[Received]) -> Result<(), String> {
     let views: Vec<Vec<Shown>> = turns.iter().map(view).collect();
     for (number, now) in views.iter().enumerate().skip(1) {
@@ -145,8 +147,8 @@ fn view(turn: &Received) -> Vec<Shown> {
     turn.shown().into_iter().map(|piece| Shown { marked: false, ..piece }).collect()
 }
 
-/// Calls of the client's own tools. What loaded tools is repeated at the front of every branch, and the answers
-/// of our own tools are what changes.
+/// Calls of the client's own tools. Others are left out: calls that load tools are repeated at the front of every
+/// branch, and infold changes the answers of its own tools.
 fn calls(shown: &[Shown]) -> Vec<String> {
     let own = shown.iter().filter(|piece| piece.kind == ShownKind::Call).filter(|piece| {
         let tool = piece.tool.as_deref().unwrap_or_default().to_lowercase();

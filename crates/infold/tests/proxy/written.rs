@@ -1,16 +1,16 @@
-//! Placeholders that a model writes over secrets, in each client's own way of writing: it is told in the same turn,
-//! once, and only of what was carried out.
+//! Placeholders that a model writes over secrets, in each client's own way of writing: infold notes it in the same
+//! turn, once, and only for what was carried out.
 
-use infold_testkit::agent::{Agent, Client, Given};
+use infold_testkit::agent::{Agent, Client, ToolOutput};
 use infold_testkit::model::work::read_file;
 use infold_testkit::model::{Decision, Received, Script, Step};
 use serde_json::{Value, json};
 
-use crate::scene::{ASKED, Scene};
+use crate::proxy::scene::{ASKED, Scene};
 use crate::support::secrets;
 
-/// What the note about a placeholder says, and nothing else does.
-const TELLING: &str = "stands for a secret";
+/// Words that are in the note about a placeholder, and nowhere else.
+const NOTE: &str = "stands for a secret";
 
 /// A way to write, and what its client answers.
 struct Writing {
@@ -71,7 +71,7 @@ fn others() -> Vec<Writing> {
     ]
 }
 
-/// The model writes what stands for the secret that it was shown.
+/// The model writes the placeholder that it was shown.
 fn writes_back(tool: &'static str, input: fn(&str) -> Value) -> Step {
     Step::seeing(move |received: &Received| {
         let text = String::from_utf8_lossy(&received.bytes).into_owned();
@@ -81,7 +81,7 @@ fn writes_back(tool: &'static str, input: fn(&str) -> Value) -> Step {
     })
 }
 
-/// The client answers the call that writes with these words.
+/// Works until the model's call that writes, and adds the client's answer to it.
 async fn answered(agent: &mut Agent, writing: &Writing) {
     let said =
         agent.until(|said| said.calls.iter().any(|call| call.arguments.to_string().contains("SECRET"))).await.unwrap();
@@ -90,12 +90,12 @@ async fn answered(agent: &mut Agent, writing: &Writing) {
         let output = json!({"type": "custom_tool_call_output", "call_id": call.id, "output": writing.answer});
         agent.transcript.push(output);
     } else {
-        agent.keep_results(&[(call, Given::Text(writing.answer.to_owned()))]);
+        agent.add_results(&[(call, ToolOutput::Text(writing.answer.to_owned()))]);
     }
 }
 
-/// How often the model is told, turn by turn, and whether the recorder says so.
-async fn told(seed: u64, writing: &Writing) -> (Vec<usize>, bool) {
+/// How often each turn of a session shows the note, and whether the recorder says that a placeholder was written.
+async fn notes_shown(seed: u64, writing: &Writing) -> (Vec<usize>, bool) {
     let planted = secrets(seed);
     let steps =
         [read_file("/p/env.txt"), writes_back(writing.tool, writing.input), Step::text("Done."), Step::text("I see.")];
@@ -107,23 +107,23 @@ async fn told(seed: u64, writing: &Writing) -> (Vec<usize>, bool) {
     agent.go_on().await.unwrap();
     agent.work("Is it still there?").await.unwrap();
 
-    let told = scene.turns().iter().map(|turn| turn.shows_times(TELLING)).collect();
+    let notes = scene.turns().iter().map(|turn| turn.shows_times(NOTE)).collect();
     let list = scene.api().get("/api/v1/requests?session_id=written").await.unwrap().with_status(200).unwrap();
-    (told, list.to_string().contains("where a secret was"))
+    (notes, list.to_string().contains("where a secret was"))
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_placeholder_that_was_written_is_told_in_the_same_turn_once_and_stays_told() {
+async fn a_placeholder_that_was_written_is_noted_in_the_same_turn_once_and_the_note_stays() {
     for (seed, writing) in (11..).zip(writings()) {
-        let outcome = told(seed, &writing).await;
+        let outcome = notes_shown(seed, &writing).await;
         assert_eq!(outcome, (vec![0, 0, 1, 1], true), "{:?} {}", writing.client, writing.tool);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_failed_was_refused_or_only_looks_is_not_told() {
+async fn what_failed_was_refused_or_only_looks_is_not_noted() {
     for (seed, writing) in (31..).zip(others()) {
-        let outcome = told(seed, &writing).await;
+        let outcome = notes_shown(seed, &writing).await;
         assert_eq!(outcome, (vec![0, 0, 0, 0], false), "{:?} {} {}", writing.client, writing.tool, writing.answer);
     }
 }

@@ -1,11 +1,11 @@
-//! What providers report, in the budgets of branches.
+//! The usage that providers report counts against the budgets of branches.
 
 use infold_testkit::agent::Client;
 use infold_testkit::model::work::{Work, load_tools, open_branch, read_file};
 use infold_testkit::model::{Decision, Script, Step};
 use serde_json::Value;
 
-use crate::scene::{ASKED, Scene, folded_work};
+use crate::recorder::scene::{ASKED, Scene, folded_work};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_branch_has_used_what_its_model_answered_and_the_results_it_saw() {
@@ -43,7 +43,7 @@ async fn a_branch_whose_answers_use_up_its_budget_is_folded_and_the_parent_goes_
     let branch = &shown["branches"][0];
     assert_eq!((&branch["status"], &branch["reason"]), (&"timeout".into(), &"budget exhausted".into()), "{shown:#}");
     assert_eq!((&branch["tokens"], &branch["budget_used"]), (&400.into(), &400.into()), "{branch:#}");
-    let told = scene.model.turns().pop().unwrap();
-    assert!(told.holds("Used 400 of 400 tokens"), "{}", told.shape());
+    let last = scene.model.turns().pop().unwrap();
+    assert!(last.holds("Used 400 of 400 tokens"), "{}", last.shape());
     assert_eq!(scene.model.broken(), Vec::<String>::new());
 }

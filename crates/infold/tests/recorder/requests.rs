@@ -1,17 +1,17 @@
-//! What is told of requests through the JSON API.
+//! What the JSON API shows of requests.
 
 use infold_testkit::agent::Client;
 use infold_testkit::model::{Fault, Script, Step};
 use serde_json::{Value, json};
 
-use crate::scene::{ASKED, Scene, folded_work, plain_work, told};
+use crate::recorder::scene::{ASKED, Scene, folded_work, lines_of, plain_work};
 
 fn sum(requests: &[Value], field: &str) -> u64 {
     requests.iter().map(|request| request["usage"][field].as_u64().unwrap_or(0)).sum()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_request_is_told_with_what_the_provider_counted() {
+async fn every_request_is_shown_with_what_the_provider_counted() {
     for client in Client::ALL {
         let scene = Scene::start(plain_work()).await;
         scene.agent(client, "plain").await.work(ASKED).await.unwrap();
@@ -38,18 +38,18 @@ async fn every_request_is_told_with_what_the_provider_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fold_is_told_by_thread_with_its_edits_and_what_it_saved() {
+async fn a_fold_is_shown_by_thread_with_its_edits_and_what_it_saved() {
     for client in Client::ALL {
         let scene = Scene::start(folded_work()).await;
         scene.agent(client, "folded").await.work(ASKED).await.unwrap();
         let requests = scene.requests("folded", scene.model.turns().len()).await;
-        let told = told(&requests);
-        let in_branch = told.iter().filter(|line| line.starts_with("branch:")).count();
-        assert!(in_branch >= 6, "{client:?}: {told:#?}");
-        let branch = told.iter().find(|line| line.starts_with("branch:")).unwrap();
-        assert!(branch.contains("isolated") && branch.contains("brief"), "{client:?}: {told:#?}");
-        let last = told.last().unwrap();
-        assert!(last.starts_with("main:") && last.contains("folded"), "{client:?}: {told:#?}");
+        let lines = lines_of(&requests);
+        let in_branch = lines.iter().filter(|line| line.starts_with("branch:")).count();
+        assert!(in_branch >= 6, "{client:?}: {lines:#?}");
+        let branch = lines.iter().find(|line| line.starts_with("branch:")).unwrap();
+        assert!(branch.contains("isolated") && branch.contains("brief"), "{client:?}: {lines:#?}");
+        let last = lines.last().unwrap();
+        assert!(last.starts_with("main:") && last.contains("folded"), "{client:?}: {lines:#?}");
 
         let last = requests.last().unwrap();
         assert!(last["saved_tokens"].as_u64() > Some(2_000), "{client:?}: {last}");
@@ -70,14 +70,14 @@ async fn a_result_that_the_client_changed_is_named_as_the_cause_of_a_miss() {
     *result = serde_json::from_str(&cleared).unwrap();
     agent.work("And again.").await.unwrap();
 
-    // Six files, an answer, and one more: that its reasoning was refused on the way makes it no other request.
+    // Six files, an answer, and one more. A request whose reasoning was refused on the way still counts as one.
     let requests = scene.requests("changed", 8).await;
     let causes: Vec<&str> = requests.iter().filter_map(|request| request["cache_miss"]["cause"].as_str()).collect();
     assert!(causes.iter().any(|cause| cause.starts_with("the client changed a result of Read")), "{causes:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_that_are_refused_or_cut_are_told_as_such() {
+async fn answers_that_are_refused_or_cut_are_shown_as_such() {
     let steps = [
         Step::failing(Fault::status(401)),
         Step::text("A long answer, of which only a part will come.").fault(Fault::CutAfter { bytes: 200 }),
@@ -87,7 +87,7 @@ async fn answers_that_are_refused_or_cut_are_told_as_such() {
     let mut agent = scene.agent(Client::ClaudeCode, "broken").await;
     agent.say(ASKED);
     for _ in 0..3 {
-        // That it fails is what is told.
+        // The turn may fail: how it ended is what the recorder shows.
         let _ = agent.turn().await;
     }
     let requests = scene.requests("broken", 3).await;

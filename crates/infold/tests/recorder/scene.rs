@@ -1,4 +1,4 @@
-//! A daemon with a scripted model behind it, and what it tells of the requests between them.
+//! A daemon with a scripted model behind it, and what it shows of the requests between them.
 
 use infold_testkit::agent::{Agent, Client};
 use infold_testkit::model::work::{Work, branch_work, read_file};
@@ -39,7 +39,7 @@ impl Scene {
         agent
     }
 
-    /// The requests of a session, once so many are recorded: that is done while the client goes on.
+    /// Waits until so many requests of a session are recorded, which happens after their answers, and returns them.
     pub async fn requests(&self, session: &str, count: usize) -> Vec<Value> {
         let path = format!("/api/v1/requests?session_id={session}&limit=500");
         let waiting = async {
@@ -78,12 +78,11 @@ fn upstream(setup: DaemonSetup, url: &str) -> DaemonSetup {
     setup.set("proxy.anthropic.upstream", url).set("proxy.openai.upstream", url)
 }
 
-/// The path of a file.
 fn path(number: usize) -> String {
     format!("/p/file-{number:02}.rs")
 }
 
-/// A file of about 1,800 bytes, which is not long enough to be kept elsewhere.
+/// A file of about 1,800 bytes, which is too short to be offloaded.
 fn content(number: usize) -> String {
     (1..=30).map(|line| format!("fn harbour_{number}_{line}() -> u32 {{ {} }} // row\n", line * number + 40)).collect()
 }
@@ -104,7 +103,7 @@ pub fn plain_work() -> Script {
 }
 
 /// Requests as lines: thread, what was edited, and why the cache missed.
-pub fn told(requests: &[Value]) -> Vec<String> {
+pub fn lines_of(requests: &[Value]) -> Vec<String> {
     requests
         .iter()
         .map(|request| {

@@ -5,16 +5,16 @@ use infold_testkit::model::{Fault, Script, Step};
 use insta::{Settings, assert_snapshot};
 use serde_json::{Value, json};
 
-use crate::scene::{ASKED, Scene, folded_work, plain_work};
+use crate::recorder::scene::{ASKED, Scene, folded_work, plain_work};
 
-/// What differs from run to run: times, ids, what infold adds on this machine, and our own counts, which are
-/// put right by the provider's while the work goes on.
+/// Filters for what differs from run to run: times, ids, infold's own latency, and our own counts, which are
+/// calibrated by the provider's while the work goes on.
 fn filtered() -> Settings {
     let mut settings = Settings::clone_current();
-    for (pattern, stands_for) in [
+    for (pattern, replacement) in [
         (r"br_[0-9a-f]{8}", "br_xxxxxxxx"),
         (r" *\b\d+\.\d ms", "  0.0 ms"),
-        // Columns are as wide as what stands in them.
+        // Columns are as wide as what is in them.
         (r" *\b(WHEN|LATENCY|LAST|SAVED)\b", "  $1"),
         (r" *(just now|\d+ (s|min) ago)", "  just now"),
         (r"  just now +", "  just now  "),
@@ -27,7 +27,7 @@ fn filtered() -> Settings {
         (r"counts [\d.]+× (.*), \d+ requests", "counts R× $1, N requests"),
         (r" +[\d.]+k?  just now", "  N  just now"),
     ] {
-        settings.add_filter(pattern, stands_for);
+        settings.add_filter(pattern, replacement);
     }
     settings
 }
@@ -114,7 +114,7 @@ async fn a_proxied_session_is_headed_with_what_its_provider_reported_of_its_mode
     let fields = ["fresh_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens"];
     let tokens: u64 = fields.into_iter().map(figure).sum();
 
-    // Even where none of the requests is to be listed, and whatever the tools' own limit is.
+    // The heading is there even if no request is to be listed, and whatever the tools' own limit is.
     let settings = ["--set", "windows.models=[[\"claude-opus-*\", 123456]]", "--set", "context.context_limit=4000"];
     let text = scene.prints(&[&["show", "shown", "--requests", "0"][..], &settings].concat()).await;
     let head = text.lines().nth(2).unwrap();
@@ -132,7 +132,7 @@ async fn a_session_whose_live_state_has_lapsed_is_listed_and_shown() {
     let asked = scene.model.turns().len();
     scene.requests("plain", asked).await;
     scene.daemon.terminate().await.unwrap();
-    // A day after its last activity the daemon does the same.
+    // The daemon does the same to a session a day after its last activity.
     let database = rusqlite::Connection::open(scene.daemon.data().join("infold.db")).unwrap();
     assert_eq!(database.execute("DELETE FROM sessions", []).unwrap(), 1);
 
@@ -153,7 +153,7 @@ async fn a_session_that_got_no_answer_is_listed_and_shown() {
     let scene = Scene::start(Script::new([Step::failing(Fault::status(401))])).await;
     let mut agent = scene.agent(Client::ClaudeCode, "refused").await;
     agent.say(ASKED);
-    // That it fails is what is told.
+    // The turn fails: that is what the list has to show.
     let _ = agent.turn().await;
     scene.requests("refused", 1).await;
     let text = scene.prints(&["sessions"]).await;
@@ -186,7 +186,7 @@ async fn nothing_is_wider_than_a_narrow_terminal() {
     }
 }
 
-/// What is saved, and how large the main thread is, in every place that shows it.
+/// All places agree on what is saved, and on how large the main thread is.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_saved_and_how_large_the_main_thread_is_has_one_value_everywhere() {
     let scene = worked().await;

@@ -23,7 +23,7 @@ struct OnTerminal {
     child: Child,
     keys: File,
     seen: Receiver<Vec<u8>>,
-    /// The program's side, kept open so that it can be looked at afterwards.
+    /// The program's side of the terminal, kept open so that its state can be read afterwards.
     side: OwnedFd,
     text: String,
 }
@@ -67,7 +67,7 @@ impl OnTerminal {
         Self { child, keys: File::from(master), seen, side, text: String::new() }
     }
 
-    /// Waits until the screen has shown this.
+    /// Waits until the screen has shown these words.
     fn until(&mut self, wanted: &str) {
         let give_up = Instant::now() + PATIENCE;
         while !self.text.contains(wanted) {
@@ -83,7 +83,7 @@ impl OnTerminal {
         self.keys.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Whether lines are read as a shell needs them.
+    /// Whether the terminal reads whole lines and echoes them, as a shell needs it.
     fn is_ordinary(&self) -> bool {
         let modes = tcgetattr(&self.side).unwrap().local_modes;
         modes.contains(LocalModes::ICANON | LocalModes::ECHO)
@@ -107,7 +107,7 @@ fn program(arguments: &[&str], data: &Path) -> Command {
     command
 }
 
-/// A data folder with a database in it, below one that goes with it.
+/// A data folder with a database in it, and the temporary folder that it lies in.
 fn data() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
@@ -156,7 +156,7 @@ fn without_colour_there_is_none() {
 }
 
 #[test]
-fn elsewhere_it_says_what_to_do_instead() {
+fn without_a_terminal_it_says_what_to_do_instead() {
     let (_folder, data) = data();
     let ended = program(&["top"], &data).stdin(Stdio::null()).output().unwrap();
     assert_eq!((ended.status.code(), ended.stdout.as_slice()), (Some(3), b"".as_slice()));

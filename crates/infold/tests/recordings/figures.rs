@@ -1,4 +1,4 @@
-//! Figures that are true: images weigh what providers bill, and what a person gave up is in nothing.
+//! Figures that are true: images count what providers bill for them, and what a person undid counts nowhere.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ struct Session {
 }
 
 impl Session {
-    /// A line that follows another.
+    /// Adds a line that follows another.
     fn line(&mut self, id: &str, parent: &str, more: Value) {
         let parent = if parent.is_empty() { Value::Null } else { json!(parent) };
         let mut line = json!({
@@ -40,7 +40,7 @@ impl Session {
         self.answer(id, parent, json!({"type": "text", "text": format!("said in {id}")}));
     }
 
-    /// Another agent's work for a call, and what came back of it.
+    /// Adds a call that starts another agent, that agent's work, and its result.
     fn subagent(&mut self, call: &str, parent: &str) {
         let input = json!({"description": "look", "prompt": format!("look for {call}")});
         self.answer(
@@ -49,8 +49,8 @@ impl Session {
             json!({"type": "tool_use", "id": call, "name": "Task", "input": input}),
         );
         let side = |kind: &str, message: Value| json!({"type": kind, "isSidechain": true, "agentId": call, "message": message});
-        let told = json!({"role": "user", "content": format!("look for {call}")});
-        self.line(&format!("{call}-1"), "", side("user", told));
+        let asked = json!({"role": "user", "content": format!("look for {call}")});
+        self.line(&format!("{call}-1"), "", side("user", asked));
         let done = json!({"id": format!("side_{call}"), "role": "assistant", "content": [{"type": "text", "text": "found it"}]});
         self.line(&format!("{call}-2"), &format!("{call}-1"), side("assistant", done));
         let result = json!([{"type": "tool_result", "tool_use_id": call, "content": "found it"}]);
@@ -154,31 +154,31 @@ fn rollout(lines: &[(&str, Value)]) -> String {
     .collect()
 }
 
-fn said(text: &str) -> Value {
+fn user_words(text: &str) -> Value {
     json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]})
 }
 
 #[test]
-fn a_fork_starts_from_a_summary_that_stands_in_what_codex_lists() {
+fn a_fork_starts_from_a_summary_that_is_in_what_codex_lists() {
     let summary = "Another language model started to solve this problem and produced a summary: half is done";
-    let compacted = json!({"message": "", "replacement_history": [said("the first task"), said(summary)]});
+    let compacted = json!({"message": "", "replacement_history": [user_words("the first task"), user_words(summary)]});
     let work = json!({"type": "function_call", "name": "shell", "arguments": "{}", "call_id": "c1"});
     let output = json!({"type": "function_call_output", "call_id": "c1", "output": "work before"});
     let lines = [
-        ("response_item", said("the first task")),
+        ("response_item", user_words("the first task")),
         ("response_item", work),
         ("response_item", output),
         ("compacted", compacted),
-        ("response_item", said("the second task")),
+        ("response_item", user_words("the second task")),
     ];
-    let told: Value = serde_json::from_str(&run(&["fork", "--json"], &rollout(&lines)).stdout).unwrap();
-    assert_eq!(told["stats"]["compactionDetected"], true, "{told}");
-    let context = told["context"].as_str().unwrap();
+    let report: Value = serde_json::from_str(&run(&["fork", "--json"], &rollout(&lines)).stdout).unwrap();
+    assert_eq!(report["stats"]["compactionDetected"], true, "{report}");
+    let context = report["context"].as_str().unwrap();
     assert!(context.contains("half is done") && !context.contains("work before"), "{context}");
     assert_eq!(context.matches("the first task").count(), 1, "{context}");
 
     let later = ("compacted", json!({"message": "all of it is done"}));
-    let lines = [&lines[..], &[later, ("response_item", said("the third task"))]].concat();
+    let lines = [&lines[..], &[later, ("response_item", user_words("the third task"))]].concat();
     let context = run(&["fork"], &rollout(&lines)).stdout;
     for task in ["the first task", "the second task", "all of it is done", "the third task"] {
         assert_eq!(context.matches(task).count(), 1, "{task}: {context}");

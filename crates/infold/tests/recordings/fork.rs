@@ -12,7 +12,7 @@ const LINE_CHARS: usize = 160;
 /// Lines of a snapshot beyond this are counted.
 const LINES: usize = 120;
 
-/// A text short enough to be read in a review.
+/// A text cut so short that it can be read in a review.
 fn shortened(text: &str) -> String {
     let cut = |line: &str| match line.chars().count() {
         0..=LINE_CHARS => line.to_owned(),
@@ -58,10 +58,10 @@ fn the_budget_holds_in_both_profiles() {
     for (_, file) in EACH_CLIENT {
         for profile in ["seed", "recall"] {
             let text = forked(&["fork", &fixture(file), "--profile", profile, "--budget", "2000", "--json"]);
-            let told: Value = serde_json::from_str(&text).unwrap();
-            let chars = told["context"].as_str().unwrap().chars().count();
+            let report: Value = serde_json::from_str(&text).unwrap();
+            let chars = report["context"].as_str().unwrap().chars().count();
             assert!((1..=2000).contains(&chars), "{file} in {profile}: {chars}");
-            assert_eq!(told["stats"]["totalChars"], chars, "{file} in {profile}");
+            assert_eq!(report["stats"]["totalChars"], chars, "{file} in {profile}");
         }
     }
 }
@@ -85,8 +85,8 @@ fn a_session_is_found_by_its_id() {
 #[test]
 fn every_form_holds_the_same_words() {
     let file = fixture("claude-code/tools.jsonl");
-    let told: Value = serde_json::from_str(&forked(&["fork", &file, "--json"])).unwrap();
-    let first_line = told["preamble"].as_str().unwrap().lines().next().unwrap().to_owned();
+    let report: Value = serde_json::from_str(&forked(&["fork", &file, "--json"])).unwrap();
+    let first_line = report["preamble"].as_str().unwrap().lines().next().unwrap().to_owned();
     for form in ["anthropic", "openai", "opencode", "markdown"] {
         let text = forked(&["fork", &file, "--to", form, "--prompt", "Go on."]);
         assert!(text.contains(&first_line) && text.contains("Go on."), "{form}: {text}");

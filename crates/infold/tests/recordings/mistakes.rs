@@ -1,4 +1,4 @@
-//! Inputs that are not what they should be: a clear word each, and nothing left behind.
+//! Inputs that are not what they should be: each gets a clear error, and nothing is left behind.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use super::home::{Ended, Home};
 /// A user who owns nothing.
 const NOBODY: u32 = 65_534;
 
-/// Runs both commands on a file with these bytes, each told to write a file, which must not be there.
+/// Runs both commands on a file with these bytes. Each is asked to write a file, which must not be there afterwards.
 fn refused(bytes: &[u8]) -> [Ended; 2] {
     let home = Home::new();
     fs::write(home.join("in.jsonl"), bytes).unwrap();
@@ -136,7 +136,7 @@ fn a_fork_that_is_killed_leaves_nothing_behind() {
     let target = home.join("out/child.txt");
     let mut command = home.command(&["fork", "-", "--output", target.to_str().unwrap()]);
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    // It waits for more, with its output not yet named.
+    // The program waits for more input; its output has no name yet.
     std::io::Write::write_all(child.stdin.as_mut().unwrap(), &fs::read(fixture("claude-code/tools.jsonl")).unwrap())
         .unwrap();
     child.kill().unwrap();

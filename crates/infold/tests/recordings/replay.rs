@@ -1,4 +1,4 @@
-//! What a replay tells, as a table, as JSON and as a page.
+//! What a replay shows, as a table, as JSON and as a page.
 
 use std::fs;
 
@@ -27,10 +27,10 @@ fn the_table_has_a_line_for_each_policy() {
 fn the_json_holds_every_session_under_every_policy() {
     let files = all();
     let ended = Home::new().run(&arguments(&files, &["--json"]));
-    let told: Value = serde_json::from_str(&ended.stdout).unwrap();
-    let sessions = told["sessions"].as_array().unwrap();
-    assert_eq!(sessions.len() + told["skipped"].as_array().unwrap().len(), files.len());
-    let policies = told["policies"].as_array().unwrap().len();
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let sessions = report["sessions"].as_array().unwrap();
+    assert_eq!(sessions.len() + report["skipped"].as_array().unwrap().len(), files.len());
+    let policies = report["policies"].as_array().unwrap().len();
     assert!(sessions.iter().all(|session| session["outcomes"].as_array().unwrap().len() == policies));
 }
 
@@ -66,7 +66,7 @@ fn a_session_that_is_there_twice_is_played_once() {
     home.write("project/inner/all/a.jsonl", &text);
     home.write("project/inner/all/b.jsonl", &text);
     let ended = home.run(&["replay", "all", "--json"]);
-    let told: Value = serde_json::from_str(&ended.stdout).unwrap();
-    assert_eq!(told["sessions"].as_array().unwrap().len(), 1);
-    assert_eq!(told["skipped"][0]["reason"], "it was played already");
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(report["sessions"].as_array().unwrap().len(), 1);
+    assert_eq!(report["skipped"][0]["reason"], "it was played already");
 }

@@ -8,7 +8,7 @@ use crate::support::{Program, lines_about, of_type, roomy};
 
 const BUDGET: u64 = 1_500;
 
-/// A branch with a small budget in the session `s`.
+/// Opens a branch with a small budget in the session `s`.
 async fn small_branch(program: &Program) -> Result<String> {
     let arguments = json!({"session_id": "s", "description": "Read all the logs", "budget": BUDGET});
     let opened = program.done("branch_create", arguments).await?;
@@ -19,7 +19,7 @@ fn number(body: &Value, field: &str) -> u64 {
     body[field].as_u64().unwrap_or_else(|| panic!("{field} in {body}"))
 }
 
-/// Hands in short results until one no longer fits, and gives what was answered to that one.
+/// Hands in short results until one no longer fits, and returns the answer to that one.
 async fn feed_until_folded(program: &Program, branch: &str) -> Result<Value> {
     let mut used = number(&program.look_at(branch).await?, "budget_used");
     for step in 0.. {
@@ -59,13 +59,13 @@ async fn fr_004_results_past_the_budget_fold_the_branch_and_its_parent_gets_the_
     assert_eq!(breaking["context_state"]["active_branch_id"], Value::Null);
     assert!(number(&breaking["context_state"], "main_thread_tokens") > 0, "the parent grows by the result");
 
-    // The API told its caller, but the model has not been told yet: its next answer does, and once.
+    // The caller of the API has the notice, but the model does not yet: it is in the model's next answer, once.
     let status = program.look_at(&branch).await?;
     assert_eq!((&status["status"], &status["reason"]), (&json!("timeout"), &json!("budget exhausted")));
     assert_eq!((number(&status, "budget_used"), &status["result"]), (BUDGET, &json!(result)));
     let notice = &status["notices"][0];
     assert_eq!((&notice["branch_id"], &notice["result"]), (&json!(branch), &json!(result)), "{status}");
-    assert!(program.look_at(&branch).await?.get("notices").is_none(), "a parent is told once");
+    assert!(program.look_at(&branch).await?.get("notices").is_none(), "a parent gets a notice once");
     Ok(())
 }
 
@@ -115,7 +115,7 @@ async fn fr_004_pages_that_are_read_back_are_counted_and_fold_the_branch_too() -
     let content = lines_about("the long log", 40_000);
     let kept = program.record("s", json!({"tool_name": "read_log", "content": content})).await?;
     let shown = kept["shown"].as_str().unwrap_or_default();
-    assert!(shown.contains("read_result") && shown.len() < 4_000, "a reference stands in its place: {shown}");
+    assert!(shown.contains("read_result") && shown.len() < 4_000, "a reference replaces it: {shown}");
     assert!(number(&kept, "tokens") < 2_000, "and only the reference is counted: {kept}");
 
     let mut offset = json!(0);
@@ -136,7 +136,7 @@ async fn fr_004_pages_that_are_read_back_are_counted_and_fold_the_branch_too() -
 
     let status = program.look_at(&branch).await?;
     assert_eq!((&status["status"], &status["result"]), (&json!("timeout"), result));
-    assert!(status.get("notices").is_none(), "the parent was told by the call that broke the budget: {status}");
+    assert!(status.get("notices").is_none(), "the call that broke the budget had the notice: {status}");
     Ok(())
 }
 

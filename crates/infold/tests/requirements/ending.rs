@@ -14,7 +14,7 @@ async fn fr_010_session_end_folds_every_open_branch_and_closes_the_session() -> 
     let top = program.open("s", "Top").await?;
     let below = program.open("s", "Below").await?;
     let beside = program.open_under("s", "main", "Beside").await?;
-    let elsewhere = program.open("other", "Elsewhere").await?;
+    let other_branch = program.open("other", "Elsewhere").await?;
 
     let ended = program.done("session_end", json!({"session_id": "s"})).await?;
     assert_eq!(ended["branches_folded"], json!([below, beside, top]), "deepest first");
@@ -24,7 +24,7 @@ async fn fr_010_session_end_folds_every_open_branch_and_closes_the_session() -> 
         let status = program.look_at(branch).await?;
         assert_eq!((&status["status"], &status["reason"]), (&json!("completed"), &json!("session ended")), "{status}");
     }
-    assert_eq!(program.look_at(&elsewhere).await?["status"], "active", "another session goes on");
+    assert_eq!(program.look_at(&other_branch).await?["status"], "active", "another session goes on");
 
     for (tool, arguments) in [
         ("branch_create", json!({"session_id": "s", "description": "Too late"})),
@@ -85,7 +85,7 @@ async fn fr_010_branches_that_do_not_fold_in_time_have_failed() -> Result<()> {
     holder.execute_batch("BEGIN IMMEDIATE")?;
     let ending = program.done("session_end", json!({"session_id": "s"}));
     let letting_go = async {
-        // Much longer than the time for ending: a busy machine begins with it late.
+        // This is much longer than the time for ending: a busy machine begins with it late.
         tokio::time::sleep(Duration::from_secs(4)).await;
         holder.execute_batch("ROLLBACK")
     };

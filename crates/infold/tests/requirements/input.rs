@@ -1,12 +1,12 @@
 //! SEC-001, what callers may write: bounded, and without control characters. Every argument of every
-//! tool is in `bad_input`; here stand the bounds that the document names.
+//! tool is in `bad_input`; here are the bounds that the document names.
 
 use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::support::{Program, roomy};
 
-/// So many characters, each of more than one byte: bounds count characters.
+/// A text of so many characters, each of more than one byte: bounds count characters, not bytes.
 fn chars(count: usize) -> String {
     "é".repeat(count)
 }
@@ -86,7 +86,7 @@ async fn sec_001_control_characters_are_stripped_before_anything_is_stored_or_re
 
     let stored: Vec<Value> = program.database()?.contents()?.into_values().flatten().map(Value::from).collect();
     let stored = Value::from(stored).to_string();
-    // In JSON text inside a column, what was stripped would stand in one of these forms.
+    // In JSON text inside a column, what was stripped would be in one of these forms.
     for form in ["\u{202e}", "\u{2066}", "\u{7f}", "\\u0000", "\\u001b", "\\u0007", "\\u0085"] {
         assert!(!stored.contains(form), "{form:?} was stored");
     }

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use crate::support::{Program, in_thread, lines_about, roomy};
 
-/// Bytes of a result that is kept outside the context.
+/// The length of a result that is offloaded.
 const LONG_BYTES: usize = 6_000;
 
-/// Hands in a long result that was seen in `thread`, and gives its handle.
-async fn keep(program: &Program, thread: &str, topic: &str) -> Result<String> {
+/// Hands in a long result that was seen in `thread`, and returns its handle.
+async fn offload(program: &Program, thread: &str, topic: &str) -> Result<String> {
     let result = json!({"tool_name": "read_log", "content": lines_about(topic, LONG_BYTES), "branch_id": thread});
     let recorded = program.record("s", result).await?;
     Ok(recorded["ref_id"].as_str().unwrap_or_default().to_owned())
@@ -29,13 +29,13 @@ async fn read_in(program: &Program, thread: &str, ref_id: &str) -> Result<String
 #[tokio::test]
 async fn fr_002_a_branch_reads_its_own_results_and_those_below_it_and_no_others() -> Result<()> {
     let program = Program::start(roomy()).await?;
-    let of_main = keep(&program, "main", "PARENT").await?;
+    let of_main = offload(&program, "main", "PARENT").await?;
     let left = program.open_under("s", "main", "Left").await?;
     let right = program.open_under("s", "main", "Right").await?;
     let child = program.open_under("s", &left, "Below left").await?;
-    let of_left = keep(&program, &left, "LEFT").await?;
-    let of_right = keep(&program, &right, "RIGHT").await?;
-    let of_child = keep(&program, &child, "CHILD").await?;
+    let of_left = offload(&program, &left, "LEFT").await?;
+    let of_right = offload(&program, &right, "RIGHT").await?;
+    let of_child = offload(&program, &child, "CHILD").await?;
 
     let absent = "result_not_found";
     let line = |topic: &str| format!("1:1 {topic} said that all was well");
@@ -58,13 +58,13 @@ async fn fr_002_a_branch_reads_its_own_results_and_those_below_it_and_no_others(
 #[tokio::test]
 async fn fr_002_what_is_not_a_branchs_own_looks_as_if_it_had_never_been() -> Result<()> {
     let program = Program::start(roomy()).await?;
-    let of_main = keep(&program, "main", "PARENT").await?;
+    let of_main = offload(&program, "main", "PARENT").await?;
     program.open("s", "Work").await?;
     let never = "res_00000000-0000-4000-8000-000000000000";
     let refused = program.refused("read_result", json!({"ref_id": of_main})).await?;
     let unknown = program.refused("read_result", json!({"ref_id": never})).await?;
-    let told = |refused: crate::support::Refused, id: &str| format!("{refused:?}").replace(id, "ID");
-    assert_eq!(told(refused, &of_main), told(unknown, never));
+    let shown = |refused: crate::support::Refused, id: &str| format!("{refused:?}").replace(id, "ID");
+    assert_eq!(shown(refused, &of_main), shown(unknown, never));
     Ok(())
 }
 
@@ -93,10 +93,10 @@ async fn fr_002_a_branch_starts_from_its_brief_alone() -> Result<()> {
 #[tokio::test]
 async fn fr_002_no_answer_in_a_branch_shows_what_its_parent_or_its_sibling_has_seen() -> Result<()> {
     let program = Program::start(roomy()).await?;
-    keep(&program, "main", "PARENT-ONLY").await?;
+    offload(&program, "main", "PARENT-ONLY").await?;
     program.record("s", json!({"tool_name": "read_file", "content": lines_about("PARENT-ONLY", 500)})).await?;
     let sibling = program.open_under("s", "main", "Sibling").await?;
-    keep(&program, &sibling, "SIBLING-ONLY").await?;
+    offload(&program, &sibling, "SIBLING-ONLY").await?;
     program.record("s", json!({"tool_name": "grep", "content": lines_about("SIBLING-ONLY", 500)})).await?;
     let branch = program.open_under("s", "main", "Work").await?;
 

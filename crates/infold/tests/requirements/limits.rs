@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Program, Refused, infold, roomy};
 
-/// Tries to open a branch in `session` on each surface, and gives the three refusals.
+/// Tries to open a branch in `session` on each surface, and returns the three refusals.
 async fn refused_everywhere(program: &Program, session: &str) -> Result<[Refused; 3]> {
     let wish = json!({"session_id": session, "description": "One more", "parent_branch_id": "main"});
     let of_branch = program.refused("branch_create", wish).await?;
@@ -60,7 +60,7 @@ async fn sec_003_the_rate_can_be_set() -> Result<()> {
 }
 
 #[tokio::test]
-async fn sec_003_ten_siblings_stand_in_a_session_and_the_eleventh_is_refused() -> Result<()> {
+async fn sec_003_ten_siblings_are_open_in_a_session_and_the_eleventh_is_refused() -> Result<()> {
     let program = Program::start(roomy()).await?;
     let mut branches = Vec::new();
     for number in 1..=10 {
@@ -82,7 +82,7 @@ async fn sec_003_ten_siblings_stand_in_a_session_and_the_eleventh_is_refused() -
 }
 
 #[tokio::test]
-async fn sec_003_a_hundred_stand_in_the_instance_and_the_next_is_refused_whichever_process_asks() -> Result<()> {
+async fn sec_003_a_hundred_are_open_in_the_instance_and_the_next_is_refused_whichever_process_asks() -> Result<()> {
     let program = Program::start(roomy()).await?;
     let mut last = String::new();
     for session in 0..10 {

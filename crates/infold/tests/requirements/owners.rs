@@ -1,5 +1,5 @@
-//! SEC-004, whose sessions are whose: claims travel into branches, and what is somebody else's answers
-//! as if it were not there.
+//! SEC-004, who owns which session: claims travel into branches, and what belongs to somebody else answers as if it
+//! were not there.
 
 use anyhow::{Result, ensure};
 use infold_testkit::{CallAnswer, McpHttp};
@@ -62,14 +62,14 @@ async fn sec_004_two_owners_can_use_one_name_and_never_meet() -> Result<()> {
     Ok(())
 }
 
-/// What Alice has, or what nobody has.
+/// Ids of what Alice has, or of what nobody has.
 struct Names<'a> {
     session: &'a str,
     branch: &'a str,
     ref_id: &'a str,
 }
 
-/// Every call by which something of somebody's could be reached.
+/// Every call by which something that these ids name could be reached.
 fn calls(names: &Names<'_>) -> Vec<(&'static str, Value)> {
     let Names { session, branch, ref_id } = names;
     let in_project = json!({"project_path": "/alices", "session_id": session});
@@ -145,7 +145,7 @@ async fn sec_004_what_is_somebody_elses_answers_as_what_is_not_there() -> Result
     let absent = seen_by(&bob, &bobs_api, &Names { session: NO_SESSION, branch: NO_BRANCH, ref_id: NO_RESULT }).await?;
     assert_eq!(foreign.len(), absent.len());
     for (foreign, absent) in foreign.iter().zip(&absent) {
-        // Bob's own branch is used a little more each time he asks.
+        // Figures are left out: Bob's own branch uses a little more of its budget each time he asks.
         let figures = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
         assert_eq!(figures(foreign), figures(absent));
         assert!(!foreign.contains("Alice said"), "{foreign}");
@@ -159,7 +159,7 @@ async fn sec_004_what_is_somebody_elses_answers_as_what_is_not_there() -> Result
 }
 
 #[tokio::test]
-async fn sec_004_nobody_hears_of_anothers_events() -> Result<()> {
+async fn sec_004_nobody_receives_anothers_events() -> Result<()> {
     let issuer = Issuer::new()?;
     let program = Program::start(issuer.believed_by(roomy())).await?;
     let (alice, _) = program.client_with(&issuer.token("alice")?).await?;

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::support::{Program, Secret, lines_about, of_type, roomy, secrets, whereabouts};
 
-/// What is said around each secret.
-fn said(secrets: &[Secret]) -> String {
+/// A text with all of the secrets, each in a sentence of its own.
+fn sentences(secrets: &[Secret]) -> String {
     secrets.iter().map(|secret| format!("The {} one is {} and it works.\n", secret.kind, secret.text)).collect()
 }
 
@@ -27,7 +27,7 @@ async fn sec_002_secrets_in_a_returned_message_do_not_reach_the_parent() -> Resu
     let program = Program::start(roomy()).await?;
     let planted = secrets(1);
     let branch = program.open("s", "Find the keys").await?;
-    let answer = program.call("branch_return", json!({"branch_id": branch, "message": said(&planted)})).await?;
+    let answer = program.call("branch_return", json!({"branch_id": branch, "message": sentences(&planted)})).await?;
     assert_clean(&planted, "the answer", &all_of(&answer));
     assert_eq!(answer.field("secrets_scrubbed"), json!(planted.len()), "{}", answer.text);
     let message = answer.text_field("message");
@@ -61,7 +61,7 @@ async fn sec_002_the_same_secret_has_the_same_placeholder_everywhere() -> Result
 async fn sec_002_secrets_leave_no_trace_in_answers_files_tables_and_logs() -> Result<()> {
     let program = Program::start(roomy().set("telemetry.log_level", "trace")).await?;
     let planted = secrets(3);
-    let text = said(&planted);
+    let text = sentences(&planted);
     let long = format!("{}{text}{}", lines_about("before", 5_000), lines_about("after", 5_000));
     let mut answers = Vec::new();
 

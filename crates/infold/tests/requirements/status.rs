@@ -1,4 +1,4 @@
-//! FR-003a, asking how a branch stands.
+//! FR-003a, asking for a branch's status.
 
 use anyhow::Result;
 use serde_json::{Value, json};

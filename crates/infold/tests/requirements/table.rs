@@ -21,7 +21,7 @@ fn table() -> Result<String> {
     fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// What the table names, as (file, function). In a row, a file's name stands for the functions after it.
+/// What the table names, as (file, function). In a row, a file's name applies to the functions after it.
 fn named(table: &str) -> Vec<(String, String)> {
     let is_name = |word: &str| word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     let mut named = Vec::new();

@@ -46,7 +46,7 @@ async fn fr_007_a_branch_whose_time_is_over_folds_though_nobody_asks() -> Result
 
     let status = program.look_at(&branch).await?;
     assert_eq!((&status["status"], &status["result"]), (&json!("timeout"), &ends[0]["message"]));
-    assert_eq!(status["notices"][0]["reason"], "timed out", "the parent is told: {status}");
+    assert_eq!(status["notices"][0]["reason"], "timed out", "the parent gets a notice: {status}");
     let late = program.refused("branch_return", json!({"branch_id": branch, "message": "Too late."})).await?;
     assert_eq!((late.verdict(), &late.data["result"]), (("branch_not_active", 409), &ends[0]["message"]));
     Ok(())
@@ -64,18 +64,18 @@ async fn fr_007_time_goes_on_while_the_daemon_is_dead() -> Result<()> {
 
     program.restart().await?;
     let ends = folded(&program, 2).await?;
-    let told: Vec<(&Value, &Value)> = ends.iter().map(|end| (&end["branch_id"], &end["reason"])).collect();
-    assert_eq!(told, [(&json!(overdue), &json!("timed out")), (&json!(due_later), &json!("timed out"))]);
+    let reported: Vec<(&Value, &Value)> = ends.iter().map(|end| (&end["branch_id"], &end["reason"])).collect();
+    assert_eq!(reported, [(&json!(overdue), &json!("timed out")), (&json!(due_later), &json!("timed out"))]);
     let status = program.look_at(&due_later).await?;
     assert_eq!(status["status"], "timeout");
-    assert_eq!(status["notices"].as_array().map(Vec::len), Some(2), "no parent goes untold: {status}");
+    assert_eq!(status["notices"].as_array().map(Vec::len), Some(2), "each parent gets a notice: {status}");
     Ok(())
 }
 
 #[tokio::test]
 async fn fr_007_a_branch_that_returned_in_time_is_left_alone() -> Result<()> {
     let program = Program::start(roomy()).await?;
-    // A machine that is busy may not let it return in time: that says nothing, and another is tried.
+    // On a busy machine a branch may return too late. That says nothing, and another one is tried.
     let mut opened = Vec::new();
     let in_time = loop {
         let branch = open_for(&program, 1).await?;
@@ -87,12 +87,12 @@ async fn fr_007_a_branch_that_returned_in_time_is_left_alone() -> Result<()> {
         }
         assert!(opened.len() < TRIES_MAX, "none of {TRIES_MAX} returned within its second: {status}");
     };
-    // Its deadline is later, so when it folds, the other's has passed.
+    // The deadline of this branch is later, so when it folds, that of the other has passed.
     opened.push(json!(open_for(&program, 1).await?));
 
     let ends = folded(&program, opened.len()).await?;
-    let told: Vec<&Value> = ends.iter().map(|end| &end["branch_id"]).collect();
-    assert_eq!(told, opened.iter().collect::<Vec<_>>(), "each ends once");
+    let reported: Vec<&Value> = ends.iter().map(|end| &end["branch_id"]).collect();
+    assert_eq!(reported, opened.iter().collect::<Vec<_>>(), "each ends once");
     let status = program.look_at(&in_time).await?;
     assert_eq!((&status["status"], &status["result"]), (&json!("completed"), &json!("In time.")));
     Ok(())

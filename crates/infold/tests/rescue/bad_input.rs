@@ -1,4 +1,4 @@
-//! Inputs that are not what they should be: a clear word each, and nothing written.
+//! Inputs that are not what they should be: each gets a clear error, and nothing is written.
 
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -142,7 +142,7 @@ fn a_folder_that_cannot_be_written() {
 #[test]
 fn a_file_that_cannot_grow_any_more_leaves_nothing_behind() {
     let (home, original) = claude_home(200);
-    // Files of this process may have two megabytes; more fails as on a full disk.
+    // Files of this process may have two megabytes; writing more fails as on a full disk.
     let script = format!(
         "ulimit -f 2048; trap '' XFSZ; exec '{}' rescue {ID} --force --window 10000000",
         env!("CARGO_BIN_EXE_infold")

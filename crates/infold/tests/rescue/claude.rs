@@ -1,4 +1,4 @@
-//! Sessions of Claude Code.
+//! Rescued sessions of Claude Code: what is in the new file.
 
 use std::fs;
 
@@ -48,7 +48,7 @@ fn the_new_lines_form_one_chain_of_the_new_session() {
         parent = line["uuid"].clone();
     }
 
-    // The model is told first, the user last.
+    // The receipt for the model comes first, the note for the user last.
     assert!(lines[0]["isMeta"] == true && lines[0]["message"]["content"].as_str().unwrap().contains("infold rescue"));
     assert_eq!(lines[1]["message"]["content"], format!("read the files, and mind session {ID}"));
     assert_eq!(lines.last().unwrap()["subtype"], "informational");

@@ -1,4 +1,4 @@
-//! Sessions of Codex.
+//! Rescued sessions of Codex: what is in the new file.
 
 use std::fs;
 
@@ -37,7 +37,7 @@ fn a_session_that_does_not_fit_goes_on_in_a_new_rollout_beside_it() {
 }
 
 #[test]
-fn numbered_lines_are_numbered_anew() {
+fn numbered_lines_are_numbered_again() {
     let (home, original) = codex_home(8);
     let numbered: String = Session::codex(8)
         .text()

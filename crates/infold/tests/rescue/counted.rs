@@ -1,10 +1,10 @@
-//! A count of the user's messages that knows nothing of the readers under test: lines are looked at as they stand.
+//! A count of the user's messages that does without the readers under test: it looks at the lines themselves.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-/// How texts begin that are in a user's message and not the user's.
+/// How texts begin that are in a user's message though the user did not write them.
 const OPENINGS: [&str; 22] = [
     "<local-command-",
     "<bash-",
@@ -99,7 +99,7 @@ fn blocks(lines: &[Value]) -> impl Iterator<Item = &Value> {
     own.flat_map(|line| line["message"]["content"].as_array().into_iter().flatten())
 }
 
-/// The lines from the last one back to the beginning or to where the client compacted.
+/// The lines that a client loads, from the last one back to the beginning or to where the client compacted.
 fn way_to_the_end(lines: &[Value]) -> Vec<&Value> {
     let is_said = |line: &&Value| {
         let kinds = ["user", "assistant", "attachment", "system"];

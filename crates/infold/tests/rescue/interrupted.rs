@@ -27,7 +27,7 @@ fn a_kill_leaves_either_nothing_or_the_whole_file() {
     printed(&home.run(&ARGUMENTS));
 }
 
-/// Runs a rescue and kills it once it has moved so many bytes. How many it had moved when last seen.
+/// Runs a rescue and kills it once it has read and written so many bytes. Returns how many it had when last seen.
 fn killed_at(home: &Home, bytes: u64) -> u64 {
     let mut child = home.command(&ARGUMENTS).spawn().unwrap();
     let mut moved = 0;
@@ -41,7 +41,7 @@ fn killed_at(home: &Home, bytes: u64) -> u64 {
     moved
 }
 
-/// What a process has read and written so far.
+/// The bytes that a process has read and written so far; `None` once it has ended.
 fn moved_bytes(child: &Child) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{}/io", child.id())).ok()?;
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());

@@ -1,4 +1,4 @@
-//! What was moved out can be read back, in a shell as through MCP.
+//! What was offloaded can be read back, in a shell as through MCP.
 
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ fn every_handle_gives_back_the_whole_result() {
 #[test]
 fn parts_are_read_by_lines_and_by_pattern() {
     let (home, report) = rescued();
-    // Handles are random and take a token more or less, so it is not always the same results that go.
+    // Handles are random and take a token more or less, so it is not always the same results that are offloaded.
     let moved = &report["offloaded"][0];
     let (handle, call) = (moved["ref_id"].as_str().unwrap(), moved["call_id"].as_str().unwrap());
     let number = call.trim_start_matches("toolu_");
@@ -42,7 +42,7 @@ fn parts_are_read_by_lines_and_by_pattern() {
     22-file N line 21: let value_21 = compute(21, N);
     ");
     let ended = home.run(&["result", handle, "--limit", "10"]);
-    // Pages are to be joined, so nothing is added to one.
+    // Pages are made to be joined, so nothing is added to one.
     assert_eq!((ended.stdout.len(), ended.stdout.starts_with("file ")), (10, true), "{:?}", ended.stdout);
     assert!(ended.stderr.contains("continue with --offset 10"), "{}", ended.stderr);
     let ended = home.run(&["result", handle, "--grep", "no such words"]);
@@ -50,7 +50,7 @@ fn parts_are_read_by_lines_and_by_pattern() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_reported() {
     let (home, report) = rescued();
     let handle = report["offloaded"][0]["ref_id"].as_str().unwrap();
     let cases = [

@@ -15,7 +15,7 @@ use super::sessions::lines;
 
 const WINDOWS: [u64; 3] = [20_000, 60_000, 120_000];
 
-/// The recorded sessions, if they are here.
+/// The recorded sessions; empty where there are none.
 fn recordings() -> Vec<PathBuf> {
     let data = std::env::var_os("INFOLD_TEST_DATA")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
@@ -44,8 +44,7 @@ fn loaded(transcript: &Transcript) -> Vec<&Item> {
     items
 }
 
-/// The person's words.
-fn said<'a>(items: &[&'a Item]) -> Vec<&'a str> {
+fn spoken_words<'a>(items: &[&'a Item]) -> Vec<&'a str> {
     items
         .iter()
         .filter(|item| matches!(item.kind, Kind::User { voice: Voice::Person, .. }))
@@ -75,7 +74,7 @@ fn every_recorded_session_fits_and_reads_back_whole() {
     assert!(written > refused, "{written} rescued, {refused} refused");
 }
 
-/// Rescues one recording to every window. How many were written and how many refused.
+/// Rescues one recording to every window, and returns how many rescues were written and how many were refused.
 fn check(path: &Path) -> (usize, usize) {
     let (mut written, mut refused) = (0, 0);
     let before = fs::read(path).unwrap();
@@ -104,8 +103,8 @@ fn check_written(report: &Value, original: &Transcript, path: &Path, home: &Home
     let rescued = transcript(&new_path);
     let (before, after) = (loaded(original), loaded(&rescued));
     let receipt = |text: &&&str| !text.starts_with("[infold rescue: receipt]");
-    let said_after: Vec<&str> = said(&after).iter().filter(receipt).copied().collect();
-    assert_eq!(said_after, said(&before), "the person's words changed in {}", report["session_id"]);
+    let said_after: Vec<&str> = spoken_words(&after).iter().filter(receipt).copied().collect();
+    assert_eq!(said_after, spoken_words(&before), "the person's words changed in {}", report["session_id"]);
 
     let mut open: BTreeMap<&str, u64> = BTreeMap::new();
     for item in &after {
@@ -133,7 +132,7 @@ fn check_written(report: &Value, original: &Transcript, path: &Path, home: &Home
     check_handles(report, original, home);
 }
 
-/// What the receipt says of the user's messages is what is in the original and in the new file, counted apart.
+/// Checks the receipt's count of the user's messages against the original and the new file, each counted separately.
 fn check_receipt(report: &Value, path: &Path, home: &Home, new: &str) {
     let source = std::io::read_to_string(infold_wire::open(path).unwrap()).unwrap();
     let before: Vec<Value> = source.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -145,7 +144,7 @@ fn check_receipt(report: &Value, path: &Path, home: &Home, new: &str) {
     assert!(said < 2 || after.iter().any(|line| line.to_string().contains(&receipt)), "{session}");
 }
 
-/// Every handle gives back what was moved, whole, but for secrets.
+/// Checks that every handle gives back what was offloaded, whole, but for secrets.
 fn check_handles(report: &Value, original: &Transcript, home: &Home) {
     let moved =
         ["offloaded", "shortened"].map(|list| report[list].as_array().unwrap().iter().map(move |one| (list, one)));
@@ -160,7 +159,7 @@ fn check_handles(report: &Value, original: &Transcript, home: &Home) {
     }
 }
 
-/// All of what a handle stands for, page by page.
+/// The whole text that a handle names, read page by page.
 fn read_back(handle: &str, home: &Home) -> String {
     let mut content = String::new();
     let mut offset = Some(0);
@@ -173,7 +172,7 @@ fn read_back(handle: &str, home: &Home) -> String {
     content
 }
 
-/// Whether a text is another, with masks in the place of its secrets.
+/// Whether `masked` is `text` with placeholders in place of its secrets.
 fn is_same(masked: &str, text: &str) -> bool {
     let mut parts = masked.split("[SECRET:");
     let mut rest = text;
@@ -189,7 +188,7 @@ fn is_same(masked: &str, text: &str) -> bool {
     !is_only || rest.is_empty()
 }
 
-/// Lines that nothing was moved out of are what they were, but for their links and figures.
+/// Checks that lines out of which nothing was offloaded are what they were, but for their links and figures.
 fn check_lines(report: &Value, path: &Path, home: &Home, new: &str) {
     let mut originals: BTreeMap<String, Value> = BTreeMap::new();
     let source = std::io::read_to_string(infold_wire::open(path).unwrap()).unwrap();
@@ -208,7 +207,7 @@ fn check_lines(report: &Value, path: &Path, home: &Home, new: &str) {
     assert!(changed <= moved + 3, "{changed} lines changed, {moved} texts were moved");
 }
 
-/// A line without what changes in any case.
+/// A line without the fields that every rescue changes.
 fn plain(mut line: Value) -> Value {
     for field in ["parentUuid", "sessionId", "ordinal"] {
         line[field] = Value::Null;
@@ -223,7 +222,7 @@ fn plain(mut line: Value) -> Value {
     line
 }
 
-/// What tells lines apart: their id, or the whole line.
+/// What identifies a line: its id, or the whole line if it has none.
 fn key(line: &Value) -> String {
     line["uuid"].as_str().map_or_else(|| line.to_string(), str::to_owned)
 }

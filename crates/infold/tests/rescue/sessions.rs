@@ -9,9 +9,9 @@ use super::home::{Ended, Home};
 
 /// Where Claude Code would keep a session of the project in `home`.
 pub const CLAUDE_FOLDER: &str = ".claude/projects/-home-dev-work";
-/// Where Codex would.
+/// Where Codex would keep its session.
 pub const CODEX_FOLDER: &str = ".codex/sessions/2026/11/15";
-/// The session's id.
+/// The id of every session here.
 pub const ID: &str = "5b2438e4-96a7-43f7-b051-10a055bb0fbe";
 
 /// A session that is being written.
@@ -22,7 +22,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Claude Code's, with so many reads of long files.
+    /// A session of Claude Code with so many reads of long files.
     pub fn claude(reads: usize) -> Self {
         let mut session = Self::default();
         session.user(json!("read the files, and mind session 5b2438e4-96a7-43f7-b051-10a055bb0fbe"));
@@ -40,12 +40,12 @@ impl Session {
         session
     }
 
-    /// A line of the user's.
+    /// Adds a line of the user's.
     pub fn user(&mut self, content: Value) {
         self.line("user", json!({"message": {"role": "user", "content": content}}));
     }
 
-    /// A block of an answer.
+    /// Adds a line with one block of an answer.
     pub fn answer(&mut self, message: &str, block: Value) {
         let usage = json!({"input_tokens": 5, "cache_read_input_tokens": 190_000, "output_tokens": 9});
         let message = json!({
@@ -54,14 +54,14 @@ impl Session {
         self.line("assistant", json!({"message": message}));
     }
 
-    /// A result.
+    /// Adds a line with the result of a call.
     pub fn result(&mut self, call: &str, text: &str) {
         let content = json!([{"type": "tool_result", "tool_use_id": call, "content": text}]);
         let copy = json!({"file": {"content": text}});
         self.line("user", json!({"message": {"role": "user", "content": content}, "toolUseResult": copy}));
     }
 
-    /// A note of the client's.
+    /// Adds a line that the client writes for itself.
     pub fn note(&mut self, more: Value) {
         self.line("attachment", more);
     }
@@ -79,7 +79,7 @@ impl Session {
         self.lines.push(line);
     }
 
-    /// Codex's, with so many commands of long output.
+    /// A session of Codex with so many commands of long output.
     pub fn codex(commands: usize) -> Self {
         let mut session = Self::default();
         session.rollout(
@@ -107,7 +107,7 @@ impl Session {
         session
     }
 
-    /// A line of a rollout.
+    /// Adds a line of a rollout, as Codex calls its recordings.
     pub fn rollout(&mut self, kind: &str, payload: Value) {
         let line = json!({"timestamp": "2026-11-15T18:16:48.000Z", "type": kind, "payload": payload});
         self.lines.push(line);
@@ -121,13 +121,13 @@ impl Session {
         self.item(json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]}));
     }
 
-    /// The recording.
+    /// The content of the recording's file.
     pub fn text(&self) -> String {
         self.lines.iter().map(|line| format!("{line}\n")).collect()
     }
 }
 
-/// A text of so many lines that differs by number, with an end that could get lost.
+/// A text of so many lines that differs by number, and ends with a newline, which could get lost.
 pub fn long_text(number: usize, lines: usize) -> String {
     (0..lines)
         .map(|line| format!("file {number} line {line}: let value_{line} = compute({line}, {number});\n"))
@@ -158,7 +158,7 @@ pub fn printed(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap()
 }
 
-/// The names in a folder.
+/// The names of the files in a folder, sorted.
 pub fn names(folder: &std::path::Path) -> Vec<String> {
     let mut names: Vec<String> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

@@ -2,8 +2,8 @@
 
 use insta::assert_snapshot;
 
-use crate::home::Home;
-use crate::stand_in::StandIn;
+use crate::cli::home::Home;
+use crate::run::stand_in::StandIn;
 
 #[test]
 fn an_agent_that_is_not_installed() {

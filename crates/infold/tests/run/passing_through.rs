@@ -1,4 +1,4 @@
-//! The agent is run as if infold were not there.
+//! The agent runs as if infold were not there: its terminal, arguments, signals and exit code are its own.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Stdio};
@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::home::Home;
-use crate::stand_in::StandIn;
+use crate::cli::home::Home;
+use crate::run::stand_in::StandIn;
 
 /// How long anything that must happen may take. Far longer than it does.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -26,7 +26,7 @@ fn input_output_and_exit_code_are_the_agents() {
 }
 
 #[test]
-fn what_stands_behind_the_agents_name_is_the_agents() {
+fn what_follows_the_agents_name_is_the_agents() {
     let agent = StandIn::new("opencode", "printf '%s\\n' \"$@\"");
     let own = ["--json", "-v", "--data", "x", "--set", "a", "--help", "--", "run", "--version"];
     let ended = agent.run(&[], &own);
@@ -70,7 +70,7 @@ fn an_agent_ends_with_an_infold_that_was_killed() {
     child.kill().unwrap();
     child.wait().unwrap();
 
-    // What the agent writes to is closed when the last of its processes has gone.
+    // The agent's standard output is closed when the last of its processes has ended.
     let (gone, wait) = mpsc::channel();
     std::thread::spawn(move || gone.send(lines.read_to_end(&mut Vec::new()).unwrap()));
     let ended = wait.recv_timeout(PATIENCE);
@@ -130,7 +130,7 @@ fn claude_codes_hook_calls_this_very_program() {
 }
 
 #[test]
-fn goose_is_told_where_its_model_and_infolds_tools_are() {
+fn goose_learns_where_its_model_and_infolds_tools_are() {
     let script = "echo \"$@\"; echo $OPENAI_HOST $ANTHROPIC_HOST";
     let agent = StandIn::new("goose", script);
     agent.home.write(".config/goose/config.yaml", "GOOSE_PROVIDER: openai\nOPENAI_HOST: https://gate.example\n");
@@ -147,7 +147,7 @@ fn goose_is_told_where_its_model_and_infolds_tools_are() {
 }
 
 #[test]
-fn qwen_code_is_told_where_its_model_and_infolds_tools_are() {
+fn qwen_code_learns_where_its_model_and_infolds_tools_are() {
     let script = "for word in \"$@\"; do echo \"$word\"; done; echo $OPENAI_BASE_URL";
     let agent = StandIn::new("qwen", script);
     let own = "{\"mcpServers\": {\"mine\": {\"command\": \"x\"}}}";

@@ -7,19 +7,19 @@ use infold_testkit::agent::{Agent, Client};
 use infold_testkit::model::work::{Work, branch_work};
 use infold_testkit::model::{Model, Script, Step};
 
-use crate::stand_in::StandIn;
+use crate::run::stand_in::StandIn;
 
-/// Says where it was told that its model is, and stays until its input ends.
+/// A script that prints the address of its model, and stays until its input ends.
 const WAITS: &str = "echo \"$ANTHROPIC_BASE_URL\"; cat > /dev/null";
 
-/// A run whose agent waits, and the daemon's address.
+/// Starts a run whose agent waits, and returns it with the daemon's address.
 fn waiting(agent: &StandIn, flags: &[&str], model_url: &str) -> (Child, String) {
     let mut command = agent.command(flags, &[]);
     command.env("ANTHROPIC_BASE_URL", model_url).stdin(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let url = line.trim().strip_suffix("/anthropic").expect("the agent was told no address").to_owned();
+    let url = line.trim().strip_suffix("/anthropic").expect("the agent got no address").to_owned();
     (child, url)
 }
 
@@ -28,7 +28,7 @@ fn script() -> Script {
     Script::new(branch_work(&work)).then([Step::text("Done.")])
 }
 
-/// Has the scripted model worked for through the daemon.
+/// Plays a session through the daemon at this address.
 async fn work(url: &str) {
     let mut agent = Agent::through(Client::ClaudeCode, url, "a-session").await.unwrap();
     for number in 1..=3 {
@@ -38,7 +38,7 @@ async fn work(url: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_folded_branch_is_told_at_the_end_and_the_users_address_is_the_upstream() {
+async fn a_folded_branch_is_reported_at_the_end_and_the_users_address_is_the_upstream() {
     let model = Model::start(script()).await.unwrap();
     let agent = StandIn::new("claude", WAITS);
     let (child, url) = waiting(&agent, &[], model.base_url());

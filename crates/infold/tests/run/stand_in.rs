@@ -1,10 +1,10 @@
-//! A shell script in an agent's place.
+//! A shell script that is run in place of an agent.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use crate::home::{Ended, Home};
+use crate::cli::home::{Ended, Home};
 
 /// A home with a stand-in for an agent.
 pub struct StandIn {
@@ -29,7 +29,6 @@ impl StandIn {
         command
     }
 
-    /// Runs it to its end.
     pub fn run(&self, flags: &[&str], arguments: &[&str]) -> Ended {
         self.home.ended(self.command(flags, arguments).output().unwrap())
     }

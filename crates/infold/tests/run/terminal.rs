@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::stand_in::StandIn;
+use crate::run::stand_in::StandIn;
 
-/// Counts how often it is interrupted, until it is told to end.
+/// A script that counts how often it is interrupted, until a line is typed.
 const COUNTS: &str = "n=0; trap 'n=$((n+1)); echo interrupted $n' INT\n\
     echo ready; while ! read line; do :; done; echo \"ended after $n\"; exit 5";
 
-/// A terminal of its own, from the keyboard's side.
+/// A terminal, from the keyboard's side.
 struct Terminal {
     keyboard: File,
     path: String,

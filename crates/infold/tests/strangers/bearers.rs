@@ -7,7 +7,7 @@ use reqwest::{Method, StatusCode};
 use super::routes::{HEALTH, methods, paths};
 use crate::support::{ApiAnswer, Issuer, Program, infold};
 
-/// Whether an answer to HEAD is excused for saying nothing.
+/// Whether an answer has this error code. An answer to HEAD has no body, so it need not have it.
 fn says(answer: &ApiAnswer, method: &Method, code: &str) -> bool {
     *method == Method::HEAD || answer.body["error"]["code"] == code
 }
@@ -24,11 +24,11 @@ async fn forged_and_expired_tokens_are_refused_on_every_route_with_every_method(
         for path in &closed {
             for method in methods() {
                 let answer = ApiAnswer::read(program.api.request(method.clone(), path).bearer_auth(&token)).await?;
-                let told = format!("{method} {path}, {what}: {} {}", answer.status, answer.text);
-                assert_eq!(answer.status, 401, "{told}");
-                assert!(says(&answer, &method, "token_invalid"), "{told}");
-                assert!(answer.header("www-authenticate").is_some_and(|value| value.starts_with("Bearer")), "{told}");
-                assert!(!answer.text.contains(&token), "the token is repeated: {told}");
+                let shown = format!("{method} {path}, {what}: {} {}", answer.status, answer.text);
+                assert_eq!(answer.status, 401, "{shown}");
+                assert!(says(&answer, &method, "token_invalid"), "{shown}");
+                assert!(answer.header("www-authenticate").is_some_and(|value| value.starts_with("Bearer")), "{shown}");
+                assert!(!answer.text.contains(&token), "the token is repeated: {shown}");
             }
             let answer =
                 ApiAnswer::read(program.api.request(Method::GET, path).header("x-infold-token", &token)).await?;

@@ -14,7 +14,7 @@ use crate::support::Program;
 /// The user who owns nothing.
 const NOBODY: u32 = 65534;
 
-/// Runs a command as the other user; nothing where we may not.
+/// Runs a command as the other user; `None` where this process may not.
 fn as_nobody(command: &mut Command) -> Result<Option<Output>> {
     match command.current_dir("/").uid(NOBODY).gid(NOBODY).output() {
         Ok(output) => Ok(Some(output)),

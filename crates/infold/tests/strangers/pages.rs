@@ -37,13 +37,13 @@ async fn a_foreign_origin_or_host_is_refused_on_every_route_with_every_method() 
                 let request = program.api.request(method.clone(), path).header(header, value);
                 let request = request.header("content-type", "application/json").body(body);
                 let answer = ApiAnswer::read(request).await?;
-                let told = format!("{method} {path} with {header}: {value} got {} {}", answer.status, answer.text);
-                assert_eq!(answer.status, 403, "{told}");
+                let answered = format!("{method} {path} with {header}: {value} got {} {}", answer.status, answer.text);
+                assert_eq!(answer.status, 403, "{answered}");
                 // An answer to HEAD has no body to say more in.
-                let is_told = method == reqwest::Method::HEAD || answer.body["error"]["code"] == code;
-                assert!(is_told, "{told}");
+                let has_code = method == reqwest::Method::HEAD || answer.body["error"]["code"] == code;
+                assert!(has_code, "{answered}");
                 let shared = answer.headers.keys().find(|name| name.as_str().starts_with("access-control-"));
-                assert_eq!(shared, None, "no page is told that it may read this: {told}");
+                assert_eq!(shared, None, "no page is allowed to read this: {answered}");
                 tried += 1;
             }
         }

@@ -1,14 +1,14 @@
-//! Every route there is, and some that there are not.
+//! The paths of every route that exists, and of some that do not.
 
 use anyhow::{Context, Result, ensure};
 use reqwest::Method;
 
 use crate::support::Program;
 
-/// Paths that need nobody: whoever watches over infold need not be its user.
+/// Paths that need no principal: what monitors infold need not be its user.
 pub const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
 
-/// What the OpenAPI description does not name.
+/// Paths that the OpenAPI description does not name.
 const OTHERS: [&str; 10] = [
     "/",
     "/mcp",
@@ -22,7 +22,8 @@ const OTHERS: [&str; 10] = [
     "/healthz/",
 ];
 
-/// What is forwarded to providers. `Authorization` is theirs there, so not every test can ask on these.
+/// Paths that are forwarded to providers. There the header `Authorization` is for the provider, so tests that need it
+/// for themselves leave these out.
 pub const PROVIDERS: [&str; 5] = [
     "/anthropic/v1/messages",
     "/anthropic/v1/messages/count_tokens",

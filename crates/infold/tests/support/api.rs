@@ -15,12 +15,10 @@ pub struct Api {
     token: Option<String>,
 }
 
-/// What came back.
+/// An answer of the JSON API, read whole.
 #[derive(Debug)]
 pub struct ApiAnswer {
-    /// The HTTP status.
     pub status: u16,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body, as it came.
     pub text: String,
@@ -34,7 +32,7 @@ impl Api {
         Self { http, base_url: base_url.to_owned(), token: None }
     }
 
-    /// The same client, who shows a token.
+    /// The same client with a bearer token.
     pub fn with_token(self, token: &str) -> Self {
         Self { token: Some(token.to_owned()), ..self }
     }
@@ -48,17 +46,14 @@ impl Api {
         }
     }
 
-    /// Gets a path.
     pub async fn get(&self, path: &str) -> Result<ApiAnswer> {
         ApiAnswer::read(self.request(Method::GET, path)).await
     }
 
-    /// Deletes a path.
     pub async fn delete(&self, path: &str) -> Result<ApiAnswer> {
         ApiAnswer::read(self.request(Method::DELETE, path)).await
     }
 
-    /// Posts JSON.
     pub async fn post(&self, path: &str, body: &Value) -> Result<ApiAnswer> {
         ApiAnswer::read(self.request(Method::POST, path).json(body)).await
     }

@@ -17,7 +17,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// Opens the database in a data folder.
+    /// Opens the database in a data folder for reading.
     pub fn look(data: &Path) -> Result<Self> {
         let path = data.join("infold.db");
         let connection = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)

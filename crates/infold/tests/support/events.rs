@@ -1,4 +1,4 @@
-//! What happened, read from the stream of events.
+//! Reads the stream of events.
 
 use anyhow::{Context, Result, bail};
 use reqwest::Method;
@@ -36,7 +36,7 @@ impl Api {
     }
 }
 
-/// What events of one type say.
+/// The data of all events of one type.
 pub fn of_type<'a>(events: &'a [Value], name: &str) -> Vec<&'a Value> {
     events.iter().map(|record| &record["event"]).filter(|event| event["type"] == name).collect()
 }

@@ -1,4 +1,4 @@
-//! Secrets to plant, and where they turn up.
+//! Secrets to plant, and a search for the places where they turn up.
 //!
 //! Bodies are made when a test runs, so that nothing in this file looks like a token to anybody's
 //! scanner, our own included.
@@ -16,9 +16,8 @@ const CORE_CHARS: usize = 14;
 /// Something that must not turn up anywhere.
 #[derive(Debug, Clone)]
 pub struct Secret {
-    /// What kind it is.
+    /// The kind of secret, in words for messages.
     pub kind: &'static str,
-    /// The whole of it.
     pub text: String,
     /// A part from its middle, by which it is found even if its ends were cut off.
     core: String,
@@ -60,7 +59,7 @@ fn core(text: &str) -> String {
 }
 
 impl Secret {
-    /// Whether `text` has a part of it.
+    /// Whether `text` has the middle part of this secret.
     pub fn is_in(&self, text: &str) -> bool {
         text.contains(&self.core)
     }

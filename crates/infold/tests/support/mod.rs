@@ -1,8 +1,6 @@
 //! What the tests of the running program share: a daemon with a client and its JSON API, refusals of
 //! every surface in one form, the database looked at from outside, secrets to plant, and tokens.
 
-#![allow(dead_code, unused_imports, reason = "each test program uses a part of this")]
-
 mod api;
 mod database;
 mod events;
@@ -27,20 +25,20 @@ use serde_json::{Map, Value, json};
 /// How long anything that must happen may take. Far longer than it does.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How often something that must happen is looked for.
+/// The pause between two looks at something that must happen.
 pub const POLL: Duration = Duration::from_millis(10);
 
-/// The program with its default settings.
+/// A daemon with its default settings, not started yet.
 pub fn infold() -> DaemonSetup {
     DaemonSetup::new(env!("CARGO_BIN_EXE_infold"))
 }
 
-/// The program with room for more openings a minute than a test makes.
+/// A daemon that allows more openings a minute than a test makes.
 pub fn roomy() -> DaemonSetup {
     infold().set("folding.max_branches_per_minute", 1_000)
 }
 
-/// What a call carries to say that it is made in `thread`: a branch, or `main`.
+/// The `_meta` of a call that is made in `thread`: a branch, or `main`.
 pub fn in_thread(thread: &str) -> Map<String, Value> {
     Map::from_iter([("infold/branchId".to_owned(), json!(thread))])
 }

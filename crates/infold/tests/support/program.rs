@@ -1,4 +1,4 @@
-//! A daemon and a client of it.
+//! A running daemon with a client, and the calls that most tests make.
 
 use anyhow::{Context, Result, ensure};
 use infold_testkit::{CallAnswer, Daemon, DaemonSetup, Era, McpHttp};
@@ -36,7 +36,7 @@ impl Program {
         Ok(())
     }
 
-    /// A second client, who shows a token.
+    /// A second client, with a token.
     pub async fn client_with(&self, token: &str) -> Result<(McpHttp, Api)> {
         let http = self.mcp.http().clone();
         let mut mcp = McpHttp::connect_with(http.clone(), self.daemon.base_url(), Era::Modern).await?;
@@ -51,12 +51,12 @@ impl Program {
         Database::look(self.daemon.data())
     }
 
-    /// Calls a tool, and says nothing about how it ends.
+    /// Calls a tool that may succeed or refuse.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallAnswer> {
         Ok(self.mcp.call(tool, arguments).await?)
     }
 
-    /// Calls a tool that must do what it is asked to, and gives what it answers.
+    /// Calls a tool that must succeed, and returns its answer.
     pub async fn done(&self, tool: &str, arguments: Value) -> Result<Value> {
         self.done_with(tool, arguments, Map::new()).await
     }
@@ -73,29 +73,28 @@ impl Program {
         Refused::of(&answer).with_context(|| format!("{tool} {arguments}"))
     }
 
-    /// Opens a branch under the active thread, and gives its id.
+    /// Opens a branch under the active thread, and returns its id.
     pub async fn open(&self, session: &str, description: &str) -> Result<String> {
         let opened = self.done("branch_create", json!({"session_id": session, "description": description})).await?;
         text(&opened, "branch_id")
     }
 
-    /// Opens a branch under `parent`, and gives its id.
+    /// Opens a branch under `parent`, and returns its id.
     pub async fn open_under(&self, session: &str, parent: &str, description: &str) -> Result<String> {
         let arguments = json!({"session_id": session, "description": description, "parent_branch_id": parent});
         text(&self.done("branch_create", arguments).await?, "branch_id")
     }
 
-    /// Folds a branch.
     pub async fn fold(&self, branch: &str, message: &str) -> Result<Value> {
         self.done("branch_return", json!({"branch_id": branch, "message": message})).await
     }
 
-    /// How a branch stands, asked from the main thread, where asking costs the branch nothing.
+    /// A branch's status, asked for in the main thread, where asking costs the branch nothing.
     pub async fn look_at(&self, branch: &str) -> Result<Value> {
         self.done_with("branch_status", json!({"branch_id": branch}), super::in_thread("main")).await
     }
 
-    /// Hands a tool's result in through the JSON API, and gives what is answered.
+    /// Hands a tool's result in through the JSON API, and returns the answer.
     pub async fn record(&self, session: &str, result: Value) -> Result<Value> {
         let answer = self.api.post(&format!("/api/v1/sessions/{session}/results"), &result).await?;
         ensure!(answer.status == 200, "handing in {result} got {answer:?}");
@@ -103,7 +102,7 @@ impl Program {
     }
 }
 
-/// The body of an answer that did what it was asked to. What models read as text must say the same.
+/// The body of an answer that must be a success. What models read as text must say the same.
 pub fn body_of(tool: &str, arguments: &Value, answer: &CallAnswer) -> Result<Value> {
     ensure!(answer.is_ok(), "{tool} {arguments} was refused: {}", answer.summary());
     let body = answer.structured.clone().with_context(|| format!("{tool} answered without structure"))?;

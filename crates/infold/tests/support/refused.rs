@@ -4,18 +4,18 @@ use anyhow::{Context, Result, bail, ensure};
 use infold_testkit::CallAnswer;
 use serde_json::Value;
 
-/// What a surface says when it does not do what it was asked to.
+/// What a surface answers when it does not do what it was asked to.
 #[derive(Debug)]
 pub struct Refused {
-    /// The JSON-RPC error's number, where it is one.
+    /// The number of the JSON-RPC error; `None` if the answer is no such error.
     pub rpc: Option<i64>,
-    /// The word for programs.
+    /// The short name of the error, for programs.
     pub code: String,
-    /// The HTTP status that says the same.
+    /// The HTTP status that belongs to the code.
     pub status: u64,
-    /// The sentence.
+    /// The sentence for people.
     pub message: String,
-    /// The rest.
+    /// Further details, whose fields depend on the code.
     pub data: Value,
 }
 
@@ -60,7 +60,7 @@ impl Refused {
     /// that are one of several names are separated by `|`.
     pub fn unclear(&self, subject: &str) -> Option<String> {
         const MESSAGE_CHARS_MAX: usize = 400;
-        /// What only a programmer could make sense of.
+        /// Parts of messages that only a programmer could understand.
         const NOT_FOR_PEOPLE: [&str; 11] = [
             "panicked",
             "unwrap",

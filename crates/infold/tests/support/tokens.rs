@@ -1,4 +1,4 @@
-//! Somebody who issues JWTs, and a daemon that believes them.
+//! An issuer of JWTs, and a daemon that accepts them.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,9 +7,7 @@ use infold_testkit::{DaemonSetup, TempFolder};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
 
-/// Who the tokens are from.
 pub const ISSUER: &str = "https://issuer.example";
-/// Whom they are for.
 pub const AUDIENCE: &str = "infold";
 const KEY: &[u8] = b"a key of tests, and of nothing else: 0123456789";
 
@@ -26,7 +24,7 @@ impl Issuer {
         Ok(Self { folder })
     }
 
-    /// A daemon that believes this issuer.
+    /// Sets a daemon up to accept this issuer's tokens.
     pub fn believed_by(&self, setup: DaemonSetup) -> DaemonSetup {
         setup
             .set("auth.jwt.algorithm", "HS256")

@@ -1,4 +1,4 @@
-//! Branches of an old program beside those of a new one: what opening and folding the same ones costs each.
+//! Compares an old program with a new one: what opening and folding the same branches costs each of them.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,14 +14,14 @@ use crate::bench::process::Process;
 use crate::bench::turns::{Both, Ratios};
 use crate::bench::{FoldArguments, unlimited};
 
-/// Branches that are opened and folded before it is the other's turn.
+/// Branches that one program opens and folds before the other program has its turn.
 const SLICE: usize = 250;
-/// Slices of each in one pair.
+/// Slices that each program has in one pair of turns.
 const SLICES: usize = 12;
 /// Sessions that fold at once.
 const SESSIONS: usize = 10;
 
-/// A daemon and a client of it.
+/// One of the two programs as a running daemon, with a client.
 struct Side {
     _daemon: Daemon,
     client: Arc<McpHttp>,
@@ -36,7 +36,7 @@ impl Side {
         Ok(Self { _daemon: daemon, client, process })
     }
 
-    /// Opens and folds branches in several sessions, and says what processor time that took.
+    /// Opens and folds branches in several sessions, and returns the processor time in milliseconds that it took.
     async fn slice(&self) -> Result<f64> {
         let before_ms = self.process.cpu_ms()?;
         let mut running = JoinSet::new();
@@ -56,7 +56,7 @@ impl Side {
     }
 }
 
-/// Measures, and fails when the new program uses more.
+/// Measures both programs; the exit code is a failure when the new one uses more than it may.
 pub async fn run(old: &Path, new: &Path, arguments: &FoldArguments) -> Result<ExitCode> {
     let pairs = arguments.turns.pairs.max(1);
     let mut ratios = Ratios::default();
@@ -64,7 +64,7 @@ pub async fn run(old: &Path, new: &Path, arguments: &FoldArguments) -> Result<Ex
         let both = Both { old: Side::start(old, arguments).await?, new: Side::start(new, arguments).await? };
         let mut used_ms = Both { old: 0.0, new: 0.0 };
         for slice in 0..SLICES {
-            // Whoever is second may find the machine otherwise than the first: they are so in turn.
+            // Whoever comes second may find a busier machine than the first did, so they take turns in that, too.
             if slice % 2 == 0 {
                 used_ms.old += both.old.slice().await?;
                 used_ms.new += both.new.slice().await?;

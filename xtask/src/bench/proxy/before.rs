@@ -1,4 +1,4 @@
-//! The proxy of an old program beside that of a new one: what the same requests cost each.
+//! Compares the proxy of an old program with that of a new one: what the same requests cost each of them.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,22 +7,22 @@ use anyhow::{Context, Result};
 
 use super::load::{Size, Target, Way};
 use super::talk::Talk;
-use super::{FIRST_SIGHTS, KIB, LARGEST_BYTES, start};
+use super::{FIRST_REQUESTS, KIB, LARGEST_BYTES, start};
 use crate::bench::figures::Table;
 use crate::bench::process::Process;
 use crate::bench::turns::{Both, Ratios};
-use crate::upstream::{Keep, Upstream};
+use crate::upstream::{Retention, Upstream};
 
-/// Sessions that go on, so many that each size takes a second or so of processor time: the kernel counts in hundredths.
+/// So many sessions that each size takes a second or so of processor time: the kernel counts in hundredths.
 const SIZES: [Size; 3] = [
     Size { name: "2 KB", bytes: 2 * KIB, sessions: 100, turns: 20 },
     Size { name: "100 KB", bytes: 100 * KIB, sessions: 50, turns: 10 },
     Size { name: "500 KB", bytes: LARGEST_BYTES, sessions: 20, turns: 10 },
 ];
 
-/// Measures, and fails when the new program uses more.
+/// Measures both programs; the exit code is a failure when the new one uses more than it may.
 pub async fn run(old: &Path, new: &Path, pairs: usize) -> Result<ExitCode> {
-    let upstream = Upstream::start(Keep::Nothing).await?;
+    let upstream = Upstream::start(Retention::None).await?;
     let mut ratios = Ratios::default();
     for pair in 1..=pairs.max(1) {
         let ((_one, old), (_other, new)) = (start(old, &upstream).await?, start(new, &upstream).await?);
@@ -40,7 +40,7 @@ async fn turns(both: &Both<Target>, ratios: &mut Ratios) -> Result<()> {
         let mut new = Side::start(&both.new, size).await?;
         let mut used_ms = Both { old: 0.0, new: 0.0 };
         for turn in 0..size.turns {
-            // Whoever is second may find the machine otherwise than the first: they are so in turn.
+            // Whoever comes second may find a busier machine than the first did, so they take turns in that, too.
             if turn % 2 == 0 {
                 used_ms.old += old.turn().await?;
                 used_ms.new += new.turn().await?;
@@ -51,13 +51,13 @@ async fn turns(both: &Both<Target>, ratios: &mut Ratios) -> Result<()> {
         }
         ratios.add(&format!("{}, processor time a request", size.name), used_ms);
     }
-    let old = first_sight(&both.old).await?;
-    let new = first_sight(&both.new).await?;
+    let old = first_requests(&both.old).await?;
+    let new = first_requests(&both.new).await?;
     ratios.add("500 KB seen for the first time, processor time", Both { old, new });
     ratios.add_memory(Both { old: process(&both.old)?, new: process(&both.new)? })
 }
 
-/// Sessions with one of the programs.
+/// Sessions that go through one of the two programs.
 struct Side {
     way: Way,
     process: Process,
@@ -65,7 +65,7 @@ struct Side {
 }
 
 impl Side {
-    /// Each has its first request behind it.
+    /// Starts the sessions and sends the first request of each, which is not measured.
     async fn start(target: &Target, size: Size) -> Result<Self> {
         let way = Way::new(target)?;
         let mut talks = Vec::new();
@@ -77,7 +77,7 @@ impl Side {
         Ok(Self { way, process: process(target)?, talks })
     }
 
-    /// Each goes on by one request. Gives the processor time that it took.
+    /// Sends the next request of every session, and returns the processor time in milliseconds that it took.
     async fn turn(&mut self) -> Result<f64> {
         let before_ms = self.process.cpu_ms()?;
         for talk in &mut self.talks {
@@ -88,8 +88,8 @@ impl Side {
     }
 }
 
-async fn first_sight(target: &Target) -> Result<f64> {
-    Ok(super::load::first_sight(target, "first", LARGEST_BYTES, FIRST_SIGHTS).await?.cpu_ms)
+async fn first_requests(target: &Target) -> Result<f64> {
+    Ok(super::load::first_requests(target, "first", LARGEST_BYTES, FIRST_REQUESTS).await?.cpu_ms)
 }
 
 fn process(target: &Target) -> Result<Process> {

@@ -8,16 +8,16 @@ use super::talk::Talk;
 use crate::bench::figures::Latencies;
 use crate::bench::process::Process;
 
-/// Something that takes requests.
+/// Something that takes requests: a proxy, or the provider itself.
 #[derive(Debug, Clone)]
 pub struct Target {
     /// Where a request to Anthropic's Messages goes.
     pub url: String,
-    /// Whose time is counted; the provider itself has none.
+    /// The process that is measured; `None` for the provider itself.
     pub process: Option<Process>,
 }
 
-/// A connection to a target.
+/// An HTTP client with the target that it sends to.
 #[derive(Debug)]
 pub struct Way {
     http: reqwest::Client,
@@ -29,7 +29,7 @@ impl Way {
         Ok(Self { http: reqwest::Client::builder().no_proxy().build()?, url: target.url.clone() })
     }
 
-    /// Sends a request, and says how long the first byte of its answer took.
+    /// Sends a request, and returns how long the first byte of its answer took.
     pub async fn send(&self, talk: &Talk) -> Result<Duration> {
         let body = talk.body();
         let started = Instant::now();
@@ -54,15 +54,15 @@ impl Way {
     }
 }
 
-/// What requests cost.
+/// What a number of requests cost.
 #[derive(Debug)]
 pub struct Cost {
-    /// Processor time for each, in milliseconds; none for the provider itself.
+    /// Processor time of one request on average, in milliseconds; 0 for the provider itself.
     pub cpu_ms: f64,
     pub first_byte: Latencies,
 }
 
-/// Sessions that all go on, and have about this size: so many of them for so many turns.
+/// A load: so many sessions of about this many bytes, each of which goes on for so many turns.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
     pub name: &'static str,
@@ -71,7 +71,7 @@ pub struct Size {
     pub turns: usize,
 }
 
-/// Sessions of a size go on, each after its first request.
+/// Measures the requests after the first one of each session.
 pub async fn going_on(target: &Target, size: Size) -> Result<Cost> {
     let way = Way::new(target)?;
     let mut talks = Vec::new();
@@ -91,8 +91,8 @@ pub async fn going_on(target: &Target, size: Size) -> Result<Cost> {
     .await
 }
 
-/// So many sessions of this size, of which only the first request is sent.
-pub async fn first_sight(target: &Target, session: &str, bytes: usize, sessions: usize) -> Result<Cost> {
+/// Measures sessions of this size of which only the first request is sent, so that all of it is new.
+pub async fn first_requests(target: &Target, session: &str, bytes: usize, sessions: usize) -> Result<Cost> {
     let way = Way::new(target)?;
     measured(target, sessions, async |durations| {
         for number in 0..sessions {

@@ -21,7 +21,7 @@ use crate::workspace::Workspace;
 /// How long a peer may take until it answers.
 const READY_SECONDS_MAX: u32 = 120;
 
-/// A proxy that others make.
+/// Another project's proxy that infold is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
     LiteLlm,
@@ -52,7 +52,8 @@ impl Peer {
         }
     }
 
-    /// Installs it, if it is not there. Each has a folder of its own: they want other versions of the same.
+    /// Installs the peer, if it is not there. Each has a folder of its own: they need different versions of the same
+    /// packages.
     fn install(self, workspace: &Workspace) -> Result<PathBuf> {
         let folder = workspace.tools().join("bench").join(self.program());
         let program = folder.join("bin").join(self.program());
@@ -65,7 +66,7 @@ impl Peer {
         Ok(program)
     }
 
-    /// Starts it in front of a provider, and waits until it passes a request on.
+    /// Starts the peer in front of a provider, and waits until it passes a request on.
     pub async fn start(self, workspace: &Workspace, provider: &str) -> Result<Running> {
         let program = self.install(workspace)?;
         let folder = TempFolder::new()?;
@@ -130,7 +131,6 @@ pub struct Running {
 }
 
 impl Running {
-    /// It as something to send requests to.
     pub fn target(&self) -> Target {
         Target { url: self.url.clone(), process: Some(Process(self.child.id())) }
     }
@@ -151,7 +151,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have gone by itself; either way it is not there afterwards.
+        // The peer may have ended by itself; either way it is gone afterwards.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,11 +1,11 @@
-//! The conversation that the proxies are given: an agent's, that reads and runs things, and grows by a turn
-//! with every request. It is made up, and the same in every run.
+//! The conversation that the proxies are given: that of an agent which reads and runs things. It grows by a turn
+//! with every request, is made up, and is the same in every run.
 
 use serde_json::{Value, json};
 
-/// Sizes of what tools give, in turn: most are short, some would be kept elsewhere.
+/// Sizes of results, one after another: most are short, some are long enough to be offloaded.
 const RESULT_BYTES: [usize; 5] = [600, 900, 1_500, 2_500, 6_000];
-/// In a conversation that is to stay small, so many.
+/// Sizes of results in a conversation that is to stay small.
 const SMALL_RESULT_BYTES: [usize; 5] = [150, 200, 250, 300, 350];
 const SMALL_BYTES_MAX: usize = 10 << 10;
 /// Words that lines are made of.
@@ -22,7 +22,7 @@ pub struct Talk {
 }
 
 impl Talk {
-    /// One that has at least so many bytes already.
+    /// Makes a conversation that has at least so many bytes already.
     pub fn of_bytes(session: String, bytes: usize) -> Self {
         let first = json!({"role": "user", "content": [{"type": "text", "text": "Find out why the ledger is off by one, and mend it."}]});
         let is_small = (1..SMALL_BYTES_MAX).contains(&bytes);
@@ -34,7 +34,7 @@ impl Talk {
         talk
     }
 
-    /// The model calls a tool, and it answers.
+    /// Adds a turn: the model calls a tool and gets its result.
     pub fn turn(&mut self) {
         self.turns += 1;
         let turn = self.turns;
@@ -49,7 +49,7 @@ impl Talk {
         self.messages.push_str(&format!(",{call},{result}"));
     }
 
-    /// A request with all of it.
+    /// The body of a request with the whole conversation.
     pub fn body(&self) -> Vec<u8> {
         let tools = json!([tool("Read"), tool("Bash"), tool("mcp__infold__read_result")]);
         format!(

@@ -1,4 +1,4 @@
-//! The ratio in the middle counts.
+//! The median ratio counts.
 
 use std::process::ExitCode;
 

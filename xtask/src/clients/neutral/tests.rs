@@ -1,4 +1,4 @@
-//! What differs from run to run goes, and the rest stays.
+//! What differs from run to run is replaced, and the rest stays.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What must hold of the requests of a sitting: which words, rules and results stand in which of them.
+//! What must hold of the requests of a person's session at the terminal: which words, rules and results are in which.
 
 use anyhow::anyhow;
 use infold_testkit::model::Received;
@@ -17,7 +17,7 @@ const WORK_PRINTED: &str = "went-through-the-second-gate";
 const LOG_LINE: &str = "row 000900 of the log";
 const ENVIRONMENT: &str = "Primary working directory";
 
-/// Words in a branch, and what of it reaches the parent.
+/// Checks words in a branch, and what of it reaches the parent.
 pub fn branch(turns: &[Received], findings: &mut RunFindings) {
     let first_with = |text: &str| turns.iter().find(|turn| turn.holds(text));
     let said = [INTERRUPTED, QUEUED];
@@ -43,7 +43,7 @@ pub fn branch(turns: &[Received], findings: &mut RunFindings) {
     findings.request("the words stay in the parent", last, &said, &[WORK_PRINTED]);
 }
 
-/// Words beside or inside a result that is long enough to be shaped.
+/// Checks words beside or inside a result that is long enough to be shaped.
 pub fn log(turns: &[Received], findings: &mut RunFindings) {
     let pasted = pasted();
     let lines: Vec<&str> = pasted.lines().collect();
@@ -51,7 +51,7 @@ pub fn log(turns: &[Received], findings: &mut RunFindings) {
     findings.request("twenty pasted lines stand beside a shaped result", request, &lines, &[LOG_LINE]);
 }
 
-/// After a resume and a rewind.
+/// Checks the requests after a resume and a rewind.
 pub fn returns(turns: &[Received], findings: &mut RunFindings) {
     let first_with = |text: &str| turns.iter().find(|turn| turn.holds(text));
     let kept = [ASKED, INTERRUPTED, QUEUED, FOUND, NESTED_RULE, RULE];
@@ -60,7 +60,7 @@ pub fn returns(turns: &[Received], findings: &mut RunFindings) {
     findings.request("after a rewind all words before it are there", first_with(REWOUND), &kept, &undone);
 }
 
-/// After a compaction.
+/// Checks the requests after a compaction.
 pub fn compaction(turns: &[Received], kind: WordsPlace, secret: &str, findings: &mut RunFindings) {
     let first_with = |text: &str| turns.iter().find(|turn| turn.holds(text));
     let attached = ["@tokens.env", "[SECRET:"];

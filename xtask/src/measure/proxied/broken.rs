@@ -1,5 +1,5 @@
-//! References that should not be there: for what an agent had asked for by name, for what is not long, and those
-//! that cost too much.
+//! Counts references that should not be there: for files that an agent had asked for by name, for results that are
+//! not long, and references that are too large for what they replace.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,10 +8,10 @@ use infold_core::{Counter, Family, Wish};
 
 use super::received::{Received, Reference};
 
-/// What is shown whole at first sight: a file that was asked for by name, and any output.
+/// Up to these lengths a result is shown whole when it is first seen: a file that was asked for by name, other output.
 const FILE_BYTES_MAX: usize = 32 << 10;
 const OUTPUT_BYTES_MAX: usize = 8 << 10;
-/// A reference takes less than one part in so many, and less than one in so many of what has more bytes than this.
+/// A reference must be shorter than a third of what it replaces, and than a tenth of a result of more than 64 KiB.
 const SHARE: usize = 3;
 const LARGE_BYTES: usize = 64 << 10;
 const LARGE_SHARE: usize = 10;
@@ -19,15 +19,15 @@ const LARGE_SHARE: usize = 10;
 /// How many references should not be there.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct BadReferences {
-    /// For files that were asked for by name, seen for the first time, and not long.
+    /// References for files that were asked for by name, seen for the first time, and not long.
     pub files: usize,
-    /// For other output that is not long.
+    /// References for other output that is not long.
     pub outputs: usize,
-    /// With too many bytes or tokens for what they stand for.
+    /// References with too many bytes or tokens for what they replace.
     pub dear: usize,
 }
 
-/// A result as the session has it.
+/// A result as it was recorded.
 struct RecordedResult<'a> {
     text: &'a str,
     is_named: bool,
@@ -35,7 +35,7 @@ struct RecordedResult<'a> {
 }
 
 impl BadReferences {
-    /// Those that a provider got in the last request of a session.
+    /// Counts those that a provider got in the last request of a session.
     pub fn of(transcript: &Transcript, last: &Received) -> Self {
         let originals = originals(transcript);
         let model = transcript.calls.first().map_or("", |call| call.usage.model.as_str());
@@ -51,7 +51,7 @@ impl BadReferences {
         broken
     }
 
-    /// Adds another session's.
+    /// Adds the counts of another session.
     pub fn add(&mut self, other: &Self) {
         self.files += other.files;
         self.outputs += other.outputs;
@@ -59,7 +59,8 @@ impl BadReferences {
     }
 }
 
-/// What the client put behind a result stays behind its reference, and is neither the tool's nor ours.
+/// Whether a reference is too large. What the client put behind a result is left out on both sides: it stays behind
+/// the reference.
 fn is_dear(reference: &Reference, text: &str, counter: Counter) -> bool {
     let (text, _) = parted(text);
     let (reference, _) = parted(&reference.text);
@@ -68,7 +69,7 @@ fn is_dear(reference: &Reference, text: &str, counter: Counter) -> bool {
     reference.len() * share >= text.len() || tokens(reference) * share >= tokens(text)
 }
 
-/// A result without the reminders at its end, and those.
+/// Splits a result into what the tool printed and the reminders at its end.
 pub fn parted(text: &str) -> (&str, &str) {
     let mut printed = text.trim_end();
     while let Some(inside) = printed.strip_suffix("</system-reminder>") {

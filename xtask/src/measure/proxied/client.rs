@@ -1,13 +1,13 @@
 //! A recorded session as its client would send it: a list of entries that grows, and how many of them each
 //! request held.
 //!
-//! Between two requests lies an answer of the model and what came after it. Its items stand in one message of
-//! the model's, and what came after in one of the user's, results first, as the providers want it.
+//! Between two requests lies an answer of the model and what came after it. The items of the answer are put into one
+//! message of the model, and what came after into one of the user, results first, as the providers want it.
 
 use infold_core::transcript::{Item, Kind, ModelCall, Transcript};
 use serde_json::{Value, json};
 
-/// The API that a session was had with.
+/// The API that a session's client used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Api {
     Messages,
@@ -41,10 +41,10 @@ impl Api {
 pub struct Conversation {
     pub api: Api,
     pub session: String,
-    /// All entries as JSON, with a comma between.
+    /// All entries as JSON, with commas between them.
     entries: String,
     model: String,
-    /// Requests so far: reasoning is known again by the one that it answers.
+    /// Requests so far. Reasoning is sealed with the number of the request that it answers.
     requests: usize,
 }
 
@@ -77,22 +77,22 @@ impl Conversation {
     /// Adds what came between the last request and the next: an answer, if there was one yet, and what the
     /// client has to say after it.
     pub fn add(&mut self, items: &[&Item]) {
-        let (said, told): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| is_of_the_model(&item.kind));
+        let (answer, after): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| is_of_the_model(&item.kind));
         match self.api {
-            Api::Messages => self.add_messages(&said, &told),
-            Api::Responses => self.add_items(&said, &told),
+            Api::Messages => self.add_messages(&answer, &after),
+            Api::Responses => self.add_items(&answer, &after),
         }
     }
 
-    fn add_messages(&mut self, said: &[&Item], told: &[&Item]) {
-        let blocks: Vec<Value> = said.iter().filter_map(|item| self.said_block(item)).collect();
+    fn add_messages(&mut self, answer: &[&Item], after: &[&Item]) {
+        let blocks: Vec<Value> = answer.iter().filter_map(|item| self.model_block(item)).collect();
         if !blocks.is_empty() {
             self.push(json!({"role": "assistant", "content": blocks}));
         }
-        let calls: Vec<&str> = said.iter().filter_map(|item| call_id(item)).collect();
+        let calls: Vec<&str> = answer.iter().filter_map(|item| call_id(item)).collect();
         let mut results = Vec::new();
         let mut texts = Vec::new();
-        for item in told {
+        for item in after {
             match &item.kind {
                 Kind::Result { id, text, .. } if calls.contains(&id.as_str()) => {
                     results.push((id.as_str(), text.as_str()));
@@ -113,7 +113,7 @@ impl Conversation {
         }
     }
 
-    fn said_block(&self, item: &Item) -> Option<Value> {
+    fn model_block(&self, item: &Item) -> Option<Value> {
         match &item.kind {
             Kind::Reasoning { text, .. } => {
                 Some(json!({"type": "thinking", "thinking": text, "signature": self.seal()}))
@@ -128,8 +128,8 @@ impl Conversation {
         }
     }
 
-    fn add_items(&mut self, said: &[&Item], told: &[&Item]) {
-        for item in said {
+    fn add_items(&mut self, answer: &[&Item], after: &[&Item]) {
+        for item in answer {
             let entry = match &item.kind {
                 Kind::Reasoning { text, .. } => {
                     let summary = json!([{"type": "summary_text", "text": text}]);
@@ -145,9 +145,9 @@ impl Conversation {
             };
             self.push(entry);
         }
-        let mut open: Vec<&str> = said.iter().filter_map(|item| call_id(item)).collect();
+        let mut open: Vec<&str> = answer.iter().filter_map(|item| call_id(item)).collect();
         let mut texts = Vec::new();
-        for item in told {
+        for item in after {
             match &item.kind {
                 Kind::Result { id, text, .. } if open.contains(&id.as_str()) => {
                     open.retain(|known| known != id);
@@ -165,7 +165,7 @@ impl Conversation {
         }
     }
 
-    /// What seals reasoning in the answer to the last request. Some recordings have reasoning in front of the
+    /// The seal of reasoning in the answer to the last request. Some recordings have reasoning in front of the
     /// first request; nobody can say what that was made on.
     fn seal(&self) -> String {
         self.requests.checked_sub(1).map_or_else(|| "sealed".to_owned(), |request| format!("{SEAL}{request}"))
@@ -177,9 +177,9 @@ impl Conversation {
     }
 }
 
-/// Stands for what a call gave where the recording does not have it.
+/// The result of a call that has none in the recording: providers refuse a call without one.
 const NO_RESULT: &str = "[no result]";
-/// The front of what seals reasoning; behind it stands which request it answers.
+/// The beginning of a seal; the number of the answered request follows it.
 pub const SEAL: &str = "sealed-by-answer-";
 
 fn call_id(item: &Item) -> Option<&str> {

@@ -1,5 +1,5 @@
-//! Recorded sub-tasks as branches of the session that gave them out: what the provider is sent of it, against
-//! what the client sends, which is the same work in one thread.
+//! Plays recorded sub-tasks as branches of the session that started them: what the provider is sent, against what
+//! the client sends, which is the same work in one thread.
 //!
 //! Where the recording starts another agent, the client here opens a branch, does that agent's work in its own
 //! transcript, and returns what the agent returned.
@@ -23,24 +23,24 @@ mod tests;
 const DESCRIPTION_CHARS_MAX: usize = 200;
 const PROMPT_CHARS_MAX: usize = 8_000;
 pub(crate) const MESSAGE_CHARS_MAX: usize = 40_000;
-/// What a token costs, with a token of input for the unit.
+/// Prices of a token, in units of an input token: read from the cache, written to it, and output.
 const READ: f64 = 0.1;
 const WRITE: f64 = 1.25;
 const OUTPUT: f64 = 5.0;
 
-/// What folding came to.
+/// What folding did, summed over sessions.
 #[derive(Debug, Default)]
 pub struct Folded {
     pub sessions: usize,
     pub branches: usize,
     pub requests: usize,
     pub invalid_reasoning: usize,
-    /// The bill, in tokens at the price of input: the same work in one thread; in branches; and in branches, if
-    /// the parent's cache were always gone when a branch returns.
+    /// The bill, in tokens at the price of input: the same work in one thread; in branches; and in branches, if the
+    /// parent's cache were always gone when a branch returns.
     pub inline: f64,
     pub folded: f64,
     pub folded_cold: f64,
-    /// The part of the bill that the work of the sub-tasks is, and what came of it afterwards.
+    /// The largest request of each session, in tokens: in one thread, and with branches.
     pub peak_inline: u64,
     pub peak_folded: u64,
 }
@@ -59,7 +59,7 @@ impl Folded {
     }
 }
 
-/// A session under way.
+/// A session that is being played.
 struct Folding<'a> {
     way: &'a Way<'a>,
     mcp: &'a McpHttp,
@@ -72,7 +72,7 @@ struct Folding<'a> {
     out: Folded,
 }
 
-/// Plays a session with its sub-tasks as branches; nothing if it has none.
+/// Plays a session with its sub-tasks as branches; `None` if it has no sub-tasks.
 pub async fn play(name: &str, transcript: &Transcript, way: &Way<'_>, mcp: &McpHttp) -> Result<Option<Folded>> {
     let subtasks: HashMap<&str, &Subtask> = transcript
         .subtasks
@@ -141,7 +141,7 @@ impl Folding<'_> {
         Ok(())
     }
 
-    /// Opens a branch in the place of a call that started an agent.
+    /// Opens a branch in place of a call that started an agent.
     async fn open(&mut self, id: &str, input: &str) -> Result<(Kind, String, String)> {
         let arguments = opening(&self.conversation.session, input);
         let answer = self.mcp.call("branch_create", arguments.clone()).await?;
@@ -152,7 +152,7 @@ impl Folding<'_> {
         Ok((Kind::Call { id: id.to_owned(), tool, input: arguments.to_string() }, branch, answer.text))
     }
 
-    /// Does the work of a sub-task in its branch, and returns.
+    /// Does the work of a sub-task in its branch, and folds the branch.
     async fn work(&mut self, branch: &str, subtask: &Subtask, message: &str, counter: Counter) -> Result<()> {
         for answer in answers(without_last_words(work(subtask))) {
             let answer: Vec<&Item> = answer.iter().filter(|item| is_work(&item.kind)).collect();
@@ -196,7 +196,7 @@ impl Folding<'_> {
     }
 }
 
-/// What opens a branch in the place of a call that started an agent with `input`.
+/// The arguments that open a branch in place of a call that started an agent with `input`.
 pub(crate) fn opening(session: &str, input: &str) -> Value {
     let input: Value = serde_json::from_str(input).unwrap_or_default();
     let text =
@@ -209,16 +209,16 @@ pub(crate) fn opening(session: &str, input: &str) -> Value {
     })
 }
 
-/// Which requests the provider remembers.
+/// Which earlier requests the provider still has in its cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cache {
-    /// The one before.
+    /// Only the request before.
     Last,
-    /// All of the session.
+    /// All requests of the session.
     All,
 }
 
-/// What requests cost, given what the provider still has of earlier ones.
+/// Adds up what requests cost, given what the provider still has of earlier ones.
 #[derive(Debug)]
 struct Bill {
     counter: Counter,
@@ -263,19 +263,19 @@ impl Bill {
         self.before.push(received.keys.clone());
     }
 
-    /// The provider has forgotten everything.
+    /// Empties the provider's cache.
     fn forget(&mut self) {
         self.before.clear();
     }
 }
 
-/// What a sub-task did after it had been told what to do.
+/// What a sub-task did after it had got its instructions.
 pub(crate) fn work(subtask: &Subtask) -> &[Item] {
     let first = subtask.items.iter().position(|item| is_of_the_model(&item.kind));
     first.map_or(&[], |first| &subtask.items[first..])
 }
 
-/// All but what the agent said last, which is what it returned.
+/// All items but what the agent said last, which is what it returned.
 pub(crate) fn without_last_words(mut items: &[Item]) -> &[Item] {
     while let [rest @ .., Item { kind: Kind::Assistant { .. } | Kind::Reasoning { .. }, .. }] = items {
         items = rest;
@@ -283,7 +283,7 @@ pub(crate) fn without_last_words(mut items: &[Item]) -> &[Item] {
     items
 }
 
-/// The answers that items are, each with what came after it: calls and their results are in one.
+/// Splits items into answers of the model, each with what came after it, so that calls and their results stay together.
 pub(crate) fn answers(items: &[Item]) -> Vec<&[Item]> {
     let mut answer = AnswerStarts::default();
     let mut begins: Vec<usize> = Vec::new();
@@ -296,7 +296,8 @@ pub(crate) fn answers(items: &[Item]) -> Vec<&[Item]> {
     begins.iter().zip(ends).map(|(begin, end)| &items[*begin..end]).collect()
 }
 
-/// Whether an item of a sub-task is its work. Words on the user's side would be the user speaking.
+/// Whether an item of a sub-task is its work. Words on the user's side are left out: infold would take them for the
+/// user's own.
 pub(crate) fn is_work(kind: &Kind) -> bool {
     is_of_the_model(kind) || matches!(kind, Kind::Result { .. })
 }

@@ -1,4 +1,4 @@
-//! What the provider was sent: its items, and whether reasoning in it still stands where it was made.
+//! Reads what the provider was sent: its items, and whether each reasoning still follows what it was made on.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
@@ -12,21 +12,20 @@ use serde_json::value::RawValue;
 
 use super::client::{Api, SEAL};
 
-/// An entry of a request.
+/// An entry of a request, read.
 #[derive(Debug, Default)]
 pub struct Entry {
-    /// The tool of a call, and the text.
+    /// The text of each item, and the tool if it is a call.
     items: Vec<(Option<String>, String)>,
-    /// Answers whose reasoning it holds.
+    /// The answers, by the numbers of their requests, whose reasoning the entry holds.
     sealed_by: Vec<usize>,
-    /// What stands for results that are kept elsewhere.
     pub references: Vec<Reference>,
 }
 
-/// What stands for a result that is kept elsewhere.
+/// The text that is shown for an offloaded result.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// The id of the call.
+    /// The id of the call that gave the result.
     pub call: String,
     pub handle: String,
     pub text: String,
@@ -46,17 +45,17 @@ impl Entry {
 pub struct Reader {
     api: Api,
     known: HashMap<u64, Arc<Entry>>,
-    /// Of each request so far, what tells its entries from any others.
+    /// A hash of all entries of each request so far.
     sent: Vec<u64>,
 }
 
-/// A request, read.
+/// A request that the provider was sent, read.
 #[derive(Debug)]
 pub struct Received {
     pub entries: Vec<Arc<Entry>>,
-    /// What tells each entry from others.
+    /// A hash of each entry, in order.
     pub keys: Vec<u64>,
-    /// Reasoning behind something else than it was made on.
+    /// How many reasoning blocks follow something else than they were made on.
     pub invalid_reasoning: usize,
 }
 
@@ -71,7 +70,7 @@ impl Reader {
         Self { api, known: HashMap::new(), sent: Vec::new() }
     }
 
-    /// Reads the request that the next answer is to.
+    /// Reads the next request of the session.
     pub fn read(&mut self, body: &[u8]) -> Result<Received> {
         let body: Body<'_> = serde_json::from_slice(body).context("what was sent is no request")?;
         let mut received = Received { entries: Vec::new(), keys: Vec::new(), invalid_reasoning: 0 };
@@ -87,7 +86,7 @@ impl Reader {
                     entry
                 }
             };
-            // Reasoning is good if what it was made on stands in front of it.
+            // Reasoning is valid if the entries in front of it are those that it was made on.
             let is_good = |answer: &usize| self.sent.get(*answer).is_some_and(|made_on| prefixes.contains(made_on));
             received.invalid_reasoning += entry.sealed_by.iter().filter(|answer| !is_good(answer)).count();
             prefix = hash(prefix, raw.get());
@@ -152,7 +151,7 @@ fn answer_of(seal: &str) -> Option<usize> {
     seal.strip_prefix(SEAL)?.parse().ok()
 }
 
-/// The text of some content: a string, or parts that have one each.
+/// The text of a message's content, which is a string or a list of parts that each have one.
 fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

@@ -10,12 +10,12 @@ use super::client::{Api, Conversation, requests};
 use super::received::{Reader, Received, Reference};
 use crate::upstream::Upstream;
 
-/// The most that `read_result` gives at once.
+/// How many bytes `read_result` gives at most at once.
 const PAGE_BYTES_MAX: usize = 65_536;
-/// The mark that scrubbing leaves.
+/// How every placeholder begins.
 const SCRUBBED: &str = "[SECRET:";
 
-/// The way from a client to the provider.
+/// What it takes to send a request through the daemon, and to see what the provider got.
 #[derive(Debug)]
 pub struct Way<'a> {
     pub http: &'a reqwest::Client,
@@ -46,21 +46,20 @@ impl Way<'_> {
     }
 }
 
-/// What was seen of a session.
+/// What was seen of one session, or of several together.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub name: String,
     pub requests: usize,
     /// Requests that reached the provider byte for byte.
     pub identical: usize,
-    /// As the client sent it, and as the provider got it.
+    /// Measures of what the client sent, and of what the provider got.
     pub was: Measures,
     pub now: Measures,
     pub invalid_reasoning: usize,
-    /// Results that are kept elsewhere, and those of them that one call brought back as they were.
+    /// Offloaded results, and how many of them were read back unchanged.
     pub offloaded: usize,
     pub recalled: usize,
-    /// References that should not be there.
     pub broken: BadReferences,
 }
 
@@ -77,7 +76,7 @@ impl Seen {
     }
 }
 
-/// Plays a session.
+/// Plays a session, and reads back every offloaded result at its end.
 pub async fn play(name: &str, transcript: &Transcript, way: &Way<'_>, mcp: &McpHttp) -> Result<Seen> {
     let api = Api::of(transcript);
     let calls = requests(transcript);
@@ -116,7 +115,7 @@ fn take(judge: &mut Judge<'_>, received: &Received) {
     judge.take(&items);
 }
 
-/// Reads back every result that is kept elsewhere, page by page.
+/// Reads back every offloaded result of the last request, page by page.
 async fn recall(transcript: &Transcript, last: &Received, mcp: &McpHttp, seen: &mut Seen) -> Result<()> {
     for reference in last.entries.iter().flat_map(|entry| &entry.references) {
         let content = read_back(mcp, &reference.handle).await?;
@@ -126,7 +125,7 @@ async fn recall(transcript: &Transcript, last: &Received, mcp: &McpHttp, seen: &
     Ok(())
 }
 
-/// All that is kept behind a handle.
+/// The whole result that a handle names.
 async fn read_back(mcp: &McpHttp, handle: &str) -> Result<String> {
     let mut content = String::new();
     loop {
@@ -140,8 +139,8 @@ async fn read_back(mcp: &McpHttp, handle: &str) -> Result<String> {
     }
 }
 
-/// Whether this is what the call gave: what the tool printed is kept, and what the client put behind it stands behind
-/// the reference; but for secrets.
+/// Whether `content` is what the call gave, but for secrets. What the tool printed was offloaded; what the client put
+/// behind it follows the reference.
 fn is_whole(transcript: &Transcript, reference: &Reference, content: &str) -> bool {
     transcript.items.iter().any(|item| match &item.kind {
         Kind::Result { id, text, .. } if *id == reference.call => {

@@ -1,4 +1,4 @@
-//! What a person and a client do in a scene, and how it is done with one of the programs.
+//! What a person and a client do in a scene, and doing it with one of the programs.
 
 use std::fmt::Write as _;
 
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use super::{Played, Scene, Stage, files};
 use crate::same::program::Program;
 
-/// Something that happens.
+/// One thing that a person or a client does.
 #[derive(Debug, Clone)]
 pub enum Act {
     /// The person says this, and the agent works until the model calls nothing more.
     Say(String),
-    /// The person says this, and the agent works until the model says something with these words, and does that.
+    /// The person says the first text. The agent works until the model says something with the second, and does that.
     SayUntil(&'static str, &'static str),
     /// The agent works on until the model says something with these words, and does that.
     Until(&'static str),
@@ -24,9 +24,9 @@ pub enum Act {
     File(&'static str, String),
     /// The client has the next request counted.
     Count,
-    /// The client goes back to where it was before the last so many entries.
+    /// The client goes back by so many entries.
     Back(usize),
-    /// The daemon is told to leave, and started again.
+    /// The daemon is stopped, and started again.
     Restart,
     /// The agent works until the model calls nothing more.
     GoOn,
@@ -35,7 +35,7 @@ pub enum Act {
 /// How a client behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Habits {
-    /// As usual.
+    /// As the real client does by default.
     Usual,
     /// Infold's tools are listed from the start, and the client says something behind results.
     Inline,
@@ -43,7 +43,7 @@ pub enum Habits {
     Nameless,
 }
 
-/// Plays a scene.
+/// Plays a scene with one of the programs and as one of the clients.
 pub async fn play(program: &Program, scene: &Scene, client: Client) -> Result<Played> {
     let settings: Vec<(&str, &str)> = scene.settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
     let mut stage = Stage::start(program, scene.script.clone(), &settings).await?;
@@ -54,16 +54,16 @@ pub async fn play(program: &Program, scene: &Scene, client: Client) -> Result<Pl
         Habits::Nameless => agent.listing(Listing::Inline).without_ids(),
     };
     files::put(&mut agent);
-    let mut told = String::new();
+    let mut received = String::new();
     for act in &scene.acts {
-        // An agent that gives up does so with both; why is said in words for people.
+        // An agent that gives up must do so with both programs. The error is words for people, which are not compared.
         match perform(act, &mut agent, &mut stage).await {
-            Ok(said) => writeln!(told, "{said}")?,
-            Err(_) => writeln!(told, "the agent gave up")?,
+            Ok(said) => writeln!(received, "{said}")?,
+            Err(_) => writeln!(received, "the agent gave up")?,
         }
     }
-    writeln!(told, "{}", Value::from(agent.transcript.clone()))?;
-    Played::of(stage, &scene.name, told).await
+    writeln!(received, "{}", Value::from(agent.transcript.clone()))?;
+    Played::of(stage, &scene.name, received).await
 }
 
 async fn perform(act: &Act, agent: &mut Agent, stage: &mut Stage) -> Result<String> {

@@ -16,17 +16,15 @@ pub const SECRETS: &str = "/p/env.txt";
 /// Logs that together do not fit a small window.
 pub const LOGS: usize = 12;
 
-/// The path of a short file.
 pub fn path(number: usize) -> String {
     format!("/p/file-{number:02}.rs")
 }
 
-/// The path of a log.
 pub fn log_path(number: usize) -> String {
     format!("/p/log-{number:02}.txt")
 }
 
-/// A short file.
+/// The content of a short file, which differs by number.
 pub fn content(number: usize) -> String {
     let name = format!("harbour_{:04}", 7_000 + number * 13);
     (1..=30).map(|line| format!("fn {name}_{line}() -> u32 {{ {} }} // row\n", line * number + 40)).collect()

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::same::compare::{Group, Pair};
 use crate::same::program::Program;
 
-/// The families that are listed, and what says which session a call belongs to.
+/// The families of tools whose lists are compared, each with a value of the setting `mcp.session`.
 const LISTED: [(&str, &str); 4] = [
     ("[\"branch\", \"context\"]", "caller"),
     ("[\"branch\"]", "proxy"),
@@ -15,7 +15,7 @@ const LISTED: [(&str, &str); 4] = [
     ("[\"lean\"]", "proxy"),
 ];
 
-/// Compares the lists.
+/// Compares the lists of tools that both programs give each family in each era.
 pub async fn compare(programs: &Pair<Program>, group: &mut Group) -> Result<()> {
     for (tools, session) in LISTED {
         let settings = [("mcp.tools", tools), ("mcp.session", session)];

@@ -44,7 +44,6 @@ impl Scene {
     }
 }
 
-/// All of them.
 pub fn all() -> Vec<Scene> {
     [folds(), endings(), results(), windows(), words()].concat()
 }
@@ -75,7 +74,7 @@ fn sub_task() -> Vec<Step> {
     steps
 }
 
-/// Branches that return.
+/// Scenes with branches that return.
 fn folds() -> Vec<Scene> {
     let family = [
         calling(
@@ -116,7 +115,7 @@ fn folds() -> Vec<Scene> {
     ]
 }
 
-/// Branches that end otherwise, and branches that are opened again.
+/// Scenes with branches that end without a return, and with branches that are opened again.
 fn endings() -> Vec<Scene> {
     let failing = calling(
         "branch_return",
@@ -166,7 +165,7 @@ fn endings() -> Vec<Scene> {
     ]
 }
 
-/// Results that are too long, are read again, or have secrets in them.
+/// Scenes with results that are too long, are read again, or have secrets in them.
 fn results() -> Vec<Scene> {
     let read_back = |pattern: Option<&'static str>| {
         calling("read_result", move |received| {
@@ -206,7 +205,7 @@ fn results() -> Vec<Scene> {
     ]
 }
 
-/// Requests that do not fit a window.
+/// Scenes with requests that do not fit a window.
 fn windows() -> Vec<Scene> {
     let scene = |name: &str, window_tokens: u64| {
         let steps = (1..=LOGS).map(|number| read_file(&log_path(number))).chain(done());
@@ -226,7 +225,7 @@ fn windows() -> Vec<Scene> {
     ]
 }
 
-/// What is said while a branch works, and requests that are only counted.
+/// Scenes in which something is said while a branch works, or requests are only counted.
 fn words() -> Vec<Scene> {
     let typed = "The user sent a new message while you were working:\nCount the cranes.\n\nAddress it as you go on.";
     let acts = [Act::SayUntil(ASKED, "file-01"), Act::Beside(typed), Act::GoOn, say("And?")];

@@ -1,5 +1,5 @@
 //! Sessions in which anything happens: branches in branches, several at once, people who interrupt, clients that go
-//! back, daemons that are started anew. Chance decides, and decides the same for both programs as long as they do the same.
+//! back, daemons that are restarted. Chance decides, and does so alike for both programs as long as they do the same.
 
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,7 +16,7 @@ use super::scripts::at_once;
 use super::{Played, Stage};
 use crate::same::program::Program;
 
-/// Each client, and where its chance begins.
+/// Each client, with the seed of its chance.
 pub const ALL: [(Client, u64); 6] = [
     (Client::ClaudeCode, 1),
     (Client::ClaudeCode, 2),
@@ -27,11 +27,11 @@ pub const ALL: [(Client, u64); 6] = [
 ];
 /// How often the person speaks, or something else happens.
 const ROUNDS: usize = 12;
-/// Requests between two of those at most.
+/// Requests at most between two such events.
 const TURNS_MAX: usize = 12;
 const STEPS_MAX: usize = 2_000;
 
-/// What the model does is drawn from the kinds of what it is shown.
+/// What the model does. It is drawn by chance from the seed and the kinds of what the model is shown.
 fn decide(seed: u64, received: &Received) -> Decision {
     let mut hasher = DefaultHasher::new();
     seed.hash(&mut hasher);
@@ -65,7 +65,7 @@ fn decide(seed: u64, received: &Received) -> Decision {
     }
 }
 
-/// Plays a session.
+/// Plays a session of this client with one of the programs.
 pub async fn play(program: &Program, client: Client, seed: u64) -> Result<Played> {
     let mut rng = Rng::new(seed);
     let isolation = if rng.chance(30) { "inherit" } else { "isolated" };
@@ -76,7 +76,7 @@ pub async fn play(program: &Program, client: Client, seed: u64) -> Result<Played
     if rng.chance(50) {
         agent = agent.listing(Listing::Inline);
     }
-    let mut told = String::new();
+    let mut received = String::new();
     let mut places = Vec::new();
     for round in 0..ROUNDS {
         match rng.below(10) {
@@ -91,16 +91,17 @@ pub async fn play(program: &Program, client: Client, seed: u64) -> Result<Played
             }
             _ => agent.say(&format!("Please do number {round}.")),
         }
-        go_on(&mut agent, &mut places, &mut told).await?;
+        go_on(&mut agent, &mut places, &mut received).await?;
     }
-    Played::of(stage, "wild", told).await
+    Played::of(stage, "wild", received).await
 }
 
-/// Goes on until the model calls nothing, or for some requests. Gives where the client could go back to.
-async fn go_on(agent: &mut Agent, places: &mut Vec<usize>, told: &mut String) -> Result<()> {
+/// Goes on until the model calls nothing, for [`TURNS_MAX`] requests at most. Adds to `places` where the client could
+/// go back to, and to `received` what the model said.
+async fn go_on(agent: &mut Agent, places: &mut Vec<usize>, received: &mut String) -> Result<()> {
     for _ in 0..TURNS_MAX {
         let said = agent.turn().await?;
-        writeln!(told, "{}", said.text)?;
+        writeln!(received, "{}", said.text)?;
         if said.calls.is_empty() {
             return Ok(());
         }

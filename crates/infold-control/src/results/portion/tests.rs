@@ -1,4 +1,4 @@
-//! Which part a query means.
+//! Which part of a result each query asks for.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What opening a branch, returning from one and going back to one answer.
+//! JSON of the answers to opening a branch, returning from one and rolling back to one.
 
 use infold_engine::{Folded, Opened, Restore};
 use schemars::JsonSchema;
@@ -12,31 +12,31 @@ use crate::shapes::{branch_of, texts};
 /// A branch that was opened.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct BranchOpened {
-    /// Its session.
+    /// The id of the session that the branch belongs to.
     session_id: String,
-    /// Its id.
+    /// The branch's id: `br_` and a uuid.
     branch_id: String,
     /// The branch that opened it; null is the main thread.
     parent_branch_id: Option<String>,
-    /// How deep it lies; the first branch is 1.
+    /// How deeply the branch is nested; a branch of the main thread has depth 1.
     depth: u32,
-    /// Tokens it may use.
+    /// The branch's budget, in tokens, after the maximum was applied.
     budget_allocated: u64,
-    /// What its thread begins with.
+    /// What the branch's thread begins with.
     isolation: IsolationShape,
-    /// How long it may take.
+    /// The time that the branch has from its start, in seconds.
     timeout_seconds: u64,
-    /// When it opened.
+    /// When the branch was opened.
     created_at: Moment,
-    /// When its time is over.
+    /// When the branch is folded by force if it has not returned by then.
     expires_at: Moment,
-    /// What was not given as wished, in sentences.
+    /// Sentences about wishes that were capped.
     notes: Vec<String>,
-    /// The context now.
+    /// The session's context after this request.
     context_state: ContextState,
     /// How full the main thread is.
     context_health: ContextHealth,
-    /// Branches cut short since the last answer.
+    /// Branches that were folded by force since the last answer, for their parents.
     notices: Vec<Notice>,
 }
 
@@ -60,14 +60,14 @@ impl From<Opened> for BranchOpened {
     }
 }
 
-/// What a branch came to.
+/// The figures of a branch that returned.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ReturnSummary {
-    /// Tokens it used.
+    /// Tokens that the branch used.
     tokens_folded: u64,
     /// Tokens that folding keeps out of its parent.
     tokens_saved: u64,
-    /// Calls seen in it.
+    /// How many tool calls were seen in the branch.
     operations_count: u64,
     /// Secrets taken out of its message.
     secrets_scrubbed: u32,
@@ -80,29 +80,29 @@ struct ReturnSummary {
 pub(crate) struct BranchReturned {
     /// Always true: a return that did not happen is an error.
     success: bool,
-    /// Its session.
+    /// The id of the session that the branch belongs to.
     session_id: String,
-    /// Its id.
+    /// The branch's id: `br_` and a uuid.
     branch_id: String,
     /// The branch that gets its message; null is the main thread.
     parent_branch_id: Option<String>,
-    /// How it ended.
+    /// The state in which the branch ended.
     status: Status,
-    /// When.
+    /// When the branch ended.
     folded_at: Moment,
-    /// Its message, scrubbed.
+    /// The message that its parent gets, with secrets removed.
     message: String,
-    /// Tokens it used.
+    /// Tokens that the branch used; the same as `summary.tokens_folded`.
     tokens_used: u64,
-    /// What it came to.
+    /// The figures of the branch.
     summary: ReturnSummary,
     /// Branches below it that were folded with it, deepest first.
     folded_with_it: Vec<String>,
-    /// The context now.
+    /// The session's context after this request.
     context_state: ContextState,
     /// How full the main thread is.
     context_health: ContextHealth,
-    /// Branches cut short since the last answer.
+    /// Branches that were folded by force since the last answer, for their parents.
     notices: Vec<Notice>,
 }
 
@@ -135,11 +135,11 @@ impl From<Folded> for BranchReturned {
 /// What a rollback did, or would do.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RolledBack {
-    /// The session.
+    /// The id of the session that was rolled back.
     session_id: String,
     /// The branch that is active again.
     rolled_back_to: String,
-    /// Which opening of it this is.
+    /// How often that branch has been opened now, this time included.
     generation: u32,
     /// Whether it was done; if not, the rest says what it would lead to.
     restored: bool,
@@ -147,9 +147,9 @@ pub(crate) struct RolledBack {
     branches_discarded: Vec<String>,
     /// Tokens that were used in them.
     tokens_recovered: u64,
-    /// The context afterwards.
+    /// The session's context after the rollback.
     context_state: ContextState,
-    /// Branches cut short since the last answer.
+    /// Branches that were folded by force since the last answer, for their parents.
     notices: Vec<Notice>,
 }
 

@@ -1,4 +1,4 @@
-//! Events as the feed tells them.
+//! How events look in the event stream.
 
 use infold_core::fork::{Fork, ForkLimits, Profile};
 use infold_core::{Allocation, BlobId, BranchId, EndReason, ProjectHash, SessionId, Thread};
@@ -10,7 +10,7 @@ fn branch(name: &str) -> BranchId {
     BranchId::from_stored(name.to_owned())
 }
 
-/// One event of every kind, with its place for the parts that are optional taken.
+/// One event of every kind, with all optional parts filled in.
 fn every_kind() -> Vec<Event> {
     let operation = Operation {
         tool: Scrubbed::fixed("read_file"),
@@ -78,19 +78,19 @@ fn origin() -> Origin {
     }
 }
 
-fn told(event: &Event) -> Value {
+fn as_json(event: &Event) -> Value {
     serde_json::to_value(EventBody::from(event)).expect("an event can be written")
 }
 
 #[test]
 fn an_events_type_is_its_name_in_the_feed() {
     for event in every_kind() {
-        assert_eq!(told(&event)["type"], event.name());
+        assert_eq!(as_json(&event)["type"], event.name());
     }
 }
 
 #[test]
-fn an_opening_is_told_without_the_claims_of_who_opened_it() {
+fn an_opening_is_shown_without_the_claims_of_who_opened_it() {
     let expected = json!({
         "type": "branch.created",
         "branch_id": "br_2",
@@ -102,11 +102,11 @@ fn an_opening_is_told_without_the_claims_of_who_opened_it() {
         "timeout_seconds": 300,
         "tokens": 5,
     });
-    assert_eq!(told(&every_kind()[1]), expected);
+    assert_eq!(as_json(&every_kind()[1]), expected);
 }
 
 #[test]
-fn a_fork_is_told_with_its_parent_and_where_its_context_is() {
+fn a_fork_is_shown_with_its_parent_and_where_its_context_is() {
     let expected = json!({
         "type": "session.forked",
         "parent_session_id": "s",
@@ -116,11 +116,11 @@ fn a_fork_is_told_with_its_parent_and_where_its_context_is() {
         "tokens": 1,
         "prompt": "go on",
     });
-    assert_eq!(told(&every_kind()[10]), expected);
+    assert_eq!(as_json(&every_kind()[10]), expected);
 }
 
 #[test]
-fn an_end_is_told_with_status_and_reason_in_words() {
+fn an_end_is_shown_with_status_and_reason_in_words() {
     let expected = json!({
         "type": "branch.folded",
         "branch_id": "br_1",
@@ -130,11 +130,11 @@ fn an_end_is_told_with_status_and_reason_in_words() {
         "message": "so far",
         "message_tokens": 2,
     });
-    assert_eq!(told(&every_kind()[6]), expected);
+    assert_eq!(as_json(&every_kind()[6]), expected);
 }
 
 #[test]
-fn an_answer_is_told_with_what_its_provider_counted() {
+fn an_answer_is_shown_with_what_its_provider_counted() {
     let expected = json!({
         "type": "request.completed",
         "branch_id": null,
@@ -142,11 +142,11 @@ fn an_answer_is_told_with_what_its_provider_counted() {
         "cache_read_tokens": 800,
         "output_tokens": 40,
     });
-    assert_eq!(told(&every_kind()[11]), expected);
+    assert_eq!(as_json(&every_kind()[11]), expected);
 }
 
 #[test]
-fn what_an_agent_says_is_told_with_its_branch() {
+fn what_an_agent_says_is_shown_with_its_branch() {
     let expected = json!({"type": "branch.said", "branch_id": "br_1", "words": "It is in the parser."});
-    assert_eq!(told(&every_kind()[12]), expected);
+    assert_eq!(as_json(&every_kind()[12]), expected);
 }

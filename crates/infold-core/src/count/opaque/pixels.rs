@@ -1,17 +1,18 @@
-//! How large an image is, read from the beginning of its file, and what that comes to in tokens.
+//! How large an image is, read from the beginning of its file, and how many tokens that is.
 
-/// As much of an image as is looked at: some have long notes in front of their size.
+/// How much of an image's base64 is decoded: some images have long notes before their size.
 const HEAD_CHARS_MAX: usize = 1 << 18;
 /// Pixels for each token, where a provider counts pixels.
 const PIXELS_PER_TOKEN: f64 = 750.0;
-/// Where a provider counts tiles: what the image is made to fit first, and what its shorter side is made then.
+/// Where a provider counts tiles, it first scales the image to fit this square, and then its shorter side to the next
+/// figure.
 const TILES_EDGE_MAX: f64 = 2_048.0;
 const TILES_SHORT_EDGE_MAX: f64 = 768.0;
 const TILE_EDGE: f64 = 512.0;
 const TILES_BASE_TOKENS: u64 = 70;
 const TILE_TOKENS: u64 = 140;
 
-/// Width and height in pixels.
+/// The size of an image in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pixels {
     pub width: u32,
@@ -19,13 +20,13 @@ pub struct Pixels {
 }
 
 impl Pixels {
-    /// What it takes by its pixels, once its longer side has been made `edge_max`.
+    /// Tokens where a provider counts pixels, after it has scaled the longer side down to `edge_max`.
     pub fn pixels_tokens(self, edge_max: u32, tokens_max: u64) -> u64 {
         let (width, height) = self.scaled(f64::from(edge_max) / f64::from(self.width.max(self.height)));
         ((width * height / PIXELS_PER_TOKEN).ceil() as u64).clamp(1, tokens_max)
     }
 
-    /// What it takes by its tiles.
+    /// Tokens where a provider counts tiles of 512 pixels.
     pub fn tiles_tokens(self) -> u64 {
         let (width, height) = self.scaled(TILES_EDGE_MAX / f64::from(self.width.max(self.height)));
         let scale = (TILES_SHORT_EDGE_MAX / width.min(height)).min(1.0);
@@ -33,14 +34,14 @@ impl Pixels {
         TILES_BASE_TOKENS + TILE_TOKENS * tiles(width) * tiles(height)
     }
 
-    /// Its sides made smaller, never larger.
+    /// The sides multiplied by `scale`, but never made larger.
     fn scaled(self, scale: f64) -> (f64, f64) {
         let scale = scale.min(1.0);
         (f64::from(self.width) * scale, f64::from(self.height) * scale)
     }
 }
 
-/// The size of an image in base64: PNG, JPEG, GIF or WebP. Nothing if it cannot be read.
+/// The size of a PNG, JPEG, GIF or WebP in base64; `None` if it cannot be read.
 pub fn pixels_of_image(base64: &str) -> Option<Pixels> {
     let bytes = decoded(&base64[..base64.len().min(HEAD_CHARS_MAX)]);
     let size = match &bytes[..] {
@@ -69,7 +70,7 @@ fn webp(bytes: &[u8]) -> Option<Pixels> {
     }
 }
 
-/// Goes from segment to segment to the one that begins the picture.
+/// The size in a JPEG: goes from segment to segment to the one that begins the picture.
 fn jpeg(bytes: &[u8]) -> Option<Pixels> {
     let mut at = 2;
     loop {
@@ -102,7 +103,7 @@ fn le24(bytes: &[u8], at: usize) -> Option<u32> {
     Some(le16(bytes, at)? | (u32::from(*bytes.get(at + 2)?) << 16))
 }
 
-/// The bytes that base64 stands for, up to the first that is none of its letters.
+/// Decodes base64 up to the first character that is not part of it.
 fn decoded(base64: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(base64.len() / 4 * 3);
     let (mut bits, mut count) = (0_u32, 0_u32);

@@ -2,7 +2,7 @@
 
 use super::super::{Counter, Family};
 
-/// The beginnings of images, which is where their size stands.
+/// The beginnings of images, which is where their size is written.
 const PNG_1000_X_750: &str = "iVBORw0KGgoAAAANSUhEUgAAA+gAAALuCAIAAAA=";
 const PNG_4000_X_3000: &str = "iVBORw0KGgoAAAANSUhEUgAAD6AAAAu4CAIAAAA=";
 const JPEG_640_X_480: &str = "/9j/4AAQSkZJRgABAQAAAQABAAD//8AAEQgB4AKAAw==";
@@ -50,7 +50,7 @@ fn every_way_to_write_an_image_is_known() {
 }
 
 #[test]
-fn a_flat_figure_stands_for_what_cannot_be_read() {
+fn what_cannot_be_read_counts_by_a_flat_figure() {
     let by_address = r#"{"type":"image","source":{"type":"url","url":"http://127.0.0.1/a.png"}}"#;
     assert_eq!(counts(by_address), [1_600, 1_600, 630]);
     let cut = anthropic("iVBORw0KGgo=");

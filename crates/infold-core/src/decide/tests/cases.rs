@@ -1,4 +1,4 @@
-//! One case a rule.
+//! The rules of decisions, one case each.
 
 use super::*;
 use crate::{EndReason, Event, Status};
@@ -168,21 +168,21 @@ fn when_a_branch_folds_its_latest_open_sibling_goes_on_and_then_the_parent() {
 }
 
 #[test]
-fn a_branch_ends_when_its_time_is_over_and_once_that_is_told_a_return_is_refused_with_its_result() {
+fn a_branch_ends_when_its_time_is_over_and_once_its_parent_knows_a_return_is_refused_with_its_result() {
     let mut world = World::new(limits());
     let branch = world.open(1, None).unwrap();
     world.now_ms += 299_999;
-    assert!(world.decide(&Command::Settle).unwrap().events.is_empty());
+    assert!(world.decide(&Command::FoldOverdue).unwrap().events.is_empty());
     world.now_ms += 1;
-    world.run(&Command::Settle).unwrap();
+    world.run(&Command::FoldOverdue).unwrap();
     assert_eq!(world.status(&branch), "timeout");
-    world.run(&Command::TellOf { branch: branch.clone() }).unwrap();
+    world.run(&Command::MarkEndReported { branch: branch.clone() }).unwrap();
     let refusal = world.run(&fold(Some(&branch), "late")).unwrap_err();
     assert!(matches!(refusal, Refusal::NotActive { result: Some(result), .. } if result.contains("timed out")));
 }
 
 #[test]
-fn a_late_return_is_what_the_parent_gets_if_it_has_not_been_told_yet() {
+fn a_late_return_is_what_the_parent_gets_if_it_does_not_know_of_the_end_yet() {
     let mut world = World::new(limits());
     let parent = world.open(1, None).unwrap();
     let before = world.session.branches[&parent].used_tokens;
@@ -207,7 +207,7 @@ fn an_interrupted_branch_gives_what_it_has_and_one_whose_opening_is_lost_gives_n
     let (first, below) = (world.open(1, None).unwrap(), world.open(2, None).unwrap());
     world.run(&Command::CutShort { branch: first.clone(), reason: EndReason::Interrupted }).unwrap();
     assert_eq!((world.status(&first), world.status(&below)), ("failed", "completed"));
-    assert_eq!(world.session.untold, std::slice::from_ref(&first), "its parent has to be told");
+    assert_eq!(world.session.untold, std::slice::from_ref(&first), "a notice for its parent is due");
     let end = world.session.branches[&first].end.clone().unwrap();
     assert!(end.result.as_str().starts_with("[Partial result: interrupted."));
     assert_eq!(world.session.main_tokens, world.count(end.result.as_str()));
@@ -227,7 +227,7 @@ fn a_branch_is_adopted_whatever_limits_say_and_only_once() {
     let Command::Open(opening) = open(1, Some(Thread::Branch(id(9))), Some(100_000)) else { unreachable!() };
     world.run(&Command::Adopt(opening.clone())).unwrap();
     let branch = &world.session.branches[&id(1)];
-    // Nothing is known of its parent, so the main thread has it.
+    // Nothing is known of its parent, so it goes under the main thread.
     assert_eq!((branch.budget_tokens, &branch.parent, branch.depth), (100_000, &Thread::Main, 1));
     assert!(world.run(&Command::Adopt(opening)).unwrap().events.is_empty());
 }

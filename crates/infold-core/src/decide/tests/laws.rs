@@ -13,12 +13,12 @@ enum Step {
     Open { parent: usize, budget: u64 },
     OpenActive { budget: u64 },
     Observe { thread: usize, tokens: u64 },
-    Hear { branch: usize, number: u64 },
+    NoteWords { branch: usize, number: u64 },
     Fold { branch: usize },
     FoldActive,
     Wait { ms: u64 },
     RollBack { to: usize },
-    Tell,
+    MarkReported,
     End,
 }
 
@@ -27,17 +27,17 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (0..12usize, 20..3000u64).prop_map(|(parent, budget)| Step::Open { parent, budget }),
         4 => (20..3000u64).prop_map(|budget| Step::OpenActive { budget }),
         6 => (0..12usize, 0..900u64).prop_map(|(thread, tokens)| Step::Observe { thread, tokens }),
-        2 => (0..12usize, 0..3u64).prop_map(|(branch, number)| Step::Hear { branch, number }),
+        2 => (0..12usize, 0..3u64).prop_map(|(branch, number)| Step::NoteWords { branch, number }),
         3 => (0..12usize).prop_map(|branch| Step::Fold { branch }),
         4 => Just(Step::FoldActive),
         2 => (0..200_000u64).prop_map(|ms| Step::Wait { ms }),
         2 => (0..12usize).prop_map(|to| Step::RollBack { to }),
-        1 => Just(Step::Tell),
+        1 => Just(Step::MarkReported),
         1 => Just(Step::End),
     ]
 }
 
-/// Who is open, by the plainest rules: ending a branch ends all below it.
+/// Which branches are open, by the plainest rules: ending a branch ends all below it.
 #[derive(Default)]
 struct Model {
     parent: BTreeMap<BranchId, Thread>,
@@ -80,14 +80,14 @@ fn command(world: &World, step: &Step, number: u64) -> Option<Command> {
         Step::Open { parent, budget } => open(number, Some(thread(*parent)), Some(*budget)),
         Step::OpenActive { budget } => open(number, None, Some(*budget)),
         Step::Observe { thread: at, tokens } => observe((!at.is_multiple_of(3)).then(|| thread(*at)), *tokens),
-        Step::Hear { branch, number } => {
-            Command::Hear { branch: nth(*branch)?, words: Scrubbed::count_of("looked at", *number) }
+        Step::NoteWords { branch, number } => {
+            Command::NoteWords { branch: nth(*branch)?, words: Scrubbed::count_of("looked at", *number) }
         }
         Step::Fold { branch } => fold(Some(&nth(*branch)?), "what was found"),
         Step::FoldActive => fold(None, "what was found, in a few more words than before"),
-        Step::Wait { .. } => Command::Settle,
+        Step::Wait { .. } => Command::FoldOverdue,
         Step::RollBack { to } => Command::RollBack { to: nth(*to)? },
-        Step::Tell => Command::Tell { to: world.session.active.clone() },
+        Step::MarkReported => Command::MarkReported { to: world.session.active.clone() },
         Step::End => Command::EndSession,
     })
 }

@@ -1,4 +1,4 @@
-//! What models answer, counted in the thread that they answered in.
+//! Models' answers are counted in the thread that asked.
 
 use super::*;
 use crate::record::Usage;
@@ -64,15 +64,15 @@ fn answers_in_a_nested_branch_fold_it_and_leave_its_parent_at_work() {
 }
 
 #[test]
-fn an_answer_that_is_too_long_leaves_a_branch_at_its_budget_and_tells_by_how_much_it_was() {
+fn an_answer_that_is_too_long_leaves_a_branch_at_its_budget_and_says_by_how_much_it_was() {
     let mut world = World::new(limits());
     world.run(&open(1, None, Some(1_500))).unwrap();
     let brief_tokens = world.session.branches[&id(1)].used_tokens;
     world.run(&meter(Thread::Branch(id(1)), 1_509 - brief_tokens)).unwrap();
     let branch = &world.session.branches[&id(1)];
     assert_eq!((branch.used_tokens, branch.overrun_tokens), (1_500, 9));
-    let told = branch.end.as_ref().unwrap().result.as_str();
-    assert!(told.contains("Used 1500 of 1500 tokens in 0 calls; 9 more did not fit."), "{told}");
+    let result = branch.end.as_ref().unwrap().result.as_str();
+    assert!(result.contains("Used 1500 of 1500 tokens in 0 calls; 9 more did not fit."), "{result}");
     assert_eq!(world.session.folded_tokens, 1_500);
 }
 

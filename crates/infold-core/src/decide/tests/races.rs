@@ -19,7 +19,7 @@ impl Racer {
         Self { command, loaded: None, decided: None, outcome: None }
     }
 
-    /// Does the next of the three beats.
+    /// Does the racer's next step: loads, decides, or appends.
     fn step(&mut self, world: &mut World) {
         if self.outcome.is_some() {
             return;
@@ -61,14 +61,14 @@ proptest! {
         let mut racers = [
             Racer::new(fold(Some(&branch), "found it")),
             Racer::new(fold(None, "found it again")),
-            Racer::new(Command::Settle),
+            Racer::new(Command::FoldOverdue),
             Racer::new(observe(Some(Thread::Branch(branch.clone())), 5_000)),
             Racer::new(Command::EndSession),
         ];
         for racer in schedule {
             racers[racer].step(&mut world);
         }
-        // Whoever is not done yet finishes alone: every racer comes to an end.
+        // Whoever is not done yet finishes alone: every racer ends.
         for racer in &mut racers {
             (0..100).for_each(|_| racer.step(&mut world));
             prop_assert!(racer.outcome.is_some(), "a racer never came to an end");

@@ -33,7 +33,7 @@ fn each_has_its_whole_time_from_when_its_turn_comes() {
     world.run(&fold(Some(&id(1)), "done")).unwrap();
     assert_eq!(deadlines_s(&world), [1010, 1024, 1054]);
 
-    // It works and the third waits: what ends behind it changes nothing for it.
+    // The second works and the third waits: that the third ends changes nothing for the second.
     world.now_ms = 1_009_000;
     world.run(&fold(Some(&id(3)), "given up")).unwrap();
     assert_eq!(deadlines_s(&world)[1], 1024);
@@ -43,7 +43,7 @@ fn each_has_its_whole_time_from_when_its_turn_comes() {
 fn one_that_waits_is_not_out_of_time_however_late_anybody_looks() {
     let mut world = three();
     world.now_ms = 2_000_000;
-    world.run(&Command::Settle).unwrap();
+    world.run(&Command::FoldOverdue).unwrap();
     let status: Vec<Status> = (1..=3).map(|number| world.session.branches[&id(number)].status).collect();
     assert_eq!(status, [Status::Timeout, Status::Active, Status::Active]);
     assert_eq!(deadlines_s(&world)[1..], [2020, 2050]);
@@ -57,6 +57,6 @@ fn one_that_is_opened_again_makes_those_behind_it_wait() {
     world.run(&Command::Reopen { branch: id(1) }).unwrap();
     assert_eq!(deadlines_s(&world), [1015, 1035, 1065]);
     world.now_ms = 1_036_000;
-    world.run(&Command::Settle).unwrap();
+    world.run(&Command::FoldOverdue).unwrap();
     assert_eq!(world.status(&id(2)), "active");
 }

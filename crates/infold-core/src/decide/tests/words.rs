@@ -3,8 +3,8 @@
 use super::*;
 use crate::{EndReason, Event};
 
-fn hear(branch: &BranchId, words: &str) -> Command {
-    Command::Hear { branch: branch.clone(), words: scrubbed(words) }
+fn note_words(branch: &BranchId, words: &str) -> Command {
+    Command::NoteWords { branch: branch.clone(), words: scrubbed(words) }
 }
 
 fn interrupt(branch: &BranchId) -> Command {
@@ -15,11 +15,11 @@ fn result(world: &World, branch: &BranchId) -> String {
     world.session.branches[branch].end.as_ref().unwrap().result.as_str().to_owned()
 }
 
-/// What a branch that has said this gives its parent of it.
+/// The part of `words` that reaches the parent when the branch whose agent said them is cut short.
 fn given(words: &str) -> String {
     let mut world = World::new(limits());
     let branch = world.open(1, None).unwrap();
-    world.run(&hear(&branch, words)).unwrap();
+    world.run(&note_words(&branch, words)).unwrap();
     world.run(&interrupt(&branch)).unwrap();
     let result = result(&world, &branch);
     result.split_once("Last words: ").map_or_else(String::new, |(_, words)| words.to_owned())
@@ -29,9 +29,9 @@ fn given(words: &str) -> String {
 fn a_branch_that_is_cut_short_gives_its_last_words() {
     let mut world = World::new(limits());
     let branch = world.open(1, None).unwrap();
-    world.run(&hear(&branch, "I shall look into the lexer.")).unwrap();
+    world.run(&note_words(&branch, "I shall look into the lexer.")).unwrap();
     world.run(&observe(None, 300)).unwrap();
-    world.run(&hear(&branch, "It is not the lexer.\nIt must be the parser.\n")).unwrap();
+    world.run(&note_words(&branch, "It is not the lexer.\nIt must be the parser.\n")).unwrap();
     world.run(&interrupt(&branch)).unwrap();
     insta::assert_snapshot!(result(&world, &branch), @r#"
     [Partial result: interrupted. The sub-task did not return by itself.]
@@ -51,14 +51,14 @@ fn a_branch_that_is_cut_short_gives_its_last_words() {
 fn whoever_says_nothing_has_said_what_it_said_before() {
     let mut world = World::new(limits());
     let branch = world.open(1, None).unwrap();
-    world.run(&hear(&branch, "It must be the parser.")).unwrap();
+    world.run(&note_words(&branch, "It must be the parser.")).unwrap();
     for nothing in ["", " \n", "It must be the parser. "] {
-        assert!(world.run(&hear(&branch, nothing)).unwrap().events.is_empty(), "{nothing:?} is no news");
+        assert!(world.run(&note_words(&branch, nothing)).unwrap().events.is_empty(), "{nothing:?} is no news");
     }
     world.run(&interrupt(&branch)).unwrap();
     assert!(result(&world, &branch).contains("It must be the parser."));
-    assert!(world.run(&hear(&branch, "too late")).unwrap().events.is_empty());
-    assert!(world.run(&hear(&id(9), "nobody")).unwrap().events.is_empty());
+    assert!(world.run(&note_words(&branch, "too late")).unwrap().events.is_empty());
+    assert!(world.run(&note_words(&id(9), "nobody")).unwrap().events.is_empty());
     assert_eq!(given(""), "", "and who has said nothing at all is not quoted");
 }
 
@@ -66,7 +66,7 @@ fn whoever_says_nothing_has_said_what_it_said_before() {
 fn a_branch_that_is_opened_again_still_knows_them_and_one_above_does_not() {
     let mut world = World::new(limits());
     let (outer, inner) = (world.open(1, None).unwrap(), world.open(2, None).unwrap());
-    world.run(&hear(&inner, "Only the inner one knows.")).unwrap();
+    world.run(&note_words(&inner, "Only the inner one knows.")).unwrap();
     world.run(&interrupt(&inner)).unwrap();
     world.run(&Command::Reopen { branch: inner.clone() }).unwrap();
     world.run(&interrupt(&outer)).unwrap();
@@ -99,10 +99,10 @@ fn a_placeholder_is_given_whole_or_not_at_all() {
 }
 
 #[test]
-fn what_was_said_is_told_by_the_log() {
+fn what_was_said_is_in_the_log() {
     let mut world = World::new(limits());
     let branch = world.open(1, None).unwrap();
-    let decision = world.run(&hear(&branch, "Found it.")).unwrap();
+    let decision = world.run(&note_words(&branch, "Found it.")).unwrap();
     let [event @ Event::Said { .. }] = &decision.events[..] else { panic!("{:?}", decision.events) };
     assert_eq!((event.name(), event.branch()), ("branch.said", Some(&branch)));
     let stored = serde_json::to_string(&world.session.branches[&branch]).unwrap();

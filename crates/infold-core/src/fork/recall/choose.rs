@@ -1,5 +1,6 @@
-//! What of the held pieces is shown: first what must be, then what was found to be used again most for
-//! its length, then of the rest the lines that name something new.
+//! Which of the held pieces are shown: first the latest summary and the person's words, then whole pieces
+//! of the kinds that agents were found to use again most for their length, then of the rest the lines that
+//! name something new.
 
 use std::collections::HashMap;
 
@@ -10,25 +11,25 @@ use super::window::Window;
 use super::{LEGEND, LEGEND_BUDGET_CHARS_MIN, cut_mark, left_out_note};
 use crate::fork::truncate::{count, head};
 
-/// Part of the budget that the person's words may take, and that the summary may take: one in so many.
+/// The budget divided by this is what the person's words may take, and what the summary may take.
 const FIRST_SHARE: usize = 4;
 /// Percent of the budget for pieces that are shown whole; the rest is for outlines.
 const WHOLE_PERCENT: usize = 85;
-/// How a piece's worth falls with the calls after it: as one to their number and this.
+/// A piece's worth is divided by the number of calls after it, plus this.
 const AGE_CALLS: u64 = 2;
-/// Of longer pieces a character is worth less, by the root of their length.
+/// In longer pieces a character is worth less, by the root of their length.
 const USUAL_CHARS: f64 = 1_500.0;
 /// Line numbers in pieces with more calls after them are thinned.
 const FRESH_CALLS: u64 = 20;
-/// Less room than this is not worth a beginning of a piece, nor an outline.
+/// With less room than this, no beginning of a piece is shown, or no outline.
 const BEGINNING_ROOM_MIN: i64 = 2_000;
 const BEGINNING_CHARS_MIN: i64 = 1_000;
 const OUTLINE_ROOM_MIN: i64 = 400;
-/// Most characters of an outline.
+/// The longest outline.
 const OUTLINE_CHARS_MAX: i64 = 1_200;
 /// Room for the mark behind a text that was cut.
 const CUT_CHARS: usize = 24;
-/// Between blocks there is an empty line, and before one perhaps a mark.
+/// Characters around a block: an empty line between blocks, and perhaps a mark before one.
 const BLOCK_CHARS: usize = 4;
 
 /// How much of a piece is shown.
@@ -45,10 +46,9 @@ pub(super) struct Choice {
     pub extent: Extent,
 }
 
-/// The choices, by the place of the piece.
+/// By the `seq` of the piece.
 pub(super) type Choices = HashMap<u64, Choice>;
 
-/// Chooses within the budget.
 pub(super) fn choose(window: &Window, budget_chars: usize) -> Choices {
     // Signed, because taking a result gives back what the note in its place had cost.
     let budget = i64::try_from(budget_chars).unwrap_or(i64::MAX / 2).min(i64::MAX / 2);
@@ -62,7 +62,7 @@ pub(super) fn choose(window: &Window, budget_chars: usize) -> Choices {
     chooser.choices
 }
 
-/// A length that can be taken from another.
+/// A length as a signed number, so that differences can be negative.
 pub(super) fn length(chars: usize) -> i64 {
     i64::try_from(chars).unwrap_or(i64::MAX / 2)
 }
@@ -79,14 +79,14 @@ struct Chooser<'a> {
 struct Offer<'a> {
     piece: &'a Piece,
     rendered: Rendered,
-    /// The call that must come with it.
+    /// The call that must be shown with it, if that is not shown yet.
     call: Option<(&'a Piece, Rendered)>,
-    /// What all of it costs besides the text of the piece.
+    /// What the offer costs besides the text of the piece.
     around: i64,
 }
 
 impl<'a> Chooser<'a> {
-    /// The latest summary and the person's words, the newest first, as they are.
+    /// Takes the latest summary and the person's words, the newest first, as they are.
     fn take_first(&mut self, share_chars: usize) {
         let window = self.window;
         let room = |used: i64, budget: i64| share_chars.min(usize::try_from(budget - used).unwrap_or(0));
@@ -102,7 +102,7 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// As much of a piece as there is room for; says how much room is left.
+    /// Takes as much of a piece as there is room for. Gives the room that is left.
     fn take_beginning(&mut self, piece: &Piece, room_chars: usize) -> usize {
         let around = count(&piece.heading(Alone::Yes)) + BLOCK_CHARS;
         let Some(room) = room_chars.checked_sub(around).filter(|room| *room > 0) else { return room_chars };
@@ -120,7 +120,7 @@ impl<'a> Chooser<'a> {
         left
     }
 
-    /// Pieces as a whole, the worthiest first; gives those that found no room, in the same order.
+    /// Takes whole pieces, the worthiest first. Gives those that found no room, in the same order.
     fn take_whole(&mut self, room_end: i64) -> Vec<&'a Piece> {
         let window = self.window;
         let mut ranked: Vec<(f64, &Piece)> =
@@ -150,7 +150,7 @@ impl<'a> Chooser<'a> {
         left
     }
 
-    /// Of pieces that found no room, the lines that name something that nothing shown names.
+    /// Takes, of pieces that found no room, the lines that name something that nothing shown names.
     fn take_outlines(&mut self, left: &[&'a Piece]) {
         let mut named = Named::default();
         if !left.is_empty() {
@@ -193,15 +193,15 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// What a call costs, with the note that stands for its result.
+    /// What a call costs, with the note that replaces its result.
     fn call_cost(&self, call: &Piece, rendered: &Rendered) -> i64 {
         length(BLOCK_CHARS + note_chars(call) + count(&rendered.text))
     }
 
     fn render(&self, piece: &Piece) -> Rendered {
         let is_fresh = self.window.calls - piece.calls <= FRESH_CALLS;
-        let kept = if is_fresh { Numbers::All } else { Numbers::Thinned };
-        render(&piece.text, numbers(piece, kept), &self.shown)
+        let wanted = if is_fresh { Numbers::All } else { Numbers::Thinned };
+        render(&piece.text, numbers(piece, wanted), &self.shown)
     }
 
     fn take(&mut self, offer: Offer<'a>, extent: Extent) {
@@ -217,7 +217,6 @@ impl<'a> Chooser<'a> {
         self.choices.insert(piece.seq, Choice { text: rendered.text, extent });
     }
 
-    /// The call that a result answers, if it is held.
     fn call_of(&self, piece: &Piece) -> Option<&'a Piece> {
         call_of(self.window, piece)
     }
@@ -227,7 +226,7 @@ impl<'a> Chooser<'a> {
     }
 }
 
-/// The call that a result answers, if it is held.
+/// The call that a result answers; `None` if it is no longer held.
 pub(super) fn call_of<'a>(window: &'a Window, piece: &Piece) -> Option<&'a Piece> {
     match piece.link {
         Link::Result { call: Some(call) } => window.find(call).map(|at| &window.pieces[at]),
@@ -235,28 +234,28 @@ pub(super) fn call_of<'a>(window: &'a Window, piece: &Piece) -> Option<&'a Piece
     }
 }
 
-/// The square of what a character of the piece is worth: what recorded sessions used again of such
-/// pieces, by the calls that had come since.
+/// The square of what a character of the piece is worth, by how much recorded sessions used again of such
+/// pieces and how many calls had come since.
 fn worth(piece: &Piece, calls: u64) -> f64 {
     let weight = match piece.class {
         Class::Call { .. } | Class::View => 5.0,
         Class::Edited => 1.0,
-        Class::Said => 0.6,
+        Class::Model => 0.6,
         Class::Other => 0.4,
         Class::Client => 0.15,
-        // They are taken before anything is ranked.
+        // These are taken before anything is ranked.
         Class::Person | Class::Summary => 0.0,
     };
     let by_age = weight / (AGE_CALLS + calls - piece.calls) as f64;
     by_age * by_age / (piece.chars as f64 / USUAL_CHARS).max(1.0)
 }
 
-/// How the numbers before a piece's lines are shown, if it has any.
-pub(super) fn numbers(piece: &Piece, kept: Numbers) -> Numbers {
-    if piece.class.is_numbered() { kept } else { Numbers::None }
+/// How the numbers before a piece's lines are shown: as wanted, if its lines have any.
+pub(super) fn numbers(piece: &Piece, wanted: Numbers) -> Numbers {
+    if piece.class.is_numbered() { wanted } else { Numbers::None }
 }
 
-/// Characters of the line that stands for a call's result while that is left out.
+/// Characters of the note that replaces a call's result while that is left out; 0 if the piece is no call.
 fn note_chars(piece: &Piece) -> usize {
     match piece.link {
         Link::Call { result } => 1 + count(&left_out_note(result.map(|(_, chars)| chars))),
@@ -269,7 +268,7 @@ fn is_worth_beginning(offer: &Offer<'_>, room: i64) -> bool {
     !is_call && room > BEGINNING_ROOM_MIN && offer.around + BEGINNING_CHARS_MIN < room
 }
 
-/// The lines at the beginning that fit.
+/// The first lines of an offer, as many as fit; `None` if none does.
 fn beginning_of(offer: &Offer<'_>, room: i64) -> Option<Rendered> {
     let room = usize::try_from(room).ok()?.checked_sub(CUT_CHARS)?;
     let text = &offer.rendered.text;

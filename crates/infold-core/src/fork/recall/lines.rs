@@ -1,26 +1,27 @@
 //! The lines of a piece as they are shown: each only once in the whole context, without margins.
 //!
-//! Agents read the same file again and again, and what they edit they have read. A line that stands in
-//! the context already is left out the second time. Numbers before the lines of a file are worth less the
-//! older the look at it is, so of old ones every fifth stays.
+//! Agents read the same file again and again, and what they edit they have read. A line that is in the
+//! context already is left out the second time. The older a look at a file is, the less its line numbers
+//! are worth, so of old ones every fifth stays.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::super::truncate::count;
 
-/// Stands where lines were left out.
+/// Is written where lines were left out.
 pub(super) const MARK: &str = "…";
-/// Known lines in a row with fewer characters are shown again: a mark would be no shorter to read.
+/// Lines in a row that are known already, with fewer characters than this, are shown again: a mark would
+/// be no shorter to read.
 const KNOWN_CHARS_MIN: usize = 40;
-/// Of thinned line numbers those that this divides stay. It divides ten, so the last digit tells.
+/// Of thinned line numbers those that this divides stay. It divides ten, so the last digit decides.
 const NUMBER_STEP: u8 = 5;
 
-/// What lines the context has.
+/// The lines that the context has.
 #[derive(Debug, Default)]
 pub(super) struct Shown(HashSet<u64>);
 
-/// A line that will be in the context if the piece is.
+/// A hash of a line without its number.
 pub(super) type Key = u64;
 
 /// How the numbers before lines are shown.
@@ -28,9 +29,8 @@ pub(super) type Key = u64;
 pub(super) enum Numbers {
     /// There are none; digits before a tabulator are part of the line.
     None,
-    /// All stay.
     All,
-    /// Some stay.
+    /// Only every fifth stays.
     Thinned,
 }
 
@@ -43,7 +43,7 @@ impl Shown {
         self.0.extend(keys);
     }
 
-    /// Every line of a text, as it is.
+    /// Adds every line of a text, with what may look like a number.
     pub fn add_text(&mut self, text: &str) {
         self.add(text.split('\n').map(|line| Line::of(line, Numbers::None).key()));
     }
@@ -54,7 +54,7 @@ impl Shown {
 pub(super) struct Line<'a> {
     /// The line from its number on, without blanks at its end.
     pub numbered: &'a str,
-    /// The same behind the number.
+    /// The line behind its number.
     pub bare: &'a str,
     numbers: Numbers,
 }
@@ -76,14 +76,13 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// What tells the line from others.
     pub fn key(&self) -> Key {
         let mut hasher = DefaultHasher::new();
         self.bare.hash(&mut hasher);
         hasher.finish()
     }
 
-    /// The line, with its number if that stays.
+    /// The line as it is shown: without its number if numbers are thinned and this one does not stay.
     fn thinned(&self) -> &'a str {
         let number = &self.numbered[..self.numbered.len() - self.bare.len()];
         let last_digit = number.bytes().rfind(u8::is_ascii_digit);
@@ -94,13 +93,14 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A text without the lines that are shown elsewhere.
+/// A text without the lines that other pieces show.
 pub(super) struct Rendered {
     pub text: String,
+    /// The lines that the text adds to the context.
     pub keys: Vec<Key>,
 }
 
-/// Leaves out of a text what is shown elsewhere.
+/// Leaves out of a text the lines that the context has.
 pub(super) fn render(text: &str, numbers: Numbers, shown: &Shown) -> Rendered {
     let mut rendering = Rendering { out: Vec::new(), known: Vec::new(), known_chars: 0, after_mark: true };
     let mut keys = Vec::new();
@@ -108,39 +108,40 @@ pub(super) fn render(text: &str, numbers: Numbers, shown: &Shown) -> Rendered {
         let line = Line::of(line, numbers);
         let key = line.key();
         if shown.has(key) {
-            rendering.know(line.thinned());
+            rendering.add_known(line.thinned());
         } else {
-            rendering.show(&line);
+            rendering.add_new(&line);
             keys.push(key);
         }
     }
-    rendering.settle();
+    rendering.flush_known();
     Rendered { text: rendering.out.join("\n"), keys }
 }
 
 struct Rendering<'a> {
     out: Vec<&'a str>,
-    /// Known lines since the last one that was not.
+    /// Known lines behind the last new one.
     known: Vec<&'a str>,
     known_chars: usize,
-    /// Whether the next line is the first one, or the first after a mark: then its number says where.
+    /// Whether the next line is the first one, or the first after a mark: then it keeps its number, which
+    /// says where in the file it is.
     after_mark: bool,
 }
 
 impl<'a> Rendering<'a> {
-    fn know(&mut self, line: &'a str) {
+    fn add_known(&mut self, line: &'a str) {
         self.known.push(line);
         self.known_chars += count(line) + 1;
     }
 
-    fn show(&mut self, line: &Line<'a>) {
-        self.settle();
+    fn add_new(&mut self, line: &Line<'a>) {
+        self.flush_known();
         self.out.push(if self.after_mark { line.numbered } else { line.thinned() });
         self.after_mark = false;
     }
 
-    /// Decides about the known lines so far.
-    fn settle(&mut self) {
+    /// Writes the known lines so far, or a mark in their place if they are long.
+    fn flush_known(&mut self) {
         if self.known.is_empty() {
             return;
         }

@@ -12,10 +12,10 @@ use super::piece::Piece;
 use crate::atoms::{Atom, each_atom};
 use crate::fork::truncate::count;
 
-/// A longer line is not worth its names.
+/// Longer lines are left out: their names are not worth their length.
 const LINE_CHARS_MAX: usize = 300;
 
-/// The lines of a piece with new names, within so many characters and the mark behind them; `None` if
+/// The lines of a piece that hold new names, up to `room` characters, with a mark behind them; `None` if
 /// there are none. Their names count as named from then on.
 pub(super) fn outline(piece: &Piece, room: i64, shown: &Shown, named: &mut Named) -> Option<Rendered> {
     let (mut text, mut keys) = (String::new(), Vec::new());
@@ -43,12 +43,12 @@ pub(super) fn outline(piece: &Piece, room: i64, shown: &Shown, named: &mut Named
     (!keys.is_empty()).then_some(Rendered { text, keys })
 }
 
-/// The atoms that the context has.
+/// The names, paths and the like ([`Atom`]) that the context has.
 #[derive(Debug, Default)]
 pub(super) struct Named(HashSet<u64>);
 
 impl Named {
-    /// All that a text names.
+    /// Adds all that a text names.
     pub fn add(&mut self, text: &str) {
         each_atom(text, |atom| {
             self.0.insert(hash(atom));

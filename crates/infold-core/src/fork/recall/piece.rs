@@ -1,7 +1,7 @@
-//! Pieces: items as this profile shows them, and what sort of thing each is.
+//! Pieces: items as this profile shows them, and the class of each.
 //!
-//! The sort decides how long a piece is worth its place. It is told from the tool's name and, for
-//! terminals, from the command, because every client names its tools in its own way.
+//! The class decides how long a piece is worth its place. It is found by the tool's name and, for
+//! terminals, by the command, because every client names its tools in its own way.
 
 use serde_json::Value;
 
@@ -12,18 +12,18 @@ use crate::transcript::{CLEARED, CallOutcome, HeldContent, Item, Kind, Voice};
 const NAME_CHARS_MAX: usize = 128;
 /// A tool with one of these in its name runs commands.
 const TERMINALS: [&str; 6] = ["bash", "exec", "shell", "pty", "terminal", "command"];
-/// Commands that show what is in a file.
+/// How commands begin that show what is in a file.
 const SHOWING: [&str; 6] = ["cat", "sed -n", "nl", "head", "tail", "bat"];
 
-/// What a piece is.
+/// What a piece is, as far as its worth depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     /// The person's own words.
     Person,
     /// Words that the client put in.
     Client,
-    /// What the model said.
-    Said,
+    /// The model's words.
+    Model,
     /// A summary of what came before.
     Summary,
     /// A call with its parameters.
@@ -35,7 +35,7 @@ pub(super) enum Class {
     View,
     /// The result of a change to a file.
     Edited,
-    /// Any other result, and what stands for an image or a document.
+    /// Any other result, and the note in place of an image or a document.
     Other,
 }
 
@@ -44,11 +44,11 @@ impl Class {
     pub fn is_numbered(self) -> bool {
         match self {
             Self::View | Self::Edited => true,
-            Self::Person | Self::Client | Self::Said | Self::Summary | Self::Call { .. } | Self::Other => false,
+            Self::Person | Self::Client | Self::Model | Self::Summary | Self::Call { .. } | Self::Other => false,
         }
     }
 
-    /// `call` is the class of the call that it answers.
+    /// The class of a result of `tool`. `call` is the class of the call that it answers.
     fn of_result(tool: &str, call: Option<Self>) -> Self {
         let tool = tool.to_lowercase();
         let has = |parts: &[&str]| parts.iter().any(|part| tool.contains(part));
@@ -66,44 +66,43 @@ impl Class {
     }
 }
 
-/// How an item stands to another.
+/// Which call and result belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
-    /// It stands alone.
+    /// It is neither a call nor a result.
     None,
-    /// A call; once its result has come, the place and length of that.
+    /// A call; once its result has come, the `seq` and the length of that.
     Call { result: Option<(u64, usize)> },
-    /// A result, with the place of its call.
+    /// A result, with the `seq` of its call.
     Result { call: Option<u64> },
 }
 
 /// An item as it would be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// Its place among all pieces, counted from 0.
+    /// Its number among all pieces of the transcript, counted from 0.
     pub seq: u64,
-    /// The message that it came in.
     pub message: u64,
     pub class: Class,
     pub link: Link,
-    /// Calls up to and including it.
+    /// The number of calls in the transcript up to and including it.
     pub calls: u64,
-    /// The tool of a result.
+    /// Empty unless it is a result.
     pub tool: String,
     pub outcome: CallOutcome,
-    /// What is shown, or both ends of it if it is longer than a whole context.
+    /// The whole text, or both ends of it if it is longer than a whole context.
     pub text: String,
-    /// Length of the text itself.
+    /// Length of the whole text.
     pub chars: usize,
 }
 
 impl Piece {
-    /// The line before the text. A result that stands alone says whose it is.
+    /// The line before the text. A result that is shown without its call names its tool.
     pub fn heading(&self, alone: Alone) -> String {
         match (self.class, self.link, alone) {
             (Class::Person, ..) => "[User]\n".to_owned(),
             (Class::Client, ..) => "[Added by the client]\n".to_owned(),
-            (Class::Said, ..) => "[Assistant]\n".to_owned(),
+            (Class::Model, ..) => "[Assistant]\n".to_owned(),
             (Class::Summary, ..) => "[Summary of the conversation before]\n".to_owned(),
             (_, Link::Result { .. }, Alone::No) => format!("→{}\n", self.failed(" ")),
             (_, Link::Result { .. }, Alone::Yes) => format!("[Result: {}{}]\n", self.tool, self.failed(", ")),
@@ -126,7 +125,7 @@ pub(super) enum Alone {
     No,
 }
 
-/// What an item becomes, before its place is known.
+/// A piece before its number is known.
 #[derive(Debug)]
 pub(super) struct Draft {
     pub class: Class,
@@ -145,7 +144,7 @@ impl Draft {
         match item.kind {
             Kind::User { text, voice: Voice::Person } => plain(Class::Person, text),
             Kind::User { text, voice: Voice::Client } => plain(Class::Client, text),
-            Kind::Assistant { text } => plain(Class::Said, text),
+            Kind::Assistant { text } => plain(Class::Model, text),
             Kind::Compaction { summary: Some(summary), .. } if !summary.trim().is_empty() => {
                 plain(Class::Summary, summary)
             }
@@ -202,8 +201,8 @@ fn behind_cd(command: &str) -> Option<&str> {
     Some(behind.trim_start())
 }
 
-/// A call as it is shown: short parameters in parentheses, each other one below under its name. Text
-/// stands there as it is and not as JSON, because an edit must name the lines that the child reads.
+/// A call as it is shown: short parameters in parentheses, each other one below under its name. Text is
+/// written as it is and not as JSON, because an edit must name the lines that the child reads.
 fn call_text(tool: &str, arguments: Option<&Value>, input: &str) -> String {
     let Some(Value::Object(arguments)) = arguments else {
         return if input.is_empty() { format!("{tool}()") } else { format!("{tool}()\n{input}") };

@@ -1,8 +1,9 @@
-//! What the child is told about a context of this profile, in the form of the other one's preamble.
+//! The lines that let the child know what was done to a context of this profile, in the form of the other
+//! profile's preamble.
 
 use super::RecallStats;
 
-/// The preamble, with the figures of this fork.
+/// Writes the preamble with the figures of a fork that had this budget.
 pub fn build_recall_preamble(stats: &RecallStats, budget_chars: usize) -> String {
     let compaction = match stats.summary_message {
         Some(_) => "Compaction summary included (messages before compaction shown where they are worth their room)",

@@ -27,7 +27,7 @@ fn person(text: &str) -> Item {
     item(Kind::User { text: text.to_owned(), voice: Voice::Person })
 }
 
-fn said(text: &str) -> Item {
+fn model(text: &str) -> Item {
     item(Kind::Assistant { text: text.to_owned() })
 }
 
@@ -61,7 +61,7 @@ fn shown(budget_chars: usize, items: impl IntoIterator<Item = Item>) -> String {
     context.strip_prefix(LEGEND).unwrap_or(&context).trim_start().to_owned()
 }
 
-/// So many lines of a file that nobody else has.
+/// Lines of a file with numbers, unlike those of any other file.
 fn file(name: &str, lines: usize) -> String {
     (1..=lines).map(|line| format!("{line:>6}→\tlet {name}_{line} = {name}();\n")).collect()
 }
@@ -71,7 +71,7 @@ fn what_fits_is_shown_in_order_with_each_result_under_its_call() {
     let items = vec![
         person("fix the bug"),
         item(Kind::Reasoning { text: "hm".to_owned(), sealed_bytes: 0 }),
-        said("I look at both."),
+        model("I look at both."),
         call("c1", "Read", r#"{"file_path":"/src/a.rs","offset":10}"#),
         call("c2", "Bash", r#"{"command":"git status","timeout":1000}"#),
         result("c1", "Read", "    10→fn a() {\n    11→}"),
@@ -187,7 +187,7 @@ fn a_few_short_known_lines_are_shown_again_rather_than_marked() {
 }
 
 #[test]
-fn indentation_is_kept_and_tells_lines_apart() {
+fn indentation_stays_and_makes_lines_differ() {
     let items = [
         exchange("c1", "Read", r#"{"path":"a"}"#, "        let the_same_words_in_two_places = here();"),
         exchange("c2", "Read", r#"{"path":"b"}"#, "    let the_same_words_in_two_places = here();"),
@@ -197,7 +197,7 @@ fn indentation_is_kept_and_tells_lines_apart() {
 }
 
 #[test]
-fn of_old_line_numbers_every_fifth_is_kept() {
+fn of_old_line_numbers_every_fifth_stays() {
     let old = exchange("c0", "Read", r#"{"path":"a"}"#, &file("old", 11));
     let since = (1..=21).flat_map(|at| exchange(&format!("c{at}"), "Ping", "{}", "pong"));
     assert_snapshot!(shown(WIDE_CHARS, old.into_iter().chain(since)).split("\n\n").next().unwrap(), @"
@@ -265,7 +265,7 @@ fn what_came_before_a_summary_can_still_be_shown() {
     let items = exchange("c1", "Read", r#"{"path":"a"}"#, "fn before_the_summary() {}").into_iter().chain([
         person("old words"),
         summary("an older summary"),
-        said("ok"),
+        model("ok"),
         summary("what happened so far"),
     ]);
     let forked = fork(WIDE_CHARS, items);
@@ -305,7 +305,7 @@ fn words_longer_than_their_share_keep_their_beginning() {
 }
 
 #[test]
-fn a_result_whose_call_is_gone_says_whose_it_is() {
+fn a_result_whose_call_is_gone_names_its_tool() {
     assert_snapshot!(shown(WIDE_CHARS, [result("c9", "Read", "words")]), @"
     [Result: Read]
     words
@@ -334,13 +334,13 @@ fn an_image_leaves_a_note() {
 #[test]
 fn no_items_give_no_context() {
     assert_eq!(fork(WIDE_CHARS, []).context, "");
-    assert_eq!(fork(0, [person("hello"), said("hello")]).context, "");
+    assert_eq!(fork(0, [person("hello"), model("hello")]).context, "");
 }
 
 #[test]
 fn the_preamble_says_what_was_done() {
     let log = "the same words over and over ".repeat(4_000);
-    let items = [summary("so far")].into_iter().chain(exchange("c1", "Bash", "{}", &log)).chain([said("done")]);
+    let items = [summary("so far")].into_iter().chain(exchange("c1", "Bash", "{}", &log)).chain([model("done")]);
     let stats = fork(5_000, items).stats;
     assert_snapshot!(build_recall_preamble(&stats, 5_000), @"
     You are working with forked context from a parent agent session.

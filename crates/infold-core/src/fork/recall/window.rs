@@ -1,23 +1,23 @@
 //! What is held of a transcript while it passes: enough to choose from, and no more.
 //!
-//! Held are the newest pieces, four times what a context can show; of the names that recorded sessions
-//! needed, holding everything would have kept at most two in a thousand more. The person's words and the
+//! The newest pieces are held, four times what a context can show. In recorded sessions, holding everything
+//! would have saved at most two in a thousand more of the names that were needed. The person's words and the
 //! latest summary are held apart, so that a flood of results does not wash them away.
 
 use std::collections::VecDeque;
 
-use super::super::pairs::{At, Waiting};
-use super::super::truncate::{count, head};
+use super::super::pairs::{ItemAt, WaitingCalls};
+use super::super::truncate::{count, head, tail};
 use super::cut_mark;
 use super::piece::{Class, Draft, Link, Piece};
 use crate::transcript::{Item, Kind};
 
 /// How many contexts the held pieces could fill.
 const WINDOW_CONTEXTS: usize = 4;
-/// What a piece counts besides its text, so that empty ones do not pile up.
+/// Characters that a piece counts for besides its text, so that empty ones do not pile up.
 const PIECE_CHARS: usize = 64;
 
-/// The pieces that may come to be shown.
+/// The pieces that may be shown.
 #[derive(Debug)]
 pub(super) struct Window {
     budget_chars: usize,
@@ -27,11 +27,10 @@ pub(super) struct Window {
     /// The person's words, in order.
     pub person: VecDeque<Piece>,
     person_chars: usize,
-    /// The latest summary.
     pub summary: Option<Piece>,
-    waiting: Waiting,
+    waiting: WaitingCalls,
     next_seq: u64,
-    /// Calls so far.
+    /// The number of calls so far.
     pub calls: u64,
 }
 
@@ -44,13 +43,12 @@ impl Window {
             person: VecDeque::new(),
             person_chars: 0,
             summary: None,
-            waiting: Waiting::default(),
+            waiting: WaitingCalls::default(),
             next_seq: 0,
             calls: 0,
         }
     }
 
-    /// The next item.
     pub fn push(&mut self, item: Item) {
         let message = item.message;
         let link = self.link(&item.kind);
@@ -63,13 +61,13 @@ impl Window {
         match piece.class {
             Class::Person => self.hold_person(piece),
             Class::Summary => self.summary = Some(piece),
-            Class::Client | Class::Said | Class::Call { .. } | Class::View | Class::Edited | Class::Other => {
+            Class::Client | Class::Model | Class::Call { .. } | Class::View | Class::Edited | Class::Other => {
                 self.hold(piece);
             }
         }
     }
 
-    /// Where in the window the piece with this place is.
+    /// The index in `pieces` of the piece with this `seq`; `None` if it is not held.
     pub fn find(&self, seq: u64) -> Option<usize> {
         self.pieces.binary_search_by_key(&seq, |piece| piece.seq).ok()
     }
@@ -78,7 +76,9 @@ impl Window {
         match kind {
             Kind::Call { id, .. } => {
                 self.calls += 1;
-                self.waiting.call(id, At { message: usize::try_from(self.next_seq).unwrap_or(usize::MAX), item: 0 });
+                // Here each piece is a message of its own, which its `seq` names.
+                let message = usize::try_from(self.next_seq).unwrap_or(usize::MAX);
+                self.waiting.call(id, ItemAt { message, item: 0 });
                 Link::Call { result: None }
             }
             Kind::Result { id, .. } => Link::Result { call: self.waiting.answer(id).map(|at| at.message as u64) },
@@ -127,7 +127,7 @@ impl Window {
         }
     }
 
-    /// Of the person's words those stay that a context can hold, and the beginning of the next older.
+    /// Holds the person's newest words, until a whole context would be full of them.
     fn hold_person(&mut self, piece: Piece) {
         self.person_chars += self.held_chars(&piece);
         self.person.push_back(piece);
@@ -143,14 +143,5 @@ impl Window {
 
     fn held_chars(&self, piece: &Piece) -> usize {
         piece.chars.min(self.budget_chars) + PIECE_CHARS
-    }
-}
-
-/// The last characters of a text.
-fn tail(text: &str, chars: usize) -> &str {
-    match chars.checked_sub(1).map(|last| text.char_indices().nth_back(last)) {
-        Some(Some((start, _))) => &text[start..],
-        Some(None) => text,
-        None => "",
     }
 }

@@ -11,20 +11,21 @@ use super::super::budget::Room;
 use super::super::constants::{FORK_PARAMS_TIER1, FORK_TIER2_LIMIT, FORK_TIER3_LIMIT, ForkLimits};
 use super::super::format::Frame;
 use super::super::message::text_mut;
-use super::super::pairs::At;
+use super::super::pairs::ItemAt;
 use super::super::tiers::{Tier, passes_unchanged};
 use super::super::truncate::{Excerpt, Method, truncated_chars};
 use crate::transcript::{CLEARED, HeldContent, Item, Kind};
 
-/// A message.
+/// What is held of a message.
 #[derive(Debug, Default)]
 pub struct Record {
-    /// What it holds; `None` where a result went with its call.
+    /// Its items; `None` where a result went with its call.
     slots: VecDeque<Option<Slot>>,
     /// How many items have been taken from its front.
     taken: usize,
-    /// How many items are there.
+    /// How many items are left.
     present: usize,
+    /// The sum of its items' weights.
     weight: usize,
     /// Whether it ever had something to show.
     had_content: bool,
@@ -33,12 +34,11 @@ pub struct Record {
 }
 
 impl Record {
-    /// Its items.
     pub fn slots(&self) -> impl Iterator<Item = &Slot> {
         self.slots.iter().flatten()
     }
 
-    /// Forgets the places in front whose results are gone, so that nobody passes over them again.
+    /// Drops the empty slots at the front, so that nobody has to pass over them again.
     fn skip_gaps(&mut self) {
         while let Some(None) = self.slots.front() {
             self.slots.pop_front();
@@ -54,22 +54,22 @@ impl Record {
 /// The messages since the latest summary that may still be shown.
 #[derive(Debug, Default)]
 pub struct Records {
-    /// From the oldest; the last is the current message.
+    /// Oldest first; the last is the current message.
     held: VecDeque<Record>,
     /// How many have been taken from the front.
     taken: usize,
-    /// Sum of all weights.
+    /// The sum of all weights.
     weight: usize,
-    /// Messages that are removed for certain.
+    /// Messages that are certain not to be shown.
     removed: usize,
     /// Whether anything has been let go because of the budget.
     letting_go: bool,
-    /// Whether the oldest message is too long to be kept whole, so that its items go one by one.
+    /// Whether the oldest message is too long to stay whole, so that its items go one by one.
     oldest_is_divided: bool,
 }
 
 impl Records {
-    /// A message begins.
+    /// Begins a message. One that had nothing to show is only counted.
     pub fn begin(&mut self) {
         match self.held.back_mut() {
             Some(last) if !last.had_content => last.blank_before += 1,
@@ -77,12 +77,12 @@ impl Records {
         }
     }
 
-    /// Adds an item to the current message. One that answers a call which is gone is not kept.
-    pub fn add(&mut self, mut slot: Slot, least_chars: usize, call: Option<At>, rank: usize) -> Option<At> {
+    /// Adds an item to the current message. `None` if it answers a call that was let go: then the item goes, too.
+    pub fn add(&mut self, mut slot: Slot, least_chars: usize, call: Option<ItemAt>, rank: usize) -> Option<ItemAt> {
         let message = self.taken + self.held.len().checked_sub(1)?;
         let last = self.held.back_mut()?;
         last.had_content = true;
-        let at = At { message, item: last.taken + last.slots.len() };
+        let at = ItemAt { message, item: last.taken + last.slots.len() };
         match call {
             None => {
                 slot.weight = least_chars;
@@ -97,7 +97,7 @@ impl Records {
         Some(at)
     }
 
-    fn answer(&mut self, call: At, at: At, result_rank: usize, least_chars: usize) -> Option<()> {
+    fn answer(&mut self, call: ItemAt, at: ItemAt, result_rank: usize, least_chars: usize) -> Option<()> {
         let record = self.held.get_mut(call.message.checked_sub(self.taken)?)?;
         let slot = record.slots.get_mut(call.item.checked_sub(record.taken)?)?.as_mut()?;
         if let Sort::Call { answer, rank } = &mut slot.sort {
@@ -108,14 +108,14 @@ impl Records {
         Some(())
     }
 
-    /// Lets go of what an item does not show in a tier.
-    pub fn shrink(&mut self, at: At, tier: Tier) {
+    /// Lets go of the text that an item does not show in a tier, nor in a later one.
+    pub fn shrink(&mut self, at: ItemAt, tier: Tier) {
         if let Some(slot) = self.slot_mut(at).and_then(Option::as_mut) {
             slot.shrink(tier);
         }
     }
 
-    fn slot_mut(&mut self, at: At) -> Option<&mut Option<Slot>> {
+    fn slot_mut(&mut self, at: ItemAt) -> Option<&mut Option<Slot>> {
         let record = self.held.get_mut(at.message.checked_sub(self.taken)?)?;
         record.slots.get_mut(at.item.checked_sub(record.taken)?)
     }
@@ -188,7 +188,7 @@ impl Records {
         self.take_answer(&slot);
     }
 
-    /// Takes out the result of a call that is gone.
+    /// Takes out the result of a call that was let go.
     fn take_answer(&mut self, call: &Slot) {
         let Sort::Call { answer: Some(at), .. } = call.sort else { return };
         if self.slot_mut(at).and_then(Option::take).is_some()
@@ -198,17 +198,16 @@ impl Records {
         }
     }
 
-    /// The messages, from the oldest.
+    /// The messages, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Record> {
         self.held.iter()
     }
 
-    /// Whether anything has been let go because of the budget.
     pub fn has_let_go(&self) -> bool {
         self.letting_go
     }
 
-    /// Weighs every item anew, by its characters in the form in which it is shown.
+    /// Weighs every item again, by its characters in the form in which it is shown.
     pub fn weigh(&mut self, shown_chars: impl Fn(&Slot) -> usize) {
         let first = self.taken;
         let mut pairs = Vec::new();
@@ -217,7 +216,7 @@ impl Records {
                 let Some(slot) = slot else { continue };
                 slot.weight = shown_chars(slot);
                 if let Sort::Call { answer: Some(answer), .. } = slot.sort {
-                    pairs.push((At { message: first + message, item: record.taken + item }, answer));
+                    pairs.push((ItemAt { message: first + message, item: record.taken + item }, answer));
                 }
             }
         }
@@ -234,8 +233,8 @@ impl Records {
         self.weight = self.held.iter().map(|record| record.weight).sum();
     }
 
-    /// Removes the oldest messages until the rest has at most so many characters. One that would not fit by itself goes
-    /// item by item. Returns how many messages are removed in all.
+    /// Removes the oldest messages until the rest fits. One that would not fit by itself goes item by item. Gives the
+    /// number of messages that are removed in all.
     pub fn remove_until_fits(&mut self, room_chars: usize) -> usize {
         while let Some(oldest) = self.held.front_mut() {
             oldest.skip_gaps();
@@ -259,10 +258,10 @@ impl Records {
 pub enum Sort {
     /// Its length alone.
     Plain,
-    /// A call: the tier of its result, once it has one. `rank` is that of its result, or how
-    /// many results came before it.
-    Call { answer: Option<At>, rank: usize },
-    /// A result: its tier.
+    /// For a call, the tier of its result. `rank` is that of its result, or, as long as it has none, the
+    /// number of results before it.
+    Call { answer: Option<ItemAt>, rank: usize },
+    /// For a result, its tier. Ranks count results from 1, the oldest first.
     Result { rank: usize, method: Method },
 }
 
@@ -272,16 +271,16 @@ pub struct Slot {
     /// The item without its text.
     item: Item,
     pub text: Excerpt,
-    /// Characters around the text.
+    /// Characters before and after the text.
     pub frame_chars: usize,
     pub sort: Sort,
-    /// The fewest characters that go with this item: its own, if it is not a result that goes with
-    /// its call, and those of its result, if it is a call.
+    /// The fewest characters that the context loses with this item: its own and, for a call, those of
+    /// its result. 0 for a result that has a call.
     pub weight: usize,
 }
 
 impl Slot {
-    /// An item, or `None` if it is not shown.
+    /// `None` if the item is not shown.
     pub fn new(mut item: Item, sort: Sort, limits: &ForkLimits) -> Option<Self> {
         let frame_chars = Frame::of(&item.kind)?.chars();
         let text = match &mut item.kind {
@@ -302,7 +301,7 @@ impl Slot {
         Some(Self { item, text, frame_chars, sort, weight: 0 })
     }
 
-    /// A result.
+    /// A slot for a result; `None` if the item is none.
     pub fn result(mut item: Item, rank: usize, limits: &ForkLimits) -> Option<Self> {
         let Kind::Result { tool, text, held, .. } = &mut item.kind else { return None };
         if *held == HeldContent::Cleared {
@@ -319,7 +318,7 @@ impl Slot {
         Self::new(item, sort, limits)
     }
 
-    /// How its tier cuts it, if tiers make a difference to it.
+    /// How its tier cuts it; `None` if tiers make no difference to it.
     pub fn tier_method(&self) -> Option<Method> {
         match self.sort {
             Sort::Result { method, .. } => Some(method),
@@ -327,7 +326,7 @@ impl Slot {
         }
     }
 
-    /// Its tier when there are so many results in all.
+    /// Its tier, where `results` is the number of results in the transcript.
     pub fn tier(&self, results: usize) -> Tier {
         match self.sort {
             Sort::Plain => Tier::One,
@@ -351,21 +350,20 @@ impl Slot {
         }
     }
 
-    /// The fewest characters that it can come to have.
+    /// Its characters in its smallest form.
     pub fn least_chars(&self, room: &Room) -> usize {
         let in_tier = |tier| room.shown_chars(&self.item.kind, self.frame_chars, self.tier_chars(tier));
         Tier::ALL.into_iter().map(in_tier).min().unwrap_or(0)
     }
 
-    /// Lets go of what is not shown in a tier, nor in a later one.
     pub fn shrink(&mut self, tier: Tier) {
         if let Some((limit, method)) = self.cut_in(tier) {
             self.text.shrink(limit, method);
         }
     }
 
-    /// The item as it is shown when there are so many results in all; with `room`, shortened to what
-    /// there is room for.
+    /// The item as it is shown, where `results` is the number of results in the transcript. With `room`,
+    /// it is shortened if it has to be.
     pub fn shown(&self, results: usize, room: Option<&Room>) -> Item {
         let tier = self.tier(results);
         let shortened = room.filter(|room| room.shortens(&self.item.kind, self.frame_chars, self.tier_chars(tier)));
@@ -382,7 +380,6 @@ impl Slot {
         self.item_with(text)
     }
 
-    /// The item with a text.
     pub fn item_with(&self, text: String) -> Item {
         let mut item = self.item.clone();
         if let Some(place) = text_mut(&mut item.kind) {

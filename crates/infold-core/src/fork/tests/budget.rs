@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// So many user messages of so many characters, each beginning with its number.
+/// User messages of the same length, each beginning with its number.
 fn talk(count: u64, chars: usize) -> Vec<Item> {
     (0..count).map(|at| user(at, &format!("{at:<chars$}"))).collect()
 }

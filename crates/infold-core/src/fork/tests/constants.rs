@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A text of so many characters that no pattern is found in.
+/// A text of this length that no pattern is found in.
 fn plain(chars: usize) -> String {
     "漢".repeat(chars)
 }
@@ -16,7 +16,7 @@ fn kept_chars(texts: &[&str]) -> Vec<usize> {
     texts.iter().map(|text| text.chars().filter(|char| *char == '漢').count()).collect()
 }
 
-/// Two messages whose context has so many characters.
+/// Two messages whose context has this length.
 fn context_of(chars: usize) -> Vec<Message> {
     let old = "[User]\nold\n\n[User]\n".len();
     group_messages([user(0, "old"), user(1, &plain(chars - old))])
@@ -137,7 +137,7 @@ fn fork_error_patterns() {
     for pattern in patterns {
         assert_eq!(Method::for_result("Read", &format!("…x{pattern}y…")), Method::HeadTail, "{pattern}");
     }
-    // Only as they stand there.
+    // Capitals make a difference.
     for other in ["Failed", "Exception", "err", "eRROR", "trace back", ""] {
         assert_eq!(Method::for_result("Read", other), Method::HeadOnly, "{other}");
     }

@@ -1,9 +1,9 @@
-//! What the child reads.
+//! What the child reads: headings, preamble and statistics.
 
 use super::*;
 
 #[test]
-fn every_item_is_headed_by_whose_it_is() {
+fn every_item_has_a_heading_that_says_who_speaks() {
     let failed = Kind::Result {
         id: "b".to_owned(),
         tool: String::new(),

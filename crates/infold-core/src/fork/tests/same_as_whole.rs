@@ -134,7 +134,7 @@ fn unanswered(left: &[Message], before: &[Message]) -> usize {
     };
     let (calls, answers, results) = answered(left);
     let (calls_before, answers_before, results_before) = answered(before);
-    // Each answered call that went took its result along, and no result went without its call
+    // Each answered call that is gone took its result along, and no result is gone without its call,
     // unless it had none.
     let gone_answered = answers_before - answers;
     let gone_unanswered = (calls_before - calls) - gone_answered;

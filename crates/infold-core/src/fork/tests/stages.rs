@@ -1,11 +1,11 @@
-//! The three stages as the requirement tells them, each a function from messages to messages: what the fork that takes
-//! items one by one has to come to as well.
+//! The three stages as the requirement describes them, each a function from messages to messages. The fork that takes
+//! items one by one has to give the same.
 
 use super::*;
 use crate::fork::budget::{Room, summary_chars_max};
 use crate::fork::format::{Frame, context_chars, format_messages_as_context, item_chars};
-use crate::fork::message::{readable_summary, text_mut, with_kept_words};
-use crate::fork::pairs::{At, Waiting};
+use crate::fork::message::{readable_summary, text_mut, with_repeated_words};
+use crate::fork::pairs::{ItemAt, WaitingCalls};
 use crate::fork::tiers::{distribution, passes_unchanged};
 
 /// Runs the three stages over a whole transcript.
@@ -29,11 +29,11 @@ pub fn process_messages_for_fork(messages: Vec<Message>, limits: &ForkLimits) ->
     Forked { context: budgeted.context, preamble: build_fork_preamble(&stats, limits), stats }
 }
 
-/// Puts together what belongs together. A compaction is a message of its own, whatever number it
+/// Groups items into messages by their numbers. A compaction is a message of its own, whatever number it
 /// carries, because the transcript may be cut there.
 pub fn group_messages(items: impl IntoIterator<Item = Item>) -> Vec<Message> {
     let mut messages: Vec<Message> = Vec::new();
-    for item in items.into_iter().flat_map(with_kept_words) {
+    for item in items.into_iter().flat_map(with_repeated_words) {
         match messages.last_mut() {
             Some(message) if message.items.last().is_some_and(|last| belong_together(last, &item)) => {
                 message.items.push(item);
@@ -49,12 +49,12 @@ fn belong_together(before: &Item, item: &Item) -> bool {
     before.message == item.message && !compaction(before) && !compaction(item)
 }
 
-/// What the first stage gives.
+/// The outcome of the first stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sliced {
     /// The summary and what came after it, or everything.
     pub messages: Vec<Message>,
-    /// Which message the summary was, counted from 0.
+    /// The message that was the summary, counted from 0; `None` if there was none.
     pub slice_index: Option<usize>,
 }
 
@@ -71,16 +71,16 @@ pub fn slice_from_compaction_boundary(mut messages: Vec<Message>) -> Sliced {
 pub fn holds_summary(message: &Message) -> bool {
     message.items.iter().any(|item| readable_summary(&item.kind).is_some())
 }
-/// What the second stage gives.
+/// The outcome of the second stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Graduated {
     /// The messages, with results and parameters cut to their tiers.
     pub messages: Vec<Message>,
-    /// Results that lost something.
+    /// Results that were cut.
     pub truncated_results: usize,
-    /// How many of those kept both ends.
+    /// Results of which both ends stayed.
     pub head_tail_applied: usize,
-    /// Results in each tier.
+    /// How the results are spread over the tiers.
     pub tier_distribution: TierDistribution,
 }
 
@@ -121,14 +121,13 @@ fn truncated_result(tool: &str, text: &str, held: HeldContent, limit: usize) -> 
     Some((truncate(text, limit, method)?, method))
 }
 
-/// What the third stage gives.
+/// The outcome of the third stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Budgeted {
     /// The messages that are left.
     pub messages: Vec<Message>,
-    /// Their text.
+    /// The messages as the child reads them.
     pub context: String,
-    /// How many were removed.
     pub removed_messages: usize,
 }
 
@@ -173,7 +172,7 @@ fn shorten(kind: &mut Kind, limit: usize) {
     }
 }
 
-/// The summary stays, if there is one: it is the first message.
+/// The index of the first message that may be removed: a summary at the front stays.
 fn first_removable(messages: &[Message]) -> usize {
     usize::from(messages.first().is_some_and(holds_summary))
 }
@@ -181,24 +180,22 @@ fn first_removable(messages: &[Message]) -> usize {
 /// What is known about the oldest message that can be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Oldest {
-    /// Nothing: its size decides.
+    /// It is whole: its size decides whether it goes as one.
     Undecided,
     /// It has lost items already, because it did not fit whole; the rest of it goes the same way.
     Divided,
 }
 
-/// What was removed.
+/// What is left after messages were removed.
 pub struct Removal {
-    /// What is left.
     pub messages: Vec<Message>,
-    /// How many messages went from the front, after the summary.
+    /// How many messages were removed from the front, after the summary.
     pub in_turn: usize,
-    /// How many of those behind them are gone because nothing but results of removed calls was in
-    /// them.
+    /// How many later ones are gone because they held nothing but results of removed calls.
     pub emptied: usize,
 }
 
-/// Removes the oldest messages after the summary until the rest has at most so many characters.
+/// Removes the oldest messages after the summary until the rest fits.
 pub fn remove_oldest(messages: Vec<Message>, room_chars: usize, oldest: Oldest) -> Removal {
     let first = first_removable(&messages);
     let mut remover = Remover::new(&messages, first);
@@ -226,12 +223,12 @@ pub fn remove_oldest(messages: Vec<Message>, room_chars: usize, oldest: Oldest) 
     remover.take_out(messages, first, cut)
 }
 
-/// The sizes of what is still there.
+/// The sizes of the items that are left.
 struct Remover {
     links: Links,
     /// Characters of each item; 0 if it is not shown or was removed.
     chars: Vec<Vec<usize>>,
-    /// Their sum, without the summary.
+    /// The sum of all characters but the summary's.
     chars_left: usize,
 }
 
@@ -243,7 +240,7 @@ impl Remover {
         Self { links: Links::of(messages), chars, chars_left }
     }
 
-    /// Characters of a message and of the results elsewhere that belong to its calls.
+    /// Characters of a message, and of results in other messages that belong to its calls.
     fn weight(&self, message: usize) -> usize {
         let items = self.chars[message].iter().enumerate();
         items
@@ -285,40 +282,39 @@ impl Remover {
     }
 }
 
-/// How an item is tied to others.
+/// Which call and result belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Link {
     /// It is neither a call nor a result.
     None,
     /// A call. `rank` is that of its result, or how many results came before it.
-    Call { answer: Option<At>, rank: usize },
+    Call { answer: Option<ItemAt>, rank: usize },
     /// A result: the first has rank 1.
     Result { rank: usize },
 }
 
-/// The links of all items.
+/// The links of all items, by message.
 pub struct Links {
     rows: Vec<Vec<Link>>,
-    /// How many results there are.
+    /// How many results the transcript has.
     pub results: usize,
 }
 
 impl Links {
-    /// Finds them.
     pub fn of(messages: &[Message]) -> Self {
         let mut links = Self { rows: Vec::with_capacity(messages.len()), results: 0 };
-        let mut waiting = Waiting::default();
+        let mut waiting = WaitingCalls::default();
         for (message, content) in messages.iter().enumerate() {
             links.rows.push(Vec::with_capacity(content.items.len()));
             for (item, content) in content.items.iter().enumerate() {
-                let link = links.link(&content.kind, At { message, item }, &mut waiting);
+                let link = links.link(&content.kind, ItemAt { message, item }, &mut waiting);
                 links.rows[message].push(link);
             }
         }
         links
     }
 
-    fn link(&mut self, kind: &Kind, at: At, waiting: &mut Waiting) -> Link {
+    fn link(&mut self, kind: &Kind, at: ItemAt, waiting: &mut WaitingCalls) -> Link {
         match kind {
             Kind::Call { id, .. } => {
                 waiting.call(id, at);
@@ -341,7 +337,6 @@ impl Links {
         }
     }
 
-    /// The link of one item.
     pub fn at(&self, message: usize, item: usize) -> Link {
         self.rows[message][item]
     }

@@ -1,4 +1,4 @@
-//! The memory of the streaming form.
+//! How much memory a fork holds while items stream through it.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The second stage: what is kept of results and parameters.
+//! The second stage: what stays of results and parameters.
 
 use super::*;
 use crate::transcript::CLEARED;
@@ -7,7 +7,7 @@ fn after(items: Vec<Item>) -> Graduated {
     apply_graduated_truncation(group_messages(items))
 }
 
-/// Five short results in messages from `message` on, so that whatever stands before is in tier two.
+/// Five short results in messages from `message` on, so that all results before them are in tier two.
 fn newer(message: u64) -> Vec<Item> {
     (0..5).map(|at| result(message + at, &format!("n{at}"), "Read", "ok")).collect()
 }

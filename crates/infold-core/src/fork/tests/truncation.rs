@@ -1,4 +1,4 @@
-//! Cutting one text.
+//! Cutting one text to a limit.
 
 use super::*;
 use crate::fork::truncate::{Excerpt, count, truncated_chars};

@@ -1,4 +1,4 @@
-//! What holds for every plan, whatever the session.
+//! What must hold for every plan, whatever the session.
 
 use proptest::prelude::*;
 
@@ -75,14 +75,14 @@ proptest! {
     }
 
     #[test]
-    fn the_persons_words_and_pairs_are_kept(pieces in sessions(), tokens in 500_u64..20_000) {
+    fn the_persons_words_and_pairs_stay(pieces in sessions(), tokens in 500_u64..20_000) {
         let Ok(plan) = plan(&pieces, RescueRoom { tokens, receipt_tokens: 0 }) else { return Ok(()) };
         let mut calls = std::collections::BTreeSet::new();
         let mut results = std::collections::BTreeSet::new();
         for (piece, fate) in pieces.iter().zip(&plan.fates) {
             match &piece.part {
                 RescuePart::Person | RescuePart::Summary => prop_assert_eq!(*fate, Fate::Kept),
-                RescuePart::Reasoning => prop_assert_eq!(*fate, Fate::Dropped(Why::Reasoning)),
+                RescuePart::Reasoning => prop_assert_eq!(*fate, Fate::Dropped(DropReason::Reasoning)),
                 RescuePart::Call { id, .. } if !is_gone(*fate) => prop_assert!(calls.insert(id)),
                 RescuePart::Result { id, .. } if !is_gone(*fate) => {
                     prop_assert!(calls.contains(id));
@@ -108,7 +108,7 @@ proptest! {
         prop_assert!(plan.after_tokens <= tokens);
         for (piece, fate) in pieces.iter().zip(&plan.fates) {
             if matches!(piece.part, RescuePart::Result { speaks: Speaks::Person, .. }) {
-                prop_assert!(matches!(fate, Fate::Kept | Fate::Dropped(Why::Unpaired)));
+                prop_assert!(matches!(fate, Fate::Kept | Fate::Dropped(DropReason::Unpaired)));
             }
         }
     }
@@ -136,20 +136,19 @@ proptest! {
             let found = plan.fates.iter().zip(&plan.exchanges).filter(move |(fate, _)| wanted(**fate));
             found.filter_map(|(_, exchange)| *exchange)
         };
-        let last_gone = exchanges(|fate| fate == Fate::Dropped(Why::Exchange)).max();
+        let last_gone = exchanges(|fate| fate == Fate::Dropped(DropReason::Exchange)).max();
         let first_left = exchanges(|fate| !is_gone(fate)).min();
-        if let (Some(gone), Some(left)) = (last_gone, first_left) {
-            prop_assert!(gone < left);
-        }
+        prop_assert!(last_gone.zip(first_left).is_none_or(|(gone, left)| gone < left));
         let smallest: u64 = pieces.iter().zip(&plan.fates).map(|(piece, fate)| match fate {
-            Fate::Dropped(Why::Reasoning | Why::Unpaired) => 0,
+            Fate::Dropped(DropReason::Reasoning | DropReason::Unpaired) => 0,
             _ => piece.least_tokens(),
         }).sum();
-        prop_assert_eq!(last_gone.is_some() || plan.fates.contains(&Fate::Dropped(Why::Client)), smallest > tokens);
+        let has_left_out = last_gone.is_some() || plan.fates.contains(&Fate::Dropped(DropReason::Client));
+        prop_assert_eq!(has_left_out, smallest > tokens);
         if let Some(gone) = last_gone {
             let members = pieces.iter().zip(&plan.fates).zip(&plan.exchanges);
             let members = members.filter(|((_, fate), exchange)| {
-                **exchange == Some(gone) && **fate == Fate::Dropped(Why::Exchange)
+                **exchange == Some(gone) && **fate == Fate::Dropped(DropReason::Exchange)
             });
             let least: u64 = members.map(|((piece, _), _)| piece.least_tokens()).sum();
             let shrunk: u64 = pieces.iter().zip(&plan.fates).filter(|(_, fate)| !is_gone(**fate))

@@ -1,4 +1,4 @@
-//! Keys of model providers and what goes with them.
+//! Keys of model providers, and of services that agents use beside them.
 
 use super::{Rule, token, word};
 

@@ -1,4 +1,4 @@
-//! Keys of clouds, and of what people keep keys in.
+//! Keys of cloud providers, and of password managers and other keepers of keys.
 
 use super::{Rule, named, token, word};
 
@@ -60,7 +60,7 @@ pub(super) static RULES: &[Rule] = &[
         r"[0-9A-Za-z]{52}JQQJ9[0-9A-Za-z]{26,28}|[0-9A-Za-z]{76}AZDO[0-9A-Za-z]{4}",
         3.5,
     ),
-    // Others
+    // Other clouds
     token("digitalocean-token", &["dop_v1_", "doo_v1_", "dor_v1_"], r"do[por]_v1_[0-9a-f]{64,}", 3.0),
     token("heroku-key", &["HRKU-"], r"HRKU-[0-9A-Za-z_-]{36,}", 3.0),
     named(

@@ -40,7 +40,7 @@ pub(super) static RULES: &[Rule] = &[
     token("docker-token", &["dckr_"], r"dckr_[po]at_[0-9A-Za-z_-]{27,}", 3.0),
     word("jfrog-key", &["AKCp"], r"AKCp[0-9A-Za-z]{60,}", 3.5),
     word("jfrog-reference-token", &["cmVmd"], r"cmVmd[0-9A-Za-z]{59}", 3.5),
-    // Building and deploying
+    // Build and deployment
     token("terraform-token", &["atlasv1"], r"[0-9A-Za-z]{14}\.atlasv1\.[0-9A-Za-z_=-]{60,}", 3.5),
     token("vault-token", &["hvs.", "hvb.", "hvr."], r"hv[sbr]\.[0-9A-Za-z_-]{24,}", 3.3),
     named("vault-legacy-token", &["vault"], r"(?i:vault)[0-9A-Za-z_]{0,24}", r"([sbr]\.[0-9A-Za-z_-]{24,})", 3.3)
@@ -61,7 +61,7 @@ pub(super) static RULES: &[Rule] = &[
     word("vercel-token", &["vcp_", "vci_", "vca_", "vcr_", "vck_"], r"vc[piark]_[0-9A-Za-z]{24,}", 3.5),
     token("planetscale-token", &["pscale_"], r"pscale_(?:pw|tkn|oauth)_[0-9A-Za-z_=.-]{32,}", 3.0),
     token("supabase-token", &["sbp_", "sb_secret_"], r"sbp_[0-9a-f]{40,}|sb_secret_[0-9A-Za-z_-]{20,}", 3.0),
-    // Watching
+    // Monitoring and code quality
     token("sentry-token", &["sntrys_", "sntryu_"], r"sntrys_eyJ[0-9A-Za-z+/=_-]{60,}|sntryu_[0-9a-f]{64,}", 3.0),
     token(
         "new-relic-key",
@@ -96,7 +96,7 @@ pub(super) static RULES: &[Rule] = &[
         r"([0-9a-z]{32,40})",
         3.0,
     ),
-    // Working together
+    // Issue trackers and other shared tools
     token("linear-key", &["lin_api_", "lin_oauth_"], r"lin_(?:api|oauth)_[0-9A-Za-z]{32,}", 3.0),
     token("postman-key", &["PMAK-"], r"PMAK-[0-9A-Fa-f]{24}-[0-9A-Fa-f]{34,}", 3.0),
     token("readme-key", &["rdme_"], r"rdme_[0-9a-z]{70,}", 3.0),

@@ -1,4 +1,5 @@
-//! Secrets that no provider's prefix marks: headers, URLs, command lines, and values whose name says it.
+//! Secrets that have no provider's prefix: in headers, URLs and command lines, and values whose name says that they are
+//! secret.
 
 use super::super::look::SecretLook;
 use super::{Rule, named, token, word};
@@ -90,7 +91,7 @@ pub(super) static RULES: &[Rule] = &[
         r#"(?i:;[ \t]{0,4}(?:password|pwd)[ \t]{0,4}=[ \t]{0,4})([^\s;"'<>{}$\[\]]{3,})"#,
         1.5,
     ),
-    // Hashes of passwords, which can be guessed at home
+    // Hashes of passwords: whoever has one can try passwords against it offline
     token(
         "password-hash",
         &["$1$", "$2", "$5$", "$6$", "$8$", "$y$"],
@@ -106,7 +107,7 @@ pub(super) static RULES: &[Rule] = &[
         "named-secret",
         &["token", "secret", "passw", "pwd", "passphrase", "credential", "auth", "key", "pat"],
         SECRET_NAMES,
-        // What is called, indexed or a path is code.
+        // A value that is called, indexed or followed by `::` is code.
         r"([0-9A-Za-z_.=/+~%-]{12,})(?:$|[^0-9A-Za-z_.=/+~%:(\[-]|:(?:$|[^:]))",
         3.0,
     )

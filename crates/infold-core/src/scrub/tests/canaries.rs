@@ -1,5 +1,5 @@
-//! One canary for each rule. Bodies are made when the test runs, so that nothing in this file looks
-//! like a token to anybody's scanner, our own included.
+//! One canary, a made-up secret, for each rule. The random parts are made when the test runs, so that nothing in this
+//! file looks like a token to anybody's scanner, infold's included.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ pub(super) fn filled(template: &str) -> String {
     text
 }
 
-/// Rule, canary, and what is left of it around the placeholder.
+/// A rule, its canary, and what scrubbing leaves of that: `@` is where the placeholder is.
 pub(super) const CANARIES: &[(&str, &str, &str)] = &[
     // Code hosts, registries, tools
     ("github-pat", "ghp_{a36}", "@"),

@@ -33,7 +33,7 @@ fn a_key_is_masked_from_begin_to_end() {
 }
 
 #[test]
-fn what_stands_between_the_lines_does_not_matter() {
+fn what_is_between_the_lines_does_not_matter() {
     for between in [
         "\n",
         "\r\n",

@@ -1,4 +1,4 @@
-//! What holds for any text.
+//! What holds for the excerpt and the reference of any text.
 
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(line, 0..300).prop_map(|lines| lines.join("\n"))
 }
 
-fn said() -> impl Strategy<Value = Mentions> {
+fn spoken_words() -> impl Strategy<Value = Mentions> {
     "[a-zA-Z_ ]{0,60}".prop_map(|words| {
         let mut mentions = Mentions::default();
         mentions.say(&words);
@@ -39,7 +39,7 @@ proptest! {
 
     #[test]
     fn an_excerpt_is_within_its_bounds_and_always_the_same(
-        text in text(), mentions in said(), lines in 0usize..4_000, names in 0usize..3_000,
+        text in text(), mentions in spoken_words(), lines in 0usize..4_000, names in 0usize..3_000,
     ) {
         let rules = ShapeRules { lines_chars_max: lines, names_chars_max: names, ..rules() };
         let chars = text.chars().count();
@@ -51,16 +51,16 @@ proptest! {
 
     #[test]
     fn a_reference_takes_less_than_a_third_and_of_what_is_very_long_less_than_a_tenth(
-        text in text(), mentions in said(), times in 1usize..6, before in 0usize..2,
+        text in text(), mentions in spoken_words(), times in 1usize..6, before in 0usize..2,
     ) {
         let text = text.repeat(times);
         let mut mentions = mentions;
         for arguments in ["{}", r#"{"file_path": "a.rs"}"#] {
-            let sight = ToolResult { tool: "Read", arguments, text: &text };
+            let result = ToolResult { tool: "Read", arguments, text: &text };
             if before == 1 {
                 mentions.show_result("Read", arguments, &text);
             }
-            let Shape::Offload { excerpt } = shape(&sight, &mentions, &rules(), counter()) else { continue };
+            let Shape::Offload { excerpt } = shape(&result, &mentions, &rules(), counter()) else { continue };
             let reference = reference_text("Read", &text, EXAMPLE_HANDLE, &excerpt);
             let share = if text.len() > 65_536 { 10 } else { 3 };
             prop_assert!(reference.len() * share < text.len());
@@ -69,7 +69,7 @@ proptest! {
     }
 
     #[test]
-    fn at_first_sight_everything_up_to_its_bound_is_whole(text in text(), other in text(), times in 1usize..4) {
+    fn everything_up_to_its_bound_is_whole_when_it_is_first_seen(text in text(), other in text(), times in 1usize..4) {
         let text = text.repeat(times);
         let mut mentions = Mentions::default();
         mentions.show_result("Read", r#"{"file_path": "b.rs"}"#, &text);
@@ -87,7 +87,7 @@ proptest! {
         before in text(), now in text(), kept in 0usize..300,
     ) {
         let (before, now): (Vec<&str>, Vec<&str>) = (before.lines().collect(), now.lines().collect());
-        // The same front, and then something else.
+        // The same lines at the front, and then others.
         let now: Vec<&str> = before.iter().take(kept).chain(now.iter().take(20)).copied().collect();
         let number = |lines: &[&str]| numbered(lines.iter().map(|line| (*line).to_owned()));
         let mut mentions = Mentions::default();
@@ -101,7 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn every_line_shown_is_a_line_of_the_text(text in text(), mentions in said()) {
+    fn every_line_shown_is_a_line_of_the_text(text in text(), mentions in spoken_words()) {
         let bare = |line: &'_ str| line.split_once('→').map_or(String::new(), |(_, line)| line.to_owned());
         let lines: std::collections::HashSet<String> =
             text.split('\n').flat_map(|line| [line.to_owned(), bare(line)]).collect();

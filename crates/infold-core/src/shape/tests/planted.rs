@@ -1,9 +1,9 @@
-//! Facts planted in long outputs, each of a kind that an agent goes on to need: how many can still be
-//! seen when the output is kept elsewhere.
+//! Facts planted in long outputs, each of a kind that an agent goes on to need: how many can still be seen when the
+//! output is offloaded.
 
 use super::*;
 
-/// An output, and what is planted in it.
+/// An output, and the facts that are planted in it.
 struct Planted {
     text: String,
     facts: [&'static str; 4],

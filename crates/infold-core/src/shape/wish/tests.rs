@@ -1,4 +1,4 @@
-//! What calls wanted to see, as real agents make them.
+//! What agents wanted to see with calls, in the forms in which real agents make them.
 
 use serde_json::json;
 
@@ -86,7 +86,7 @@ fn shells_of_other_clients_are_read_too() {
 }
 
 #[test]
-fn what_persons_and_other_agents_say_is_told_from_output() {
+fn what_persons_and_other_agents_say_is_not_output() {
     assert_eq!(of("AskUserQuestion", json!({"questions": []})), Wish::Person);
     assert_eq!(of("functions.request_user_input", json!({})), Wish::Person);
     assert_eq!(of("Task", json!({"prompt": "look around"})), SEVERAL);

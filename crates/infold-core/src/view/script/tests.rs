@@ -1,4 +1,4 @@
-//! What scripts printed, read.
+//! What is read from scripts: their source, what they printed, and their stored calls.
 
 use serde_json::{Value, json};
 
@@ -38,10 +38,10 @@ fn a_script_that_printed_our_answers_printed_nothing_beside_them() {
 fn what_it_printed_beside_them_stays_word_for_word() {
     let code = "fn main() { if x { y } }\n{\"not\": \"ours\"}";
     assert_eq!(beside_of(&format!("{DONE}{code}\n{}\nend", wrapped(&opened(1)))), Some(format!("{code}\n\nend")));
-    // An answer of another branch is none of ours.
+    // An answer about another branch stays.
     let other = wrapped(&opened(3));
     assert_eq!(beside_of(&format!("{DONE}{other}")), Some(other.clone()));
-    // What holds more than an answer is left whole.
+    // An object that holds more than an answer stays whole.
     let more = json!({"opened": opened(1), "files": ["a.rs"]}).to_string();
     assert_eq!(beside_of(&format!("{DONE}{more}")), Some(more.clone()));
     let failed = "Script failed\nWall time 0.1 seconds\nOutput:\nScript error:\nTypeError";
@@ -80,14 +80,14 @@ fn acts(tool: &str, source: &str, printed: &str, known: &StoredDecisions) -> Vec
 const CALLS: &str = "tools.mcp__infold__branch_create({}); tools.mcp__infold__branch_return({})";
 
 #[test]
-fn without_a_store_printed_answers_tell_what_a_script_did() {
+fn without_a_store_printed_answers_show_what_a_script_did() {
     let printed = format!("{DONE}{}\nfn a() {{}}\n{}", wrapped(&opened(1)), wrapped(&returned(1)));
     let none = StoredDecisions::default();
     let both = [format!("open {}", branch(1)), format!("return {}", branch(1))];
     assert_eq!(acts("exec", CALLS, &printed, &none), both);
     assert!(acts("exec", "text(await tools.exec_command({cmd: 'cat log'}))", &printed, &none).is_empty());
     assert!(acts("other", CALLS, &printed, &none).is_empty());
-    // An id that is not of this database's making says nothing.
+    // An id that this database did not make counts for nothing.
     assert!(acts("exec", CALLS, &printed.replace("br_", "br_0"), &none).is_empty());
 }
 
@@ -99,7 +99,7 @@ fn of_a_session_that_the_store_knows_only_its_own_branches_count() {
 }
 
 #[test]
-fn what_was_kept_of_a_script_goes_before_what_it_printed() {
+fn stored_calls_of_a_script_count_and_not_what_it_printed() {
     let mut known = StoredDecisions::default();
     let call = |tool: &str, answer: Value| ScriptedCall {
         tool: tool.to_owned(),

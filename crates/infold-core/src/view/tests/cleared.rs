@@ -13,20 +13,20 @@ const OPEN: &str = "
     call read_file {path: a.rs} -> a
     ";
 
-/// What is known once a transcript was planned.
-fn remembered(said: &[Said]) -> StoredDecisions {
+/// What is stored once a transcript was planned.
+fn remembered(said: &[TestBlock]) -> StoredDecisions {
     let mut known = known().open(1, "so far").0;
     for action in plan_of(said, Turn, &known).actions {
-        if let PlanAction::Remember { answers } = action {
+        if let PlanAction::Remember(answers) = action {
             known.answers.extend(answers);
         }
     }
-    assert!(plan_of(said, Turn, &known).actions.iter().all(|action| !matches!(action, PlanAction::Remember { .. })));
+    assert!(plan_of(said, Turn, &known).actions.iter().all(|action| !matches!(action, PlanAction::Remember(_))));
     known
 }
 
 /// The same transcript with another text as the result of a call.
-fn with_result(said: &[Said], cleared: &str, now: &str) -> Vec<Said> {
+fn with_result(said: &[TestBlock], cleared: &str, now: &str) -> Vec<TestBlock> {
     let mut said = said.to_vec();
     for said in &mut said {
         if let What::Result { call, text, .. } = &mut said.what
@@ -38,7 +38,7 @@ fn with_result(said: &[Said], cleared: &str, now: &str) -> Vec<Said> {
     said
 }
 
-fn shown(said: &[Said], known: &StoredDecisions) -> String {
+fn shown(said: &[TestBlock], known: &StoredDecisions) -> String {
     view(said, &plan_of(said, Turn, known))
 }
 
@@ -82,13 +82,13 @@ fn a_rollback_that_was_cleared_is_still_one() {
 }
 
 #[test]
-fn what_is_kept_is_not_taken_for_another_answer() {
+fn a_stored_answer_is_not_taken_for_another_one() {
     let said = transcript(OPEN);
     let known = remembered(&said);
-    // A refusal says so itself.
+    // A refusal is an answer of its own.
     let refused = with_result(&said, "c1", "{\"code\":\"too_deep\",\"status\":409}");
     assert!(plan_of(&refused, Turn, &known).open.is_empty());
-    // Another call under the same id.
+    // Another call has the same id.
     let mut other = with_result(&said, "c1", CLEARED);
     for said in &mut other {
         if let What::Call { arguments, .. } = &mut said.what {

@@ -98,7 +98,7 @@ fn branches_nest() {
     call branch_create (c4)
       c4 -> [branch br_2 returned] / deep
     ");
-    // Returning the outer one folds what is open below.
+    // A return of the outer branch folds what is open below it.
     assert_snapshot!(check(&format!("{text}\ncall branch_return {{branch: br_1, message: all}} -> ok")), @"
     user: fix the bug
     call branch_create (c1)
@@ -204,7 +204,7 @@ fn entries_of_one_block_give_the_same_view() {
 }
 
 #[test]
-fn a_failure_is_told_as_one() {
+fn a_failure_is_shown_as_one() {
     assert_snapshot!(check("
         user: go
         call branch_create {description: first} -> br_1
@@ -249,7 +249,7 @@ fn an_answer_that_the_client_cut_comes_from_the_store() {
     call branch_create (c1)
       c1 -> [branch br_1 returned] / {"success":true,"tokens_used":5,"message":"a long …2,000 tokens cut… end","branch_id":"br_1"
     "#);
-    // Cleared, it folds only if the store knows that it did.
+    // An answer that is cleared folds only if the store has the branch as returned.
     let text = "user: go\ncall branch_create {description: x} -> br_1\ncall branch_return {branch: br_1} -> [Old tool result content cleared]";
     assert_snapshot!(check_with(text, Turn, &known().ended(1, EndReason::Returned, "a long, whole message")), @"
     user: go
@@ -332,7 +332,7 @@ fn a_rollback_to_one_of_several_opened_together() {
 
 #[test]
 fn a_branch_that_a_rollback_discarded_does_not_come_back() {
-    // As many items stand in front of both, so that nothing but their messages tells them apart.
+    // The same number of items comes before both openings: only the messages that they are in distinguish them.
     let text = "
         user: go
         call branch_create {description: x} -> br_1

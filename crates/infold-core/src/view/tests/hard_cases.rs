@@ -351,7 +351,7 @@ fn the_client_compacts_and_the_opening_call_is_gone() {
 
 #[test]
 fn the_client_rewinds_resumes_or_retries() {
-    // It has gone back to before the return, or to before the place where a budget ended.
+    // The client went back to before the return, or to before the place where the budget ran out.
     assert_snapshot!(check_with(OPEN, Turn, &known().ended(1, EndReason::Returned, "done")), @"
     infold in entry 0: (brief of br_1: find it)
     think: two
@@ -367,7 +367,7 @@ fn the_client_rewinds_resumes_or_retries() {
       c2 -> a
     ! reopen br_1
     ");
-    // It has gone back and says something else.
+    // The client went back, and the person says something else.
     let place = before_person(&format!("{OPEN}\nuser: stop"), "stop", 1);
     let spoken = known().ended(1, EndReason::Interrupted, "so far").ending(1, 1, place, "so far");
     assert_snapshot!(check_with(&format!("{OPEN}\nuser: halt"), Turn, &spoken), @"
@@ -452,13 +452,13 @@ fn count_tokens_shows_what_will_be_sent() {
 
 #[test]
 fn the_store_is_gone() {
-    // Folds by a call come from the transcript.
+    // The transcript shows folds that a call made.
     let folded = format!(
         "{OPEN}\ncall branch_return {{branch: br_1, message: done}} -> ok\nthink: three\ncall read_file {{}} -> b"
     );
     let stored = known().ended(1, EndReason::Returned, "done");
     assert_eq!(check_with(&folded, Turn, &known()), check_with(&folded, Turn, &stored));
-    // What only the store knew goes through, and reasoning made after it goes without.
+    // What only the store had folded is sent again, and reasoning behind it is left out.
     let spoken = format!("{OPEN}\nuser: stop\nthink: three\ncall read_file {{path: b.rs}} -> b");
     assert_snapshot!(check_with(&spoken, Turn, &known()), @"
     user: fix the bug

@@ -1,5 +1,5 @@
-//! The law, over conversations that nobody wrote: a client, a model and an engine that are made up, and one
-//! request after another, each of them checked.
+//! The law, over generated conversations: a made-up client, model and engine send one request after another, and each
+//! request is checked.
 
 mod checks;
 mod engine;
@@ -70,7 +70,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The same sessions at every run of the suite. `PROPTEST_CASES` says that so many others are wanted, and `SEED` which.
+/// The suite runs the same sessions every time. `PROPTEST_CASES` asks for that many others, `SEED` says which.
 fn config() -> ProptestConfig {
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
     let others = number("PROPTEST_CASES").and_then(|cases| u32::try_from(cases).ok());

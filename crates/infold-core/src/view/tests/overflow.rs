@@ -1,10 +1,10 @@
-//! What leaves a view that does not fit.
+//! Which results are offloaded from a view that does not fit.
 
 use insta::assert_snapshot;
 
 use super::text::*;
 use crate::view::RequestKind::Turn;
-use crate::view::{MovedOut, Overflow, Relief, ViewPiece, overflow, plan, receipt};
+use crate::view::{OffloadedResult, Overflow, Relief, ViewPiece, overflow, plan, receipt};
 
 const TEXT: &str = "
     user: fix the bug, and here is everything I know about it
@@ -18,7 +18,7 @@ const TEXT: &str = "
     call read_file {path: e.rs} -> 900
     ";
 
-/// What leaves, by the answers, which say how many tokens they take. All else takes 100.
+/// The results that leave, by their texts, which say how many tokens each takes. All other pieces take 100.
 fn leaving(excess_tokens: u64) -> (Vec<String>, Relief) {
     let said = transcript(TEXT);
     let blocks = blocks(&said);
@@ -55,7 +55,7 @@ fn the_largest_results_leave_in_whole_rounds() {
 #[test]
 fn the_newest_round_leaves_last() {
     assert_eq!(leaving(1_070).0, ["500", "300", "300"]);
-    // What it frees lets smaller ones stay.
+    // It frees so much that a smaller one can stay.
     assert_eq!(leaving(1_100).0, ["300", "300", "900"]);
     assert_eq!(leaving(1_500).0, ["500", "300", "300", "900"]);
 }
@@ -71,8 +71,8 @@ fn what_cannot_leave_is_said() {
 #[test]
 fn the_receipt_says_what_went_and_how_to_read_it_back() {
     let moved = [
-        MovedOut { tool: "Bash", handle: "res_1", tokens: 12_000 },
-        MovedOut { tool: "Read", handle: "res_2", tokens: 900 },
+        OffloadedResult { tool: "Bash", handle: "res_1", tokens: 12_000 },
+        OffloadedResult { tool: "Read", handle: "res_2", tokens: 900 },
     ];
     assert_snapshot!(receipt(&moved, "mcp__infold__read_result"), @"
     [infold] This conversation no longer fitted the model's window. Results of 2 calls (12,900 tokens) were moved out of it; references stand in their places. Nothing is lost: call mcp__infold__read_result with a ref_id to read one.

@@ -75,7 +75,7 @@ fn what_was_decided_is_not_new() {
 }
 
 #[test]
-fn a_note_stands_behind_all_results_of_its_round() {
+fn a_note_comes_after_all_results_of_its_round() {
     let mut stored = known();
     stored.0.notes =
         vec![Note { after: "c1".into(), text: "noted".into() }, Note { after: "c3".into(), text: "last".into() }];
@@ -94,21 +94,21 @@ fn a_note_stands_behind_all_results_of_its_round() {
     infold: last
     ");
 
-    // Where each result is an entry of its own, too.
+    // The same holds where each result is an entry of its own.
     let mut said = transcript(TEXT);
     said.iter_mut().enumerate().for_each(|(at, said)| said.entry = at);
     let flat = view(&said, &plan_of(&said, Turn, &stored.0));
     assert!(flat.contains("  c1 -> long\n  c2 -> short\ninfold: noted\nclient: a reminder"), "{flat}");
 }
 
-fn anew_after(call: &str) -> Restart {
+fn restart_after(call: &str) -> Restart {
     Restart { root: Some(Thread::Main), from: None, place: after(call) }
 }
 
 #[test]
 fn reasoning_in_front_of_a_restart_goes() {
     let mut stored = known();
-    stored.0.restarts = vec![anew_after("c2")];
+    stored.0.restarts = vec![restart_after("c2")];
     assert_snapshot!(check_with(TEXT, Turn, &stored), @"
     user: go
     call read_file (c1)
@@ -133,7 +133,7 @@ fn a_restart_behind_words_is_where_they_were_said() {
         user: more
         ";
     let mut stored = known();
-    stored.0.restarts.extend(plan_of(&transcript(text), Turn, &known().0).anew);
+    stored.0.restarts.extend(plan_of(&transcript(text), Turn, &known().0).restart_here);
     let text = format!("{text}\nthink: three\nsays: yes\nuser: and now?");
     assert_snapshot!(check_with(&text, Turn, &stored), @"
     user: go
@@ -148,24 +148,24 @@ fn a_restart_behind_words_is_where_they_were_said() {
 }
 
 #[test]
-fn a_client_that_goes_back_to_before_a_restart_starts_anew_once_more() {
+fn a_client_that_goes_back_to_before_a_restart_makes_another_one() {
     let mut stored = known();
-    let restart = Restart { from: Some("c2".into()), ..anew_after("c9") };
+    let restart = Restart { from: Some("c2".into()), ..restart_after("c9") };
     stored.0.restarts = vec![restart.clone()];
     let said = transcript(TEXT);
     let plan = plan_of(&said, Turn, &stored.0);
     assert!(!view(&said, &plan).contains("think:"), "all of it was made on other bytes");
     let place = after("c3");
-    assert_eq!(plan.actions, [PlanAction::Restart { restart: Restart { place: place.clone(), ..restart.clone() } }]);
+    assert_eq!(plan.actions, [PlanAction::Restart(Restart { place: place.clone(), ..restart.clone() })]);
 
-    // Once that is stored, nothing has to be done any more, and what is made since stays.
+    // Once that is stored, no action is left, and reasoning that is made later stays.
     stored.0.restarts.push(Restart { place, ..restart });
     let longer = format!("{TEXT}\nthink: later\ncall read_file {{path: d.rs}} -> d");
     let view = check_with(&longer, Turn, &stored);
     assert!(view.contains("think: later") && !view.contains("think: two") && !view.contains('!'), "{view}");
 
-    // In front of what was changed everything is as it was.
-    stored.0.restarts = vec![Restart { from: Some("c8".into()), ..anew_after("c9") }];
+    // A client that goes back to before the first change finds everything unchanged.
+    stored.0.restarts = vec![Restart { from: Some("c8".into()), ..restart_after("c9") }];
     let view = check_with(TEXT, Turn, &stored);
     assert!(view.contains("think: one") && view.contains("think: two") && !view.contains('!'), "{view}");
 }
@@ -182,7 +182,7 @@ fn a_restart_in_an_isolated_branch_leaves_its_parent_alone() {
         call read_file {path: b.rs} -> b
         ";
     let mut stored = known();
-    stored.0.restarts = vec![Restart { root: Some(Thread::Branch(branch(1))), ..anew_after("c2") }];
+    stored.0.restarts = vec![Restart { root: Some(Thread::Branch(branch(1))), ..restart_after("c2") }];
     assert_snapshot!(check_with(text, Turn, &stored), @"
     infold in entry 0: (brief of br_1: x)
     call read_file (c2)
@@ -199,7 +199,7 @@ fn a_restart_in_an_isolated_branch_leaves_its_parent_alone() {
     call branch_create (c1)
       c1 -> [branch br_1 returned] / done
     ");
-    // One that inherits shares what is in front, and so does its parent.
+    // A branch that inherits begins with its parent's view, so the restart concerns the parent too.
     let text = text.replace("-> br_1", "-> br_1 inherit");
     assert_snapshot!(check_with(&text, Turn, &stored), @"
     user: go
@@ -214,7 +214,7 @@ fn whether_results_can_be_read_back() {
     assert!(plan_of(&said, Turn, &known().0).reads_results);
     let said = transcript("user: go\ncall ToolSearch {query: x} -> loads other");
     assert!(!plan_of(&said, Turn, &known().0).reads_results);
-    // In a branch that folded, it was made known to nobody who is still here.
+    // A branch loaded it and folded: its parent's model cannot call it.
     let said = transcript(
         "
         user: go
@@ -275,7 +275,7 @@ fn each_generation_has_its_own_end() {
     ! interrupt br_1 before user: stop
     ");
 
-    // The same words ended both. Each is found where it was said.
+    // The same words ended both generations. Each is found where it was said.
     let ended = crate::view::BranchState::Ended { reason: EndReason::Interrupted, result: "second".into() };
     let stored = stored.with(1, 2, ended).ending(1, 2, before_person(text, "stop", 2), "second");
     let view = check_with(&format!("{text}\ncall read_file {{path: c.rs}} -> c"), Turn, &stored);
@@ -292,7 +292,7 @@ fn each_generation_has_its_own_end() {
 }
 
 #[test]
-fn the_same_words_of_a_client_are_told_apart() {
+fn the_same_words_of_a_client_are_distinguished() {
     let text = "
         user: go
         call branch_create {description: x} -> br_1
@@ -334,8 +334,8 @@ fn what_was_said_before_a_restart_goes_with_a_branch_that_is_opened_again() {
         ";
     let mut stored = known().with(1, 2, crate::view::BranchState::Open { partial: String::new() });
     assert!(check_with(text, Turn, &stored).contains("think: two"));
-    // The parent was started anew when the branch was over.
-    stored.0.restarts = vec![anew_after("c3")];
+    // The parent restarted when the branch was over.
+    stored.0.restarts = vec![restart_after("c3")];
     let view = check_with(text, Turn, &stored);
     assert!(!view.contains("think: one") && !view.contains("think: two") && view.contains("think: four"), "{view}");
 }

@@ -11,7 +11,7 @@
 //!     file: words                        what the client shows of a file
 //!     ... -> answer ~user: words         words inside of the result, behind what the tool printed
 //!
-//! Calls have the ids c1, c2 and so on; `br_1` stands for the first branch's real id, in and out. `-> br_1`
+//! Calls have the ids c1, c2 and so on; `br_1` is written for the first branch's real id, in and out. `-> br_1`
 //! answers an opening, `-> ok` a return or a rollback, `-> refused` is a refusal.
 
 use std::borrow::Cow;
@@ -27,9 +27,9 @@ use crate::view::{
 };
 use crate::{BranchId, EndReason, IdKey, Scrubber, ToolEffect};
 
-/// One block of a transcript that is made up.
+/// One block of a made-up transcript, which owns its texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct TestBlock {
     pub entry: usize,
     pub what: What,
 }
@@ -66,7 +66,7 @@ pub fn block_key(text: &str) -> BlockKey {
     BlockKey(bytes)
 }
 
-impl Said {
+impl TestBlock {
     pub fn block(&self) -> Block<'_> {
         let kind = match &self.what {
             What::System(_) => BlockKind::Instruction,
@@ -98,12 +98,12 @@ fn remark(voice: Voice, text: &str) -> Remark<'_> {
     Remark { key: block_key(text), voice, text: Cow::Borrowed(text) }
 }
 
-pub fn blocks(said: &[Said]) -> Vec<Block<'_>> {
-    said.iter().map(Said::block).collect()
+pub fn blocks(said: &[TestBlock]) -> Vec<Block<'_>> {
+    said.iter().map(TestBlock::block).collect()
 }
 
-/// Reads the text form.
-pub fn transcript(text: &str) -> Vec<Said> {
+/// Reads a transcript in the text form.
+pub fn transcript(text: &str) -> Vec<TestBlock> {
     let mut reader = Reader::default();
     text.lines().map(str::trim).filter(|line| !line.is_empty()).for_each(|line| reader.line(line));
     reader.said
@@ -111,7 +111,7 @@ pub fn transcript(text: &str) -> Vec<Said> {
 
 #[derive(Default)]
 struct Reader {
-    said: Vec<Said>,
+    said: Vec<TestBlock>,
     calls: usize,
 }
 
@@ -135,7 +135,7 @@ impl Reader {
         };
         let is_model = matches!(what, What::Think(_) | What::Says(_));
         let entry = if joins || (is_model && self.model_speaks()) { self.last() } else { self.next() };
-        self.said.push(Said { entry, what });
+        self.said.push(TestBlock { entry, what });
     }
 
     fn model_speaks(&self) -> bool {
@@ -143,7 +143,7 @@ impl Reader {
     }
 
     fn last(&self) -> usize {
-        self.said.last().expect("something stands in front").entry
+        self.said.last().expect("something comes before it").entry
     }
 
     fn next(&self) -> usize {
@@ -171,12 +171,12 @@ impl Reader {
                 self.said.iter().rposition(|said| matches!(said.what, What::Result { .. })).expect("a result");
             let first = (0..results).rfind(|&at| matches!(self.said[at].what, What::Call { .. })).expect("a call");
             let (model, user) = (self.said[first].entry, self.said[results].entry);
-            self.said.insert(results + 1, Said { entry: user, what: result });
-            self.said.insert(first + 1, Said { entry: model, what: call });
+            self.said.insert(results + 1, TestBlock { entry: user, what: result });
+            self.said.insert(first + 1, TestBlock { entry: model, what: call });
         } else {
             let entry = if self.model_speaks() { self.last() } else { self.next() };
-            self.said.push(Said { entry, what: call });
-            self.said.push(Said { entry: entry + 1, what: result });
+            self.said.push(TestBlock { entry, what: call });
+            self.said.push(TestBlock { entry: entry + 1, what: result });
         }
     }
 }
@@ -228,7 +228,7 @@ fn answer_of(tool: &str, arguments: &Value, answer: &str) -> (String, Vec<String
     (body.to_string(), Vec::new())
 }
 
-/// `br_1` and so on, as the ids that they stand for.
+/// Replaces `br_1` and so on by the branches' real ids.
 fn with_ids(text: &str) -> String {
     (1..=9).fold(text.to_owned(), |text, number| text.replace(&format!("br_{number}"), branch(number).as_str()))
 }
@@ -237,7 +237,7 @@ fn without_ids(text: &str) -> String {
     (1..=9).fold(text.to_owned(), |text, number| text.replace(branch(number).as_str(), &format!("br_{number}")))
 }
 
-/// What is stored, put together step by step.
+/// Stored decisions, to be added one by one.
 pub fn known() -> Stored {
     Stored(StoredDecisions::default())
 }
@@ -272,26 +272,26 @@ pub fn after(call: &str) -> Anchor {
 /// The place in front of the n-th time that a person says something, counted from 1.
 pub fn before_person(text: &str, words: &str, nth: usize) -> Anchor {
     let said = transcript(text);
-    let is_wanted = |said: &Said| matches!(&said.what, What::Person(person) if person == words);
+    let is_wanted = |said: &TestBlock| matches!(&said.what, What::Person(person) if person == words);
     let times: Vec<usize> = said.iter().enumerate().filter(|(_, said)| is_wanted(said)).map(|(at, _)| at).collect();
     place::before(&blocks(&said), times[nth - 1])
 }
 
-/// The view of a transcript's last request, with everything known that its calls say.
+/// The view of a transcript's last request, without a store.
 pub fn check(text: &str) -> String {
     let said = transcript(text);
     let planned = plan_of(&said, RequestKind::Turn, &StoredDecisions::default());
     view(&said, &planned)
 }
 
-/// The view, what has to be done first, and why what was edited.
+/// The view, with the plan's actions behind it, each in a line with an exclamation mark.
 pub fn check_with(text: &str, kind: RequestKind, known: &Stored) -> String {
     let said = transcript(text);
     let planned = plan_of(&said, kind, &known.0);
     let mut lines = view(&said, &planned);
     // Nearly every plan of a transcript that is seen for the first time asks for this.
-    let is_telling = |action: &&PlanAction| !matches!(action, PlanAction::Remember { .. });
-    for action in planned.actions.iter().filter(is_telling) {
+    let is_notable = |action: &&PlanAction| !matches!(action, PlanAction::Remember(_));
+    for action in planned.actions.iter().filter(is_notable) {
         lines.push_str(&format!("\n! {}", action_text(&said, action)));
     }
     lines
@@ -305,42 +305,42 @@ pub fn check_flat(text: &str) -> String {
     view(&said, &planned)
 }
 
-/// A request as most are.
+/// A request behind an answer that ended, in a conversation that was not compacted.
 pub fn request<'a>(blocks: &'a [Block<'a>], kind: RequestKind, tools: &'a [String]) -> ViewRequest<'a> {
     ViewRequest { blocks, kind, tools, last_answer: LastAnswer::Ended, beginning: TranscriptStart::Words }
 }
 
-pub fn plan_of(said: &[Said], kind: RequestKind, known: &StoredDecisions) -> ViewPlan {
+pub fn plan_of(said: &[TestBlock], kind: RequestKind, known: &StoredDecisions) -> ViewPlan {
     let blocks = blocks(said);
     plan(&request(&blocks, kind, &[]), known, &key(), &scrubber())
 }
 
-fn action_text(said: &[Said], action: &PlanAction) -> String {
+fn action_text(said: &[TestBlock], action: &PlanAction) -> String {
     let place = |place: &Anchor| match place {
         Anchor::After { call } => format!("after {call}"),
         Anchor::Before { block } => {
             let blocks = blocks(said);
-            let at = (0..said.len()).find(|&at| place::key(&blocks, at) == *block).expect("it stands there");
+            let at = (0..said.len()).find(|&at| place::key(&blocks, at) == *block).expect("the block is there");
             format!("before {}", piece_text(said, &HashMap::new(), &ViewPiece::Keep(at)))
         }
     };
     let text = match action {
         PlanAction::Interrupt { branch, place: at } => format!("interrupt {branch} {}", place(at)),
         PlanAction::End { branch, place: at } => format!("end {branch} {}", place(at)),
-        PlanAction::Reopen { branch } => format!("reopen {branch}"),
+        PlanAction::Reopen(branch) => format!("reopen {branch}"),
         PlanAction::Adopt { branch, parent, .. } => format!("adopt {branch} below {parent}"),
-        PlanAction::Lose { branch } => format!("lose {branch}"),
-        PlanAction::Restart { .. } => "start anew".to_owned(),
-        PlanAction::Hear { place: at } => {
+        PlanAction::Lose(branch) => format!("lose {branch}"),
+        PlanAction::Restart(_) => "start anew".to_owned(),
+        PlanAction::Continue(at) => {
             format!("hear {}", place(&Anchor::Before { block: *at }).trim_start_matches("before "))
         }
-        PlanAction::Remember { answers } => format!("remember {}", answers.len()),
+        PlanAction::Remember(answers) => format!("remember {}", answers.len()),
     };
     without_ids(&text)
 }
 
-/// What the model gets to see.
-pub fn view(said: &[Said], plan: &ViewPlan) -> String {
+/// What the model gets to see, a line for each piece.
+pub fn view(said: &[TestBlock], plan: &ViewPlan) -> String {
     let tools: HashMap<&str, &str> = said
         .iter()
         .filter_map(|said| match &said.what {
@@ -352,7 +352,7 @@ pub fn view(said: &[Said], plan: &ViewPlan) -> String {
     without_ids(&lines.join("\n"))
 }
 
-fn piece_text(said: &[Said], tools: &HashMap<&str, &str>, piece: &ViewPiece) -> String {
+fn piece_text(said: &[TestBlock], tools: &HashMap<&str, &str>, piece: &ViewPiece) -> String {
     match piece {
         ViewPiece::Keep(at) => match &said[*at].what {
             What::System(words) => format!("system: {words}"),
@@ -383,21 +383,21 @@ fn piece_text(said: &[Said], tools: &HashMap<&str, &str>, piece: &ViewPiece) -> 
     }
 }
 
-fn call_of(said: &[Said], at: usize) -> &str {
+fn call_of(said: &[TestBlock], at: usize) -> &str {
     match &said[at].what {
         What::Result { call, .. } => call,
         other => panic!("{other:?} has no content to change"),
     }
 }
 
-fn text_of(said: &[Said], at: usize) -> &str {
+fn text_of(said: &[TestBlock], at: usize) -> &str {
     match &said[at].what {
         What::Result { text, .. } => text,
         other => panic!("{other:?} is no result"),
     }
 }
 
-/// A text in a line; of a brief, what tells it from others.
+/// A text in one line. A brief is shortened to its branch and task.
 fn short(text: &str) -> String {
     if text.contains("You are working on one sub-task") {
         let task = text.lines().find_map(|line| line.strip_prefix("Task: ")).unwrap_or("no task");

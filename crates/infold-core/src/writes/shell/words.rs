@@ -1,23 +1,23 @@
-//! The words of a shell's command: quotes, redirections, here-documents and what stands between commands.
+//! Splits a shell's command into words, redirections, here-documents and the signs between commands.
 
 use std::collections::VecDeque;
 
-/// One piece of a command.
+/// One token of a command.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ShellToken {
     /// A word, without its quotes.
     Word(String),
-    /// Text that a program is given as its input.
+    /// Text that a program gets as its input: a here-document or a here-string.
     Given(String),
-    /// Where output goes.
+    /// The target of a redirection of output; it begins with `&` if that is an open file.
     Into(String),
     /// A command inside another: `$(…)`, backquotes, `<(…)`.
     Inside,
-    /// Commands in brackets.
+    /// A round bracket around commands.
     Group,
-    /// Between programs of one pipeline.
+    /// A sign between two programs of one pipeline.
     Pipe,
-    /// Between pipelines.
+    /// A sign or line end between two pipelines.
     End,
 }
 
@@ -33,14 +33,14 @@ pub(super) fn tokens(command: &str) -> Vec<ShellToken> {
 struct WordReader {
     left: VecDeque<char>,
     tokens: Vec<ShellToken>,
-    /// The word that is being read; an empty one may have been quoted.
+    /// The word that is being read. It may be empty, if it is quoted; `None` is between words.
     word: Option<String>,
-    /// Where here-documents end whose texts come after this line.
+    /// The end marks of here-documents whose texts begin after this line.
     documents: VecDeque<String>,
 }
 
 impl WordReader {
-    /// Reads on. Whether there was anything.
+    /// Reads the next character and what belongs to it; false at the end.
     fn step(&mut self) -> bool {
         let Some(c) = self.left.pop_front() else { return false };
         match c {
@@ -118,7 +118,7 @@ impl WordReader {
         }
     }
 
-    /// Behind a `>`: where it goes.
+    /// Reads what follows a `>`: where output goes.
     fn output(&mut self) {
         if self.word.as_ref().is_some_and(|word| word.chars().all(|c| c.is_ascii_digit())) {
             self.word = None;
@@ -134,7 +134,7 @@ impl WordReader {
         self.tokens.push(ShellToken::Into(format!("{sign}{target}")));
     }
 
-    /// Behind a `<`: what comes in.
+    /// Reads what follows a `<`: where input comes from.
     fn input(&mut self) {
         self.end_word();
         if self.left.front() == Some(&'(') {
@@ -151,7 +151,7 @@ impl WordReader {
         }
     }
 
-    /// The next word, quoted or not.
+    /// Reads the word that belongs to a redirection, quoted or not.
     fn next_word(&mut self) -> String {
         while self.left.front().is_some_and(|c| matches!(c, ' ' | '\t')) {
             self.left.pop_front();
@@ -169,7 +169,7 @@ impl WordReader {
         self.word.take().unwrap_or_default()
     }
 
-    /// The end of a line, and the here-documents that follow it.
+    /// Ends a line, and reads the here-documents that follow it.
     fn line_end(&mut self) {
         self.end_word();
         while let Some(end) = self.documents.pop_front() {

@@ -1,4 +1,4 @@
-//! Host and Origin as text, and whether they are let in.
+//! Which hosts and origins are let in.
 
 use std::net::Ipv4Addr;
 
@@ -27,13 +27,13 @@ fn settings(hosts: &[&str], origins: &[&str]) -> DoorSettings {
     }
 }
 
-fn names(hosts: &[&str], origins: &[&str]) -> Names {
+fn names(hosts: &[&str], origins: &[&str]) -> AllowedNames {
     let address = IpAddr::from(Ipv4Addr::new(127, 0, 0, 9));
-    Names::new(&settings(hosts, origins), address).expect("the settings are right")
+    AllowedNames::new(&settings(hosts, origins), address).expect("the settings are right")
 }
 
 /// `ok`, or the refusal's code.
-fn check(names: &Names, target: &str, headers: &[(&str, &str)]) -> &'static str {
+fn check(names: &AllowedNames, target: &str, headers: &[(&str, &str)]) -> &'static str {
     let mut request = Request::builder().uri(target);
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -178,13 +178,13 @@ fn settings_that_are_no_names_are_refused() {
         (vec![], vec!["a.example"]),
         (vec![], vec!["https://a.example/"]),
     ] {
-        assert!(Names::new(&settings(&hosts, &origins), address).is_err(), "{hosts:?} {origins:?}");
+        assert!(AllowedNames::new(&settings(&hosts, &origins), address).is_err(), "{hosts:?} {origins:?}");
     }
 }
 
 #[test]
 fn the_address_that_means_every_address_is_no_name() {
-    let names = Names::new(&settings(&[], &[]), IpAddr::from(Ipv4Addr::UNSPECIFIED));
+    let names = AllowedNames::new(&settings(&[], &[]), IpAddr::from(Ipv4Addr::UNSPECIFIED));
     let names = names.expect("the settings are right");
     assert_eq!(check(&names, "/", &[("host", "0.0.0.0:9090")]), "host_not_allowed");
 }

@@ -1,11 +1,11 @@
-//! Text in, text out: a connection's bytes, and what became of them. Every sample is also fed cut in
-//! two at every place, and byte by byte, and must come out the same.
+//! Which bytes of a connection pass, and how it ends. Every sample is also fed cut in two at every place,
+//! and byte by byte, and must give the same outcome.
 
 use super::*;
 
 const HEAD_BYTES_MAX: usize = 256;
 
-/// What passed, and how it ended.
+/// The bytes that passed, and what the connection waits for or why it was refused.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     approved: String,
@@ -33,7 +33,7 @@ fn feed(pieces: &[&[u8]]) -> Outcome {
     Outcome { approved: String::from_utf8_lossy(&approved).into_owned(), end }
 }
 
-/// Feeds a sample whole and in every way of cutting it, and says what came of it.
+/// Feeds a sample whole and in every way of cutting it, and returns the one outcome of them all.
 fn check(sample: impl AsRef<[u8]>) -> Outcome {
     let bytes = sample.as_ref();
     let whole = feed(&[bytes]);
@@ -46,19 +46,19 @@ fn check(sample: impl AsRef<[u8]>) -> Outcome {
     whole
 }
 
-/// The whole sample passes, and the next request is awaited.
+/// Asserts that the whole sample passes and that the next request is awaited.
 fn passes(sample: &str) {
     assert_eq!(check(sample), Outcome { approved: sample.to_owned(), end: "awaits Request".to_owned() });
 }
 
-/// A head with these lines behind the request line and Host is refused, and nothing of it passes.
+/// Why a head with these lines after the request line and Host is refused; asserts that nothing of it passes.
 fn refused(lines: &str) -> String {
     let outcome = check(format!("POST / HTTP/1.1\r\nHost: a\r\n{lines}\r\n\r\n"));
     assert_eq!(outcome.approved, "");
     outcome.end
 }
 
-/// A chunked body that breaks after some bytes; which ones passed, and why not more.
+/// Which bytes of a broken chunked body passed, and why no more did.
 fn broken_body(body: &str) -> (String, String) {
     let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
     let outcome = check(format!("{head}{body}"));
@@ -174,7 +174,7 @@ fn control_characters_in_a_head_are_refused() {
         let end = refused(&format!("A: b{}c", char::from(byte)));
         assert_eq!(end, format!("400: the head has the control character 0x{byte:02x} in it"));
     }
-    // A browser that was told `https` sends this first.
+    // A browser that speaks https sends these bytes first.
     assert_eq!(check(b"\x16\x03\x01").end, "400: the head has the control character 0x16 in it");
 }
 

@@ -40,7 +40,7 @@ fn one_that_is_in_use_stays() {
 }
 
 #[tokio::test]
-async fn a_place_in_line_is_taken_at_once_and_kept() {
+async fn a_place_in_the_queue_is_taken_at_once_and_held() {
     let slot = SessionSlot::default();
     let place = slot.queue_up();
     assert!(slot.cache.try_lock().is_err(), "it is there before anybody waits for it");

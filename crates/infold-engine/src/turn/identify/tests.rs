@@ -1,4 +1,4 @@
-//! Names of sessions that clients give, as names that the engine takes.
+//! Session names of clients, turned into names that the engine takes.
 
 use super::*;
 

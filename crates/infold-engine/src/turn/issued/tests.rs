@@ -1,4 +1,4 @@
-//! Calls that were seen, found again by their ids and by what they say.
+//! Calls that were seen, found again by their ids, or by tool and arguments.
 
 use infold_core::{Owner, SessionId, Thread};
 
@@ -58,7 +58,7 @@ fn a_call_that_was_never_made_is_not_taken_for_a_later_one() {
 }
 
 #[test]
-fn an_answer_may_be_told_again_with_more_calls_in_it() {
+fn an_answer_may_be_reported_again_with_more_calls_in_it() {
     let mut registry = IssuedCalls::default();
     let first = call("toolu_1", "branch_create", r#"{"description":"a"}"#);
     note(&mut registry, "s", vec![first.clone()]);

@@ -1,4 +1,4 @@
-//! What is held of what was said.
+//! Which words are held until they are stored.
 
 use super::*;
 
@@ -11,14 +11,14 @@ fn held(branch: &str, words: &str) -> UnstoredWords {
     }
 }
 
-fn words(said: &HeardWords) -> Vec<String> {
+fn words(said: &HeldWords) -> Vec<String> {
     let held = said.of(&Owner::local(), &SessionId::parse("s").unwrap());
     held.into_iter().map(|held| held.words).collect()
 }
 
 #[test]
 fn of_each_branch_the_latest_words_are_held() {
-    let mut said = HeardWords::default();
+    let mut said = HeldWords::default();
     for (branch, text) in [("br_1", "first"), ("br_2", "second"), ("br_1", "third")] {
         said.hold(held(branch, text));
     }
@@ -29,7 +29,7 @@ fn of_each_branch_the_latest_words_are_held() {
 
 #[test]
 fn what_was_said_while_others_were_stored_stays() {
-    let mut said = HeardWords::default();
+    let mut said = HeldWords::default();
     said.hold(held("br_1", "first"));
     let storing = said.of(&Owner::local(), &SessionId::parse("s").unwrap());
     said.hold(held("br_1", "second"));
@@ -41,7 +41,7 @@ fn what_was_said_while_others_were_stored_stays() {
 
 #[test]
 fn it_is_bounded_and_the_oldest_go_first() {
-    let mut said = HeardWords::default();
+    let mut said = HeldWords::default();
     (0..HELD_MAX + 3).for_each(|number| said.hold(held(&format!("br_{number}"), &number.to_string())));
     assert_eq!((words(&said).len(), words(&said)[0].as_str()), (HELD_MAX, "3"));
 }

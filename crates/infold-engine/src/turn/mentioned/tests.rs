@@ -11,7 +11,7 @@ fn file(number: usize) -> String {
     (1..=40).map(|line| format!("{line:>6}→    let value_{number}_{line} = another_value({line});\n")).collect()
 }
 
-/// A conversation in which so many files were read.
+/// A conversation in which this many files were read.
 fn body(files: usize) -> Vec<u8> {
     let mut messages = vec![json!({"role": "user", "content": "read them"})];
     for number in 0..files {
@@ -25,7 +25,7 @@ fn body(files: usize) -> Vec<u8> {
     body.to_string().into_bytes()
 }
 
-/// What is known when so many files were read and the last of them is not seen yet.
+/// What is known after this many files were read, of which the model has not seen the last.
 fn known(mentioned: &mut Mentioned, files: usize) -> Mentions {
     let body = body(files);
     let request = Request::read(Api::Messages, &body).unwrap();
@@ -33,7 +33,7 @@ fn known(mentioned: &mut Mentioned, files: usize) -> Mentions {
     let unseen = (0..request.blocks().len()).rfind(is_result);
     let plan = ViewPlan {
         thread: Thread::Main,
-        anew: None,
+        restart_here: None,
         pieces: (0..request.blocks().len()).map(ViewPiece::Keep).collect(),
         edits: Vec::new(),
         actions: Vec::new(),
@@ -49,8 +49,8 @@ fn known(mentioned: &mut Mentioned, files: usize) -> Mentions {
 fn seen(mentions: &Mentions) -> Vec<usize> {
     let is_seen = |number: &usize| {
         let text = file(*number);
-        let sight = ToolResult { tool: "Read", arguments: r#"{"path": "src/a.rs"}"#, text: &text };
-        shape(&sight, mentions, &ShapeRules::USUAL, Counter::new(Family::Claude)) != Shape::Stays
+        let result = ToolResult { tool: "Read", arguments: r#"{"path": "src/a.rs"}"#, text: &text };
+        shape(&result, mentions, &ShapeRules::USUAL, Counter::new(Family::Claude)) != Shape::Stays
     };
     (0..5).filter(is_seen).collect()
 }

@@ -1,15 +1,14 @@
 //! Whether a call was carried out, by what its result says.
 //!
-//! Only the Messages API has a field for it. In the others the clients say it in words: Codex with the exit code,
-//! OpenCode with a sentence at the start of what its editors answer. A result that says nothing of the kind counts
-//! as success.
+//! Only the Messages API has a field for it. With the others, clients say it in words: Codex with the exit code,
+//! OpenCode with a sentence at the start of what its editors answer. A result that says neither counts as success.
 
 use infold_core::view::ResultBlock;
 use infold_core::writes::Means;
 use infold_wire::request::{Api, Request};
 use serde_json::Value;
 
-/// How an editor of Codex's or OpenCode's begins its answer when it has done what it was asked for.
+/// How an editor of Codex's or OpenCode's begins its answer when it has done what it was asked to do.
 const DONE: [&str; 5] = [
     "Success. Updated the following files",
     "Wrote file successfully",
@@ -17,9 +16,9 @@ const DONE: [&str; 5] = [
     "Edited file successfully",
     "Edit applied successfully",
 ];
-/// The editors that say one of these.
+/// The editors that answer with one of these.
 const SAYING: [&str; 4] = ["apply_patch", "write", "edit", "patch"];
-/// How a client begins what it says of a call that it did not carry out.
+/// How a client begins its report of a call that it did not carry out.
 const NOT_DONE: [&str; 9] = [
     "Error",
     "error:",
@@ -31,10 +30,9 @@ const NOT_DONE: [&str; 9] = [
     "apply_patch verification failed",
     "exec_command failed",
 ];
-/// What stands in front of an exit code.
+/// What clients write in front of an exit code.
 const EXIT_CODES: [&str; 3] = ["Process exited with code ", "Exit code: ", "\"exit_code\":"];
 
-/// Whether a call was carried out.
 pub(super) fn was_done(request: &Request<'_>, at: usize, result: &ResultBlock<'_>, tool: &str, means: Means) -> bool {
     if request.api() == Api::Messages {
         return !is_error(request, result);
@@ -43,7 +41,7 @@ pub(super) fn was_done(request: &Request<'_>, at: usize, result: &ResultBlock<'_
     says_done(&texts.join("\n"), tool, means)
 }
 
-/// The field that the Messages API has. It is looked up in the whole body, which is slow, and seldom needed.
+/// Reads the field of the Messages API. It is looked up in the whole body, which is slow and seldom needed.
 fn is_error(request: &Request<'_>, result: &ResultBlock<'_>) -> bool {
     let Ok(body) = serde_json::from_slice::<Value>(request.body()) else { return false };
     let messages = body["messages"].as_array().into_iter().flatten();
@@ -61,13 +59,13 @@ fn says_done(text: &str, tool: &str, means: Means) -> bool {
     }
     match means {
         Means::Editor if SAYING.contains(&tool) => DONE.iter().any(|words| text.contains(words)),
-        // A script says what it likes; only of a tool that was refused inside it does its client speak.
+        // A script prints what it likes; only the client reports a tool that was refused inside of it.
         Means::Shell => !text.contains("blocked by PreToolUse hook: infold refused"),
         Means::Editor => true,
     }
 }
 
-/// The exit code that a client reports, in front of what the command printed.
+/// The exit code that a client reports in front of what the command printed.
 fn exit_code(text: &str) -> Option<i64> {
     let head = text.split("\nOutput:").next().unwrap_or_default();
     let text = if text.starts_with('{') { text } else { head };

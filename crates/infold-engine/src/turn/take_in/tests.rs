@@ -1,4 +1,4 @@
-//! Results at first sight: what is sent of them, what is counted, what is kept.
+//! Results when they are first seen: what is sent of them, what is counted, what is stored.
 
 use infold_core::view::{Anchor, Note, Reason, Replacement, Restart};
 use infold_core::{BlobId, BranchId, Mentions, SessionId, Thread};
@@ -32,7 +32,7 @@ fn long() -> String {
     (1..=2000).map(|number| format!("line {number} of the log\n")).collect()
 }
 
-/// Some 650 tokens, and too short to be kept elsewhere for its length.
+/// Some 650 tokens, and too short to be offloaded for its length.
 fn medium() -> String {
     "a word or two ".repeat(150)
 }
@@ -75,7 +75,7 @@ async fn secrets_are_taken_out_part_by_part_and_out_of_everything_that_is_stored
     assert!(parts[0].is_none() && parts[1].as_deref().unwrap().starts_with("token [SECRET:github-pat:"));
     assert_eq!(taken.results[0].1.reason(), Some(Reason::Scrubbed));
 
-    // A tool that has the name of one of ours is not trusted for that.
+    // A tool is not trusted just because it has the name of one of infold's.
     let named = take(&bench, &Thread::Main, vec![seen("c2", "evil__branch_status", &secret())]).await;
     assert!(matches!(&named.results[0].1, ShownResult::Parts(_)));
     let big = take(&bench, &Thread::Main, vec![seen("c3", "Bash", &format!("{}{}", long(), secret()))]).await;
@@ -87,7 +87,7 @@ async fn secrets_are_taken_out_part_by_part_and_out_of_everything_that_is_stored
 }
 
 #[tokio::test]
-async fn a_long_result_is_kept_elsewhere_only_where_it_can_be_read_back() {
+async fn a_long_result_is_offloaded_only_where_it_can_be_read_back() {
     let bench = Bench::new(settings());
     let picture = NewResult { is_all_text: false, ..seen("c3", "Bash", &long()) };
     let results = vec![seen("c1", "Bash", &long()), seen("c2", "mcp__infold__read_result", &long()), picture];
@@ -158,7 +158,7 @@ async fn in_a_branch_each_call_is_counted_once_whoever_asks_again() {
     assert_eq!(again, first, "the same reference to the same blob");
     assert_eq!(bench.view(id.as_str()).await.branch.used_tokens, once.used_tokens);
 
-    // The client has cleared the result itself: its version goes as it is.
+    // The client has cleared the result itself: its version is sent as it is.
     let cleared = take(&bench, &thread, vec![seen("c2", "Bash", "[cleared]")]).await;
     assert_eq!(cleared.results[0].1, ShownResult::AsItIs);
     assert_eq!(bench.view(id.as_str()).await.branch.used_tokens, once.used_tokens);
@@ -178,13 +178,13 @@ async fn what_opens_and_folds_branches_is_not_counted_again() {
 }
 
 #[tokio::test]
-async fn one_huge_result_in_a_branch_is_kept_elsewhere_before_it_is_sent_and_else_the_branch_folds() {
+async fn one_huge_result_in_a_branch_is_offloaded_before_it_is_sent_and_else_the_branch_folds() {
     let bench = Bench::new(settings());
     let (id, thread) = open_branch(&bench, 850).await;
     let first = take(&bench, &thread, vec![seen("c1", "Bash", &medium())]).await;
     assert_eq!((&first.results[0].1, &first.folded), (&ShownResult::AsItIs, &None));
 
-    // It would be short enough to stay, and breaks the budget.
+    // The result is short enough to be shown whole, but does not fit the budget.
     let second = take(&bench, &thread, vec![seen("c2", "Bash", &medium())]).await;
     let ShownResult::Reference { blob, .. } = &second.results[0].1 else { panic!("{second:?}") };
     assert_eq!((read_back(&bench, blob).await, &second.folded), (medium(), &None));
@@ -199,22 +199,22 @@ async fn one_huge_result_in_a_branch_is_kept_elsewhere_before_it_is_sent_and_els
     assert!(branch.used_tokens <= 850);
 
     let late = take(&bench, &thread, vec![seen("c5", "Bash", "late")]).await;
-    assert_eq!(late.folded.unwrap().branch_id, id, "whoever comes later is told");
+    assert_eq!(late.folded.unwrap().branch_id, id, "whoever comes later gets the notice");
     assert_eq!(bench.view(id.as_str()).await.branch.used_tokens, branch.used_tokens);
 }
 
 #[tokio::test]
 async fn a_branch_nobody_knows_is_not_counted_in_and_keeps_nobody_from_going_on() {
     let bench = Bench::new(settings());
-    let elsewhere = bench.engine.open_branch(&bench.who, open("other")).await.unwrap().branch_id;
+    let in_another_session = bench.engine.open_branch(&bench.who, open("other")).await.unwrap().branch_id;
     let results = vec![seen("c1", "Bash", &secret()), seen("c2", "Bash", "plain")];
-    let taken = take(&bench, &Thread::Branch(elsewhere), results).await;
+    let taken = take(&bench, &Thread::Branch(in_another_session), results).await;
     assert!(matches!(&taken.results[0].1, ShownResult::Parts(_)));
     assert_eq!((&taken.results[1].1, &taken.folded), (&ShownResult::AsItIs, &None));
 }
 
 #[tokio::test]
-async fn the_bytes_that_were_kept_are_there_after_a_restart() {
+async fn the_bytes_that_were_stored_are_there_after_a_restart() {
     let bench = Bench::new(settings());
     take(&bench, &Thread::Main, vec![seen("c1", "Bash", &long())]).await;
     let rewrite = Replacement {
@@ -222,8 +222,8 @@ async fn the_bytes_that_were_kept_are_there_after_a_restart() {
         sent: std::sync::Arc::from(&b"[{\"type\":\"text\"}]"[..]),
         reason: Reason::Offloaded,
     };
-    let kept = vec![("c1".to_owned(), rewrite.clone())];
-    bench.engine.keep_replacements(&bench.who, &name(), kept).await.unwrap();
+    let replacements = vec![("c1".to_owned(), rewrite.clone())];
+    bench.engine.store_replacements(&bench.who, &name(), replacements).await.unwrap();
     let known = bench.another(settings()).known_session(&bench.who, &name()).await.unwrap();
     assert_eq!(known.decisions.rewrites["c1"], rewrite);
     assert!(known.has_folded && !known.is_new);
@@ -238,24 +238,24 @@ async fn what_a_rescue_moves_out_can_be_read_back_and_is_not_counted() {
     take(&bench, &thread, results.clone()).await;
     let used_tokens = bench.view(branch.as_str()).await.branch.used_tokens;
 
-    let away = bench.engine.write_references(&bench.who, &name(), &thread, results).await.unwrap();
-    let [Some(away), None] = &away[..] else { panic!("one of two leaves") };
-    assert!(away.text.contains(away.blob.id.as_str()) && away.text.len() < text.len(), "{}", away.text);
+    let gone = bench.engine.write_references(&bench.who, &name(), &thread, results).await.unwrap();
+    let [Some(gone), None] = &gone[..] else { panic!("one of two leaves") };
+    assert!(gone.text.contains(gone.blob.id.as_str()) && gone.text.len() < text.len(), "{}", gone.text);
     let rewrite = Replacement {
         content: infold_core::view::BlockKey([1; 16]),
         sent: b"\"r\"".to_vec().into(),
         reason: Reason::Rescued,
     };
     let rescue = StoredRescue {
-        blobs: vec![away.blob.clone()],
+        blobs: vec![gone.blob.clone()],
         rewrites: vec![("c1".to_owned(), rewrite)],
         restart: Restart { root: None, from: None, place: Anchor::After { call: "c2".to_owned() } },
         note: Note { after: "c2".to_owned(), text: "a receipt".to_owned() },
     };
-    bench.engine.keep_rescue(&bench.who, &name(), rescue).await.unwrap();
+    bench.engine.store_rescue(&bench.who, &name(), rescue).await.unwrap();
 
-    let kept = read_back(&bench, &away.blob.id).await;
-    assert!(kept.starts_with("TOKEN=[SECRET:") && kept.ends_with(medium().as_str()), "{kept}");
+    let read = read_back(&bench, &gone.blob.id).await;
+    assert!(read.starts_with("TOKEN=[SECRET:") && read.ends_with(medium().as_str()), "{read}");
     assert_eq!(bench.view(branch.as_str()).await.branch.used_tokens, used_tokens);
     let known = bench.engine.known_session(&bench.who, &name()).await.unwrap().decisions;
     assert_eq!((known.rewrites["c1"].reason, known.notes.len(), known.restarts.len()), (Reason::Rescued, 1, 1));

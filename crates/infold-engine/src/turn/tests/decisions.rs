@@ -49,7 +49,7 @@ async fn the_user_speaks_while_a_branch_is_open() {
     assert_eq!((&ending.branch, ending.generation, &ending.place), (&outer, 1, &place));
     assert!(ending.result.starts_with("[Partial result: interrupted."), "{}", ending.result);
 
-    // Said again, it stays where it was first said to be; and the parent has been told.
+    // Asked for again, it stays at the place that was stored first; and the parent has been informed.
     let again = bench.engine.interrupt(&bench.who, &name(), &outer, after("c9")).await.unwrap();
     assert_eq!(again.decisions.endings, known.decisions.endings);
     assert_eq!(code(bench.engine.fold_branch(&bench.who, fold(outer.as_str(), "late")).await), "branch_not_active");
@@ -57,7 +57,7 @@ async fn the_user_speaks_while_a_branch_is_open() {
 }
 
 #[tokio::test]
-async fn a_fold_by_force_ends_where_its_parent_is_told_of_it() {
+async fn a_fold_by_force_ends_where_its_parent_learns_of_it() {
     let bench = Bench::new(settings());
     let branch = overdue(&bench).await;
     let known = known(&bench).await;
@@ -71,7 +71,7 @@ async fn a_fold_by_force_ends_where_its_parent_is_told_of_it() {
 }
 
 #[tokio::test]
-async fn a_late_return_is_the_result_while_the_parent_has_not_been_told() {
+async fn a_late_return_is_the_result_while_the_parent_has_not_been_informed() {
     let bench = Bench::new(settings());
     let branch = overdue(&bench).await;
     assert_eq!(reason(&known(&bench).await, &branch), Some(EndReason::TimedOut));
@@ -113,7 +113,7 @@ async fn the_client_goes_back_into_a_branch_that_has_used_its_budget() {
     let stored = known(&bench).await;
     assert_eq!((reason(&stored, &branch), stored.decisions.branches[&branch].generation), (None, 2));
 
-    // It has nothing to go on with, and its second end has a place of its own.
+    // It has no budget left to go on with, and its second end has a place of its own.
     bench.engine.meter(&bench.who, &name(), &thread, &answer(1)).await.unwrap();
     let known = bench.engine.end_at(&bench.who, &name(), &branch, after("c2")).await.unwrap();
     assert_eq!(reason(&known, &branch), Some(EndReason::BudgetExhausted));
@@ -138,12 +138,12 @@ async fn a_branch_is_known_again_when_the_store_is_gone() {
         },
     };
 
-    // The same key, and nothing else.
-    let elsewhere = Bench::new(settings());
+    // The same key, and nothing else of the database.
+    let another = Bench::new(settings());
     let key = std::fs::read(bench.folder.path().join(infold_store::KEY_FILE)).unwrap();
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join(infold_store::KEY_FILE), key).unwrap();
-    let engine = Bench::engine_in(&folder, settings(), &elsewhere.now_ms);
+    let engine = Bench::engine_in(&folder, settings(), &another.now_ms);
     let known = engine.adopt(&bench.who, &name(), adoption.clone()).await.unwrap();
     assert_eq!(reason(&known, &branch), None);
     assert!(known.has_folded);
@@ -172,16 +172,16 @@ async fn the_opening_call_is_gone_from_the_transcript() {
 }
 
 #[tokio::test]
-async fn notes_restarts_and_folds_are_kept_of_a_session_that_is_new_and_of_one_that_is_over() {
+async fn notes_restarts_and_folds_are_stored_of_a_session_that_is_new_and_of_one_that_is_over() {
     let bench = Bench::new(settings());
     let note = |text: &str| Note { after: "c1".to_owned(), text: text.to_owned() };
     let restart = Restart { root: None, from: None, place: Anchor::After { call: "c1".to_owned() } };
-    bench.engine.keep_note(&bench.who, &name(), note("first")).await.unwrap();
-    bench.engine.keep_restart(&bench.who, &name(), restart.clone()).await.unwrap();
+    bench.engine.store_note(&bench.who, &name(), note("first")).await.unwrap();
+    bench.engine.store_restart(&bench.who, &name(), restart.clone()).await.unwrap();
     let end = EndSession { session: SessionRef::Id(name()), idempotency_key: None };
     bench.engine.end_session(&bench.who, end, &Default::default(), |_| {}).await.unwrap();
-    bench.engine.keep_note(&bench.who, &name(), note("second")).await.unwrap();
-    bench.engine.keep_folded(&bench.who, &name()).await.unwrap();
+    bench.engine.store_note(&bench.who, &name(), note("second")).await.unwrap();
+    bench.engine.store_folded(&bench.who, &name()).await.unwrap();
     let known = known(&bench).await;
     assert_eq!(known.decisions.notes, [note("first"), note("second")]);
     assert_eq!(known.decisions.restarts, [restart]);
@@ -189,14 +189,14 @@ async fn notes_restarts_and_folds_are_kept_of_a_session_that_is_new_and_of_one_t
 }
 
 #[tokio::test]
-async fn answers_are_kept_without_secrets_and_the_first_one_stays() {
+async fn answers_are_stored_without_secrets_and_the_first_one_stays() {
     let bench = Bench::new(settings());
     let answers = |text: &str| vec![(BlockKey([8; 16]), text.to_owned())];
     let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
-    let kept = bench.engine.keep_answers(&bench.who, &name(), answers(&format!("it said {secret}"))).await.unwrap();
-    let text = kept.decisions.answers[&BlockKey([8; 16])].clone();
+    let known = bench.engine.store_answers(&bench.who, &name(), answers(&format!("it said {secret}"))).await.unwrap();
+    let text = known.decisions.answers[&BlockKey([8; 16])].clone();
     assert!(text.starts_with("it said ") && !text.contains(secret), "{text}");
-    let again = bench.engine.keep_answers(&bench.who, &name(), answers("something else")).await.unwrap();
+    let again = bench.engine.store_answers(&bench.who, &name(), answers("something else")).await.unwrap();
     assert_eq!(again.decisions.answers[&BlockKey([8; 16])], text);
     assert_eq!(known(&bench).await.decisions.answers, again.decisions.answers);
 }
@@ -232,12 +232,12 @@ async fn a_conversation_without_ids_is_found_again_after_a_restart_once_somethin
     let bench = Bench::new(settings());
     let chain =
         async |engine: &Engine, digests: &[[u8; 32]]| engine.conversation_by_prefix(&bench.who, digests).await.unwrap();
-    bench.engine.keep_conversation(&bench.who, [1; 32], &name()).await.unwrap();
+    bench.engine.store_conversation(&bench.who, [1; 32], &name()).await.unwrap();
     assert_eq!(chain(&bench.engine, &[[1; 32], [2; 32]]).await, Some(name()));
     assert_eq!(chain(&bench.another(settings()), &[[1; 32], [2; 32]]).await, None);
 
     bench.open("s").await.unwrap();
-    bench.engine.keep_conversation(&bench.who, [2; 32], &name()).await.unwrap();
+    bench.engine.store_conversation(&bench.who, [2; 32], &name()).await.unwrap();
     assert_eq!(chain(&bench.another(settings()), &[[1; 32], [2; 32], [3; 32]]).await, Some(name()));
     let other = Principal { owner: infold_core::Owner::from_subject("mallory"), ..Principal::local() };
     assert_eq!(bench.engine.conversation_by_prefix(&other, &[[1; 32]]).await.unwrap(), None);

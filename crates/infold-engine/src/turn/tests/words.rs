@@ -1,4 +1,4 @@
-//! What agents say, stored before anybody can cut their branches short.
+//! What agents say is stored before anybody can cut their branches short.
 
 use infold_core::record::Usage;
 use infold_core::view::{Anchor, BranchState};
@@ -18,7 +18,7 @@ fn after(call: &str) -> Anchor {
     Anchor::After { call: call.to_owned() }
 }
 
-/// A branch in which this was said.
+/// Opens a branch in which this is said.
 async fn having_said(bench: &Bench, words: &str) -> BranchId {
     let branch = bench.open("s").await.unwrap().branch_id;
     bench.engine.note_words(&bench.who, &name(), &Thread::Branch(branch.clone()), words);
@@ -41,7 +41,7 @@ async fn an_interrupted_branch_gives_its_last_words_and_they_stay() {
     assert!(given(&known, &branch).contains(&format!("\nLast words: {SAID}")), "{}", given(&known, &branch));
     assert_eq!(known.decisions.endings[0].result, given(&known, &branch));
 
-    // What was shown once is the same for ever, whatever is said late, and after a restart.
+    // What was shown once stays the same, whatever is said later, and after a restart.
     bench.engine.note_words(&bench.who, &name(), &Thread::Branch(branch.clone()), "too late");
     bench.engine.store_pending_words(&bench.who, &name()).await.unwrap();
     let restarted = bench.another(settings()).known_session(&bench.who, &name()).await.unwrap();
@@ -58,8 +58,8 @@ async fn an_answer_that_uses_up_the_budget_is_given_with_what_it_said() {
     let folded = bench.engine.meter(&bench.who, &name(), &thread, &usage).await.unwrap().unwrap();
     assert!(folded.result.contains(SAID), "{}", folded.result);
     let steps = bench.engine.trajectory(&bench.who, branch.as_str(), None).await.unwrap().steps;
-    let told: Vec<&str> = steps.iter().map(|step| step.event.name()).collect();
-    assert_eq!(told[2..], ["branch.said", "request.completed", "budget.warning", "budget.exhausted", "branch.folded"]);
+    let names: Vec<&str> = steps.iter().map(|step| step.event.name()).collect();
+    assert_eq!(names[2..], ["branch.said", "request.completed", "budget.warning", "budget.exhausted", "branch.folded"]);
 }
 
 #[tokio::test]
@@ -133,7 +133,7 @@ async fn secrets_in_them_never_reach_the_store() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_scrubbed_is_not_kept_and_holds_up_nothing() {
+async fn what_cannot_be_scrubbed_is_not_stored_and_holds_up_nothing() {
     for fault in [ScrubFault::Panic, ScrubFault::Stall, ScrubFault::Missing] {
         let bench = Bench::new(settings());
         let branch = bench.open("s").await.unwrap().branch_id;

@@ -1,4 +1,4 @@
-//! What goes out when planning fails.
+//! What is sent when planning fails.
 #![allow(clippy::field_reassign_with_default, reason = "some of its fields are the engine's own")]
 
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! The `context_*` tools, by their document.
+//! The `context_*` tools answer as their document says.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! Every argument of every tool missing, empty, of the wrong type, too long, and beside one that does
-//! not exist: a clear sentence each, and nothing stored.
+//! Spoils every argument of every tool: missing, empty, of the wrong type, too long, and beside one that does
+//! not exist. Each mistake gets a clear sentence, and nothing is stored.
 
 use infold_core::Principal;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use infold_testkit::documented_limits;
 use crate::testing::{Client, server, settings};
 use crate::tools::{OwnTool, definition};
 
-/// Arguments that would be right, apart from ids that nothing has.
+/// Arguments that are right, except that their ids do not exist.
 fn right(tool: OwnTool) -> Value {
     let (branch, project) = ("br_00000000-0000-8000-8000-000000000000", "/projects/project");
     match tool {
@@ -46,7 +46,7 @@ fn right(tool: OwnTool) -> Value {
     }
 }
 
-/// The right arguments, with one of them spoilt in each of the ways there are.
+/// The right arguments with one of them spoilt, once for each way of spoiling it, with a name for each case.
 fn spoilt(tool: OwnTool) -> Vec<(String, Value)> {
     let right = right(tool);
     let schema = definition(tool, &documented_limits()).input_schema;
@@ -79,7 +79,7 @@ fn with(arguments: &Value, name: &str, value: Value) -> Value {
     arguments
 }
 
-/// What a model or program reads of a refusal.
+/// A refusal's code and message, whichever of the two forms it has.
 fn sentence(answer: &Value) -> String {
     if answer["isError"] == true {
         let body: Value = serde_json::from_str(answer["content"][0]["text"].as_str().unwrap()).unwrap();

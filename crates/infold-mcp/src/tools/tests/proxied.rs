@@ -1,4 +1,4 @@
-//! Calls that the proxy saw a model make: where they belong is known, and what they give is counted there.
+//! Calls that the proxy saw a model make: the proxy knows the session and thread of such a call, and counts it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +13,7 @@ fn behind_the_proxy() -> Fixture {
     server(Settings { families: vec![ToolFamily::Lean], session_from: SessionFrom::Proxy, ..settings() })
 }
 
-/// The proxy sees a model make a call.
+/// Lets the proxy see a model make a call.
 fn see(fixture: &Fixture, session: &str, thread: &Thread, id: &str, tool: &str, arguments: &Value) {
     let call = IssuedCall {
         id: id.to_owned(),
@@ -55,7 +55,7 @@ async fn what_the_proxy_knows_better_need_not_be_said_and_is_not_listed() {
     let nested = made(&fixture, &mut client, &inside, "branch_create", json!({ "description": "look" })).await;
     assert_eq!((&nested["parent_branch_id"], &nested["depth"]), (&opened["branch_id"], &json!(2)));
 
-    // A branch returns from itself, whichever the session has as active.
+    // A branch returns from itself, even if another branch is the active one.
     let returned = made(&fixture, &mut client, &inside, "branch_return", json!({ "message": "in a.rs" })).await;
     assert_eq!(returned["branch_id"], opened["branch_id"]);
 }
@@ -65,7 +65,7 @@ async fn siblings_of_one_message_open_under_the_thread_that_asked_for_them() {
     let fixture = behind_the_proxy();
     let mut client = Client::connect(&fixture).await;
     let first = made(&fixture, &mut client, &Thread::Main, "branch_create", json!({ "description": "a" })).await;
-    // What the model says of the parent, or of the session, is not better known.
+    // What the model says about the parent and the session is ignored: the proxy knows better.
     let arguments = json!({ "description": "b", "parent_branch_id": first["branch_id"], "session_id": "another" });
     let second = made(&fixture, &mut client, &Thread::Main, "branch_create", arguments).await;
     assert_eq!((&second["depth"], &second["session_id"]), (&json!(1), &json!("s1")));
@@ -94,14 +94,14 @@ async fn a_call_that_was_seen_is_counted_by_whoever_saw_it() {
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_saw_and_that_names_no_session_is_told_what_to_do() {
+async fn a_call_that_nobody_saw_and_that_names_no_session_is_refused_with_advice() {
     let fixture = behind_the_proxy();
     let mut client = Client::connect(&fixture).await;
     let refused = client.call("branch_create", json!({ "description": "a" })).await;
     assert_eq!(refused["isError"], true);
     let text = refused["content"][0]["text"].as_str().unwrap();
     assert!(text.contains("infold did not see a model make this call") && text.contains("infold run"), "{text}");
-    // Whoever names one is served as ever.
+    // A caller that names a session is served as usual.
     let opened = client.answer("branch_create", json!({ "description": "a", "session_id": "s2" })).await;
     assert_eq!(opened["session_id"], "s2");
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::testing::{Client, Fixture, server, settings};
 
-/// Hands in a long result, as a gateway would, and returns its handle.
+/// Records a long result, as a gateway would, and returns its handle.
 async fn hand_in(fixture: &Fixture) -> String {
     let content: String = (1..=500).map(|line| format!("line {line} of the log\n")).collect();
     let request = RecordResult {
@@ -61,7 +61,7 @@ async fn a_part_that_does_not_fit_folds_the_branch_and_its_parent_gets_the_parti
 }
 
 #[tokio::test]
-async fn a_status_that_does_not_fit_is_answered_as_things_stand_since() {
+async fn a_status_that_does_not_fit_is_answered_with_the_state_after_the_fold() {
     let fixture = server(settings());
     let mut client = Client::connect(&fixture).await;
     let arguments = json!({ "session_id": "s1", "description": "d", "budget": 20 });

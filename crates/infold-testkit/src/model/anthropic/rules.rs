@@ -1,5 +1,5 @@
-//! What Anthropic refuses, in its own words: calls and results that do not pair, a last message that
-//! is not the user's, too many cache marks, reasoning out of its place.
+//! Anthropic's rules, and its wording when one is broken: calls and results that do not pair, a last message
+//! that is not the user's, too many cache marks, reasoning after other words than it was made on.
 
 use std::collections::HashSet;
 
@@ -12,14 +12,14 @@ use crate::model::seal::{Prefix, Verdict};
 #[cfg(test)]
 mod tests;
 
-/// Cache marks that one request may carry.
+/// Most cache marks that one request may carry.
 const CACHE_MARKS_MAX: usize = 4;
 
 /// What a client writes about itself in front of its instructions. It changes from run to run, and
 /// reasoning is not bound to it.
 const ATTRIBUTION: &str = "x-anthropic-billing-header";
 
-/// Checks a request, and returns all that it holds as a prefix of the answer.
+/// Checks a request, and returns its whole content as the prefix to which the answer's reasoning is bound.
 pub(crate) fn check(body: &Value) -> Result<Prefix, Refusal> {
     let messages: Vec<Message<'_>> = messages(body);
     check_last(&messages)?;
@@ -30,7 +30,7 @@ pub(crate) fn check(body: &Value) -> Result<Prefix, Refusal> {
     check_reasoning(body, &messages)
 }
 
-/// A message with its content as blocks, and its place for the provider's wording.
+/// A message with its content as blocks, and its number for the provider's wording.
 struct Message<'a> {
     at: usize,
     role: &'a str,
@@ -53,7 +53,7 @@ fn messages(body: &Value) -> Vec<Message<'_>> {
         .collect()
 }
 
-/// Content as a list of blocks; text by itself is one.
+/// Content as a list of blocks; a plain text becomes one text block.
 fn blocks(content: &Value) -> Vec<Value> {
     match content {
         Value::String(text) => vec![json!({"type": "text", "text": text})],
@@ -62,7 +62,7 @@ fn blocks(content: &Value) -> Vec<Value> {
     }
 }
 
-/// The conversation ends with the user, not counting what the client adds as `system`.
+/// Refuses a conversation that does not end with the user, not counting entries with role `system`.
 fn check_last(messages: &[Message<'_>]) -> Result<(), Refusal> {
     match messages.iter().rev().find(|message| message.role != "system") {
         Some(last) if last.role == "user" => Ok(()),
@@ -74,7 +74,7 @@ fn check_last(messages: &[Message<'_>]) -> Result<(), Refusal> {
     }
 }
 
-/// Nobody says nothing: neither a message without blocks nor a text without letters.
+/// Refuses messages without blocks, and empty texts.
 fn check_content(messages: &[Message<'_>]) -> Result<(), Refusal> {
     for message in messages.iter().filter(|message| message.role != "system") {
         if message.blocks.is_empty() {
@@ -88,7 +88,7 @@ fn check_content(messages: &[Message<'_>]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What is referred to as loaded is among the tools.
+/// Refuses a reference to a loaded tool that is not among the tools.
 fn check_references(body: &Value) -> Result<(), Refusal> {
     let tools = body["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
     let unknown = references(body).into_iter().find(|name| !tools.iter().any(|tool| tool["name"] == name.as_str()));
@@ -98,7 +98,7 @@ fn check_references(body: &Value) -> Result<(), Refusal> {
     }
 }
 
-/// Every call is answered in the very next user message, before any text, and nothing else is.
+/// Refuses a call without its result in the very next user message, before any text, and a result without its call.
 fn check_pairs(messages: &[Message<'_>]) -> Result<(), Refusal> {
     let mut seen = HashSet::new();
     let mut open: Vec<String> = Vec::new();
@@ -152,7 +152,7 @@ fn id_of(block: &Value, field: &str) -> String {
     block[field].as_str().unwrap_or_default().to_owned()
 }
 
-/// At most four marks, none on reasoning or on empty text, and long-lived ones first.
+/// Refuses more than four cache marks, marks on reasoning or empty text, and long-lived marks after short-lived ones.
 fn check_cache_marks(body: &Value, messages: &[Message<'_>]) -> Result<(), Refusal> {
     let tools = body["tools"].as_array().into_iter().flatten();
     let system = blocks(&body["system"]);
@@ -181,11 +181,11 @@ fn check_cache_marks(body: &Value, messages: &[Message<'_>]) -> Result<(), Refus
     Ok(())
 }
 
-/// Each sealed block stands after exactly what it was said after.
+/// Refuses reasoning that does not come after exactly what it was made on.
 fn check_reasoning(body: &Value, messages: &[Message<'_>]) -> Result<Prefix, Refusal> {
     let mut prefix = Prefix::default();
     for tool in body["tools"].as_array().into_iter().flatten() {
-        // A deferred tool joins the list when its schema is asked for; the prompt stays the same.
+        // A deferred tool is added to the list when a search loads it, which does not change the prompt.
         if tool["defer_loading"] != true {
             prefix.take("tool", tool);
         }
@@ -209,7 +209,7 @@ fn check_reasoning(body: &Value, messages: &[Message<'_>]) -> Result<Prefix, Ref
     Ok(prefix)
 }
 
-/// A block's reasoning and the seal on it, if it is reasoning.
+/// The words of a reasoning block and the seal on them; `None` for other blocks.
 fn reasoning(block: &Value) -> Option<(&str, &str)> {
     let text = |field: &str| block[field].as_str().unwrap_or_default();
     match block["type"].as_str() {
@@ -224,7 +224,7 @@ pub(crate) fn is_attribution(block: &Value) -> bool {
     block["text"].as_str().is_some_and(|text| text.starts_with(ATTRIBUTION))
 }
 
-/// Which message of the model reasoning stands in.
+/// Whether reasoning is in the model's latest message or in an earlier one.
 #[derive(Clone, Copy)]
 enum Age {
     Latest,

@@ -1,4 +1,4 @@
-//! What the cache reads, writes and forgets.
+//! What the cache reads and writes, and when entries lapse.
 
 use super::{Cached, Lifetime, Part, PrefixCache};
 

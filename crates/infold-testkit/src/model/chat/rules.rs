@@ -1,4 +1,4 @@
-//! What OpenAI refuses in a Chat Completions request, in its own words.
+//! OpenAI's rules for a Chat Completions request, and its wording when one is broken.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::model::seal::Prefix;
 #[cfg(test)]
 mod tests;
 
-/// Checks a request, and returns all that it holds as a prefix of the answer.
+/// Checks a request, and returns its whole content as the prefix from which the answer's ids are made.
 pub(crate) fn check(body: &Value) -> Result<Prefix, Refusal> {
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     check_pairs(messages)?;
@@ -22,7 +22,7 @@ pub(crate) fn check(body: &Value) -> Result<Prefix, Refusal> {
     Ok(prefix)
 }
 
-/// Every id in `tool_calls` is followed by its own `tool` message before anything else.
+/// Refuses a call that is not followed by its own `tool` message before anything else.
 fn check_pairs(messages: &[Value]) -> Result<(), Refusal> {
     let mut open: Vec<&str> = Vec::new();
     let mut opened_at = 0;
@@ -45,7 +45,7 @@ fn check_pairs(messages: &[Value]) -> Result<(), Refusal> {
     refuse_unanswered(opened_at, &open)
 }
 
-/// A message of the model says something or calls something, and a list of calls is not empty.
+/// Refuses a message of the model without words and calls, and an empty list of calls.
 fn refuse_empty(at: usize, message: &Value) -> Result<(), Refusal> {
     let calls = &message["tool_calls"];
     if calls.as_array().is_some_and(Vec::is_empty) {

@@ -1,4 +1,4 @@
-//! Which tools are in reach, for each form of a request.
+//! Which tools the model can call, for each form of a request.
 
 use serde_json::{Value, json};
 

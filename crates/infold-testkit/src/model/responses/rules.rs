@@ -1,4 +1,4 @@
-//! What OpenAI refuses in a Responses request, in its own words, and what it drops without one.
+//! OpenAI's rules for a Responses request, its wording when one is broken, and the reasoning that it silently drops.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,29 +10,29 @@ use crate::model::seal::{Prefix, Verdict};
 #[cfg(test)]
 mod tests;
 
-/// A request that passed.
+/// What was found out about a request that broke no rule.
 pub(crate) struct Checked {
-    /// All that it holds.
+    /// The request's whole content, to which the answer's reasoning is bound.
     pub(crate) prefix: Prefix,
-    /// Reasoning that stands after something else than it was said after. The provider ignores it.
+    /// How many pieces of reasoning come after something else than they were made on. The provider ignores them.
     pub(crate) reasoning_dropped: usize,
-    /// Calls whose reasoning is not there any more.
+    /// How many calls lack the reasoning that came before them.
     pub(crate) reasoning_missing: usize,
 }
 
-/// Checks a request. `thought` has the seal of the reasoning that each call was said after.
-pub(crate) fn check(body: &Value, thought: &HashMap<String, String>) -> Result<Checked, Refusal> {
+/// Checks a request. `seals` has the seal of the reasoning that came before each call, by the call's id.
+pub(crate) fn check(body: &Value, seals: &HashMap<String, String>) -> Result<Checked, Refusal> {
     let input = body["input"].as_array().map(Vec::as_slice).unwrap_or_default();
-    // With an earlier response named, calls may be answered that this request does not show.
+    // A request that names an earlier response may answer calls that are only in that response.
     if body["previous_response_id"].is_null() {
         check_pairs(input)?;
         check_ids(input)?;
     }
-    let reasoning_missing = check_thought(body, input, thought)?;
+    let reasoning_missing = check_lost_reasoning(body, input, seals)?;
     Ok(Checked { reasoning_missing, ..check_reasoning(body, input)? })
 }
 
-/// No item is there twice.
+/// Refuses two items with the same id.
 fn check_ids(input: &[Value]) -> Result<(), Refusal> {
     let mut seen = HashSet::new();
     match input.iter().filter_map(|item| item["id"].as_str()).find(|id| !seen.insert(*id)) {
@@ -45,12 +45,12 @@ fn check_ids(input: &[Value]) -> Result<(), Refusal> {
     }
 }
 
-/// Calls that have lost the reasoning they were said after. A provider that stores its answers refuses
-/// them; one that does not cannot know.
-fn check_thought(body: &Value, input: &[Value], thought: &HashMap<String, String>) -> Result<usize, Refusal> {
+/// Counts the calls that have lost the reasoning before them. A provider that stores its answers refuses such
+/// calls; with `store: false` it cannot notice.
+fn check_lost_reasoning(body: &Value, input: &[Value], seals: &HashMap<String, String>) -> Result<usize, Refusal> {
     let present: HashSet<&str> = input.iter().filter_map(|item| item["encrypted_content"].as_str()).collect();
     let bare = |item: &&Value| {
-        let seal = call_kind(item).and_then(|_| thought.get(item["call_id"].as_str()?));
+        let seal = call_kind(item).and_then(|_| seals.get(item["call_id"].as_str()?));
         seal.is_some_and(|seal| !present.contains(seal.as_str()))
     };
     match input.iter().find(bare) {
@@ -63,25 +63,25 @@ fn check_thought(body: &Value, input: &[Value], thought: &HashMap<String, String
     }
 }
 
-/// Whether an item is a call that wants an output, and of which kind.
+/// The kind of a call that needs an output; `None` for other items.
 fn call_kind(item: &Value) -> Option<&str> {
     let kind = item["type"].as_str()?;
     (kind.ends_with("_call") && item["call_id"].is_string()).then_some(kind)
 }
 
-/// Whether an item is an output, and the kind of call that it answers.
+/// The kind of call that an output answers; `None` for other items.
 fn answered_kind(item: &Value) -> Option<&str> {
     let kind = item["type"].as_str()?;
     let kind = kind.strip_suffix("_output")?;
     item["call_id"].is_string().then_some(kind)
 }
 
-/// A kind as the provider spells it in a message.
+/// A kind of call as the provider's messages spell it.
 fn spelled(kind: &str) -> String {
     kind.trim_end_matches("_call").replace('_', " ")
 }
 
-/// Every call has one output after it, and no output is without its call.
+/// Refuses a call without an output after it, and an output without its call.
 fn check_pairs(input: &[Value]) -> Result<(), Refusal> {
     let mut open: HashMap<&str, &str> = HashMap::new();
     for item in input {
@@ -104,7 +104,7 @@ fn check_pairs(input: &[Value]) -> Result<(), Refusal> {
     }
 }
 
-/// Reasoning is the provider's own, and is followed by what it led to.
+/// Refuses reasoning that is not the provider's own, or that is not followed by what it led to.
 fn check_reasoning(body: &Value, input: &[Value]) -> Result<Checked, Refusal> {
     let mut prefix = Prefix::default();
     prefix.take("instructions", &body["instructions"]);
@@ -122,18 +122,18 @@ fn check_reasoning(body: &Value, input: &[Value]) -> Result<Checked, Refusal> {
                 Verdict::Forged | Verdict::Changed => return Err(forged(item)),
             }
         }
-        prefix.take("item", &as_said(item));
+        prefix.take("item", &comparable(item));
     }
     Ok(Checked { prefix, reasoning_dropped, reasoning_missing: 0 })
 }
 
-/// The words of reasoning that its seal is on.
+/// The words that a reasoning item's seal covers.
 fn summary_text(reasoning: &Value) -> String {
     let parts = reasoning["summary"].as_array().into_iter().flatten();
     parts.filter_map(|part| part["text"].as_str()).collect()
 }
 
-/// Reasoning by itself: the item that it led to is missing.
+/// Refuses a reasoning item that is not followed by an item of the model.
 fn refuse_alone(reasoning: &Value, next: Option<&Value>) -> Result<(), Refusal> {
     let led_to = next.is_some_and(|next| {
         let from_model = next["role"] == "assistant" || call_kind(next).is_some();
@@ -153,8 +153,8 @@ fn forged(reasoning: &Value) -> Refusal {
     Refusal::openai(message, "input", Some("invalid_encrypted_content"))
 }
 
-/// An item without what clients add to it or leave out when they send it back.
-fn as_said(item: &Value) -> Value {
+/// An item without the fields that clients add or leave out when they send it back.
+fn comparable(item: &Value) -> Value {
     let kept =
         ["type", "role", "content", "call_id", "name", "arguments", "input", "output", "summary", "namespace", "tools"];
     let fields = item

@@ -1,4 +1,4 @@
-//! A seal is good in its place, and only there.
+//! A seal is valid at the point where it was made, and nowhere else.
 
 use serde_json::json;
 

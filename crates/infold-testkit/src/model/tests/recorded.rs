@@ -1,4 +1,4 @@
-//! What real clients were recorded sending breaks no rule of the fake model's.
+//! Recorded requests of real clients break none of the fake model's rules.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ fn what_real_clients_send_breaks_no_rule() {
     }
 }
 
-/// A body without reasoning, which another model has sealed.
+/// A body without its reasoning, which the fake model would not recognise as its own.
 fn without_reasoning(body: &Value) -> Value {
     match body {
         Value::Array(parts) => {

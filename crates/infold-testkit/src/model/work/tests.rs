@@ -1,4 +1,4 @@
-//! The same steps find their tools in what each client sends.
+//! The same steps find their tools in the requests of every client.
 
 use serde_json::{Value, json};
 

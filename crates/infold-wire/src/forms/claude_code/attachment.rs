@@ -1,7 +1,7 @@
-//! What the model is shown of an attachment.
+//! Finds the words that the model sees of an attachment in a line of Claude Code.
 //!
-//! Newer versions record the very words; for older ones they are put together from the attachment's fields, in
-//! which each kind of attachment keeps its text under one of a few names.
+//! Newer versions record these words. For older versions they are put together from the attachment's fields; each kind
+//! of attachment has its text under one of a few names.
 
 use infold_core::transcript::Voice;
 use serde_json::Value;
@@ -10,12 +10,12 @@ use serde_json::value::RawValue;
 use super::fields::ClaudeLine;
 use crate::client_words::voice_of;
 
-/// Kinds that only the person or the program sees.
+/// Kinds of attachments that only the person or the client sees.
 const UNSEEN: [&str; 3] = ["prompt_snapshot", "hook_system_message", "command_permissions"];
-/// Where kinds keep their text.
+/// The fields that can hold the text, the likeliest first.
 const TEXT_FIELDS: [&str; 6] = ["content", "snippet", "prompt", "text", "addedLines", "addedBlocks"];
 
-/// The words of an attachment and whose they are, if the model sees any.
+/// The words of an attachment and who said them; `None` if the model sees nothing of it.
 pub(crate) fn words(line: &ClaudeLine<'_>) -> Option<(String, Voice)> {
     let rendered: Vec<String> = line
         .rendered
@@ -33,8 +33,8 @@ pub(crate) fn words(line: &ClaudeLine<'_>) -> Option<(String, Voice)> {
         line.attachment.map(RawValue::get).and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
     let kind = fields["type"].as_str().unwrap_or_default();
     let text = TEXT_FIELDS.iter().find_map(|field| text_in(&fields[*field]));
-    // A command that waited its turn is what the person typed while the agent was at work. The model gets to see it
-    // with the client's words around it; the person's alone are what is theirs.
+    // A queued command is what the person typed while the agent worked. The model sees it with words of the client
+    // around it; only the person's own words are taken here.
     let is_typed = kind == "queued_command" && fields["commandMode"].as_str().is_none_or(|mode| mode == "prompt");
     if let (true, Some(text)) = (is_typed, &text) {
         return Some((text.clone(), voice_of(text)));
@@ -48,7 +48,7 @@ pub(crate) fn words(line: &ClaudeLine<'_>) -> Option<(String, Voice)> {
     Some((text?, Voice::Client))
 }
 
-/// The text in a field: itself, its elements, or what it wraps.
+/// The text in a field: a string, the strings in a list, or the text inside an object.
 fn text_in(field: &Value) -> Option<String> {
     let text = match field {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! The fields of Claude Code's lines that are read; all others are passed over.
+//! The fields of Claude Code's lines that are read; all others are skipped.
 
 use infold_core::transcript::ModelUsage;
 use serde::Deserialize;
@@ -6,9 +6,8 @@ use serde_json::value::RawValue;
 
 use crate::content::Content;
 use crate::loose::{Count, Flag, List, Loose, Maybe, Str};
-use crate::reader::KeptBytes;
+use crate::reader::KeptEntries;
 
-/// One line.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct ClaudeLine<'a> {
@@ -49,7 +48,6 @@ pub(crate) struct ClaudeLine<'a> {
     pub(crate) content: Loose,
 }
 
-/// The message in a line.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ClaudeMessage<'a> {
@@ -62,7 +60,7 @@ pub(crate) struct ClaudeMessage<'a> {
     pub(crate) usage: Maybe<ClaudeTokens>,
 }
 
-/// What the provider reported.
+/// The token counts that the provider reported.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ClaudeTokens {
@@ -84,7 +82,7 @@ impl From<ClaudeTokens> for ModelUsage {
     }
 }
 
-/// The client's own copy of a result, which also names the agent that made it.
+/// The client's own copy of a result, which also names the subagent that made it.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct ToolUseResult<'a> {
@@ -92,7 +90,7 @@ pub(crate) struct ToolUseResult<'a> {
     pub(crate) agent_id: Str<'a>,
 }
 
-/// A line's news of work in progress.
+/// What a line says about work in progress.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Progress<'a> {
@@ -102,7 +100,7 @@ pub(crate) struct Progress<'a> {
     pub(crate) message: Maybe<ClaudeStep<'a>>,
 }
 
-/// A subagent's message in it.
+/// A message of a subagent, inside a line about work in progress.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ClaudeStep<'a> {
@@ -112,7 +110,7 @@ pub(crate) struct ClaudeStep<'a> {
     pub(crate) message: Maybe<ClaudeMessage<'a>>,
 }
 
-/// What the model was shown of an attachment.
+/// The words that the model saw of an attachment.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Rendered<'a> {
@@ -120,7 +118,7 @@ pub(crate) struct Rendered<'a> {
     pub(crate) content: Content<'a>,
 }
 
-/// What a boundary says of its compaction.
+/// What the boundary line of a compaction says about the entries that it keeps.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Compact<'a> {
@@ -145,17 +143,17 @@ struct Segment<'a> {
 }
 
 impl Compact<'_> {
-    pub(crate) fn into_kept(self) -> KeptBytes {
+    pub(crate) fn into_kept(self) -> KeptEntries {
         let named = self.preserved_messages.0.map(|kept| kept.uuids.0).unwrap_or_default();
         if !named.is_empty() {
-            return KeptBytes::These(named.into_iter().map(|id| id.0.into_owned()).collect());
+            return KeptEntries::These(named.into_iter().map(|id| id.0.into_owned()).collect());
         }
         let head = self.preserved_segment.0.and_then(|segment| segment.head_uuid.given());
-        head.map_or(KeptBytes::Nothing, KeptBytes::From)
+        head.map_or(KeptEntries::Nothing, KeptEntries::From)
     }
 }
 
-/// What a boundary says of results that were cleared.
+/// What a boundary line says about results that the client cleared.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Micro<'a> {

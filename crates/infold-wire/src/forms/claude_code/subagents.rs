@@ -1,4 +1,4 @@
-//! Lines of other agents that worked for the session.
+//! Parses the lines of subagents, which work for the session in threads of their own.
 
 use infold_core::transcript::Voice;
 
@@ -10,10 +10,10 @@ use crate::loose::Maybe;
 use crate::numbers::items;
 use crate::reader::Entry;
 
-/// How many lines of subagents are remembered that say only which line they follow.
+/// How many lines of unnamed subagents are remembered to find the thread of the lines that follow them.
 const SIDECHAIN_LINES_MAX: usize = 100_000;
 impl ClaudeCode {
-    /// Whose work a line of a subagent is.
+    /// The name of the subtask that a subagent's line belongs to: the agent's id, or the first line of its thread.
     pub(super) fn sidechain(&mut self, line: &ClaudeLine<'_>) -> String {
         if let Some(agent) = line.agent_id.given() {
             return agent;
@@ -27,7 +27,8 @@ impl ClaudeCode {
         root
     }
 
-    /// A line about work in progress, of which only a subagent's messages say something new.
+    /// Parses a line about work in progress. Only messages of subagents in it are new; the rest is recorded again
+    /// later.
     pub(super) fn progress(&mut self, line: ClaudeLine<'_>, unit: &Unit<'_>, entry: &mut Entry) {
         let Maybe(Some(Progress { kind, message: Maybe(Some(step)) })) = line.data else { return };
         let Maybe(Some(message)) = step.message else { return };

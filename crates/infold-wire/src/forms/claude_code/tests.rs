@@ -1,9 +1,9 @@
-//! Lines as Claude Code writes them, and what the model saw.
+//! Tests with lines as Claude Code writes them, and what the model saw of them.
 
 use crate::form::Format;
-use crate::testing::{told, told_in_order, transcript};
+use crate::testing::{as_lines, transcript, unassembled_lines};
 
-/// Lines in short: `uuid parent rest`, in the client's own fields.
+/// Lines from short forms: uuid, parent, and the other fields as JSON.
 fn lines(lines: &[(&str, &str, &str)]) -> String {
     let line = |(uuid, parent, rest): &(&str, &str, &str)| {
         let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
@@ -31,7 +31,7 @@ fn result(id: &str, content: &str) -> String {
 }
 
 fn read(text: &str) -> String {
-    told(&transcript(text, Format::ClaudeCode))
+    as_lines(&transcript(text, Format::ClaudeCode))
 }
 
 #[test]
@@ -79,7 +79,7 @@ request at 1: opus 3+100+20 -> 1
 request at 5: opus 3+100+20 -> 4"#
     );
     assert_eq!(
-        told_in_order(&text, Format::ClaudeCode),
+        unassembled_lines(&text, Format::ClaudeCode),
         r#"1.0 m0 person "go"
 2.0 m1 call t1 Bash {"command":"t1"}
 3.0 m2 result t1 Bash succeeded "one"
@@ -97,9 +97,9 @@ fn a_result_that_was_written_before_its_call_comes_after_it() {
         ("b", "a", &answer("m1", &call("t1"), 1)),
         ("f", "c", &answer("m2", r#"{"type":"text","text":"done"}"#, 4)),
     ]);
-    let told = read(&text);
-    assert!(told.contains("m1 call t1 Bash"), "{told}");
-    assert!(told.contains("m2 result t1 Bash succeeded \"one\""), "{told}");
+    let lines = read(&text);
+    assert!(lines.contains("m1 call t1 Bash"), "{lines}");
+    assert!(lines.contains("m2 result t1 Bash succeeded \"one\""), "{lines}");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_boundary_without_a_summary_is_a_compaction_without_one() {
 }
 
 #[test]
-fn results_that_were_cleared_are_told() {
+fn results_that_were_cleared_are_marked() {
     let micro =
         r#""type":"system","subtype":"microcompact_boundary","microcompactMetadata":{"compactedToolIds":["t1","t2"]}"#;
     let cleared = result("t1", "\"[Old tool result content cleared]\"");
@@ -179,13 +179,13 @@ fn results_that_were_cleared_are_told() {
         ("d", "c", micro),
         ("e", "d", &user("\"on\"")),
     ]);
-    let told = read(&text);
-    assert!(told.contains("result t1 Bash succeeded cleared"), "{told}");
-    assert!(told.contains("4.0 m3 clearing [\"t1\", \"t2\"]"), "{told}");
+    let lines = read(&text);
+    assert!(lines.contains("result t1 Bash succeeded cleared"), "{lines}");
+    assert!(lines.contains("4.0 m3 clearing [\"t1\", \"t2\"]"), "{lines}");
 }
 
 #[test]
-fn words_of_the_client_are_told_from_the_persons() {
+fn words_of_the_client_are_distinguished_from_the_persons() {
     let queued = |mode: &str| {
         format!(
             r#""type":"attachment","attachment":{{"type":"queued_command","prompt":"also","commandMode":"{mode}"}}"#
@@ -231,9 +231,9 @@ fn content_that_is_not_known_is_kept() {
         r#"[{{"tool_use_id":"t1","type":"tool_result","content":[{{"type":"text","text":"a"}},{image}]}},{{"type":"new_thing", "x":1}}]"#
     );
     let text = lines(&[("a", "", &answer("m1", &call("t1"), 1)), ("b", "a", &user(&content))]);
-    let told = read(&text);
-    assert!(told.contains(&format!("2.0 m1 other image {image}")), "{told}");
-    assert!(told.contains(r#"2.1 m1 other new_thing {"type":"new_thing", "x":1}"#), "{told}");
+    let lines = read(&text);
+    assert!(lines.contains(&format!("2.0 m1 other image {image}")), "{lines}");
+    assert!(lines.contains(r#"2.1 m1 other new_thing {"type":"new_thing", "x":1}"#), "{lines}");
 }
 
 #[test]

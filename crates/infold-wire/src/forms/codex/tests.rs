@@ -1,9 +1,9 @@
-//! Lines as Codex writes them, and what the model saw.
+//! Tests with lines as Codex writes them, and what the model saw of them.
 
 use infold_core::transcript::{Item, Kind};
 
 use crate::form::Format;
-use crate::testing::{told, transcript};
+use crate::testing::{as_lines, transcript};
 
 fn line(kind: &str, payload: &str) -> String {
     format!("{{\"timestamp\":\"2026-01-01T00:00:00Z\",\"type\":\"{kind}\",\"payload\":{payload}}}\n")
@@ -23,7 +23,7 @@ fn tokens(total: u32, input: u32, cached: u32) -> String {
 }
 
 fn read(text: &str) -> String {
-    told(&transcript(text, Format::Codex))
+    as_lines(&transcript(text, Format::Codex))
 }
 
 #[test]

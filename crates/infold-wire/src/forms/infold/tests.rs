@@ -1,7 +1,7 @@
-//! infold's own log, as it is exported.
+//! Tests with infold's own log, as it is exported.
 
 use crate::form::Format;
-use crate::testing::{told, told_in_order, transcript};
+use crate::testing::{as_lines, transcript, unassembled_lines};
 
 const BRANCH: &str = "br_01890a5d-ac96-774b-bcce-b302099a8057";
 
@@ -30,7 +30,7 @@ fn operation(thread: &str, tool: &str, result: &str) -> String {
 #[test]
 fn a_log_is_the_main_thread_with_its_branches_as_subtasks() {
     assert_eq!(
-        told(&transcript(&log(), Format::Infold)),
+        as_lines(&transcript(&log(), Format::Infold)),
         format!(
             r#"2.0 m0 call one Read {{}}
 2.1 m0 result one Read "one"
@@ -48,7 +48,7 @@ subtask {BRANCH}
 
 #[test]
 fn line_by_line_what_a_branch_did_is_set_aside() {
-    let told = told_in_order(&log(), Format::Infold);
-    assert!(told.contains(&format!("{BRANCH}: 4.0 m3 call two Grep {{}}")), "{told}");
-    assert!(told.starts_with("2.0 m1 call one Read {}"), "{told}");
+    let lines = unassembled_lines(&log(), Format::Infold);
+    assert!(lines.contains(&format!("{BRANCH}: 4.0 m3 call two Grep {{}}")), "{lines}");
+    assert!(lines.starts_with("2.0 m1 call one Read {}"), "{lines}");
 }

@@ -1,7 +1,7 @@
-//! Sessions in the plain form.
+//! Tests with sessions in the plain form.
 
 use crate::form::Format;
-use crate::testing::{told, transcript};
+use crate::testing::{as_lines, transcript};
 
 #[test]
 fn calls_compactions_and_subagents_find_their_events() {
@@ -17,7 +17,7 @@ fn calls_compactions_and_subagents_find_their_events() {
         "\n"
     );
     assert_eq!(
-        told(&transcript(text, Format::Normalized)),
+        as_lines(&transcript(text, Format::Normalized)),
         r#"1.0 m0 person "go"
 1.1 m1 client "note"
 1.2 m2 thought "hm" sealed 4
@@ -45,7 +45,7 @@ fn calls_that_a_subagent_made_at_once_each_have_their_own_result() {
         "\n"
     );
     assert_eq!(
-        told(&transcript(text, Format::Normalized)),
+        as_lines(&transcript(text, Format::Normalized)),
         r#"1.0 m0 person "go"
 subtask c1
   1.0 m0 call c1.0 Glob a

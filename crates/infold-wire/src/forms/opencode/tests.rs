@@ -1,7 +1,7 @@
-//! Messages as OpenCode keeps them, and what the model saw.
+//! Tests with messages as OpenCode exports them, and what the model saw of them.
 
 use crate::form::Format;
-use crate::testing::{told, transcript};
+use crate::testing::{as_lines, transcript};
 
 fn export(messages: &[&str]) -> String {
     format!("{{\n \"info\": {{\"id\": \"ses_1\"}},\n \"messages\": [\n{}\n]}}", messages.join(",\n"))
@@ -41,7 +41,7 @@ fn a_tool_part_is_a_call_and_its_result() {
         ),
     ]);
     assert_eq!(
-        told(&transcript(&text, Format::OpenCode)),
+        as_lines(&transcript(&text, Format::OpenCode)),
         r#"1.0 m0 person "go"
 1.1 m0 client "now"
 1.3 m0 other file {"type":"file","url":"a"}
@@ -70,7 +70,7 @@ fn a_compaction_keeps_what_follows_the_message_it_names() {
         &user("u4", r#"{"type":"text","text":"on"}"#),
     ]);
     assert_eq!(
-        told(&transcript(&text, Format::OpenCode)),
+        as_lines(&transcript(&text, Format::OpenCode)),
         r#"1.0 m0 person "go"
 2.0 m1 person "tail"
 4.0 m2 compaction Some("what was") kept ["tail"]
@@ -82,12 +82,12 @@ request at 2: m 7+5+3 -> 3"#
 #[test]
 fn the_answer_of_the_message_api_is_a_bare_list() {
     let text = format!("[{}]", user("u1", r#"{"type":"text","text":"go"}"#));
-    assert_eq!(told(&transcript(&text, Format::OpenCode)), "1.0 m0 person \"go\"");
+    assert_eq!(as_lines(&transcript(&text, Format::OpenCode)), "1.0 m0 person \"go\"");
 }
 
 #[test]
 fn what_was_undone_is_left_out() {
     let text = export(&[&user("u1", r#"{"type":"text","text":"go"}"#), &user("u2", r#"{"type":"text","text":"no"}"#)]);
     let undone = text.replace(r#""ses_1""#, r#""ses_1","revert":{"messageID":"u2"}"#);
-    assert_eq!(told(&transcript(&undone, Format::OpenCode)), "1.0 m0 person \"go\"");
+    assert_eq!(as_lines(&transcript(&undone, Format::OpenCode)), "1.0 m0 person \"go\"");
 }

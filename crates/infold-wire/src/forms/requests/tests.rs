@@ -1,7 +1,7 @@
-//! Requests of both providers, as documents, as lists and as lines.
+//! Tests with requests to both providers, as documents, as lists and as lines.
 
 use crate::form::Format;
-use crate::testing::{told, transcript};
+use crate::testing::{as_lines, transcript};
 
 const ANTHROPIC: &str = r#"[{"role":"user","content":"go"},
  {"role":"assistant","content":[{"type":"text","text":"yes"},{"type":"tool_use","id":"t1","name":"Read","input":{"p": 1}}]},
@@ -16,24 +16,24 @@ const SAID: &str = r#" person "go"
  client "<system-reminder>x"
  system "note""#;
 
-/// What was said, without where.
-fn said(text: &str, format: Format) -> String {
-    let told = told(&transcript(text, format));
-    told.lines().map(|line| &line[line.find(" m").unwrap() + 3..]).collect::<Vec<_>>().join("\n")
+/// The items as lines, without their positions.
+fn item_texts(text: &str, format: Format) -> String {
+    let lines = as_lines(&transcript(text, format));
+    lines.lines().map(|line| &line[line.find(" m").unwrap() + 3..]).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
 fn a_list_of_anthropic_messages_is_read() {
-    assert_eq!(said(ANTHROPIC, Format::Anthropic), SAID);
+    assert_eq!(item_texts(ANTHROPIC, Format::Anthropic), SAID);
 }
 
 #[test]
 fn an_anthropic_request_has_its_instructions_in_front() {
     let text =
         format!(r#"{{"model":"m","messages":{ANTHROPIC},"system":[{{"type":"text","text":"rules"}}],"tools":[]}}"#);
-    assert_eq!(said(&text, Format::Anthropic), format!(" system \"rules\"\n{SAID}"));
+    assert_eq!(item_texts(&text, Format::Anthropic), format!(" system \"rules\"\n{SAID}"));
     let text = text.replace(r#"[{"type":"text","text":"rules"}]"#, r#""rules""#);
-    assert_eq!(said(&text, Format::Anthropic), format!(" system \"rules\"\n{SAID}"));
+    assert_eq!(item_texts(&text, Format::Anthropic), format!(" system \"rules\"\n{SAID}"));
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn of_recorded_requests_the_last_with_tools_is_the_session() {
         line("/v1/other", "null"),
     ]
     .concat();
-    assert_eq!(said(&text, Format::Anthropic), format!(" system \"rules\"\n{SAID}"));
+    assert_eq!(item_texts(&text, Format::Anthropic), format!(" system \"rules\"\n{SAID}"));
 }
 
 #[test]
@@ -60,12 +60,12 @@ fn responses_and_chat_are_both_openais() {
       {"type":"compaction","encrypted_content":"x"}]}"#;
     let common = " system \"rules\"\n person \"go\"\n call c f {}\n result c f \"out\"";
     let sealed = r#" other compaction {"type":"compaction","encrypted_content":"x"}"#;
-    assert_eq!(said(responses, Format::OpenAi), format!("{common}\n{sealed}"));
+    assert_eq!(item_texts(responses, Format::OpenAi), format!("{common}\n{sealed}"));
     let chat = r#"{"messages":[{"role":"system","content":"rules"},{"role":"user","content":[{"type":"text","text":"go"}]},
       {"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},
       {"role":"tool","tool_call_id":"c","content":"out"}]}"#;
-    assert_eq!(said(chat, Format::OpenAi), common);
-    assert_eq!(said(r#"{"model":"m","input":"go"}"#, Format::OpenAi), " person \"go\"");
+    assert_eq!(item_texts(chat, Format::OpenAi), common);
+    assert_eq!(item_texts(r#"{"model":"m","input":"go"}"#, Format::OpenAi), " person \"go\"");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! One entry of the new list: the client's own bytes, or what is left of it in the client's frame.
+//! Writes one entry of the new list: the client's own bytes, or what is left of the entry with its other fields
+//! unchanged.
 
 use infold_core::view::{BlockKind, ViewPiece};
 
@@ -7,10 +8,10 @@ use super::super::keys::MARK;
 use super::super::splice::Splices;
 use super::super::{Api, BlockForm, Request, RequestEntry, parts};
 use super::marks::Mark;
-use super::{ListWriter, Run, block_of, text_block};
+use super::{EntryRun, ListWriter, block_of, text_block};
 
-/// Writes the entry that a run of pieces makes.
-pub(super) fn write(request: &Request<'_>, run: &Run<'_>, out: &mut Vec<u8>) {
+/// Writes the entry that a run of pieces forms.
+pub(super) fn write(request: &Request<'_>, run: &EntryRun<'_>, out: &mut Vec<u8>) {
     let Some(entry) = run.entry.and_then(|entry| request.entries.get(entry)) else {
         run.pieces.iter().zip(run.marks).for_each(|(piece, mark)| own_entry(request, piece, *mark, out));
         return;
@@ -30,7 +31,7 @@ pub(super) fn write(request: &Request<'_>, run: &Run<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Words of ours as an entry of their own.
+/// Writes words of infold as an entry of their own.
 fn own_entry(request: &Request<'_>, piece: &ViewPiece, mark: Mark, out: &mut Vec<u8>) {
     let ViewPiece::Say { text, .. } = piece else { return };
     match request.api {
@@ -50,8 +51,8 @@ fn own_entry(request: &Request<'_>, piece: &ViewPiece, mark: Mark, out: &mut Vec
     }
 }
 
-/// A conversation that was only words, with others or beside others.
-fn lone_words(request: &Request<'_>, entry: &RequestEntry, run: &Run<'_>, out: &mut Vec<u8>) {
+/// Writes a conversation that was plain text as a message, because other words are added to it or come beside it.
+fn lone_words(request: &Request<'_>, entry: &RequestEntry, run: &EntryRun<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"type\":\"message\",\"role\":\"user\",\"content\":[");
     for (index, piece) in run.pieces.iter().enumerate() {
         if index > 0 {
@@ -68,8 +69,8 @@ fn lone_words(request: &Request<'_>, entry: &RequestEntry, run: &Run<'_>, out: &
     out.extend_from_slice(b"]}");
 }
 
-/// What is left of an entry, in the frame that the client gave it.
-fn framed(request: &Request<'_>, entry: &RequestEntry, run: &Run<'_>, out: &mut Vec<u8>) {
+/// Writes what is left of an entry; its fields beside content and calls keep their bytes.
+fn framed(request: &Request<'_>, entry: &RequestEntry, run: &EntryRun<'_>, out: &mut Vec<u8>) {
     let document = &request.document;
     let mut splices = Splices::default();
     let is_there = |block: usize| run.pieces.iter().any(|piece| block_of(piece) == Some(block));
@@ -83,7 +84,7 @@ fn framed(request: &Request<'_>, entry: &RequestEntry, run: &Run<'_>, out: &mut 
         })
         .collect();
     let mut dropped_members = dropped_fields;
-    // Responses refuses two items with one id.
+    // The Responses API refuses two items with the same id.
     if run.is_again && request.api == Api::Responses {
         dropped_members.extend(document.member(entry.at, "id").map(|(key, _)| key));
     }
@@ -98,11 +99,11 @@ fn framed(request: &Request<'_>, entry: &RequestEntry, run: &Run<'_>, out: &mut 
     splices.write(document.body(), document.span(entry.at), out);
 }
 
-/// The calls of a message (Chat) that are left; without any, their list goes too.
+/// Removes the calls of a message (Chat) that are not kept; without any left, their list goes too.
 fn calls_left(
     request: &Request<'_>,
     entry: &RequestEntry,
-    run: &Run<'_>,
+    run: &EntryRun<'_>,
     calls: At,
     (splices, dropped): (&mut Splices, &mut Vec<At>),
 ) {
@@ -132,8 +133,8 @@ fn calls_left(
     splices.replace(document, calls, json);
 }
 
-/// The content of a message that is left, with words of ours in it.
-fn content_left(request: &Request<'_>, entry: &RequestEntry, run: &Run<'_>, content: At, splices: &mut Splices) {
+/// Replaces the content of a message by what is left of it, with words of infold added.
+fn content_left(request: &Request<'_>, entry: &RequestEntry, run: &EntryRun<'_>, content: At, splices: &mut Splices) {
     let document = &request.document;
     let form_of = |piece: &ViewPiece| block_of(piece).map(|block| request.seats[block].form);
     let parts: Vec<(&ViewPiece, Mark)> = run
@@ -150,7 +151,7 @@ fn content_left(request: &Request<'_>, entry: &RequestEntry, run: &Run<'_>, cont
     match parts.as_slice() {
         [] if had_parts => splices.replace(document, content, b"null".to_vec()),
         [] => {}
-        // Words alone stay words alone: it is another prefix to the cache.
+        // Plain text stays plain text: a list with the same text would be a different prefix to the provider's cache.
         [(ViewPiece::Words { text, .. }, Mark::AsItWas)] if document.is_text(content) => {
             let mut json = Vec::new();
             quote(text, &mut json);
@@ -195,7 +196,7 @@ fn content_list(request: &Request<'_>, content: At, parts: &[(&ViewPiece, Mark)]
     list.finish(out);
 }
 
-/// One block of a message, perhaps with other content or another mark.
+/// Writes one block of a message, with the content and the cache mark that it gets.
 fn element_left(request: &Request<'_>, at: At, piece: &ViewPiece, mark: Mark, out: &mut Vec<u8>) {
     let document = &request.document;
     let mut splices = Splices::default();
@@ -210,8 +211,8 @@ fn element_left(request: &Request<'_>, at: At, piece: &ViewPiece, mark: Mark, ou
     splices.write(document.body(), document.span(at), out);
 }
 
-/// A result that is an entry of its own, with other content.
-fn whole_result(request: &Request<'_>, entry: &RequestEntry, run: &Run<'_>, splices: &mut Splices) {
+/// Replaces the content of a result that is an entry of its own.
+fn whole_result(request: &Request<'_>, entry: &RequestEntry, run: &EntryRun<'_>, splices: &mut Splices) {
     let is_whole =
         |piece: &&&ViewPiece| block_of(piece).is_some_and(|block| request.seats[block].form == BlockForm::Whole);
     if let Some(piece) = run.pieces.iter().find(is_whole) {
@@ -219,7 +220,7 @@ fn whole_result(request: &Request<'_>, entry: &RequestEntry, run: &Run<'_>, spli
     }
 }
 
-/// Puts the content that a piece asks for into the result at `at`.
+/// Puts the content that a piece asks for into the block at `at`.
 fn replace_content(request: &Request<'_>, at: At, piece: &ViewPiece, splices: &mut Splices) {
     let (block, json) = match piece {
         ViewPiece::Keep(_) | ViewPiece::Quote { .. } | ViewPiece::Say { .. } => return,
@@ -236,7 +237,7 @@ fn replace_content(request: &Request<'_>, at: At, piece: &ViewPiece, splices: &m
     }
 }
 
-/// Puts other words into the block at `at`.
+/// Replaces the words of the block at `at`.
 fn replace_words(request: &Request<'_>, at: At, text: &str, splices: &mut Splices) {
     if let Some(old) = request.document.field(at, "text") {
         let mut json = Vec::new();

@@ -1,7 +1,8 @@
-//! Marks that steer Anthropic's cache (`cache_control`): where they stand once blocks are gone.
+//! Decides where the marks go that steer Anthropic's cache (`cache_control`) when blocks are left out.
 //!
-//! The client's stay where they are. One that stood on a block that goes moves to the last block in front of it
-//! that stays and may carry one. There are never more than four, and none on reasoning or on empty text.
+//! The client's marks stay where they are. A mark on a block that goes moves to the nearest block before it that stays
+//! and may carry one. There are never more than four marks, and none on reasoning or on empty text, because the
+//! provider refuses that.
 
 use infold_core::view::{BlockKind, ViewPiece};
 
@@ -10,21 +11,21 @@ use super::super::keys::MARK;
 use super::super::{Api, BlockForm, Request};
 use super::block_of;
 
-/// How many marks a request may have.
+/// How many marks Anthropic allows in a request.
 const MARKS_MAX: usize = 4;
 
-/// What becomes of a piece's mark.
+/// What becomes of the mark on a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// It stays as it is, if there is one.
+    /// The mark stays as it is, if there is one.
     AsItWas,
-    /// It gets this one.
+    /// The piece gets the mark at this place in the body.
     Set(At),
-    /// It loses the one it has.
+    /// The piece loses its mark.
     Removed,
 }
 
-/// What becomes of the marks of `pieces`, one for each.
+/// Decides for each of `pieces` what becomes of its mark.
 pub(super) fn decide(request: &Request<'_>, pieces: &[&ViewPiece]) -> Vec<Mark> {
     let mut marks = vec![Mark::AsItWas; pieces.len()];
     if request.api != Api::Messages {
@@ -34,7 +35,7 @@ pub(super) fn decide(request: &Request<'_>, pieces: &[&ViewPiece]) -> Vec<Mark> 
     for (piece, mark) in pieces.iter().zip(&mut marks) {
         let Some(block) = block_of(piece) else { continue };
         is_kept[block] = true;
-        // Marks inside of content that is replaced go with it.
+        // Marks inside content that is replaced go with it, so one of them is put on the block instead.
         let seat = request.seats[block];
         let is_replaced = matches!(piece, ViewPiece::Content { .. } | ViewPiece::Text { .. });
         if let (true, None, Some(inside)) = (is_replaced, seat.mark, seat.mark_inside) {
@@ -55,7 +56,7 @@ pub(super) fn decide(request: &Request<'_>, pieces: &[&ViewPiece]) -> Vec<Mark> 
     marks
 }
 
-/// Whether a mark may stand on a piece. Text alone cannot carry one, and what is not known is not touched.
+/// Whether a piece may carry a mark. Plain text cannot, and blocks of unknown kinds are not touched.
 fn may_carry(request: &Request<'_>, piece: &ViewPiece) -> bool {
     let block = match piece {
         ViewPiece::Quote { .. } | ViewPiece::Say { .. } => return true,
@@ -74,8 +75,8 @@ fn may_carry(request: &Request<'_>, piece: &ViewPiece) -> bool {
     }
 }
 
-/// Takes marks away, the first in the conversation first, until there are no more than allowed. A plan that only
-/// leaves things out never has more than its client had.
+/// Removes marks, from the beginning of the conversation on, until no more are left than allowed. A plan that only
+/// leaves blocks out never has more marks than its client sent.
 fn within_bounds(request: &Request<'_>, pieces: &[&ViewPiece], marks: &mut [Mark]) {
     let count_at = |index: usize, mark: Mark| {
         let seat = block_of(pieces[index]).map(|block| request.seats[block]);
@@ -99,7 +100,7 @@ fn within_bounds(request: &Request<'_>, pieces: &[&ViewPiece], marks: &mut [Mark
     }
 }
 
-/// Marks on what stands around the conversation: the instructions, the tools, the request itself.
+/// How many marks lie outside the conversation: on the instructions, the tools, and the request itself.
 fn around(request: &Request<'_>) -> usize {
     let document = &request.document;
     let lists = ["system", "tools"].iter().filter_map(|key| document.field(0, key));

@@ -1,15 +1,15 @@
-//! One pass over a body that finds where its values are, and whether it is JSON at all.
+//! Finds the places of all values in a body in one pass, and checks that it is JSON.
 //!
-//! It keeps its own stack, so that no nesting overflows the program's; eight bytes at a time where text is
-//! long, because most of a request is the text of results.
+//! The scanner has its own stack, so that deep nesting cannot overflow the program's. It reads strings eight bytes at a
+//! time, because most of a request is the text of results.
 
 use super::super::RequestError;
 use super::{JsonShape, Node};
 
-/// How deep values may lie in one another. Readers elsewhere give up at 128.
+/// How deeply values may be nested. Other JSON readers give up at 128, too.
 const DEPTH_MAX: usize = 128;
 
-/// Finds the values of `body`.
+/// Returns a node for each value and key of `body`, in order.
 pub(super) fn scan(body: &str) -> Result<Vec<Node>, RequestError> {
     if u32::try_from(body.len()).is_err() {
         return Err(RequestError::TooLong);
@@ -24,15 +24,15 @@ struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
     nodes: Vec<Node>,
-    /// Lists and objects that have begun and not ended.
+    /// The nodes of lists and objects that have begun and not ended.
     open: Vec<usize>,
 }
 
-/// What a value left behind.
+/// The state after a value was begun.
 enum Left {
-    /// It is over.
+    /// The value is complete.
     Ended,
-    /// A list or object has begun, and its first value is due.
+    /// A list or object has begun, and its first value comes next.
     Opened,
 }
 
@@ -51,7 +51,8 @@ impl Scanner<'_> {
         if self.at == self.bytes.len() { Ok(()) } else { Err(self.fault("something follows the value")) }
     }
 
-    /// After a value: steps over the comma to the next one, and out of what ends. Says whether all has ended.
+    /// After a value: steps over a comma to the next value, and closes lists and objects that end. Returns whether
+    /// everything has ended.
     fn close(&mut self) -> Result<bool, RequestError> {
         while let Some(&container) = self.open.last() {
             let is_object = self.nodes[container].shape == JsonShape::Object;
@@ -203,7 +204,7 @@ impl Scanner<'_> {
     }
 
     fn begin(&mut self, shape: JsonShape) -> usize {
-        // The length was checked to fit.
+        // The caller has checked that the body's length fits into 32 bits.
         let start = self.at as u32;
         self.nodes.push(Node { shape, start, end: start, after: 0 });
         self.nodes.len() - 1
@@ -221,7 +222,7 @@ impl Scanner<'_> {
     }
 }
 
-/// How many bytes at the beginning are neither a quote, a backslash nor a control character.
+/// How many bytes there are before the first quote, backslash or control character.
 fn plain_len(bytes: &[u8]) -> usize {
     let (words, _) = bytes.as_chunks::<8>();
     let mut len = 0;
@@ -235,8 +236,8 @@ fn plain_len(bytes: &[u8]) -> usize {
     len + bytes[len..].iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20)).count()
 }
 
-/// The high bit of each byte that is special. Bits above the lowest one set may be wrong, which is why only the
-/// lowest is used.
+/// Sets the high bit of each byte of `word` that is a quote, a backslash or a control character. Only the lowest bit
+/// that is set is reliable, and only that one is used.
 fn specials(word: u64) -> u64 {
     const ONES: u64 = u64::from_le_bytes([0x01; 8]);
     const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);

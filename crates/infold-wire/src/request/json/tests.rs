@@ -1,4 +1,4 @@
-//! Tests of finding values in JSON: against a reader that is known to be right.
+//! Tests of finding values in JSON, compared with a reader that is known to be right.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{At, Document, JsonShape, decode, quote};
 use crate::request::RequestError;
 
-/// The value that the places in a document add up to.
+/// The value that is read at a node of a document.
 fn value(document: &Document<'_>, at: At) -> Value {
     match document.shape(at) {
         JsonShape::Plain => serde_json::from_str(document.raw(at)).unwrap(),

@@ -1,11 +1,11 @@
-//! Text in JSON: what it says, and how to write it.
+//! Decodes and writes JSON strings.
 
 use std::borrow::Cow;
 
 use memchr::memchr;
 
-/// What the inside of a JSON text says. Halves of characters, which JavaScript can send, become the sign for what
-/// cannot be shown; they are only read here, and what is not edited keeps its bytes.
+/// Decodes what is between the quotes of a JSON string. Half a surrogate pair, which JavaScript can send, becomes
+/// U+FFFD. That happens only to the copy that is read: what is not edited keeps its bytes.
 pub(crate) fn decode(inside: &str) -> Cow<'_, str> {
     let Some(first) = memchr(b'\\', inside.as_bytes()) else { return Cow::Borrowed(inside) };
     let mut text = String::with_capacity(inside.len());
@@ -21,7 +21,7 @@ pub(crate) fn decode(inside: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// The character that an escape stands for, and what follows. `escaped` begins behind the backslash.
+/// The character that an escape means, and the text after it. `escaped` begins after the backslash.
 fn escape(escaped: &str) -> (char, &str) {
     let mut chars = escaped.chars();
     let char = match chars.next() {
@@ -37,7 +37,7 @@ fn escape(escaped: &str) -> (char, &str) {
     (char, chars.as_str())
 }
 
-/// The character of four hex digits, or of two such escapes that belong together.
+/// The character of four hex digits, or of a surrogate pair of two such escapes, and the text after it.
 fn unicode(digits: &str) -> (char, &str) {
     let Some((first, after)) = four_digits(digits) else { return (char::REPLACEMENT_CHARACTER, digits) };
     if let Some(char) = char::from_u32(first) {
@@ -57,7 +57,7 @@ fn four_digits(text: &str) -> Option<(u32, &str)> {
     Some((u32::from_str_radix(text.get(..4)?, 16).ok()?, &text[4..]))
 }
 
-/// Writes text as JSON, as JavaScript does.
+/// Writes a JSON string with the same escapes as JavaScript's `JSON.stringify`.
 pub(crate) fn quote(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut written = 0;

@@ -1,4 +1,5 @@
-//! Entries of Chat Completions: a message of the model's holds its words and its calls, a result is a message.
+//! Reads entries of the Chat Completions API: a message of the model holds its words and its calls, and each result is
+//! a message.
 
 use infold_core::view::BlockKind;
 
@@ -6,7 +7,7 @@ use super::super::json::{At, JsonShape};
 use super::super::{BlockForm, RequestEntry, RequestError, Seat, Speaker, keys};
 use super::Reading;
 
-/// Fields that hold the model's reasoning, as different servers name it.
+/// The fields that hold the model's reasoning; servers use different names.
 const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_details"];
 
 impl Reading<'_> {
@@ -27,7 +28,7 @@ impl Reading<'_> {
             self.chat_reasoning(at)?;
         }
         let calls = calls.filter(|calls| self.document.shape(*calls) == JsonShape::List);
-        // Words that are not there are nothing to keep or to leave out, beside a call.
+        // Beside calls, empty words are no block: there is nothing to keep or to leave out.
         let is_empty = |content: &At| calls.is_some() && self.document.raw(*content) == "\"\"";
         if let Some(content) = content.filter(|content| !is_empty(content)) {
             self.content(speaker, content)?;

@@ -1,4 +1,4 @@
-//! Entries of Anthropic's API: messages, each with blocks or with plain text.
+//! Reads entries of Anthropic's Messages API: messages with a list of blocks or with plain text.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ impl<'a> Reading<'a> {
         Ok(RequestEntry { at, speaker, content, calls: None, blocks: 0..0 })
     }
 
-    /// The blocks of a message's content.
+    /// Adds the blocks of a message's content. The other two APIs share this.
     pub(super) fn content(&mut self, speaker: Speaker, content: At) -> Result<(), RequestError> {
         if self.document.is_text(content) {
             let kind = self.says(speaker, content);
@@ -38,7 +38,8 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// What is no text in a message of the user's is a person's, unless the client says that it is a tool's.
+    /// Attributes images and the like in a user's message to the person, unless the client says that a tool made them.
+    /// Only blocks from `first` on are looked at.
     fn pictures(&mut self, first: usize) {
         let is_picture = |block: &Block<'_>| matches!(block.kind, BlockKind::Other { side: Side::User });
         let text_of = |seat: &Seat| match seat.form {
@@ -64,7 +65,7 @@ impl<'a> Reading<'a> {
                 seat.mark_inside = content.and_then(|content| self.mark_inside(content));
                 self.result(at, call, content, self.references(content))?
             }
-            // The provider runs calls with such ids itself, and nobody answers them.
+            // The provider itself runs calls with such ids, so no result of the client belongs to them.
             (Some("tool_use"), _, Some(id), Some(name), _) if !id.starts_with("srvtoolu_") => {
                 (keys::of_block(&self.document, at), self.call(id, name, input))
             }
@@ -78,7 +79,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Tools that a result made known to the model.
+    /// The names of the tools that a result makes known to the model by references.
     fn references(&self, content: Option<At>) -> Vec<Cow<'a, str>> {
         let Some(content) = content else { return Vec::new() };
         let elements = self.document.elements(content);

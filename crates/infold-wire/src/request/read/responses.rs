@@ -1,4 +1,5 @@
-//! Entries of the Responses API: items, each a message, a call, an output, reasoning or something else.
+//! Reads entries of the Responses API: items, each of which is a message, a call, an output, reasoning or something
+//! else.
 
 use std::borrow::Cow;
 
@@ -23,7 +24,7 @@ impl<'a> Reading<'a> {
                     self.content(speaker, content)?;
                 }
                 if speaker == Speaker::User {
-                    self.said_by(first, at);
+                    self.attribute_parts(first, at);
                 }
                 Ok(RequestEntry { at, speaker, content, calls: None, blocks: 0..0 })
             }
@@ -34,8 +35,9 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Codex says of each part of a message what it is; where it knows, its word counts and not how the part begins.
-    fn said_by(&mut self, first: usize, at: At) {
+    /// Sets who said each part of a message to what Codex itself says. Where Codex says it, how the part begins does
+    /// not count. Only blocks from `first` on are changed.
+    fn attribute_parts(&mut self, first: usize, at: At) {
         let kinds = self.document.field(at, "internal_chat_message_metadata_passthrough");
         let Some(kinds) = kinds.and_then(|passed| self.document.field(passed, "content_item_kinds")) else { return };
         let words: Vec<_> = self.document.elements(kinds).map(|kind| self.document.text(kind)).collect();
@@ -48,12 +50,13 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// An item that is not a message. Its name says what it is: calls and outputs have an id in common.
+    /// Adds the block of an item that is not a message. Its type says what it is; a call and its output share a call
+    /// id.
     fn item(&mut self, at: At, kind: &str) -> Result<Speaker, RequestError> {
         let keys = ["id", "call_id", "name", "namespace", "arguments", "input", "output", "tools"];
         let [id, call, name, namespace, arguments, input, output, tools] = self.document.fields(at, keys)?;
         let text_of = |at: Option<At>| at.and_then(|at| self.document.text(at));
-        // The local shell's output goes by its own id.
+        // An output of the local shell names its call in `id`.
         let call = text_of(call).or_else(|| text_of(id).filter(|_| kind == "local_shell_call_output"));
         let mut seat = Seat { form: BlockForm::Whole, content: None, mark: None, mark_inside: None };
         let (key, kind) = match call {
@@ -75,7 +78,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// What an item is that belongs to no call.
+/// The block for an item that belongs to no call.
 fn unpaired<'a>(kind: &str) -> BlockKind<'a> {
     let is_of_the_client = ["_output", "_response", "_trigger"].iter().any(|end| kind.ends_with(end));
     match kind {

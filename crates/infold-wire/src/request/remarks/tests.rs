@@ -1,4 +1,4 @@
-//! What is the tool's, and what is the client's.
+//! Tests of separating what a tool printed from a client's remarks.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn frame(text: &str) -> String {
 }
 
 #[test]
-fn what_stands_in_frames_at_the_end_is_the_clients() {
+fn frames_at_the_end_are_the_clients() {
     let typed = frame("The user sent a new message while you were working:\nAnd count.\n\nAddress it.");
     let text = format!("went 2\n\n{typed}\n\n{}", frame("<total_tokens>5 tokens left</total_tokens>"));
     let (printed, remarks) = parted(&[&text]);
@@ -31,7 +31,7 @@ fn what_stands_in_frames_at_the_end_is_the_clients() {
 fn a_text_of_its_own_is_the_clients_too() {
     let (printed, remarks) = parted(&["out", &frame("rules")]);
     assert_eq!((printed.as_slice(), remarks.len()), (&["out".to_owned()][..], 1));
-    // A result that is nothing else keeps a text that was printed, though it is empty.
+    // A result that holds only a remark still has one printed text, which is empty.
     let (printed, remarks) = parted(&[&frame("rules")]);
     assert_eq!((printed.as_slice(), remarks.len()), (&[String::new()][..], 1));
 }

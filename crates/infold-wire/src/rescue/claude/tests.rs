@@ -1,4 +1,4 @@
-//! Lines, and what becomes of them.
+//! Tests of rewriting lines of Claude Code.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -50,6 +50,6 @@ fn a_line_with_many_blocks_is_gone_over_a_few_times_and_not_once_for_each() {
     assert_eq!(traits(&text).editable.len(), 20_000);
     let new: Value = serde_json::from_str(&rewrite(&text, &edits, "new", None).unwrap()).unwrap();
     assert_eq!(new["message"]["content"].as_array().unwrap().len(), 10_000);
-    // Once for each takes minutes.
+    // Parsing the whole line once for each block would take minutes.
     assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
 }

@@ -1,4 +1,4 @@
-//! Lines of rollouts, and what becomes of them.
+//! Tests of rewriting lines of Codex rollouts.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,4 @@
-//! Lines in, and the numbers of those that a client would load out.
+//! Tests of resuming: lines in, and out the numbers of those that a client would load.
 
 mod claude;
 mod codex;

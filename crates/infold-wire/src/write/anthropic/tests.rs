@@ -1,4 +1,4 @@
-//! A transcript in each form, whole.
+//! Tests of one transcript in several forms: as messages to Anthropic, as items for OpenAI, as an export of OpenCode.
 
 use super::write_anthropic;
 use crate::testing::everything;

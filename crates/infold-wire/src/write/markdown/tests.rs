@@ -1,4 +1,4 @@
-//! A transcript for people.
+//! Tests of a transcript as Markdown.
 
 use crate::testing::everything;
 use crate::write::write_markdown;

@@ -1,11 +1,11 @@
-//! Pairs and turns, as text.
+//! Tests of pairs and turns, written as text.
 
 use infold_core::transcript::{CallOutcome, HeldContent, Item, ItemPosition, Kind, Voice};
 
 use super::{PairRole, in_turns, paired};
 use crate::write::Losses;
 
-/// Items from words: `u` a user, `a` the model, `c1` a call, `r1` its result, `o` something beside the item before.
+/// Items from words: `u` a user, `a` the model, `c1` a call, `r1` its result, `o` other content of the item before.
 fn items(words: &str) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     for (entry, word) in (1..).zip(words.split_whitespace()) {
@@ -41,7 +41,7 @@ fn word(item: &Item) -> String {
     }
 }
 
-/// Messages from words, and what was lost.
+/// The messages that items become, and the losses, as text.
 fn turns(words: &str) -> String {
     let items = items(words);
     let mut losses = Losses::default();
@@ -58,7 +58,7 @@ fn turns(words: &str) -> String {
 }
 
 #[test]
-fn results_stand_first_in_the_message_after_their_calls() {
+fn results_come_first_in_the_message_after_their_calls() {
     assert_eq!(turns("u1 a1 c1 c2 r1 r2 a2"), "user: u1\nmodel: a1 c1 c2\nuser: r1 r2\nmodel: a2");
     assert_eq!(turns("u1 c1 c2 r2 r1"), "user: u1\nmodel: c1 c2\nuser: r1 r2");
     assert_eq!(turns("u1 c1 u2 r1 a1"), "user: u1\nmodel: c1\nuser: r1 u2\nmodel: a1");
@@ -68,7 +68,7 @@ fn results_stand_first_in_the_message_after_their_calls() {
 }
 
 #[test]
-fn what_has_no_other_half_is_left_out_and_told() {
+fn what_has_no_counterpart_is_left_out_and_reported() {
     assert_eq!(turns("u1 c1 a1"), "user: u1\nmodel: a1\nlost 1 calls without a result");
     assert_eq!(turns("r1 o u1"), "user: u1\nlost 1 results without a call");
     assert_eq!(turns("r1 c1 u1"), "user: u1\nlost 1 results without a call\nlost 1 calls without a result");

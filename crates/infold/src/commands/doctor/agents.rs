@@ -1,4 +1,5 @@
-//! Connected agents, each from end to end: its settings, the daemon that they name, the tools and the model behind it.
+//! Checks connected agents, each from end to end: its settings, the daemon that they name, the tools and the model
+//! behind it.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -10,7 +11,7 @@ use crate::run::{Agent, Api};
 use crate::service;
 use crate::settings::Surroundings;
 
-/// Looks at every agent that is connected.
+/// Checks every agent that is connected.
 pub fn look(data: &Path, surroundings: &Surroundings) -> Vec<Check> {
     let look_at = |agent: Agent| {
         let finding = match connect::connection(agent, data) {
@@ -58,7 +59,7 @@ fn look_at(agent: Agent, connection: &Connection, surroundings: &Surroundings) -
     }
 }
 
-/// Whether everything answers that the agent asks for.
+/// Checks that the daemon is ready, lists its tools, and reaches the providers that the agent uses.
 fn answers(connection: &Connection, address: SocketAddr) -> Finding {
     for (path, what) in [("/readyz", "is not ready"), ("/mcp/tools/list", "does not list its tools")] {
         match ask(address, path) {
@@ -75,7 +76,7 @@ fn answers(connection: &Connection, address: SocketAddr) -> Finding {
     let apis = [Api::Anthropic, Api::OpenAi].into_iter();
     let used = apis.filter(|api| connection.addresses.iter().any(|url| url.contains(api.route())));
     for api in used {
-        // Nobody's key goes along, so a provider that can be reached refuses it.
+        // The request carries no key, so a provider that can be reached refuses it, and that is answer enough.
         let status = ask(address, &format!("{}/v1/models", api.route()));
         if status.is_none_or(|status| matches!(status, 502..=504)) {
             return Finding::bad(
@@ -87,7 +88,7 @@ fn answers(connection: &Connection, address: SocketAddr) -> Finding {
     Finding::Good(format!("connected to {address}; daemon, tools and provider answer"))
 }
 
-/// The address in front of a URL's path.
+/// The address and port in an `http` URL; `None` if they are not written in numbers.
 fn host_of(url: &str) -> Option<SocketAddr> {
     url.strip_prefix("http://")?.split('/').next()?.parse().ok()
 }

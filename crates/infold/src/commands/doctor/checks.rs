@@ -19,7 +19,7 @@ const MIB: u64 = 1024 * 1024;
 /// With less than this a full disk is near, and a full disk refuses every write.
 const FREE_MIN_BYTES: u64 = 64 * MIB;
 
-/// Which layers there are. A fault that tests plant is worth a word.
+/// Counts the settings that were changed, and names the files that were read. `[testing]` gets a note.
 pub fn settings(in_force: &InForce) -> Finding {
     let changed = in_force.entries.iter().filter(|entry| entry.origin != Origin::Default).count();
     let files: Vec<String> = in_force
@@ -29,14 +29,14 @@ pub fn settings(in_force: &InForce) -> Finding {
         .filter_map(|file| Some(format!("{} {}", file.layer, file.path.as_ref()?.display())))
         .collect();
     let testing = &in_force.settings.testing;
-    if testing.fixtures || testing.scrub_fault != ScrubFault::None {
+    if testing.scrub_fault != ScrubFault::None {
         return Finding::Note("[testing] is on, which is meant for infold's own tests".to_owned());
     }
     let files = if files.is_empty() { "no settings files".to_owned() } else { files.join(", ") };
     Finding::Good(format!("{} settings, {changed} changed from the default; {files}", in_force.entries.len()))
 }
 
-/// Who may look into the data folder.
+/// Checks that nobody but the user can access the data folder.
 pub fn data_folder(folder: &Path) -> Finding {
     match fs::metadata(folder) {
         Ok(metadata) => match data_folder::safe_to_use(folder, &metadata) {
@@ -53,7 +53,7 @@ pub fn data_folder(folder: &Path) -> Finding {
     }
 }
 
-/// How much the disk still takes.
+/// Checks how much space is left on the disk that holds the data folder.
 pub fn free_space(folder: &Path) -> Finding {
     let existing = folder.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
     match rustix::fs::statvfs(existing) {
@@ -70,7 +70,7 @@ pub fn free_space(folder: &Path) -> Finding {
     }
 }
 
-/// Whether the token is there and is ours alone.
+/// Checks that the token exists and that only the user can read it.
 pub fn token(folder: &Path) -> Finding {
     match Token::read(folder) {
         Ok(_) => Finding::Good("present, private".to_owned()),
@@ -84,8 +84,8 @@ pub fn token(folder: &Path) -> Finding {
     }
 }
 
-/// Whether the key is there, whole, and ours alone. Without it branch ids in transcripts, and placeholders of
-/// secrets, are not known again once the database is gone.
+/// Checks that the key exists, is complete, and that only the user can read it. Without it, branch ids in transcripts
+/// and placeholders of secrets are not recognised once the database is lost.
 pub fn key(folder: &Path) -> Finding {
     let file = folder.join(infold_store::KEY_FILE);
     let metadata = match fs::metadata(&file) {
@@ -109,7 +109,7 @@ pub fn key(folder: &Path) -> Finding {
     Finding::Good("present, complete, private".to_owned())
 }
 
-/// Whether the scrubber takes out what it should and leaves the rest. The token is made up.
+/// Checks on a made-up token that the scrubber removes a secret and leaves the text around it.
 pub fn scrubber() -> Finding {
     let made_up = format!("{}_{}", "ghp", "Q7rT2mXv9LkB4nZc8JpW3sHd6FgY1aEu5oRi");
     let text = format!("before\nGITHUB_TOKEN={made_up}\nafter");
@@ -126,8 +126,7 @@ pub fn scrubber() -> Finding {
     }
 }
 
-/// Whether the kernel tells whose process a connection comes from, which lets local programs in
-/// without a token.
+/// Checks whether the kernel says which user opened a connection. If it does, the user's own programs need no token.
 pub fn callers_user() -> Finding {
     let tells = || {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
@@ -142,7 +141,7 @@ pub fn callers_user() -> Finding {
     }
 }
 
-/// Who listens where the daemon would.
+/// Checks who listens on the daemon's address.
 pub fn daemon(settings: &Settings) -> Finding {
     let Ok(address) = settings.server.listen.parse::<SocketAddr>() else {
         return Finding::bad("server.listen is not an address and port", "write it as 127.0.0.1:9090");

@@ -16,14 +16,14 @@ use crate::settings::{Settings, Synchronous};
 
 /// How far the newest event may lie in the future before the clock is not to be trusted.
 const CLOCK_SKEW_MAX_MS: u64 = 60_000;
-/// What a provider counts for a thousand tokens of ours, if it counts as we do.
+/// Thousandths of infold's estimate that a provider reports if both count alike.
 const COUNTS_AGREE_PER_MILLE: u64 = 1_000;
-/// How far that may be off without being worth a note.
+/// How far a provider's figure may be from that before it is worth a note.
 const COUNTS_APART_PER_MILLE: u64 = 300;
-/// A moment before infold existed.
+/// The beginning of 2025, before infold existed: a clock that shows less is wrong.
 const CLOCK_MIN_MS: u64 = 1_735_689_600_000;
 
-/// Looks at the database.
+/// Checks the database's mode, structure, durability and token counts, and the clock against its latest event.
 pub fn look(folder: &Path, settings: &Settings) -> anyhow::Result<Vec<Check>> {
     let path = folder.join(DATABASE);
     let Ok(metadata) = fs::metadata(&path) else {
@@ -98,22 +98,22 @@ fn durability(health: &Health, settings: &Settings) -> Finding {
     }
 }
 
-/// Budgets are kept by our own count until the provider's is known.
+/// Compares the providers' token counts with infold's. Until a provider's are known, budgets rely on infold's own.
 fn token_counts(counts: &[StoredCalibration]) -> Finding {
     if counts.is_empty() {
         return Finding::Note("not calibrated yet: no provider has reported token counts".to_owned());
     }
-    let told = counts.iter().map(|count| {
+    let ratios = counts.iter().map(|count| {
         let ratio = count.per_mille as f64 / 1_000.0;
         let requests = thousands(count.samples);
         format!("{}: the provider counts {ratio:.2} times infold's estimate ({requests} requests)", count.family)
     });
-    let told = told.collect::<Vec<_>>().join(", ");
+    let ratios = ratios.collect::<Vec<_>>().join(", ");
     let is_far = |count: &StoredCalibration| count.per_mille.abs_diff(COUNTS_AGREE_PER_MILLE) > COUNTS_APART_PER_MILLE;
-    if counts.iter().any(is_far) { Finding::Note(told) } else { Finding::Good(told) }
+    if counts.iter().any(is_far) { Finding::Note(ratios) } else { Finding::Good(ratios) }
 }
 
-/// Deadlines are moments, so a clock that jumped would end branches early or late.
+/// Checks the clock. Deadlines are points in time, so a clock that jumped would end branches early or late.
 fn clock(newest_ms: Option<u64>) -> Finding {
     let now_ms = now_ms();
     if now_ms < CLOCK_MIN_MS {

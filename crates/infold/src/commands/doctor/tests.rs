@@ -1,4 +1,4 @@
-//! What doctor prints.
+//! What `infold doctor` prints, and when a key is good.
 
 use insta::assert_snapshot;
 

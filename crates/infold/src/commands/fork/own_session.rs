@@ -1,6 +1,6 @@
-//! A fork of a session of infold's own, made in the store, so that the child is there to go on with.
+//! Forks a session of infold's own in the store, so that the child is a session there and can go on.
 
-use infold_core::{Principal, Refusal, SessionId};
+use infold_core::{Principal, Refusal};
 use infold_engine::{ForkSession, ForkSource, SessionRef};
 
 use super::{ChildStart, ForkArgs};
@@ -8,7 +8,7 @@ use crate::commands::Invocation;
 use crate::failure::Refused;
 use crate::parts;
 
-/// Forks a session.
+/// Forks the session with the id `name`, or with the only id that begins with it, and loads what its child begins with.
 pub fn fork(name: &str, args: &ForkArgs, invocation: &Invocation) -> anyhow::Result<ChildStart> {
     let absent = || {
         Refused::new(format!("there is no file and no session {name}"))
@@ -17,27 +17,28 @@ pub fn fork(name: &str, args: &ForkArgs, invocation: &Invocation) -> anyhow::Res
     if args.from.is_some() {
         return Err(Refused::new("--from is for transcripts; a session of infold's own has its own form").into());
     }
-    let id = SessionId::parse(name).map_err(|_| absent())?;
     let folder = invocation.data_folder_in_use()?.ok_or_else(absent)?;
     let mut settings = invocation.in_force.settings.clone();
     if let Some(chars) = args.budget {
         settings.fork.char_budget = chars as usize;
     }
     let engine = parts::engine(&folder, &settings)?;
-    let request = ForkSession {
-        source: ForkSource::Session { session: SessionRef::Id(id), thread: Some("main".to_owned()) },
-        prompt: args.prompt.clone(),
-        profile: args.profile,
-        child: None,
-        idempotency_key: None,
-    };
+    let who = Principal::local();
     let view = parts::asking_runtime()?.block_on(async {
-        let forked = engine.fork(&Principal::local(), request).await?;
-        engine.fork_view(&Principal::local(), &SessionRef::Id(forked.session_id)).await
+        let session = SessionRef::Id(engine.resolve_session(&who, name).await?);
+        let request = ForkSession {
+            source: ForkSource::Session { session, thread: Some("main".to_owned()) },
+            prompt: args.prompt.clone(),
+            profile: args.profile,
+            child: None,
+            idempotency_key: None,
+        };
+        let forked = engine.fork(&who, request).await?;
+        engine.fork_view(&who, &SessionRef::Id(forked.session_id)).await
     });
     let view = view.map_err(|error| match error {
         infold_engine::Error::Refused(Refusal::SessionNotFound { .. }) => absent().into(),
-        other => parts::told(other),
+        other => parts::command_error(other),
     })?;
     Ok(ChildStart {
         session: Some(view.forked.session_id),

@@ -1,4 +1,4 @@
-//! Which calls are refused.
+//! Which calls are refused, with a key and without one.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ fn scrubber() -> Scrubber {
     Scrubber::derive(&[9; 32])
 }
 
-/// A placeholder that the key proves.
+/// A placeholder that was made with the key of [`scrubber`].
 fn own() -> String {
     // Put together here, so that no scanner takes this file for a leak.
     let secret = format!("ghp_{}", "q7Rk2Vd9Xw4Zb8Nc3Mt6Ys1Lf5Hg0JpAeUiO".chars().take(36).collect::<String>());

@@ -1,13 +1,13 @@
-//! The report as tables for a terminal.
+//! Draws the report of a replay as tables for a terminal.
 
 use infold_replay::{Folding, Measures, Report};
 
 use crate::draw::{Align, Column, Style, Table, Tone, thousands};
 
-/// Sessions that get a line of their own; the page and the JSON have all.
+/// Most sessions that get a line; the page and the JSON have all of them.
 const SESSIONS_MAX: usize = 20;
 
-/// The tables.
+/// Draws the policies, the sessions and, if sub-tasks were folded, what that saved.
 pub fn draw(report: &Report, style: &Style) -> String {
     let may_go = ["INVALID REASONING", "WRITTEN", "CACHE READ", "FAR", "PROMPT TOKENS", "COST", "PEAK"];
     let mut text = policies(report).dropped_to_fit(style.width, &may_go).draw(style);
@@ -39,7 +39,7 @@ fn right(heading: &'static str) -> Column {
     Column { heading, align: Align::Right }
 }
 
-/// One line for each policy, in percent of the first where that says more than the figure.
+/// One line for each policy. Some figures are in percent of the first policy's, where that says more.
 fn policies(report: &Report) -> Table {
     let mut table = Table::new(vec![
         left("POLICY"),
@@ -78,7 +78,7 @@ fn policies(report: &Report) -> Table {
     table
 }
 
-/// The sessions with the largest bill, first as they were, then under the last policy.
+/// The sessions with the largest bills: as they were, and under the last policy, which is infold's.
 fn sessions(report: &Report) -> Table {
     let mut table = Table::new(vec![
         left("SESSION"),

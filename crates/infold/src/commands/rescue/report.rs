@@ -1,18 +1,18 @@
-//! What a rescue did, for people and for programs.
+//! Reports what a rescue did, as text for people and as JSON for programs.
 
-use infold_core::rescue::{Moved, Purpose, Receipt, Tally};
+use infold_core::rescue::{OffloadedPiece, Purpose, Receipt, Tally};
 use serde_json::{Value, json};
 
-use super::{Ending, Report};
+use super::{Ending, RescueReport};
 use crate::draw::{Align, Column, Style, Table, Tone, thousands};
 
-/// How many moved texts are listed for people.
+/// Most offloaded texts that the table lists; the JSON lists all of them.
 const LISTED_MAX: usize = 30;
 
-/// The report for people.
-pub fn as_text(report: &Report<'_>, style: &Style) -> String {
-    let facts = report.rescue;
-    let Report { receipt, ending, .. } = report;
+/// The report for people: a table of what was offloaded, the counts, and how to go on.
+pub fn as_text(report: &RescueReport<'_>, style: &Style) -> String {
+    let facts = report.facts;
+    let RescueReport { receipt, ending, .. } = report;
     if matches!(ending, Ending::Fits) {
         return format!(
             "It fits already: {} tokens, and there is room for {}. Nothing was written.\n",
@@ -21,7 +21,7 @@ pub fn as_text(report: &Report<'_>, style: &Style) -> String {
         );
     }
     let mut text = String::new();
-    let mut moved: Vec<(&str, &Moved)> = receipt.offloaded.iter().map(|moved| ("result", moved)).collect();
+    let mut moved: Vec<(&str, &OffloadedPiece)> = receipt.offloaded.iter().map(|moved| ("result", moved)).collect();
     moved.extend(receipt.shortened.iter().map(|moved| ("input", moved)));
     if !moved.is_empty() {
         text.push_str(&table(&moved).draw(style));
@@ -32,12 +32,12 @@ pub fn as_text(report: &Report<'_>, style: &Style) -> String {
     }
     let mut line = |count: usize, what: &str, tokens: u64| {
         if count > 0 {
-            // What is sealed has no text to count.
+            // Sealed reasoning has no text to count.
             let tokens = if tokens > 0 { format!(" ({} tokens)", thousands(tokens)) } else { String::new() };
             text.push_str(&format!("{count:>6}  {what}{tokens}\n"));
         }
     };
-    let sum = |moved: &[Moved]| moved.iter().map(|moved| moved.tokens).sum();
+    let sum = |moved: &[OffloadedPiece]| moved.iter().map(|moved| moved.tokens).sum();
     line(receipt.offloaded.len(), "results moved out, each with a reference in its place", sum(&receipt.offloaded));
     line(receipt.shortened.len(), "inputs of calls shortened", sum(&receipt.shortened));
     let left_out = receipt.left_out.iter().map(|left_out| left_out.tokens).sum();
@@ -57,9 +57,9 @@ fn tallies(receipt: &Receipt) -> [(Tally, &'static str); 3] {
     ]
 }
 
-fn ending_text(report: &Report<'_>) -> String {
+fn ending_text(report: &RescueReport<'_>) -> String {
     let Receipt { after_tokens, .. } = report.receipt;
-    let (before, room) = (thousands(report.rescue.before_tokens), thousands(report.rescue.room.tokens));
+    let (before, room) = (thousands(report.facts.before_tokens), thousands(report.facts.room.tokens));
     match &report.ending {
         Ending::Fits => String::new(),
         Ending::Planned => {
@@ -67,7 +67,7 @@ fn ending_text(report: &Report<'_>) -> String {
             format!("\n{before} tokens would become {after}; there is room for {room}.\n")
         }
         Ending::Written { destination, receipt_tokens, .. } => {
-            let done = match report.rescue.purpose {
+            let done = match report.facts.purpose {
                 Purpose::Fitting => {
                     let after = thousands(after_tokens + receipt_tokens);
                     format!("{before} tokens became {after}; there is room for {room}.")
@@ -83,7 +83,7 @@ fn ending_text(report: &Report<'_>) -> String {
     }
 }
 
-fn table(moved: &[(&str, &Moved)]) -> Table {
+fn table(moved: &[(&str, &OffloadedPiece)]) -> Table {
     let column = |heading, align| Column { heading, align };
     let mut table = Table::new(vec![
         column("MOVED", Align::Left),
@@ -109,9 +109,9 @@ fn table(moved: &[(&str, &Moved)]) -> Table {
     table
 }
 
-/// The report for programs.
-pub fn as_json(report: &Report<'_>) -> Value {
-    let (facts, receipt) = (report.rescue, &report.receipt);
+/// The report for programs, with everything that was offloaded, shortened and left out.
+pub fn as_json(report: &RescueReport<'_>) -> Value {
+    let (facts, receipt) = (report.facts, &report.receipt);
     let written = match &report.ending {
         Ending::Fits | Ending::Planned => Value::Null,
         Ending::Written { destination, lines, receipt_tokens } => json!({
@@ -122,7 +122,7 @@ pub fn as_json(report: &Report<'_>) -> Value {
             "go_on": destination.go_on,
         }),
     };
-    let moved = |moved: &Moved| {
+    let moved = |moved: &OffloadedPiece| {
         json!({
             "call_id": moved.call, "tool_name": moved.tool, "tokens": moved.tokens,
             "left_tokens": moved.left_tokens, "ref_id": moved.handle,

@@ -1,4 +1,4 @@
-//! Looks for what placeholders stand for, in recordings of sessions and in files that the user names.
+//! Looks for the secrets behind placeholders, in recordings of sessions and in files that the user names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use super::super::Invocation;
 use crate::failure::Refused;
 use crate::sources::{self, NamedSource};
 
-/// How many recordings are looked through, the latest first.
+/// Most recordings that are looked through, the latest first.
 const RECORDINGS_MAX: usize = 50;
 
-/// What a placeholder stands for.
+/// The secrets that were found for a placeholder.
 pub(super) enum FoundSecrets {
-    /// This secret.
+    /// All places hold the same secret.
     One(String),
-    /// Secrets that have the same placeholder by chance: nobody can tell which it was.
+    /// Different secrets have this placeholder by chance, so nobody knows which one is right.
     Several,
 }
 
@@ -25,18 +25,18 @@ pub(super) enum FoundSecrets {
 pub(super) struct Search<'a> {
     scrubber: &'a Scrubber,
     wanted: BTreeSet<String>,
-    /// What was found so far.
+    /// What was found so far, by placeholder.
     pub found: BTreeMap<String, FoundSecrets>,
 }
 
 impl<'a> Search<'a> {
-    /// A search for these.
+    /// Prepares a search for the secrets behind these placeholders.
     pub fn new(scrubber: &'a Scrubber, wanted: impl Iterator<Item = String>) -> Self {
         Self { scrubber, wanted: wanted.collect(), found: BTreeMap::new() }
     }
 
-    /// Looks through the latest recordings of the user's agents, until all is found. What cannot be read is passed
-    /// over: nobody named it.
+    /// Looks through the latest recordings of the user's agents until everything is found. A recording that cannot be
+    /// read is skipped, because the user did not name it.
     pub fn recordings(&mut self, invocation: &Invocation) {
         for file in sources::recorded(&invocation.surroundings, RECORDINGS_MAX) {
             if self.is_done() {
@@ -46,7 +46,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Looks through a file that the user named: as a recording if it is one, else as it stands.
+    /// Looks through a file that the user named: first as a recording, then as plain text if something is missing.
     pub fn named(&mut self, file: &Path, invocation: &Invocation) -> anyhow::Result<()> {
         if self.recording(file.to_owned(), invocation).is_ok() && self.is_done() {
             return Ok(());
@@ -76,7 +76,7 @@ impl<'a> Search<'a> {
     }
 
     fn text(&mut self, text: &str) {
-        // A text that cannot be searched holds nothing that was ever shown as a placeholder.
+        // A text that cannot be scrubbed was never shown to a model, so no placeholder was made from it.
         for secret in self.scrubber.secrets_in(text).unwrap_or_default() {
             if !self.wanted.contains(&secret.placeholder) {
                 continue;

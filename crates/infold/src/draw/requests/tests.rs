@@ -1,4 +1,4 @@
-//! Requests as text.
+//! Tables of requests as text, at several widths.
 
 use infold_core::record::{Cause, Miss, RequestWarning, Timing, TokenBreakdown, WarningKind};
 use infold_core::{BranchId, Scrubbed, SessionId, Thread};
@@ -85,7 +85,7 @@ fn requests_keep_to_terminals_of_60_and_of_40_columns() {
         let style = style(Charset::Utf8, width);
         let text = requests(&view(), NOW_MS, &style);
         let rows: Vec<RequestRecord> = view().rows;
-        let several = request_lines(&rows.iter().collect::<Vec<_>>(), Whose::Several, NOW_MS, &style);
+        let several = request_lines(&rows.iter().collect::<Vec<_>>(), RequestScope::Several, NOW_MS, &style);
         let several: Vec<String> = several.iter().map(|line| style.line(line)).collect();
         let drawn = format!("{text}\n{}\n", several.join("\n"));
         assert!(drawn.lines().all(|line| columns(line) <= width), "{width}:\n{drawn}");

@@ -1,4 +1,4 @@
-//! Tables as text.
+//! Tables as text, and how they are made to fit.
 
 use insta::assert_snapshot;
 

@@ -1,5 +1,6 @@
-// Made by infold, anew at every start. Before a tool runs whose arguments hold what stands for a secret, infold is
-// asked whether it would be written over the secret; if so, the tool does not run, and the model is told why.
+// infold writes this file again at every start. Before a tool runs whose arguments hold a secret's placeholder, infold
+// is asked whether the placeholder would be written over the secret. If so, the tool does not run, and the model gets
+// the reason.
 import { spawnSync } from "node:child_process"
 
 const ask = (question) => {
@@ -7,7 +8,7 @@ const ask = (question) => {
   try {
     return JSON.parse(asked.stdout).hookSpecificOutput.permissionDecisionReason
   } catch {
-    // Nothing was said against it.
+    // infold printed nothing, so the tool may run.
   }
 }
 

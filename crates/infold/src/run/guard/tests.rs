@@ -1,4 +1,4 @@
-//! Each agent is told what to ask in the form that it understands.
+//! Each agent gets the hook in the form that it understands.
 
 use serde_json::json;
 
@@ -21,7 +21,7 @@ fn codex_is_given_the_hook_and_the_digest_that_it_makes_of_it_itself() {
     let [hook, state] = plain.codex_settings();
     let parsed: toml::Table = hook.replacen("hooks.PreToolUse", "hook", 1).parse().unwrap();
     assert_eq!(parsed["hook"][0]["hooks"][0]["command"].as_str(), Some("/bin/infold hook --data /data"));
-    // Of the JSON that Codex makes of it: names in order, no spaces, nothing that is not set.
+    // The JSON that Codex makes the digest of: names sorted, no spaces, nothing that is not set.
     let canonical = r#"{"event_name":"pre_tool_use","hooks":[{"async":false,"command":"/bin/infold hook --data /data","timeout":30,"type":"command"}],"matcher":"^(Bash|apply_patch|mcp__.*)$"}"#;
     let digest: String =
         digest(&SHA256, canonical.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect();

@@ -1,4 +1,4 @@
-//! What is said at the end.
+//! The lines that `infold run` prints at the end.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Words that mean something to systemd or launchd stand for themselves.
+//! Characters that are special to systemd or launchd are escaped.
 
 use super::*;
 

@@ -1,10 +1,11 @@
-//! Whether what `[proxy]` says can be done.
+//! Checks the values of `[proxy]`.
 
 use infold_proxy::{RetryStatus, Upstream};
 
 use super::{Entry, Problem, Problems, Settings, origin};
 
-/// Where requests go is not repeated in a message: people put keys into addresses.
+/// Checks the upstreams and the statuses for retries. Messages do not repeat an upstream, because people put keys into
+/// addresses.
 pub(super) fn check(settings: &Settings, entries: &[Entry], problems: &mut Problems) {
     let proxy = &settings.proxy;
     let upstreams =

@@ -1,4 +1,4 @@
-//! Keys, and where they lead.
+//! What keys do, and which session they choose.
 
 use infold_core::record::{RequestTotals, SessionOverview};
 use infold_engine::ListedSession;
@@ -33,22 +33,22 @@ fn up_and_down_go_through_the_sessions_and_back_to_all() {
     let view = view(&["a", "b"]);
     let mut chosen = None;
     let mut seen = Vec::new();
-    for to in [Move::Down, Move::Down, Move::Down, Move::Up, Move::Up, Move::Up] {
+    for to in [KeyAction::Down, KeyAction::Down, KeyAction::Down, KeyAction::Up, KeyAction::Up, KeyAction::Up] {
         chosen = next(&view, chosen.as_ref(), to);
         seen.push(chosen.as_ref().map_or("all".to_owned(), ToString::to_string));
     }
     assert_eq!(seen, ["a", "b", "b", "a", "all", "all"]);
-    assert_eq!(next(&self::view(&[]), None, Move::Down), None);
+    assert_eq!(next(&self::view(&[]), None, KeyAction::Down), None);
 }
 
 #[test]
 fn keys_that_end_it_are_those_that_people_try() {
-    let press = |code, modifiers| meant(KeyEvent::new(code, modifiers));
-    assert_eq!(press(KeyCode::Char('q'), KeyModifiers::NONE), Move::Quit);
-    assert_eq!(press(KeyCode::Esc, KeyModifiers::NONE), Move::Quit);
-    assert_eq!(press(KeyCode::Char('c'), KeyModifiers::CONTROL), Move::Quit);
-    assert_eq!(press(KeyCode::Char('c'), KeyModifiers::NONE), Move::None);
-    assert_eq!(press(KeyCode::Down, KeyModifiers::NONE), Move::Down);
+    let press = |code, modifiers| action_of(KeyEvent::new(code, modifiers));
+    assert_eq!(press(KeyCode::Char('q'), KeyModifiers::NONE), KeyAction::Quit);
+    assert_eq!(press(KeyCode::Esc, KeyModifiers::NONE), KeyAction::Quit);
+    assert_eq!(press(KeyCode::Char('c'), KeyModifiers::CONTROL), KeyAction::Quit);
+    assert_eq!(press(KeyCode::Char('c'), KeyModifiers::NONE), KeyAction::None);
+    assert_eq!(press(KeyCode::Down, KeyModifiers::NONE), KeyAction::Down);
 }
 
 #[test]

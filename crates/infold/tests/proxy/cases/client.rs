@@ -5,7 +5,7 @@ use infold_testkit::model::work::{Work, branch_work, fold_branch, load_tools, op
 use infold_testkit::model::{Script, Step};
 use serde_json::{Value, json};
 
-use crate::scene::{ASKED, Scene, calling, end_of, marker, path};
+use crate::proxy::scene::{ASKED, Scene, calling, end_of, marker, path};
 
 const FOUND: &str = "Both files are about harbours.";
 
@@ -13,7 +13,7 @@ const FOUND: &str = "Both files are about harbours.";
 const COMPACTION: &str = "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n\nYour task is to create a \
                           detailed summary of the conversation so far.";
 
-/// Tokens that the model says each of its answers took.
+/// The output tokens that the model reports for each of its answers.
 const ANSWER_TOKENS: u64 = 50;
 
 fn work() -> Work {
@@ -28,7 +28,7 @@ fn script() -> Script {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_side_call_while_a_branch_is_open_is_answered_on_the_parent_and_the_branch_stays_open() {
-    // Codex has none: it says of every request which kind it is.
+    // Codex has no side calls: it says of every request which kind it is.
     for client in [Client::ClaudeCode, Client::OpenCode] {
         let scene = Scene::start(script()).await;
         let mut agent = scene.agent(client, "side-call").await.listing(Listing::Inline);
@@ -85,7 +85,7 @@ async fn the_client_compacts_and_the_opening_call_is_gone_from_the_transcript() 
         agent.answer(&said).await.unwrap();
         let id = scene.branch_turns()[0].own_branch().unwrap();
 
-        // A summary stands for everything but the last exchange.
+        // A summary replaces everything but the last exchange.
         let kept = agent.transcript.split_off(agent.transcript.len() - last_exchange(client));
         let front = if client == Client::ClaudeCode { 0 } else { 1 };
         agent.transcript.truncate(front);
@@ -105,7 +105,7 @@ async fn the_client_compacts_and_the_opening_call_is_gone_from_the_transcript() 
     }
 }
 
-/// Entries that the last call and its result take.
+/// How many entries the last call and its result are.
 fn last_exchange(client: Client) -> usize {
     match client {
         Client::ClaudeCode | Client::OpenCode => 2,
@@ -244,7 +244,7 @@ async fn the_client_clears_or_changes_a_result_itself() {
     agent.file("/p/long.txt", &long);
     agent.work(ASKED).await.unwrap();
     let shown = scene.turns().pop().unwrap();
-    assert!(!shown.holds(&long), "a long result is kept elsewhere");
+    assert!(!shown.holds(&long), "a long result is offloaded");
 
     let cleared = "[Old tool result content cleared]";
     for entry in &mut agent.transcript {
@@ -297,14 +297,14 @@ fn clear(transcript: &mut [Value], text: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn subagents_have_threads_of_their_own_and_whose_branch_is_active_is_told_by_the_call() {
+async fn subagents_have_threads_of_their_own_and_the_call_shows_whose_branch_is_active() {
     for client in Client::ALL {
         let scene = Scene::start(script()).await;
         let mut main = scene.agent(client, "with-subagents").await;
         let mut sub = scene.agent(client, "with-subagents").await.subagent("agent-1");
         main.say(ASKED);
         sub.say("You are a helper. Count the berths.");
-        let both_open = |said: &infold_testkit::agent::Said| said.text.contains("file-02");
+        let both_open = |said: &infold_testkit::agent::ModelReply| said.text.contains("file-02");
         let main_said = main.until(both_open).await.unwrap();
         let sub_said = sub.until(both_open).await.unwrap();
         main.answer(&main_said).await.unwrap();

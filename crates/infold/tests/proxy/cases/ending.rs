@@ -1,11 +1,11 @@
-//! Branches that end otherwise than by their own return: out of budget or time, interrupted, rolled back.
+//! Branches that end without their own return: out of budget or time, interrupted, rolled back.
 
 use infold_testkit::agent::{Client, Listing};
 use infold_testkit::model::work::{Work, fold_branch, load_tools, open_branch, read_file};
 use infold_testkit::model::{Decision, Script, Step};
 use serde_json::{Value, json};
 
-use crate::scene::{ASKED, Scene, calling, end_of, marker, path, read_in_branch};
+use crate::proxy::scene::{ASKED, Scene, calling, end_of, marker, path, read_in_branch};
 use crate::support::of_type;
 
 /// The time of a branch that is to run out of it: a busy machine must be able to work in it first.
@@ -96,7 +96,7 @@ async fn forced_fold_by_time_cuts_back_to_the_parent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn forced_fold_a_late_return_is_told_that_the_branch_is_over() {
+async fn forced_fold_a_late_return_learns_that_the_branch_is_over() {
     let late = Step::seeing(|received| {
         let branch = received.branch_ids().pop().unwrap_or_default();
         let arguments = json!({"branch_id": branch, "message": "late words"});
@@ -113,8 +113,8 @@ async fn forced_fold_a_late_return_is_told_that_the_branch_is_over() {
     assert_eq!(agent.go_on().await.unwrap(), "So it is over.");
     let end = scene.main_turns().pop().unwrap();
     assert!(end.holds("was cut short"), "{}", end.shape());
-    let told = end.last_result_of("branch_return").unwrap();
-    assert!(!told.contains("\"success\":true"), "the return comes too late: {told}");
+    let result = end.last_result_of("branch_return").unwrap();
+    assert!(!result.contains("\"success\":true"), "the return comes too late: {result}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -131,7 +131,7 @@ async fn forced_fold_a_late_return_becomes_the_result_if_the_parent_has_not_been
         let mut agent = scene.agent(client, "just-in-time").await;
         agent.say(ASKED);
         let said = agent.until(|said| said.calls_tool("branch_return")).await.unwrap();
-        // Asking how the branch stands would tell its parent; the events do not.
+        // Asking for the branch's status would report its end to its parent; reading the events does not.
         let over = |events: &[Value]| !of_type(events, "branch.folded").is_empty();
         scene.api().events_until("just-in-time", over).await.unwrap();
         agent.answer(&said).await.unwrap();
@@ -151,8 +151,8 @@ async fn a_branch_that_says_it_failed_is_folded_with_what_it_says() {
     let scene = Scene::start(Script::new(steps)).await;
     scene.agent(Client::ClaudeCode, "failed").await.work(ASKED).await.unwrap();
     let end = scene.main_turns().pop().unwrap();
-    let told = end.last_result_of("branch_create").unwrap();
-    assert!(told.contains("failed") && told.contains("The pier is gone."), "{told}");
+    let result = end.last_result_of("branch_create").unwrap();
+    assert!(result.contains("failed") && result.contains("The pier is gone."), "{result}");
     assert!(!end.holds(&end_of(1)), "{}", end.shape());
 }
 

@@ -1,16 +1,16 @@
-//! What a branch that is cut short had said last: its parent gets it, without secrets, and the same for ever.
+//! What a branch that is cut short had said last: its parent gets it, without secrets, and the same ever after.
 
 use infold_testkit::agent::{Client, Listing};
 use infold_testkit::model::work::{Work, load_tools, open_branch, read_file};
 use infold_testkit::model::{Decision, Fault, Script, Step};
 use serde_json::{Value, json};
 
-use crate::scene::{ASKED, Scene, end_of, path};
+use crate::proxy::scene::{ASKED, Scene, end_of, path};
 use crate::support::{PATIENCE, Secret, of_type, secrets, whereabouts};
 
 const OVER: &str = "The branch is over.";
 
-/// What stands in front of last words in a partial result.
+/// What a partial result has in front of last words.
 const LAST_WORDS: &str = "Last words: ";
 
 /// A step that reads a file with these words in a branch, and says that it is over if it finds itself in the
@@ -50,9 +50,9 @@ async fn a_branch_out_of_budget_gives_its_last_words() {
 
         let worked = scene.branch_turns().len();
         let end = scene.main_turns().pop().unwrap();
-        let told = end.last_result_of("branch_create").unwrap();
+        let result = end.last_result_of("branch_create").unwrap();
         let wanted = format!("{LAST_WORDS}The pier of file {worked} was built by [SECRET:");
-        assert!(told.contains(&wanted) && told.contains("and the crane is next."), "{client:?}: {told}");
+        assert!(result.contains(&wanted) && result.contains("and the crane is next."), "{client:?}: {result}");
         assert!(!end.holds(&planted[0].text) && !end.holds(&end_of(1)), "{client:?}:\n{}", end.shape());
 
         agent.say("And now?");
@@ -77,16 +77,16 @@ async fn an_interrupted_branch_gives_its_last_words_also_after_a_crash() {
         let mut agent = scene.agent(client, "stopped-words").await;
         agent.work(ASKED).await.unwrap();
         let is_stored = |events: &[Value]| of_type(events, "branch.said").iter().any(|said| is_last(said));
-        // Signs of life come on that stream for ever, so somebody has to lose patience.
+        // The stream sends signs of life for ever, so only a timeout ends a wait for what does not come.
         tokio::time::timeout(PATIENCE, scene.api().events_until("stopped-words", is_stored)).await.unwrap().unwrap();
         scene.restart(&mut agent).await;
 
         agent.work("Stop there, what have you got?").await.unwrap();
         let end = scene.main_turns().pop().unwrap();
-        let told = end.last_result_of("branch_create").unwrap();
-        assert!(told.contains("was cut short: interrupted"), "{client:?}: {told}");
+        let result = end.last_result_of("branch_create").unwrap();
+        assert!(result.contains("was cut short: interrupted"), "{client:?}: {result}");
         let wanted = format!("{LAST_WORDS}The pier of file 1 was built by [SECRET:");
-        assert!(told.contains(&wanted) && told.contains("\nOne file is read."), "{client:?}: {told}");
+        assert!(result.contains(&wanted) && result.contains("\nOne file is read."), "{client:?}: {result}");
         assert!(!end.holds(&planted[1].text), "{client:?}:\n{}", end.shape());
 
         agent.say("Anything else?");
@@ -148,7 +148,7 @@ async fn an_answer_that_its_client_gave_up_is_given_in_whole_words() {
 
     agent.work("Stop there.").await.unwrap();
     let end = scene.main_turns().pop().unwrap();
-    let told = end.last_result_of("branch_create").unwrap();
-    assert!(told.contains(&format!("{LAST_WORDS}The harbour is quiet, [SECRET:")), "{told}");
-    assert!(told.contains("] was\n") && !planted[0].is_in(&told), "the last word may lack its end: {told}");
+    let result = end.last_result_of("branch_create").unwrap();
+    assert!(result.contains(&format!("{LAST_WORDS}The harbour is quiet, [SECRET:")), "{result}");
+    assert!(result.contains("] was\n") && !planted[0].is_in(&result), "the last word may lack its end: {result}");
 }

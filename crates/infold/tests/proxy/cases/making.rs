@@ -5,7 +5,7 @@ use infold_testkit::model::work::{Work, branch_work, fold_branch, load_tools, op
 use infold_testkit::model::{Script, Step};
 use serde_json::json;
 
-use crate::scene::{ASKED, Scene, at_once, calling, marker, path};
+use crate::proxy::scene::{ASKED, Scene, at_once, calling, marker, path};
 
 const FOUND: &str = "Both files are about harbours.";
 

@@ -1,11 +1,11 @@
-//! What a branch gets to see, what it is told, and what its reasoning and marks become.
+//! What a branch gets to see, what infold adds for it, and what becomes of its reasoning and marks.
 
 use infold_testkit::agent::Client;
 use infold_testkit::model::work::{Work, branch_work, fold_branch, load_tools, open_branch, read_file};
 use infold_testkit::model::{Received, Script, ShownKind, Step};
 use serde_json::Value;
 
-use crate::scene::{ASKED, Scene, marker, path};
+use crate::proxy::scene::{ASKED, Scene, marker, path};
 
 const FOUND: &str = "Both files are about harbours.";
 
@@ -67,8 +67,8 @@ async fn reasoning_blocks_are_only_ever_sent_in_the_thread_they_were_made_in() {
     for client in [Client::ClaudeCode, Client::Codex] {
         let scene = Scene::start(script()).await;
         scene.agent(client, "reasoning").await.work(ASKED).await.unwrap();
-        // The model itself refuses reasoning out of its place, or counts it as dropped; here it is counted
-        // whether any is there at all.
+        // The model itself refuses reasoning out of its place, or counts it as dropped. Here it is counted whether
+        // there is any at all.
         let reasoning =
             |turn: &Received| turn.shown().iter().filter(|piece| piece.kind == ShownKind::Reasoning).count();
         let branch = scene.branch_turns();
@@ -92,7 +92,7 @@ async fn reasoning_blocks_of_the_parent_hold_in_a_branch_that_inherits() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cache_control_stays_and_moves_with_what_it_stood_on() {
+async fn cache_control_stays_and_moves_with_the_block_it_was_on() {
     let scene = Scene::start(script()).await;
     scene.agent(Client::ClaudeCode, "marks").await.work(ASKED).await.unwrap();
     for turn in scene.turns() {
@@ -118,7 +118,7 @@ async fn tools_change_after_the_clients_own_tool_search() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn count_tokens_is_planned_like_the_request_it_stands_for_and_nothing_is_recorded() {
+async fn count_tokens_is_planned_like_the_request_it_counts_and_nothing_is_recorded() {
     let scene = Scene::start(script()).await;
     let mut agent = scene.agent(Client::ClaudeCode, "counted").await;
     agent.say(ASKED);

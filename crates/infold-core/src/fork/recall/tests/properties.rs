@@ -30,7 +30,7 @@ fn any_item() -> BoxedStrategy<Item> {
     let tool = || prop_oneof![Just("Read"), Just("Bash"), Just("Edit"), Just("")].prop_map(str::to_owned);
     prop_oneof![
         2 => text().prop_map(|text| person(&text)),
-        2 => text().prop_map(|text| said(&text)),
+        2 => text().prop_map(|text| model(&text)),
         1 => text().prop_map(|text| item(Kind::User { text, voice: Voice::Client })),
         1 => text().prop_map(|text| summary(&text)),
         6 => (id(), tool(), input()).prop_map(|(id, tool, input)| call(&id, &tool, &input)),

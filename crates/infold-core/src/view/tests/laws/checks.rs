@@ -1,8 +1,8 @@
-//! What must hold for every request.
+//! What must hold for every request that the made-up client sends.
 
 use std::collections::BTreeSet;
 
-use super::super::text::{Said, What};
+use super::super::text::{TestBlock, What};
 use super::world::World;
 use crate::view::{PlanAction, Reason, RequestKind, Restart, Side, StoredDecisions, ViewPiece, ViewPlan, runs_scripts};
 use crate::{BranchId, Thread, ToolEffect};
@@ -11,9 +11,8 @@ use crate::{BranchId, Thread, ToolEffect};
 #[derive(Debug, Clone)]
 pub struct Sent {
     pub thread: Thread,
-    /// What would have started it anew.
-    pub anew: Option<Restart>,
-    /// How much of the transcript there was.
+    pub restart_here: Option<Restart>,
+    /// How many blocks the transcript had then.
     pub len: usize,
     /// What the model was sent, piece by piece, as it would be in bytes.
     pub view: Vec<String>,
@@ -23,15 +22,15 @@ impl Sent {
     pub fn of(world: &World, plan: &ViewPlan) -> Self {
         Self {
             thread: plan.thread.clone(),
-            anew: plan.anew.clone(),
+            restart_here: plan.restart_here.clone(),
             len: world.said.len(),
             view: view(&world.said, plan),
         }
     }
 }
 
-/// A view in bytes that can be compared.
-fn view(said: &[Said], plan: &ViewPlan) -> Vec<String> {
+/// A plan's pieces as texts that can be compared: the same text means the same bytes.
+fn view(said: &[TestBlock], plan: &ViewPlan) -> Vec<String> {
     plan.pieces
         .iter()
         .map(|piece| match piece {
@@ -51,14 +50,13 @@ fn view(said: &[Said], plan: &ViewPlan) -> Vec<String> {
         .collect()
 }
 
-fn call_of(said: &[Said], at: usize) -> &str {
+fn call_of(said: &[TestBlock], at: usize) -> &str {
     match &said[at].what {
         What::Result { call, .. } => call,
         other => panic!("{other:?} has no content to change"),
     }
 }
 
-/// Checks everything.
 pub fn check(world: &World, plan: &ViewPlan, kind: RequestKind) {
     assert!(plan.actions.is_empty(), "what a plan asks for was done: {:?}", plan.actions);
     calls_and_results_are_not_parted(world, plan);
@@ -66,7 +64,7 @@ pub fn check(world: &World, plan: &ViewPlan, kind: RequestKind) {
     what_no_edit_names_is_kept(world, plan);
     what_was_made_elsewhere_is_not_shown(world, plan);
     what_was_made_here_is_shown(world, plan);
-    what_was_just_said_is_heard(world, plan, kind);
+    what_was_just_said_is_shown(world, plan, kind);
     what_anybody_said_is_in_the_main_thread(world, plan, kind);
     planning_again_gives_the_same(world, plan, kind);
     assert_eq!(plan.pieces.last().map(|piece| side(&world.said, piece)), Some(Side::User), "the user's side is last");
@@ -75,7 +73,7 @@ pub fn check(world: &World, plan: &ViewPlan, kind: RequestKind) {
     }
 }
 
-fn side(said: &[Said], piece: &ViewPiece) -> Side {
+fn side(said: &[TestBlock], piece: &ViewPiece) -> Side {
     match piece {
         ViewPiece::Keep(at) => said[*at].block().kind.side(),
         ViewPiece::Content { .. }
@@ -87,8 +85,8 @@ fn side(said: &[Said], piece: &ViewPiece) -> Side {
 }
 
 /// Each request extends, or cuts back and extends, one of the session's earlier ones. It is cut back where a
-/// rollback has opened its thread again since, and nowhere else. Behind the cut the thread hears again, in their
-/// order, the words that were said meanwhile; nothing else that stood there comes again.
+/// rollback has opened its thread again since, and nowhere else. Behind the cut the words that were said meanwhile are
+/// repeated, in their order; nothing else that was there comes again.
 fn an_earlier_request_is_extended(world: &World, plan: &ViewPlan) {
     let now = view(&world.said, plan);
     let Some(base) = base(world, &plan.thread).or_else(|| first_of_branch(world, plan)) else {
@@ -112,7 +110,7 @@ fn is_words(piece: &str) -> bool {
 }
 
 impl ViewPlan {
-    /// A side call may show less than there is.
+    /// Whether the view leaves out branches that wait or have folded: then it may be shorter than an earlier one.
     fn edits_waiting(&self) -> bool {
         self.edits.iter().any(|edit| edit.reason == Reason::Waiting || edit.reason == Reason::Folded)
     }
@@ -129,7 +127,7 @@ fn base<'w>(world: &'w World, thread: &Thread) -> Option<&'w Sent> {
     world.sent.iter().rev().find(|sent| sent.thread == *thread && !is_cut(sent))
 }
 
-/// A branch that inherits begins with its parent's last request, and with it one of its own.
+/// What the first request of a branch that inherits has to extend: its parent's last request.
 fn first_of_branch<'w>(world: &'w World, plan: &ViewPlan) -> Option<&'w Sent> {
     let id = plan.thread.branch()?;
     if !world.inheriting.contains(id) {
@@ -173,7 +171,7 @@ fn calls_and_results_are_not_parted(world: &World, plan: &ViewPlan) {
             }
             Some(What::Result { call, .. }) => {
                 assert!(called.remove(call.as_str()), "{call} is answered without a call");
-                assert!(!words_since, "words stand in front of the answer to {call}");
+                assert!(!words_since, "words come before the answer to {call}");
             }
             Some(What::Think(_) | What::Says(_)) => {
                 words_since = false;
@@ -276,19 +274,19 @@ fn what_was_made_here_is_shown(world: &World, plan: &ViewPlan) {
     }
 }
 
-/// Words that stand alone in the last turn are for whoever answers it.
-fn what_was_just_said_is_heard(world: &World, plan: &ViewPlan, kind: RequestKind) {
+/// Words of the last turn that have an entry of their own are shown to whoever answers the turn.
+fn what_was_just_said_is_shown(world: &World, plan: &ViewPlan, kind: RequestKind) {
     let last_turn = world.said.iter().rposition(|said| said.block().kind.side() == Side::Model).map_or(0, |at| at + 1);
     let has_results =
         |entry: usize| world.said.iter().any(|said| said.entry == entry && matches!(said.what, What::Result { .. }));
     for (at, said) in world.said.iter().enumerate().skip(last_turn) {
         if last_turn > 0 && kind == RequestKind::Turn && !has_results(said.entry) {
-            assert!(plan.pieces.contains(&ViewPiece::Keep(at)), "{:?} is not heard in {}", said.what, plan.thread);
+            assert!(plan.pieces.contains(&ViewPiece::Keep(at)), "{:?} is not shown in {}", said.what, plan.thread);
         }
     }
 }
 
-/// All that people and clients ever said, wherever it stood, is in the main thread when that goes on.
+/// All that people and clients ever said, wherever they said it, is in the main thread when that goes on.
 fn what_anybody_said_is_in_the_main_thread(world: &World, plan: &ViewPlan, kind: RequestKind) {
     if kind != RequestKind::Turn || plan.thread != Thread::Main {
         return;
@@ -317,8 +315,6 @@ fn planning_again_gives_the_same(world: &World, plan: &ViewPlan, kind: RequestKi
     if !world.engine.is_needed && kind == RequestKind::Turn {
         let bare = world.plan(kind, &StoredDecisions::default());
         assert_eq!(bare.pieces, plan.pieces, "the store was not needed");
-        assert!(
-            bare.actions.iter().all(|action| matches!(action, PlanAction::Adopt { .. } | PlanAction::Remember { .. }))
-        );
+        assert!(bare.actions.iter().all(|action| matches!(action, PlanAction::Adopt { .. } | PlanAction::Remember(_))));
     }
 }

@@ -12,7 +12,7 @@ use crate::{BranchId, EndReason, Thread};
 pub struct Engine {
     pub known: StoredDecisions,
     pub parents: BTreeMap<BranchId, Thread>,
-    /// In the order of their opening.
+    /// In the order in which they were opened.
     pub opened: Vec<BranchId>,
     pub discarded: Vec<BranchId>,
     /// Whether a fold took place that no call shows, or anything else that only the store knows.
@@ -21,7 +21,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// What it has found so far, which is something else each time.
+    /// What a branch has found so far: another text each time.
     fn partial(&mut self) -> String {
         self.ticks += 1;
         format!("found {}", self.ticks)
@@ -76,7 +76,7 @@ impl Engine {
         }
     }
 
-    /// Ends a branch by force. Nobody is told.
+    /// Ends a branch by force. The transcript does not show it.
     pub fn force(&mut self, id: &BranchId) {
         self.is_needed = true;
         let result = cut_short(EndReason::BudgetExhausted, &self.partial());
@@ -86,8 +86,8 @@ impl Engine {
     pub fn fold(&mut self, id: &BranchId, message: &str) -> Value {
         let is_late = self.known.branches.get(id).is_some_and(|known| {
             let by_force = matches!(known.state, BranchState::Ended { reason: EndReason::BudgetExhausted, .. });
-            let told = self.known.endings.iter().any(|end| end.branch == *id && end.generation == known.generation);
-            by_force && !told
+            let stored = self.known.endings.iter().any(|end| end.branch == *id && end.generation == known.generation);
+            by_force && !stored
         });
         if !self.is_open(id) && !is_late {
             return json!({"code": "branch_ended", "status": 409, "message": "it is over", "data": {"branch_id": id}});
@@ -121,7 +121,7 @@ impl Engine {
         json!({"rolled_back_to": to, "branches_discarded": later, "restored": true, "generation": 2})
     }
 
-    /// Does what a plan asks for.
+    /// Carries out an action that a plan asks for.
     pub fn act(&mut self, action: &PlanAction) {
         match action {
             PlanAction::Interrupt { branch, place } => {
@@ -135,7 +135,7 @@ impl Engine {
                 self.record(branch, place);
             }
             PlanAction::End { branch, place } => self.record(branch, place),
-            PlanAction::Reopen { branch } => {
+            PlanAction::Reopen(branch) => {
                 self.discarded.retain(|id| id != branch);
                 self.is_needed = true;
                 self.set_open(branch);
@@ -145,13 +145,13 @@ impl Engine {
                 assert!(BranchId::verify(branch.as_str(), &key()).is_some());
                 self.set_open(branch);
             }
-            PlanAction::Lose { branch } => self.set_ended(branch, EndReason::OpeningLost, String::new()),
-            PlanAction::Restart { restart } => self.known.restarts.push(restart.clone()),
-            PlanAction::Hear { place } => {
+            PlanAction::Lose(branch) => self.set_ended(branch, EndReason::OpeningLost, String::new()),
+            PlanAction::Restart(restart) => self.known.restarts.push(restart.clone()),
+            PlanAction::Continue(place) => {
                 self.is_needed = true;
-                self.known.heard.insert(*place);
+                self.known.continued.insert(*place);
             }
-            PlanAction::Remember { answers } => self.known.answers.extend(answers.iter().cloned()),
+            PlanAction::Remember(answers) => self.known.answers.extend(answers.iter().cloned()),
         }
     }
 
@@ -170,7 +170,7 @@ impl Engine {
     }
 }
 
-/// A partial result, as ours begin.
+/// A partial result with the beginning that the real engine gives it.
 fn cut_short(reason: EndReason, partial: &str) -> String {
     format!("[Partial result: {}. The sub-task did not return by itself.]\n{partial}", reason.as_str())
 }

@@ -1,5 +1,5 @@
-//! What clients and people do to a conversation, and what is lost: results are cleared, somebody goes back, the client
-//! compacts, a request does not fit, the store is gone.
+//! Troubles that a session can run into: the client clears results, goes back or compacts, a request does not fit, the
+//! store is gone.
 
 use super::super::text::{What, blocks};
 use super::checks::Sent;
@@ -8,19 +8,19 @@ use crate::transcript::CLEARED;
 use crate::view::{Anchor, Note, Reason, RequestKind, Restart, StoredDecisions, ViewPiece, place};
 
 impl World {
-    /// The client clears what one of our tools answered. What opened or folded a branch does so still.
+    /// The client clears an answer of one of our tools. What opened or folded a branch still does so.
     pub(super) fn clear(&mut self, which: usize) {
         let seen = self.sent.last().map_or(0, |sent| sent.len);
-        let tells = |text: &str| text.contains("budget_allocated") || text.contains("\"success\":true");
-        let told: Vec<usize> = (0..seen.min(self.said.len()))
-            .filter(|&at| matches!(&self.said[at].what, What::Result { text, .. } if tells(text)))
+        let is_act = |text: &str| text.contains("budget_allocated") || text.contains("\"success\":true");
+        let answers: Vec<usize> = (0..seen.min(self.said.len()))
+            .filter(|&at| matches!(&self.said[at].what, What::Result { text, .. } if is_act(text)))
             .filter(|&at| !self.is_shown(at))
             .collect();
         // Where a branch was dissolved its answer is shown as the client has it.
-        if told.is_empty() || self.has_broken {
+        if answers.is_empty() || self.has_broken {
             return;
         }
-        if let What::Result { text, .. } = &mut self.said[told[which % told.len()]].what {
+        if let What::Result { text, .. } = &mut self.said[answers[which % answers.len()]].what {
             *text = CLEARED.to_owned();
         }
         self.engine.is_needed = true;
@@ -59,9 +59,9 @@ impl World {
         }
     }
 
-    /// The request does not fit: the thread is started anew with less.
+    /// The request does not fit: results are offloaded, and the thread restarts.
     pub(super) fn rescue(&mut self) {
-        let plan = self.settle(RequestKind::Turn);
+        let plan = self.plan_until_done(RequestKind::Turn);
         let result = |at: usize| match &self.said[at].what {
             What::Result { call, text, loads, .. } if loads.is_empty() && text.starts_with("content") => {
                 Some(call.clone())
@@ -85,23 +85,22 @@ impl World {
             self.rewrite(call, *at, Reason::Rescued);
         }
         let from = shown.iter().min().map(|(_, call)| call.clone());
-        let anew = plan.anew.clone().expect("there are results");
-        let root = anew.root.clone();
-        self.engine.known.restarts.push(Restart { from, ..anew });
+        let restart = plan.restart_here.clone().expect("there are results");
+        let root = restart.root.clone();
+        self.engine.known.restarts.push(Restart { from, ..restart });
         self.engine.known.notes.push(Note { after: last, text: format!("receipt {}", self.count) });
         self.has_broken = true;
-        // Another thread may quote one of them, if a rollback has opened the thread again that has it.
+        // Another thread may quote one of the results, if a rollback has opened again the thread that has it.
         let is_quoted =
             |piece: &String| piece.starts_with("infold quotes") && shown.iter().any(|(_, call)| piece.contains(call));
-        let is_other =
-            |sent: &Sent| sent.anew.as_ref().is_none_or(|then| then.root != root) && !sent.view.iter().any(is_quoted);
-        self.sent.retain(is_other);
+        let has_other_root = |sent: &Sent| sent.restart_here.as_ref().is_none_or(|then| then.root != root);
+        self.sent.retain(|sent| has_other_root(sent) && !sent.view.iter().any(is_quoted));
     }
 
-    /// Everything that was stored is gone. Where a branch ended by force there is no telling any more, and
-    /// the provider would say so: such sessions are left alone here.
+    /// Everything that was stored is gone. Nothing shows then where a branch was folded by force, and the provider
+    /// would refuse the request: such sessions are left alone here.
     pub(super) fn lose_store(&mut self) {
-        let plan = self.settle(RequestKind::Turn);
+        let plan = self.plan_until_done(RequestKind::Turn);
         let known = &self.engine.known;
         let is_spoken = |place: &Anchor| match place {
             Anchor::Before { block } => {
@@ -111,12 +110,12 @@ impl World {
             }
             Anchor::After { .. } => false,
         };
-        let is_ending_told = known.endings.iter().all(|ending| is_spoken(&ending.place));
-        let is_told = is_ending_told && known.heard.is_empty() && !self.has_cleared;
-        if !is_told {
+        let are_endings_shown = known.endings.iter().all(|ending| is_spoken(&ending.place));
+        let is_all_shown = are_endings_shown && known.continued.is_empty() && !self.has_cleared;
+        if !is_all_shown {
             return;
         }
-        let lost = plan.anew.map(|anew| Restart { root: None, ..anew });
+        let lost = plan.restart_here.map(|restart| Restart { root: None, ..restart });
         self.engine.known = StoredDecisions { restarts: lost.into_iter().collect(), ..StoredDecisions::default() };
         self.engine.is_needed = true;
         self.has_broken = true;

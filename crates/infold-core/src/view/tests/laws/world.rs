@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::text::{Said, What, blocks, key, request, scrubber};
+use super::super::text::{TestBlock, What, blocks, key, request, scrubber};
 use super::checks::{Sent, check};
 use super::engine::Engine;
 use crate::transcript::Voice;
@@ -13,7 +13,7 @@ use crate::view::{
 };
 use crate::{BranchId, Thread};
 
-/// How often a plan may ask for something before it is sent.
+/// How often a request may be planned before it is sent.
 const ROUNDS_MAX: usize = 8;
 
 #[derive(Debug, Clone)]
@@ -30,11 +30,11 @@ pub enum Call {
     RollBack {
         which: usize,
     },
-    /// A script that makes calls, and that no transcript shows the answers of.
+    /// A script that makes calls. The transcript does not show their answers.
     Script(Vec<Call>),
 }
 
-/// What stands beside a round's results, in the same entry, or inside of the last one.
+/// What the client puts beside a round's results, in the same entry, or inside of the last one.
 #[derive(Debug, Clone)]
 pub enum Beside {
     Nothing,
@@ -44,7 +44,7 @@ pub enum Beside {
     Inside(Voice),
 }
 
-/// What stands behind a round's results, in an entry of its own.
+/// What comes behind a round's results, in an entry of its own.
 #[derive(Debug, Clone)]
 pub enum Behind {
     Nothing,
@@ -77,11 +77,11 @@ pub enum Step {
 }
 
 pub struct World {
-    pub said: Vec<Said>,
+    pub said: Vec<TestBlock>,
     pub engine: Engine,
-    /// Requests that this one may extend.
+    /// Requests that the next one may extend.
     pub sent: Vec<Sent>,
-    /// Reasoning, and all that stood in front of it when it was made.
+    /// Reasoning, and all that was in front of it when it was made.
     pub thoughts: Vec<(String, Vec<String>)>,
     /// For each thing that the model said, the thread it was said in.
     pub made_in: Vec<(What, Thread)>,
@@ -90,11 +90,10 @@ pub struct World {
     pub inheriting: Vec<BranchId>,
     /// The calls that opened branches.
     pub openings: Vec<(BranchId, String)>,
-    /// Whether reasoning may have to go.
+    /// Whether reasoning may have to be left out.
     pub has_broken: bool,
     /// Whether only the store knows of some branches.
     pub(super) has_cleared: bool,
-    /// How the model's last answer ended.
     last_answer: LastAnswer,
     is_flat: bool,
     shapes: u64,
@@ -134,7 +133,7 @@ impl World {
         self.count
     }
 
-    /// What a person says: the same again and again.
+    /// What a person says: one of three things, so that the same is said again and again.
     fn person(words: usize) -> What {
         What::Person(["stop", "go on", "and now?"][words % 3].to_owned())
     }
@@ -142,7 +141,7 @@ impl World {
     /// Says something in an entry of its own.
     pub(super) fn say(&mut self, what: What) {
         let entry = self.said.last().map_or(0, |said| said.entry + 1);
-        self.said.push(Said { entry, what });
+        self.said.push(TestBlock { entry, what });
     }
 
     /// Says something in the entry in front, unless entries hold one block each.
@@ -151,7 +150,7 @@ impl World {
             return self.say(what);
         }
         let entry = self.said.last().map_or(0, |said| said.entry);
-        self.said.push(Said { entry, what });
+        self.said.push(TestBlock { entry, what });
     }
 
     pub fn plan(&self, kind: RequestKind, known: &StoredDecisions) -> ViewPlan {
@@ -206,7 +205,7 @@ impl World {
     }
 
     pub(super) fn send(&mut self, kind: RequestKind) -> Thread {
-        let plan = self.settle(kind);
+        let plan = self.plan_until_done(kind);
         check(self, &plan, kind);
         let sent = Sent::of(self, &plan);
         let thread = plan.thread.clone();
@@ -216,8 +215,8 @@ impl World {
         thread
     }
 
-    /// Plans until nothing has to be done any more.
-    pub(super) fn settle(&mut self, kind: RequestKind) -> ViewPlan {
+    /// Plans and does what the plan asks for, until it asks for nothing more.
+    pub(super) fn plan_until_done(&mut self, kind: RequestKind) -> ViewPlan {
         for _ in 0..ROUNDS_MAX {
             let plan = self.plan(kind, &self.engine.known);
             if plan.actions.is_empty() {
@@ -230,7 +229,7 @@ impl World {
         panic!("a plan asks for more and more");
     }
 
-    /// Shapes some of what is seen for the first time.
+    /// Replaces some of the results that are seen for the first time.
     fn take_in(&mut self, plan: &ViewPlan) {
         for &at in &plan.unseen {
             let said = self.said[at].clone();
@@ -403,7 +402,7 @@ impl World {
         }
     }
 
-    /// Where the answer to a branch's opening stands.
+    /// The block of the answer to a branch's opening.
     pub fn opening_of(&self, id: &BranchId) -> Option<usize> {
         let (_, opening) = self.openings.iter().find(|(branch, _)| branch == id)?;
         self.said.iter().position(|said| matches!(&said.what, What::Result { call, .. } if call == opening))

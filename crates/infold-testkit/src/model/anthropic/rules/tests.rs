@@ -1,4 +1,4 @@
-//! Each rule of Anthropic that a program can check, kept and broken.
+//! Requests that follow and that break each of Anthropic's rules.
 
 use serde_json::{Value, json};
 
@@ -102,7 +102,7 @@ fn reasoning_comes_back_only_after_what_it_was_said_after() {
     assert!(refusal(&then("go", &foreign)).contains("Invalid `signature`"));
 }
 
-/// A request that has everything reasoning is bound to, with one call behind it.
+/// A request with one part of every kind that reasoning is bound to.
 fn long_request() -> Value {
     let mut body = request(json!([
         {"role": "user", "content": [{"type": "text", "text": "rules"}, {"type": "text", "text": "go"}]},
@@ -115,7 +115,7 @@ fn long_request() -> Value {
     body
 }
 
-/// The same request with reasoning behind it that was made on it.
+/// The same request, followed by reasoning with this signature and a call.
 fn thought_after(body: &Value, signature: &str) -> Value {
     let mut body = body.clone();
     let thought = json!({"type": "thinking", "thinking": "hm", "signature": signature});

@@ -1,4 +1,4 @@
-//! The rule of OpenAI Chat Completions that a program can check, kept and broken.
+//! Requests that follow and that break the rule about calls and their answers.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Each rule of OpenAI Responses that a program can check, kept and broken.
+//! Requests that follow and that break each of OpenAI's rules for Responses.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Claude Code's trees of lines.
+//! Tests with recordings of Claude Code, whose lines form a tree.
 
 use serde_json::{Value, json};
 

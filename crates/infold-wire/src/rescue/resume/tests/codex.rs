@@ -1,4 +1,4 @@
-//! Codex's rows of lines.
+//! Tests with recordings of Codex, whose lines are in a row.
 
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ fn items_count_and_of_events_those_that_show_the_conversation() {
 }
 
 #[test]
-fn a_compaction_stands_for_everything_before_it_with_the_settings() {
+fn a_compaction_replaces_everything_before_it_except_the_settings() {
     let mut lines = vec![meta(), line("turn_context", json!({}))];
     lines.extend(user());
     lines.push(line("compacted", json!({"message": "m", "replacement_history": []})));

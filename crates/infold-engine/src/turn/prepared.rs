@@ -1,0 +1,124 @@
+//! What a turn begins with, a request as its client sent it, and what it is turned into, ready to be sent.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use infold_core::{ModelWindows, Principal};
+use infold_wire::ProviderRefusal;
+use infold_wire::request::Api;
+
+use super::cache::SessionSlot;
+use super::prompt::{AgentTurn, SentPrompt};
+use crate::{Engine, PromptParts};
+
+/// How turns are prepared. There are no defaults here: the program sets every field.
+#[derive(Debug, Clone)]
+pub struct TurnSettings {
+    /// Whether long results are offloaded when they are first seen. They are scrubbed in any case.
+    pub shaping: Shaping,
+    /// How many tokens each model takes.
+    pub windows: ModelWindows,
+    /// How many tokens of a window a rescue leaves free.
+    pub reserve_tokens: u64,
+    /// How many sessions are held in memory.
+    pub sessions_max: usize,
+    /// How many bytes are held in memory for all sessions together.
+    pub sessions_bytes_max: usize,
+}
+
+/// Whether long results are offloaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shaping {
+    /// They are, if the model can read them back.
+    On,
+    /// They are sent whole, without their secrets.
+    Off,
+}
+
+/// A request for a model, as its client sent it.
+#[derive(Debug, Clone)]
+pub struct ModelRequest {
+    /// The principal that the door has identified.
+    pub who: Principal,
+    /// The provider's interface that the request is for.
+    pub api: Api,
+    /// The request's headers. Some clients name their sessions in them.
+    pub headers: Vec<(String, String)>,
+    /// The request's body, as it came.
+    pub body: Bytes,
+    /// When the last byte of the body arrived.
+    pub arrived: Instant,
+    /// Whether the request is sent or only counted.
+    pub purpose: Purpose,
+}
+
+/// What a request is prepared for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// It is sent: what its plan asks for is done and stored.
+    Send,
+    /// Its tokens are counted before the request itself comes: nothing is stored.
+    Count,
+}
+
+/// Why nothing may be sent: the request could not be searched for secrets.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Withheld(pub String);
+
+/// A request that is ready to be sent. It is recorded whatever becomes of it: answered, refused, or given up.
+pub struct Prepared<'a> {
+    /// The body that is sent to the provider.
+    pub body: Bytes,
+    /// How long preparing it took.
+    pub added: Duration,
+    /// Whether the model is sent anything but what its client sent.
+    pub is_edited: bool,
+    /// Whether the request can be mended if the provider refuses it. One that continues a response which the provider
+    /// holds shows only its end, so that nothing can be planned.
+    pub can_be_mended: bool,
+    pub(super) engine: Engine,
+    pub(super) turn: AgentTurn<'a>,
+    pub(super) prompt: SentPrompt,
+    /// What was sent; empty until [`Engine::look_at`] has counted it.
+    pub(super) parts: PromptParts,
+    pub(super) digest: Option<[u8; 32]>,
+    pub(super) slot: Arc<SessionSlot>,
+    /// What the provider refused the request for, and which of those refusals were mended.
+    pub(super) refused: Vec<ProviderRefusal>,
+    pub(super) mended: Vec<ProviderRefusal>,
+    /// Whether dropping it has to be recorded: not once an answer is listened to, and not if nothing is sent.
+    pub(super) is_underway: bool,
+}
+
+impl<'a> Prepared<'a> {
+    pub(super) fn new(engine: &Engine, turn: AgentTurn<'a>, prompt: SentPrompt, slot: Arc<SessionSlot>) -> Self {
+        Self {
+            body: prompt.body.clone(),
+            added: turn.arrived.elapsed(),
+            is_edited: !prompt.edits.is_empty(),
+            can_be_mended: turn.request.previous_response().is_none(),
+            engine: engine.clone(),
+            turn,
+            prompt,
+            parts: PromptParts::default(),
+            digest: None,
+            slot,
+            refused: Vec::new(),
+            mended: Vec::new(),
+            is_underway: false,
+        }
+    }
+
+    /// Replaces the prompt that is sent.
+    pub(super) fn replace(&mut self, prompt: SentPrompt) {
+        self.body = prompt.body.clone();
+        self.is_edited = !prompt.edits.is_empty();
+        self.prompt = prompt;
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
+        self.turn.request.previous_response().is_none()
+    }
+}

@@ -1,0 +1,18 @@
+//! The running program, driven from outside: one test program for all of it, because each that is linked costs
+//! as much as compiling its tests. `crashes` is the other one: it disturbs what runs beside it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+
+mod bad_input;
+mod cli;
+mod connect;
+mod forks;
+mod proxy;
+mod recorder;
+mod recordings;
+mod requirements;
+mod rescue;
+mod run;
+mod strangers;
+mod support;
+mod together;

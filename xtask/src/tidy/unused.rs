@@ -1,0 +1,81 @@
+//! Shipped code that only tests reach. The compiler finds what is unused inside a crate, but takes everything that is
+//! public for used.
+//!
+//! Names decide: a public function, constant or type whose name is nowhere in the shipped sources but where it is
+//! defined is not used in what is shipped. A name that several things share may hide an unused one. Only what a macro
+//! calls can be reported wrongly.
+
+use std::collections::{BTreeMap, HashMap};
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::visit::Visit;
+use syn::{Ident, Visibility};
+
+use super::SourceFile;
+
+#[cfg(test)]
+mod tests;
+
+/// Public items of the shipped sources that no shipped source names.
+pub fn problems<'a>(files: impl Iterator<Item = &'a SourceFile>) -> Vec<String> {
+    let mut uses: HashMap<String, usize> = HashMap::new();
+    let mut defined: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for file in files {
+        count_words(file.text.parse().unwrap_or_default(), &mut uses);
+        let Ok(parsed) = syn::parse_file(&file.text) else { continue };
+        let mut items = PublicItems { path: &file.path, defined: &mut defined };
+        items.visit_file(&parsed);
+    }
+    let unused = defined.into_iter().filter(|(name, places)| uses.get(name).is_some_and(|uses| *uses <= places.len()));
+    unused.flat_map(|(name, places)| places.into_iter().map(move |at| unused_problem(&name, &at))).collect()
+}
+
+fn unused_problem(name: &str, at: &str) -> String {
+    format!("{at}: nothing that is shipped names `{name}`: remove it, or move it to the tests that use it")
+}
+
+fn count_words(stream: TokenStream, uses: &mut HashMap<String, usize>) {
+    for token in stream {
+        match token {
+            TokenTree::Group(group) => count_words(group.stream(), uses),
+            TokenTree::Ident(ident) => *uses.entry(ident.to_string()).or_default() += 1,
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+    }
+}
+
+struct PublicItems<'a> {
+    path: &'a str,
+    defined: &'a mut BTreeMap<String, Vec<String>>,
+}
+
+impl PublicItems<'_> {
+    fn add(&mut self, visibility: &Visibility, name: &Ident) {
+        if !matches!(visibility, Visibility::Inherited) {
+            let at = format!("{}:{}", self.path, name.span().start().line);
+            self.defined.entry(name.to_string()).or_default().push(at);
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for PublicItems<'_> {
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.add(&item.vis, &item.sig.ident);
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        self.add(&item.vis, &item.sig.ident);
+    }
+
+    fn visit_item_const(&mut self, item: &'ast syn::ItemConst) {
+        self.add(&item.vis, &item.ident);
+    }
+
+    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
+        self.add(&item.vis, &item.ident);
+    }
+
+    fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
+        self.add(&item.vis, &item.ident);
+    }
+}
