@@ -24,8 +24,7 @@ use crate::workspace::Workspace;
 const LEFT_OUT: [&str; 4] = [".git", ".tools", "node_modules", "target"];
 
 /// Sources that only tests build.
-const NOT_SHIPPED: [&str; 3] =
-    ["crates/infold-testkit/", "crates/infold-mcp/src/fixtures", "crates/infold-mcp/src/testing.rs"];
+const NOT_SHIPPED: [&str; 2] = ["crates/infold-testkit/", "crates/infold-mcp/src/fixtures"];
 
 /// A text file of the repository.
 #[derive(Debug)]
@@ -40,9 +39,14 @@ impl SourceFile {
     /// Whether it is in the program that people get: a source of one of our crates, but no test and nothing that only
     /// tests build.
     pub fn is_shipped(&self) -> bool {
-        let in_tests = self.path.contains("/tests/") || self.path.ends_with("/tests.rs");
+        let in_tests = ["/tests/", "/tests.rs", "/testing.rs"].iter().any(|part| self.path.contains(part));
         let is_source = self.path.starts_with("crates/") && self.path.contains("/src/") && self.path.ends_with(".rs");
         is_source && !in_tests && !NOT_SHIPPED.iter().any(|part| self.path.starts_with(part))
+    }
+
+    /// Whether it is a chore of this repository, and no test of one.
+    fn is_chore(&self) -> bool {
+        self.path.starts_with("xtask/src/") && self.path.ends_with(".rs") && !self.path.ends_with("/tests.rs")
     }
 
     /// Lines with code on them: no comments, no blank ones.
@@ -79,7 +83,7 @@ pub fn problems(workspace: &Workspace) -> Result<Vec<String>> {
     }
     shipped().for_each(|file| problems.extend(signatures::problems(file)));
     problems.extend(names::problems(shipped()));
-    problems.extend(unused::problems(shipped()));
+    problems.extend(unused::problems(&files));
     problems.extend(paths.problems);
     files.iter().for_each(|file| problems.extend(words::problems(file)));
     problems.extend(words::glossary_problems(&files));

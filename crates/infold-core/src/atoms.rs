@@ -70,11 +70,6 @@ pub fn each_atom<'a>(text: &'a str, mut see: impl FnMut(Atom<'a>)) {
     }
 }
 
-/// Lines of twelve or more characters, without the line numbers that tools put before them.
-pub fn edit_lines(text: &str) -> HashSet<&str> {
-    text.split('\n').filter_map(edit_line).collect()
-}
-
 /// The line as an edit would quote it: without its line number and margins. `None` if it is too short to identify.
 pub fn edit_line(line: &str) -> Option<&str> {
     let long_enough = line.trim_matches(is_space).chars().nth(LINE_CHARS_MIN - 1).is_some();

@@ -194,7 +194,8 @@ pub enum Event {
         discarded: Vec<BranchId>,
     },
     /// Notices about branches that were cut short have reached their parents.
-    ParentsTold {
+    #[serde(rename = "parents_told")]
+    EndsReported {
         /// The branches that were cut short, not their parents.
         branches: Vec<BranchId>,
     },
@@ -218,7 +219,7 @@ impl Event {
             Self::BranchEnded { .. } => "branch.folded",
             Self::ResultAmended { .. } => "branch.amended",
             Self::RolledBack { .. } => "session.rolled_back",
-            Self::ParentsTold { .. } => "session.parents_told",
+            Self::EndsReported { .. } => "session.parents_told",
             Self::SessionEnded {} => "session.ended",
         }
     }
@@ -237,7 +238,7 @@ impl Event {
             Self::RolledBack { to, .. } => Some(to),
             Self::SessionStarted { .. }
             | Self::SessionForked { .. }
-            | Self::ParentsTold { .. }
+            | Self::EndsReported { .. }
             | Self::SessionEnded {} => None,
         }
     }

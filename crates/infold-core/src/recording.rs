@@ -46,7 +46,7 @@ pub fn items(events: &[Event], thread: &Thread, inherited: Option<&str>) -> Vec<
             | Event::BranchEnded { .. }
             | Event::ResultAmended { .. }
             | Event::RolledBack { .. }
-            | Event::ParentsTold { .. }
+            | Event::EndsReported { .. }
             | Event::SessionEnded {} => {}
         }
     }
@@ -87,7 +87,7 @@ impl<'a> Ends<'a> {
                 | Event::Answered { .. }
                 | Event::BudgetWarning { .. }
                 | Event::BudgetExhausted { .. }
-                | Event::ParentsTold { .. }
+                | Event::EndsReported { .. }
                 | Event::SessionEnded {} => {}
             }
         }

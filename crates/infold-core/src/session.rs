@@ -49,7 +49,8 @@ pub struct Session {
     /// Tokens that came into any thread so far; never goes down, not even by a rollback.
     pub spent_tokens: u64,
     /// Branches that were cut short and whose parents have not got the notice of it yet.
-    pub untold: Vec<BranchId>,
+    #[serde(rename = "untold")]
+    pub unreported: Vec<BranchId>,
     /// Its branches: all open ones, and those ended ones that were asked for.
     #[serde(skip)]
     pub branches: BTreeMap<BranchId, Branch>,
@@ -74,7 +75,7 @@ impl Session {
             returned_tokens: 0,
             lent_tokens: 0,
             spent_tokens: 0,
-            untold: Vec::new(),
+            unreported: Vec::new(),
             branches: BTreeMap::new(),
         }
     }
@@ -134,12 +135,12 @@ impl Session {
     /// Branches of a thread that were cut short, and of whose end the thread has not got the notice yet.
     pub fn unreported_to(&self, thread: &Thread) -> Vec<BranchId> {
         let is_its = |id: &&BranchId| self.branches.get(*id).is_some_and(|branch| branch.parent == *thread);
-        self.untold.iter().filter(is_its).cloned().collect()
+        self.unreported.iter().filter(is_its).cloned().collect()
     }
 
     /// The branch itself, if it was cut short and its parent has not got the notice yet; else nothing.
     pub fn unreported_of(&self, branch: &BranchId) -> Vec<BranchId> {
-        self.untold.iter().filter(|unreported| *unreported == branch).cloned().collect()
+        self.unreported.iter().filter(|unreported| *unreported == branch).cloned().collect()
     }
 
     /// Tokens in the main thread and all open branches.
@@ -203,7 +204,7 @@ impl Session {
                 self.apply_amended(branch, result, *result_tokens);
             }
             Event::RolledBack { to, reopened, discarded } => self.apply_rolled_back(to, reopened, discarded, at_ms),
-            Event::ParentsTold { branches } => self.untold.retain(|branch| !branches.contains(branch)),
+            Event::EndsReported { branches } => self.unreported.retain(|branch| !branches.contains(branch)),
             Event::SessionEnded {} => self.ended_at_ms = Some(at_ms),
         }
     }
@@ -274,7 +275,7 @@ impl Session {
         let (parent, ordinal, start, at_ms) = (branch.parent.clone(), branch.ordinal, branch.start, end.at_ms);
         let returned_tokens = end.result_tokens;
         if end.reason.is_forced() {
-            self.untold.push(id.clone());
+            self.unreported.push(id.clone());
         }
         branch.status = end.reason.status();
         let handed_back = (branch.description.clone(), end.result.clone());
@@ -294,7 +295,7 @@ impl Session {
         // A branch that has ended can get no notices any more.
         let ended = Thread::Branch(id.clone());
         let moot = self.unreported_to(&ended);
-        self.untold.retain(|branch| !moot.contains(branch));
+        self.unreported.retain(|branch| !moot.contains(branch));
         if !start.is_at_once() {
             self.line_up(&parent, ordinal, at_ms);
         }
@@ -321,7 +322,7 @@ impl Session {
                 parent.findings.note_returned(&description, result);
             }),
         }
-        self.untold.retain(|branch| branch != id);
+        self.unreported.retain(|branch| branch != id);
     }
 
     /// Who goes on when a branch of `parent` has ended: the latest of its open siblings, because a
@@ -362,7 +363,7 @@ impl Session {
         }
         // Last, because taking messages back, above, first reduces what did not fit.
         reopened.iter().for_each(|id| self.change(id, |branch| branch.overrun_tokens = 0));
-        self.untold.retain(|branch| !reopened.contains(branch) && !discarded.contains(branch));
+        self.unreported.retain(|branch| !reopened.contains(branch) && !discarded.contains(branch));
         self.active = Thread::Branch(to.clone());
     }
 

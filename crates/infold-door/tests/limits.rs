@@ -227,7 +227,7 @@ async fn child_with_few_files() {
 async fn running_out_of_files_slows_the_door_and_does_not_end_it() {
     let program = std::env::current_exe().expect("the test knows its own file");
     let mut child = Command::new("bash")
-        .args(["-c", "ulimit -n 40; exec \"$0\" --exact child_with_few_files --nocapture"])
+        .args(["-c", "ulimit -n 40; exec \"$0\" --exact limits::child_with_few_files --nocapture"])
         .arg(program)
         .env(CHILD, "1")
         .stdin(Stdio::piped())

@@ -126,7 +126,7 @@ impl EngineMetrics {
                 | Event::BranchOpened(_)
                 | Event::BranchActivated { .. }
                 | Event::ResultAmended { .. }
-                | Event::ParentsTold { .. } => {}
+                | Event::EndsReported { .. } => {}
             }
         }
     }

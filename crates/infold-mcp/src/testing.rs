@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{ErrorStyle, Server, SessionFrom, Settings, ToolFamily, serve_streams};
 
-/// When the clock of a test stands.
+/// The time on a test's clock.
 const NOW_MS: u64 = 1_768_000_000_000;
 
 /// Settings as the program has them.

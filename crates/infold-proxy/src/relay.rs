@@ -54,8 +54,12 @@ impl Answered {
         let Self { head, body, read, broken, refused: _, repeated: _ } = self;
         let patience = Box::pin(sleep(silence));
         let is_ended = body.is_end_stream() && read.is_empty();
-        let relay = Relay { read, upstream: body, silence, patience, broken, rested: true, watch };
-        let mut response = Response::new(AxumBody::new(relay.begun(is_ended)));
+        let mut relay = Relay { read, upstream: body, silence, patience, broken, rested: true, watch };
+        if is_ended {
+            // An answer without a body is never polled.
+            relay.end(AnswerEnd::Completed);
+        }
+        let mut response = Response::new(AxumBody::new(relay));
         *response.status_mut() = head.status;
         *response.headers_mut() = headers::for_client(&head.headers);
         *response.extensions_mut() = head.extensions;
@@ -111,14 +115,6 @@ struct Relay {
 }
 
 impl Relay {
-    /// An answer without a body is never polled, so its end is reported here.
-    fn begun(mut self, is_ended: bool) -> Self {
-        if is_ended {
-            self.end(AnswerEnd::Completed);
-        }
-        self
-    }
-
     fn end(&mut self, how: AnswerEnd) {
         if let Some(mut watch) = self.watch.take() {
             watch.end(how);

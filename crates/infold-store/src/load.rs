@@ -108,7 +108,7 @@ pub(crate) fn find(transaction: &Transaction<'_>, load: &Load) -> Result<Option<
     let Some(key) = resolve(transaction, &load.target)? else { return Ok(None) };
     let Some(mut session) = read_session(transaction, &key)? else { return Ok(None) };
     read_open(transaction, &key, &mut session)?;
-    for branch in session.untold.clone() {
+    for branch in session.unreported.clone() {
         read_branch(transaction, &key, &mut session, &branch)?;
     }
     read_ended(transaction, &key, &mut session, &load.ended)?;

@@ -34,7 +34,7 @@ impl Output {
     /// Chooses form, colour, characters and width by the flags, the environment and the terminal.
     pub fn new(globals: &Globals, surroundings: &Surroundings) -> Self {
         let form = if globals.json { Form::Json } else { Form::Text };
-        let paint = paint(globals.color, surroundings, io::stdout().is_terminal());
+        let paint = paint(globals.color, surroundings, &io::stdout());
         Self { form, style: Style { paint, charset: charset(surroundings), width: width(surroundings) } }
     }
 
@@ -59,12 +59,12 @@ impl Output {
 }
 
 /// Decides whether the text for a stream is coloured.
-pub fn paint(when: ColorWhen, surroundings: &Surroundings, is_terminal: bool) -> Paint {
+pub fn paint(when: ColorWhen, surroundings: &Surroundings, stream: &impl IsTerminal) -> Paint {
     let dumb = surroundings.text("TERM") == Some("dumb");
     match when {
         ColorWhen::Always => Paint::Colour,
         ColorWhen::Never => Paint::Plain,
-        ColorWhen::Auto if is_terminal && !dumb && surroundings.text("NO_COLOR").is_none() => Paint::Colour,
+        ColorWhen::Auto if stream.is_terminal() && !dumb && surroundings.text("NO_COLOR").is_none() => Paint::Colour,
         ColorWhen::Auto => Paint::Plain,
     }
 }

@@ -50,9 +50,8 @@ pub struct Logging {
 impl Logging {
     /// Chooses level, format and colour by the settings, the flags and the terminal.
     pub fn new(settings: &crate::settings::Telemetry, globals: &Globals, surroundings: &Surroundings) -> Self {
-        let is_terminal = io::stderr().is_terminal();
         let format = match settings.log_format {
-            LogFormat::Auto if is_terminal => LogFormat::Text,
+            LogFormat::Auto if io::stderr().is_terminal() => LogFormat::Text,
             LogFormat::Auto => LogFormat::Json,
             chosen @ (LogFormat::Text | LogFormat::Json) => chosen,
         };
@@ -62,7 +61,7 @@ impl Logging {
             (false, 1) => LevelFilter::DEBUG,
             (false, _) => LevelFilter::TRACE,
         };
-        Self { level, format, paint: output::paint(globals.color, surroundings, is_terminal) }
+        Self { level, format, paint: output::paint(globals.color, surroundings, &io::stderr()) }
     }
 
     fn layer(&self) -> Box<dyn Layer<Subscriber> + Send + Sync> {

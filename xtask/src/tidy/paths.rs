@@ -103,6 +103,8 @@ struct SourceNames<'a> {
     text: &'a str,
     defined: HashSet<String>,
     named: HashSet<String>,
+    /// What follows each `module::`.
+    paths: HashSet<(String, String)>,
 }
 
 impl<'a> Sources<'a> {
@@ -113,12 +115,16 @@ impl<'a> Sources<'a> {
             if let Ok(parsed) = syn::parse_file(&file.text) {
                 defined.visit_file(&parsed);
             }
-            let mut named = HashSet::new();
-            collect_words(file.text.parse().unwrap_or_default(), &mut named);
+            let words = words(file.text.parse().unwrap_or_default());
+            let pairs = words.windows(4).filter(|four| four[1] == ":" && four[2] == ":");
+            let paths = pairs.map(|four| (four[0].clone(), four[3].clone())).collect();
+            let named = words.into_iter().collect();
+            // A module is named by its file.
+            defined.0.extend(stem_of(&file.path).map(str::to_owned));
             for name in &defined.0 {
                 *sources.definitions.entry(name.clone()).or_default() += 1;
             }
-            sources.files.insert(&file.path, SourceNames { text: &file.text, defined: defined.0, named });
+            sources.files.insert(&file.path, SourceNames { text: &file.text, defined: defined.0, named, paths });
         }
         sources
     }
@@ -138,8 +144,18 @@ impl<'a> Sources<'a> {
         let (Some(from_file), Some(to_file)) = (self.files.get(from), self.files.get(to)) else { return false };
         let declares = parent_of(to).is_some_and(|parents| parents.iter().any(|parent| parent == from));
         let telling = |name: &&String| self.definitions.get(*name).is_some_and(|count| *count <= DEFINITIONS_MAX);
-        declares || to_file.defined.iter().filter(telling).any(|name| from_file.named.contains(name))
+        // `view::plan` shows the way, however many things are called `plan`.
+        let module = to.rsplit('/').nth(1).unwrap_or_default();
+        let in_module = |name: &String| from_file.paths.contains(&(module.to_owned(), name.clone()));
+        declares
+            || to_file.defined.iter().filter(telling).any(|name| from_file.named.contains(name))
+            || to_file.defined.iter().any(in_module)
     }
+}
+
+/// `plan` of `crates/infold-core/src/view/plan.rs`.
+fn stem_of(path: &str) -> Option<&str> {
+    path.rsplit('/').next()?.strip_suffix(".rs")
 }
 
 /// The files that may declare a file as a module of theirs.
@@ -179,14 +195,16 @@ impl<'ast> Visit<'ast> for Definitions {
     }
 }
 
-fn collect_words(stream: TokenStream, words: &mut HashSet<String>) {
+/// All words and signs in order, groups opened up.
+fn words(stream: TokenStream) -> Vec<String> {
+    let mut words = Vec::new();
     for token in stream {
         match token {
-            TokenTree::Group(group) => collect_words(group.stream(), words),
-            TokenTree::Ident(ident) => {
-                words.insert(ident.to_string());
-            }
-            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+            TokenTree::Group(group) => words.extend(self::words(group.stream())),
+            TokenTree::Ident(ident) => words.push(ident.to_string()),
+            TokenTree::Punct(punct) => words.push(punct.as_char().to_string()),
+            TokenTree::Literal(_) => {}
         }
     }
+    words
 }

@@ -9,19 +9,22 @@ use std::collections::{BTreeMap, HashMap};
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::Visit;
-use syn::{Ident, Visibility};
+use syn::{Attribute, Ident, Visibility};
 
 use super::SourceFile;
 
 #[cfg(test)]
 mod tests;
 
-/// Public items of the shipped sources that no shipped source names.
-pub fn problems<'a>(files: impl Iterator<Item = &'a SourceFile>) -> Vec<String> {
+/// Public items of the shipped sources that neither a shipped source nor a chore names.
+pub fn problems(files: &[SourceFile]) -> Vec<String> {
     let mut uses: HashMap<String, usize> = HashMap::new();
     let mut defined: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for file in files {
+    for file in files.iter().filter(|file| file.is_shipped() || file.is_chore()) {
         count_words(file.text.parse().unwrap_or_default(), &mut uses);
+        if file.is_chore() {
+            continue;
+        }
         let Ok(parsed) = syn::parse_file(&file.text) else { continue };
         let mut items = PublicItems { path: &file.path, defined: &mut defined };
         items.visit_file(&parsed);
@@ -31,7 +34,7 @@ pub fn problems<'a>(files: impl Iterator<Item = &'a SourceFile>) -> Vec<String> 
 }
 
 fn unused_problem(name: &str, at: &str) -> String {
-    format!("{at}: nothing that is shipped names `{name}`: remove it, or move it to the tests that use it")
+    format!("{at}: only tests name `{name}`: remove it, or move it to the tests that use it")
 }
 
 fn count_words(stream: TokenStream, uses: &mut HashMap<String, usize>) {
@@ -50,8 +53,10 @@ struct PublicItems<'a> {
 }
 
 impl PublicItems<'_> {
-    fn add(&mut self, visibility: &Visibility, name: &Ident) {
-        if !matches!(visibility, Visibility::Inherited) {
+    fn add(&mut self, attributes: &[Attribute], visibility: &Visibility, name: &Ident) {
+        // What is built for tests only is not shipped.
+        let is_for_tests = attributes.iter().any(|attribute| attribute.path().is_ident("cfg"));
+        if !is_for_tests && !matches!(visibility, Visibility::Inherited) {
             let at = format!("{}:{}", self.path, name.span().start().line);
             self.defined.entry(name.to_string()).or_default().push(at);
         }
@@ -60,22 +65,22 @@ impl PublicItems<'_> {
 
 impl<'ast> Visit<'ast> for PublicItems<'_> {
     fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        self.add(&item.vis, &item.sig.ident);
+        self.add(&item.attrs, &item.vis, &item.sig.ident);
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
-        self.add(&item.vis, &item.sig.ident);
+        self.add(&item.attrs, &item.vis, &item.sig.ident);
     }
 
     fn visit_item_const(&mut self, item: &'ast syn::ItemConst) {
-        self.add(&item.vis, &item.ident);
+        self.add(&item.attrs, &item.vis, &item.ident);
     }
 
     fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
-        self.add(&item.vis, &item.ident);
+        self.add(&item.attrs, &item.vis, &item.ident);
     }
 
     fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
-        self.add(&item.vis, &item.ident);
+        self.add(&item.attrs, &item.vis, &item.ident);
     }
 }

@@ -162,7 +162,7 @@ pub(crate) enum EventBody {
     },
     /// The parents of branches that were folded by force have been notified.
     #[serde(rename = "session.parents_told")]
-    ParentsTold {
+    EndsReported {
         /// The branches that their parents now know to be folded.
         branch_ids: Vec<String>,
     },
@@ -221,7 +221,7 @@ impl From<&Event> for EventBody {
                 branches_reopened: texts(reopened),
                 branches_discarded: texts(discarded),
             },
-            Event::ParentsTold { branches } => Self::ParentsTold { branch_ids: texts(branches) },
+            Event::EndsReported { branches } => Self::EndsReported { branch_ids: texts(branches) },
             Event::SessionEnded {} => Self::SessionEnded {},
         }
     }

@@ -165,7 +165,7 @@ impl<'a> DecisionDraft<'a> {
 
     pub(super) fn mark_reported(&mut self, branches: Vec<BranchId>) {
         if !branches.is_empty() {
-            self.push(Event::ParentsTold { branches });
+            self.push(Event::EndsReported { branches });
         }
     }
 }

@@ -55,7 +55,7 @@ impl DecisionDraft<'_> {
     /// The generation of a branch that was cut short, if its parent has not got the notice yet.
     fn amendable(&self, id: &BranchId) -> Option<u32> {
         let branch = self.session.branches.get(id)?;
-        (!branch.is_open() && self.session.untold.contains(id)).then_some(branch.generation)
+        (!branch.is_open() && self.session.unreported.contains(id)).then_some(branch.generation)
     }
 
     /// Gives the parent the message of a branch that returned late. When and why the branch ended stays as it was.

@@ -24,11 +24,6 @@ impl Scrubbed {
         Self { text: words.to_owned(), secrets: 0 }
     }
 
-    /// A figure of infold's with what it counts: `label: count`.
-    pub fn count_of(label: &'static str, count: u64) -> Self {
-        Self { text: format!("{label}: {count}"), secrets: 0 }
-    }
-
     /// Text that the core has put together from scrubbed text, figures and words of its own. Whoever calls this must
     /// see to it that nothing else goes in.
     pub(crate) fn composed(text: String) -> Self {

@@ -19,7 +19,7 @@ const MATCHES_SHARE: usize = 20;
 const MATCHES_MIN: usize = 3;
 
 /// The words that Claude Code, Codex, OpenCode, Gemini CLI and others use.
-static NOTICE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+pub(super) static NOTICE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let saved = r"\b(?:full|complete|entire|whole) (?:output|result|content|response)s?\b.{0,40}\b(?:saved|written|stored|available|at|in)\b|\boutput (?:has been |was |is )?(?:saved|written) (?:to|in)\b";
     let cut = r"\b(?:output|result|response|content|file)s?\b.{0,30}\b(?:truncated|too (?:large|long)|exceed(?:s|ed))\b|\btruncated (?:output|result)|\b[0-9][0-9,.]*\s*(?:more )?(?:tokens|lines|characters|chars|bytes|[KM]i?B)\s+(?:were |are )?(?:truncated|omitted|not shown|more)\b|\b(?:truncated|omitted)\b.{0,12}\b[0-9][0-9,.]* (?:tokens|lines|characters|chars|bytes)\b";
     let size = r"^(?:Total output lines|Original token count): [0-9]+";
@@ -50,9 +50,4 @@ pub(super) fn notices(lines: &[NumberedLine<'_>], kind: ResultKind) -> String {
     // A text that is about cut output has many lines like that.
     let is_few = matches * MATCHES_SHARE <= lines.len().max(MATCHES_SHARE * MATCHES_MIN);
     if is_few { found.join("\n") } else { String::new() }
-}
-
-#[cfg(test)]
-pub(super) fn compiles() -> bool {
-    NOTICE.is_some()
 }

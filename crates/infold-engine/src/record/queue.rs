@@ -45,7 +45,8 @@ impl Engine {
     }
 
     /// How many rows were dropped because too many waited, or because they could not be written.
-    pub fn requests_dropped(&self) -> u64 {
+    #[cfg(test)]
+    pub(crate) fn requests_dropped(&self) -> u64 {
         self.inner.recorder.queue.dropped.load(Ordering::Relaxed)
     }
 

@@ -150,7 +150,7 @@ impl TreeFigures {
             opened: session.opened,
             folded_tokens: session.folded_tokens,
             returned_tokens: session.returned_tokens,
-            unreported: session.untold.clone(),
+            unreported: session.unreported.clone(),
         }
     }
 }

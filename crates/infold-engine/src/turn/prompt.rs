@@ -155,8 +155,8 @@ impl Engine {
             }
         };
         self.scrub_words(turn, &mut plan, cache, Some(&known)).await?;
-        if turn.purpose == Purpose::Send {
-            self.remember_edits(turn, !plan.edits.is_empty(), &mut known).await;
+        if turn.purpose == Purpose::Send && !plan.edits.is_empty() && !known.has_folded {
+            self.remember_edited(turn, &mut known).await;
         }
         let scrubbed = scrubbed(&turn.request, &plan.pieces, &known);
         // A plan for a count may rest on decisions that are not stored.
@@ -185,14 +185,12 @@ impl Engine {
         Ok((self.plan(turn, cache, known).await?, warnings))
     }
 
-    /// Stores what the next request of this session needs to know. A failure to store it stops nothing.
-    async fn remember_edits(&self, turn: &AgentTurn<'_>, is_edited: bool, known: &mut KnownSession) {
+    /// Stores that requests of this session are edited. A failure to store it stops nothing.
+    async fn remember_edited(&self, turn: &AgentTurn<'_>, known: &mut KnownSession) {
         let Identity { who, session, .. } = &turn.identity;
-        if is_edited && !known.has_folded {
-            match self.store_folded(who, session).await {
-                Ok(()) => known.has_folded = true,
-                Err(error) => tracing::warn!(%error, "that a session was edited could not be stored"),
-            }
+        match self.store_folded(who, session).await {
+            Ok(()) => known.has_folded = true,
+            Err(error) => tracing::warn!(%error, "that a session was edited could not be stored"),
         }
     }
 

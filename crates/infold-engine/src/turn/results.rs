@@ -76,7 +76,7 @@ impl Engine {
         cache.taken.retain(|(call, _)| plan.unseen.iter().any(|at| is_of_call(&turn.request, *at, call)));
         let has_new = !threads.is_empty();
         for (thread, unseen) in threads {
-            self.take_in_thread(turn, plan, thread, &unseen, cache, known).await?;
+            self.take_in_thread(turn, plan, (thread, &unseen), cache, known).await?;
         }
         Ok(has_new)
     }
@@ -85,8 +85,7 @@ impl Engine {
         &self,
         turn: &AgentTurn<'_>,
         plan: &ViewPlan,
-        thread: &Thread,
-        unseen: &[Unseen<'_, '_>],
+        (thread, unseen): (&Thread, &[Unseen<'_, '_>]),
         cache: &mut SessionCache,
         known: &mut KnownSession,
     ) -> Result<(), PlanningFault> {

@@ -160,7 +160,9 @@ impl Admission {
         let fits = |text: &Scrubbed| room.has(|| tokens(text));
         let placement = result.place(fits);
         let is_changed = placement.stand_in.is_some() || result.stays != ShownResult::AsItIs;
-        if !counts(result, thread, is_changed) {
+        // Nothing bounds the main thread: there only a result that was changed is worth a write to disk.
+        let is_worth_counting = is_changed || *thread != Thread::Main;
+        if was_counted(result) || !is_worth_counting {
             return result.stays.clone();
         }
         let (tokens, fits) = (tokens(placement.text), fits(placement.text));
@@ -183,11 +185,9 @@ impl Admission {
     }
 }
 
-/// Whether a result is counted. A result that opened or folded a branch was counted then. In the main thread, which
-/// nothing bounds, only a result that was changed is worth a write to disk.
-fn counts(result: &ScrubbedResult, thread: &Thread, is_changed: bool) -> bool {
-    let is_counted = ToolEffect::of(result.tool.as_str()).is_some_and(ToolEffect::changes_tree);
-    !is_counted && (is_changed || *thread != Thread::Main)
+/// Whether a result was counted when its call was made: one that opened or folded a branch.
+fn was_counted(result: &ScrubbedResult) -> bool {
+    ToolEffect::of(result.tool.as_str()).is_some_and(ToolEffect::changes_tree)
 }
 
 /// What is sent of a result that was counted before by a process that then stopped before it stored the bytes.

@@ -88,7 +88,7 @@ impl ClaudeCode {
         }
         let voice = if line.is_meta.is_set() { Voice::Client } else { Voice::Person };
         let speaker = if is_answer { Speaker::Model } else { Speaker::User(voice) };
-        entry.group = group(is_answer, &message);
+        entry.group = group(speaker, &message);
         entry.is_prompt = !is_answer && entry.group == EntryGroup::Alone && !line.is_meta.is_set();
         if let Some(agent) = line.tool_use_result.0.and_then(|result| result.agent_id.given())
             && let Some(call) = first_answered(&message.content)
@@ -204,12 +204,11 @@ impl Boundary {
     }
 }
 
-fn group(is_answer: bool, message: &ClaudeMessage<'_>) -> EntryGroup {
-    match (is_answer, message.id.given()) {
-        (true, Some(id)) => EntryGroup::Answer(id),
-        (true, None) => EntryGroup::Alone,
-        (false, _) if first_answered(&message.content).is_some() => EntryGroup::Results,
-        (false, _) => EntryGroup::Alone,
+fn group(speaker: Speaker, message: &ClaudeMessage<'_>) -> EntryGroup {
+    match speaker {
+        Speaker::Model => message.id.given().map_or(EntryGroup::Alone, EntryGroup::Answer),
+        Speaker::System | Speaker::User(_) if first_answered(&message.content).is_some() => EntryGroup::Results,
+        Speaker::System | Speaker::User(_) => EntryGroup::Alone,
     }
 }
 

@@ -8,6 +8,7 @@ use infold_core::{Counter, Family};
 use serde_json::json;
 
 use super::Invocation;
+use crate::cli::Globals;
 use crate::demo::{self, agent, drawing, model::ScriptedModel};
 use crate::failure::Refused;
 use crate::output::Form;
@@ -26,7 +27,7 @@ pub fn run(mut invocation: Invocation) -> anyhow::Result<()> {
         adapt_settings(&mut invocation, &folder.path().join("data").display().to_string(), &model.base_url)?;
         let telemetry = Telemetry::start(&invocation.logging(), "")?;
         let daemon = Daemon::start(&invocation, telemetry.registry.clone()).await?;
-        let progress = progress(invocation.globals.quiet);
+        let progress = progress(&invocation.globals);
         let show_answered = |request| {
             progress.set_message(format!("request {request} answered"));
             progress.tick();
@@ -70,8 +71,8 @@ fn adapt_settings(invocation: &mut Invocation, folder: &str, upstream: &str) -> 
     Ok(())
 }
 
-fn progress(quiet: bool) -> ProgressBar {
-    let is_seen = !quiet && io::stderr().is_terminal();
+fn progress(globals: &Globals) -> ProgressBar {
+    let is_seen = !globals.quiet && io::stderr().is_terminal();
     let target = if is_seen { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     ProgressBar::with_draw_target(None, target).with_style(ProgressStyle::default_spinner())
 }

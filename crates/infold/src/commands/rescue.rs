@@ -14,6 +14,7 @@ use crate::data_folder::quoted;
 use crate::failure::Refused;
 use crate::help;
 use crate::output::Form;
+use crate::parts;
 use crate::rescue::{Destination, Offloader, Original, Rescue, Terms};
 use crate::settings::{self, Settings};
 use crate::sources::{self, NamedSource};
@@ -198,7 +199,7 @@ fn reader(invocation: &Invocation) -> String {
 fn facts(args: &RescueArgs, invocation: &Invocation, rescue: &Rescue) -> anyhow::Result<Facts> {
     let session = rescue.session();
     let settings = &invocation.in_force.settings;
-    let window = || parts::windows(settings).tokens_of(session.model.as_deref());
+    let window = || parts::windows(settings).tokens_of(session.model.as_deref().unwrap_or_default());
     let window_tokens = args.window.unwrap_or_else(window);
     // The setting is meant for large windows. It would use up a small one.
     let reserve_tokens = args.reserve.unwrap_or(settings.rescue.reserve_tokens.min(window_tokens / 3));

@@ -118,7 +118,7 @@ fn of_known_kind(leaf: Leaf, origin: &Origin, known: &[Entry]) -> Result<Option<
 }
 
 /// Old names of settings, and their names now.
-const RENAMED: [(&str, &str); 3] = [
+const RENAMED: [(&str, &str); 4] = [
     ("replay.prices", "prices.models"),
     ("proxy.windows", "windows.models"),
     ("proxy.window_tokens", "windows.default_tokens"),

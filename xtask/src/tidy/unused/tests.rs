@@ -6,12 +6,15 @@ use super::{SourceFile, problems};
 fn a_public_item_that_nobody_names_is_found() {
     let file = |path: &str, text: &str| SourceFile { path: path.to_owned(), text: text.to_owned() };
     let files = [
-        file("a.rs", "pub fn lonely() {}\npub fn wanted() {}\nfn private() {}\npub struct Held { wanted: u8 }"),
-        file("b.rs", "fn main() { a::wanted(); }\n// lonely() in a comment is talk.\nuse a::Held;"),
+        file(
+            "crates/a/src/a.rs",
+            "pub fn lonely() {}\npub fn wanted() {}\nfn private() {}\npub struct Held { wanted: u8 }",
+        ),
+        file("crates/a/src/b.rs", "fn main() { a::wanted(); }\n// lonely() in a comment is talk.\nuse a::Held;"),
     ];
 
     assert_eq!(
-        problems(files.iter()),
-        ["a.rs:1: nothing that is shipped names `lonely`: remove it, or move it to the tests that use it"]
+        problems(&files),
+        ["crates/a/src/a.rs:1: only tests name `lonely`: remove it, or move it to the tests that use it"]
     );
 }

@@ -57,7 +57,7 @@ fn every_kind() -> Vec<Event> {
         },
         ended,
         Event::RolledBack { to: branch("br_1"), reopened: vec![branch("br_1")], discarded: vec![branch("br_2")] },
-        Event::ParentsTold { branches: vec![branch("br_1")] },
+        Event::EndsReported { branches: vec![branch("br_1")] },
         Event::SessionEnded {},
         Event::SessionForked { origin: Box::new(origin()), prompt: Some(Scrubbed::fixed("go on")) },
         Event::Answered { thread: Thread::Main, prompt_tokens: 900, cache_read_tokens: 800, output_tokens: 40 },

@@ -140,7 +140,7 @@ fn the_item_that_does_not_fit_is_kept_out_and_the_parent_gets_a_partial_result()
     Last result: fn main() {}
     "#);
     assert_eq!(world.session.main_tokens, world.count(result));
-    assert_eq!(world.session.untold, [id(1)]);
+    assert_eq!(world.session.unreported, [id(1)]);
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_late_return_is_what_the_parent_gets_if_it_does_not_know_of_the_end_yet() {
     assert_eq!((end.reason, end.result.as_str()), (EndReason::BudgetExhausted, message));
     let grown = world.session.branches[&parent].used_tokens - before;
     assert_eq!((grown, world.session.returned_tokens), (world.count(message), world.count(message)));
-    assert!(world.session.untold.is_empty());
+    assert!(world.session.unreported.is_empty());
     assert!(matches!(world.run(&fold(Some(&branch), "again")), Err(Refusal::NotActive { .. })));
 }
 
@@ -207,7 +207,7 @@ fn an_interrupted_branch_gives_what_it_has_and_one_whose_opening_is_lost_gives_n
     let (first, below) = (world.open(1, None).unwrap(), world.open(2, None).unwrap());
     world.run(&Command::CutShort { branch: first.clone(), reason: EndReason::Interrupted }).unwrap();
     assert_eq!((world.status(&first), world.status(&below)), ("failed", "completed"));
-    assert_eq!(world.session.untold, std::slice::from_ref(&first), "a notice for its parent is due");
+    assert_eq!(world.session.unreported, std::slice::from_ref(&first), "a notice for its parent is due");
     let end = world.session.branches[&first].end.clone().unwrap();
     assert!(end.result.as_str().starts_with("[Partial result: interrupted."));
     assert_eq!(world.session.main_tokens, world.count(end.result.as_str()));

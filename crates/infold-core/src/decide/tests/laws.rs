@@ -81,7 +81,7 @@ fn command(world: &World, step: &Step, number: u64) -> Option<Command> {
         Step::OpenActive { budget } => open(number, None, Some(*budget)),
         Step::Observe { thread: at, tokens } => observe((!at.is_multiple_of(3)).then(|| thread(*at)), *tokens),
         Step::NoteWords { branch, number } => {
-            Command::NoteWords { branch: nth(*branch)?, words: Scrubbed::count_of("looked at", *number) }
+            Command::NoteWords { branch: nth(*branch)?, words: Scrubbed::composed(format!("looked at: {number}")) }
         }
         Step::Fold { branch } => fold(Some(&nth(*branch)?), "what was found"),
         Step::FoldActive => fold(None, "what was found, in a few more words than before"),

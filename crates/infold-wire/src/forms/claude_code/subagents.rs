@@ -35,10 +35,12 @@ impl ClaudeCode {
         if kind.as_str() != "agent_progress" {
             return;
         }
-        let is_answer = step.kind.as_str() == "assistant";
-        let speaker = if is_answer { Speaker::Model } else { Speaker::User(Voice::Person) };
+        let speaker = match step.kind.as_str() {
+            "assistant" => Speaker::Model,
+            _ => Speaker::User(Voice::Person),
+        };
         entry.subtask = Some(line.parent_tool_use_id.0.into_owned());
-        entry.group = group(is_answer, &message);
+        entry.group = group(speaker, &message);
         let kinds = kinds(message.content, speaker, unit.text, "/data/message/message/content");
         if !kinds.is_empty() {
             let number = self.number(entry);

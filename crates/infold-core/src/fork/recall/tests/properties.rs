@@ -88,10 +88,10 @@ proptest! {
     #[test]
     fn with_room_for_all_of_it_every_line_is_shown(items in transcript()) {
         let context = fork(1_000_000, items.clone()).context;
-        let lines: std::collections::HashSet<&str> = crate::atoms::edit_lines(&context);
+        let lines: std::collections::HashSet<&str> = context.lines().filter_map(crate::atoms::edit_line).collect();
         for item in &items {
             let Kind::Result { text, .. } = &item.kind else { continue };
-            for line in crate::atoms::edit_lines(text) {
+            for line in text.lines().filter_map(crate::atoms::edit_line) {
                 prop_assert!(lines.contains(line), "{line} is not in {context}");
             }
         }
