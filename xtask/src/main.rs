@@ -1,29 +1,20 @@
-//! Chores of this repository, written in Rust: `cargo xtask test`, `tidy`, `bench` and the rest.
+//! Chores of this repository: `cargo xtask test`, `tidy` and `torture`, and the way to those that drive the program.
 //!
-//! Everything here drives the program from outside, as a person would. Nothing in the program may
-//! depend on it.
+//! This program is built first, so it depends on little. What drives the program from outside (`drive`) depends on our
+//! crates, and is built with them.
 #![allow(clippy::print_stdout, reason = "what a chore prints is its result")]
 
-mod bench;
-mod clients;
-mod conformance;
-mod measure;
-mod page;
-mod report;
-mod same;
 mod suite;
 mod tidy;
-mod tools;
 mod torture;
-mod upstream;
-mod workspace;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::workspace::Workspace;
+use xtask::workspace::Workspace;
 
 /// Chores of the infold repository.
 #[derive(Debug, Parser)]
@@ -39,24 +30,39 @@ enum Chore {
     Test(suite::Arguments),
     /// Check the rules of this repository that a program can check.
     Tidy,
-    /// Run the official MCP conformance suite against the program.
-    Conformance,
-    /// Drive the program with other people's MCP clients, and their agents with what it wrote.
-    Clients(clients::Arguments),
-    /// Record the transcripts under `fixtures` again, with the real agents and a scripted model.
-    Record,
-    /// Serve a scripted model on loopback until it is stopped.
-    Model(clients::model::Arguments),
-    /// Measure the program and compare with the targets.
-    Bench(bench::Arguments),
-    /// Show that two programs do the same: what models are sent, what commands make, every figure.
-    Same(same::Arguments),
-    /// Look at the page of `infold replay` in a real browser.
-    Page,
-    /// Make the tables of docs/measurements.md from recorded sessions.
-    Measure(measure::Arguments),
     /// Run the crash and power-loss tests for longer than the test command does.
     Torture(torture::Arguments),
+    /// Run the official MCP conformance suite against the program.
+    #[command(disable_help_flag = true)]
+    Conformance(Driven),
+    /// Drive the program with other people's MCP clients, and their agents with what it wrote.
+    #[command(disable_help_flag = true)]
+    Clients(Driven),
+    /// Record the transcripts under `fixtures` again, with the real agents and a scripted model.
+    #[command(disable_help_flag = true)]
+    Record(Driven),
+    /// Serve a scripted model on loopback until it is stopped.
+    #[command(disable_help_flag = true)]
+    Model(Driven),
+    /// Measure the program and compare with the targets.
+    #[command(disable_help_flag = true)]
+    Bench(Driven),
+    /// Show that two programs do the same: what models are sent, what commands make, every figure.
+    #[command(disable_help_flag = true)]
+    Same(Driven),
+    /// Look at the page of `infold replay` in a real browser.
+    #[command(disable_help_flag = true)]
+    Page(Driven),
+    /// Make the tables of docs/measurements.md from recorded sessions.
+    #[command(disable_help_flag = true)]
+    Measure(Driven),
+}
+
+/// Arguments that are handed on as they are.
+#[derive(Debug, clap::Args)]
+struct Driven {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    arguments: Vec<OsString>,
 }
 
 fn main() -> ExitCode {
@@ -74,14 +80,21 @@ fn run(chore: Chore) -> Result<ExitCode> {
     match chore {
         Chore::Test(arguments) => suite::run(&workspace, &arguments),
         Chore::Tidy => tidy::run(&workspace),
-        Chore::Conformance => conformance::run(&workspace),
-        Chore::Clients(arguments) => clients::run(&workspace, &arguments),
-        Chore::Record => clients::record::run(&workspace),
-        Chore::Model(arguments) => clients::model::run(&arguments),
-        Chore::Bench(arguments) => bench::run(&workspace, &arguments),
-        Chore::Same(arguments) => same::run(&workspace, &arguments),
-        Chore::Page => page::run(&workspace),
-        Chore::Measure(arguments) => measure::run(&workspace, &arguments),
         Chore::Torture(arguments) => torture::run(&workspace, &arguments),
+        Chore::Conformance(driven) => drive(&workspace, "conformance", &driven),
+        Chore::Clients(driven) => drive(&workspace, "clients", &driven),
+        Chore::Record(driven) => drive(&workspace, "record", &driven),
+        Chore::Model(driven) => drive(&workspace, "model", &driven),
+        Chore::Bench(driven) => drive(&workspace, "bench", &driven),
+        Chore::Same(driven) => drive(&workspace, "same", &driven),
+        Chore::Page(driven) => drive(&workspace, "page", &driven),
+        Chore::Measure(driven) => drive(&workspace, "measure", &driven),
     }
+}
+
+/// Builds what drives the program, and has it do the chore.
+fn drive(workspace: &Workspace, chore: &str, driven: &Driven) -> Result<ExitCode> {
+    let mut command = workspace.cargo(&["run", "--quiet", "--package", "drive", "--", chore]);
+    let status = command.args(&driven.arguments).status()?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

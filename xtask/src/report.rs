@@ -17,10 +17,12 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// The totals of a single check that holds.
     pub fn one_passed() -> Self {
         Self { passed: 1, ..Self::default() }
     }
 
+    /// The totals of a single check that does not.
     pub fn one_failed() -> Self {
         Self { failed: 1, ..Self::default() }
     }
@@ -91,6 +93,13 @@ pub fn harness_totals(line: &str) -> Option<Totals> {
         at.and_then(|at| words.get(at.checked_sub(1)?)?.parse().ok()).unwrap_or(0)
     };
     Some(Totals { passed: count("passed"), failed: count("failed"), skipped: count("ignored") })
+}
+
+/// Reads the line that a report closes with: `3 passed, 0 failed, 1 skipped`.
+pub fn closing_totals(line: &str) -> Option<Totals> {
+    let parts = ["passed", "failed", "skipped"].into_iter().zip(line.split(", "));
+    let mut counts = parts.map(|(label, part)| part.strip_suffix(label)?.trim().parse().ok());
+    Some(Totals { passed: counts.next()??, failed: counts.next()??, skipped: counts.next()?? })
 }
 
 /// Reads one line of a client script: `ok NAME`, or `not ok NAME: why`.

@@ -8,11 +8,10 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
 
-use crate::clients::Agents;
-use crate::report::{Report, Totals, harness_totals};
-use crate::tools::Tools;
-use crate::workspace::{Workspace, in_ci, run_seeing_lines};
-use crate::{clients, conformance, page, tidy, workspace};
+use crate::tidy;
+use xtask::report::{Report, Totals, closing_totals, harness_totals};
+use xtask::tools::{self, Tools};
+use xtask::workspace::{self, Workspace, in_ci, run_seeing_lines};
 
 /// Crashes and power-loss images of a quick run.
 const QUICK: [(&str, &str); 2] = [("INFOLD_KILLS", "20"), ("INFOLD_IMAGES", "300")];
@@ -20,8 +19,8 @@ const QUICK: [(&str, &str); 2] = [("INFOLD_KILLS", "20"), ("INFOLD_IMAGES", "300
 /// What is built and run: there are no tests in documents.
 const TEST_TARGETS: [&str; 3] = ["--lib", "--bins", "--tests"];
 
-/// Stages that need other people's programs.
-const LEFT_OUT_BY_QUICK: [&str; 4] = ["page", "clients", "conformance", "agents"];
+/// Chores that drive the program with what other people wrote.
+const DRIVEN: [&str; 3] = ["page", "clients", "conformance"];
 
 /// What the tests that need a tracer have in their names.
 const TRACED_TESTS: &str = "power_loss";
@@ -39,35 +38,41 @@ pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     let mut report = Report::default();
     report.stage("format", || one(workspace::run(&mut workspace.cargo(&["fmt", "--all", "--check"]))));
     report.stage("tidy", || tidy_stage(workspace));
-    // What others wrote is fetched while the compiler works.
-    let (tools, agents) = std::thread::scope(|scope| {
-        let tools = scope.spawn(|| Tools::install(workspace));
-        let agents = scope.spawn(|| (!arguments.quick).then(|| Agents::install(workspace)));
+    // What others wrote is fetched while the compiler works. Agents that cannot be had are missed where they are driven.
+    let tools = std::thread::scope(|scope| {
+        let tools = scope.spawn(|| {
+            let tools = Tools::install(workspace);
+            if !arguments.quick {
+                let _ = tools::install_agents(workspace);
+            }
+            tools
+        });
         report.stage("lint and build", || {
             one(workspace::run(workspace.cargo_on_tests("test").args(TEST_TARGETS).args(["--no-run", "--quiet"])))
         });
-        (tools.join(), agents.join())
+        tools.join()
     });
-    let installed = |_| anyhow!("installing the tools panicked");
-    let (tools, agents) = (tools.map_err(installed)?, agents.map_err(installed)?);
+    let tools = tools.map_err(|_| anyhow!("installing the tools panicked"))?;
     report.stage("tools", || tools_stage(&tools));
     tests_stage(workspace, arguments, &tools, &mut report);
-    match agents {
-        None => LEFT_OUT_BY_QUICK.iter().for_each(|stage| report.skip(stage, "left out by --quick")),
-        Some(agents) => {
-            page_stage(workspace, &mut report);
-            clients_stages(workspace, &tools, &mut report);
-            clients::agents_stage(workspace, "", agents, &workspace.tested_program(), &mut report);
+    for chore in DRIVEN {
+        match arguments.quick {
+            true => report.skip(chore, "left out by --quick"),
+            false => report.stage(chore, || drive(workspace, chore)),
         }
     }
     Ok(report.finish())
 }
 
-/// The page in a browser. Outside CI it is left out where there is none.
-fn page_stage(workspace: &Workspace, report: &mut Report) {
-    match page::browser() {
-        Err(error) if !in_ci() => report.skip("page", &format!("{error:#}")),
-        _ => report.stage("page", || page::check(workspace, &workspace.tested_program())),
+/// Has a chore drive the program that was built, and reads its closing line.
+fn drive(workspace: &Workspace, chore: &str) -> Result<Totals> {
+    let mut command = workspace.command(workspace.target().join("debug/drive"));
+    command.arg(chore).arg("--tested").arg(workspace.tested_program());
+    let mut totals = None;
+    let succeeded = run_seeing_lines(&mut command, |line| totals = closing_totals(line).or(totals))?;
+    match totals {
+        Some(totals) if succeeded || totals.failed > 0 => Ok(totals),
+        _ => bail!("it ended without its closing line"),
     }
 }
 
@@ -110,24 +115,6 @@ fn tests_stage(workspace: &Workspace, arguments: &Arguments, tools: &Tools, repo
         }
         Ok(totals)
     });
-}
-
-/// Other people's clients. Outside CI, those that could not be installed are left out, each with its
-/// reason.
-fn clients_stages(workspace: &Workspace, tools: &Tools, report: &mut Report) {
-    if let (Err(error), false) = (&tools.python, in_ci()) {
-        report.skip("clients: Python SDK", &format!("{error:#}"));
-    }
-    if let (Err(error), false) = (&tools.node, in_ci()) {
-        report.skip("clients: TypeScript SDK and Inspector", &format!("{error:#}"));
-        report.skip("conformance", &format!("{error:#}"));
-    }
-    if tools.python.is_ok() || tools.node.is_ok() || in_ci() {
-        report.stage("clients", || clients::check(workspace, tools, &workspace.tested_program()));
-    }
-    if tools.node.is_ok() || in_ci() {
-        report.stage("conformance", || conformance::check(workspace, tools, &workspace.tested_program()));
-    }
 }
 
 fn one(outcome: Result<()>) -> Result<Totals> {

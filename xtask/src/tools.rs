@@ -134,6 +134,11 @@ fn install_node(workspace: &Workspace) -> Result<Node> {
     Ok(Node { program, modules })
 }
 
+/// Installs the coding agents that `tests-clients/agents` names. Returns the folder `node_modules`.
+pub fn install_agents(workspace: &Workspace) -> Result<PathBuf> {
+    install_packages(workspace, &workspace.root.join("tests-clients/agents"), "agents")
+}
+
 /// Installs the npm packages that `package.json` and its lock in `from` name into `.tools/NAME`, unless
 /// just these are there already. Returns the folder `node_modules`.
 pub fn install_packages(workspace: &Workspace, from: &Path, name: &str) -> Result<PathBuf> {

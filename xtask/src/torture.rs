@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::report::{Report, Totals, harness_totals};
-use crate::workspace::{Workspace, run_seeing_lines};
+use xtask::report::{Report, Totals, harness_totals};
+use xtask::workspace::{Workspace, run_seeing_lines};
 
 /// Crashes and images of an ordinary run: ten times what the test command does.
 const KILLS: u64 = 5_000;

@@ -7,6 +7,8 @@
 //! What must hold: items are in the order in which the model saw them; `message` never falls; a
 //! result names the call that it answers.
 
+use crate::record::Usage;
+
 /// The text that replaces a result which a client has cleared from its context.
 pub const CLEARED: &str = "[Old tool result content cleared]";
 
@@ -166,35 +168,15 @@ impl Item {
     }
 }
 
-/// What a provider reported for one request.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ModelUsage {
-    /// The model that answered.
-    pub model: String,
-    /// Prompt tokens that were neither read from nor written to the cache.
-    pub fresh_tokens: u64,
-    /// Prompt tokens read from the cache.
-    pub cache_read_tokens: u64,
-    /// Prompt tokens written to the cache.
-    pub cache_write_tokens: u64,
-    /// Tokens of the answer, reasoning included.
-    pub output_tokens: u64,
-}
-
-impl ModelUsage {
-    /// Tokens of the whole prompt: fresh, read from the cache and written to it.
-    pub fn prompt_tokens(&self) -> u64 {
-        self.fresh_tokens + self.cache_read_tokens + self.cache_write_tokens
-    }
-}
-
 /// One request to the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelCall {
     /// The first item of its answer, as an index into the transcript's items.
     pub first_item: usize,
+    /// The model that answered.
+    pub model: String,
     /// The tokens that the provider reported for it.
-    pub usage: ModelUsage,
+    pub usage: Usage,
 }
 
 /// Work that an agent gave to another agent, whose steps the first one did not see.

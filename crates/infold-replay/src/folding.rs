@@ -117,7 +117,7 @@ fn inlined<'a>(
     let mut calls = transcript.calls.iter().filter(|call| call.usage.prompt_tokens() > 0).peekable();
     for (at, item) in transcript.items.iter().enumerate() {
         while let Some(call) = calls.next_if(|call| call.first_item <= at) {
-            let (model, output_tokens) = (call.usage.model.as_str(), call.usage.output_tokens);
+            let (model, output_tokens) = (call.model.as_str(), call.usage.output_tokens);
             asked.push(Asked { first_item: items.len(), model, output_tokens });
         }
         let subtask = match &item.kind {

@@ -227,17 +227,17 @@ fn calls(reports: Vec<ReportedUsage>, first_items: &HashMap<u64, usize>, end: us
     let behind = first_items.keys().max().map_or(0, |last| last + 1);
     let mut calls: Vec<ModelCall> = Vec::new();
     let mut index: HashMap<u64, usize> = HashMap::new();
-    for ReportedUsage { message, usage } in reports {
+    for ReportedUsage { message, model, usage } in reports {
         let first_item = match first_items.get(&message) {
             Some(first_item) => *first_item,
             None if message == behind => end,
             None => continue,
         };
         match index.get(&message) {
-            Some(at) => calls[*at].usage = usage,
+            Some(at) => (calls[*at].model, calls[*at].usage) = (model, usage),
             None => {
                 index.insert(message, calls.len());
-                calls.push(ModelCall { first_item, usage });
+                calls.push(ModelCall { first_item, model, usage });
             }
         }
     }

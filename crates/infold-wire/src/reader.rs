@@ -9,7 +9,8 @@ mod pieces;
 
 use std::io::Read;
 
-use infold_core::transcript::{Item, ModelUsage, Subtask};
+use infold_core::record::Usage;
+use infold_core::transcript::{Item, Subtask};
 
 use crate::detect::{Layout, detect};
 use crate::document::{DocumentPiece, Scanner};
@@ -55,8 +56,10 @@ pub enum EntryKind {
 pub struct ReportedUsage {
     /// The number of the message that the answer begins with, as its items have it.
     pub message: u64,
+    /// The model that answered.
+    pub model: String,
     /// The reported counts. A later report for the same message replaces an earlier one.
-    pub usage: ModelUsage,
+    pub usage: Usage,
 }
 
 /// The entries before a compaction that it keeps, named by their ids.

@@ -23,7 +23,7 @@ pub(crate) fn as_lines(transcript: &Transcript) -> String {
         lines.push(format!(
             "request at {}: {} {}+{}+{} -> {}",
             call.first_item,
-            usage.model,
+            call.model,
             usage.fresh_tokens,
             usage.cache_read_tokens,
             usage.cache_write_tokens,

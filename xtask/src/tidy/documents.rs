@@ -12,7 +12,7 @@ pub const MAP: &str = "ARCHITECTURE.md";
 const SETTINGS: &str = "crates/infold/default.toml";
 
 /// Beginnings that make a word in backticks a path of this repository.
-const PATH_STARTS: [&str; 6] = ["crates/", "xtask/", "docs/", "tests-clients/", ".ci/", ".cargo/"];
+const PATH_STARTS: [&str; 7] = ["crates/", "drive/", "xtask/", "docs/", "tests-clients/", ".ci/", ".cargo/"];
 
 /// Paths that the map names and that are not there.
 pub fn map_problems(root: &Path) -> Vec<String> {

@@ -10,7 +10,7 @@ use super::SourceFile;
 mod tests;
 
 /// Our crates, and those of ours that each may use.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("infold-core", &[]),
     ("infold-wire", &["infold-core"]),
     ("infold-replay", &["infold-core"]),
@@ -35,8 +35,12 @@ const ARROWS: [(&str, &[&str]); 12] = [
         ],
     ),
     ("infold-testkit", &["infold-core"]),
-    ("xtask", &["infold-core", "infold-wire", "infold-replay", "infold-store", "infold-testkit"]),
+    ("xtask", &[]),
+    ("drive", &["infold-core", "infold-wire", "infold-replay", "infold-store", "infold-testkit", "xtask"]),
 ];
+
+/// Crates of ours that are not in the folder `crates`.
+const CHORES: [&str; 2] = ["xtask", "drive"];
 
 /// Crates of others that only one of ours may name, because it hides them from the rest.
 const HIDDEN_IN: [(&str, &str); 2] = [("rmcp", "infold-mcp"), ("rusqlite", "infold-store")];
@@ -70,7 +74,7 @@ fn dependencies(package: &Value) -> impl Iterator<Item = &Value> {
 /// Dependencies of a crate that none of its sources names.
 fn unnamed(package: &Value, files: &[SourceFile]) -> Vec<String> {
     let name = package["name"].as_str().unwrap_or_default();
-    let folder = if name == "xtask" { "xtask/".to_owned() } else { format!("crates/{name}/") };
+    let folder = if CHORES.contains(&name) { format!("{name}/") } else { format!("crates/{name}/") };
     let sources: Vec<&SourceFile> =
         files.iter().filter(|file| file.path.starts_with(&folder) && file.path.ends_with(".rs")).collect();
     let used = |dependency: &str| {

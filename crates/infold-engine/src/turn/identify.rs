@@ -56,7 +56,8 @@ impl Engine {
             tracing::warn!(%error, "a conversation could not be looked up");
             None
         });
-        let session = known.or_else(|| self.by_its_calls(&who, request)).unwrap_or_else(|| nameless(&digests));
+        let session =
+            known.or_else(|| self.by_its_calls(&who, request)).unwrap_or_else(|| nameless(&digests, self.now_ms()));
         let digest = (!spoken.is_empty()).then(|| digests.last().copied()).flatten();
         Identity { who, session, agent, kind, client, digest }
     }
@@ -80,12 +81,11 @@ fn spoken_from(request: &Request<'_>) -> Option<usize> {
 
 /// Makes a name for a conversation that was not seen before and that its client does not name. It is never computed a
 /// second time, so it only has to be unique.
-fn nameless(digests: &[[u8; 32]]) -> SessionId {
+fn nameless(digests: &[[u8; 32]], now_ms: u64) -> SessionId {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let mut seed = digests.last().copied().unwrap_or_default().to_vec();
-    seed.extend_from_slice(&since.as_nanos().to_le_bytes());
+    seed.extend_from_slice(&now_ms.to_le_bytes());
     seed.extend_from_slice(&NEXT.fetch_add(1, Ordering::Relaxed).to_le_bytes());
     seed.extend_from_slice(&std::process::id().to_le_bytes());
     SessionId::hashed(&seed)

@@ -4,8 +4,9 @@
 //! `summary`, `cleared ID`. There is a request before each run of the model's lines. `the*40` is
 //! forty times the word "the", which is forty tokens in the vocabulary.
 
+use infold_core::record::Usage;
 use infold_core::transcript::{
-    CallOutcome, Client, HeldContent, Item, ItemPosition, Kind, ModelCall, ModelUsage, Transcript, Voice,
+    CallOutcome, Client, HeldContent, Item, ItemPosition, Kind, ModelCall, Transcript, Voice,
 };
 
 /// The prompt tokens that every request is recorded with; only that they are not zero matters.
@@ -19,16 +20,15 @@ pub(crate) fn session(model: &str, text: &str) -> Transcript {
     for (at, item) in items.iter().enumerate() {
         let written = matches!(item.kind, Kind::Assistant { .. } | Kind::Reasoning { .. } | Kind::Call { .. });
         if written && !in_answer {
-            calls.push(ModelCall { first_item: at, usage: usage(model) });
+            calls.push(ModelCall { first_item: at, model: model.to_owned(), usage: USAGE });
         }
         in_answer = written;
     }
     Transcript { client: Client::ClaudeCode, session: None, items, calls, subtasks: Vec::new() }
 }
 
-fn usage(model: &str) -> ModelUsage {
-    ModelUsage { model: model.to_owned(), fresh_tokens: PROMPT_TOKENS, output_tokens: 100, ..ModelUsage::default() }
-}
+const USAGE: Usage =
+    Usage { fresh_tokens: PROMPT_TOKENS, cache_read_tokens: 0, cache_write_tokens: 0, output_tokens: 100 };
 
 pub(crate) fn item(line: &str) -> Item {
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));

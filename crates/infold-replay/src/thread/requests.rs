@@ -21,7 +21,7 @@ pub(crate) struct Asked<'a> {
 pub(crate) fn usual_model(calls: &[ModelCall]) -> &str {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for call in calls {
-        *counts.entry(&call.usage.model).or_default() += 1;
+        *counts.entry(&call.model).or_default() += 1;
     }
     counts.into_iter().max_by_key(|&(_, count)| count).map_or("", |(model, _)| model)
 }
@@ -31,11 +31,7 @@ pub(super) fn recorded(calls: &[ModelCall]) -> Vec<Asked<'_>> {
     calls
         .iter()
         .filter(|call| call.usage.prompt_tokens() > 0)
-        .map(|call| Asked {
-            first_item: call.first_item,
-            model: &call.usage.model,
-            output_tokens: call.usage.output_tokens,
-        })
+        .map(|call| Asked { first_item: call.first_item, model: &call.model, output_tokens: call.usage.output_tokens })
         .collect()
 }
 

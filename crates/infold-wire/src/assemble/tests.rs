@@ -2,7 +2,7 @@
 
 use infold_core::transcript::{CallOutcome, HeldContent, Item, ItemPosition, Kind, Voice};
 
-use super::{KEPT_BYTES_MAX, keep, together, without_given_up};
+use super::{KEPT_BYTES_MAX, fill_in_kept, together, without_given_up};
 use crate::form::Format;
 use crate::numbers::EntryGroup;
 use crate::reader::{Entry, KeptEntries, Undo};

@@ -10,7 +10,7 @@ mod subagents;
 
 use std::collections::{HashMap, VecDeque};
 
-use infold_core::transcript::{Item, ItemPosition, Kind, ModelUsage, Voice};
+use infold_core::transcript::{Item, ItemPosition, Kind, Voice};
 use serde_json::value::RawValue;
 
 use super::Unit;
@@ -107,7 +107,7 @@ impl ClaudeCode {
         if let Some(usage) = usage {
             let model = message.model.0.into_owned();
             let message = self.first_piece(&entry.group).unwrap_or(number);
-            entry.usage.push(ReportedUsage { message, usage: ModelUsage { model, ..usage.into() } });
+            entry.usage.push(ReportedUsage { message, model, usage: usage.into() });
         }
         entry.items.extend(items(unit.number, number, kinds, &mut self.tools));
     }

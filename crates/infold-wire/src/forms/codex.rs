@@ -5,7 +5,8 @@
 
 use std::collections::VecDeque;
 
-use infold_core::transcript::{Item, ItemPosition, Kind, ModelUsage, Voice};
+use infold_core::record::Usage;
+use infold_core::transcript::{Item, ItemPosition, Kind, Voice};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -198,7 +199,7 @@ impl Codex {
             return;
         }
         if let Some(message) = self.answer.take() {
-            entry.usage.push(ReportedUsage { message, usage: last.usage(&self.model) });
+            entry.usage.push(ReportedUsage { message, model: self.model.clone(), usage: last.usage() });
         }
     }
 }
@@ -208,11 +209,10 @@ impl CodexTokens {
         (self.input_tokens.0, self.output_tokens.0) == (other.input_tokens.0, other.output_tokens.0)
     }
 
-    fn usage(&self, model: &str) -> ModelUsage {
+    fn usage(&self) -> Usage {
         let cache_read_tokens = self.cached_input_tokens.or_zero();
         let cache_write_tokens = self.cache_write_input_tokens.or_zero();
-        ModelUsage {
-            model: model.to_owned(),
+        Usage {
             fresh_tokens: self.input_tokens.or_zero().saturating_sub(cache_read_tokens + cache_write_tokens),
             cache_read_tokens,
             cache_write_tokens,

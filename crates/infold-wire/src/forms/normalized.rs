@@ -3,7 +3,8 @@
 
 use std::collections::VecDeque;
 
-use infold_core::transcript::{CallOutcome, HeldContent, Item, ItemPosition, Kind, ModelUsage, Subtask, Voice};
+use infold_core::record::Usage;
+use infold_core::transcript::{CallOutcome, HeldContent, Item, ItemPosition, Kind, Subtask, Voice};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -109,7 +110,8 @@ pub(crate) fn parse(unit: &Unit<'_>) -> Result<Entry, serde_json::Error> {
         .filter_map(|call| {
             let event = usize::try_from(call.ev.0?).ok()?;
             // The answer to the last request may not have been recorded.
-            Some(ReportedUsage { message: messages.get(event).copied().unwrap_or(behind), usage: call.usage() })
+            let message = messages.get(event).copied().unwrap_or(behind);
+            Some(ReportedUsage { message, usage: call.usage(), model: call.model.0.into_owned() })
         })
         .collect();
     entry.subtasks = session.subagents.0.into_iter().map(|subagent| subagent.subtask(unit.number)).collect();
@@ -154,11 +156,10 @@ fn kind(event: NormalizedEvent<'_>) -> Kind {
 }
 
 impl NormalizedCall<'_> {
-    fn usage(self) -> ModelUsage {
+    fn usage(&self) -> Usage {
         let cache_read_tokens = self.cr.or_zero();
         let cache_write_tokens = self.cw.or_zero();
-        ModelUsage {
-            model: self.model.0.into_owned(),
+        Usage {
             fresh_tokens: self.prompt.or_zero().saturating_sub(cache_read_tokens + cache_write_tokens),
             cache_read_tokens,
             cache_write_tokens,

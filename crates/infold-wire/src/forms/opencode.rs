@@ -6,7 +6,8 @@
 
 use std::cell::LazyCell;
 
-use infold_core::transcript::{CallOutcome, HeldContent, Kind, ModelUsage, Voice};
+use infold_core::record::Usage;
+use infold_core::transcript::{CallOutcome, HeldContent, Kind, Voice};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -163,9 +164,10 @@ impl OpenCode {
         }
         let number = self.numbers.number(EntryGroup::Alone);
         if let Some(tokens) = info.tokens.0.filter(|_| is_answer) {
-            let usage = tokens.usage(info.model_id.as_str());
-            if usage != (ModelUsage { model: usage.model.clone(), ..ModelUsage::default() }) {
-                entry.usage.push(ReportedUsage { message: number, usage });
+            let usage = tokens.usage();
+            if usage != Usage::default() {
+                let model = info.model_id.as_str().to_owned();
+                entry.usage.push(ReportedUsage { message: number, model, usage });
             }
         }
         entry.items = items(unit.number, number, kinds, &mut self.tools);
@@ -241,10 +243,9 @@ fn tool(number: u32, part: OpenCodePart<'_>, kinds: &mut Vec<(u32, Kind)>) {
 }
 
 impl OpenCodeTokens {
-    fn usage(self, model: &str) -> ModelUsage {
+    fn usage(self) -> Usage {
         let cache = self.cache.0.unwrap_or_default();
-        ModelUsage {
-            model: model.to_owned(),
+        Usage {
             fresh_tokens: self.input.or_zero(),
             cache_read_tokens: cache.read.or_zero(),
             cache_write_tokens: cache.write.or_zero(),

@@ -9,7 +9,7 @@ use super::change::{Change, Syntax};
 use crate::commands::Invocation;
 use crate::data_folder;
 use crate::failure::Refused;
-use crate::run::{self, Agent, Api, OwnAddress, SERVER, ToolListing};
+use crate::run::{self, Agent, Api, OwnAddress, SERVER, ToolListing, without_secrets};
 use crate::settings::Settings;
 
 /// A file and what changes in it.
@@ -42,7 +42,8 @@ fn same_upstream(own: &OwnAddress, settings: &Settings) -> Result<(), Refused> {
         return Ok(());
     }
     let key = own.api.key();
-    let problem = format!("{} is {}, but the daemon would forward to {upstream} ({key})", own.place, own.url);
+    let problem =
+        format!("{} is {}, but the daemon would forward to {upstream} ({key})", own.place, without_secrets(&own.url));
     Err(Refused::new(problem).hint(format!(
         "set {key} to that address in infold's settings, or remove it there; `infold settings` shows the files"
     )))

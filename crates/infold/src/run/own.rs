@@ -93,7 +93,7 @@ fn is_loopback(url: &str) -> bool {
 }
 
 /// An address without the password or key in it, for messages.
-fn without_secrets(url: &str) -> String {
+pub fn without_secrets(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let rest = rest.split(['?', '#']).next().unwrap_or_default();
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));

@@ -175,17 +175,14 @@ fn read_back(handle: &str, home: &Home) -> String {
 /// Whether `masked` is `text` with placeholders in place of its secrets.
 fn is_same(masked: &str, text: &str) -> bool {
     let mut parts = masked.split("[SECRET:");
-    let mut rest = text;
-    let first = parts.next().unwrap_or_default();
-    let is_only = first.len() == masked.len();
-    let Some(behind) = rest.strip_prefix(first) else { return false };
-    rest = behind;
-    for part in parts {
-        let behind_mask = part.split_once(']').map_or("", |(_, behind)| behind);
-        let Some(at) = rest.find(behind_mask) else { return false };
-        rest = &rest[at + behind_mask.len()..];
+    let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let behind: Vec<&str> = parts.map(|part| part.split_once(']').map_or("", |(_, behind)| behind)).collect();
+    let Some((last, between)) = behind.split_last() else { return rest.is_empty() };
+    for part in between {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
     }
-    !is_only || rest.is_empty()
+    rest.ends_with(last)
 }
 
 /// Checks that lines out of which nothing was offloaded are what they were, but for their links and figures.

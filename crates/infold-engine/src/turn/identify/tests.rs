@@ -15,5 +15,5 @@ fn a_clients_own_name_is_kept_where_it_can_be() {
 
 #[test]
 fn two_conversations_that_begin_alike_are_two() {
-    assert_ne!(nameless(&[[1; 32]]), nameless(&[[1; 32]]));
+    assert_ne!(nameless(&[[1; 32]], 7), nameless(&[[1; 32]], 7));
 }

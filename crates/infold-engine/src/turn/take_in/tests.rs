@@ -6,7 +6,7 @@ use infold_core::{BlobId, BranchId, Mentions, SessionId, Thread};
 use super::{TakeIn, TakenIn};
 use crate::intake::{NewResult, Offload, ShownResult};
 use crate::tests::{Bench, open, settings};
-use crate::turn::move_out::StoredRescue;
+use crate::turn::offload::StoredRescue;
 use crate::{OpenBranch, Portion, ReadResult};
 
 fn name() -> SessionId {

@@ -193,8 +193,9 @@ async fn answers_are_stored_without_secrets_and_the_first_one_stays() {
     let bench = Bench::new(settings());
     let answers = |text: &str| vec![(BlockKey([8; 16]), text.to_owned())];
     let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
-    let known = bench.engine.store_answers(&bench.who, &name(), answers(&format!("it said {secret}"))).await.unwrap();
-    let text = known.decisions.answers[&BlockKey([8; 16])].clone();
+    let answered =
+        bench.engine.store_answers(&bench.who, &name(), answers(&format!("it said {secret}"))).await.unwrap();
+    let text = answered.decisions.answers[&BlockKey([8; 16])].clone();
     assert!(text.starts_with("it said ") && !text.contains(secret), "{text}");
     let again = bench.engine.store_answers(&bench.who, &name(), answers("something else")).await.unwrap();
     assert_eq!(again.decisions.answers[&BlockKey([8; 16])], text);

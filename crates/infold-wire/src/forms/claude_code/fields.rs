@@ -1,6 +1,6 @@
 //! The fields of Claude Code's lines that are read; all others are skipped.
 
-use infold_core::transcript::ModelUsage;
+use infold_core::record::Usage;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -70,10 +70,9 @@ pub(crate) struct ClaudeTokens {
     output_tokens: Count,
 }
 
-impl From<ClaudeTokens> for ModelUsage {
+impl From<ClaudeTokens> for Usage {
     fn from(tokens: ClaudeTokens) -> Self {
         Self {
-            model: String::new(),
             fresh_tokens: tokens.input_tokens.or_zero(),
             cache_read_tokens: tokens.cache_read_input_tokens.or_zero(),
             cache_write_tokens: tokens.cache_creation_input_tokens.or_zero(),

@@ -1,0 +1,76 @@
+//! Drives the program from outside, as people and other programs do: with other people's clients and agents, in a browser,
+//! against an older program, and with a clock in the hand. `cargo xtask` leads here.
+//!
+//! Nothing in the program may depend on it.
+#![allow(clippy::print_stdout, reason = "what a chore prints is its result")]
+
+mod bench;
+mod clients;
+mod conformance;
+mod measure;
+mod page;
+mod same;
+mod upstream;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use xtask::workspace::Workspace;
+
+/// Chores of the infold repository that drive the program.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", about)]
+struct Arguments {
+    /// The program that tests drive, if it is built already.
+    #[arg(long, value_name = "FILE", global = true)]
+    tested: Option<PathBuf>,
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Debug, Subcommand)]
+enum Chore {
+    /// Run the official MCP conformance suite against the program.
+    Conformance,
+    /// Drive the program with other people's MCP clients, and their agents with what it wrote.
+    Clients(clients::Arguments),
+    /// Record the transcripts under `fixtures` again, with the real agents and a scripted model.
+    Record,
+    /// Serve a scripted model on loopback until it is stopped.
+    Model(clients::model::Arguments),
+    /// Measure the program and compare with the targets.
+    Bench(bench::Arguments),
+    /// Show that two programs do the same: what models are sent, what commands make, every figure.
+    Same(same::Arguments),
+    /// Look at the page of `infold replay` in a real browser.
+    Page,
+    /// Make the tables of docs/measurements.md from recorded sessions.
+    Measure(measure::Arguments),
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(Arguments { tested, chore }: Arguments) -> Result<ExitCode> {
+    let workspace = Workspace::find()?;
+    let program = || tested.map_or_else(|| workspace.build_tested_program(), Ok);
+    match chore {
+        Chore::Conformance => conformance::run(&workspace, &program()?),
+        Chore::Clients(arguments) => clients::run(&workspace, &arguments, &program()?),
+        Chore::Record => clients::record::run(&workspace),
+        Chore::Model(arguments) => clients::model::run(&arguments),
+        Chore::Bench(arguments) => bench::run(&workspace, &arguments),
+        Chore::Same(arguments) => same::run(&workspace, &arguments),
+        Chore::Page => page::run(&workspace, &program()?),
+        Chore::Measure(arguments) => measure::run(&workspace, &arguments),
+    }
+}
