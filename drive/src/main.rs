@@ -21,7 +21,7 @@ use xtask::workspace::Workspace;
 
 /// Chores of the infold repository that drive the program.
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask", about)]
+#[command(bin_name = "cargo xtask", about)]
 struct Arguments {
     /// The program that tests drive, if it is built already.
     #[arg(long, value_name = "FILE", global = true)]

@@ -98,7 +98,7 @@ fn tidy_stage(workspace: &Workspace) -> Result<Totals> {
 /// Runs `cargo test`. Where the tracer is missing, the one test that needs it is left out by name.
 fn tests_stage(workspace: &Workspace, arguments: &Arguments, tools: &Tools, report: &mut Report) {
     let mut command = workspace.cargo_on_tests("test");
-    command.args(TEST_TARGETS).arg("--no-fail-fast");
+    command.args(TEST_TARGETS).arg("--no-fail-fast").env("RUST_TEST_THREADS", test_threads());
     if arguments.quick {
         command.envs(QUICK);
     }
@@ -115,6 +115,12 @@ fn tests_stage(workspace: &Workspace, arguments: &Arguments, tools: &Tools, repo
         }
         Ok(totals)
     });
+}
+
+/// Tests that run at once, in each test program: most of them wait for processes that they have started.
+fn test_threads() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::env::var("RUST_TEST_THREADS").unwrap_or_else(|_| (2 * cores).to_string())
 }
 
 fn one(outcome: Result<()>) -> Result<Totals> {

@@ -9,6 +9,7 @@ mod names;
 mod paths;
 mod rust_source;
 mod signatures;
+mod source_file;
 mod tracked;
 mod unused;
 mod words;
@@ -18,45 +19,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
+use source_file::SourceFile;
 use xtask::workspace::Workspace;
 
 /// Folders that hold nothing that anybody wrote.
 const LEFT_OUT: [&str; 4] = [".git", ".tools", "node_modules", "target"];
-
-/// Sources that only tests build.
-const NOT_SHIPPED: [&str; 2] = ["crates/infold-testkit/", "crates/infold-mcp/src/fixtures"];
-
-/// A text file of the repository.
-#[derive(Debug)]
-pub struct SourceFile {
-    /// Its path from the root, with forward slashes.
-    pub path: String,
-    /// The whole file.
-    pub text: String,
-}
-
-impl SourceFile {
-    /// Whether it is in the program that people get: a source of one of our crates, but no test and nothing that only
-    /// tests build.
-    pub fn is_shipped(&self) -> bool {
-        let in_tests = ["/tests/", "/tests.rs", "/testing.rs"].iter().any(|part| self.path.contains(part));
-        let is_source = self.path.starts_with("crates/") && self.path.contains("/src/") && self.path.ends_with(".rs");
-        is_source && !in_tests && !NOT_SHIPPED.iter().any(|part| self.path.starts_with(part))
-    }
-
-    /// Whether it is a chore of this repository, and no test of one.
-    fn is_chore(&self) -> bool {
-        ["xtask/src/", "drive/src/"].iter().any(|part| self.path.starts_with(part))
-            && self.path.ends_with(".rs")
-            && !self.path.ends_with("/tests.rs")
-    }
-
-    /// Lines with code on them: no comments, no blank ones.
-    fn code_lines(&self) -> usize {
-        let code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
-        self.text.lines().filter(code).count()
-    }
-}
 
 /// Checks everything, prints figures and what is wrong, and fails if anything is.
 pub fn run(workspace: &Workspace) -> Result<ExitCode> {
@@ -120,5 +87,5 @@ fn text_files(root: &Path) -> Result<Vec<SourceFile>> {
 fn read_text(root: &Path, path: PathBuf) -> Option<SourceFile> {
     let text = std::fs::read_to_string(&path).ok()?;
     let path = path.strip_prefix(root).ok()?.to_string_lossy().replace('\\', "/");
-    Some(SourceFile { path, text })
+    Some(SourceFile::new(path, text))
 }

@@ -183,7 +183,7 @@ pub(crate) fn one_header(headers: &HeaderMap, name: &str) -> Result<Option<Strin
     let mut values = headers.get_all(name).iter();
     let first = values.next();
     if values.next().is_some() {
-        return Err(ApiError::invalid(name, "stands in the request more than once: send one"));
+        return Err(ApiError::invalid(name, "is in the request more than once: send one"));
     }
     let text = first.map(|value| value.to_str().map(str::to_owned)).transpose();
     text.map_err(|_| ApiError::invalid(name, "must have visible ASCII characters only"))

@@ -43,7 +43,7 @@ fn session_routes() -> Vec<Route> {
             .answers::<SessionList>(200)
             .refuses(&[400]),
         Route::get("/api/v1/sessions/{session}", "getSession", sessions::show)
-            .does("Shows a session as it stands, with its first branches.")
+            .does("Shows a session as it is now, with its first branches.")
             .answers::<SessionDetail<BranchSummary>>(200)
             .refuses(&[400, 404]),
         Route::delete("/api/v1/sessions/{session}", "endSession", sessions::end)
@@ -100,7 +100,7 @@ fn branch_routes() -> Vec<Route> {
             .answers::<BranchOpened>(201)
             .refuses(&[404, 409, 429]),
         Route::get("/api/v1/branches/{branch}", "getBranch", branches::show)
-            .does("Shows a branch as it stands.")
+            .does("Shows a branch as it is now.")
             .answers::<BranchDetail>(200)
             .refuses(&[400, 404]),
         Route::post("/api/v1/branches/{branch}/return", "returnBranch", branches::fold)

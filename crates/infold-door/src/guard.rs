@@ -180,7 +180,7 @@ impl Guard {
 /// Takes a header off the request. A header that was sent twice is refused, because it could be read in two ways.
 fn take_one(headers: &mut HeaderMap, name: HeaderName) -> Result<Option<HeaderValue>, DoorRefusal> {
     if headers.get_all(&name).iter().count() > 1 {
-        let message = format!("{name} stands in the request more than once: send one");
+        let message = format!("{name} is in the request more than once: send one");
         return Err(DoorRefusal::unauthenticated("token_ambiguous", message));
     }
     let Some(value) = headers.get(&name).cloned() else { return Ok(None) };

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::SourceFile;
+use super::source_file::SourceFile;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use syn::Item;
 
-use super::SourceFile;
+use super::source_file::SourceFile;
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ const TYPES_MAX: usize = 2;
 pub fn problems<'a>(files: impl Iterator<Item = &'a SourceFile>) -> Vec<String> {
     let mut places: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for file in files {
-        let Ok(parsed) = syn::parse_file(&file.text) else { continue };
+        let Ok(parsed) = file.parsed() else { continue };
         for name in type_names(&parsed.items) {
             places.entry(name).or_default().push(&file.path);
         }

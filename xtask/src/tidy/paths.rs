@@ -6,12 +6,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use proc_macro2::{TokenStream, TokenTree};
 use syn::Type;
 use syn::visit::Visit;
 
-use super::SourceFile;
 use super::documents::MAP;
+use super::source_file::SourceFile;
 
 #[cfg(test)]
 mod tests;
@@ -112,13 +111,13 @@ impl<'a> Sources<'a> {
         let mut sources = Self { files: HashMap::new(), definitions: HashMap::new() };
         for file in files.iter().filter(|file| file.is_shipped()) {
             let mut defined = Definitions::default();
-            if let Ok(parsed) = syn::parse_file(&file.text) {
-                defined.visit_file(&parsed);
+            if let Ok(parsed) = file.parsed() {
+                defined.visit_file(parsed);
             }
-            let words = words(file.text.parse().unwrap_or_default());
-            let pairs = words.windows(4).filter(|four| four[1] == ":" && four[2] == ":");
-            let paths = pairs.map(|four| (four[0].clone(), four[3].clone())).collect();
-            let named = words.into_iter().collect();
+            let words = file.words();
+            let pairs = words.windows(4).filter(|four| four[1].text == ":" && four[2].text == ":");
+            let paths = pairs.map(|four| (four[0].text.clone(), four[3].text.clone())).collect();
+            let named = words.iter().map(|word| word.text.clone()).collect();
             // A module is named by its file.
             defined.0.extend(stem_of(&file.path).map(str::to_owned));
             for name in &defined.0 {
@@ -193,18 +192,4 @@ impl<'ast> Visit<'ast> for Definitions {
         }
         syn::visit::visit_item_impl(self, item);
     }
-}
-
-/// All words and signs in order, groups opened up.
-fn words(stream: TokenStream) -> Vec<String> {
-    let mut words = Vec::new();
-    for token in stream {
-        match token {
-            TokenTree::Group(group) => words.extend(self::words(group.stream())),
-            TokenTree::Ident(ident) => words.push(ident.to_string()),
-            TokenTree::Punct(punct) => words.push(punct.as_char().to_string()),
-            TokenTree::Literal(_) => {}
-        }
-    }
-    words
 }

@@ -3,11 +3,10 @@
 //!
 //! Files are read as tokens, so that comments and strings do not count as code.
 
-use proc_macro2::{TokenStream, TokenTree};
 use syn::spanned::Spanned;
 use syn::visit::Visit;
 
-use super::SourceFile;
+use super::source_file::{SourceFile, Word};
 
 #[cfg(test)]
 mod tests;
@@ -35,7 +34,7 @@ pub fn problems(file: &SourceFile) -> Vec<String> {
         problems.push(format!("{}: {lines} lines, the limit is {FILE_LINES_MAX}: split it", file.path));
     }
 
-    let parsed = match syn::parse_file(&file.text) {
+    let parsed = match file.parsed() {
         Ok(parsed) => parsed,
         Err(error) => {
             problems.push(format!("{}: does not parse: {error}", file.path));
@@ -43,13 +42,13 @@ pub fn problems(file: &SourceFile) -> Vec<String> {
         }
     };
     let mut functions = LongFunctions { path: &file.path, problems: &mut problems };
-    functions.visit_file(&parsed);
+    functions.visit_file(parsed);
 
-    let words = words(file.text.parse().unwrap_or_default());
-    problems.extend(undone(&file.path, &words));
+    let words = file.words();
+    problems.extend(undone(&file.path, words));
     let is_test = file.path.ends_with("/tests.rs") || file.path.contains("/tests/");
     if file.path.starts_with("crates/infold-core/") && !is_test {
-        problems.extend(impure(&file.path, &words));
+        problems.extend(impure(&file.path, words));
     }
     problems
 }
@@ -91,31 +90,6 @@ impl<'ast> Visit<'ast> for LongFunctions<'_> {
         }
         syn::visit::visit_trait_item_fn(self, function);
     }
-}
-
-/// A word or sign of the source, with the number of its line.
-struct Word {
-    text: String,
-    line: usize,
-}
-
-/// All words and signs in order, groups opened up. Literals are left out: text is not code.
-fn words(stream: TokenStream) -> Vec<Word> {
-    let mut words = Vec::new();
-    for token in stream {
-        let line = token.span().start().line;
-        match token {
-            TokenTree::Group(group) => {
-                words.push(Word { text: "(".to_owned(), line });
-                words.extend(self::words(group.stream()));
-                words.push(Word { text: ")".to_owned(), line });
-            }
-            TokenTree::Ident(ident) => words.push(Word { text: ident.to_string(), line }),
-            TokenTree::Punct(punct) => words.push(Word { text: punct.as_char().to_string(), line }),
-            TokenTree::Literal(_) => {}
-        }
-    }
-    words
 }
 
 /// Finds work that was put off, and tests that do not run.

@@ -5,7 +5,7 @@
 use syn::visit::Visit;
 use syn::{FnArg, Signature, Type};
 
-use super::SourceFile;
+use super::source_file::SourceFile;
 
 #[cfg(test)]
 mod tests;
@@ -15,9 +15,9 @@ const PARAMETERS_MAX: usize = 5;
 
 /// Functions of one file that ask too much of their callers.
 pub fn problems(file: &SourceFile) -> Vec<String> {
-    let Ok(parsed) = syn::parse_file(&file.text) else { return Vec::new() };
+    let Ok(parsed) = file.parsed() else { return Vec::new() };
     let mut signatures = Signatures { path: &file.path, problems: Vec::new() };
-    signatures.visit_file(&parsed);
+    signatures.visit_file(parsed);
     signatures.problems
 }
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::SourceFile;
+use super::source_file::SourceFile;
 
 #[cfg(test)]
 mod tests;

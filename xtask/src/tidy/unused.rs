@@ -7,11 +7,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::Visit;
 use syn::{Attribute, Ident, Visibility};
 
-use super::SourceFile;
+use super::source_file::SourceFile;
 
 #[cfg(test)]
 mod tests;
@@ -21,13 +20,13 @@ pub fn problems(files: &[SourceFile]) -> Vec<String> {
     let mut uses: HashMap<String, usize> = HashMap::new();
     let mut defined: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in files.iter().filter(|file| file.is_shipped() || file.is_chore()) {
-        count_words(file.text.parse().unwrap_or_default(), &mut uses);
+        file.words().iter().for_each(|word| *uses.entry(word.text.clone()).or_default() += 1);
         if file.is_chore() {
             continue;
         }
-        let Ok(parsed) = syn::parse_file(&file.text) else { continue };
+        let Ok(parsed) = file.parsed() else { continue };
         let mut items = PublicItems { path: &file.path, defined: &mut defined };
-        items.visit_file(&parsed);
+        items.visit_file(parsed);
     }
     let unused = defined.into_iter().filter(|(name, places)| uses.get(name).is_some_and(|uses| *uses <= places.len()));
     unused.flat_map(|(name, places)| places.into_iter().map(move |at| unused_problem(&name, &at))).collect()
@@ -35,16 +34,6 @@ pub fn problems(files: &[SourceFile]) -> Vec<String> {
 
 fn unused_problem(name: &str, at: &str) -> String {
     format!("{at}: only tests name `{name}`: remove it, or move it to the tests that use it")
-}
-
-fn count_words(stream: TokenStream, uses: &mut HashMap<String, usize>) {
-    for token in stream {
-        match token {
-            TokenTree::Group(group) => count_words(group.stream(), uses),
-            TokenTree::Ident(ident) => *uses.entry(ident.to_string()).or_default() += 1,
-            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
-        }
-    }
 }
 
 struct PublicItems<'a> {

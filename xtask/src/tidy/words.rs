@@ -2,10 +2,8 @@
 //! not come back, in comments, names or documents. What is inside quotes in the code is left alone: it may be stored,
 //! sent or someone else's.
 
-use proc_macro2::{TokenStream, TokenTree};
-
-use super::SourceFile;
 use super::documents::MAP;
+use super::source_file::SourceFile;
 
 #[cfg(test)]
 mod tests;
@@ -34,30 +32,19 @@ const OWN_FILES: &str = "xtask/src/tidy/words";
 /// Documents that people read.
 const DOCUMENTS: [&str; 3] = [".md", "default.toml", "recipes/"];
 
-/// Retired words in one file.
+/// Retired words in one file: in the comments and names of code, in all of a document.
 pub fn problems(file: &SourceFile) -> Vec<String> {
-    if file.path.starts_with(OWN_FILES) {
+    let is_code = file.path.ends_with(".rs");
+    let is_document = DOCUMENTS.iter().any(|part| file.path.contains(part));
+    if file.path.starts_with(OWN_FILES) || !(is_code || is_document) {
         return Vec::new();
     }
-    if file.path.ends_with(".rs") {
-        let comments = file.text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("//"));
-        let mut problems: Vec<String> = comments
-            .flat_map(|(index, line)| in_text(line).map(move |word| (index + 1, word)))
-            .map(|found| problem(&file.path, found))
-            .collect();
-        problems.extend(
-            in_names(file.text.parse().unwrap_or_default()).into_iter().map(|found| problem(&file.path, found)),
-        );
-        return problems;
-    }
-    if DOCUMENTS.iter().any(|part| file.path.contains(part)) {
-        let lines = file.text.lines().enumerate();
-        return lines
-            .flat_map(|(index, line)| in_text(line).map(move |word| (index + 1, word)))
-            .map(|found| problem(&file.path, found))
-            .collect();
-    }
-    Vec::new()
+    let is_text = |line: &str| is_document || line.trim_start().starts_with("//");
+    let lines = file.text.lines().enumerate().filter(|(_, line)| is_text(line));
+    let in_lines = lines.flat_map(|(index, line)| in_text(line).map(move |word| (index + 1, word)));
+    let words = if is_code { file.words() } else { &[] };
+    let in_names = words.iter().flat_map(|word| in_text(&words_of(&word.text)).map(|found| (word.line, found)));
+    in_lines.chain(in_names).map(|found| problem(&file.path, found)).collect()
 }
 
 /// What is wrong with the glossary: too many words, or one that is there twice.
@@ -97,20 +84,6 @@ fn in_text(line: &str) -> impl Iterator<Item = Retired> {
 
 fn is_of_word(character: char) -> bool {
     character.is_alphanumeric() || character == '-'
-}
-
-/// Retired words in names, with their lines.
-fn in_names(stream: TokenStream) -> Vec<(usize, Retired)> {
-    let mut found = Vec::new();
-    for token in stream {
-        let line = token.span().start().line;
-        match token {
-            TokenTree::Group(group) => found.extend(in_names(group.stream())),
-            TokenTree::Ident(ident) => found.extend(in_text(&words_of(&ident.to_string())).map(|word| (line, word))),
-            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
-        }
-    }
-    found
 }
 
 /// `ScrubbedSight` and `scrubbed_sight` as words with spaces between them.

@@ -114,7 +114,7 @@ impl SeenHeaders {
 
     fn add_length(&mut self, value: &[u8]) -> Result<(), DoorRefusal> {
         if self.length.is_some() {
-            return Err(DoorRefusal::malformed("Content-Length stands in the head more than once"));
+            return Err(DoorRefusal::malformed("Content-Length is in the head more than once"));
         }
         let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
         if !digits || value.len() > LENGTH_DIGITS_MAX {
@@ -127,7 +127,7 @@ impl SeenHeaders {
 
     fn add_encoding(&mut self, value: &[u8]) -> Result<(), DoorRefusal> {
         if self.chunked {
-            return Err(DoorRefusal::malformed("Transfer-Encoding stands in the head more than once"));
+            return Err(DoorRefusal::malformed("Transfer-Encoding is in the head more than once"));
         }
         if !value.eq_ignore_ascii_case(b"chunked") {
             return Err(DoorRefusal::malformed(format!(
@@ -147,7 +147,7 @@ impl SeenHeaders {
         }
         match (self.length, self.chunked) {
             (Some(_), true) => Err(DoorRefusal::malformed(
-                "Content-Length and Transfer-Encoding stand in one head: send one of the two",
+                "Content-Length and Transfer-Encoding are in one head: send one of the two",
             )),
             (length, false) => Ok(Framing::Length(length.unwrap_or(0))),
             (None, true) => Ok(Framing::Chunked),

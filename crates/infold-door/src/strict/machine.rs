@@ -141,10 +141,10 @@ fn extend_head(head: &mut Vec<u8>, bytes: &[u8], head_bytes_max: usize) -> Resul
                 return Err(DoorRefusal::malformed("a line ends in LF without CR: end lines in CR LF"));
             }
             (Some(b'\r'), _) => {
-                return Err(DoorRefusal::malformed("a CR stands alone: end lines in CR LF"));
+                return Err(DoorRefusal::malformed("a CR has no LF behind it: end lines in CR LF"));
             }
             (None, b'\r') => {
-                return Err(DoorRefusal::malformed("an empty line stands before the request line"));
+                return Err(DoorRefusal::malformed("an empty line comes before the request line"));
             }
             (_, b'\r') => {}
             (_, byte) if is_forbidden(byte) => {

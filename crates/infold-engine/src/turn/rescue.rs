@@ -59,7 +59,7 @@ impl Engine {
     ) -> Result<SentPrompt, String> {
         let Prepared { turn, prompt, slot, .. } = prepared;
         if !prompt.reads_results {
-            return Err("it does not fit, and its model could not read back what would be moved out of it".to_owned());
+            return Err("it does not fit, and its model could not read back what would be offloaded".to_owned());
         }
         let model = turn.model();
         let weighed = self.weighed(turn, prompt, &model);
@@ -83,10 +83,10 @@ impl Engine {
         }
         let done = self.rescue(turn, prompt, &chosen).await;
         if !done.map_err(|error| format!("it does not fit and could not be rescued: {error}"))? {
-            return Err(format!("it does not fit, and nothing could be moved out; what cannot shrink is {fixed}"));
+            return Err(format!("it does not fit, and nothing could be offloaded; what cannot shrink is {fixed}"));
         }
         let (before, window) = (grouped(before_tokens), grouped(window_tokens));
-        let words = format!("{before} tokens did not fit {window}; results were moved out (rescue {rescues})");
+        let words = format!("{before} tokens did not fit {window}; results were offloaded (rescue {rescues})");
         let again = self.plan_again(turn, (WarningKind::Rescued, words)).await;
         again.ok_or_else(|| "it could not be planned again after a rescue".to_owned())
     }

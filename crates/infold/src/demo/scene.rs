@@ -8,26 +8,27 @@ pub struct SourceFile {
 }
 
 macro_rules! source {
-    ($path:literal) => {
-        SourceFile { path: $path, text: include_str!(concat!("../../../../", $path)) }
+    ($path:literal, $recorded:literal) => {
+        SourceFile { path: $path, text: include_str!(concat!("files/", $recorded)) }
     };
 }
 
-/// The files, in the order in which they are read.
+/// The files, in the order in which they are read. They are recorded, so that the figures stay what they are while
+/// infold's own source changes.
 pub const FILES: [SourceFile; 13] = [
-    source!("crates/infold-core/src/scrub.rs"),
-    source!("crates/infold-core/src/scrub/engine.rs"),
-    source!("crates/infold-core/src/scrub/look.rs"),
-    source!("crates/infold-core/src/scrub/placeholder.rs"),
-    source!("crates/infold-core/src/scrub/private_key.rs"),
-    source!("crates/infold-core/src/scrub/rules.rs"),
-    source!("crates/infold-core/src/scrub/text.rs"),
-    source!("crates/infold-engine/src/scrubbing.rs"),
-    source!("crates/infold-engine/src/fold.rs"),
-    source!("crates/infold-engine/src/open.rs"),
-    source!("crates/infold-core/src/decide.rs"),
-    source!("crates/infold-core/src/decide/draft.rs"),
-    source!("crates/infold-core/src/findings.rs"),
+    source!("crates/infold-core/src/scrub.rs", "core-scrub.txt"),
+    source!("crates/infold-core/src/scrub/engine.rs", "core-scrub-engine.txt"),
+    source!("crates/infold-core/src/scrub/look.rs", "core-scrub-look.txt"),
+    source!("crates/infold-core/src/scrub/placeholder.rs", "core-scrub-placeholder.txt"),
+    source!("crates/infold-core/src/scrub/private_key.rs", "core-scrub-private_key.txt"),
+    source!("crates/infold-core/src/scrub/rules.rs", "core-scrub-rules.txt"),
+    source!("crates/infold-core/src/scrub/text.rs", "core-scrub-text.txt"),
+    source!("crates/infold-engine/src/scrubbing.rs", "engine-scrubbing.txt"),
+    source!("crates/infold-engine/src/fold.rs", "engine-fold.txt"),
+    source!("crates/infold-engine/src/open.rs", "engine-open.txt"),
+    source!("crates/infold-core/src/decide.rs", "core-decide.txt"),
+    source!("crates/infold-core/src/decide/draft.rs", "core-decide-draft.txt"),
+    source!("crates/infold-core/src/findings.rs", "core-findings.txt"),
 ];
 
 /// One thing that a person asks for, and how the model goes about it.

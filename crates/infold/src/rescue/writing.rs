@@ -76,7 +76,7 @@ impl Rescue {
                 stand_ins.insert(at, stand_in);
             }
         }
-        bail!("no plan could be settled on in {ROUNDS_MAX} rounds")
+        bail!("no plan was found in {ROUNDS_MAX} rounds")
     }
 
     fn set_short_tokens(&mut self, at: usize, stand_in: &PieceStandIn) {

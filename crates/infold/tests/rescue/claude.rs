@@ -96,7 +96,7 @@ fn a_dry_run_says_what_would_be_done_and_writes_nothing() {
     let (home, _) = claude_home(8);
     let ended = home.run(&["rescue", ID, "--window", "30000", "--dry-run"]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
-    assert!(ended.stdout.contains("results moved out") && ended.stdout.contains("would become"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("results offloaded") && ended.stdout.contains("would become"), "{}", ended.stdout);
     assert_eq!(names(&home.join(CLAUDE_FOLDER)).len(), 1);
     assert!(!home.data().exists());
 }

@@ -4,7 +4,7 @@ use super::{SourceFile, problems};
 
 #[test]
 fn a_third_type_of_one_name_is_found() {
-    let file = |path: &str, text: &str| SourceFile { path: path.to_owned(), text: text.to_owned() };
+    let file = |path: &str, text: &str| SourceFile::new(path.to_owned(), text.to_owned());
     let files = [
         file("a.rs", "struct Place; enum Other {}"),
         file("b.rs", "mod inner { pub trait Place {} } struct Other;"),

@@ -14,7 +14,7 @@ fn a_path_is_its_files_in_order() {
 
 #[test]
 fn a_file_is_reached_by_what_it_defines_or_implements_or_by_its_parent() {
-    let file = |path: &str, text: &str| SourceFile { path: path.to_owned(), text: text.to_owned() };
+    let file = |path: &str, text: &str| SourceFile::new(path.to_owned(), text.to_owned());
     let files = [
         file("crates/x/src/a.rs", "fn start(s: Server) { walk(); }"),
         file("crates/x/src/b.rs", "pub fn walk() {}"),

@@ -44,5 +44,5 @@ fn the_core_does_nothing_but_decide() {
 }
 
 fn check(path: &str, text: &str) -> Vec<String> {
-    problems(&SourceFile { path: path.to_owned(), text: text.to_owned() })
+    problems(&SourceFile::new(path.to_owned(), text.to_owned()))
 }

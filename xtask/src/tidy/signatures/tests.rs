@@ -5,7 +5,7 @@ use super::{SourceFile, problems};
 #[test]
 fn many_parameters_and_bare_bools_are_found() {
     let text = "//! A.\nfn many(a: u8, b: u8, c: u8, d: u8, e: u8, f: u8) {}\nstruct S;\nimpl S {\n    fn flagged(&self, on: bool) {}\n    fn five(&self, a: u8, b: u8, c: u8, d: u8, e: u8) {}\n}\nimpl Other for S {\n    fn flagged(&self, on: bool) {}\n}\n";
-    let file = SourceFile { path: "a.rs".to_owned(), text: text.to_owned() };
+    let file = SourceFile::new("a.rs".to_owned(), text.to_owned());
 
     assert_eq!(
         problems(&file),

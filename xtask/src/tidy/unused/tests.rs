@@ -4,7 +4,7 @@ use super::{SourceFile, problems};
 
 #[test]
 fn a_public_item_that_nobody_names_is_found() {
-    let file = |path: &str, text: &str| SourceFile { path: path.to_owned(), text: text.to_owned() };
+    let file = |path: &str, text: &str| SourceFile::new(path.to_owned(), text.to_owned());
     let files = [
         file(
             "crates/a/src/a.rs",

@@ -3,7 +3,7 @@
 use super::{SourceFile, glossary_problems, problems};
 
 fn check(path: &str, text: &str) -> Vec<String> {
-    problems(&SourceFile { path: path.to_owned(), text: text.to_owned() })
+    problems(&SourceFile::new(path.to_owned(), text.to_owned()))
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn documents_are_read_whole_and_other_files_are_not() {
 #[test]
 fn a_word_is_explained_once() {
     let map = "## Words\n| word | means |\n|---|---|\n| fold | the end |\n| plan, fold | what to do |\n\n## Next\n| x | y |\n";
-    let files = [SourceFile { path: "ARCHITECTURE.md".to_owned(), text: map.to_owned() }];
+    let files = [SourceFile::new("ARCHITECTURE.md".to_owned(), map.to_owned())];
 
     assert_eq!(glossary_problems(&files), ["ARCHITECTURE.md: the glossary has \"fold\" twice"]);
 }

@@ -34,7 +34,7 @@ fn a_query_means_one_part_only() {
     let from = ReadQuery { lines: Some("7-".to_owned()), pattern: Some("x".to_owned()), ..ReadQuery::default() };
     assert_eq!(check(from), r#"Matches { pattern: "x", context: 0, first: 7 }"#);
     let both = ReadQuery { offset: Some(1), pattern: Some("x".to_owned()), ..ReadQuery::default() };
-    assert_eq!(check(both), "pattern stands alone: leave offset out");
+    assert_eq!(check(both), "pattern cannot be combined with offset: leave offset out");
     let alone = ReadQuery { context: Some(1), ..ReadQuery::default() };
     assert_eq!(check(alone), "context goes with pattern: give a pattern, or leave it out");
     let matches = ReadQuery { pattern: Some("x".to_owned()), context: Some(2), ..ReadQuery::default() };

@@ -105,15 +105,15 @@ fn unfinished_requests_are_waited_for() {
 
 #[test]
 fn two_lengths_or_two_framings_are_refused() {
-    let twice = "400: Content-Length stands in the head more than once";
+    let twice = "400: Content-Length is in the head more than once";
     assert_eq!(refused("Content-Length: 1\r\nContent-Length: 1"), twice);
     assert_eq!(refused("Content-Length: 1\r\ncontent-length: 2"), twice);
-    let both = "400: Content-Length and Transfer-Encoding stand in one head: send one of the two";
+    let both = "400: Content-Length and Transfer-Encoding are in one head: send one of the two";
     assert_eq!(refused("Content-Length: 1\r\nTransfer-Encoding: chunked"), both);
     assert_eq!(refused("Transfer-Encoding: chunked\r\nContent-Length: 0"), both);
     assert_eq!(
         refused("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"),
-        "400: Transfer-Encoding stands in the head more than once"
+        "400: Transfer-Encoding is in the head more than once"
     );
 }
 
@@ -147,9 +147,9 @@ fn line_ends_other_than_cr_lf_are_refused() {
     assert_eq!(check("GET / HTTP/1.1\nHost: a\n\n").end, bare);
     assert_eq!(refused("A: b\nC: d"), bare);
     assert_eq!(refused("A: b\n\n"), bare);
-    assert_eq!(refused("A: b\rC: d"), "400: a CR stands alone: end lines in CR LF");
-    assert_eq!(refused("A: b\r\r\nC: d"), "400: a CR stands alone: end lines in CR LF");
-    let early = "400: an empty line stands before the request line";
+    assert_eq!(refused("A: b\rC: d"), "400: a CR has no LF behind it: end lines in CR LF");
+    assert_eq!(refused("A: b\r\r\nC: d"), "400: a CR has no LF behind it: end lines in CR LF");
+    let early = "400: an empty line comes before the request line";
     assert_eq!(check("\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n").end, early);
 }
 

@@ -38,7 +38,7 @@ pub fn as_text(report: &RescueReport<'_>, style: &Style) -> String {
         }
     };
     let sum = |moved: &[OffloadedPiece]| moved.iter().map(|moved| moved.tokens).sum();
-    line(receipt.offloaded.len(), "results moved out, each with a reference in its place", sum(&receipt.offloaded));
+    line(receipt.offloaded.len(), "results offloaded, each with a reference in its place", sum(&receipt.offloaded));
     line(receipt.shortened.len(), "inputs of calls shortened", sum(&receipt.shortened));
     let left_out = receipt.left_out.iter().map(|left_out| left_out.tokens).sum();
     line(receipt.left_out.len(), "of the oldest exchanges left out", left_out);
