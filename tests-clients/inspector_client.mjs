@@ -19,7 +19,7 @@ const options = readArguments(process.argv.slice(2));
 /** Runs the Inspector once, and gives back what it said and whether it calls that an error. */
 function inspect(words) {
   const flags = ["--protocol-era", options.era, "--format", "json", "--quiet", "--stored-auth-only"];
-  // A server's own command line stands after the separator, so that its flags are not taken for ours.
+  // A server's own command line is after the separator, so that its flags are not taken for ours.
   const target = options.http ? ["--server-url", options.http] : ["--", ...options.stdio];
   const all = [launcher, "--cli", ...words, ...flags, ...target];
   return new Promise((resolve) => {

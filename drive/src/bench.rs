@@ -23,7 +23,8 @@ use anyhow::{Context, Result, bail};
 use clap::{Subcommand, ValueEnum};
 use infold_testkit::{DaemonSetup, Era};
 
-use xtask::workspace::{Workspace, run_release_build};
+use crate::run_release_build;
+use xtask::workspace::Workspace;
 
 /// What `cargo xtask bench` takes.
 #[derive(Debug, clap::Args)]

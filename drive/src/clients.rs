@@ -35,9 +35,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use infold_testkit::{Daemon, DaemonSetup, Era, McpHttp};
 use serde_json::{Value, json};
 
+use crate::IfAbsent;
 use xtask::report::{Report, Totals, script_totals};
 use xtask::tools::{Node, Tools};
-use xtask::workspace::{Workspace, in_ci, run_seeing_lines};
+use xtask::workspace::{Workspace, run_seeing_lines};
 
 /// The eras of the protocol, as the scripts name them.
 const ERAS: [&str; 2] = ["legacy", "modern"];
@@ -68,29 +69,31 @@ pub struct Arguments {
 }
 
 /// Installs the clients, runs all of them, and fails if any check does.
-pub fn run(workspace: &Workspace, arguments: &Arguments, program: &Path) -> Result<ExitCode> {
+pub fn run(workspace: &Workspace, arguments: &Arguments, program: &Path, absent: IfAbsent) -> Result<ExitCode> {
     let mut report = Report::default();
     if arguments.more {
         more::stage(workspace, &arguments.only, program, &mut report);
         return Ok(report.finish());
     }
     if !arguments.agents {
-        clients_stage(workspace, program, &mut report);
+        clients_stage(workspace, program, absent, &mut report);
     }
-    checks::stage(workspace, &arguments.only, program, &mut report);
+    checks::stage(workspace, &arguments.only, (program, absent), &mut report);
     Ok(report.finish())
 }
 
-/// The SDKs and the Inspector. Outside CI, those that could not be installed are left out, each with its reason.
-fn clients_stage(workspace: &Workspace, program: &Path, report: &mut Report) {
+/// The SDKs and the Inspector. Where that is allowed, those that could not be installed are left out, each with its
+/// reason.
+fn clients_stage(workspace: &Workspace, program: &Path, absent: IfAbsent, report: &mut Report) {
+    let may_skip = absent == IfAbsent::Skip;
     let tools = Tools::install(workspace);
-    if let (Err(error), false) = (&tools.python, in_ci()) {
+    if let (Err(error), true) = (&tools.python, may_skip) {
         report.skip("clients: Python SDK", &format!("{error:#}"));
     }
-    if let (Err(error), false) = (&tools.node, in_ci()) {
+    if let (Err(error), true) = (&tools.node, may_skip) {
         report.skip("clients: TypeScript SDK and Inspector", &format!("{error:#}"));
     }
-    if tools.python.is_ok() || tools.node.is_ok() || in_ci() {
+    if tools.python.is_ok() || tools.node.is_ok() || !may_skip {
         report.stage("clients", || check(workspace, &tools, program));
     }
 }

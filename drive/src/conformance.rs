@@ -10,9 +10,10 @@ use std::process::ExitCode;
 use anyhow::Result;
 use infold_testkit::{Daemon, DaemonSetup, TempFolder};
 
+use crate::IfAbsent;
 use xtask::report::{Report, Totals};
 use xtask::tools::{Node, Tools};
-use xtask::workspace::{Workspace, in_ci, run_seeing_lines};
+use xtask::workspace::{Workspace, run_seeing_lines};
 
 /// The revisions whose required scenarios must pass.
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
@@ -20,12 +21,11 @@ const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 /// The suite's program, below the folder of npm packages.
 const SUITE: &str = "@modelcontextprotocol/conformance/dist/index.js";
 
-/// Installs the suite, runs it, and fails unless every required scenario passes. Outside CI it is left out where it
-/// cannot be installed.
-pub fn run(workspace: &Workspace, program: &Path) -> Result<ExitCode> {
+/// Installs the suite, runs it, and fails unless every required scenario passes.
+pub fn run(workspace: &Workspace, program: &Path, absent: IfAbsent) -> Result<ExitCode> {
     let mut report = Report::default();
     match Tools::install(workspace).node {
-        Err(error) if !in_ci() => report.skip("conformance", &format!("{error:#}")),
+        Err(error) if absent == IfAbsent::Skip => report.skip("conformance", &format!("{error:#}")),
         node => report.stage("conformance", || check(workspace, &node?, program)),
     }
     Ok(report.finish())

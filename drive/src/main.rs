@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use xtask::workspace::Workspace;
+use xtask::workspace::{Workspace, in_ci, shown};
 
 /// Chores of the infold repository that drive the program.
 #[derive(Debug, Parser)]
@@ -50,6 +50,13 @@ enum Chore {
     Measure(measure::Arguments),
 }
 
+/// What happens where a tool that a chore needs is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IfAbsent {
+    Skip,
+    Fail,
+}
+
 fn main() -> ExitCode {
     match run(Arguments::parse()) {
         Ok(code) => code,
@@ -62,15 +69,26 @@ fn main() -> ExitCode {
 
 fn run(Arguments { tested, chore }: Arguments) -> Result<ExitCode> {
     let workspace = Workspace::find()?;
-    let program = || tested.map_or_else(|| workspace.build_tested_program(), Ok);
+    let program = || tested.clone().map_or_else(|| workspace.build_tested_program(), Ok);
+    // Whoever asks for one chore wants it done; as a part of the test command it may be left out.
+    let absent = if tested.is_some() && !in_ci() { IfAbsent::Skip } else { IfAbsent::Fail };
     match chore {
-        Chore::Conformance => conformance::run(&workspace, &program()?),
-        Chore::Clients(arguments) => clients::run(&workspace, &arguments, &program()?),
+        Chore::Conformance => conformance::run(&workspace, &program()?, absent),
+        Chore::Clients(arguments) => clients::run(&workspace, &arguments, &program()?, absent),
         Chore::Record => clients::record::run(&workspace),
         Chore::Model(arguments) => clients::model::run(&arguments),
         Chore::Bench(arguments) => bench::run(&workspace, &arguments),
         Chore::Same(arguments) => same::run(&workspace, &arguments),
-        Chore::Page => page::run(&workspace, &program()?),
+        Chore::Page => page::run(&workspace, &program()?, absent),
         Chore::Measure(arguments) => measure::run(&workspace, &arguments),
     }
+}
+
+/// Runs this same command in a release build of this tool.
+fn run_release_build(workspace: &Workspace) -> Result<ExitCode> {
+    let mut command = workspace.cargo(&["run", "--release", "--quiet", "--package", "drive", "--"]);
+    command.args(std::env::args_os().skip(1));
+    eprintln!("measuring with a release build: {}", shown(&command));
+    let status = command.status()?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

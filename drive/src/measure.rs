@@ -25,9 +25,10 @@ use infold_replay::{Compactions, ForkTable, ForkTrial, ForkWay, Options, Policy,
 use infold_wire::{ReadLimits, read_sessions};
 use serde::Deserialize;
 
+use crate::run_release_build;
 use parts::RecordedSession;
 use proxied::Proxied;
-use xtask::workspace::{Workspace, run_release_build};
+use xtask::workspace::Workspace;
 
 const DOCUMENT: &str = "docs/measurements.md";
 const SESSIONS: &str = "sessions/normalized.jsonl.gz";

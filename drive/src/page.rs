@@ -11,9 +11,10 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use infold_testkit::TempFolder;
 
+use crate::IfAbsent;
 use xtask::report::{Report, Totals};
 use xtask::tools::on_path;
-use xtask::workspace::{Workspace, in_ci};
+use xtask::workspace::Workspace;
 
 /// Names under which the browser may be installed.
 const BROWSERS: [&str; 2] = ["chromium", "chromium-browser"];
@@ -22,11 +23,11 @@ const LINES_MIN: usize = 7;
 /// The chart must have a bar for each policy.
 const BARS_MIN: usize = 7;
 
-/// Makes the page of the fixtures and looks at it. Outside CI it is left out where there is no browser.
-pub fn run(workspace: &Workspace, program: &Path) -> Result<ExitCode> {
+/// Makes the page of the fixtures and looks at it.
+pub fn run(workspace: &Workspace, program: &Path, absent: IfAbsent) -> Result<ExitCode> {
     let mut report = Report::default();
     match browser() {
-        Err(error) if !in_ci() => report.skip("page", &format!("{error:#}")),
+        Err(error) if absent == IfAbsent::Skip => report.skip("page", &format!("{error:#}")),
         browser => report.stage("page", || check(workspace, browser?, program)),
     }
     Ok(report.finish())

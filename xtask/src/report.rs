@@ -69,6 +69,11 @@ impl Report {
         self.totals.skipped += 1;
     }
 
+    /// Names at the end what a stage has left out, and counted itself.
+    pub fn name_skips(&mut self, skips: Vec<String>) {
+        self.skips.extend(skips);
+    }
+
     /// Names what failed and what was left out, and closes with the line that counts.
     pub fn finish(self) -> ExitCode {
         println!();

@@ -1,17 +1,17 @@
 //! The test command of the README: installs what is needed, and checks everything there is. One build serves all
 //! stages.
 //!
-//! A missing tool is a failure in CI and a skip with its reason elsewhere. Every stage runs even if
-//! an earlier one failed.
+//! A missing tool is a failure in CI and a skip with its reason elsewhere. Every stage runs even if an earlier one
+//! failed, as far as there is something to run.
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Result, anyhow, bail};
 
 use crate::tidy;
 use xtask::report::{Report, Totals, closing_totals, harness_totals};
 use xtask::tools::{self, Tools};
-use xtask::workspace::{self, Workspace, in_ci, run_seeing_lines};
+use xtask::workspace::{self, Warnings, Workspace, in_ci, run_seeing_lines};
 
 /// Crashes and power-loss images of a quick run.
 const QUICK: [(&str, &str); 2] = [("INFOLD_KILLS", "20"), ("INFOLD_IMAGES", "300")];
@@ -39,7 +39,7 @@ pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     report.stage("format", || one(workspace::run(&mut workspace.cargo(&["fmt", "--all", "--check"]))));
     report.stage("tidy", || tidy_stage(workspace));
     // What others wrote is fetched while the compiler works. Agents that cannot be had are missed where they are driven.
-    let tools = std::thread::scope(|scope| {
+    let (tools, built) = std::thread::scope(|scope| {
         let tools = scope.spawn(|| {
             let tools = Tools::install(workspace);
             if !arguments.quick {
@@ -47,33 +47,65 @@ pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
             }
             tools
         });
-        report.stage("lint and build", || {
-            one(workspace::run(workspace.cargo_on_tests("test").args(TEST_TARGETS).args(["--no-run", "--quiet"])))
-        });
-        tools.join()
+        report.stage("lint what ships", || one(workspace::run(&mut linting_shipped(workspace))));
+        let built = build(workspace, &mut report);
+        (tools.join(), built)
     });
     let tools = tools.map_err(|_| anyhow!("installing the tools panicked"))?;
     report.stage("tools", || tools_stage(&tools));
-    tests_stage(workspace, arguments, &tools, &mut report);
+    if let Some(warnings) = built {
+        tests_stage(workspace, arguments, (&tools, warnings), &mut report);
+    }
     for chore in DRIVEN {
-        match arguments.quick {
-            true => report.skip(chore, "left out by --quick"),
-            false => report.stage(chore, || drive(workspace, chore)),
+        match built {
+            _ if arguments.quick => report.skip(chore, "left out by --quick"),
+            Some(_) => drive(workspace, chore, &mut report),
+            None => report.skip(chore, "nothing was built"),
         }
     }
     Ok(report.finish())
 }
 
-/// Has a chore drive the program that was built, and reads its closing line.
-fn drive(workspace: &Workspace, chore: &str) -> Result<Totals> {
+/// Lints what people build: without what only tests need. Only crates that differ by it are built again.
+fn linting_shipped(workspace: &Workspace) -> Command {
+    let mut command = workspace.cargo_linting("test", Warnings::AreErrors);
+    command.args(["--lib", "--bin", "infold", "--no-run", "--quiet"]);
+    command
+}
+
+/// Lints and builds everything. Where there are warnings, everything is built without minding them, so that tests still
+/// run. Returns how it was built.
+fn build(workspace: &Workspace, report: &mut Report) -> Option<Warnings> {
+    let mut built = None;
+    report.stage("lint and build", || {
+        for warnings in [Warnings::AreErrors, Warnings::AreShown] {
+            let mut command = workspace.cargo_on_tests("test", warnings);
+            if workspace::run(command.args(TEST_TARGETS).args(["--no-run", "--quiet"])).is_ok() {
+                built = Some(warnings);
+                break;
+            }
+        }
+        Ok(if built == Some(Warnings::AreErrors) { Totals::one_passed() } else { Totals::one_failed() })
+    });
+    built
+}
+
+/// Has a chore drive the program that was built, and reads its closing lines.
+fn drive(workspace: &Workspace, chore: &str, report: &mut Report) {
     let mut command = workspace.command(workspace.target().join("debug/drive"));
     command.arg(chore).arg("--tested").arg(workspace.tested_program());
-    let mut totals = None;
-    let succeeded = run_seeing_lines(&mut command, |line| totals = closing_totals(line).or(totals))?;
-    match totals {
-        Some(totals) if succeeded || totals.failed > 0 => Ok(totals),
-        _ => bail!("it ended without its closing line"),
-    }
+    let (mut totals, mut skips) = (None, Vec::new());
+    report.stage(chore, || {
+        let succeeded = run_seeing_lines(&mut command, |line| {
+            totals = closing_totals(line).or(totals);
+            skips.extend(line.strip_prefix("skipped ").map(str::to_owned));
+        })?;
+        match totals {
+            Some(totals) if succeeded || totals.failed > 0 => Ok(totals),
+            _ => bail!("it ended without its closing line"),
+        }
+    });
+    report.name_skips(skips);
 }
 
 fn tools_stage(tools: &Tools) -> Result<Totals> {
@@ -96,8 +128,13 @@ fn tidy_stage(workspace: &Workspace) -> Result<Totals> {
 }
 
 /// Runs `cargo test`. Where the tracer is missing, the one test that needs it is left out by name.
-fn tests_stage(workspace: &Workspace, arguments: &Arguments, tools: &Tools, report: &mut Report) {
-    let mut command = workspace.cargo_on_tests("test");
+fn tests_stage(
+    workspace: &Workspace,
+    arguments: &Arguments,
+    (tools, warnings): (&Tools, Warnings),
+    report: &mut Report,
+) {
+    let mut command = workspace.cargo_on_tests("test", warnings);
     command.args(TEST_TARGETS).arg("--no-fail-fast").env("RUST_TEST_THREADS", test_threads());
     if arguments.quick {
         command.envs(QUICK);

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -12,6 +12,15 @@ const TEST_FEATURES: &str = "infold/conformance";
 
 /// `-D warnings`, in the form in which clippy's compiler takes its flags.
 const LINT_FLAGS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
+
+/// What a warning of the compiler or of clippy leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Warnings {
+    /// Nothing is built.
+    AreErrors,
+    /// It is shown, and the build goes on.
+    AreShown,
+}
 
 /// The repository, as cargo sees it.
 #[derive(Debug)]
@@ -71,9 +80,20 @@ impl Workspace {
 
     /// A cargo command on everything that tests need. Its compiler is clippy's, which lints our crates as it builds
     /// them, so that linting costs no build of its own.
-    pub fn cargo_on_tests(&self, command: &str) -> Command {
-        let mut command = self.cargo(&[command, "--workspace", "--features", TEST_FEATURES]);
-        command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").env("CLIPPY_ARGS", LINT_FLAGS);
+    pub fn cargo_on_tests(&self, command: &str, warnings: Warnings) -> Command {
+        let mut command = self.cargo_linting(command, warnings);
+        command.args(["--features", TEST_FEATURES]);
+        command
+    }
+
+    /// A cargo command on everything that is shipped, and its tests, with clippy's compiler.
+    pub fn cargo_linting(&self, command: &str, warnings: Warnings) -> Command {
+        let mut command = self.cargo(&[command, "--workspace"]);
+        let flags = match warnings {
+            Warnings::AreErrors => LINT_FLAGS,
+            Warnings::AreShown => "",
+        };
+        command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").env("CLIPPY_ARGS", flags);
         command
     }
 
@@ -84,7 +104,7 @@ impl Workspace {
 
     /// Builds the program that tests drive, and returns where it is.
     pub fn build_tested_program(&self) -> Result<PathBuf> {
-        run(self.cargo_on_tests("build").arg("--bins"))?;
+        run(self.cargo_on_tests("build", Warnings::AreShown).arg("--bins"))?;
         Ok(self.tested_program())
     }
 
@@ -134,13 +154,4 @@ pub fn run_seeing_lines(command: &mut Command, mut see: impl FnMut(&str)) -> Res
 pub fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
-}
-
-/// Runs this same command in a release build of this tool.
-pub fn run_release_build(workspace: &Workspace) -> Result<ExitCode> {
-    let mut command = workspace.cargo(&["run", "--release", "--quiet", "--package", "xtask", "--"]);
-    command.args(std::env::args_os().skip(1));
-    eprintln!("measuring with a release build: {}", shown(&command));
-    let status = command.status()?;
-    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

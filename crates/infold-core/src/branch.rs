@@ -279,7 +279,7 @@ impl Branch {
 
     /// Counts something new in its thread. What is over the budget is counted apart, because the branch folds before
     /// it could use that.
-    pub(crate) fn take_in(&mut self, tokens: u64) {
+    pub(crate) fn grow(&mut self, tokens: u64) {
         let fitting_tokens = tokens.min(self.budget_left_tokens());
         self.used_tokens += fitting_tokens;
         self.overrun_tokens += tokens - fitting_tokens;

@@ -148,11 +148,6 @@ impl Session {
         self.main_tokens + self.open().map(|branch| branch.used_tokens).sum::<u64>()
     }
 
-    /// Tokens that folding has kept out of the context.
-    pub fn saved_tokens(&self) -> u64 {
-        self.folded_tokens.saturating_sub(self.returned_tokens)
-    }
-
     /// What is left of a session's budget.
     pub fn budget_left_tokens(&self, budget_tokens: u64, allocation: Allocation) -> u64 {
         let used = match allocation {
@@ -318,7 +313,7 @@ impl Session {
             Thread::Main => self.main_tokens = (self.main_tokens + result_tokens).saturating_sub(before_tokens),
             Thread::Branch(parent) => self.change(parent, |parent| {
                 parent.take_out(before_tokens);
-                parent.take_in(result_tokens);
+                parent.grow(result_tokens);
                 parent.findings.note_returned(&description, result);
             }),
         }
@@ -391,7 +386,7 @@ impl Session {
         self.spent_tokens += tokens;
         match thread {
             Thread::Main => self.main_tokens += tokens,
-            Thread::Branch(id) => self.change(id, |branch| branch.take_in(tokens)),
+            Thread::Branch(id) => self.change(id, |branch| branch.grow(tokens)),
         }
     }
 

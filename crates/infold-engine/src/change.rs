@@ -119,11 +119,11 @@ impl Engine {
         propose: impl Fn(&Loaded) -> Result<(Proposal, More), Error>,
         answer: impl Fn(&Session, &Decision) -> Result<T, Failure>,
     ) -> Result<(T, Option<More>), Error> {
-        let mut turn: Option<MutexGuard<'_, ()>> = None;
+        let mut lock: Option<MutexGuard<'_, ()>> = None;
         for _ in 0..ATTEMPTS_MAX {
             let now_ms = self.now_ms();
             let (loaded, place) = self.load_or_start(change, calls, now_ms).await?;
-            if let Some(answer) = replay(&loaded, change)? {
+            if let Some(answer) = repeated_answer(&loaded, change)? {
                 return Ok((answer, None));
             }
             let pending = self.pending_words(&loaded.session).await;
@@ -158,7 +158,7 @@ impl Engine {
                     self.confirm_stored(&pending);
                     return Ok((answer, Some(more)));
                 }
-                Err(StoreError::Moved) if turn.is_none() => turn = Some(self.turn(&loaded.session).await),
+                Err(StoreError::Moved) if lock.is_none() => lock = Some(self.wait_in_line(&loaded.session).await),
                 Err(StoreError::Moved) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -250,7 +250,7 @@ impl Engine {
     }
 
     /// Waits until no other writer of this process is at work on the session, after a collision.
-    async fn turn(&self, session: &Session) -> MutexGuard<'_, ()> {
+    async fn wait_in_line(&self, session: &Session) -> MutexGuard<'_, ()> {
         let mut hasher = DefaultHasher::new();
         (session.owner.as_str(), session.id.as_str()).hash(&mut hasher);
         let at = usize::try_from(hasher.finish() % self.inner.locks.len() as u64).unwrap_or(0);
@@ -331,7 +331,10 @@ fn new_session(owner: &Owner, session: &SessionRef, now_ms: u64) -> Result<(Sess
 }
 
 /// The answer that is stored for this change's key, if there is one.
-pub(crate) fn replay<T: DeserializeOwned>(loaded: &Loaded, change: &SessionChange) -> Result<Option<T>, Error> {
+pub(crate) fn repeated_answer<T: DeserializeOwned>(
+    loaded: &Loaded,
+    change: &SessionChange,
+) -> Result<Option<T>, Error> {
     let (Some(reply), Some((_, fingerprint))) = (&loaded.reply, &change.key) else { return Ok(None) };
     if reply.fingerprint != *fingerprint {
         return Err(Refusal::KeyReused.into());

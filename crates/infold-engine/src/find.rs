@@ -1,10 +1,11 @@
-//! Finds a session to look at it, without changing it: as it is after what is overdue in it has been folded.
+//! Finds a session to look at it. First its agents' pending words are stored and what is overdue in it is folded, so
+//! that nobody sees a branch as open whose time is over.
 
 use infold_core::{Principal, Refusal, Session, SessionId};
 use infold_store::{EndedBranches, Load, Target};
 use serde::de::DeserializeOwned;
 
-use crate::change::{ATTEMPTS_MAX, ChangeTarget, SessionChange, check_project, replay, store_target};
+use crate::change::{ATTEMPTS_MAX, ChangeTarget, SessionChange, check_project, repeated_answer, store_target};
 use crate::{Engine, Error, Failure, SessionRef};
 
 impl Engine {
@@ -52,7 +53,7 @@ impl Engine {
             counted: Vec::new(),
         };
         match self.inner.store.load(load).await? {
-            Some(loaded) => replay(&loaded, change),
+            Some(loaded) => repeated_answer(&loaded, change),
             None => Ok(None),
         }
     }

@@ -1,4 +1,4 @@
-//! The results door: takes in results that callers hand in, and reads offloaded ones back.
+//! The results API: takes in results that callers hand in, and reads offloaded ones back.
 
 use infold_core::{BlobId, ContextState, Decision, Field, Mentions, Principal, Refusal, Scrubbed, Session, Thread};
 use infold_store::{EndedBranches, Loaded, SessionKey, Target};

@@ -33,10 +33,7 @@ use crate::server::Server;
 use message::Envelope;
 use running::RunningCalls;
 
-/// Every route of [`http_router`], with the methods it answers.
-pub const ROUTES: &[(&str, &[&str])] = &[("/mcp", &["POST"]), ("/mcp/tools/list", &["GET"])];
-
-const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const CONTEXT_STATE: HeaderName = HeaderName::from_static("x-context-state");
 /// The value of `X-Context-State` when no session is known.
 const NO_CONTEXT: HeaderValue = HeaderValue::from_static(
@@ -176,28 +173,21 @@ impl Surface {
         parts.extensions.insert(entered.map(Arc::new));
 
         let request = http::Request::from_parts(parts, Full::new(body));
-        let mut response = self.forward(request, &envelope, client.as_deref()).await;
+        let mut response = self.forward(request, &envelope).await;
         if let Some(state) = call.shown_context() {
             response.headers_mut().insert(CONTEXT_STATE, state);
         }
         response
     }
 
-    async fn forward(
-        &self,
-        request: http::Request<Full<Bytes>>,
-        envelope: &Envelope,
-        client: Option<&str>,
-    ) -> Response {
+    async fn forward(&self, request: http::Request<Full<Bytes>>, envelope: &Envelope) -> Response {
         let opens = envelope.method.as_deref() == Some("initialize");
         let mut response = match &self.service {
             Service::Own(service) => service.handle(request).await.map(Body::new),
             #[cfg(feature = "conformance")]
             Service::Fixtures(service) if opens => return service.open(request).await,
             #[cfg(feature = "conformance")]
-            Service::Fixtures(service) if client.is_some() => return service.handle_in_session(request).await,
-            #[cfg(feature = "conformance")]
-            Service::Fixtures(service) => service.handle(request).await,
+            Service::Fixtures(service) => return service.handle(request).await,
         };
         if opens && response.status() == StatusCode::OK {
             response.headers_mut().insert(SESSION_ID, running::new_client_name());

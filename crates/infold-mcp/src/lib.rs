@@ -23,7 +23,7 @@ mod tools;
 
 #[cfg(feature = "conformance")]
 pub use http::conformance_router;
-pub use http::{ROUTES, http_router};
+pub use http::http_router;
 pub use server::Server;
 pub use settings::{ErrorStyle, SessionFrom, Settings, ToolFamily};
 pub use stdio::{StdioError, serve_stdio, serve_streams};

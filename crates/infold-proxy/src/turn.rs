@@ -28,7 +28,7 @@ impl Proxy {
                 Ok(self.send(&outgoing, &prepared.body).await?.relayed(None, self.silence()))
             }
             Purpose::Send => {
-                self.metrics.planned(prepared.added, asked.body.len(), prepared.body.len());
+                self.metrics.planned(prepared.planning_time, asked.body.len(), prepared.body.len());
                 self.forward(&asked, &outgoing, prepared).await
             }
         }

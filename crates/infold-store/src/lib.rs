@@ -40,7 +40,7 @@ pub use health::Health;
 pub use key_file::{KEY_BYTES, KEY_FILE, key_beside};
 pub use list::{SessionQuery, SessionRow};
 pub use load::{EndedBranches, Load, Loaded, Target};
-pub use proxied::{CountedCall, DecisionRows, Folds, NewDecisions, Proxied, Revision};
+pub use proxied::{CountedCall, DecisionRows, Edits, NewDecisions, Proxied, Revision};
 pub use replay::ReplayStep;
 pub use requests::{NewRequest, RequestQuery, RequestRow, RequestSelection, SessionRequests, StoredCalibration};
 pub use snapshots::Snapshot;

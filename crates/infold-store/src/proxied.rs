@@ -31,12 +31,12 @@ pub struct NewDecisions {
     /// Results that were counted in a thread.
     pub counted: Vec<CountedCall>,
     /// Whether the session's model is sent anything but what its client sent.
-    pub folds: Folds,
+    pub edits: Edits,
 }
 
 /// Whether a session's model is sent anything but what its client sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Folds {
+pub enum Edits {
     /// Nothing new is known: what is stored stays.
     #[default]
     Unsaid,
@@ -55,7 +55,7 @@ impl NewDecisions {
             && self.continued.is_empty()
             && self.scripted.is_empty()
             && self.counted.is_empty()
-            && self.folds == Folds::Unsaid
+            && self.edits == Edits::Unsaid
     }
 }
 
@@ -76,7 +76,7 @@ pub struct DecisionRows {
     /// How many appends have stored decisions for the session so far.
     pub appends: u64,
     /// Whether the session's model was ever sent anything but what its client sent.
-    pub has_folded: bool,
+    pub has_edited: bool,
     /// What is sent in place of results, by the ids of their calls.
     pub rewrites: Vec<(String, Replacement)>,
     /// Places where branches end without a call that ends them.
@@ -119,10 +119,10 @@ pub(crate) fn save_decisions(transaction: &Transaction<'_>, key: &str, new: &New
     }
     transaction
         .prepare_cached(
-            "INSERT INTO proxied (session_id, decisions, has_folded) VALUES (?1, 1, ?2)
-             ON CONFLICT (session_id) DO UPDATE SET decisions = decisions + 1, has_folded = max(has_folded, ?2)",
+            "INSERT INTO proxied (session_id, decisions, has_edited) VALUES (?1, 1, ?2)
+             ON CONFLICT (session_id) DO UPDATE SET decisions = decisions + 1, has_edited = max(has_edited, ?2)",
         )?
-        .execute(params![key, new.folds == Folds::Yes])?;
+        .execute(params![key, new.edits == Edits::Yes])?;
     for (call, rewrite) in &new.rewrites {
         save_rewrite(transaction, key, call, rewrite)?;
     }

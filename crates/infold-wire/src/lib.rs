@@ -1,7 +1,7 @@
 //! Reads recordings of agents and the requests they send, and edits and writes both, without changing a byte that it
 //! leaves alone.
 //!
-//! [`Reader`] gives one entry of a recording at a time, with its exact bytes and the items in it. [`read_transcript`]
+//! [`Reader`] gives one entry of a recording at a time, with its exact bytes and the items in it. [`Reader::into_transcript`]
 //! and [`read_sessions`] put entries together into whole transcripts, without what the model did not see. The writers
 //! turn a transcript into other forms and list what those cannot carry. [`request::Request`] and
 //! [`answer::AnswerReader`] read what goes to a provider and what comes back. What of it all is kept or hidden is
@@ -49,7 +49,7 @@ pub use person_answers::is_answered_by_person;
 pub use reader::{Entry, EntryKind, KeptEntries, ReadLimits, Reader, ReportedUsage};
 pub use refusal::ProviderRefusal;
 pub use rescue::{LineEdit, LineTraits, NewLines, NewSession, RescueClient, ResumedLine, ResumedSession};
-pub use sessions::{Read, Sessions, read_sessions, read_transcript};
+pub use sessions::{Read, Sessions, read_sessions};
 pub use source::{Source, open};
 pub use wrapped::unwrapped;
 pub use write::{Loss, Written, write_anthropic, write_markdown, write_openai, write_opencode};

@@ -95,7 +95,7 @@ pub struct Entry {
     /// The exact bytes, with the end of the line.
     pub raw: Vec<u8>,
     /// What the model saw of it, in the order of the file: entries that were given up later are included, and pieces of
-    /// an answer lie where the file has them. [`crate::read_transcript`] corrects both.
+    /// an answer lie where the file has them. [`Reader::into_transcript`] corrects both.
     pub items: Vec<Item>,
     /// The token reports in it, which are of the subtask's requests if it belongs to a subtask. An entry that is a
     /// whole session has many.

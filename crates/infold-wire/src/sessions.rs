@@ -21,16 +21,11 @@ pub struct Read {
     pub problems_total: u64,
 }
 
-/// Reads a whole recording of one session.
-///
-/// From a list of recorded requests it takes the last one that offers tools, because each repeats what came before; if
-/// none offers tools, it takes the last one. A file with several sessions is refused: see [`read_sessions`].
-pub fn read_transcript<R: io::Read>(source: R, format: Option<Format>, limits: ReadLimits) -> Result<Read, WireError> {
-    Reader::new(source, format, limits)?.into_transcript()
-}
-
 impl<R: io::Read> Reader<R> {
-    /// Reads the rest of the recording as one session, as [`read_transcript`] does.
+    /// Reads a whole recording of one session.
+    ///
+    /// From a list of recorded requests it takes the last one that offers tools, because each repeats what came before;
+    /// if none offers tools, it takes the last one. A file with several sessions is refused: see [`read_sessions`].
     pub fn into_transcript(mut self) -> Result<Read, WireError> {
         let transcript = match (self.has_session_per_entry(), self.format()) {
             (true, Format::Normalized) => only_session(&mut self)?,

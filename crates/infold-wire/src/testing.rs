@@ -4,13 +4,12 @@ use infold_core::transcript::{CallOutcome, Client, HeldContent, Item, ItemPositi
 
 use crate::form::Format;
 use crate::reader::{ReadLimits, Reader};
-use crate::sessions::read_transcript;
 
 const LIMITS: ReadLimits = ReadLimits { entry_bytes_max: 1 << 20, problems_max: 10 };
 
 /// Reads a transcript and checks that every entry could be read.
 pub(crate) fn transcript(text: &str, format: Format) -> Transcript {
-    let read = read_transcript(text.as_bytes(), Some(format), LIMITS).unwrap();
+    let read = Reader::new(text.as_bytes(), Some(format), LIMITS).unwrap().into_transcript().unwrap();
     assert_eq!(read.problems, []);
     read.transcript
 }

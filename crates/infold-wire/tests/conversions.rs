@@ -8,8 +8,7 @@ use crate::support::essence::{Essence, essence};
 use crate::support::{LIMITS, recordings, shown};
 use infold_core::transcript::{CLEARED, CallOutcome, HeldContent, Item, Kind, Transcript};
 use infold_wire::{
-    Format, Written, open, read_sessions, read_transcript, write_anthropic, write_markdown, write_openai,
-    write_opencode,
+    Format, Reader, Written, open, read_sessions, write_anthropic, write_markdown, write_openai, write_opencode,
 };
 use serde_json::Value;
 
@@ -28,7 +27,7 @@ fn each_session(mut look: impl FnMut(&Transcript, &str)) {
 }
 
 fn read_back(written: &Written, format: Format) -> Vec<Item> {
-    let read = read_transcript(written.text.as_bytes(), Some(format), LIMITS).unwrap();
+    let read = Reader::new(written.text.as_bytes(), Some(format), LIMITS).and_then(Reader::into_transcript).unwrap();
     assert_eq!(read.problems, []);
     read.transcript.items
 }

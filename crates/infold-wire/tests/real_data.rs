@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::support::{LIMITS, recordings, shown, unpacked};
 use infold_core::transcript::{Client, Kind, Transcript};
-use infold_wire::{EntryKind, Format, Reader, open, read_sessions, read_transcript};
+use infold_wire::{EntryKind, Format, Reader, open, read_sessions};
 
 fn sessions(path: &Path) -> Vec<Transcript> {
     let mut sessions = read_sessions(open(path).unwrap(), None, LIMITS).unwrap();
@@ -78,7 +78,7 @@ fn messages_are_in_order_and_results_name_calls_that_came_before() {
 #[test]
 fn one_transcript_is_read_from_every_file_that_holds_one_session() {
     for path in recordings() {
-        let read = read_transcript(open(&path).unwrap(), None, LIMITS);
+        let read = Reader::new(open(&path).unwrap(), None, LIMITS).and_then(Reader::into_transcript);
         match read {
             Ok(read) => assert!(!read.transcript.items.is_empty(), "{}", shown(&path)),
             Err(error) => assert!(error.to_string().contains("several sessions"), "{}: {error}", shown(&path)),

@@ -42,7 +42,7 @@ const LIFE_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_acknowledged_is_lost_or_doubled_when_the_daemon_is_killed() -> Result<()> {
-    let seed = Seed::announce("cargo test -p infold --test kill")?;
+    let seed = Seed::announce("cargo test -p infold --test crashes kill::")?;
     let outcome = kill_again_and_again(&seed).await;
     seed.explain(outcome)
 }

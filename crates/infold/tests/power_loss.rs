@@ -36,7 +36,7 @@ const CONTROL_MIN: usize = 100;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_power_loss_loses_nothing_that_was_acknowledged() -> Result<()> {
-    let seed = Seed::announce("cargo test -p infold --test power_loss")?;
+    let seed = Seed::announce("cargo test -p infold --test crashes power_loss::")?;
     let outcome = async {
         let recording = workload::record(Sync::Full, &seed).await?;
         let found = examine(&recording, images()?, &seed)?;
@@ -55,7 +55,7 @@ async fn a_power_loss_loses_nothing_that_was_acknowledged() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_sync_at_every_commit_a_power_loss_loses_something() -> Result<()> {
-    let seed = Seed::announce("cargo test -p infold --test power_loss")?;
+    let seed = Seed::announce("cargo test -p infold --test crashes power_loss::")?;
     let outcome = async {
         let recording = workload::record(Sync::Normal, &seed).await?;
         let found = examine(&recording, (images()? / CONTROL_DIVISOR).max(CONTROL_MIN), &seed)?;

@@ -13,6 +13,7 @@ use super::findings::RunFindings;
 use super::run::{self, Listing};
 use super::spoken::{self, WordsPlace};
 use super::{attached, beside, connect, guarded, nudged, recipe, rescue, scripts, threads};
+use crate::IfAbsent;
 use xtask::report::{Report, Totals};
 use xtask::tools::on_path;
 use xtask::workspace::{Workspace, in_ci};
@@ -29,11 +30,11 @@ const WORDS: [(WordsPlace, &str); 2] =
     [(WordsPlace::Beside, "words beside results"), (WordsPlace::Inside, "words inside results")];
 
 /// Runs the checks whose names hold `only`, or reports why they are left out. In CI nothing is left out.
-pub fn stage(workspace: &Workspace, only: &str, binary: &Path, report: &mut Report) {
+pub fn stage(workspace: &Workspace, only: &str, (binary, absent): (&Path, IfAbsent), report: &mut Report) {
     match Agents::install(workspace) {
         Ok(agents) => report.stage("agents", || check(workspace, only, &agents, binary)),
-        Err(error) if in_ci() => report.stage("agents", || Err(error)),
-        Err(error) => report.skip("agents", &format!("{error:#}")),
+        Err(error) if absent == IfAbsent::Skip => report.skip("agents", &format!("{error:#}")),
+        Err(error) => report.stage("agents", || Err(error)),
     }
 }
 
@@ -104,7 +105,7 @@ fn by_themselves<'a>(agents: &'a Agents, binary: &'a Path, checks: &mut Checks<'
 /// Checks that are to be run, a few at once: an agent waits for its model most of the time.
 pub struct Checks<'a> {
     only: &'a str,
-    planned: Vec<(String, BoxFuture<'a, Result<RunFindings>>)>,
+    planned: Vec<(String, BoxFuture<'a, Result<Option<RunFindings>>>)>,
     totals: Totals,
 }
 
@@ -116,11 +117,15 @@ impl<'a> Checks<'a> {
 
     /// Adds a check, unless its name lacks the wanted text.
     pub fn add(&mut self, name: &str, work: impl Future<Output = Result<()>> + Send + 'a) {
-        self.add_all(name, async { work.await.map(|()| RunFindings::default()) });
+        self.plan(name, async { work.await.map(|()| None) });
     }
 
     /// Adds a check that runs an agent once for several findings, each of which counts.
     fn add_all(&mut self, name: &str, work: impl Future<Output = Result<RunFindings>> + Send + 'a) {
+        self.plan(name, async { work.await.map(Some) });
+    }
+
+    fn plan(&mut self, name: &str, work: impl Future<Output = Result<Option<RunFindings>>> + Send + 'a) {
         if name.contains(self.only) {
             self.planned.push((name.to_owned(), work.boxed()));
         }
@@ -132,11 +137,10 @@ impl<'a> Checks<'a> {
         let mut running = stream::iter(running).buffer_unordered(AT_ONCE);
         Runtime::new()?.block_on(async {
             while let Some((name, outcome)) = running.next().await {
-                let findings = outcome.map(RunFindings::into_list);
-                match findings {
-                    Ok(findings) if findings.is_empty() => self.count(&name, Ok(())),
-                    Ok(findings) => {
-                        for (finding, outcome) in findings {
+                match outcome {
+                    Ok(None) => self.count(&name, Ok(())),
+                    Ok(Some(findings)) => {
+                        for (finding, outcome) in findings.into_list() {
                             self.count(&format!("{name}: {finding}"), outcome);
                         }
                     }

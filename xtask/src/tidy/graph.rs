@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::source_file::SourceFile;
+use super::source_file::{SourceFile, Word};
 
 #[cfg(test)]
 mod tests;
@@ -79,13 +79,22 @@ fn unnamed(package: &Value, files: &[SourceFile]) -> Vec<String> {
         files.iter().filter(|file| file.path.starts_with(&folder) && file.path.ends_with(".rs")).collect();
     let used = |dependency: &str| {
         let word = dependency.replace('-', "_");
-        let path = format!("{word}::");
-        let import = format!("use {word}");
-        sources.iter().any(|file| file.text.contains(&path) || file.text.contains(&import))
+        sources.iter().any(|file| names_crate(file.words(), &word))
     };
     let names = dependencies(package).filter_map(|one| one["name"].as_str());
     let unused = names.filter(|dependency| !used(dependency));
     unused.map(|dependency| format!("{name} lists {dependency} and does not use it")).collect()
+}
+
+/// Whether a crate is named: at the front of a path or of an import.
+fn names_crate(words: &[Word], name: &str) -> bool {
+    let is = |at: Option<usize>, text: &str| at.and_then(|at| words.get(at)).is_some_and(|word| word.text == text);
+    let mut named = words.iter().enumerate().filter(|(_, word)| word.text == name);
+    named.any(|(at, _)| {
+        let inner = is(at.checked_sub(1), ":");
+        let in_path = is(Some(at + 1), ":") && is(Some(at + 2), ":");
+        !inner && (in_path || is(at.checked_sub(1), "use"))
+    })
 }
 
 fn package_problems(package: &Value) -> Vec<String> {

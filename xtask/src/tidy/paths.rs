@@ -1,8 +1,8 @@
 //! The paths through the code that the map shows whole: each has a budget of files and lines, and each of its files is
 //! reached from an earlier one.
 //!
-//! A file is reached if an earlier one declares it as a module, or names something that it defines or implements. Names
-//! that many files define prove nothing.
+//! A file is reached if an earlier one declares it as a module, or calls or imports something that it defines or
+//! implements. Names that many files define prove nothing. Whether a file is missing on a path, only a reader can say.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use syn::Type;
 use syn::visit::Visit;
 
 use super::documents::MAP;
-use super::source_file::SourceFile;
+use super::source_file::{SourceFile, Word};
 
 #[cfg(test)]
 mod tests;
@@ -26,7 +26,7 @@ const BUDGETS: [PathBudget; 3] = [
 ];
 
 /// A name that more files define than this does not show where a reader goes next.
-const DEFINITIONS_MAX: usize = 3;
+const DEFINITIONS_MAX: usize = 2;
 
 struct PathBudget {
     begins: &'static str,
@@ -117,7 +117,7 @@ impl<'a> Sources<'a> {
             let words = file.words();
             let pairs = words.windows(4).filter(|four| four[1].text == ":" && four[2].text == ":");
             let paths = pairs.map(|four| (four[0].text.clone(), four[3].text.clone())).collect();
-            let named = words.iter().map(|word| word.text.clone()).collect();
+            let named = words.windows(3).filter(|three| is_use(three)).map(|three| three[1].text.clone()).collect();
             // A module is named by its file.
             defined.0.extend(stem_of(&file.path).map(str::to_owned));
             for name in &defined.0 {
@@ -143,13 +143,21 @@ impl<'a> Sources<'a> {
         let (Some(from_file), Some(to_file)) = (self.files.get(from), self.files.get(to)) else { return false };
         let declares = parent_of(to).is_some_and(|parents| parents.iter().any(|parent| parent == from));
         let telling = |name: &&String| self.definitions.get(*name).is_some_and(|count| *count <= DEFINITIONS_MAX);
-        // `view::plan` shows the way, however many things are called `plan`.
-        let module = to.rsplit('/').nth(1).unwrap_or_default();
-        let in_module = |name: &String| from_file.paths.contains(&(module.to_owned(), name.clone()));
+        // `view::plan` and `infold_core::decide` show the way, however many things are called `plan` or `decide`.
+        let modules = [to.rsplit('/').nth(1), to.split('/').nth(1)];
+        let is_named_in = |module: &str, name: &String| from_file.paths.contains(&(module.to_owned(), name.clone()));
+        let in_module =
+            |name: &String| modules.iter().flatten().any(|module| is_named_in(&module.replace('-', "_"), name));
         declares
             || to_file.defined.iter().filter(telling).any(|name| from_file.named.contains(name))
             || to_file.defined.iter().any(in_module)
     }
+}
+
+/// Whether the word in the middle is called, or is a part of a path: a field or a local of the same name is neither.
+fn is_use(three: &[Word]) -> bool {
+    let [before, _, after] = three else { return false };
+    [".", ":", "use"].contains(&before.text.as_str()) || ["(", ":"].contains(&after.text.as_str())
 }
 
 /// `plan` of `crates/infold-core/src/view/plan.rs`.

@@ -10,7 +10,6 @@ use proc_macro2::{TokenStream, TokenTree};
 const NOT_SHIPPED: [&str; 2] = ["crates/infold-testkit/", "crates/infold-mcp/src/fixtures"];
 
 /// A text file of the repository.
-#[derive(Debug)]
 pub struct SourceFile {
     /// Its path from the root, with forward slashes.
     pub path: String,

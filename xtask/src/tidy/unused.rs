@@ -5,10 +5,11 @@
 //! defined is not used in what is shipped. A name that several things share may hide an unused one. Only what a macro
 //! calls can be reported wrongly.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
+use syn::spanned::Spanned;
 use syn::visit::Visit;
-use syn::{Attribute, Ident, Visibility};
+use syn::{Attribute, Ident, Item, Visibility};
 
 use super::source_file::SourceFile;
 
@@ -20,7 +21,9 @@ pub fn problems(files: &[SourceFile]) -> Vec<String> {
     let mut uses: HashMap<String, usize> = HashMap::new();
     let mut defined: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in files.iter().filter(|file| file.is_shipped() || file.is_chore()) {
-        file.words().iter().for_each(|word| *uses.entry(word.text.clone()).or_default() += 1);
+        let reexported = file.parsed().map(|parsed| reexported_lines(&parsed.items)).unwrap_or_default();
+        let words = file.words().iter().filter(|word| !reexported.contains(&word.line));
+        words.for_each(|word| *uses.entry(word.text.clone()).or_default() += 1);
         if file.is_chore() {
             continue;
         }
@@ -30,6 +33,15 @@ pub fn problems(files: &[SourceFile]) -> Vec<String> {
     }
     let unused = defined.into_iter().filter(|(name, places)| uses.get(name).is_some_and(|uses| *uses <= places.len()));
     unused.flat_map(|(name, places)| places.into_iter().map(move |at| unused_problem(&name, &at))).collect()
+}
+
+/// Lines of `pub use`: naming something for others is not using it.
+fn reexported_lines(items: &[Item]) -> HashSet<usize> {
+    let public = items.iter().filter_map(|item| match item {
+        Item::Use(item) if !matches!(item.vis, Visibility::Inherited) => Some(item.span()),
+        _ => None,
+    });
+    public.flat_map(|span| span.start().line..=span.end().line).collect()
 }
 
 fn unused_problem(name: &str, at: &str) -> String {

@@ -23,7 +23,9 @@ pub(super) fn read(query: &ReadQuery) -> Result<Portion, ApiError> {
             Ok(Portion::Matches { pattern: pattern.to_owned(), context, first: first_line(from)? })
         }
         (Some(_), Some(_), _) => Err(ApiError::invalid("lines", "cannot be combined with offset: leave offset out")),
-        (Some(_), None, Some(_)) => Err(ApiError::invalid("pattern", "cannot be combined with offset: leave offset out")),
+        (Some(_), None, Some(_)) => {
+            Err(ApiError::invalid("pattern", "cannot be combined with offset: leave offset out"))
+        }
     }
 }
 

@@ -87,7 +87,7 @@ impl<'a> DecisionDraft<'a> {
     }
 
     /// The branch, if it exists and has not ended.
-    pub(super) fn open_branch(&self, branch: &BranchId) -> Result<&Branch, Refusal> {
+    pub(super) fn require_open(&self, branch: &BranchId) -> Result<&Branch, Refusal> {
         let branch = self.find_branch(branch)?;
         if branch.is_open() {
             return Ok(branch);

@@ -21,7 +21,7 @@ impl DecisionDraft<'_> {
         due.sort();
         for (_, _, id) in due.into_iter().rev() {
             // Folding one may have used up its parent's budget, and so have ended another.
-            if self.open_branch(&id).is_ok() {
+            if self.require_open(&id).is_ok() {
                 self.end_cut_short(&id, EndReason::TimedOut);
             }
         }
@@ -42,7 +42,7 @@ impl DecisionDraft<'_> {
             self.amend(&id, generation, message);
             return Ok(());
         }
-        self.open_branch(&id)?;
+        self.require_open(&id)?;
         let reason = match outcome {
             ReturnOutcome::Completed => EndReason::Returned,
             ReturnOutcome::Failed => EndReason::ReportedFailure,
@@ -68,7 +68,7 @@ impl DecisionDraft<'_> {
 
     /// Ends a branch that did not return by itself, unless it has ended meanwhile.
     pub(super) fn cut_short(&mut self, id: &BranchId, reason: EndReason) {
-        if self.session.ended_at_ms.is_none() && self.open_branch(id).is_ok() {
+        if self.session.ended_at_ms.is_none() && self.require_open(id).is_ok() {
             self.end_cut_short(id, reason);
         }
     }

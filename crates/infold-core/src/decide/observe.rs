@@ -12,7 +12,7 @@ impl DecisionDraft<'_> {
         self.begin()?;
         let thread = thread.cloned().unwrap_or_else(|| self.session.active.clone());
         if let Some(id) = thread.branch().cloned() {
-            let branch = self.open_branch(&id)?;
+            let branch = self.require_open(&id)?;
             if operation.tokens > branch.budget_left_tokens() {
                 self.exhaust(&id, operation.tokens, operation.blob.clone());
                 return Ok(());
@@ -26,7 +26,7 @@ impl DecisionDraft<'_> {
     /// Remembers an agent's last words. An empty answer leaves those from before.
     pub(super) fn note_words(&mut self, id: &BranchId, said: &Scrubbed) {
         let words = last_words(said);
-        let is_news = self.open_branch(id).is_ok_and(|branch| branch.findings.last_words != words);
+        let is_news = self.require_open(id).is_ok_and(|branch| branch.findings.last_words != words);
         if is_news && !words.is_empty() && self.session.ended_at_ms.is_none() {
             self.push(Event::Said { branch: id.clone(), words });
         }
@@ -35,7 +35,7 @@ impl DecisionDraft<'_> {
     /// Counts an answer in its thread. An answer cannot be withheld any more, unlike a result: if it was too much, the
     /// branch folds, and what was over its budget is counted apart.
     pub(super) fn meter(&mut self, thread: &Thread, usage: &Usage) -> Result<(), Refusal> {
-        let is_over = thread.branch().is_some_and(|id| self.open_branch(id).is_err());
+        let is_over = thread.branch().is_some_and(|id| self.require_open(id).is_err());
         if self.session.ended_at_ms.is_some() || is_over {
             return Ok(());
         }

@@ -146,9 +146,9 @@ impl SeenHeaders {
             _ => return Err(DoorRefusal::malformed("there is more than one Host header: send one")),
         }
         match (self.length, self.chunked) {
-            (Some(_), true) => Err(DoorRefusal::malformed(
-                "Content-Length and Transfer-Encoding are in one head: send one of the two",
-            )),
+            (Some(_), true) => {
+                Err(DoorRefusal::malformed("Content-Length and Transfer-Encoding are in one head: send one of the two"))
+            }
             (length, false) => Ok(Framing::Length(length.unwrap_or(0))),
             (None, true) => Ok(Framing::Chunked),
         }

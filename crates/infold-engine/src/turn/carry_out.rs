@@ -5,7 +5,7 @@ use infold_core::view::{Anchor, ForcedFold, FoundOpening};
 use infold_core::{
     BranchId, Command, EndReason, Field, Open, Principal, Refusal, Scrubbed, Session, SessionId, Start, Thread,
 };
-use infold_store::{EndedBranches, Folds, Loaded, NewDecisions, StoreError};
+use infold_store::{Edits, EndedBranches, Loaded, NewDecisions, StoreError};
 
 use super::known_session::KnownSession;
 use crate::change::{Absent, Proposal, SessionChange};
@@ -63,7 +63,7 @@ impl Engine {
             let decided = infold_core::decide(&loaded.session, &commands, self.rules(), self.now_ms())?;
             let ending = ending(&decided.after, branch, &place);
             let new_decisions =
-                NewDecisions { endings: ending.into_iter().collect(), folds: Folds::Yes, ..NewDecisions::default() };
+                NewDecisions { endings: ending.into_iter().collect(), edits: Edits::Yes, ..NewDecisions::default() };
             Ok(Proposal { new_decisions, ..Proposal::of(commands.clone()) })
         };
         self.change(&in_tree(who, session, branch), propose, |_, _| Ok(())).await?;
@@ -97,7 +97,7 @@ impl Engine {
         let open = self.opening_of(who, &adoption).await?;
         let change = SessionChange { absent: Absent::Start, ..in_tree(who, session, &adoption.branch) };
         let propose = |_: &Loaded| {
-            let new_decisions = NewDecisions { folds: Folds::Yes, ..NewDecisions::default() };
+            let new_decisions = NewDecisions { edits: Edits::Yes, ..NewDecisions::default() };
             Ok(Proposal { new_decisions, ..Proposal::of(vec![Command::Adopt(Box::new(open.clone()))]) })
         };
         let adopted = self.change(&change, propose, |_, _| Ok(())).await;
@@ -132,7 +132,7 @@ impl Engine {
         }
         let mut known = self.known_session(who, session).await?;
         known.assume_open(branch.clone());
-        known.has_folded = true;
+        known.has_edited = true;
         Ok(known)
     }
 

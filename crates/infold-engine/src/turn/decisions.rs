@@ -3,7 +3,7 @@
 
 use infold_core::view::{BlockKey, Note, Replacement, Restart, ScriptedCall};
 use infold_core::{Command, Principal, Scrubbed, SessionId};
-use infold_store::{EndedBranches, Folds, Loaded, NewBlob, NewDecisions};
+use infold_store::{Edits, EndedBranches, Loaded, NewBlob, NewDecisions};
 
 use super::known_session::KnownSession;
 use crate::change::{Proposal, SessionChange};
@@ -21,12 +21,12 @@ impl Engine {
         if rewrites.is_empty() {
             return Ok(());
         }
-        self.save(who, session, NewDecisions { rewrites, folds: Folds::Yes, ..NewDecisions::default() }).await
+        self.save(who, session, NewDecisions { rewrites, edits: Edits::Yes, ..NewDecisions::default() }).await
     }
 
     /// Stores words of infold's that follow a result.
     pub(super) async fn store_note(&self, who: &Principal, session: &SessionId, note: Note) -> Result<(), Error> {
-        self.save(who, session, NewDecisions { notes: vec![note], folds: Folds::Yes, ..NewDecisions::default() }).await
+        self.save(who, session, NewDecisions { notes: vec![note], edits: Edits::Yes, ..NewDecisions::default() }).await
     }
 
     /// Stores that threads were restarted at a place.
@@ -36,7 +36,7 @@ impl Engine {
         session: &SessionId,
         restart: Restart,
     ) -> Result<KnownSession, Error> {
-        self.save(who, session, NewDecisions { restarts: vec![restart], folds: Folds::Yes, ..NewDecisions::default() })
+        self.save(who, session, NewDecisions { restarts: vec![restart], edits: Edits::Yes, ..NewDecisions::default() })
             .await?;
         self.known_session(who, session).await
     }
@@ -89,8 +89,8 @@ impl Engine {
 
     /// Stores that the session's model was sent something other than its client sent. It is called when the first plan
     /// with edits is about to be sent.
-    pub(super) async fn store_folded(&self, who: &Principal, session: &SessionId) -> Result<(), Error> {
-        self.save(who, session, NewDecisions { folds: Folds::Yes, ..NewDecisions::default() }).await
+    pub(super) async fn store_edited(&self, who: &Principal, session: &SessionId) -> Result<(), Error> {
+        self.save(who, session, NewDecisions { edits: Edits::Yes, ..NewDecisions::default() }).await
     }
 
     async fn save(&self, who: &Principal, session: &SessionId, new: NewDecisions) -> Result<(), Error> {

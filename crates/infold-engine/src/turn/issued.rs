@@ -1,4 +1,4 @@
-//! Calls of infold's own tools that models were seen to make. The call itself comes by another door, and is identified
+//! Calls of infold's own tools that models were seen to make. The call itself comes by another surface, and is identified
 //! by this: it belongs to a session and a thread. Scripts that models run count as well, because they may call infold's
 //! tools.
 

@@ -18,7 +18,7 @@ pub(crate) struct KnownSession {
     pub is_new: bool,
     /// Whether the session's model was ever sent something other than its client sent. If so, reasoning that the client
     /// holds may be bound to what was sent.
-    pub has_folded: bool,
+    pub has_edited: bool,
     /// How many events the session had when this was read.
     version: u64,
     /// How many appends had stored decisions when this was read.
@@ -58,7 +58,7 @@ impl Engine {
     }
 
     /// Reads the session again if it may have changed, and is cheap if it has not. It is called for every request,
-    /// because branches open and fold by other doors too.
+    /// because branches open and fold by other surfaces too.
     #[tracing::instrument(skip_all)]
     pub(super) async fn refresh(
         &self,
@@ -91,12 +91,12 @@ impl Engine {
 
 impl KnownSession {
     fn of(session: &Session, rows: DecisionRows) -> Self {
-        let has_folded =
-            rows.has_folded || session.opened > 0 || !rows.rewrites.is_empty() || !rows.restarts.is_empty();
+        let has_edited =
+            rows.has_edited || session.opened > 0 || !rows.rewrites.is_empty() || !rows.restarts.is_empty();
         let branches = session.branches.values().map(|branch| (branch.id.clone(), known(branch))).collect();
         Self {
             is_new: false,
-            has_folded,
+            has_edited,
             version: session.version,
             decided: rows.appends,
             tree: TreeFigures::of(session),

@@ -1,7 +1,7 @@
 //! What agents of branches said last, until it is stored.
 //!
 //! The listener hands the words in while an answer passes, before the client has all of it, and does not wait for the
-//! store. Whoever looks at the session next, by whatever door, stores them first; so a branch that is cut short then
+//! store. Whoever looks at the session next, by whatever surface, stores them first; so a branch that is cut short then
 //! still gives its last words to its parent. If the process dies before that, nobody was shown them.
 
 use std::collections::VecDeque;

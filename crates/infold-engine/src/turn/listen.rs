@@ -178,7 +178,7 @@ impl Prepared<'_> {
             edits: prompt.edits.clone(),
             usage: None,
             estimated: None,
-            timing: Timing { added_us: micros(self.added), ..Timing::default() },
+            timing: Timing { added_us: micros(self.planning_time), ..Timing::default() },
             status: None,
             end: AnswerEnd::Aborted,
             warnings: prompt.warnings.clone(),

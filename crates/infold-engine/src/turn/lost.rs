@@ -28,7 +28,7 @@ impl Engine {
         if !self.lacks_decisions(turn) {
             return Ok(());
         }
-        known.has_folded = true;
+        known.has_edited = true;
         let plan = self.plan_by_transcript(turn)?;
         // Any of the threads may have lost decisions.
         let Some(restart) = plan.restart_here.map(|restart| Restart { root: None, ..restart }) else { return Ok(()) };

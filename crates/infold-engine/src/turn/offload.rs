@@ -5,7 +5,7 @@
 
 use infold_core::view::{Note, Replacement, Restart};
 use infold_core::{Mentions, Principal, Scrubbed, SessionId, Thread};
-use infold_store::{Folds, NewBlob, NewDecisions};
+use infold_store::{Edits, NewBlob, NewDecisions};
 
 use crate::intake::{NewResult, Offload, ResultSource, ScrubbedResult};
 use crate::{Engine, Error};
@@ -61,7 +61,7 @@ impl Engine {
             rewrites,
             restarts: vec![restart],
             notes: vec![note],
-            folds: Folds::Yes,
+            edits: Edits::Yes,
             ..NewDecisions::default()
         };
         self.store_with_blobs(who, session, blobs, new).await?;

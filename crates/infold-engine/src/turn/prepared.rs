@@ -72,7 +72,7 @@ pub struct Prepared<'a> {
     /// The body that is sent to the provider.
     pub body: Bytes,
     /// How long preparing it took.
-    pub added: Duration,
+    pub planning_time: Duration,
     /// Whether the model is sent anything but what its client sent.
     pub is_edited: bool,
     /// Whether the request can be mended if the provider refuses it. One that continues a response which the provider
@@ -96,7 +96,7 @@ impl<'a> Prepared<'a> {
     pub(super) fn new(engine: &Engine, turn: AgentTurn<'a>, prompt: SentPrompt, slot: Arc<SessionSlot>) -> Self {
         Self {
             body: prompt.body.clone(),
-            added: turn.arrived.elapsed(),
+            planning_time: turn.arrived.elapsed(),
             is_edited: !prompt.edits.is_empty(),
             can_be_mended: turn.request.previous_response().is_none(),
             engine: engine.clone(),

@@ -155,7 +155,7 @@ impl Engine {
             }
         };
         self.scrub_words(turn, &mut plan, cache, Some(&known)).await?;
-        if turn.purpose == Purpose::Send && !plan.edits.is_empty() && !known.has_folded {
+        if turn.purpose == Purpose::Send && !plan.edits.is_empty() && !known.has_edited {
             self.remember_edited(turn, &mut known).await;
         }
         let scrubbed = scrubbed(&turn.request, &plan.pieces, &known);
@@ -188,8 +188,8 @@ impl Engine {
     /// Stores that requests of this session are edited. A failure to store it stops nothing.
     async fn remember_edited(&self, turn: &AgentTurn<'_>, known: &mut KnownSession) {
         let Identity { who, session, .. } = &turn.identity;
-        match self.store_folded(who, session).await {
-            Ok(()) => known.has_folded = true,
+        match self.store_edited(who, session).await {
+            Ok(()) => known.has_edited = true,
             Err(error) => tracing::warn!(%error, "that a session was edited could not be stored"),
         }
     }

@@ -48,7 +48,7 @@ impl Engine {
             }
         }
         let has_found = !found.is_empty();
-        self.decide(turn, found, cache, known).await?;
+        self.store_rewrites(turn, found, cache, known).await?;
         Ok(has_found)
     }
 
@@ -117,7 +117,7 @@ impl Engine {
                 }
             }
         }
-        self.decide(turn, rewrites, cache, known).await?;
+        self.store_rewrites(turn, rewrites, cache, known).await?;
         if taken.folded.is_some() {
             self.refresh(&identity.who, &identity.session, known).await?;
         }
@@ -125,7 +125,7 @@ impl Engine {
     }
 
     /// Stores decisions about results; for a count, applies them to this request alone.
-    async fn decide(
+    async fn store_rewrites(
         &self,
         turn: &AgentTurn<'_>,
         rewrites: Vec<(String, Replacement)>,

@@ -44,7 +44,7 @@ impl Engine {
     ) -> Result<ViewPlan, PlanningFault> {
         let blocks = turn.request.blocks();
         let drops_reasoning = match known {
-            Some(known) if known.has_folded => true,
+            Some(known) if known.has_edited => true,
             Some(known) if !known.is_new => false,
             // The store does not say, so the transcript has to show it.
             Some(_) | None => self.shows_folds(turn) || self.lacks_decisions(turn),

@@ -13,6 +13,9 @@ use super::http_router;
 use crate::Settings;
 use crate::testing::{Fixture, server, settings};
 
+/// Every route, with the methods that it answers.
+const ROUTES: [(&str, &[&str]); 2] = [("/mcp", &["POST"]), ("/mcp/tools/list", &["GET"])];
+
 fn router(fixture: &Fixture) -> Router {
     http_router(fixture.server.clone(), CancellationToken::new())
 }
@@ -88,7 +91,7 @@ fn create(session: &str) -> Value {
 #[tokio::test]
 async fn a_request_without_a_principal_is_refused_on_every_route() {
     let fixture = server(settings());
-    for (path, methods) in super::ROUTES {
+    for (path, methods) in ROUTES {
         for method in methods.iter().chain(&["GET", "DELETE", "PUT"]) {
             let request = Request::builder().method(*method).uri(*path).header("host", "localhost");
             let reply = read(router(&fixture).oneshot(request.body(Body::empty()).unwrap()).await.unwrap()).await;

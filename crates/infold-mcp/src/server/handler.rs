@@ -144,7 +144,7 @@ impl Server {
                     Ok(answer) => call.store_scripted(answer.text()).await.map(|()| answer).map_err(ToolRefused::from),
                     Err(refused) => Err(refused),
                 };
-                self.note(tool, outcome, &call).await
+                self.finish(tool, outcome, &call).await
             }
             Err(refusal) => {
                 self.shared.metrics.unplaced();
@@ -161,7 +161,7 @@ impl Server {
     }
 
     /// Adds the context's figures to refusals and to the response header, and logs failures.
-    async fn note(
+    async fn finish(
         &self,
         tool: OwnTool,
         mut outcome: Result<ToolAnswer, ToolRefused>,

@@ -47,10 +47,10 @@ impl Store {
 
 fn read_decisions(transaction: &Transaction<'_>, key: &str) -> Result<DecisionRows, StoreError> {
     let proxied = transaction
-        .prepare_cached("SELECT decisions, has_folded FROM proxied WHERE session_id = ?1")?
+        .prepare_cached("SELECT decisions, has_edited FROM proxied WHERE session_id = ?1")?
         .query_row([key], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let Some((appends, has_folded)) = proxied else { return Ok(DecisionRows::default()) };
+    let Some((appends, has_edited)) = proxied else { return Ok(DecisionRows::default()) };
     let rewrites = "SELECT call_id, content, sent, reason FROM rewrites WHERE session_id = ?1";
     let endings = "SELECT branch, generation, after_call, before_block, result FROM endings WHERE session_id = ?1
                    ORDER BY rowid";
@@ -62,7 +62,7 @@ fn read_decisions(transaction: &Transaction<'_>, key: &str) -> Result<DecisionRo
     let scripts = "SELECT run_by, tool, arguments, answer FROM scripted WHERE session_id = ?1 ORDER BY rowid";
     Ok(DecisionRows {
         appends,
-        has_folded,
+        has_edited,
         rewrites: all(transaction, rewrites, key, rewrite)?,
         endings: all(transaction, endings, key, ending)?,
         notes: all(transaction, notes, key, |row| Ok(Note { after: row.get(0)?, text: row.get(1)? }))?,

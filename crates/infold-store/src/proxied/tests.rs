@@ -6,7 +6,7 @@ use infold_core::view::{Anchor, BlockKey, ForcedFold, Note, Reason, Replacement,
 use infold_core::{BlobId, Owner, Thread};
 use tempfile::TempDir;
 
-use super::{CountedCall, Folds, NewDecisions};
+use super::{CountedCall, Edits, NewDecisions};
 use crate::tests::{
     append_of, branch_id, fold_command, fresh, key, load_of, loaded, open_command, open_store, scrubbed,
 };
@@ -47,7 +47,7 @@ fn sample() -> NewDecisions {
         continued: vec![BlockKey([8; 16])],
         scripted: scripted(),
         counted: Vec::new(),
-        folds: Folds::Yes,
+        edits: Edits::Yes,
     }
 }
 
@@ -90,7 +90,7 @@ async fn what_was_decided_reads_back_in_another_process() {
     assert_eq!((found.decisions.restarts, found.decisions.answers), (wanted.restarts, wanted.answers));
     assert_eq!(found.decisions.continued, wanted.continued);
     assert_eq!(found.decisions.scripted, wanted.scripted, "in their order");
-    assert_eq!((found.decisions.has_folded, found.decisions.appends), (true, 1));
+    assert_eq!((found.decisions.has_edited, found.decisions.appends), (true, 1));
     assert_eq!(found.session.branches.len(), 1, "ended branches are there too");
     assert_eq!(other.revision(key("s")).await.unwrap(), Some(Revision { version: 4, appends: 1 }));
 }
@@ -108,7 +108,7 @@ async fn what_was_decided_for_a_content_stays_and_long_bytes_come_back_as_they_w
     save(&store, "s", rewrites(1, "\"another\"")).await;
     let found = store.proxied(key("s")).await.unwrap().unwrap().decisions;
     assert_eq!(found.rewrites, [("toolu_1".to_owned(), rewrite(1, &long))]);
-    assert!(!found.has_folded);
+    assert!(!found.has_edited);
 
     let rescued = Replacement { reason: Reason::Rescued, ..rewrite(1, "\"moved out\"") };
     let rescue = NewDecisions { rewrites: vec![("toolu_1".to_owned(), rescued.clone())], ..NewDecisions::default() };

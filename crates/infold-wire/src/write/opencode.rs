@@ -177,7 +177,9 @@ fn add<'a>(
                 WrittenPart::Json(json!({"type": "reasoning", "text": text, "time": {"start": 0, "end": 0}})),
             )
         }
-        Kind::Call { id, .. } if !written.insert(id) => return losses.add(item, "calls with an id that is there twice"),
+        Kind::Call { id, .. } if !written.insert(id) => {
+            return losses.add(item, "calls with an id that is there twice");
+        }
         Kind::Call { id, tool, input } => (WrittenRole::Model, tool_part(item, (id, tool, input), results, losses)),
         Kind::Compaction { summary: Some(summary), kept } => {
             if !kept.is_empty() {

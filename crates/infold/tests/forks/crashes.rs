@@ -61,7 +61,7 @@ async fn fork_with(api: Api, key: String) -> Option<Value> {
 
 #[tokio::test]
 async fn a_kill_in_between_leaves_no_half_child_and_a_repetition_gives_the_whole_one() -> Result<()> {
-    let seed = Seed::announce("cargo test -p infold --test forks")?;
+    let seed = Seed::announce("cargo test -p infold --test program forks::crashes")?;
     let outcome = kill_again_and_again(&seed).await;
     seed.explain(outcome)
 }

@@ -158,7 +158,7 @@ fn calls(shown: &[Shown]) -> Vec<String> {
 }
 
 async fn wild_sessions(client: Client, part: u64) {
-    let seed = Seed::announce("cargo test -p infold --test proxy wild").unwrap();
+    let seed = Seed::announce("cargo test -p infold --test program proxy::wild").unwrap();
     for number in 0..SESSIONS {
         wild_session(client, seed.rng(part * 100 + number).next_u64()).await;
     }

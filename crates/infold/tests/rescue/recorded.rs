@@ -27,7 +27,11 @@ fn recordings() -> Vec<PathBuf> {
 
 fn transcript(path: &Path) -> Transcript {
     let limits = ReadLimits::with_entry_bytes_max(1 << 26);
-    infold_wire::read_transcript(infold_wire::open(path).unwrap(), None, limits).unwrap().transcript
+    infold_wire::Reader::new(infold_wire::open(path).unwrap(), None, limits)
+        .unwrap()
+        .into_transcript()
+        .unwrap()
+        .transcript
 }
 
 /// What the client would load: what the last compaction kept, and what came after it.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::problems;
+use super::{SourceFile, problems, unused_dependencies};
 
 #[test]
 fn arrows_point_inward() {
@@ -23,5 +23,24 @@ fn arrows_point_inward() {
             "infold-control must not use rmcp: only infold-mcp may",
             "infold-new: say in xtask/src/tidy/graph.rs which crates it may use",
         ]
+    );
+}
+
+#[test]
+fn a_dependency_that_nobody_names_is_found() {
+    let metadata = json!({"packages": [
+        {"name": "infold-core", "dependencies": [{"name": "time"}, {"name": "serde-json"}, {"name": "regex"}]},
+    ]});
+    let source = "use std::time::Duration;\nuse regex;\nfn a() { serde_json::to_string(&1); }\n";
+    let manifest =
+        "[workspace.dependencies]\ntime = \"1\"\nserde-json = \"1\"\nregex = \"1\"\nuuid = \"1\"\n\n[profile.dev]\n";
+    let files = [
+        SourceFile::new("crates/infold-core/src/lib.rs".to_owned(), source.to_owned()),
+        SourceFile::new("Cargo.toml".to_owned(), manifest.to_owned()),
+    ];
+
+    assert_eq!(
+        unused_dependencies(&metadata, &files),
+        ["infold-core lists time and does not use it", "Cargo.toml: no crate uses uuid"]
     );
 }

@@ -9,7 +9,7 @@ fn paths_of_this_machine_and_registries_are_found() {
     let own = own_paths(Path::new("/src/infold"), Path::new("/home/me"));
     let host = ["https://pypi", ".org/simple"].concat();
     let text = format!("a /src/infold/x\nb /src/infolded\nc {host}\nd /home/me/project\ne /home/me/.cargo/bin\n");
-    let file = SourceFile { path: "a.md".to_owned(), text };
+    let file = SourceFile::new("a.md".to_owned(), text);
 
     assert_eq!(
         file_problems(&file, &own),

@@ -94,7 +94,7 @@ fn the_parent_grows_by_exactly_the_returned_message() {
     assert_eq!(world.session.main_tokens, 500 + world.count(message));
     assert_eq!(world.session.total_tokens(), world.session.main_tokens);
     assert_eq!(world.session.folded_tokens, used);
-    assert_eq!(world.session.saved_tokens(), used - world.count(message));
+    assert_eq!(world.session.returned_tokens, world.count(message));
     assert_eq!(world.session.active, Thread::Main);
 }
 

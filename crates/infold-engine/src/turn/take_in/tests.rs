@@ -226,7 +226,7 @@ async fn the_bytes_that_were_stored_are_there_after_a_restart() {
     bench.engine.store_replacements(&bench.who, &name(), replacements).await.unwrap();
     let known = bench.another(settings()).known_session(&bench.who, &name()).await.unwrap();
     assert_eq!(known.decisions.rewrites["c1"], rewrite);
-    assert!(known.has_folded && !known.is_new);
+    assert!(known.has_edited && !known.is_new);
 }
 
 #[tokio::test]

@@ -146,7 +146,7 @@ async fn a_branch_is_known_again_when_the_store_is_gone() {
     let engine = Bench::engine_in(&folder, settings(), &another.now_ms);
     let known = engine.adopt(&bench.who, &name(), adoption.clone()).await.unwrap();
     assert_eq!(reason(&known, &branch), None);
-    assert!(known.has_folded);
+    assert!(known.has_edited);
     let look = BranchRef::Id { branch: branch.to_string(), session: None };
     let view = engine.branch(&bench.who, &look, None).await.unwrap().unwrap().branch;
     assert_eq!((view.budget_tokens, view.timeout_ms, view.isolation), (5_000, 60_000, Isolation::Inherit));
@@ -181,11 +181,11 @@ async fn notes_restarts_and_folds_are_stored_of_a_session_that_is_new_and_of_one
     let end = EndSession { session: SessionRef::Id(name()), idempotency_key: None };
     bench.engine.end_session(&bench.who, end, &Default::default(), |_| {}).await.unwrap();
     bench.engine.store_note(&bench.who, &name(), note("second")).await.unwrap();
-    bench.engine.store_folded(&bench.who, &name()).await.unwrap();
+    bench.engine.store_edited(&bench.who, &name()).await.unwrap();
     let known = known(&bench).await;
     assert_eq!(known.decisions.notes, [note("first"), note("second")]);
     assert_eq!(known.decisions.restarts, [restart]);
-    assert!(known.has_folded);
+    assert!(known.has_edited);
 }
 
 #[tokio::test]
@@ -206,11 +206,11 @@ async fn answers_are_stored_without_secrets_and_the_first_one_stays() {
 async fn facts_follow_what_other_doors_do() {
     let bench = Bench::new(settings());
     let mut held = known(&bench).await;
-    assert!(held.is_new && !held.has_folded);
+    assert!(held.is_new && !held.has_edited);
     let branch = bench.open("s").await.unwrap().branch_id;
     let refresh = async |held: &mut KnownSession| bench.engine.refresh(&bench.who, &name(), held).await.unwrap();
     refresh(&mut held).await;
-    assert_eq!((reason(&held, &branch), held.is_new, held.has_folded), (None, false, true));
+    assert_eq!((reason(&held, &branch), held.is_new, held.has_edited), (None, false, true));
 
     bench.engine.record_result(&bench.who, result("s", "three files")).await.unwrap();
     refresh(&mut held).await;

@@ -55,7 +55,7 @@ async fn what_cannot_be_planned_goes_as_it_came_but_for_its_secrets() {
 #[tokio::test]
 async fn what_cannot_be_planned_goes_without_reasoning_if_the_session_has_folded() {
     let mut known = KnownSession::default();
-    known.has_folded = true;
+    known.has_edited = true;
     let sent = unplanned(Some(&known)).await;
     assert!(!sent.contains("signature") && sent.contains("\"t1\""), "{sent}");
 }

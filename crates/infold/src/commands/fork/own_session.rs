@@ -1,6 +1,6 @@
 //! Forks a session of infold's own in the store, so that the child is a session there and can go on.
 
-use infold_core::{Principal, Refusal};
+use infold_core::{Principal, Refusal, SessionId};
 use infold_engine::{ForkSession, ForkSource, SessionRef};
 
 use super::{ChildStart, ForkArgs};
@@ -17,6 +17,7 @@ pub fn fork(name: &str, args: &ForkArgs, invocation: &Invocation) -> anyhow::Res
     if args.from.is_some() {
         return Err(Refused::new("--from is for transcripts; a session of infold's own has its own form").into());
     }
+    SessionId::parse(name).map_err(|_| absent())?;
     let folder = invocation.data_folder_in_use()?.ok_or_else(absent)?;
     let mut settings = invocation.in_force.settings.clone();
     if let Some(chars) = args.budget {
