@@ -119,8 +119,8 @@ pub(crate) fn save_decisions(transaction: &Transaction<'_>, key: &str, new: &New
     }
     transaction
         .prepare_cached(
-            "INSERT INTO proxied (session_id, decisions, has_edited) VALUES (?1, 1, ?2)
-             ON CONFLICT (session_id) DO UPDATE SET decisions = decisions + 1, has_edited = max(has_edited, ?2)",
+            "INSERT INTO proxied (session_id, decisions, has_folded) VALUES (?1, 1, ?2)
+             ON CONFLICT (session_id) DO UPDATE SET decisions = decisions + 1, has_folded = max(has_folded, ?2)",
         )?
         .execute(params![key, new.edits == Edits::Yes])?;
     for (call, rewrite) in &new.rewrites {

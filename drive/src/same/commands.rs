@@ -41,10 +41,10 @@ const FORKS: [(&str, &[&str]); 8] = [
     ("json", &["--json", "--profile", "recall", "--budget", "100000"]),
 ];
 
-/// Windows that sessions are rescued for.
+/// Windows that sessions are rescued for. Older programs took one default for all models, so each names its own.
 const RESCUES: [(&str, &[&str]); 4] = [
-    ("usual", &[]),
-    ("forced", &["--force"]),
+    ("usual", &["--window", "200000"]),
+    ("forced", &["--window", "200000", "--force"]),
     ("100k", &["--window", "100000"]),
     ("30k", &["--window", "30000", "--reserve", "8000"]),
 ];

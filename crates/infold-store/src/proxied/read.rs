@@ -47,7 +47,7 @@ impl Store {
 
 fn read_decisions(transaction: &Transaction<'_>, key: &str) -> Result<DecisionRows, StoreError> {
     let proxied = transaction
-        .prepare_cached("SELECT decisions, has_edited FROM proxied WHERE session_id = ?1")?
+        .prepare_cached("SELECT decisions, has_folded FROM proxied WHERE session_id = ?1")?
         .query_row([key], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let Some((appends, has_edited)) = proxied else { return Ok(DecisionRows::default()) };
