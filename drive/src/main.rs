@@ -9,6 +9,7 @@ mod clients;
 mod conformance;
 mod measure;
 mod page;
+mod renamed;
 mod same;
 mod upstream;
 

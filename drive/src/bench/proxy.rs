@@ -18,6 +18,7 @@ use infold_testkit::{Daemon, DaemonSetup};
 use super::figures::Table;
 use super::process::Process;
 use super::turns;
+use crate::renamed::SettingNames;
 use crate::upstream::{Retention, Upstream};
 use load::{Size, Target, Way};
 use peers::Peer;
@@ -100,7 +101,7 @@ pub async fn run(workspace: &Workspace, program: &Path, arguments: &Arguments) -
 async fn start(program: &Path, upstream: &Upstream) -> Result<(Daemon, Target)> {
     let setup = DaemonSetup::new(program)
         .set("proxy.anthropic.upstream", upstream.base_url())
-        .set("windows.models", "[[\"*\", 1000000000]]");
+        .set(SettingNames::of(program)?.name("windows.models"), "[[\"*\", 1000000000]]");
     let daemon = setup.start().await?;
     let url = format!("{}/anthropic/v1/messages", daemon.base_url());
     let target = Target { url, process: Some(Process(daemon.pid()?)) };

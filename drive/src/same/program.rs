@@ -11,23 +11,16 @@ use infold_testkit::{Daemon, DaemonSetup, TempFolder};
 use super::Arguments;
 use super::compare::Pair;
 use super::names::Names;
+use crate::renamed::SettingNames;
 use xtask::workspace::{Workspace, run, shown};
 
 const CHANCE: &str = include_str!("chance.c");
-
-/// Settings that had another name once: the old one, and the one now.
-const RENAMED_SETTINGS: [(&str, &str); 3] = [
-    ("proxy.windows", "windows.models"),
-    ("proxy.window_tokens", "windows.default_tokens"),
-    ("replay.prices", "prices.models"),
-];
 
 /// One of the two programs.
 #[derive(Debug, Clone)]
 pub struct Program {
     path: PathBuf,
-    /// What `infold settings` prints, which says what this program calls its settings.
-    settings: String,
+    settings: SettingNames,
     /// The library that replaces the system's random numbers.
     chance: PathBuf,
 }
@@ -63,9 +56,7 @@ pub fn both(workspace: &Workspace, arguments: &Arguments, folder: &Path, chance:
         fs::create_dir_all(folder.join(side))?;
         fs::copy(&from, &path).with_context(|| format!("there is no {}", from.display()))?;
         let path = path.canonicalize()?;
-        let listed = Command::new(&path).args(["settings", "--json"]).output()?;
-        let settings = String::from_utf8_lossy(&listed.stdout).into_owned();
-        anyhow::Ok(Program { path, settings, chance: chance.to_owned() })
+        anyhow::Ok(Program { settings: SettingNames::of(&path)?, path, chance: chance.to_owned() })
     };
     Ok(Pair { before: program(before, "older")?, after: program(after, "newer")? })
 }
@@ -113,19 +104,13 @@ impl Program {
             .env("LD_PRELOAD", &self.chance.to_string_lossy())
             .env("SAME_STARTS", &folder.join("starts").to_string_lossy())
             .set("store.synchronous", "normal");
-        let setup = settings.iter().fold(setup, |setup, (key, value)| setup.set(self.setting(key), value));
+        let setup = settings.iter().fold(setup, |setup, (key, value)| setup.set(self.settings.name(key), value));
         let daemon = setup.start().await?;
         Ok(Running { daemon, folder })
     }
 
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// The name that this program has for a setting.
-    fn setting<'n>(&self, name: &'n str) -> &'n str {
-        let old = RENAMED_SETTINGS.iter().find(|(_, new)| *new == name).map(|(old, _)| *old);
-        old.filter(|old| self.settings.contains(&format!("\"{old}\""))).unwrap_or(name)
     }
 
     /// Runs a command to its end, in a folder that it takes for the person's home.
