@@ -13,8 +13,8 @@ use xtask::report::{Report, Totals, closing_totals, harness_totals};
 use xtask::tools::{self, Tools};
 use xtask::workspace::{self, Warnings, Workspace, in_ci, run_seeing_lines};
 
-/// Crashes and power-loss images of a quick run.
-const QUICK: [(&str, &str); 2] = [("INFOLD_KILLS", "20"), ("INFOLD_IMAGES", "300")];
+/// Crashes, power-loss images and recorded sessions of a quick run.
+const QUICK: [(&str, &str); 3] = [("INFOLD_KILLS", "20"), ("INFOLD_IMAGES", "300"), ("INFOLD_RECORDED_EVERY", "6")];
 
 /// What is built and run: there are no tests in documents.
 const TEST_TARGETS: [&str; 3] = ["--lib", "--bins", "--tests"];
@@ -28,7 +28,7 @@ const TRACED_TESTS: &str = "power_loss";
 /// What `cargo xtask test` takes.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Leave out other people's clients and the conformance suite, and crash less often.
+    /// Leave out other people's clients and the conformance suite, crash less often, and take fewer recorded sessions.
     #[arg(long)]
     quick: bool,
 }

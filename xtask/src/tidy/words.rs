@@ -49,7 +49,7 @@ pub fn problems(file: &SourceFile) -> Vec<String> {
 
 /// The comment of a line of code; empty if there is none. Behind an open quotation mark nothing is a comment.
 fn comment_in(line: &str) -> &str {
-    let begins = |at: &usize| line[..*at].matches('"').count() % 2 == 0;
+    let begins = |at: &usize| line[..*at].matches('"').count().is_multiple_of(2);
     line.match_indices("//").map(|(at, _)| at).find(begins).map_or("", |at| &line[at..])
 }
 

@@ -91,7 +91,7 @@ fn create(session: &str) -> Value {
 #[tokio::test]
 async fn a_request_without_a_principal_is_refused_on_every_route() {
     let fixture = server(settings());
-    for (path, methods) in ROUTES {
+    for (path, methods) in &ROUTES {
         for method in methods.iter().chain(&["GET", "DELETE", "PUT"]) {
             let request = Request::builder().method(*method).uri(*path).header("host", "localhost");
             let reply = read(router(&fixture).oneshot(request.body(Body::empty()).unwrap()).await.unwrap()).await;

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use infold_wire::{ReadLimits, open};
 
 /// The limits that the program reads with.
-#[allow(dead_code, reason = "not every test that shares this module reads transcripts")]
 pub const LIMITS: ReadLimits = ReadLimits { entry_bytes_max: 64 << 20, problems_max: 100 };
 
 #[allow(clippy::print_stdout, reason = "whoever runs the tests has to see what was left out")]

@@ -15,14 +15,15 @@ use super::sessions::lines;
 
 const WINDOWS: [u64; 3] = [20_000, 60_000, 120_000];
 
-/// The recorded sessions; empty where there are none.
+/// The recorded sessions; empty where there are none. `INFOLD_RECORDED_EVERY` takes one of so many.
 fn recordings() -> Vec<PathBuf> {
     let data = std::env::var_os("INFOLD_TEST_DATA")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
     let Ok(folder) = fs::read_dir(data.join("sessions/raw")) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
     paths.sort();
-    paths
+    let every: usize = std::env::var("INFOLD_RECORDED_EVERY").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    paths.into_iter().step_by(every).collect()
 }
 
 fn transcript(path: &Path) -> Transcript {
