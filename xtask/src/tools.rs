@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 use crate::workspace::{Workspace, run};
 
@@ -43,12 +43,13 @@ pub struct Node {
 impl Tools {
     /// Finds every tool, and installs those that are missing.
     pub fn install(workspace: &Workspace) -> Self {
-        let debian = install_debian();
-        if let Err(error) = &debian {
-            println!("{error:#}");
-        }
-        let strace = if on_path("strace") { Ok(()) } else { Err(anyhow::anyhow!("strace is missing")) };
-        Self { strace, python: install_python(workspace), node: install_node(workspace) }
+        Self { strace: find_strace(), python: install_python(workspace), node: install_node(workspace) }
+    }
+
+    /// Installs what Debian has, and leaves out what only other people's clients need.
+    pub fn install_debian() -> Self {
+        let left_out = "it is needed by other people's clients alone";
+        Self { strace: find_strace(), python: Err(anyhow!(left_out)), node: Err(anyhow!(left_out)) }
     }
 
     /// The tools that are missing and why, one line each.
@@ -60,6 +61,14 @@ impl Tools {
         ];
         parts.into_iter().filter_map(|(name, error)| error.map(|error| format!("{name}: {error:#}"))).collect()
     }
+}
+
+/// Installs what Debian has, and says whether the tracer is there.
+fn find_strace() -> Result<()> {
+    if let Err(error) = install_debian() {
+        println!("{error:#}");
+    }
+    if on_path("strace") { Ok(()) } else { Err(anyhow!("strace is missing")) }
 }
 
 /// Installs the Debian packages whose programs are missing, as root or through sudo.

@@ -94,6 +94,10 @@ impl Workspace {
             Warnings::AreShown => "",
         };
         command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").env("CLIPPY_ARGS", flags);
+        if in_ci() {
+            // Nothing is built a second time there.
+            command.env("CARGO_INCREMENTAL", "0");
+        }
         command
     }
 
