@@ -14,7 +14,7 @@ use xtask::tools::{self, Tools};
 use xtask::workspace::{self, Warnings, Workspace, in_ci, run_seeing_lines};
 
 /// Crashes, power-loss images and recorded sessions of a quick run.
-const QUICK: [(&str, &str); 3] = [("INFOLD_KILLS", "20"), ("INFOLD_IMAGES", "300"), ("INFOLD_RECORDED_EVERY", "6")];
+const QUICK: [(&str, &str); 3] = [("INFOLD_KILLS", "20"), ("INFOLD_IMAGES", "300"), ("INFOLD_RECORDED_EVERY", "12")];
 
 /// What is built and run: there are no tests in documents.
 const TEST_TARGETS: [&str; 3] = ["--lib", "--bins", "--tests"];

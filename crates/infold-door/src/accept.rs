@@ -217,6 +217,7 @@ async fn answer(state: &DoorState, slot: &RefusalSlot, caller: &Caller, request:
         return slot.refusal().into_last_response();
     }
     let (mut parts, body) = request.into_parts();
+    // Host and Origin must be known; the principal, from a token or from who runs the client, goes into the parts.
     if let Err(refusal) = state.guard.admit(&mut parts, caller).await {
         return refusal.into_response();
     }

@@ -44,6 +44,7 @@ impl<'a> DecisionDraft<'a> {
         Self { session: session.clone(), rules, now_ms, events: Vec::new() }
     }
 
+    /// Decides an event. Applying it keeps the figures and the tree: whose turn it is, when a branch's time is over.
     pub(super) fn push(&mut self, event: Event) {
         self.session.apply(&event, self.now_ms);
         self.events.push(event);

@@ -16,6 +16,7 @@ use crate::{IdKey, Scrubber, ToolEffect};
 pub fn plan(request: &ViewRequest<'_>, known: &StoredDecisions, key: &IdKey, scrubber: &Scrubber) -> ViewPlan {
     let mut walk = Walk::through(request, known, key);
     walk.reconcile();
+    // From which block on each thread may be sent its reasoning: a restart makes all that came before it useless.
     let bounds = Bounds::of(&walk);
     let end = place::end(request.blocks, walk.last_turn);
     if let (RequestKind::Turn | RequestKind::Compaction, Some(place)) = (request.kind, &end) {
@@ -27,6 +28,7 @@ pub fn plan(request: &ViewRequest<'_>, known: &StoredDecisions, key: &IdKey, scr
         RequestKind::Turn | RequestKind::Compaction => walk.tree.current(),
     };
 
+    // Threads that begin with the same thread's view have one root; a restart of one is a restart of all.
     let root = walk.tree.nodes[bounds.root(node)].thread();
     let mut writer = ViewWriter::new(&walk, scrubber, bounds);
     writer.write_thread(node);

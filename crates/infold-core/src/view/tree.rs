@@ -28,7 +28,7 @@ pub(super) enum BranchStage {
     Open,
     /// It has folded, and its parent is shown this outcome.
     Over(BranchOutcome),
-    /// Nothing says how it ended, so its items were moved to its parent.
+    /// Nothing says how it ended, so its items were moved up to the main thread.
     Dissolved,
     /// A rollback went back to before its opening.
     Discarded,
@@ -39,7 +39,8 @@ pub(super) enum BranchStage {
 pub(super) struct OpeningCall {
     pub call: usize,
     pub result: usize,
-    /// The first block behind the message that holds the call: openings with the same one were made together.
+    /// Where the model's message with the call ends, as the index of the next block. Openings with the same one were
+    /// made together.
     pub round: usize,
     pub opened: OpeningAnswer,
 }
@@ -49,6 +50,7 @@ pub(super) struct ThreadNode {
     /// `None` for the main thread.
     pub opening: Option<OpeningCall>,
     pub parent: usize,
+    /// Blocks, remarks in results of other threads, quoted results, and words of infold's own.
     pub items: Vec<ThreadItem>,
     /// How many of its parent's items come before its own: all up to the answer to its opening.
     pub parent_len: usize,
@@ -355,7 +357,8 @@ impl<'r> ThreadTree<'r> {
         behind.into_iter().flat_map(|item| spoken::in_item(self.blocks, item)).collect()
     }
 
-    /// Ends the branches, opened in the same message as `node`, that a rollback discarded. The others wait again.
+    /// Ends the branches, opened in the same message as `node`, that a rollback discarded. Of the others, those that
+    /// had not begun wait again.
     fn discard_beside(&mut self, above: usize, node: usize, discarded: &[BranchId]) {
         self.nodes[above].len_before_answer = None;
         self.nodes[above].waiting.clear();

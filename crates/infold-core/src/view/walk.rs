@@ -193,7 +193,8 @@ impl<'r> Walk<'r> {
             (RoundPosition::Last, RequestKind::Turn | RequestKind::Compaction) => {
                 self.interrupt(&place::before(self.request.blocks, words));
             }
-            // An interruption would be stored: without that, nobody knows how the branches ended.
+            // If these words had interrupted the branches, a fold would be stored here. None is, so nobody knows how
+            // the branches ended.
             (RoundPosition::Earlier, _) => self.dissolved.extend(self.tree.dissolve()),
         }
     }

@@ -249,6 +249,7 @@ impl Engine {
             let actions = plan.actions.iter().filter(|_| turn.purpose == Purpose::Send);
             let new: Vec<PlanAction> = actions.filter(|action| !done.contains(action)).cloned().collect();
             if let Some(action) = new.into_iter().next() {
+                // Each kind of action is one change of the session, and is stored (`carry_out`).
                 self.act(turn, action.clone(), known).await?;
                 done.push(action);
                 continue;

@@ -19,13 +19,21 @@ pub fn recordings() -> Vec<PathBuf> {
     for client in clients {
         walk(&data.join("clients").join(client), &mut files);
     }
-    walk(&data.join("sessions"), &mut files);
+    let mut sessions = Vec::new();
+    walk(&data.join("sessions"), &mut sessions);
+    sessions.sort();
+    files.extend(sessions.into_iter().step_by(recorded_every()));
     files.retain(|path| is_recording(path));
     files.sort();
     if files.is_empty() {
         println!("skipped: there are no recordings in {}", data.display());
     }
     files
+}
+
+/// Of so many recorded sessions one is taken: `INFOLD_RECORDED_EVERY`, or all.
+pub fn recorded_every() -> usize {
+    std::env::var("INFOLD_RECORDED_EVERY").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) {

@@ -270,6 +270,7 @@ pub enum Sort {
 pub struct Slot {
     /// The item without its text.
     item: Item,
+    /// Its text: whole, or beginning and end with a mark between them.
     pub text: Excerpt,
     /// Characters before and after the text.
     pub frame_chars: usize,
