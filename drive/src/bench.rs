@@ -28,7 +28,7 @@ use xtask::workspace::Workspace;
 
 /// What `cargo xtask bench` takes.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub struct BenchArguments {
     /// Measure this program, instead of building it first.
     #[arg(long, global = true, value_name = "PATH")]
     program: Option<PathBuf>,
@@ -43,9 +43,9 @@ enum Bench {
     /// What opening and folding a branch costs, alone, in a crowd, and late in a session.
     Fold(FoldArguments),
     /// What forking a recorded session costs as sessions grow to a gigabyte.
-    Fork(fork::Arguments),
+    Fork(fork::ForkBenchArguments),
     /// What a request through the proxy costs, beside other proxies.
-    Proxy(proxy::Arguments),
+    Proxy(proxy::ProxyBenchArguments),
 }
 
 /// What `cargo xtask bench fold` takes.
@@ -89,7 +89,7 @@ impl EraName {
 }
 
 /// Runs one measurement, or compares two programs; the exit code is a failure when a target is missed.
-pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
+pub fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result<ExitCode> {
     let before = arguments.what.before().map(found).transpose()?;
     if cfg!(debug_assertions) && before.is_none() {
         return run_release_build(workspace);

@@ -47,7 +47,7 @@ const ERAS: [&str; 2] = ["legacy", "modern"];
 const AT_ONCE: usize = 3;
 
 /// A script of `tests-clients` that plays the scenario with one client.
-struct Client {
+struct McpClient {
     name: &'static str,
     program: PathBuf,
     script: &'static str,
@@ -56,7 +56,7 @@ struct Client {
 
 /// What `cargo xtask clients` takes.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub struct ClientsArguments {
     /// Only the coding agents, not the SDKs and the Inspector.
     #[arg(long)]
     agents: bool,
@@ -69,7 +69,7 @@ pub struct Arguments {
 }
 
 /// Installs the clients, runs all of them, and fails if any check does.
-pub fn run(workspace: &Workspace, arguments: &Arguments, program: &Path, absent: IfAbsent) -> Result<ExitCode> {
+pub fn run(workspace: &Workspace, arguments: &ClientsArguments, program: &Path, absent: IfAbsent) -> Result<ExitCode> {
     let mut report = Report::default();
     if arguments.more {
         more::stage(workspace, &arguments.only, program, &mut report);
@@ -113,7 +113,7 @@ fn check(workspace: &Workspace, tools: &Tools, binary: &Path) -> Result<Totals> 
     let mut runs = Vec::new();
     for client in &clients {
         for era in ERAS {
-            runs.extend(transports.iter().map(|transport| Run { client, era, transport, result: &result }));
+            runs.extend(transports.iter().map(|transport| ClientRun { client, era, transport, result: &result }));
         }
     }
     let totals = go_through_all(workspace, &runs, &daemon)?;
@@ -124,8 +124,8 @@ fn check(workspace: &Workspace, tools: &Tools, binary: &Path) -> Result<Totals> 
 }
 
 /// One client in one era over one transport.
-struct Run<'a> {
-    client: &'a Client,
+struct ClientRun<'a> {
+    client: &'a McpClient,
     era: &'static str,
     transport: &'a Transport<'a>,
     /// A stored result that the client is to read from.
@@ -133,7 +133,7 @@ struct Run<'a> {
 }
 
 /// Runs a few clients at a time: the Inspector spends most of its time on starting.
-fn go_through_all(workspace: &Workspace, runs: &[Run<'_>], daemon: &Daemon) -> Result<Totals> {
+fn go_through_all(workspace: &Workspace, runs: &[ClientRun<'_>], daemon: &Daemon) -> Result<Totals> {
     let next = AtomicUsize::new(0);
     let worker = || -> Result<Totals> {
         let mut totals = Totals::default();
@@ -175,18 +175,18 @@ enum Transport<'a> {
     Stdio(&'a Path),
 }
 
-fn installed(tools: &Tools) -> Vec<Client> {
+fn installed(tools: &Tools) -> Vec<McpClient> {
     let mut clients = Vec::new();
     if let Ok(python) = &tools.python {
         let script = "tests-clients/python_client.py";
-        clients.push(Client { name: "python", program: python.clone(), script, modules: None });
+        clients.push(McpClient { name: "python", program: python.clone(), script, modules: None });
     }
     if let Ok(Node { program, modules }) = &tools.node {
         let scripts = [
             ("typescript", "tests-clients/typescript_client.mjs"),
             ("inspector", "tests-clients/inspector_client.mjs"),
         ];
-        clients.extend(scripts.map(|(name, script)| Client {
+        clients.extend(scripts.map(|(name, script)| McpClient {
             name,
             program: program.clone(),
             script,
@@ -197,8 +197,8 @@ fn installed(tools: &Tools) -> Vec<Client> {
 }
 
 /// Runs one script. Each line that it prints is a check; a script that fails without a line counts as one failed check.
-fn go_through(workspace: &Workspace, run: &Run<'_>, daemon: &Daemon) -> Result<Totals> {
-    let Run { client, era, transport, result } = run;
+fn go_through(workspace: &Workspace, run: &ClientRun<'_>, daemon: &Daemon) -> Result<Totals> {
+    let ClientRun { client, era, transport, result } = run;
     let (kind, target): (&str, Vec<String>) = match transport {
         Transport::Http(url) => ("http", vec!["--http".to_owned(), (*url).to_owned()]),
         Transport::Stdio(binary) => ("stdio", stdio_target(binary, daemon.data())),

@@ -23,7 +23,7 @@ use xtask::workspace::{Workspace, in_ci, shown};
 /// Chores of the infold repository that drive the program.
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo xtask", about)]
-struct Arguments {
+struct DriveArguments {
     /// The program that tests drive, if it is built already.
     #[arg(long, value_name = "FILE", global = true)]
     tested: Option<PathBuf>,
@@ -36,19 +36,19 @@ enum Chore {
     /// Run the official MCP conformance suite against the program.
     Conformance,
     /// Drive the program with other people's MCP clients, and their agents with what it wrote.
-    Clients(clients::Arguments),
+    Clients(clients::ClientsArguments),
     /// Record the transcripts under `fixtures` again, with the real agents and a scripted model.
     Record,
     /// Serve a scripted model on loopback until it is stopped.
-    Model(clients::model::Arguments),
+    Model(clients::model::ModelArguments),
     /// Measure the program and compare with the targets.
-    Bench(bench::Arguments),
+    Bench(bench::BenchArguments),
     /// Show that two programs do the same: what models are sent, what commands make, every figure.
-    Same(same::Arguments),
+    Same(same::SameArguments),
     /// Look at the page of `infold replay` in a real browser.
     Page,
     /// Make the tables of docs/measurements.md from recorded sessions.
-    Measure(measure::Arguments),
+    Measure(measure::MeasureArguments),
 }
 
 /// What happens where a tool that a chore needs is missing.
@@ -59,7 +59,7 @@ enum IfAbsent {
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse()) {
+    match run(DriveArguments::parse()) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(Arguments { tested, chore }: Arguments) -> Result<ExitCode> {
+fn run(DriveArguments { tested, chore }: DriveArguments) -> Result<ExitCode> {
     let workspace = Workspace::find()?;
     let program = || tested.clone().map_or_else(|| workspace.build_tested_program(), Ok);
     // Whoever asks for one chore wants it done; as a part of the test command it may be left out.

@@ -120,7 +120,7 @@ impl Paper {
 
 /// What `cargo xtask measure` takes.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub struct MeasureArguments {
     /// Play the first so many sessions through the proxy, with a debug build, and write no tables.
     #[arg(long, value_name = "SESSIONS")]
     sample: Option<usize>,
@@ -133,7 +133,7 @@ pub struct Arguments {
 }
 
 /// Measures and writes the tables; the exit code is a failure when a claim does not hold.
-pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
+pub fn run(workspace: &Workspace, arguments: &MeasureArguments) -> Result<ExitCode> {
     let data = workspace.test_data();
     let Some(read) = recorded(&data)? else {
         println!("skipped: there are no recorded sessions in {} (INFOLD_TEST_DATA names the folder)", data.display());
@@ -194,13 +194,13 @@ fn origins(path: &Path) -> Result<HashMap<String, SessionOrigin>> {
 }
 
 /// Plays a few sessions through a debug build of the daemon: whether it works, not how well.
-fn sample(workspace: &Workspace, arguments: &Arguments, sessions: proxied::Sessions) -> Result<ExitCode> {
+fn sample(workspace: &Workspace, arguments: &MeasureArguments, sessions: proxied::Sessions) -> Result<ExitCode> {
     let proxied = proxied::run(&program(arguments, || workspace.build_tested_program())?, &sessions)?;
     println!("{}", proxied.tables());
     Ok(verdict(&proxied.missed_in_sample()))
 }
 
-fn program(arguments: &Arguments, build: impl FnOnce() -> Result<PathBuf>) -> Result<PathBuf> {
+fn program(arguments: &MeasureArguments, build: impl FnOnce() -> Result<PathBuf>) -> Result<PathBuf> {
     match &arguments.program {
         Some(program) => Ok(program.clone()),
         None => build(),

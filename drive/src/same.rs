@@ -25,12 +25,12 @@ use infold_testkit::TempFolder;
 use commands::What;
 use compare::{Group, Pair};
 use program::Program;
-use sessions::Way;
+use sessions::SessionWay;
 use xtask::workspace::Workspace;
 
 /// What `cargo xtask same` takes.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub struct SameArguments {
     /// The program before the change, a release build.
     #[arg(long, value_name = "PATH", required_unless_present = "before_commit")]
     before: Option<PathBuf>,
@@ -90,7 +90,7 @@ impl Subject {
 }
 
 /// Compares the two programs; the exit code is a failure when anything differs.
-pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
+pub fn run(workspace: &Workspace, arguments: &SameArguments) -> Result<ExitCode> {
     let folder = workspace.target().join("same");
     // Each run has folders of its own, so that two runs do not disturb each other. The one in memory may be mounted so
     // that no program can be started from it, so programs go into the other.
@@ -133,7 +133,7 @@ fn compare_group(
 ) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let data = workspace.test_data();
-    let play = |way: Way, group: &mut Group| {
+    let play = |way: SessionWay, group: &mut Group| {
         let Some(sessions) = sessions::chosen(&data)? else { return Ok(()) };
         runtime.block_on(sessions::compare(programs, &sessions, way, group))
     };
@@ -146,8 +146,8 @@ fn compare_group(
     };
     match subject {
         Subject::Requests => runtime.block_on(requests::compare(programs, &data, group)),
-        Subject::Sessions => play(Way::InOneThread, group),
-        Subject::Branches => play(Way::InBranches, group),
+        Subject::Sessions => play(SessionWay::InOneThread, group),
+        Subject::Branches => play(SessionWay::InBranches, group),
         Subject::Scenes => runtime.block_on(scenes::compare(programs, group)),
         Subject::Fork => command(What::Fork, group),
         Subject::Rescue => command(What::Rescue, group),

@@ -20,7 +20,7 @@ const SESSION_HEADERS: [&str; 3] = ["x-claude-code-session-id", "session_id", "s
 
 /// A running provider. It stops when it is dropped.
 #[derive(Debug)]
-pub struct Upstream {
+pub struct RecordingUpstream {
     address: SocketAddr,
     stored: Arc<Mutex<StoredRequests>>,
     server: JoinHandle<()>,
@@ -57,7 +57,7 @@ pub enum Retention {
     None,
 }
 
-impl Upstream {
+impl RecordingUpstream {
     /// Starts a provider on a free port of loopback.
     pub async fn start(retention: Retention) -> Result<Self> {
         let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
@@ -90,7 +90,7 @@ impl Upstream {
     }
 }
 
-impl Drop for Upstream {
+impl Drop for RecordingUpstream {
     fn drop(&mut self) {
         self.server.abort();
     }

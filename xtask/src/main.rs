@@ -19,7 +19,7 @@ use xtask::workspace::Workspace;
 /// Chores of the infold repository.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", about)]
-struct Arguments {
+struct XtaskArguments {
     #[command(subcommand)]
     chore: Chore,
 }
@@ -27,11 +27,11 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Chore {
     /// Install what the tests need, and run all of them.
-    Test(suite::Arguments),
+    Test(suite::SuiteArguments),
     /// Check the rules of this repository that a program can check.
     Tidy,
     /// Run the crash and power-loss tests for longer than the test command does.
-    Torture(torture::Arguments),
+    Torture(torture::TortureArguments),
     /// Run the official MCP conformance suite against the program.
     #[command(disable_help_flag = true)]
     Conformance(Driven),
@@ -58,7 +58,7 @@ enum Chore {
     Measure(Driven),
 }
 
-/// Arguments that are handed on as they are.
+/// XtaskArguments that are handed on as they are.
 #[derive(Debug, clap::Args)]
 struct Driven {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
@@ -66,7 +66,7 @@ struct Driven {
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse().chore) {
+    match run(XtaskArguments::parse().chore) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");

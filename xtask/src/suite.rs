@@ -27,14 +27,14 @@ const TRACED_TESTS: &str = "power_loss";
 
 /// What `cargo xtask test` takes.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub struct SuiteArguments {
     /// Leave out other people's clients and the conformance suite, crash less often, and take fewer recorded sessions.
     #[arg(long)]
     quick: bool,
 }
 
 /// Runs all stages, and closes with the line that counts.
-pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
+pub fn run(workspace: &Workspace, arguments: &SuiteArguments) -> Result<ExitCode> {
     let mut report = Report::default();
     report.stage("format", || one(workspace::run(&mut workspace.cargo(&["fmt", "--all", "--check"]))));
     report.stage("tidy", || tidy_stage(workspace));
@@ -109,7 +109,7 @@ fn drive(workspace: &Workspace, chore: &str, report: &mut Report) {
     report.name_skips(skips);
 }
 
-fn tools_stage(arguments: &Arguments, tools: &Tools) -> Result<Totals> {
+fn tools_stage(arguments: &SuiteArguments, tools: &Tools) -> Result<Totals> {
     let missing = match (&tools.strace, arguments.quick) {
         (Ok(()), true) => Vec::new(),
         (Err(_), true) | (_, false) => tools.missing(),
@@ -134,7 +134,7 @@ fn tidy_stage(workspace: &Workspace) -> Result<Totals> {
 /// Runs `cargo test`. Where the tracer is missing, the one test that needs it is left out by name.
 fn tests_stage(
     workspace: &Workspace,
-    arguments: &Arguments,
+    arguments: &SuiteArguments,
     (tools, warnings): (&Tools, Warnings),
     report: &mut Report,
 ) {

@@ -51,7 +51,7 @@ pub fn problems(workspace: &Workspace) -> Result<Vec<String>> {
         problems.extend(rust_source::problems(file));
     }
     shipped().for_each(|file| problems.extend(signatures::problems(file)));
-    problems.extend(names::problems(shipped()));
+    problems.extend(names::problems(files.iter().filter(|file| file.is_code())));
     problems.extend(unused::problems(&files));
     problems.extend(paths.problems);
     files.iter().for_each(|file| problems.extend(words::problems(file)));

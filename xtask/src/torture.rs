@@ -21,7 +21,7 @@ const CASES_LONG: u64 = 100_000;
 
 /// What `cargo xtask torture` takes.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub struct TortureArguments {
     /// How often the daemon is killed.
     #[arg(long)]
     kills: Option<u64>,
@@ -34,7 +34,7 @@ pub struct Arguments {
 }
 
 /// Runs all tests of the long tier; the exit code is a failure if any of them fails.
-pub fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
+pub fn run(workspace: &Workspace, arguments: &TortureArguments) -> Result<ExitCode> {
     let (kills, images, cases) = match arguments.long {
         true => (KILLS_LONG, IMAGES_LONG, CASES_LONG),
         false => (KILLS, IMAGES, CASES),

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use line::{Call, Lines};
+use line::{Lines, TracedCall};
 
 #[cfg(test)]
 mod tests;
@@ -153,7 +153,7 @@ struct TraceReader {
 }
 
 impl TraceReader {
-    fn take(&mut self, call: &Call) -> Result<()> {
+    fn take(&mut self, call: &TracedCall) -> Result<()> {
         match call.name.as_str() {
             "close" => {
                 self.handles.remove(&call.descriptor());
@@ -185,15 +185,15 @@ impl TraceReader {
         Ok(())
     }
 
-    fn handle(&self, call: &Call) -> Option<Handle> {
+    fn handle(&self, call: &TracedCall) -> Option<Handle> {
         self.handles.get(&call.descriptor()).copied()
     }
 
-    fn push(&mut self, call: &Call, action: Action) {
+    fn push(&mut self, call: &TracedCall, action: Action) {
         self.steps.push(Step { began: call.began, ended: call.ended, action });
     }
 
-    fn open(&mut self, call: &Call) -> Result<()> {
+    fn open(&mut self, call: &TracedCall) -> Result<()> {
         let path = call.path(0)?;
         if Path::new(&path) == self.folder {
             self.handles.insert(call.result, Handle::Folder);
@@ -224,7 +224,7 @@ impl TraceReader {
 
     /// Records a write to a file of the folder, or to another process. Not recorded are the standard streams, which
     /// carry logs, and writes at an offset to other descriptors, which are files outside of the folder.
-    fn write(&mut self, call: &Call) -> Result<()> {
+    fn write(&mut self, call: &TracedCall) -> Result<()> {
         let written = usize::try_from(call.result)?;
         let Some(Handle::File { file, position }) = self.handle(call) else {
             if call.descriptor() > 2 && call.name != "pwrite64" {
@@ -245,7 +245,7 @@ impl TraceReader {
         Ok(())
     }
 
-    fn unlink(&mut self, call: &Call) -> Result<()> {
+    fn unlink(&mut self, call: &TracedCall) -> Result<()> {
         if let Some(name) = self.name_inside(&call.path(0)?)? {
             self.names.remove(&name);
             self.push(call, Action::Unlink { name });
@@ -253,7 +253,7 @@ impl TraceReader {
         Ok(())
     }
 
-    fn link(&mut self, call: &Call) -> Result<()> {
+    fn link(&mut self, call: &TracedCall) -> Result<()> {
         let from = self.name_inside(&call.path(0)?)?;
         let to = self.name_inside(&call.path(1)?)?;
         let (Some(from), Some(name)) = (from, to) else { return Ok(()) };
@@ -263,7 +263,7 @@ impl TraceReader {
         Ok(())
     }
 
-    fn rename(&mut self, call: &Call) -> Result<()> {
+    fn rename(&mut self, call: &TracedCall) -> Result<()> {
         let from = self.name_inside(&call.path(0)?)?;
         let to = self.name_inside(&call.path(1)?)?;
         let (Some(from), Some(to)) = (from, to) else { return Ok(()) };
@@ -273,7 +273,7 @@ impl TraceReader {
         Ok(())
     }
 
-    fn refuse_inside(&self, call: &Call) -> Result<()> {
+    fn refuse_inside(&self, call: &TracedCall) -> Result<()> {
         if self.name_inside(&call.path(0)?)?.is_some() {
             bail!("{} in the folder is not understood", call.name);
         }

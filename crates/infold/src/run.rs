@@ -35,7 +35,7 @@ pub use codex::{BUILT_IN as CODEX_BUILT_IN, folder as codex_folder, provider_of 
 pub use daemon::Daemon;
 pub use guard::Guard;
 pub use opencode::{folder as opencode_folder, server_for as opencode_server, wired as opencode_providers};
-pub use own::{Api, OwnAddress, without_secrets};
+pub use own::{AgentApi, OwnAddress, without_secrets};
 #[cfg(test)]
 pub use reading::parse_for_tests;
 pub use reading::{parse_jsonc, read_text};

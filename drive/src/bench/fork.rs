@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(2);
 
 /// What `cargo xtask bench fork` takes.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub struct ForkBenchArguments {
     /// The longest recording, in megabytes; the others are a tenth, a hundredth and so on of it.
     #[arg(long, default_value_t = 1_000)]
     megabytes: u64,
@@ -33,13 +33,13 @@ pub struct Arguments {
 
 /// What one run of a program cost.
 #[derive(Debug, Clone, Copy)]
-struct Run {
+struct ForkRun {
     took: Duration,
     peak_mb: f64,
 }
 
 /// Measures both profiles of `infold fork`; the exit code is a failure when a target is missed.
-pub fn run(workspace: &Workspace, program: &Path, arguments: &Arguments) -> Result<ExitCode> {
+pub fn run(workspace: &Workspace, program: &Path, arguments: &ForkBenchArguments) -> Result<ExitCode> {
     let folder = workspace.target().join("bench-scratch");
     fs::create_dir_all(&folder)?;
     let mut sizes = vec![arguments.megabytes];
@@ -49,7 +49,7 @@ pub fn run(workspace: &Workspace, program: &Path, arguments: &Arguments) -> Resu
     sizes.reverse();
 
     let mut table = Table::default();
-    let mut seen: Vec<[Run; 2]> = Vec::new();
+    let mut seen: Vec<[ForkRun; 2]> = Vec::new();
     for size in sizes {
         eprintln!("writing a recording of {size} MB");
         let file = folder.join("recording.jsonl");
@@ -68,12 +68,12 @@ pub fn run(workspace: &Workspace, program: &Path, arguments: &Arguments) -> Resu
     Ok(table.finish())
 }
 
-fn tell(table: &mut Table, name: &str, run: Run, copy: Run) {
+fn tell(table: &mut Table, name: &str, run: ForkRun, copy: ForkRun) {
     let ratio = run.took.as_secs_f64() / copy.took.as_secs_f64();
     table.show(name, format!("{:.0} ms, {:.0} MB, {ratio:.1}x a copy", run.took.as_secs_f64() * 1e3, run.peak_mb));
 }
 
-fn hold(table: &mut Table, seen: &[[Run; 2]]) {
+fn hold(table: &mut Table, seen: &[[ForkRun; 2]]) {
     for (which, profile) in ["seed", "recall"].into_iter().enumerate() {
         for (at, pair) in seen.windows(2).enumerate() {
             let growth = pair[1][which].took.as_secs_f64() / pair[0][which].took.as_secs_f64();
@@ -86,13 +86,13 @@ fn hold(table: &mut Table, seen: &[[Run; 2]]) {
     }
 }
 
-fn quickest(runs: usize, mut run: impl FnMut() -> Result<Run>) -> Result<Run> {
-    let all = (0..runs.max(1)).map(|_| run()).collect::<Result<Vec<Run>>>()?;
+fn quickest(runs: usize, mut run: impl FnMut() -> Result<ForkRun>) -> Result<ForkRun> {
+    let all = (0..runs.max(1)).map(|_| run()).collect::<Result<Vec<ForkRun>>>()?;
     all.into_iter().min_by_key(|run| run.took).context("nothing was run")
 }
 
 /// Reads and writes every byte: the least that a program must do, and so the yardstick.
-fn copied(from: &Path, to: &Path) -> Result<Run> {
+fn copied(from: &Path, to: &Path) -> Result<ForkRun> {
     let started = Instant::now();
     let (mut from, mut target) = (File::open(from)?, File::create(to)?);
     let mut buffer = vec![0; 1 << 16];
@@ -105,10 +105,10 @@ fn copied(from: &Path, to: &Path) -> Result<Run> {
     }
     let took = started.elapsed();
     fs::remove_file(to)?;
-    Ok(Run { took, peak_mb: 0.0 })
+    Ok(ForkRun { took, peak_mb: 0.0 })
 }
 
-fn forked(program: &Path, file: &Path, profile: &str) -> Result<Run> {
+fn forked(program: &Path, file: &Path, profile: &str) -> Result<ForkRun> {
     let started = Instant::now();
     let mut child = Command::new(program)
         .args(["fork", "--profile", profile])
@@ -128,7 +128,7 @@ fn forked(program: &Path, file: &Path, profile: &str) -> Result<Run> {
     if !status.success() {
         bail!("infold fork failed on {}", file.display());
     }
-    Ok(Run { took, peak_mb })
+    Ok(ForkRun { took, peak_mb })
 }
 
 /// The most memory that a process has had in RAM so far; `None` once it has ended.

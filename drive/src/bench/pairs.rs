@@ -37,7 +37,7 @@ pub struct Measured {
 
 /// What is done at one tick of the clock.
 #[derive(Debug, Clone, Copy)]
-enum Work {
+enum PairWork {
     Fold { session: usize },
     Yardstick,
 }
@@ -56,8 +56,8 @@ pub async fn measure(client: &Arc<McpHttp>, store: &Arc<Store>, rate: u32, secon
         if due >= ends {
             break;
         }
-        let fold = Work::Fold { session: pair % SESSIONS };
-        let turns = if order.chance(50) { [fold, Work::Yardstick] } else { [Work::Yardstick, fold] };
+        let fold = PairWork::Fold { session: pair % SESSIONS };
+        let turns = if order.chance(50) { [fold, PairWork::Yardstick] } else { [PairWork::Yardstick, fold] };
         for work in turns {
             tokio::time::sleep_until(due).await;
             running.spawn(timed(Arc::clone(client), Arc::clone(store), work, due));
@@ -71,18 +71,23 @@ pub async fn measure(client: &Arc<McpHttp>, store: &Arc<Store>, rate: u32, secon
         let (work, due, latency) = done??;
         match work {
             _ if due < counted_from => {}
-            Work::Fold { .. } => folds.push(latency),
-            Work::Yardstick => yardstick.push(latency),
+            PairWork::Fold { .. } => folds.push(latency),
+            PairWork::Yardstick => yardstick.push(latency),
         }
     }
     Ok(Measured { folds: Latencies::new(folds), yardstick: Latencies::new(yardstick) })
 }
 
 /// Does the work, and returns how long after it was due it was done.
-async fn timed(client: Arc<McpHttp>, store: Arc<Store>, work: Work, due: Instant) -> Result<(Work, Instant, Duration)> {
+async fn timed(
+    client: Arc<McpHttp>,
+    store: Arc<Store>,
+    work: PairWork,
+    due: Instant,
+) -> Result<(PairWork, Instant, Duration)> {
     match work {
-        Work::Fold { session } => fold::open_and_fold(&client, &format!("rate-{session}")).await?,
-        Work::Yardstick => {
+        PairWork::Fold { session } => fold::open_and_fold(&client, &format!("rate-{session}")).await?,
+        PairWork::Yardstick => {
             for _ in 0..2 {
                 client.no_op().await?;
                 store.bare_commit().await?;

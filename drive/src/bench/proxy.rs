@@ -19,15 +19,15 @@ use super::figures::Table;
 use super::process::Process;
 use super::turns;
 use crate::renamed::SettingNames;
-use crate::upstream::{Retention, Upstream};
-use load::{Size, Target, Way};
+use crate::upstream::{RecordingUpstream, Retention};
+use load::{LoadWay, Size, Target};
 use peers::Peer;
 use talk::Talk;
 use xtask::workspace::Workspace;
 
 /// What `cargo xtask bench proxy` takes.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub struct ProxyBenchArguments {
     /// Requests after which memory is read.
     #[arg(long, default_value_t = 10_000)]
     requests: usize,
@@ -63,8 +63,8 @@ const EARLY: usize = 100;
 const WINDOW: usize = 50;
 
 /// Makes all measurements of the proxy; the exit code is a failure when a target is missed.
-pub async fn run(workspace: &Workspace, program: &Path, arguments: &Arguments) -> Result<ExitCode> {
-    let upstream = Upstream::start(Retention::None).await?;
+pub async fn run(workspace: &Workspace, program: &Path, arguments: &ProxyBenchArguments) -> Result<ExitCode> {
+    let upstream = RecordingUpstream::start(Retention::None).await?;
     let mut table = Table::default();
     let direct = Target { url: format!("{}/v1/messages", upstream.base_url()), process: None };
     let (_daemon, infold) = start(program, &upstream).await?;
@@ -98,7 +98,7 @@ pub async fn run(workspace: &Workspace, program: &Path, arguments: &Arguments) -
     Ok(table.finish())
 }
 
-async fn start(program: &Path, upstream: &Upstream) -> Result<(Daemon, Target)> {
+async fn start(program: &Path, upstream: &RecordingUpstream) -> Result<(Daemon, Target)> {
     let setup = DaemonSetup::new(program)
         .set("proxy.anthropic.upstream", upstream.base_url())
         .set(SettingNames::of(program)?.name("windows.models"), "[[\"*\", 1000000000]]");
@@ -110,7 +110,7 @@ async fn start(program: &Path, upstream: &Upstream) -> Result<(Daemon, Target)> 
 
 /// Plays one session of a thousand requests: what the last ones cost for their size, against early ones.
 async fn late(target: &Target, table: &mut Table) -> Result<()> {
-    let way = Way::new(target)?;
+    let way = LoadWay::new(target)?;
     let process = target.process.unwrap_or(Process(0));
     let mut talk = Talk::of_bytes("late".to_owned(), 0);
     let mut windows = Vec::new();
@@ -141,9 +141,9 @@ async fn late(target: &Target, table: &mut Table) -> Result<()> {
 }
 
 /// Sends many requests of many sessions: how much memory is used on the way and after them.
-async fn memory(program: &Path, upstream: &Upstream, requests: usize, table: &mut Table) -> Result<()> {
+async fn memory(program: &Path, upstream: &RecordingUpstream, requests: usize, table: &mut Table) -> Result<()> {
     let (_daemon, target) = start(program, upstream).await?;
-    let way = Way::new(&target)?;
+    let way = LoadWay::new(&target)?;
     let process = target.process.unwrap_or(Process(0));
     let mut resident_mb = Vec::new();
     let turns = 50;
@@ -171,7 +171,7 @@ async fn memory(program: &Path, upstream: &Upstream, requests: usize, table: &mu
 
 async fn beside_peers(
     workspace: &Workspace,
-    upstream: &Upstream,
+    upstream: &RecordingUpstream,
     direct_ms: &[f64],
     infold_cpu_ms: &[f64],
     table: &mut Table,

@@ -94,32 +94,32 @@ impl Agents {
     }
 
     /// The command that starts the agent itself, with its environment and files prepared.
-    pub fn alone(&self, agent: Agent, home: &Home, model_url: &str) -> Result<Command> {
+    pub fn alone(&self, agent: RealAgent, home: &Home, model_url: &str) -> Result<Command> {
         let program = match agent {
-            Agent::Claude => &self.claude,
-            Agent::Codex | Agent::CodexScripts => &self.codex,
-            Agent::Opencode => &self.opencode,
+            RealAgent::Claude => &self.claude,
+            RealAgent::Codex | RealAgent::CodexScripts => &self.codex,
+            RealAgent::Opencode => &self.opencode,
         };
         self.around(agent, program, home, model_url)
     }
 
     /// A command for another program that will start this agent: it finds it on its path, and all is prepared for it.
-    pub fn around(&self, agent: Agent, program: &Path, home: &Home, model_url: &str) -> Result<Command> {
+    pub fn around(&self, agent: RealAgent, program: &Path, home: &Home, model_url: &str) -> Result<Command> {
         let mut command = home.command(program);
         let file = match agent {
-            Agent::Claude => {
+            RealAgent::Claude => {
                 prepare_claude(&mut command, home, model_url);
                 &self.claude
             }
-            Agent::Codex => {
+            RealAgent::Codex => {
                 prepare_codex(&mut command, home, model_url, CODEX_MODEL)?;
                 &self.codex
             }
-            Agent::CodexScripts => {
+            RealAgent::CodexScripts => {
                 prepare_codex(&mut command, home, model_url, "")?;
                 &self.codex
             }
-            Agent::Opencode => {
+            RealAgent::Opencode => {
                 prepare_opencode(&mut command, home, model_url)?;
                 &self.opencode
             }
@@ -133,7 +133,7 @@ impl Agents {
 
 /// A coding agent, in the way it is set up here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Agent {
+pub enum RealAgent {
     Claude,
     /// Codex with the model that is set for it, which calls tools directly.
     Codex,
@@ -142,7 +142,7 @@ pub enum Agent {
     Opencode,
 }
 
-impl Agent {
+impl RealAgent {
     /// The name of its program, as a person types it.
     pub fn name(self) -> &'static str {
         match self {
@@ -156,7 +156,7 @@ impl Agent {
     /// takes care of the permission for its own.
     pub fn asking(self, words: &str) -> Vec<&str> {
         match self {
-            Self::Claude => vec!["-p", words, "--output-format", "json", "--allowedTools", "Read,Agent"],
+            Self::Claude => vec!["-p", words, "--output-format", "json", "--allowedTools", "Read,RealAgent"],
             Self::Codex | Self::CodexScripts => vec!["exec", "--json", "--skip-git-repo-check", words],
             Self::Opencode => vec!["run", "--format", "json", words],
         }
@@ -269,13 +269,13 @@ async fn output(command: Command) -> Result<String> {
 }
 
 /// What a command that succeeded has printed.
-pub struct Ended {
+pub struct AgentEnded {
     pub stdout: String,
     pub stderr: String,
 }
 
 /// Runs a command to its end; an error if it failed or took too long.
-pub async fn ended(mut command: Command) -> Result<Ended> {
+pub async fn ended(mut command: Command) -> Result<AgentEnded> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     let program = command.as_std().get_program().to_string_lossy().into_owned();
     let ran = timeout(RUN_TIMEOUT, command.output()).await;
@@ -286,7 +286,7 @@ pub async fn ended(mut command: Command) -> Result<Ended> {
     if !ran.status.success() {
         bail!("{program} failed ({}):\n{}\n{}", ran.status, shortened(&stdout), shortened(&stderr));
     }
-    Ok(Ended { stdout, stderr })
+    Ok(AgentEnded { stdout, stderr })
 }
 
 fn shortened(text: &str) -> String {

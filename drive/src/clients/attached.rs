@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use infold_testkit::model::work::{load_tools, open_branch, read_file};
 use infold_testkit::model::{Decision, Received, Script, Step};
 
-use super::agents::{Agent, Agents};
+use super::agents::{Agents, RealAgent};
 use super::findings::RunFindings;
 use super::run::{ASKED, FINISHED, Scene};
 use super::spoken::{secret, unbroken};
@@ -36,7 +36,7 @@ pub async fn opencode(agents: &Agents, binary: &Path) -> Result<RunFindings> {
     let secret = secret();
     let scene = Scene::start(script).await?;
     prepare(&scene.home.project(), &secret)?;
-    let ended = scene.run(agents, Agent::Opencode, binary, &[], &Agent::Opencode.asking(ASKED)).await;
+    let ended = scene.run(agents, RealAgent::Opencode, binary, &[], &RealAgent::Opencode.asking(ASKED)).await;
 
     let mut findings = RunFindings::default();
     findings.add(

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use infold_testkit::model::work::{load_tools, open_branch};
 use infold_testkit::model::{Received, Script, Step};
 
-use super::agents::{Agent, Agents};
+use super::agents::{Agents, RealAgent};
 use super::findings::RunFindings;
 use super::run::{ASKED, FINISHED, Scene};
 use super::spoken::unbroken;
@@ -21,7 +21,7 @@ const WORK_PRINTED: &str = "ropes-of-the-mooring";
 /// Runs Codex once, and returns what was found.
 pub async fn codex(agents: &Agents, binary: &Path) -> Result<RunFindings> {
     let scene = Scene::start(|_| script()).await?;
-    let ended = scene.run(agents, Agent::Codex, binary, &[], &Agent::Codex.asking(ASKED)).await;
+    let ended = scene.run(agents, RealAgent::Codex, binary, &[], &RealAgent::Codex.asking(ASKED)).await;
 
     let mut findings = RunFindings::default();
     let said = ended.and_then(|ended| {

@@ -8,7 +8,7 @@ use futures::{FutureExt, StreamExt, stream};
 use infold_testkit::DaemonSetup;
 use tokio::runtime::Runtime;
 
-use super::agents::{Agent, Agents};
+use super::agents::{Agents, RealAgent};
 use super::findings::RunFindings;
 use super::run::{self, Listing};
 use super::spoken::{self, WordsPlace};
@@ -19,8 +19,8 @@ use xtask::tools::on_path;
 use xtask::workspace::{Workspace, in_ci};
 
 /// The agents, with the names that checks are printed under.
-const NAMED: [(Agent, &str); 3] =
-    [(Agent::Claude, "Claude Code"), (Agent::Codex, "Codex"), (Agent::Opencode, "OpenCode")];
+const NAMED: [(RealAgent, &str); 3] =
+    [(RealAgent::Claude, "Claude Code"), (RealAgent::Codex, "Codex"), (RealAgent::Opencode, "OpenCode")];
 
 /// Checks that run at once.
 const AT_ONCE: usize = 2;
@@ -59,10 +59,10 @@ fn through_infold<'a>(agents: &'a Agents, binary: &'a Path, checks: &mut Checks<
     checks.add("Claude Code folds ten files through infold run", claude(Listing::Loaded));
     checks.add("Claude Code folds ten files although it defers tools", claude(Listing::Deferred));
     let codex = |agent, listing| run::codex(agents, binary, agent, listing);
-    checks.add("Codex folds ten files through infold run", codex(Agent::Codex, Listing::Loaded));
-    checks.add("Codex folds ten files although it defers tools", codex(Agent::Codex, Listing::Deferred));
-    checks.add("Codex folds ten files with its own model", codex(Agent::CodexScripts, Listing::Loaded));
-    checks.add("Codex folds ten files from scripts", codex(Agent::CodexScripts, Listing::Deferred));
+    checks.add("Codex folds ten files through infold run", codex(RealAgent::Codex, Listing::Loaded));
+    checks.add("Codex folds ten files although it defers tools", codex(RealAgent::Codex, Listing::Deferred));
+    checks.add("Codex folds ten files with its own model", codex(RealAgent::CodexScripts, Listing::Loaded));
+    checks.add("Codex folds ten files from scripts", codex(RealAgent::CodexScripts, Listing::Deferred));
     checks.add("Codex opens and reads in one script", scripts::opens_and_reads(agents, binary));
     checks.add("Codex opens in a script that prints nothing", scripts::prints_nothing(agents, binary));
     checks.add("Codex opens and returns in one script", scripts::opens_and_returns(agents, binary));

@@ -7,12 +7,12 @@ use anyhow::{Context, Result, bail, ensure};
 use infold_testkit::DaemonSetup;
 use serde_json::Value;
 
-use super::agents::{Agent, Agents, ended};
+use super::agents::{Agents, RealAgent, ended};
 use super::home::Home;
 use super::run::{ASKED, FINISHED, folding};
 
 /// Connects an agent, has it fold ten files, and disconnects it.
-pub async fn check(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
+pub async fn check(agents: &Agents, binary: &Path, agent: RealAgent) -> Result<()> {
     let scene = folding().await?;
     // This writes the files that the person would have.
     let mut command = agents.alone(agent, &scene.home, scene.model.base_url())?;
@@ -20,8 +20,8 @@ pub async fn check(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
         settings(agent, &scene.home).into_iter().map(prepared).collect::<Result<_>>()?;
     // The person has a provider of their own, so infold is set to forward to where requests went before.
     let (key, upstream) = match agent {
-        Agent::Claude => ("proxy.anthropic.upstream", scene.model.base_url().to_owned()),
-        Agent::Codex | Agent::CodexScripts | Agent::Opencode => {
+        RealAgent::Claude => ("proxy.anthropic.upstream", scene.model.base_url().to_owned()),
+        RealAgent::Codex | RealAgent::CodexScripts | RealAgent::Opencode => {
             ("proxy.openai.upstream", format!("{}/v1", scene.model.base_url()))
         }
     };
@@ -31,10 +31,10 @@ pub async fn check(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
     let infold = |arguments: &[&str]| {
         let mut command = scene.home.command(binary);
         command.args(arguments).args([agent.name(), "--set", &listen, "--set", &upstream]);
-        if agent == Agent::Claude {
+        if agent == RealAgent::Claude {
             command.env("CLAUDE_CONFIG_DIR", scene.home.claude());
         }
-        if agent.name() == Agent::Codex.name() {
+        if agent.name() == RealAgent::Codex.name() {
             command.env("CODEX_HOME", scene.home.codex());
         }
         ended(command)
@@ -50,15 +50,15 @@ pub async fn check(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
     infold(&["disconnect"]).await?;
     for (path, before) in files {
         let after = std::fs::read(&path)?;
-        let same = after == before || (agent == Agent::Opencode && says_the_same(&before, &after)?);
+        let same = after == before || (agent == RealAgent::Opencode && says_the_same(&before, &after)?);
         ensure!(same, "{} is not what it was:\n{}", path.display(), String::from_utf8_lossy(&after));
     }
     // Claude Code writes into this one while it runs, so only what is infold's can be looked for.
     let servers = std::fs::read_to_string(scene.home.claude().join(".claude.json"));
     match (agent, servers) {
-        (Agent::Claude, Ok(text)) => ensure!(!text.contains("infold"), "infold is still in .claude.json:\n{text}"),
-        (Agent::Claude, Err(error)) => bail!("Claude Code's file is gone: {error}"),
-        (Agent::Codex | Agent::CodexScripts | Agent::Opencode, _) => {}
+        (RealAgent::Claude, Ok(text)) => ensure!(!text.contains("infold"), "infold is still in .claude.json:\n{text}"),
+        (RealAgent::Claude, Err(error)) => bail!("Claude Code's file is gone: {error}"),
+        (RealAgent::Codex | RealAgent::CodexScripts | RealAgent::Opencode, _) => {}
     }
     Ok(())
 }
@@ -72,11 +72,11 @@ fn says_the_same(before: &[u8], after: &[u8]) -> Result<bool> {
 }
 
 /// The files that must be what they were.
-fn settings(agent: Agent, home: &Home) -> Vec<PathBuf> {
+fn settings(agent: RealAgent, home: &Home) -> Vec<PathBuf> {
     match agent {
-        Agent::Claude => vec![home.claude().join("settings.json")],
-        Agent::Codex | Agent::CodexScripts => vec![home.codex().join("config.toml")],
-        Agent::Opencode => vec![home.path().join(".config/opencode/opencode.json")],
+        RealAgent::Claude => vec![home.claude().join("settings.json")],
+        RealAgent::Codex | RealAgent::CodexScripts => vec![home.codex().join("config.toml")],
+        RealAgent::Opencode => vec![home.path().join(".config/opencode/opencode.json")],
     }
 }
 

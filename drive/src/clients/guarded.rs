@@ -8,26 +8,26 @@ use infold_testkit::model::work::read_file;
 use infold_testkit::model::{Decision, Received, Script, Step};
 use serde_json::{Value, json};
 
-use super::agents::{Agent, Agents};
+use super::agents::{Agents, RealAgent};
 use super::run::{ASKED, FINISHED, Scene};
 
 /// One way to write: the tool, and what makes its arguments from a path and a placeholder.
-type Way = (&'static str, fn(&str, &str) -> Value);
+type WriteWay = (&'static str, fn(&str, &str) -> Value);
 
 /// Every way in which an agent can write a file.
-fn ways(agent: Agent) -> Vec<Way> {
+fn ways(agent: RealAgent) -> Vec<WriteWay> {
     match agent {
-        Agent::Claude => vec![
+        RealAgent::Claude => vec![
             ("Write", |path, mask| json!({"file_path": path, "content": changed(mask)})),
             ("Bash", |path, mask| json!({"command": heredoc(path, mask), "description": "Raises the level"})),
         ],
-        Agent::Codex | Agent::CodexScripts => vec![
+        RealAgent::Codex | RealAgent::CodexScripts => vec![
             ("exec_command", |path, mask| json!({"cmd": heredoc(path, mask)})),
             ("apply_patch", |path, mask| {
                 json!(format!("*** Begin Patch\n*** Add File: {path}\n+GITHUB_TOKEN={mask}\n+LEVEL=2\n*** End Patch"))
             }),
         ],
-        Agent::Opencode => vec![
+        RealAgent::Opencode => vec![
             ("write", |path, mask| json!({"filePath": path, "content": changed(mask)})),
             ("bash", |path, mask| json!({"command": heredoc(path, mask), "description": "Raises the level"})),
         ],
@@ -43,7 +43,7 @@ fn heredoc(path: &str, mask: &str) -> String {
 }
 
 /// Reads a secret, tries to write its placeholder in every way, and checks that the file has not changed.
-pub async fn check(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
+pub async fn check(agents: &Agents, binary: &Path, agent: RealAgent) -> Result<()> {
     // Put together here, so that no scanner takes this file for a leak.
     let secret = format!("ghp_{}", "q7Rk2Vd9Xw4Zb8Nc3Mt6Ys1Lf5Hg0JpAeUiO".chars().take(36).collect::<String>());
     let before = format!("GITHUB_TOKEN={secret}\nLEVEL=1\n");
@@ -59,7 +59,7 @@ pub async fn check(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
     std::fs::write(&file, &before)?;
 
     let mut arguments = agent.asking(ASKED);
-    if agent == Agent::Claude {
+    if agent == RealAgent::Claude {
         // Nothing else may stop it. The others are not stopped anyway.
         arguments.push("--dangerously-skip-permissions");
     }
@@ -78,7 +78,7 @@ pub async fn check(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
 }
 
 /// Writes what was read, as a model does that changes one line of a file.
-fn attempt((tool, input): Way, path: String) -> Step {
+fn attempt((tool, input): WriteWay, path: String) -> Step {
     Step::seeing(move |received: &Received| {
         let text = String::from_utf8_lossy(&received.bytes).into_owned();
         let inner = text.split("[SECRET:").nth(1).and_then(|rest| rest.split(']').next());

@@ -10,7 +10,7 @@ use serde_json::json;
 
 /// What `cargo xtask model` takes.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub struct ModelArguments {
     /// A JSON file with `steps`, each with `reasoning`, `text` and `calls` of `tool` and `input`.
     #[arg(long)]
     script: Option<PathBuf>,
@@ -23,7 +23,7 @@ pub struct Arguments {
 }
 
 /// Serves the scripted model until ctrl-c, then writes what it was sent.
-pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+pub fn run(arguments: &ModelArguments) -> Result<ExitCode> {
     let script = match &arguments.script {
         None => Script::default(),
         Some(file) => {

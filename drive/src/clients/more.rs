@@ -9,7 +9,7 @@ use infold_testkit::model::{Decision, Received, Script, Step};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use super::agents::{Ended, ended};
+use super::agents::{AgentEnded, ended};
 use super::checks::Checks;
 use super::run::{ASKED, FILES_READ, FINISHED, FOUND, Scene, folding, name};
 use xtask::report::{Report, Totals};
@@ -76,7 +76,7 @@ async fn qwen(installed: &Installed, binary: &Path) -> Result<()> {
 
 /// Runs the agent to its end, and checks what the model was sent.
 async fn folded(scene: &Scene, command: Command) -> Result<()> {
-    let outcome: Result<Ended> = ended(command).await;
+    let outcome: Result<AgentEnded> = ended(command).await;
     let ended = outcome.with_context(|| format!("what the model was shown last:\n{}", scene.last_shape()))?;
     scene.check(&ended)?;
     Ok(())

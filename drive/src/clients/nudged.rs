@@ -9,7 +9,7 @@ use infold_testkit::model::work::{load_tools, open_branch};
 use infold_testkit::model::{Decision, Fault, Received, Script, Step};
 use serde_json::json;
 
-use super::agents::{Agent, Agents};
+use super::agents::{Agents, RealAgent};
 use super::findings::RunFindings;
 use super::gate::Gate;
 use super::run::{ASKED, FINISHED, Scene};
@@ -37,7 +37,7 @@ pub async fn claude(agents: &Agents, binary: &Path, kind: WordsPlace) -> Result<
     let scene = Scene::start(|_| script()).await?;
     let _gate = Gate::new(&scene.home.project(), "agent-gate").await?;
     let arguments = ["-p", ASKED, "--output-format", "json", "--dangerously-skip-permissions", "--model", kind.model()];
-    let ended = scene.run(agents, Agent::Claude, binary, &[], &arguments).await;
+    let ended = scene.run(agents, RealAgent::Claude, binary, &[], &arguments).await;
 
     let mut findings = RunFindings::default();
     findings.add(
@@ -70,7 +70,7 @@ fn script() -> Script {
     let agent = json!({"description": "Look out", "prompt": "Look out for tugs.",
         "subagent_type": "general-purpose", "run_in_background": true});
     let mut steps = vec![
-        Step::calling("An agent will look out.", [("Agent", agent)]),
+        Step::calling("An agent will look out.", [("RealAgent", agent)]),
         load_tools(),
         open_branch(&work(BRIEF)),
         // The agent in the background waits at the gate, so that its report comes while the branch works.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use infold_testkit::model::work::{Work, branch_work, read_file};
 use infold_testkit::model::{Model, Received, Script, Step};
 
-use super::agents::{Agent, Agents, Ended, ended};
+use super::agents::{AgentEnded, Agents, RealAgent, ended};
 use super::home::Home;
 
 /// What the person asks for. A branch is not shown it.
@@ -53,13 +53,13 @@ pub async fn claude(agents: &Agents, binary: &Path, listing: Listing) -> Result<
     std::fs::create_dir_all(scene.home.claude())?;
     std::fs::write(scene.home.claude().join("settings.json"), own)?;
     let flags = listing.flags();
-    let ended = scene.run(agents, Agent::Claude, binary, flags, &Agent::Claude.asking(ASKED)).await?;
+    let ended = scene.run(agents, RealAgent::Claude, binary, flags, &RealAgent::Claude.asking(ASKED)).await?;
 
     let turns = scene.check(&ended)?;
     let first = turns.first().context("Claude Code sent nothing")?;
     let is_listed = first.body["tools"].to_string().contains("mcp__infold__branch_return");
     ensure!(is_listed == (listing == Listing::Loaded), "listed from the start: {is_listed}");
-    let again = scene.run(agents, Agent::Claude, binary, flags, &Agent::Claude.going_on(GO_ON)).await?;
+    let again = scene.run(agents, RealAgent::Claude, binary, flags, &RealAgent::Claude.going_on(GO_ON)).await?;
     scene.check_going_on(&again)?;
     ensure!(std::fs::read_to_string(scene.home.claude().join("settings.json"))? == own, "the settings were changed");
     let servers = std::fs::read_to_string(scene.home.claude().join(".claude.json"))?;
@@ -68,14 +68,14 @@ pub async fn claude(agents: &Agents, binary: &Path, listing: Listing) -> Result<
 }
 
 /// Folds ten files with Codex, with the model that is set for it or with the one that it chooses, which writes scripts.
-pub async fn codex(agents: &Agents, binary: &Path, agent: Agent, listing: Listing) -> Result<()> {
+pub async fn codex(agents: &Agents, binary: &Path, agent: RealAgent, listing: Listing) -> Result<()> {
     let scene = folding().await?;
     let ended = scene.run(agents, agent, binary, listing.flags(), &agent.asking(ASKED)).await?;
     let turns = scene.check(&ended)?;
     let first = turns.first().context("Codex sent nothing")?;
     let is_listed = first.spelled("branch_return").is_some();
     ensure!(is_listed == (listing == Listing::Loaded), "listed from the start: {is_listed}");
-    ensure!(first.runs_scripts() == (agent == Agent::CodexScripts), "the model is {}", first.body["model"]);
+    ensure!(first.runs_scripts() == (agent == RealAgent::CodexScripts), "the model is {}", first.body["model"]);
     let again = scene.run(agents, agent, binary, listing.flags(), &agent.going_on(GO_ON)).await?;
     scene.check_going_on(&again)?;
     let config = std::fs::read_to_string(scene.home.codex().join("config.toml"))?;
@@ -89,9 +89,9 @@ pub async fn codex(agents: &Agents, binary: &Path, agent: Agent, listing: Listin
 /// Folds ten files with OpenCode.
 pub async fn opencode(agents: &Agents, binary: &Path) -> Result<()> {
     let scene = folding().await?;
-    let ended = scene.run(agents, Agent::Opencode, binary, &[], &Agent::Opencode.asking(ASKED)).await?;
+    let ended = scene.run(agents, RealAgent::Opencode, binary, &[], &RealAgent::Opencode.asking(ASKED)).await?;
     scene.check(&ended)?;
-    let again = scene.run(agents, Agent::Opencode, binary, &[], &Agent::Opencode.going_on(GO_ON)).await?;
+    let again = scene.run(agents, RealAgent::Opencode, binary, &[], &RealAgent::Opencode.going_on(GO_ON)).await?;
     scene.check_going_on(&again)?;
     let config = std::fs::read_to_string(scene.home.path().join(".config/opencode/opencode.json"))?;
     ensure!(!config.contains("infold"), "opencode.json was changed:\n{config}");
@@ -152,11 +152,11 @@ impl Scene {
     pub async fn run(
         &self,
         agents: &Agents,
-        agent: Agent,
+        agent: RealAgent,
         binary: &Path,
         flags: &[&str],
         arguments: &[&str],
-    ) -> Result<Ended> {
+    ) -> Result<AgentEnded> {
         let mut command = agents.around(agent, binary, &self.home, self.model.base_url())?;
         command.args(flags).args(["run", agent.name()]).args(arguments);
         let outcome = ended(command).await;
@@ -169,7 +169,7 @@ impl Scene {
     }
 
     /// Checks a run that folded, and returns its turns.
-    pub fn check(&self, ended: &Ended) -> Result<Vec<Received>> {
+    pub fn check(&self, ended: &AgentEnded) -> Result<Vec<Received>> {
         ensure!(ended.stdout.contains(FINISHED), "the agent ended with {}", ended.stdout);
         let grown = self.check_turns()?;
         ensure!(ended.stderr.contains("1 branch folded"), "nothing says what was saved:\n{}", ended.stderr);
@@ -217,7 +217,7 @@ impl Scene {
 impl Scene {
     /// Checks a second run, with another daemon on the same data: it goes on where the first stopped, and what was
     /// folded stays folded.
-    fn check_going_on(&self, ended: &Ended) -> Result<()> {
+    fn check_going_on(&self, ended: &AgentEnded) -> Result<()> {
         ensure!(ended.stdout.contains(WENT_ON), "the agent went on with {}", ended.stdout);
         self.nothing_broken()?;
         let turns = self.model.turns();

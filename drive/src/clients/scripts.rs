@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use infold_testkit::model::work::{fold_branch, printing, read_file, run_script};
 use infold_testkit::model::{Received, Script, Step};
 
-use super::agents::{Agent, Agents};
+use super::agents::{Agents, RealAgent};
 use super::run::{ASKED, FINISHED, Listing, Scene, marker, name};
 
 /// What the branch gives back.
@@ -16,7 +16,7 @@ const FOUND: &str = "Both files define harbour functions.";
 const BESIDE: &str = "The script goes on.";
 /// Code that opens a branch.
 const OPEN: &str = "const opened = await tools.mcp__infold__branch_create({description: \"Read two files\"});\n";
-const AGENT: Agent = Agent::CodexScripts;
+const AGENT: RealAgent = RealAgent::CodexScripts;
 
 /// Code that folds the branch in the variable `opened`.
 fn returning() -> String {

@@ -11,7 +11,7 @@ use infold_testkit::model::work::{fold_branch, load_tools, open_branch, read_fil
 use infold_testkit::model::{Model, Script, Step};
 use tokio::process::Command;
 
-use super::agents::{Agent, Agents};
+use super::agents::{Agents, RealAgent};
 use super::findings::RunFindings;
 use super::gate::Gate;
 use super::home::Home;
@@ -169,7 +169,8 @@ impl<'a> Sitting<'a> {
 
     /// Starts Claude Code through infold, and waits until it listens.
     async fn sit_down(&self, arguments: &[&str]) -> Result<TmuxTerminal> {
-        let mut command: Command = self.agents.around(Agent::Claude, self.binary, self.home, self.model.base_url())?;
+        let mut command: Command =
+            self.agents.around(RealAgent::Claude, self.binary, self.home, self.model.base_url())?;
         command.args(["run", "claude", "--dangerously-skip-permissions", "--model", self.kind.model()]);
         command.args(arguments);
         let mut terminal = TmuxTerminal::start(self.home.path(), &command).await?;

@@ -8,7 +8,7 @@ use infold_testkit::model::work::{Work, fold_branch, load_tools, open_branch, re
 use infold_testkit::model::{Call, Decision, Received, Script, Step};
 use serde_json::json;
 
-use super::agents::{Agent, Agents};
+use super::agents::{Agents, RealAgent};
 use super::run::{ASKED, FINISHED, GO_ON, LINES, Scene, WENT_ON, marker, name};
 
 /// Branches that are opened at once.
@@ -18,7 +18,7 @@ const SUBAGENT: &str = "x-claude-code-agent-id";
 
 /// Three branches are opened in one message. They run one after another, none sees the others' work, and
 /// the parent goes on with three messages.
-pub async fn at_once(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
+pub async fn at_once(agents: &Agents, binary: &Path, agent: RealAgent) -> Result<()> {
     let scene = Scene::start(|project| {
         let path = |number: usize| project.join(name(number)).to_string_lossy().into_owned();
         let mut steps = vec![load_tools(), Step::seeing(open_all)];
@@ -50,7 +50,7 @@ pub async fn at_once(agents: &Agents, binary: &Path, agent: Agent) -> Result<()>
 
 /// The model stops with its branch open, and the user asks something else in a second run: that is answered
 /// on the parent, which is shown how far the branch had come.
-pub async fn left(agents: &Agents, binary: &Path, agent: Agent) -> Result<()> {
+pub async fn left(agents: &Agents, binary: &Path, agent: RealAgent) -> Result<()> {
     let scene = Scene::start(|project| {
         let path = |number: usize| project.join(name(number)).to_string_lossy().into_owned();
         let work = Work::reading("Read one file", [path(1)], "");
@@ -86,11 +86,11 @@ pub async fn in_a_subagent(agents: &Agents, binary: &Path) -> Result<()> {
             [load_tools(), open_branch(&work), read_file(&path), fold_branch(&found(1)), Step::text("It is done.")];
         let input = json!({"description": "Look closer", "prompt": "Look closer at the first file.",
             "subagent_type": "general-purpose", "run_in_background": false});
-        let outside = [Step::calling("A subagent will look.", [("Agent", input)]), Step::text(FINISHED)];
+        let outside = [Step::calling("A subagent will look.", [("RealAgent", input)]), Step::text(FINISHED)];
         Script::new(by_agent(inside.to_vec(), outside.to_vec()))
     })
     .await?;
-    let ended = scene.run(agents, Agent::Claude, binary, &[], &Agent::Claude.asking(ASKED)).await?;
+    let ended = scene.run(agents, RealAgent::Claude, binary, &[], &RealAgent::Claude.asking(ASKED)).await?;
 
     ensure!(ended.stdout.contains(FINISHED), "Claude Code ended with {}", ended.stdout);
     scene.nothing_broken()?;

@@ -22,9 +22,9 @@ use tokio::task::JoinSet;
 
 use super::parts::{self, RecordedSession, SessionGroup};
 use super::{claims, tables};
-use crate::upstream::{Retention, Upstream};
+use crate::upstream::{RecordingUpstream, Retention};
 use folding::Folded;
-use session::{Seen, Way};
+use session::{PlayWay, Seen};
 
 /// With shaping off, one session in this many is played.
 const PLAIN_STEP: usize = 4;
@@ -66,11 +66,11 @@ pub fn run(program: &Path, sessions: &Sessions) -> Result<Proxied> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
         eprintln!("through the proxy, shaping off");
         let some = sessions.iter().step_by(PLAIN_STEP).cloned().collect();
-        let plain = group(Stage::start(program, &[("proxy.shape", "false")]).await?, some).await?;
+        let plain = group(MeasureStage::start(program, &[("proxy.shape", "false")]).await?, some).await?;
         eprintln!("through the proxy, shaping on");
-        let shaped = group(Stage::start(program, &[("proxy.shape", "true")]).await?, sessions.clone()).await?;
+        let shaped = group(MeasureStage::start(program, &[("proxy.shape", "true")]).await?, sessions.clone()).await?;
         eprintln!("through the proxy, sub-tasks as branches");
-        let stage = Stage::start(program, &[("proxy.shape", "false")]).await?;
+        let stage = MeasureStage::start(program, &[("proxy.shape", "false")]).await?;
         let folded = each(stage, sessions.clone(), Job::Fold).await?;
         let mut sum = Folded::default();
         folded.into_iter().for_each(|done| match done {
@@ -88,16 +88,16 @@ pub fn run(program: &Path, sessions: &Sessions) -> Result<Proxied> {
 }
 
 /// A daemon, the provider behind it, and clients of the daemon for HTTP and MCP.
-struct Stage {
+struct MeasureStage {
     daemon: Daemon,
-    upstream: Upstream,
+    upstream: RecordingUpstream,
     http: reqwest::Client,
     mcp: McpHttp,
 }
 
-impl Stage {
+impl MeasureStage {
     async fn start(program: &Path, settings: &[(&str, &str)]) -> Result<Self> {
-        let upstream = Upstream::start(Retention::Last).await?;
+        let upstream = RecordingUpstream::start(Retention::Last).await?;
         let url = upstream.base_url();
         // No limit may rescue, fold or refuse anything, so that only shaping and folding change what is measured.
         let always = [
@@ -122,7 +122,7 @@ impl Stage {
     }
 
     async fn play(&self, name: &str, transcript: &Transcript, job: Job) -> Result<Done> {
-        let way = Way { http: &self.http, daemon_url: self.daemon.base_url(), upstream: &self.upstream };
+        let way = PlayWay { http: &self.http, daemon_url: self.daemon.base_url(), upstream: &self.upstream };
         Ok(match job {
             Job::Play => Done::Seen(Box::new(session::play(name, transcript, &way, &self.mcp).await?)),
             Job::Fold => folding::play(name, transcript, &way, &self.mcp).await?.map_or(Done::Nothing, Done::Folded),
@@ -143,7 +143,7 @@ enum Done {
     Nothing,
 }
 
-async fn group(stage: Stage, sessions: Sessions) -> Result<Group> {
+async fn group(stage: MeasureStage, sessions: Sessions) -> Result<Group> {
     let mut group = Group::default();
     for done in each(stage, sessions, Job::Play).await? {
         match done {
@@ -155,7 +155,7 @@ async fn group(stage: Stage, sessions: Sessions) -> Result<Group> {
 }
 
 /// Does the job for every session, a few at once.
-async fn each(stage: Stage, sessions: Sessions, job: Job) -> Result<Vec<Done>> {
+async fn each(stage: MeasureStage, sessions: Sessions, job: Job) -> Result<Vec<Done>> {
     let stage = Arc::new(stage);
     let queue = Arc::new(Mutex::new(VecDeque::from(sessions)));
     let mut workers = JoinSet::new();

@@ -65,12 +65,12 @@ pub enum What {
 #[derive(Debug)]
 struct Made {
     name: String,
-    form: Form,
+    form: OutputForm,
     text: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum OutputForm {
     Text,
     Json,
 }
@@ -152,8 +152,8 @@ fn judge(group: &mut Group, file: &Path, mut names: Pair<Names>, made: Pair<Vec<
         let name = format!("{shown}/{}", before.name);
         let texts = Pair { before: &*before.text, after: &*after.text };
         match before.form {
-            Form::Text => group.compare(&name, &mut names, texts)?,
-            Form::Json => group.compare_values(&name, &mut names, texts)?,
+            OutputForm::Text => group.compare(&name, &mut names, texts)?,
+            OutputForm::Json => group.compare_values(&name, &mut names, texts)?,
         }
     }
     Ok(())
@@ -177,13 +177,13 @@ fn forks(program: &Program, file: &Path, home: &Path) -> Result<Vec<Made>> {
     let mut all = Vec::new();
     for (name, options) in FORKS {
         let ran = program.run(home, &arguments("fork", file, options), Stdio::null())?;
-        let form = if name == "json" { Form::Json } else { Form::Text };
+        let form = if name == "json" { OutputForm::Json } else { OutputForm::Text };
         all.push(Made { name: format!("{name} exit {:?}", ran.code), form, text: ran.stdout });
     }
     // Standard input can be read only once, so turns that were undone stay in. It does not take compressed files.
     if file.extension().is_some_and(|ending| ending == "jsonl") {
         let ran = program.run(home, &arguments("fork", Path::new("-"), &[]), File::open(file)?.into())?;
-        all.push(Made { name: format!("input exit {:?}", ran.code), form: Form::Text, text: ran.stdout });
+        all.push(Made { name: format!("input exit {:?}", ran.code), form: OutputForm::Text, text: ran.stdout });
     }
     Ok(all)
 }
@@ -197,14 +197,18 @@ fn rescues(program: &Program, file: &Path, home: &Path) -> Result<Vec<Made>> {
         given.extend(["--json".into(), "--output".into(), out.clone().into()]);
         let ran = program.run(home, &given, Stdio::null())?;
         let read_back = handles(&ran.stdout);
-        all.push(Made { name: format!("{name} exit {:?}", ran.code), form: Form::Json, text: ran.stdout });
+        all.push(Made { name: format!("{name} exit {:?}", ran.code), form: OutputForm::Json, text: ran.stdout });
         for path in files_below(&out, "") {
             let text = [path.to_string_lossy().as_bytes(), b"\n", &*fs::read(&path)?].concat();
-            all.push(Made { name: format!("{name} file"), form: Form::Text, text });
+            all.push(Made { name: format!("{name} file"), form: OutputForm::Text, text });
         }
         for handle in read_back.into_iter().take(READ_BACK_MAX) {
             let ran = program.run(home, &["result".into(), handle.into()], Stdio::null())?;
-            all.push(Made { name: format!("{name} result exit {:?}", ran.code), form: Form::Text, text: ran.stdout });
+            all.push(Made {
+                name: format!("{name} result exit {:?}", ran.code),
+                form: OutputForm::Text,
+                text: ran.stdout,
+            });
         }
     }
     Ok(all)
@@ -217,11 +221,15 @@ fn replays(program: &Program, file: &Path, home: &Path) -> Result<Vec<Made>> {
         let mut given = arguments("replay", file, options);
         given.extend(["--json".into(), "--html".into(), page.clone().into()]);
         let ran = program.run(home, &given, Stdio::null())?;
-        all.push(Made { name: format!("{name} exit {:?}", ran.code), form: Form::Json, text: ran.stdout });
+        all.push(Made { name: format!("{name} exit {:?}", ran.code), form: OutputForm::Json, text: ran.stdout });
         let page = fs::read_to_string(&page).unwrap_or_default();
         let drawn = page.split_once(PAGE_DATA.0).and_then(|(_, rest)| rest.split_once(PAGE_DATA.1));
         let drawn = drawn.map(|(data, _)| data.as_bytes().to_vec());
-        all.push(Made { name: format!("{name} page"), form: Form::Json, text: drawn.context("the page has no data")? });
+        all.push(Made {
+            name: format!("{name} page"),
+            form: OutputForm::Json,
+            text: drawn.context("the page has no data")?,
+        });
     }
     Ok(all)
 }
@@ -230,7 +238,7 @@ fn scrubbed(program: &Program, file: &Path, home: &Path) -> Result<Vec<Made>> {
     let input = home.join("input");
     std::io::copy(&mut infold_wire::open(file)?, &mut File::create(&input)?)?;
     let ran = program.run(home, &["scrub".into()], File::open(&input)?.into())?;
-    Ok(vec![Made { name: format!("exit {:?}", ran.code), form: Form::Text, text: ran.stdout }])
+    Ok(vec![Made { name: format!("exit {:?}", ran.code), form: OutputForm::Text, text: ran.stdout }])
 }
 
 fn arguments(command: &str, file: &Path, options: &[&str]) -> Vec<OsString> {

@@ -19,7 +19,7 @@ const NAME_CHARS_MAX: usize = 120;
 
 /// Which of the two programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum ProgramSide {
     Before,
     After,
 }
@@ -87,7 +87,7 @@ impl Group {
 
     /// Compares JSON by its values, and anything else as text.
     pub fn compare_values(&mut self, name: &str, names: &mut Pair<Names>, made: Pair<&[u8]>) -> Result<()> {
-        match (values::lines(made.before, Side::Before), values::lines(made.after, Side::After)) {
+        match (values::lines(made.before, ProgramSide::Before), values::lines(made.after, ProgramSide::After)) {
             (Some(before), Some(after)) => {
                 let after = values::without_added(&before, &after);
                 self.compare(name, names, Pair { before: &before, after: &after })

@@ -10,8 +10,8 @@ use infold_core::transcript::{Item, Kind, Subtask, Transcript};
 use infold_testkit::{CallAnswer, Era, McpHttp};
 use serde_json::{Value, json};
 
-use super::requests::Stage;
-use crate::measure::proxied::client::{Api, Conversation, requests};
+use super::requests::RequestStage;
+use crate::measure::proxied::client::{Conversation, PlayedApi, requests};
 use crate::measure::proxied::folding::{
     MESSAGE_CHARS_MAX, answers, head, is_work, opening, result, result_id, without_last_words, work,
 };
@@ -27,7 +27,7 @@ const HANDLE_BYTES: usize = "res_".len() + 36;
 #[derive(Debug)]
 pub enum Move {
     /// The client adds what came since the last request.
-    Add(Vec<Part>),
+    Add(Vec<MovePart>),
     /// A request with all that was added so far is sent.
     Send,
     /// The branch that this call opened is folded with this message.
@@ -38,7 +38,7 @@ pub enum Move {
 
 /// One part of what came since the last request.
 #[derive(Debug)]
-pub enum Part {
+pub enum MovePart {
     /// An item as it was recorded.
     Item(Item),
     /// A branch is opened in place of a call that started another agent.
@@ -51,7 +51,7 @@ pub fn in_one_thread(transcript: &Transcript) -> Vec<Move> {
     let mut at = 0;
     for call in requests(transcript).into_iter().take(REQUESTS_MAX) {
         let end = call.first_item.min(transcript.items.len()).max(at);
-        moves.push(Move::Add(transcript.items[at..end].iter().cloned().map(Part::Item).collect()));
+        moves.push(Move::Add(transcript.items[at..end].iter().cloned().map(MovePart::Item).collect()));
         moves.push(Move::Send);
         at = end;
     }
@@ -64,7 +64,7 @@ pub fn in_branches(session: &str, transcript: &Transcript) -> Vec<Move> {
     let worked = transcript.subtasks.iter().filter(|subtask| !work(subtask).is_empty());
     let subtasks: HashMap<&str, &Subtask> = worked.map(|subtask| (&*subtask.call, subtask)).collect();
     let is_there = |item: &Item| result_id(item).is_some_and(|id| subtasks.contains_key(id));
-    if Api::of(transcript) != Api::Messages || !transcript.items.iter().any(is_there) {
+    if PlayedApi::of(transcript) != PlayedApi::Messages || !transcript.items.iter().any(is_there) {
         return Vec::new();
     }
     let mut moves = Vec::new();
@@ -88,11 +88,11 @@ fn going_on(session: &str, items: &[Item], subtasks: &HashMap<&str, &Subtask>) -
         match &item.kind {
             Kind::Call { id, input, .. } if answered.contains(id.as_str()) && subtasks.contains_key(id.as_str()) => {
                 let arguments = opening(session, input);
-                parts.push(Part::Open { item: item.clone(), call: id.clone(), arguments });
+                parts.push(MovePart::Open { item: item.clone(), call: id.clone(), arguments });
                 opened.push(id);
             }
             Kind::Result { id, .. } if opened.contains(&id.as_str()) => {}
-            _ => parts.push(Part::Item(item.clone())),
+            _ => parts.push(MovePart::Item(item.clone())),
         }
     }
     let mut moves = vec![Move::Add(parts)];
@@ -102,7 +102,7 @@ fn going_on(session: &str, items: &[Item], subtasks: &HashMap<&str, &Subtask>) -
         for answer in answers(without_last_words(work(subtasks[call]))) {
             moves.push(Move::Send);
             let work = answer.iter().filter(|item| is_work(&item.kind)).cloned();
-            moves.push(Move::Add(work.map(Part::Item).collect()));
+            moves.push(Move::Add(work.map(MovePart::Item).collect()));
         }
         moves.push(Move::Send);
         moves.push(Move::Return { call: call.to_owned(), message: message.to_owned() });
@@ -111,8 +111,8 @@ fn going_on(session: &str, items: &[Item], subtasks: &HashMap<&str, &Subtask>) -
 }
 
 /// A client of one of the programs, in the middle of a session.
-pub struct Client<'a> {
-    stage: &'a Stage,
+pub struct MovingClient<'a> {
+    stage: &'a RequestStage,
     mcp: McpHttp,
     conversation: Conversation,
     branches: HashMap<String, String>,
@@ -120,10 +120,10 @@ pub struct Client<'a> {
     handles: Vec<String>,
 }
 
-impl<'a> Client<'a> {
-    pub async fn start(stage: &'a Stage, session: &str, transcript: &Transcript) -> Result<Self> {
+impl<'a> MovingClient<'a> {
+    pub async fn start(stage: &'a RequestStage, session: &str, transcript: &Transcript) -> Result<Self> {
         let model = requests(transcript).first().map_or("", |call| call.model.as_str());
-        let conversation = Conversation::new(Api::of(transcript), session, model);
+        let conversation = Conversation::new(PlayedApi::of(transcript), session, model);
         let mcp = McpHttp::connect_with(stage.http.clone(), stage.running.daemon.base_url(), Era::Modern).await?;
         Ok(Self { stage, mcp, conversation, branches: HashMap::new(), handles: Vec::new() })
     }
@@ -138,13 +138,13 @@ impl<'a> Client<'a> {
         }
     }
 
-    async fn add(&mut self, parts: &[Part]) -> Result<Option<Vec<u8>>> {
+    async fn add(&mut self, parts: &[MovePart]) -> Result<Option<Vec<u8>>> {
         let mut items: Vec<Item> = Vec::new();
         let mut answered = Vec::new();
         for part in parts {
             match part {
-                Part::Item(item) => items.push(item.clone()),
-                Part::Open { item, call, arguments } => {
+                MovePart::Item(item) => items.push(item.clone()),
+                MovePart::Open { item, call, arguments } => {
                     let answer = self.mcp.call("branch_create", arguments.clone()).await?;
                     let branch = answer.structured.as_ref().and_then(|body| body["branch_id"].as_str());
                     let branch = branch.with_context(|| format!("no branch was opened: {}", answer.text))?;

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use infold_testkit::{Daemon, DaemonSetup, TempFolder};
 
-use super::Arguments;
+use super::SameArguments;
 use super::compare::Pair;
 use super::names::Names;
 use crate::renamed::SettingNames;
@@ -40,7 +40,7 @@ pub struct Running {
 }
 
 /// Finds or builds both programs.
-pub fn both(workspace: &Workspace, arguments: &Arguments, folder: &Path, chance: &Path) -> Result<Pair<Program>> {
+pub fn both(workspace: &Workspace, arguments: &SameArguments, folder: &Path, chance: &Path) -> Result<Pair<Program>> {
     let before = match (&arguments.before, &arguments.before_commit) {
         (Some(path), _) => path.clone(),
         (None, Some(commit)) => built_from(workspace, commit, folder)?,

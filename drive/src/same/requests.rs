@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::compare::{Group, Pair};
 use super::program::{Program, Running};
-use crate::upstream::{Retention, Upstream};
+use crate::upstream::{RecordingUpstream, Retention};
 
 /// Headers that belong to a connection, not to a request.
 const OF_THE_CONNECTION: [&str; 5] = ["connection", "host", "content-length", "transfer-encoding", "expect"];
@@ -24,15 +24,15 @@ struct Recorded {
 
 /// A daemon with a provider behind it.
 #[derive(Debug)]
-pub struct Stage {
+pub struct RequestStage {
     pub running: Running,
-    pub upstream: Upstream,
+    pub upstream: RecordingUpstream,
     pub http: reqwest::Client,
 }
 
-impl Stage {
+impl RequestStage {
     pub async fn start(program: &Program, settings: &[(&str, &str)]) -> Result<Self> {
-        let upstream = Upstream::start(Retention::Every).await?;
+        let upstream = RecordingUpstream::start(Retention::Every).await?;
         let url = upstream.base_url();
         let mut all = vec![("proxy.anthropic.upstream", url.as_str()), ("proxy.openai.upstream", url.as_str())];
         all.extend(settings);
@@ -55,11 +55,12 @@ impl Stage {
 
 /// Sends every recorded request through both programs.
 pub async fn compare(programs: &Pair<Program>, data: &Path, group: &mut Group) -> Result<()> {
-    let (before, after) = tokio::try_join!(Stage::start(&programs.before, &[]), Stage::start(&programs.after, &[]))?;
+    let (before, after) =
+        tokio::try_join!(RequestStage::start(&programs.before, &[]), RequestStage::start(&programs.after, &[]))?;
     let stages = Pair { before, after };
     let mut names = stages.as_ref().map(|stage| stage.running.names());
     for recorded in recordings(data)? {
-        let send = |stage: &Stage| {
+        let send = |stage: &RequestStage| {
             let root = if recorded.path.starts_with("/v1/messages") { "/anthropic" } else { "/openai" };
             let url = format!("{}{root}{}", stage.running.daemon.base_url(), recorded.path);
             let request = stage.http.post(url).body(recorded.body.clone());

@@ -37,12 +37,12 @@ pub struct Scene {
 
 /// A daemon with a scripted model behind it.
 #[derive(Debug)]
-pub struct Stage {
+pub struct SceneStage {
     running: Running,
     model: Model,
 }
 
-impl Stage {
+impl SceneStage {
     async fn start(program: &Program, script: Script, settings: &[(&str, &str)]) -> Result<Self> {
         let model = Model::start(script).await?;
         let url = model.base_url();
@@ -74,7 +74,7 @@ pub struct Played {
 }
 
 impl Played {
-    async fn of(mut stage: Stage, session: &str, received: String) -> Result<Self> {
+    async fn of(mut stage: SceneStage, session: &str, received: String) -> Result<Self> {
         let requests = stage.model.requests().iter().map(as_sent).collect();
         // A daemon stores what it knows of a request after its answer. All of it is stored once the daemon has stopped.
         stage.running.daemon.terminate().await?;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use super::compare::{Group, Pair};
-use super::moves::{self, Client, Move};
+use super::moves::{self, Move, MovingClient};
 use super::program::Program;
-use super::requests::Stage;
+use super::requests::RequestStage;
 use crate::measure;
 use crate::measure::parts::RecordedSession;
 
@@ -30,7 +30,7 @@ const SETTINGS: [(&str, &str); 7] = [
 
 /// How a session is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum SessionWay {
     /// As it was recorded.
     InOneThread,
     /// With its sub-tasks as branches.
@@ -68,30 +68,32 @@ pub fn spread<T>(all: Vec<T>, source: impl Fn(&T) -> &str, count: usize) -> Vec<
 pub async fn compare(
     programs: &Pair<Program>,
     sessions: &[Arc<RecordedSession>],
-    way: Way,
+    way: SessionWay,
     group: &mut Group,
 ) -> Result<()> {
     // With branches the budget is so small that some of them run out of it; without, it does not matter.
-    let budget = if way == Way::InBranches { "24000" } else { "8192" };
+    let budget = if way == SessionWay::InBranches { "24000" } else { "8192" };
     let settings: Vec<(&str, &str)> = SETTINGS.into_iter().chain([("folding.default_budget", budget)]).collect();
-    let (before, after) =
-        tokio::try_join!(Stage::start(&programs.before, &settings), Stage::start(&programs.after, &settings))?;
+    let (before, after) = tokio::try_join!(
+        RequestStage::start(&programs.before, &settings),
+        RequestStage::start(&programs.after, &settings)
+    )?;
     let stages = Pair { before, after };
     for session in sessions {
         let moves = match way {
-            Way::InOneThread => moves::in_one_thread(&session.transcript),
-            Way::InBranches => moves::in_branches(&session.name, &session.transcript),
+            SessionWay::InOneThread => moves::in_one_thread(&session.transcript),
+            SessionWay::InBranches => moves::in_branches(&session.name, &session.transcript),
         };
         play(&stages, session, &moves, group).await?;
     }
     Ok(())
 }
 
-async fn play(stages: &Pair<Stage>, session: &RecordedSession, moves: &[Move], group: &mut Group) -> Result<()> {
+async fn play(stages: &Pair<RequestStage>, session: &RecordedSession, moves: &[Move], group: &mut Group) -> Result<()> {
     let mut names = stages.as_ref().map(|stage| stage.running.names());
     let (mut before, mut after) = tokio::try_join!(
-        Client::start(&stages.before, &session.name, &session.transcript),
-        Client::start(&stages.after, &session.name, &session.transcript)
+        MovingClient::start(&stages.before, &session.name, &session.transcript),
+        MovingClient::start(&stages.after, &session.name, &session.transcript)
     )?;
     for (number, step) in moves.iter().enumerate() {
         let (before, after) = tokio::try_join!(before.play(step), after.play(step))?;

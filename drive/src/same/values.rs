@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::compare::Side;
+use super::compare::ProgramSide;
 
 #[cfg(test)]
 mod tests;
@@ -26,7 +26,7 @@ const RENAMED: &[(&str, &str)] = &[
 const MEASURED: &[&str] = &["added_us", "first_byte_ms", "total_ms"];
 
 /// A value as lines, with its fields sorted by the names that they have now.
-pub fn lines(text: &[u8], side: Side) -> Option<Vec<u8>> {
+pub fn lines(text: &[u8], side: ProgramSide) -> Option<Vec<u8>> {
     let value: Value = serde_json::from_slice(text).ok()?;
     let mut lines = String::new();
     write(&value, side, RENAMED, "", &mut lines);
@@ -42,7 +42,7 @@ pub fn without_added(before: &[u8], after: &[u8]) -> Vec<u8> {
 }
 
 /// Every line has the whole path of its value in front, so that one line says what differs.
-fn write(value: &Value, side: Side, renamed: &[(&str, &str)], path: &str, lines: &mut String) {
+fn write(value: &Value, side: ProgramSide, renamed: &[(&str, &str)], path: &str, lines: &mut String) {
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             let mut fields: Vec<(&str, &Value)> =
@@ -61,9 +61,9 @@ fn write(value: &Value, side: Side, renamed: &[(&str, &str)], path: &str, lines:
     }
 }
 
-fn named_now<'a>(name: &'a str, side: Side, renamed: &[(&str, &'a str)]) -> &'a str {
+fn named_now<'a>(name: &'a str, side: ProgramSide, renamed: &[(&str, &'a str)]) -> &'a str {
     match side {
-        Side::Before => renamed.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new),
-        Side::After => name,
+        ProgramSide::Before => renamed.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new),
+        ProgramSide::After => name,
     }
 }

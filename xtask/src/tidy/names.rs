@@ -12,7 +12,7 @@ mod tests;
 /// Two types may share a name where a border has both sides of one thing; three are a riddle.
 const TYPES_MAX: usize = 2;
 
-/// Names of types that serve too many of them, in the sources that people get.
+/// Names of types that serve too many of them, in all code but tests.
 pub fn problems<'a>(files: impl Iterator<Item = &'a SourceFile>) -> Vec<String> {
     let mut places: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for file in files {

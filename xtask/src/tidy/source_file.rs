@@ -47,16 +47,19 @@ impl SourceFile {
     /// Whether it is in the program that people get: a source of one of our crates, but no test and nothing that only
     /// tests build.
     pub fn is_shipped(&self) -> bool {
-        let in_tests = ["/tests/", "/tests.rs", "/testing.rs"].iter().any(|part| self.path.contains(part));
-        let is_source = self.path.starts_with("crates/") && self.path.contains("/src/") && self.path.ends_with(".rs");
-        is_source && !in_tests && !NOT_SHIPPED.iter().any(|part| self.path.starts_with(part))
+        let is_source = self.path.starts_with("crates/") && self.path.contains("/src/") && self.is_code();
+        is_source && !NOT_SHIPPED.iter().any(|part| self.path.starts_with(part))
     }
 
-    /// Whether it is a chore of this repository, and no test of one.
+    /// Whether it is a chore of this repository.
     pub fn is_chore(&self) -> bool {
-        ["xtask/src/", "drive/src/"].iter().any(|part| self.path.starts_with(part))
-            && self.path.ends_with(".rs")
-            && !self.path.ends_with("/tests.rs")
+        ["xtask/src/", "drive/src/"].iter().any(|part| self.path.starts_with(part)) && self.is_code()
+    }
+
+    /// Whether it is Rust, and no test.
+    pub fn is_code(&self) -> bool {
+        let is_test = ["/tests/", "/tests.rs", "/testing.rs"].iter().any(|part| self.path.contains(part));
+        self.path.ends_with(".rs") && !is_test
     }
 
     /// Lines with code on them: no comments, no blank ones.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 
 /// A call that has returned.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct TracedCall {
     /// The system call's name.
     pub(super) name: String,
     /// The arguments as text, as in the trace.
@@ -32,7 +32,7 @@ impl Lines {
     ///
     /// A `close` counts from its beginning: the kernel may give its descriptor to another thread
     /// before the line that says it has returned.
-    pub(super) fn take(&mut self, line: &str, number: usize) -> Result<Option<Call>> {
+    pub(super) fn take(&mut self, line: &str, number: usize) -> Result<Option<TracedCall>> {
         let Some((thread, rest)) = line.split_once(' ') else { return Ok(None) };
         let rest = rest.trim_start();
         if rest.starts_with("+++") || rest.starts_with("---") {
@@ -55,15 +55,15 @@ impl Lines {
 }
 
 /// Reads a whole call: `name(arguments) = result`.
-fn finished(text: &str, began: usize, ended: usize) -> Result<Option<Call>> {
+fn finished(text: &str, began: usize, ended: usize) -> Result<Option<TracedCall>> {
     let Some((name, rest)) = text.split_once('(') else { return Ok(None) };
     let Some((arguments, result)) = rest.rsplit_once(") ") else { return Ok(None) };
     let result = result.trim_start_matches([' ', '=']).split(' ').next().unwrap_or_default();
     let result = result.parse().unwrap_or(-1);
-    Ok(Some(Call { name: name.to_owned(), text: arguments.to_owned(), result, began, ended }))
+    Ok(Some(TracedCall { name: name.to_owned(), text: arguments.to_owned(), result, began, ended }))
 }
 
-impl Call {
+impl TracedCall {
     /// The call's first argument as a file descriptor; −1 if it is not one.
     pub(super) fn descriptor(&self) -> i64 {
         let first = self.text.split([',', ' ']).next().unwrap_or_default();

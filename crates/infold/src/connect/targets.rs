@@ -9,7 +9,7 @@ use super::change::{Change, Syntax};
 use crate::commands::Invocation;
 use crate::data_folder;
 use crate::failure::Refused;
-use crate::run::{self, Agent, Api, OwnAddress, SERVER, ToolListing, without_secrets};
+use crate::run::{self, Agent, AgentApi, OwnAddress, SERVER, ToolListing, without_secrets};
 use crate::settings::Settings;
 
 /// A file and what changes in it.
@@ -93,8 +93,8 @@ fn codex(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Target
         Refused::new(format!("{} is not TOML: {}", path.display(), error.message()))
             .hint("fix the file first; nothing was changed")
     })?;
-    let upstream = Api::OpenAi.upstream(&invocation.in_force.settings);
-    let base_url = format!("{daemon_url}{}{}", Api::OpenAi.route(), OwnAddress::version(upstream));
+    let upstream = AgentApi::OpenAi.upstream(&invocation.in_force.settings);
+    let base_url = format!("{daemon_url}{}{}", AgentApi::OpenAi.route(), OwnAddress::version(upstream));
     let address = match run::codex_provider(&config)? {
         run::CODEX_BUILT_IN => Change::set(&["openai_base_url"], base_url),
         provider => Change::set(&["model_providers", provider, "base_url"], base_url),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::own::{Api, OwnAddress};
+use super::own::{AgentApi, OwnAddress};
 use super::reading::{merge, parse_jsonc, read_jsonc, read_text};
 use super::{FoundAgent, Guard, SERVER, Start, ToolListing, Wires};
 use crate::failure::Refused;
@@ -34,7 +34,7 @@ pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Resu
             .into());
     }
     let own = configured.variable(BASE_URL);
-    let own = own.and_then(|(url, place)| OwnAddress::new(Api::Anthropic, url, format!("{BASE_URL} in {place}")));
+    let own = own.and_then(|(url, place)| OwnAddress::new(AgentApi::Anthropic, url, format!("{BASE_URL} in {place}")));
     let model = value_of(arguments, "--model").or_else(|| configured.model());
     Ok(FoundAgent { own: own.into_iter().collect(), model, notes: Vec::new() })
 }
@@ -61,7 +61,7 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
 
 /// The variables that Claude Code needs: the model's address, and that it searches for tools.
 pub fn variables_for(daemon_url: &str) -> [(&'static str, String); 2] {
-    [(BASE_URL, format!("{daemon_url}{}", Api::Anthropic.route())), (TOOL_SEARCH, "true".to_owned())]
+    [(BASE_URL, format!("{daemon_url}{}", AgentApi::Anthropic.route())), (TOOL_SEARCH, "true".to_owned())]
 }
 
 /// infold's MCP server, as Claude Code's settings describe one.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 use super::claude::value_of;
-use super::own::{Api, OwnAddress};
+use super::own::{AgentApi, OwnAddress};
 use super::reading::read_text;
 use super::{FoundAgent, SERVER, Start, ToolListing, Wires};
 use crate::failure::Refused;
@@ -52,8 +52,8 @@ pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Resu
 /// Wires Codex to the daemon, by `-c` options in front of the user's own.
 pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> {
     let config = config(arguments, wires.surroundings)?;
-    let version = OwnAddress::version(Api::OpenAi.upstream(wires.settings));
-    let base_url = format!("{}{}{version}", wires.daemon_url, Api::OpenAi.route());
+    let version = OwnAddress::version(AgentApi::OpenAi.upstream(wires.settings));
+    let base_url = format!("{}{}{version}", wires.daemon_url, AgentApi::OpenAi.route());
     let key = match provider_of(&config)? {
         BUILT_IN => BUILT_IN_ADDRESS.to_owned(),
         provider => format!("model_providers.{provider}.base_url"),
@@ -125,13 +125,13 @@ fn own_address(config: &Table, surroundings: &Surroundings) -> Result<Option<Own
     if provider != BUILT_IN {
         let url = config.get("model_providers").and_then(|all| all.get(provider)?.get("base_url")?.as_str());
         let place = format!("Codex's provider {provider}");
-        return Ok(url.and_then(|url| OwnAddress::new(Api::OpenAi, url, place)));
+        return Ok(url.and_then(|url| OwnAddress::new(AgentApi::OpenAi, url, place)));
     }
     if let Some(url) = config.get("openai_base_url").and_then(Value::as_str) {
-        return Ok(OwnAddress::new(Api::OpenAi, url, "openai_base_url in Codex's settings"));
+        return Ok(OwnAddress::new(AgentApi::OpenAi, url, "openai_base_url in Codex's settings"));
     }
     let logged_in = is_logged_in(surroundings)?;
-    Ok(logged_in.then(|| OwnAddress::new(Api::OpenAi, LOGGED_IN_URL, "Codex's login")).flatten())
+    Ok(logged_in.then(|| OwnAddress::new(AgentApi::OpenAi, LOGGED_IN_URL, "Codex's login")).flatten())
 }
 
 /// Whether the user is logged in rather than using a key. Nothing else is taken from the file with the login.

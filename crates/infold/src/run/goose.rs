@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::claude::value_of;
-use super::own::{Api, OwnAddress};
+use super::own::{AgentApi, OwnAddress};
 use super::reading::read_text;
 use super::{FoundAgent, Start, Wires};
 use crate::failure::Refused;
@@ -20,14 +20,14 @@ const SHARED_ADDRESS: &str = "OPENAI_BASE_URL";
 /// A provider of goose's that can be sent through infold.
 struct Provider {
     name: &'static str,
-    api: Api,
+    api: AgentApi,
     /// The variable that holds its address.
     address: &'static str,
 }
 
 const PROVIDERS: [Provider; 2] = [
-    Provider { name: "openai", api: Api::OpenAi, address: "OPENAI_HOST" },
-    Provider { name: "anthropic", api: Api::Anthropic, address: "ANTHROPIC_HOST" },
+    Provider { name: "openai", api: AgentApi::OpenAi, address: "OPENAI_HOST" },
+    Provider { name: "anthropic", api: AgentApi::Anthropic, address: "ANTHROPIC_HOST" },
 ];
 
 /// Finds the provider, its address and the model that the user has configured.
@@ -56,8 +56,8 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
     };
     let mut environment: Vec<(String, OsString)> = PROVIDERS.iter().map(address).collect();
     if configured.value(SHARED_ADDRESS).is_some() {
-        let version = OwnAddress::version(Api::OpenAi.upstream(wires.settings));
-        let url = format!("{}{}{version}", wires.daemon_url, Api::OpenAi.route());
+        let version = OwnAddress::version(AgentApi::OpenAi.upstream(wires.settings));
+        let url = format!("{}{}{version}", wires.daemon_url, AgentApi::OpenAi.route());
         environment.push((SHARED_ADDRESS.to_owned(), url.into()));
     }
     Ok(Start { arguments: with_tools(arguments, &format!("{}/mcp", wires.daemon_url)), environment })
@@ -98,7 +98,7 @@ impl<'a> Configured<'a> {
 
     /// The variable with a provider's address, and the address.
     fn address(&self, provider: &Provider) -> Option<(&'static str, String)> {
-        let shared = (provider.api == Api::OpenAi).then_some(SHARED_ADDRESS);
+        let shared = (provider.api == AgentApi::OpenAi).then_some(SHARED_ADDRESS);
         shared.into_iter().chain([provider.address]).find_map(|name| Some((name, self.value(name)?)))
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::claude::value_of;
-use super::own::{Api, OwnAddress};
+use super::own::{AgentApi, OwnAddress};
 use super::reading::{merge, parse_jsonc, read_jsonc};
 use super::{FoundAgent, SERVER, Start, Wires};
 use crate::failure::Refused;
@@ -28,7 +28,7 @@ const FOLDERS_MAX: usize = 64;
 pub struct WiredProvider {
     /// The provider's name in OpenCode's settings.
     pub id: String,
-    pub api: Api,
+    pub api: AgentApi,
     /// The address that the user configured for it; `None` for the provider's usual one.
     pub own_url: Option<String>,
 }
@@ -162,10 +162,10 @@ fn providers_in(config: &Value, ids: Vec<String>) -> (Vec<WiredProvider>, Vec<St
 }
 
 /// The API that a provider speaks, if the proxy serves it.
-fn api_of(id: &str, settings: &Value) -> Option<Api> {
+fn api_of(id: &str, settings: &Value) -> Option<AgentApi> {
     match (settings["npm"].as_str(), id) {
-        (Some("@ai-sdk/anthropic"), _) | (None, "anthropic") => Some(Api::Anthropic),
-        (Some("@ai-sdk/openai" | "@ai-sdk/openai-compatible"), _) | (None, "openai") => Some(Api::OpenAi),
+        (Some("@ai-sdk/anthropic"), _) | (None, "anthropic") => Some(AgentApi::Anthropic),
+        (Some("@ai-sdk/openai" | "@ai-sdk/openai-compatible"), _) | (None, "openai") => Some(AgentApi::OpenAi),
         _ => None,
     }
 }

@@ -4,13 +4,13 @@ use crate::settings::{Origin, Settings};
 
 /// A family of model APIs. The proxy serves each family below a path of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Api {
+pub enum AgentApi {
     Anthropic,
     /// OpenAI's API, and everything that is compatible with it.
     OpenAi,
 }
 
-impl Api {
+impl AgentApi {
     /// The path below which the proxy serves it.
     pub fn route(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Api {
 /// An address that the user configured for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnAddress {
-    pub api: Api,
+    pub api: AgentApi,
     /// The address, without a slash at the end.
     pub url: String,
     /// Where the user configured it, in words for a message.
@@ -56,7 +56,7 @@ pub struct OwnAddress {
 impl OwnAddress {
     /// An address that the user configured; `None` if it is empty or that of an infold daemon. `infold connect` writes
     /// such addresses, and with one as the upstream, requests would go round in circles.
-    pub fn new(api: Api, url: &str, place: impl Into<String>) -> Option<Self> {
+    pub fn new(api: AgentApi, url: &str, place: impl Into<String>) -> Option<Self> {
         let url = url.trim().trim_end_matches('/');
         let is_ours = is_loopback(url) && url.split('/').nth(3).is_some_and(is_route);
         (!url.is_empty() && !is_ours).then(|| Self { api, url: url.to_owned(), place: place.into() })

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::claude::{read_settings, value_of};
-use super::own::{Api, OwnAddress};
+use super::own::{AgentApi, OwnAddress};
 use super::reading::{merge, read_jsonc};
 use super::{FoundAgent, SERVER, Start, Wires};
 use crate::failure::Refused;
@@ -37,7 +37,8 @@ pub fn look(arguments: &[OsString], surroundings: &Surroundings) -> anyhow::Resu
     let asked = value_of(arguments, BASE_URL).map(|url| (url, BASE_URL));
     let set = || Some((surroundings.text("OPENAI_BASE_URL")?.to_owned(), "OPENAI_BASE_URL in the environment"));
     let stored = || Some((settings["security"]["auth"]["baseUrl"].as_str()?.to_owned(), "Qwen Code's settings"));
-    let own = asked.or_else(set).or_else(stored).and_then(|(url, place)| OwnAddress::new(Api::OpenAi, &url, place));
+    let own =
+        asked.or_else(set).or_else(stored).and_then(|(url, place)| OwnAddress::new(AgentApi::OpenAi, &url, place));
     let model = value_of(arguments, "--model").or_else(|| value_of(arguments, "-m"));
     let model = model.or_else(|| surroundings.text("OPENAI_MODEL").map(str::to_owned));
     let model = model.or_else(|| settings["model"]["name"].as_str().map(str::to_owned));
@@ -49,8 +50,8 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
     if arguments.first().is_some_and(|first| COMMANDS.iter().any(|command| first == command)) {
         return Ok(Start { arguments: arguments.to_vec(), environment: Vec::new() });
     }
-    let version = OwnAddress::version(Api::OpenAi.upstream(wires.settings));
-    let base_url = format!("{}{}{version}", wires.daemon_url, Api::OpenAi.route());
+    let version = OwnAddress::version(AgentApi::OpenAi.upstream(wires.settings));
+    let base_url = format!("{}{}{version}", wires.daemon_url, AgentApi::OpenAi.route());
     let given = value_of(arguments, SERVERS).map(|given| read_settings(OsStr::new(&given), SERVERS)).transpose()?;
     let mut servers = given.unwrap_or_else(|| json!({}));
     let server = json!({"httpUrl": format!("{}/mcp", wires.daemon_url), "trust": true});

@@ -296,7 +296,7 @@ fn loopback_is_left_out_of_the_users_proxy() {
 #[test]
 fn an_address_becomes_the_upstream_unless_the_settings_name_one() {
     let mut settings = resolve(Given::default()).unwrap().settings;
-    let own = OwnAddress::new(Api::Anthropic, "http://me:pass@gate.example/x?key=1", "the environment").unwrap();
+    let own = OwnAddress::new(AgentApi::Anthropic, "http://me:pass@gate.example/x?key=1", "the environment").unwrap();
     let note = own.take_over(&mut settings, &crate::settings::Origin::Default);
     assert_eq!(note, "forwarding to http://gate.example/x (from the environment)");
     assert_eq!(settings.proxy.anthropic.upstream, "http://me:pass@gate.example/x?key=1");

@@ -22,13 +22,13 @@ const SLICES: usize = 12;
 const SESSIONS: usize = 10;
 
 /// One of the two programs as a running daemon, with a client.
-struct Side {
+struct FoldSide {
     _daemon: Daemon,
     client: Arc<McpHttp>,
     process: Process,
 }
 
-impl Side {
+impl FoldSide {
     async fn start(program: &Path, arguments: &FoldArguments) -> Result<Self> {
         let daemon = unlimited(DaemonSetup::new(program)).start().await?;
         let client = Arc::new(McpHttp::connect(daemon.base_url(), arguments.era.era()).await?);
@@ -61,7 +61,7 @@ pub async fn run(old: &Path, new: &Path, arguments: &FoldArguments) -> Result<Ex
     let pairs = arguments.turns.pairs.max(1);
     let mut ratios = Ratios::default();
     for pair in 1..=pairs {
-        let both = Both { old: Side::start(old, arguments).await?, new: Side::start(new, arguments).await? };
+        let both = Both { old: FoldSide::start(old, arguments).await?, new: FoldSide::start(new, arguments).await? };
         let mut used_ms = Both { old: 0.0, new: 0.0 };
         for slice in 0..SLICES {
             // Whoever comes second may find a busier machine than the first did, so they take turns in that, too.

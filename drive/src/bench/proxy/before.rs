@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
-use super::load::{Size, Target, Way};
+use super::load::{LoadWay, Size, Target};
 use super::talk::Talk;
 use super::{FIRST_REQUESTS, KIB, LARGEST_BYTES, start};
 use crate::bench::figures::Table;
 use crate::bench::process::Process;
 use crate::bench::turns::{Both, Ratios};
-use crate::upstream::{Retention, Upstream};
+use crate::upstream::{RecordingUpstream, Retention};
 
 /// So many sessions that each size takes a second or so of processor time: the kernel counts in hundredths.
 const SIZES: [Size; 3] = [
@@ -22,7 +22,7 @@ const SIZES: [Size; 3] = [
 
 /// Measures both programs; the exit code is a failure when the new one uses more than it may.
 pub async fn run(old: &Path, new: &Path, pairs: usize) -> Result<ExitCode> {
-    let upstream = Upstream::start(Retention::None).await?;
+    let upstream = RecordingUpstream::start(Retention::None).await?;
     let mut ratios = Ratios::default();
     for pair in 1..=pairs.max(1) {
         let ((_one, old), (_other, new)) = (start(old, &upstream).await?, start(new, &upstream).await?);
@@ -36,8 +36,8 @@ pub async fn run(old: &Path, new: &Path, pairs: usize) -> Result<ExitCode> {
 
 async fn turns(both: &Both<Target>, ratios: &mut Ratios) -> Result<()> {
     for size in SIZES {
-        let mut old = Side::start(&both.old, size).await?;
-        let mut new = Side::start(&both.new, size).await?;
+        let mut old = ProxySide::start(&both.old, size).await?;
+        let mut new = ProxySide::start(&both.new, size).await?;
         let mut used_ms = Both { old: 0.0, new: 0.0 };
         for turn in 0..size.turns {
             // Whoever comes second may find a busier machine than the first did, so they take turns in that, too.
@@ -58,16 +58,16 @@ async fn turns(both: &Both<Target>, ratios: &mut Ratios) -> Result<()> {
 }
 
 /// Sessions that go through one of the two programs.
-struct Side {
-    way: Way,
+struct ProxySide {
+    way: LoadWay,
     process: Process,
     talks: Vec<Talk>,
 }
 
-impl Side {
+impl ProxySide {
     /// Starts the sessions and sends the first request of each, which is not measured.
     async fn start(target: &Target, size: Size) -> Result<Self> {
-        let way = Way::new(target)?;
+        let way = LoadWay::new(target)?;
         let mut talks = Vec::new();
         for number in 0..size.sessions {
             let talk = Talk::of_bytes(format!("turn-{}-{number}", size.bytes), size.bytes);

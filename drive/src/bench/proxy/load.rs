@@ -19,12 +19,12 @@ pub struct Target {
 
 /// An HTTP client with the target that it sends to.
 #[derive(Debug)]
-pub struct Way {
+pub struct LoadWay {
     http: reqwest::Client,
     url: String,
 }
 
-impl Way {
+impl LoadWay {
     pub fn new(target: &Target) -> Result<Self> {
         Ok(Self { http: reqwest::Client::builder().no_proxy().build()?, url: target.url.clone() })
     }
@@ -73,7 +73,7 @@ pub struct Size {
 
 /// Measures the requests after the first one of each session.
 pub async fn going_on(target: &Target, size: Size) -> Result<Cost> {
-    let way = Way::new(target)?;
+    let way = LoadWay::new(target)?;
     let mut talks = Vec::new();
     for number in 0..size.sessions {
         talks.push(Talk::of_bytes(format!("going-on-{}-{number}", size.bytes), size.bytes));
@@ -93,7 +93,7 @@ pub async fn going_on(target: &Target, size: Size) -> Result<Cost> {
 
 /// Measures sessions of this size of which only the first request is sent, so that all of it is new.
 pub async fn first_requests(target: &Target, session: &str, bytes: usize, sessions: usize) -> Result<Cost> {
-    let way = Way::new(target)?;
+    let way = LoadWay::new(target)?;
     measured(target, sessions, async |durations| {
         for number in 0..sessions {
             let talk = Talk::of_bytes(format!("{session}-{number}"), bytes);

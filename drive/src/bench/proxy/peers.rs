@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use infold_testkit::TempFolder;
 
-use super::load::{Target, Way};
+use super::load::{LoadWay, Target};
 use super::talk::Talk;
 use crate::bench::process::Process;
 use xtask::workspace::Workspace;
@@ -136,7 +136,7 @@ impl Running {
     }
 
     async fn ready(&self) -> Result<()> {
-        let way = Way::new(&self.target())?;
+        let way = LoadWay::new(&self.target())?;
         let talk = Talk::of_bytes("ready".to_owned(), 0);
         for _ in 0..READY_SECONDS_MAX {
             if way.send(&talk).await.is_ok() {

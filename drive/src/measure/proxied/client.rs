@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 /// The API that a session's client used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Api {
+pub enum PlayedApi {
     Messages,
     Responses,
 }
 
-impl Api {
+impl PlayedApi {
     pub fn of(transcript: &Transcript) -> Self {
         if is_codex(transcript) { Self::Responses } else { Self::Messages }
     }
@@ -39,7 +39,7 @@ impl Api {
 /// What a client would send of a session so far.
 #[derive(Debug)]
 pub struct Conversation {
-    pub api: Api,
+    pub api: PlayedApi,
     pub session: String,
     /// All entries as JSON, with commas between them.
     entries: String,
@@ -49,7 +49,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    pub fn new(api: Api, session: &str, model: &str) -> Self {
+    pub fn new(api: PlayedApi, session: &str, model: &str) -> Self {
         let (session, model) = (session.to_owned(), model.to_owned());
         Self { api, session, entries: String::new(), model, requests: 0 }
     }
@@ -59,12 +59,12 @@ impl Conversation {
         self.requests += 1;
         let entries = &self.entries;
         match self.api {
-            Api::Messages => format!(
+            PlayedApi::Messages => format!(
                 "{{\"model\":{},\"max_tokens\":8192,\"system\":[{{\"type\":\"text\",\"text\":\"You are an agent.\"}}],\"tools\":{},\"messages\":[{entries}]}}",
                 json!(self.model),
                 tools(self.api)
             ),
-            Api::Responses => format!(
+            PlayedApi::Responses => format!(
                 "{{\"model\":{},\"instructions\":\"You are an agent.\",\"tools\":{},\"store\":false,\"include\":[\"reasoning.encrypted_content\"],\"prompt_cache_key\":{},\"input\":[{entries}]}}",
                 json!(self.model),
                 tools(self.api),
@@ -79,8 +79,8 @@ impl Conversation {
     pub fn add(&mut self, items: &[&Item]) {
         let (answer, after): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| is_of_the_model(&item.kind));
         match self.api {
-            Api::Messages => self.add_messages(&answer, &after),
-            Api::Responses => self.add_items(&answer, &after),
+            PlayedApi::Messages => self.add_messages(&answer, &after),
+            PlayedApi::Responses => self.add_items(&answer, &after),
         }
     }
 
@@ -200,12 +200,12 @@ pub fn requests(transcript: &Transcript) -> Vec<&ModelCall> {
 }
 
 /// The tools that a client would list: one of its own, and infold's.
-fn tools(api: Api) -> Value {
+fn tools(api: PlayedApi) -> Value {
     let names = ["Read", "mcp__infold__read_result", "mcp__infold__branch_create", "mcp__infold__branch_return"];
     let schema = json!({"type": "object"});
     let tool = |name: &str| match api {
-        Api::Messages => json!({"name": name, "description": "A tool.", "input_schema": schema}),
-        Api::Responses => {
+        PlayedApi::Messages => json!({"name": name, "description": "A tool.", "input_schema": schema}),
+        PlayedApi::Responses => {
             json!({"type": "function", "name": name, "description": "A tool.", "parameters": schema, "strict": false})
         }
     };

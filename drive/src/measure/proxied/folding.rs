@@ -13,9 +13,9 @@ use infold_replay::{AnswerStarts, Judge, SentItem};
 use infold_testkit::McpHttp;
 use serde_json::{Value, json};
 
-use super::client::{Api, Conversation, is_of_the_model, requests};
+use super::client::{Conversation, PlayedApi, is_of_the_model, requests};
 use super::received::{Reader, Received};
-use super::session::Way;
+use super::session::PlayWay;
 
 #[cfg(test)]
 mod tests;
@@ -60,8 +60,8 @@ impl Folded {
 }
 
 /// A session that is being played.
-struct Folding<'a> {
-    way: &'a Way<'a>,
+struct MeasuredFolding<'a> {
+    way: &'a PlayWay<'a>,
     mcp: &'a McpHttp,
     conversation: Conversation,
     client: Reader,
@@ -73,7 +73,7 @@ struct Folding<'a> {
 }
 
 /// Plays a session with its sub-tasks as branches; `None` if it has no sub-tasks.
-pub async fn play(name: &str, transcript: &Transcript, way: &Way<'_>, mcp: &McpHttp) -> Result<Option<Folded>> {
+pub async fn play(name: &str, transcript: &Transcript, way: &PlayWay<'_>, mcp: &McpHttp) -> Result<Option<Folded>> {
     let subtasks: HashMap<&str, &Subtask> = transcript
         .subtasks
         .iter()
@@ -81,7 +81,7 @@ pub async fn play(name: &str, transcript: &Transcript, way: &Way<'_>, mcp: &McpH
         .map(|subtask| (&*subtask.call, subtask))
         .collect();
     let is_there = |item: &Item| matches!(&item.kind, Kind::Result { id, .. } if subtasks.contains_key(id.as_str()));
-    if Api::of(transcript) != Api::Messages || !transcript.items.iter().any(is_there) {
+    if PlayedApi::of(transcript) != PlayedApi::Messages || !transcript.items.iter().any(is_there) {
         return Ok(None);
     }
     let calls = requests(transcript);
@@ -89,12 +89,12 @@ pub async fn play(name: &str, transcript: &Transcript, way: &Way<'_>, mcp: &McpH
     let counter = Counter::new(Family::of_model(model));
     let base_tokens = Judge::new(transcript).base_tokens();
     let bill = |cache| Bill::new(counter, base_tokens, cache);
-    let mut folding = Folding {
+    let mut folding = MeasuredFolding {
         way,
         mcp,
-        conversation: Conversation::new(Api::Messages, &format!("folded-{name}"), model),
-        client: Reader::new(Api::Messages),
-        provider: Reader::new(Api::Messages),
+        conversation: Conversation::new(PlayedApi::Messages, &format!("folded-{name}"), model),
+        client: Reader::new(PlayedApi::Messages),
+        provider: Reader::new(PlayedApi::Messages),
         inline: bill(Cache::Last),
         folded: bill(Cache::All),
         cold: bill(Cache::Last),
@@ -111,7 +111,7 @@ pub async fn play(name: &str, transcript: &Transcript, way: &Way<'_>, mcp: &McpH
     Ok(Some(folding.finish()))
 }
 
-impl Folding<'_> {
+impl MeasuredFolding<'_> {
     /// Adds what lies between two requests of the main thread, and the work of the sub-tasks in it.
     async fn go_on(&mut self, items: &[&Item], subtasks: &HashMap<&str, &Subtask>, counter: Counter) -> Result<()> {
         let answered: HashSet<&str> = items.iter().filter_map(|item| result_id(item)).collect();

@@ -10,11 +10,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::client::{Api, SEAL};
+use super::client::{PlayedApi, SEAL};
 
 /// An entry of a request, read.
 #[derive(Debug, Default)]
-pub struct Entry {
+pub struct ReceivedEntry {
     /// The text of each item, and the tool if it is a call.
     items: Vec<(Option<String>, String)>,
     /// The answers, by the numbers of their requests, whose reasoning the entry holds.
@@ -31,7 +31,7 @@ pub struct Reference {
     pub text: String,
 }
 
-impl Entry {
+impl ReceivedEntry {
     pub fn items(&self) -> impl Iterator<Item = SentItem<'_>> {
         self.items.iter().map(|(tool, text)| match tool {
             Some(tool) => SentItem::Call { tool, arguments: text },
@@ -43,8 +43,8 @@ impl Entry {
 /// Reads requests of one session. An entry is read once, however often it is sent.
 #[derive(Debug)]
 pub struct Reader {
-    api: Api,
-    known: HashMap<u64, Arc<Entry>>,
+    api: PlayedApi,
+    known: HashMap<u64, Arc<ReceivedEntry>>,
     /// A hash of all entries of each request so far.
     sent: Vec<u64>,
 }
@@ -52,7 +52,7 @@ pub struct Reader {
 /// A request that the provider was sent, read.
 #[derive(Debug)]
 pub struct Received {
-    pub entries: Vec<Arc<Entry>>,
+    pub entries: Vec<Arc<ReceivedEntry>>,
     /// A hash of each entry, in order.
     pub keys: Vec<u64>,
     /// How many reasoning blocks follow something else than they were made on.
@@ -66,7 +66,7 @@ struct Body<'a> {
 }
 
 impl Reader {
-    pub fn new(api: Api) -> Self {
+    pub fn new(api: PlayedApi) -> Self {
         Self { api, known: HashMap::new(), sent: Vec::new() }
     }
 
@@ -106,19 +106,19 @@ fn hash(seed: u64, text: &str) -> u64 {
     hasher.finish()
 }
 
-fn read_entry(api: Api, entry: &Value) -> Entry {
-    let mut read = Entry::default();
+fn read_entry(api: PlayedApi, entry: &Value) -> ReceivedEntry {
+    let mut read = ReceivedEntry::default();
     match api {
-        Api::Messages => match &entry["content"] {
+        PlayedApi::Messages => match &entry["content"] {
             Value::Array(blocks) => blocks.iter().for_each(|block| read_block(block, &mut read)),
             content => read.items.push((None, text_of(content))),
         },
-        Api::Responses => read_block(entry, &mut read),
+        PlayedApi::Responses => read_block(entry, &mut read),
     }
     read
 }
 
-fn read_block(block: &Value, read: &mut Entry) {
+fn read_block(block: &Value, read: &mut ReceivedEntry) {
     let text = |key: &str| block[key].as_str().unwrap_or_default().to_owned();
     match block["type"].as_str().unwrap_or_default() {
         "tool_use" => read.items.push((Some(text("name")), block["input"].to_string())),
@@ -138,7 +138,7 @@ fn read_block(block: &Value, read: &mut Entry) {
     }
 }
 
-fn read_result(call: String, text: String, read: &mut Entry) {
+fn read_result(call: String, text: String, read: &mut ReceivedEntry) {
     if text.starts_with("[Tool result stored") {
         let handle = text.split_once("ref_id=\"").and_then(|(_, rest)| rest.split_once('"'));
         let handle = handle.map(|(handle, _)| handle.to_owned());

@@ -6,9 +6,9 @@ use infold_replay::{Judge, Measures, SentItem};
 use infold_testkit::McpHttp;
 
 use super::broken::{BadReferences, parted};
-use super::client::{Api, Conversation, requests};
+use super::client::{Conversation, PlayedApi, requests};
 use super::received::{Reader, Received, Reference};
-use crate::upstream::Upstream;
+use crate::upstream::RecordingUpstream;
 
 /// How many bytes `read_result` gives at most at once.
 const PAGE_BYTES_MAX: usize = 65_536;
@@ -17,13 +17,13 @@ const SCRUBBED: &str = "[SECRET:";
 
 /// What it takes to send a request through the daemon, and to see what the provider got.
 #[derive(Debug)]
-pub struct Way<'a> {
+pub struct PlayWay<'a> {
     pub http: &'a reqwest::Client,
     pub daemon_url: &'a str,
-    pub upstream: &'a Upstream,
+    pub upstream: &'a RecordingUpstream,
 }
 
-impl Way<'_> {
+impl PlayWay<'_> {
     /// Sends a request and returns what the provider got of it.
     pub async fn send(&self, conversation: &Conversation, body: Vec<u8>) -> Result<Vec<u8>> {
         let api = conversation.api;
@@ -77,8 +77,8 @@ impl Seen {
 }
 
 /// Plays a session, and reads back every offloaded result at its end.
-pub async fn play(name: &str, transcript: &Transcript, way: &Way<'_>, mcp: &McpHttp) -> Result<Seen> {
-    let api = Api::of(transcript);
+pub async fn play(name: &str, transcript: &Transcript, way: &PlayWay<'_>, mcp: &McpHttp) -> Result<Seen> {
+    let api = PlayedApi::of(transcript);
     let calls = requests(transcript);
     let model = calls.first().map_or("", |call| call.model.as_str());
     let mut conversation = Conversation::new(api, name, model);

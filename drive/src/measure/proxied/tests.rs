@@ -3,7 +3,7 @@
 use infold_core::transcript::{CallOutcome, HeldContent, Item, Kind, Voice};
 use infold_replay::SentItem;
 
-use super::client::{Api, Conversation};
+use super::client::{Conversation, PlayedApi};
 use super::received::Reader;
 
 fn item(kind: Kind) -> Item {
@@ -30,7 +30,7 @@ fn session() -> [Item; 6] {
     ]
 }
 
-fn bodies(api: Api) -> [Vec<u8>; 2] {
+fn bodies(api: PlayedApi) -> [Vec<u8>; 2] {
     let items = session();
     let mut conversation = Conversation::new(api, "one", "a-model");
     conversation.add(&[&items[0]]);
@@ -41,7 +41,7 @@ fn bodies(api: Api) -> [Vec<u8>; 2] {
 
 #[test]
 fn what_a_client_sends_is_read_back_in_order_with_a_result_for_every_call() {
-    for api in [Api::Messages, Api::Responses] {
+    for api in [PlayedApi::Messages, PlayedApi::Responses] {
         let mut reader = Reader::new(api);
         let received = bodies(api).map(|body| reader.read(&body).unwrap());
         let items: Vec<SentItem<'_>> = received[1].entries.iter().flat_map(|entry| entry.items()).collect();
@@ -56,7 +56,7 @@ fn what_a_client_sends_is_read_back_in_order_with_a_result_for_every_call() {
 
 #[test]
 fn reasoning_is_invalid_behind_anything_else_than_it_was_made_on() {
-    for api in [Api::Messages, Api::Responses] {
+    for api in [PlayedApi::Messages, PlayedApi::Responses] {
         let [first, second] = bodies(api);
         let invalid = |bodies: [&[u8]; 2]| {
             let mut reader = Reader::new(api);

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use infold_testkit::agent::{Agent, Client, Listing};
 use serde_json::{Value, json};
 
-use super::{Played, Scene, Stage, files};
+use super::{Played, Scene, SceneStage, files};
 use crate::same::program::Program;
 
 /// One thing that a person or a client does.
@@ -46,7 +46,7 @@ pub enum Habits {
 /// Plays a scene with one of the programs and as one of the clients.
 pub async fn play(program: &Program, scene: &Scene, client: Client) -> Result<Played> {
     let settings: Vec<(&str, &str)> = scene.settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
-    let mut stage = Stage::start(program, scene.script.clone(), &settings).await?;
+    let mut stage = SceneStage::start(program, scene.script.clone(), &settings).await?;
     let agent = Agent::through(client, stage.running.daemon.base_url(), &scene.name).await?;
     let mut agent = match scene.habits {
         Habits::Usual => agent,
@@ -66,7 +66,7 @@ pub async fn play(program: &Program, scene: &Scene, client: Client) -> Result<Pl
     Played::of(stage, &scene.name, received).await
 }
 
-async fn perform(act: &Act, agent: &mut Agent, stage: &mut Stage) -> Result<String> {
+async fn perform(act: &Act, agent: &mut Agent, stage: &mut SceneStage) -> Result<String> {
     match act {
         Act::Say(words) => return agent.work(words).await,
         Act::SayUntil(words, wanted) => {

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::files::{self, FILES, HUGE, LONG, SECRETS, path};
 use super::scripts::at_once;
-use super::{Played, Stage};
+use super::{Played, SceneStage};
 use crate::same::program::Program;
 
 /// Each client, with the seed of its chance.
@@ -70,7 +70,7 @@ pub async fn play(program: &Program, client: Client, seed: u64) -> Result<Played
     let mut rng = Rng::new(seed);
     let isolation = if rng.chance(30) { "inherit" } else { "isolated" };
     let script = Script::new((0..STEPS_MAX).map(|_| Step::seeing(move |received| decide(seed, received))));
-    let mut stage = Stage::start(program, script, &[("folding.isolation", isolation)]).await?;
+    let mut stage = SceneStage::start(program, script, &[("folding.isolation", isolation)]).await?;
     let mut agent = Agent::through(client, stage.running.daemon.base_url(), "wild").await?;
     files::put(&mut agent);
     if rng.chance(50) {

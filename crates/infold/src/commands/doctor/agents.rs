@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{Check, Finding};
 use crate::connect::{self, Connection};
 use crate::probe::{Listener, ask, probe};
-use crate::run::{Agent, Api};
+use crate::run::{Agent, AgentApi};
 use crate::service;
 use crate::settings::Surroundings;
 
@@ -73,7 +73,7 @@ fn answers(connection: &Connection, address: SocketAddr) -> Finding {
             }
         }
     }
-    let apis = [Api::Anthropic, Api::OpenAi].into_iter();
+    let apis = [AgentApi::Anthropic, AgentApi::OpenAi].into_iter();
     let used = apis.filter(|api| connection.addresses.iter().any(|url| url.contains(api.route())));
     for api in used {
         // The request carries no key, so a provider that can be reached refuses it, and that is answer enough.

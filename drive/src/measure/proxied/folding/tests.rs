@@ -9,7 +9,7 @@ fn request(reader: &mut Reader, texts: &[&str]) -> Received {
 
 #[test]
 fn a_thread_that_goes_on_after_another_is_read_from_the_cache_if_it_is_still_there() {
-    let mut reader = Reader::new(Api::Messages);
+    let mut reader = Reader::new(PlayedApi::Messages);
     let requests: [&[&str]; 3] = [&["the"], &["the the"], &["the", "the"]];
     let requests = requests.map(|texts| request(&mut reader, texts));
     let sum = |cache: Cache| {
