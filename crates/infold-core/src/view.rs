@@ -6,7 +6,7 @@
 //! (folds by force, shaped results, notes) comes from the store.
 //!
 //! The way of a request: `infold-wire` reads it into [`Block`]s. [`plan()`] has `walk` read the blocks into the `tree`
-//! of threads, `reconcile` compare that with the store, and `assemble` write the view of the thread that is answered.
+//! of threads, compares that with the store, and has `assemble` write the view of the thread that is answered.
 //! `infold-wire` then applies the [`ViewPlan`] to the original bytes; what a plan does not name keeps its bytes.
 //! Nothing here looks at a block's text, except for calls of infold's own tools and of scripts.
 
@@ -14,16 +14,14 @@ mod acts;
 mod answers;
 mod assemble;
 mod brief;
+mod items;
 mod known;
 mod overflow;
 mod place;
 mod plan;
 mod planned;
-mod preface;
 mod reasoning;
-mod reconcile;
 mod script;
-mod spoken;
 mod tree;
 mod walk;
 

@@ -9,7 +9,6 @@
 //! stored of a session (`infold-engine`), who may come in (`infold-door`).
 #![cfg_attr(test, allow(clippy::expect_used, reason = "a test that cannot go on should stop"))]
 
-mod answer;
 mod connect;
 mod decode;
 mod headers;
@@ -55,7 +54,7 @@ pub fn router(engine: Engine, settings: ProxySettings, shutdown: CancellationTok
     for provider in Provider::ALL {
         let prefix = provider.prefix();
         for path in [prefix.to_owned(), format!("{prefix}/"), format!("{prefix}/{{*rest}}")] {
-            router = router.route(&path, any(answer::answer));
+            router = router.route(&path, any(turn::answer));
         }
     }
     router.route(&format!("{NO_PROVIDER}/{{*rest}}"), any(wrong_base_url::answer)).with_state(proxy)

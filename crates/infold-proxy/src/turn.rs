@@ -1,18 +1,129 @@
-//! One turn of a conversation over HTTP: the engine prepares the request, the proxy sends it and relays the answer. If
-//! the provider refuses it for a reason that the engine can mend, the mended request is sent.
+//! Answers one request: decides whether it is a turn, a count or passed on as it is. A turn is prepared by the engine,
+//! sent by the proxy, and its answer relayed. If the provider refuses it for a reason that the engine can mend, the
+//! mended request is sent.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use axum::body::Body;
+use axum::extract::{Request, State};
 use axum::response::Response;
-use http::StatusCode;
+use bytes::Bytes;
+use http::{Method, StatusCode};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use infold_core::Principal;
 use infold_core::record::AnswerEnd;
 use infold_engine::{AnswerHead, ModelRequest, Prepared, Purpose, Withheld};
 use infold_wire::answer::Delivery;
+use infold_wire::request::Api;
 
-use crate::Proxy;
 use crate::refusal::ProxyRefusal;
 use crate::relay::{Answered, Watch};
+use crate::route::Route;
 use crate::send::Outgoing;
+use crate::{Planning, Provider, Proxy};
+
+/// How a request is treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Handling {
+    /// A turn of a conversation: it is planned.
+    Turn(Api),
+    /// A count of a turn's tokens: it is planned like the turn, and nothing of it is stored.
+    Count(Api),
+    /// Anything else: it is passed on as it is.
+    Pass,
+}
+
+/// Handles every request below a provider's path.
+pub(crate) async fn answer(State(proxy): State<Arc<Proxy>>, request: Request) -> Response {
+    match try_answer(&proxy, request).await {
+        Ok(response) => response,
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+async fn try_answer(proxy: &Arc<Proxy>, request: Request) -> Result<Response, ProxyRefusal> {
+    let (parts, body) = request.into_parts();
+    let route = Route::of(&parts, &proxy.settings)?;
+    let body = read_whole(body, route.provider, proxy.settings.body_bytes_max).await?;
+    let arrived = Instant::now();
+    let who = parts.extensions.get::<Principal>().cloned();
+    let handling = match proxy.settings.planning {
+        Planning::Off => Handling::Pass,
+        Planning::On => handling(route.provider, &parts.method, &route.path),
+    };
+    let outgoing = Outgoing {
+        provider: route.provider,
+        method: parts.method,
+        target: route.target,
+        suggested: route.suggested,
+        headers: parts.headers,
+        extensions: parts.extensions,
+    };
+
+    let (api, purpose, who) = match (handling, who) {
+        (Handling::Turn(api), Some(who)) => (api, Purpose::Send, who),
+        (Handling::Count(api), Some(who)) => (api, Purpose::Count, who),
+        // The door lets nobody in whom it does not know. If somebody came some other way, nothing is stored.
+        (Handling::Turn(_) | Handling::Count(_), None) | (Handling::Pass, _) => {
+            proxy.metrics.request("other", "passed");
+            return pass_on(proxy, &outgoing, &body).await;
+        }
+    };
+    let headers = outgoing.headers.iter();
+    let headers = headers.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
+    let headers = headers.collect();
+    proxy.turn(ModelRequest { who, api, headers, body, arrived, purpose }, outgoing).await
+}
+
+/// Decides by the path and never by the query, because clients add parameters of their own.
+fn handling(provider: Provider, method: &Method, path: &str) -> Handling {
+    if method != Method::POST {
+        return Handling::Pass;
+    }
+    let path = path.strip_prefix("/v1").unwrap_or(path);
+    match (provider, path) {
+        (Provider::Anthropic, "/messages") => Handling::Turn(Api::Messages),
+        (Provider::Anthropic, "/messages/count_tokens") => Handling::Count(Api::Messages),
+        (Provider::OpenAi, "/responses") => Handling::Turn(Api::Responses),
+        (Provider::OpenAi, "/chat/completions") => Handling::Turn(Api::Chat),
+        (Provider::Anthropic | Provider::OpenAi, _) => Handling::Pass,
+    }
+}
+
+/// Forwards a request byte for byte and relays its answer, unread.
+async fn pass_on(proxy: &Proxy, outgoing: &Outgoing, body: &Bytes) -> Result<Response, ProxyRefusal> {
+    Ok(proxy.send(outgoing, body).await?.relayed(None, proxy.silence()))
+}
+
+async fn read_whole(body: Body, provider: Provider, bytes_max: usize) -> Result<Bytes, ProxyRefusal> {
+    match Limited::new(body, bytes_max).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if is_too_long(&*error) => {
+            let message = format!(
+                "the request is longer than {bytes_max} bytes: send less, or let proxy.body_bytes_max in infold's \
+                 settings be larger"
+            );
+            Err(ProxyRefusal::new(provider, StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message))
+        }
+        Err(error) => {
+            let message = format!("the request did not arrive whole ({error}): send it again");
+            Err(ProxyRefusal::new(provider, StatusCode::BAD_REQUEST, "body_broken", message))
+        }
+    }
+}
+
+/// Whether a body was too long. The door bounds bodies too and wraps its error, so all causes are searched.
+fn is_too_long(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(each) = cause {
+        if each.is::<LengthLimitError>() {
+            return true;
+        }
+        cause = each.source();
+    }
+    false
+}
 
 impl Proxy {
     /// Answers a turn, or a count of a turn's tokens.
@@ -95,3 +206,6 @@ impl Proxy {
         Duration::from_millis(self.settings.silence_timeout_ms)
     }
 }
+
+#[cfg(test)]
+mod tests;

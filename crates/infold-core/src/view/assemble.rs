@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::brief::{self, BranchOutcome};
+use super::items::{self, ThreadItem};
 use super::reasoning::Bounds;
-use super::spoken::{self, ThreadItem};
 use super::tree::{BranchStage, MAIN, OpeningCall};
 use super::walk::Walk;
 use super::{
@@ -124,7 +124,7 @@ impl<'w, 'r> ViewWriter<'w, 'r> {
                 return self.write_loads(loads);
             }
         }
-        for words in spoken::in_item(blocks, item) {
+        for words in items::in_item(blocks, item) {
             if self.walk.tree.preface.is_taken_along(blocks, words) {
                 self.write_loads(loads);
                 match words {
@@ -162,7 +162,7 @@ impl<'w, 'r> ViewWriter<'w, 'r> {
 
     /// Writes words from inside a result without the result. They are scrubbed: the result may have held secrets.
     fn write_remark(&mut self, block: usize, nth: usize) {
-        if let Some(remark) = spoken::remark(self.walk.request.blocks, block, nth) {
+        if let Some(remark) = items::remark(self.walk.request.blocks, block, nth) {
             self.write_words(None, brief::scrubbed(&remark.text, self.scrubber), Reason::Folded);
         }
     }

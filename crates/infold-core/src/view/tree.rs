@@ -9,8 +9,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::answers::OpeningAnswer;
 use super::brief::BranchOutcome;
-use super::preface::ClientPreface;
-use super::spoken::{self, ThreadItem};
+use super::items::{self, ClientPreface, ThreadItem};
 use super::{Block, TranscriptStart};
 use crate::{BranchId, EndReason, Isolation, Thread};
 
@@ -246,16 +245,16 @@ impl<'r> ThreadTree<'r> {
         }
         let parent = self.nodes[node].parent;
         let seen = self.seen_by(parent);
-        let mut by_client: HashSet<_> = seen.iter().filter_map(|item| spoken::by_client(self.blocks, *item)).collect();
+        let mut by_client: HashSet<_> = seen.iter().filter_map(|item| items::by_client(self.blocks, *item)).collect();
         words.retain(|item| {
-            !seen.contains(item) && spoken::by_client(self.blocks, *item).is_none_or(|key| by_client.insert(key))
+            !seen.contains(item) && items::by_client(self.blocks, *item).is_none_or(|key| by_client.insert(key))
         });
         self.nodes[parent].items.extend(words);
     }
 
     /// What people and clients said in a thread.
     fn spoken_words(&self, node: usize) -> impl Iterator<Item = ThreadItem> {
-        self.nodes[node].items.iter().flat_map(|item| spoken::in_item(self.blocks, *item))
+        self.nodes[node].items.iter().flat_map(|item| items::in_item(self.blocks, *item))
     }
 
     /// Removes all open branches as if they had never been opened: their items move to the main thread. Gives the calls
@@ -333,7 +332,7 @@ impl<'r> ThreadTree<'r> {
         let mut seen = HashSet::new();
         let mut see = |item: &ThreadItem| {
             seen.insert(*item);
-            seen.extend(spoken::in_item(self.blocks, *item));
+            seen.extend(items::in_item(self.blocks, *item));
         };
         let mut below = &self.nodes[node];
         below.items.iter().for_each(&mut see);
@@ -354,7 +353,7 @@ impl<'r> ThreadTree<'r> {
         let behind = items.split_off(len.min(items.len()));
         let later = self.nodes.iter_mut().filter(|child| child.parent == node && child.parent_len > len);
         later.for_each(|child| child.state = BranchStage::Discarded);
-        behind.into_iter().flat_map(|item| spoken::in_item(self.blocks, item)).collect()
+        behind.into_iter().flat_map(|item| items::in_item(self.blocks, item)).collect()
     }
 
     /// Ends the branches, opened in the same message as `node`, that a rollback discarded. Of the others, those that

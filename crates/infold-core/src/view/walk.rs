@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::acts::{TreeAct, TreeActs};
 use super::answers::{Act, HandedOver, ReturnAnswer};
 use super::brief::BranchOutcome;
-use super::spoken::{self, ThreadItem};
+use super::items::{self, ThreadItem};
 use super::tree::{MAIN, OpeningCall, ThreadTree};
 use super::{
     Anchor, BlockKey, BlockKind, BranchState, ForcedFold, LastAnswer, PlanAction, RequestKind, StoredDecisions,
@@ -302,7 +302,7 @@ impl Walk<'_> {
             self.tree.push(if is_for_branch { self.tree.current() } else { words_go_to }, at);
         }
         if has_opened {
-            let typed = act_results.iter().flat_map(|&at| spoken::typed(self.request.blocks, at)).collect();
+            let typed = act_results.iter().flat_map(|&at| items::typed(self.request.blocks, at)).collect();
             self.tree.append_unseen(self.tree.current(), typed);
         }
         for node in opened {
