@@ -156,7 +156,7 @@ impl RealAgent {
     /// takes care of the permission for its own.
     pub fn asking(self, words: &str) -> Vec<&str> {
         match self {
-            Self::Claude => vec!["-p", words, "--output-format", "json", "--allowedTools", "Read,RealAgent"],
+            Self::Claude => vec!["-p", words, "--output-format", "json", "--allowedTools", "Read,Agent"],
             Self::Codex | Self::CodexScripts => vec!["exec", "--json", "--skip-git-repo-check", words],
             Self::Opencode => vec!["run", "--format", "json", words],
         }

@@ -70,7 +70,7 @@ fn script() -> Script {
     let agent = json!({"description": "Look out", "prompt": "Look out for tugs.",
         "subagent_type": "general-purpose", "run_in_background": true});
     let mut steps = vec![
-        Step::calling("An agent will look out.", [("RealAgent", agent)]),
+        Step::calling("An agent will look out.", [("Agent", agent)]),
         load_tools(),
         open_branch(&work(BRIEF)),
         // The agent in the background waits at the gate, so that its report comes while the branch works.

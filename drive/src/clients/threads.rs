@@ -86,7 +86,7 @@ pub async fn in_a_subagent(agents: &Agents, binary: &Path) -> Result<()> {
             [load_tools(), open_branch(&work), read_file(&path), fold_branch(&found(1)), Step::text("It is done.")];
         let input = json!({"description": "Look closer", "prompt": "Look closer at the first file.",
             "subagent_type": "general-purpose", "run_in_background": false});
-        let outside = [Step::calling("A subagent will look.", [("RealAgent", input)]), Step::text(FINISHED)];
+        let outside = [Step::calling("A subagent will look.", [("Agent", input)]), Step::text(FINISHED)];
         Script::new(by_agent(inside.to_vec(), outside.to_vec()))
     })
     .await?;
