@@ -10,7 +10,11 @@
 //!
 //! Time limits and panics are the engine's to watch: nothing here knows a clock.
 
-mod engine;
+mod assignment;
+mod decode;
+mod find;
+mod formats;
+mod glued;
 mod look;
 mod placeholder;
 mod private_key;
@@ -21,15 +25,28 @@ mod text;
 mod tests;
 
 use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
 
+pub use find::MatchVerdict;
+use find::{Find, Wanted};
+pub use rules::{RuleSet, RulesError};
 pub use text::Scrubbed;
 
 /// The longest text that a scrubber takes when nobody has set a bound.
 const BYTES_MAX_UNSET: usize = 16 << 20;
 
-/// How often a text is searched. Taking a secret out can reveal another, because what was glued to the first is then a
-/// word of its own. One more round is enough for real text; text that takes more than this was made to waste time.
+/// How often a text is searched. Taking a secret out can make something else one, because what was around it is gone;
+/// what is still changing after so many rounds was made to waste time, and is taken out whole.
 const ROUNDS_MAX: usize = 8;
+
+/// How often what was decoded is decoded again.
+const DECODED_DEPTH_MAX: usize = 3;
+/// How many bytes are decoded in all, for each byte of the text.
+const DECODED_FACTOR_MAX: usize = 16;
+
+/// The rule's id in the placeholder of what was taken out whole because scrubbing it did not end.
+const UNFINISHED: &str = "unfinished";
 
 /// Why a text could not be scrubbed. Nothing of the text may be used then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -43,12 +60,6 @@ pub enum ScrubError {
         bytes: usize,
         /// Longest text that is allowed, from settings.
         bytes_max: usize,
-    },
-    /// The text uncovered new secrets each time some were taken out.
-    #[error("text still uncovered secrets after {rounds_max} rounds of scrubbing: send it in smaller parts")]
-    NeverClean {
-        /// How often a text is searched at most.
-        rounds_max: usize,
     },
     /// Scrubbing did not end in time. The engine, which has a clock, reports this.
     #[error("scrubbing took longer than {timeout_ms} ms: send less text, or raise scrub.timeout_ms")]
@@ -69,19 +80,21 @@ pub fn placeholders(text: &str) -> impl Iterator<Item = &str> {
     placeholder::find_all(text).map(|place| &text[place])
 }
 
-/// Takes secrets out of text. Cheap to make and to clone: rules are compiled when first needed, once
-/// for all scrubbers.
+/// Takes secrets out of text. Cheap to make and to clone: the rules that are built in are read when first needed, and
+/// each pattern is compiled when first needed, once for all scrubbers.
 #[derive(Clone)]
 pub struct Scrubber {
     key: [u8; 32],
     bytes_max: usize,
+    /// `None`: those that are built in.
+    rules: Option<Arc<RuleSet>>,
 }
 
 impl Scrubber {
     /// A scrubber whose placeholders are stable for `key`: the same secret always gets the same
     /// one, and nobody without the key can tell from it what the secret was.
     pub fn new(key: [u8; 32]) -> Self {
-        Self { key, bytes_max: BYTES_MAX_UNSET }
+        Self { key, bytes_max: BYTES_MAX_UNSET, rules: None }
     }
 
     /// The scrubber that belongs to a database's secret: it gives the same placeholders everywhere and for ever.
@@ -96,27 +109,64 @@ impl Scrubber {
         Self { bytes_max, ..self }
     }
 
+    /// The same scrubber with these rules in place of those that are built in.
+    #[must_use]
+    pub fn with_rules(self, rules: Arc<RuleSet>) -> Self {
+        Self { rules: Some(rules), ..self }
+    }
+
     /// Takes every secret out of `text`.
     ///
     /// # Errors
     ///
     /// Where any of it could not be scrubbed. Nothing may then be used, not even a part.
     pub fn scrub(&self, text: &str) -> Result<Scrubbed, ScrubError> {
-        if text.len() > self.bytes_max {
-            return Err(ScrubError::TooLarge { bytes: text.len(), bytes_max: self.bytes_max });
+        let masks = self.masks(text, &[])?;
+        let mut scrubbed = String::with_capacity(text.len());
+        let mut done = 0;
+        for mask in &masks {
+            scrubbed.push_str(&text[done..mask.span.start]);
+            placeholder::write(&self.key, &mask.rule, &text[mask.span.clone()], &mut scrubbed);
+            done = mask.span.end;
         }
-        let mut text = text.to_owned();
-        let mut secrets = 0;
-        for _ in 0..ROUNDS_MAX {
-            match self.round(&text)? {
-                ScrubRound::Clean => return Ok(Scrubbed::made(text, secrets)),
-                ScrubRound::Replaced { text: next, secrets: found } => {
-                    text = next;
-                    secrets += found;
+        scrubbed.push_str(&text[done..]);
+        Ok(Scrubbed::made(scrubbed, u32::try_from(masks.len()).unwrap_or(u32::MAX)))
+    }
+
+    /// Takes every secret out of parts that are shown one behind the other, also those that begin in one part and end in
+    /// another: the placeholder is where the secret began.
+    ///
+    /// # Errors
+    ///
+    /// Where any of them could not be scrubbed. Nothing may then be used, not even a part.
+    pub fn scrub_parts(&self, parts: &[&str]) -> Result<Vec<Scrubbed>, ScrubError> {
+        let text = parts.concat();
+        let ends = parts.iter().scan(0, |end, part| {
+            *end += part.len();
+            Some(*end)
+        });
+        let ends: Vec<usize> = ends.collect();
+        let masks = self.masks(&text, &ends)?;
+        let mut scrubbed = Vec::with_capacity(parts.len());
+        let mut start = 0;
+        for end in ends {
+            let mut part = String::new();
+            let mut secrets = 0;
+            let mut done = start;
+            let from = masks.partition_point(|mask| mask.span.end <= start);
+            for mask in masks[from..].iter().take_while(|mask| mask.span.start < end) {
+                if mask.span.start >= start {
+                    part.push_str(&text[done..mask.span.start]);
+                    placeholder::write(&self.key, &mask.rule, &text[mask.span.clone()], &mut part);
+                    secrets += 1;
                 }
+                done = mask.span.end.min(end);
             }
+            part.push_str(&text[done..end]);
+            scrubbed.push(Scrubbed::made(part, secrets));
+            start = end;
         }
-        Err(ScrubError::NeverClean { rounds_max: ROUNDS_MAX })
+        Ok(scrubbed)
     }
 
     /// The placeholders in a text that were made with this scrubber's key, in order. Others only look like one.
@@ -131,65 +181,162 @@ impl Scrubber {
     ///
     /// Where any of the text could not be scrubbed.
     pub fn secrets_in(&self, text: &str) -> Result<Vec<FoundSecret>, ScrubError> {
-        if text.len() > self.bytes_max {
-            return Err(ScrubError::TooLarge { bytes: text.len(), bytes_max: self.bytes_max });
-        }
-        let mut found = Vec::new();
-        let mut text = text.to_owned();
-        for _ in 0..ROUNDS_MAX {
-            let mut done = 0;
-            for present in placeholder::find_all(&text) {
-                self.find_secrets(&text[done..present.start], &mut found)?;
-                done = present.end;
-            }
-            self.find_secrets(&text[done..], &mut found)?;
-            match self.round(&text)? {
-                ScrubRound::Clean => return Ok(found),
-                ScrubRound::Replaced { text: next, .. } => text = next,
-            }
-        }
-        Err(ScrubError::NeverClean { rounds_max: ROUNDS_MAX })
+        let masks = self.masks(text, &[])?;
+        let found = masks.into_iter().map(|mask| {
+            let value = text[mask.span].to_owned();
+            let mut placeholder = String::new();
+            placeholder::write(&self.key, &mask.rule, &value, &mut placeholder);
+            FoundSecret { placeholder, value }
+        });
+        Ok(found.collect())
     }
 
-    /// Adds the secrets of a text that holds no placeholder.
-    fn find_secrets(&self, text: &str, found: &mut Vec<FoundSecret>) -> Result<(), ScrubError> {
-        for secret in engine::find(text)? {
-            let value = text[secret.span].to_owned();
-            let mut placeholder = String::new();
-            placeholder::write(&self.key, secret.rule, &value, &mut placeholder);
-            found.push(FoundSecret { placeholder, value });
+    /// Where the secrets of a text are, in order: what a report says of them.
+    ///
+    /// # Errors
+    ///
+    /// Where any of the text could not be scrubbed.
+    pub fn report(&self, text: &str) -> Result<Vec<Mask>, ScrubError> {
+        self.masks(text, &[])
+    }
+
+    /// Everything that a rule's pattern matched in a text, in order, with what became of it.
+    ///
+    /// # Errors
+    ///
+    /// Where the text is too long, or no rules can be used.
+    pub fn explain(&self, text: &str) -> Result<Vec<(Mask, MatchVerdict)>, ScrubError> {
+        self.check_length(text)?;
+        let rules = self.rules()?;
+        let mut finds = search(&rules, text.as_bytes(), Wanted::Everything)?;
+        finds.sort_by_key(|find| (find.span.start, find.span.end, find.rule));
+        finds.dedup();
+        let explained = finds.into_iter().map(|find| {
+            let rule = rules.rule(find.rule).id.clone();
+            (Mask { span: widened(text, &find.span), rule }, find.verdict)
+        });
+        Ok(explained.collect())
+    }
+
+    fn rules(&self) -> Result<Arc<RuleSet>, ScrubError> {
+        self.rules.clone().or_else(RuleSet::built_in).ok_or(ScrubError::Missing)
+    }
+
+    fn check_length(&self, text: &str) -> Result<(), ScrubError> {
+        if text.len() > self.bytes_max {
+            return Err(ScrubError::TooLarge { bytes: text.len(), bytes_max: self.bytes_max });
         }
         Ok(())
     }
 
-    /// Searches a text once. What lies between placeholders is searched piece by piece, so that no rule can match into
-    /// or across one.
-    fn round(&self, text: &str) -> Result<ScrubRound, ScrubError> {
-        let mut scrubbed = String::with_capacity(text.len());
-        let mut secrets = 0;
-        let mut done = 0;
-        for present in placeholder::find_all(text) {
-            secrets += self.replace(&text[done..present.start], &mut scrubbed)?;
-            scrubbed.push_str(&text[present.clone()]);
-            done = present.end;
+    /// What has to be taken out of a text, in order, none overlapping. `cuts` are places at which it is shown in parts.
+    ///
+    /// What is between placeholders is searched piece by piece, so that no rule can match into or across one, and a
+    /// piece in which something was found is searched again without it, until nothing more is found.
+    fn masks(&self, text: &str, cuts: &[usize]) -> Result<Vec<Mask>, ScrubError> {
+        self.check_length(text)?;
+        let rules = self.rules()?;
+        let mut masks = Vec::new();
+        let mut pieces = gaps(0..text.len(), placeholder::find_all(text));
+        for _ in 0..ROUNDS_MAX {
+            let mut left = Vec::new();
+            for piece in pieces {
+                let finds = search_piece(&rules, text, &piece, cuts)?;
+                if finds.is_empty() {
+                    continue;
+                }
+                left.extend(gaps(piece, finds.iter().map(|find| find.span.clone())));
+                masks.extend(
+                    finds.into_iter().map(|find| Mask { span: find.span, rule: rules.rule(find.rule).id.clone() }),
+                );
+            }
+            pieces = left;
         }
-        secrets += self.replace(&text[done..], &mut scrubbed)?;
-        Ok(if secrets == 0 { ScrubRound::Clean } else { ScrubRound::Replaced { text: scrubbed, secrets } })
+        masks.extend(pieces.into_iter().map(|span| Mask { span, rule: UNFINISHED.to_owned() }));
+        masks.sort_by_key(|mask| mask.span.start);
+        Ok(masks)
     }
+}
 
-    /// Writes `text` to `scrubbed` with placeholders for its secrets. Returns how many there were.
-    fn replace(&self, text: &str, scrubbed: &mut String) -> Result<u32, ScrubError> {
-        let mut secrets = 0;
-        let mut done = 0;
-        for secret in engine::find(text)? {
-            scrubbed.push_str(&text[done..secret.span.start]);
-            placeholder::write(&self.key, secret.rule, &text[secret.span.clone()], scrubbed);
-            secrets += 1;
-            done = secret.span.end;
+/// Something that is taken out of a text: where it is, and the rule that says so. It does not hold the secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mask {
+    /// Its bytes in the text.
+    pub span: Range<usize>,
+    /// The id of the rule.
+    pub rule: String,
+}
+
+/// The pieces of `whole` that are between `spans`, which are in order.
+fn gaps(whole: Range<usize>, spans: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+    let mut pieces = Vec::new();
+    let mut at = whole.start;
+    for span in spans {
+        if span.start > at {
+            pieces.push(at..span.start);
         }
-        scrubbed.push_str(&text[done..]);
-        Ok(secrets)
+        at = span.end;
     }
+    if whole.end > at {
+        pieces.push(at..whole.end);
+    }
+    pieces
+}
+
+/// The finds in one piece of a text, in order, none overlapping. A piece that is shown in parts is searched as a whole
+/// and part by part: a word may be one only by the end of a part.
+fn search_piece(rules: &RuleSet, text: &str, piece: &Range<usize>, cuts: &[usize]) -> Result<Vec<Find>, ScrubError> {
+    let mut finds = Vec::new();
+    let mut search_span = |span: Range<usize>| {
+        for mut find in search(rules, &text.as_bytes()[span.clone()], Wanted::Secrets)? {
+            find.span = widened(text, &(find.span.start + span.start..find.span.end + span.start));
+            finds.push(find);
+        }
+        Ok(())
+    };
+    search_span(piece.clone())?;
+    let within = cuts.iter().copied().filter(|cut| piece.start < *cut && *cut < piece.end);
+    let cuts: Vec<Range<usize>> = within.map(|cut| cut..cut).collect();
+    if !cuts.is_empty() {
+        for part in gaps(piece.clone(), cuts.into_iter()) {
+            search_span(part)?;
+        }
+    }
+    Ok(find::merge(finds))
+}
+
+/// The finds in a text and in what it reads as when it is decoded. They may overlap, and are in no order.
+fn search(rules: &RuleSet, text: &[u8], wanted: Wanted) -> Result<Vec<Find>, ScrubError> {
+    let mut bytes_left = text.len().saturating_mul(DECODED_FACTOR_MAX);
+    search_decoded(rules, text, wanted, DECODED_DEPTH_MAX, &mut bytes_left)
+}
+
+fn search_decoded(
+    rules: &RuleSet,
+    text: &[u8],
+    wanted: Wanted,
+    depth_left: usize,
+    bytes_left: &mut usize,
+) -> Result<Vec<Find>, ScrubError> {
+    let plain = find::find(rules, text, wanted)?;
+    if depth_left == 0 {
+        return Ok(plain);
+    }
+    let mut finds = Vec::new();
+    decode::each_reading(text, |reading| {
+        let Some(left) = bytes_left.checked_sub(reading.bytes().len()) else { return Ok(()) };
+        *bytes_left = left;
+        let found = search_decoded(rules, reading.bytes(), wanted, depth_left - 1, bytes_left)?;
+        finds.extend(found.into_iter().filter_map(|find| reading.in_text(find, &plain)));
+        Ok(())
+    })?;
+    finds.extend(plain);
+    Ok(finds)
+}
+
+/// A span of bytes, widened to whole characters.
+fn widened(text: &str, span: &Range<usize>) -> Range<usize> {
+    text.floor_char_boundary(span.start)..text.ceil_char_boundary(span.end)
 }
 
 /// A secret and its placeholder. Its `Debug` leaves the secret out, so that it is not logged by mistake.
@@ -205,12 +352,6 @@ impl fmt::Debug for FoundSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FoundSecret").field("placeholder", &self.placeholder).finish_non_exhaustive()
     }
-}
-
-/// What one search of a text led to.
-enum ScrubRound {
-    Clean,
-    Replaced { text: String, secrets: u32 },
 }
 
 impl fmt::Debug for Scrubber {

@@ -143,7 +143,7 @@ impl Engine {
     /// Makes an engine that works on a store.
     pub fn new(store: Store, settings: EngineSettings, clock: Clock) -> Self {
         let id_key = IdKey::derive(store.secret());
-        let scrubber = Scrubber::derive(store.secret()).with_max_bytes(settings.scrub.bytes_max);
+        let scrubber = settings.scrub.scrubber(store.secret());
         let inner = Inner {
             scrubbing: TimedScrubber::new(scrubber.clone(), &settings.scrub),
             scrubber,

@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use infold_core::{ScrubError, Scrubbed, Scrubber};
+use infold_core::{Mask, RuleSet, ScrubError, Scrubbed, Scrubber};
 
 use crate::Engine;
 
@@ -25,13 +25,15 @@ pub enum ScrubFault {
     Missing,
 }
 
-/// The bounds of scrubbing.
+/// What scrubbing looks for, and its bounds.
 #[derive(Debug, Clone)]
 pub struct ScrubSettings {
     /// How long one call of the scrubber may take.
     pub timeout_ms: u64,
     /// The longest text that is scrubbed, in bytes.
     pub bytes_max: usize,
+    /// What is searched for; `None` means the rules that are built in.
+    pub rules: Option<Arc<RuleSet>>,
     /// A fault that tests inject; `None` outside of tests.
     pub fault: ScrubFault,
 }
@@ -43,6 +45,17 @@ pub struct TimedScrubber {
     fault: ScrubFault,
 }
 
+impl ScrubSettings {
+    /// The scrubber of a database with this secret.
+    pub fn scrubber(&self, secret: &[u8; 32]) -> Scrubber {
+        let scrubber = Scrubber::derive(secret).with_max_bytes(self.bytes_max);
+        match &self.rules {
+            Some(rules) => scrubber.with_rules(Arc::clone(rules)),
+            None => scrubber,
+        }
+    }
+}
+
 impl TimedScrubber {
     /// Puts a scrubber behind these bounds.
     pub fn new(scrubber: Scrubber, settings: &ScrubSettings) -> Self {
@@ -52,12 +65,29 @@ impl TimedScrubber {
 
     /// Takes the secrets out of texts, all or none. It has to be called within a tokio runtime.
     pub async fn scrub(&self, texts: Vec<String>) -> Result<Vec<Scrubbed>, ScrubError> {
+        self.within_bounds(texts, |scrubber, texts| texts.iter().map(|text| scrubber.scrub(text)).collect()).await
+    }
+
+    /// Finds the secrets in a text. It has to be called within a tokio runtime.
+    pub async fn report(&self, text: String) -> Result<Vec<Mask>, ScrubError> {
+        let found = self.within_bounds(vec![text], |scrubber, texts| {
+            texts.iter().map(|text| scrubber.report(text)).collect::<Result<Vec<_>, _>>()
+        });
+        Ok(found.await?.into_iter().flatten().collect())
+    }
+
+    /// Does work on texts, in time or not at all.
+    async fn within_bounds<T: Send + 'static>(
+        &self,
+        texts: Vec<String>,
+        work: impl FnOnce(&Scrubber, &[String]) -> Result<T, ScrubError> + Send + 'static,
+    ) -> Result<T, ScrubError> {
         let scrubber = Arc::clone(self.scrubber.as_ref().ok_or(ScrubError::Missing)?);
         let (fault, timeout) = (self.fault, Duration::from_millis(self.timeout_ms));
         let is_short = texts.iter().map(String::len).sum::<usize>() <= SHORT_BYTES_MAX;
         let work = move || {
             misbehave(fault, timeout);
-            texts.iter().map(|text| scrubber.scrub(text)).collect::<Result<Vec<_>, _>>()
+            work(&scrubber, &texts)
         };
         let began = Instant::now();
         let done = if is_short {

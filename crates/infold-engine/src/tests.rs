@@ -31,7 +31,7 @@ pub(crate) fn settings() -> EngineSettings {
     EngineSettings {
         limits: documented_limits(),
         counter: Counter::new(Family::Claude),
-        scrub: ScrubSettings { timeout_ms: 2_000, bytes_max: 1 << 20, fault: ScrubFault::None },
+        scrub: ScrubSettings { timeout_ms: 2_000, bytes_max: 1 << 20, rules: None, fault: ScrubFault::None },
         shape: ShapeRules::USUAL,
         isolation: Isolation::Isolated,
         fork: ForkSettings {

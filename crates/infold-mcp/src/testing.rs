@@ -53,7 +53,7 @@ fn engine(folder: &std::path::Path) -> Engine {
         isolation: infold_core::Isolation::Isolated,
         limits: documented_limits(),
         counter: Counter::new(Family::Claude),
-        scrub: ScrubSettings { timeout_ms: 5_000, bytes_max: 2 << 20, fault: ScrubFault::None },
+        scrub: ScrubSettings { timeout_ms: 5_000, bytes_max: 2 << 20, rules: None, fault: ScrubFault::None },
         shape: infold_core::ShapeRules::USUAL,
         fork: ForkSettings {
             profile: Profile::Seed,

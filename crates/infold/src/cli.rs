@@ -7,17 +7,18 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::commands::{
-    connect, disconnect, fork, launch, man, replay, rescue, result, run, secret, sessions, show, top,
+    connect, disconnect, fork, launch, man, replay, rescue, result, rules, run, scrub, secret, sessions, show, top,
 };
 use crate::failure;
 use crate::help;
 use crate::settings::{Assignment, FlagValues};
 
-const EXIT_CODES: [(&str, &str); 5] = [
+const EXIT_CODES: [(&str, &str); 6] = [
     ("0", "done"),
     ("1", "failed: a fault of infold or of this machine"),
     ("2", "wrong usage: unknown command or option"),
     ("3", "refused: the message says what to change"),
+    ("4", "secrets were found, by `infold scrub --check`"),
     ("130", "interrupted by a second signal"),
 ];
 
@@ -156,12 +157,10 @@ pub enum Command {
     /// Check the installation, and say how to fix what is wrong
     #[command(after_help = "The exit code is 1 if a check failed.")]
     Doctor,
-    /// Copy standard input to standard output, with secrets replaced by placeholders
-    #[command(after_help = help::text(
-        &["Within one data folder, the same secret always gets the same placeholder."],
-        &[("infold scrub < build.log > build.clean.log", "")],
-    ))]
-    Scrub,
+    /// Replace secrets by placeholders, or say where secrets are in files
+    Scrub(scrub::ScrubArgs),
+    /// List what counts as a secret, and explain what is taken for one and what is not
+    Rules(rules::RulesArgs),
     /// Put secrets back into files that contain placeholders
     Secret(secret::SecretArgs),
     /// Print a shell completion script
@@ -242,7 +241,8 @@ impl Cli {
             | Command::Replay(_)
             | Command::Settings(_)
             | Command::Doctor
-            | Command::Scrub
+            | Command::Scrub(_)
+            | Command::Rules(_)
             | Command::Secret(_)
             | Command::Completions { .. }
             | Command::Man(_) => None,

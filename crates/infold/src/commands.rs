@@ -13,8 +13,9 @@ mod mcp;
 pub mod replay;
 pub mod rescue;
 pub mod result;
+pub mod rules;
 pub mod run;
-mod scrub;
+pub mod scrub;
 pub mod secret;
 pub(crate) mod serve;
 pub mod sessions;
@@ -99,7 +100,8 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         Command::Result(args) => result::run(&args, &load()?),
         Command::Fork(args) => fork::run(&args, &load()?),
         Command::Replay(args) => replay::run(&args, &load()?),
-        Command::Scrub => scrub::run(&load()?),
+        Command::Scrub(args) => scrub::run(&args, &load()?),
+        Command::Rules(args) => rules::run(&args, &load()?),
         Command::Secret(args) => secret::run(&args, &load()?),
     }
 }

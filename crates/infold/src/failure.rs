@@ -14,6 +14,7 @@ use crate::settings::{Problem, Problems};
 
 const FAILED: u8 = 1;
 const REFUSED: u8 = 3;
+const SECRETS_FOUND: u8 = 4;
 /// The exit code after a second signal, which stops the program at once.
 pub const INTERRUPTED: u8 = 130;
 
@@ -78,6 +79,18 @@ impl fmt::Display for ChecksFailed {
 
 impl std::error::Error for ChecksFailed {}
 
+/// `infold scrub --check` found secrets, or could not search everything. This says how many.
+#[derive(Debug)]
+pub struct SecretsFound(pub String);
+
+impl fmt::Display for SecretsFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SecretsFound {}
+
 /// An agent that `infold run` started has ended with this code. It has reported the reason itself.
 #[derive(Debug)]
 pub struct AgentEnded {
@@ -118,6 +131,8 @@ pub fn conclude(result: anyhow::Result<()>, form: Form) -> ExitCode {
     }
     let code = if error.is::<Refused>() || error.is::<Problems>() {
         REFUSED
+    } else if error.is::<SecretsFound>() {
+        SECRETS_FOUND
     } else if error.is::<Interrupted>() {
         INTERRUPTED
     } else {
@@ -143,6 +158,8 @@ fn as_json(error: &anyhow::Error, exit_code: u8) -> Value {
         ("invalid_settings", message, (!hint.is_empty()).then_some(hint))
     } else if error.is::<ChecksFailed>() {
         ("checks_failed", error.to_string(), None)
+    } else if error.is::<SecretsFound>() {
+        ("secrets_found", error.to_string(), None)
     } else if error.is::<Interrupted>() {
         ("interrupted", error.to_string(), None)
     } else {

@@ -1,7 +1,7 @@
 //! The scrubber of commands that work on files. It needs only the key from the data folder, with which placeholders are
 //! made. It creates nothing else there and opens no database.
 
-use infold_core::{ScrubError, Scrubbed, Scrubber};
+use infold_core::{Mask, ScrubError, Scrubbed};
 use infold_engine::TimedScrubber;
 use infold_store::{KEY_BYTES, KEY_FILE};
 use tokio::runtime::Runtime;
@@ -22,8 +22,8 @@ impl FileScrubber {
     /// alone.
     pub fn new(invocation: &Invocation) -> anyhow::Result<Self> {
         let key = stored_key(invocation)?.map_or_else(one_time_key, Ok)?;
-        let settings = parts::scrub_settings(&invocation.in_force.settings);
-        let scrubber = Scrubber::derive(&key).with_max_bytes(settings.bytes_max);
+        let settings = parts::scrub_settings(&invocation.in_force.settings)?;
+        let scrubber = settings.scrubber(&key);
         Ok(Self { scrubber: TimedScrubber::new(scrubber, &settings), runtime: Some(parts::asking_runtime()?) })
     }
 
@@ -31,6 +31,12 @@ impl FileScrubber {
     pub fn scrub(&self, texts: Vec<String>) -> Result<Vec<Scrubbed>, ScrubError> {
         let runtime = self.runtime.as_ref().ok_or(ScrubError::Missing)?;
         runtime.block_on(self.scrubber.scrub(texts))
+    }
+
+    /// Finds the secrets in a text.
+    pub fn report(&self, text: String) -> Result<Vec<Mask>, ScrubError> {
+        let runtime = self.runtime.as_ref().ok_or(ScrubError::Missing)?;
+        runtime.block_on(self.scrubber.report(text))
     }
 }
 

@@ -19,6 +19,7 @@ mod recognised;
 mod requests;
 mod rescue;
 mod run;
+mod scrub_rules;
 mod service;
 mod settings;
 mod signals;

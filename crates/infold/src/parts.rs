@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::data_folder::DataFolder;
 use crate::failure::Refused;
+use crate::scrub_rules;
 use crate::settings::{
     Allocation, ErrorForm, Family, Isolation, Jwt, ScrubFault, SessionSource, Settings, Surroundings, Synchronous,
     ToolFamily, Validator,
@@ -28,7 +29,7 @@ const DAY_MS: u64 = 24 * HOUR_MS;
 pub fn engine(folder: &DataFolder, settings: &Settings) -> anyhow::Result<Engine> {
     let path = folder.database();
     let store = Store::open(&path, &store_settings(settings)).map_err(store_error)?;
-    Ok(Engine::new(store, engine_settings(settings), Clock::System))
+    Ok(Engine::new(store, engine_settings(settings)?, Clock::System))
 }
 
 fn store_error(error: StoreError) -> anyhow::Error {
@@ -60,16 +61,16 @@ pub fn store_settings(settings: &Settings) -> StoreSettings {
     }
 }
 
-fn engine_settings(settings: &Settings) -> EngineSettings {
+fn engine_settings(settings: &Settings) -> anyhow::Result<EngineSettings> {
     let family = match settings.count.family {
         Family::Claude => infold_core::Family::Claude,
         Family::ClaudeNew => infold_core::Family::ClaudeNew,
         Family::Gpt => infold_core::Family::Gpt,
     };
-    EngineSettings {
+    Ok(EngineSettings {
         limits: limits(settings),
         counter: Counter::new(family),
-        scrub: scrub_settings(settings),
+        scrub: scrub_settings(settings)?,
         shape: shape_rules(settings),
         isolation: match settings.folding.isolation {
             Isolation::Isolated => infold_core::Isolation::Isolated,
@@ -92,12 +93,13 @@ fn engine_settings(settings: &Settings) -> EngineSettings {
             sessions_max: settings.proxy.sessions_max,
             sessions_bytes_max: settings.proxy.sessions_bytes_max,
         },
-    }
+    })
 }
 
-/// How long and how large a scrubbing may be, and the fault that tests plant in it.
-pub fn scrub_settings(settings: &Settings) -> ScrubSettings {
-    ScrubSettings {
+/// What scrubbing looks for, how long and how large it may be, and the fault that tests plant in it.
+pub fn scrub_settings(settings: &Settings) -> anyhow::Result<ScrubSettings> {
+    Ok(ScrubSettings {
+        rules: scrub_rules::load(&settings.scrub, &Surroundings::of_this_process())?,
         timeout_ms: settings.scrub.timeout_ms,
         bytes_max: settings.scrub.max_bytes,
         fault: match settings.testing.scrub_fault {
@@ -106,7 +108,7 @@ pub fn scrub_settings(settings: &Settings) -> ScrubSettings {
             ScrubFault::Stall => infold_engine::ScrubFault::Stall,
             ScrubFault::Missing => infold_engine::ScrubFault::Missing,
         },
-    }
+    })
 }
 
 /// What providers charge for tokens, by model.

@@ -4,6 +4,7 @@
 mod demo;
 pub mod home;
 mod inspect;
+mod scrubbing;
 mod secret;
 mod serve;
 mod settings;

@@ -96,7 +96,7 @@ fn setup() -> Setup {
             isolation: infold_core::Isolation::Isolated,
             limits,
             counter: Counter::new(Family::Claude),
-            scrub: ScrubSettings { timeout_ms: 60_000, bytes_max: 100_000, fault: ScrubFault::None },
+            scrub: ScrubSettings { timeout_ms: 60_000, bytes_max: 100_000, rules: None, fault: ScrubFault::None },
             shape: infold_core::ShapeRules::USUAL,
             fork: ForkSettings {
                 profile: Profile::Seed,

@@ -1,7 +1,7 @@
 //! Placeholders: the text that replaces a secret, such as `[SECRET:github-pat:7f3a2c]`.
 //!
-//! A placeholder is recognised only with the id of a rule that exists and exactly six hex digits, so
-//! that nothing else can pass as one and hide from scrubbing.
+//! A placeholder is recognised only with what is formed like a rule's id and exactly six hex digits, so that nothing that
+//! could be a secret passes as one and hides from scrubbing.
 //!
 //! Of the six digits four identify the secret, and two prove to whoever has the key that the placeholder was made with
 //! it. So a text that only looks like a placeholder, in a document for instance, can be distinguished from a real one

@@ -5,11 +5,12 @@
 //! those would only hide what they say.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use regex::bytes::Regex;
 
 /// The first or the last line of the armour; the group is BEGIN or END.
-pub(super) const PATTERN: &str = r"-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}";
+const PATTERN: &str = r"-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}";
 
 /// Most bytes of a key's body that are masked from one of its ends.
 const KEY_BYTES_MAX: usize = 64 << 10;
@@ -25,8 +26,10 @@ const RUN_BYTES_MIN: usize = 16;
 const ARMOUR_LINES_MAX: usize = 8;
 const ARMOUR_LINE_BYTES_MAX: usize = 120;
 
-/// The places of private keys in `text`. `pattern` is [`PATTERN`], compiled.
-pub(super) fn find(text: &[u8], pattern: &Regex) -> Vec<Range<usize>> {
+/// The places of private keys in `text`.
+pub(super) fn find(text: &[u8]) -> Vec<Range<usize>> {
+    static MARKS: OnceLock<Option<Regex>> = OnceLock::new();
+    let Some(pattern) = MARKS.get_or_init(|| Regex::new(PATTERN).ok()) else { return Vec::new() };
     let marks: Vec<(Range<usize>, bool)> =
         pattern.captures_iter(text).filter_map(|mark| Some((mark.get(0)?.range(), &mark[1] == b"BEGIN"))).collect();
 

@@ -1,173 +1,301 @@
-//! The rules: which strings are secrets, by the published form of each token.
+//! The rules: which strings are secrets, and where they are looked for. They are data, in the TOML files beside this one
+//! and in files that a user names.
 //!
-//! A rule has keywords, and is not tried on a text without one of them; a pattern; and the least entropy of a match.
-//! The secret is the pattern's last group, or the whole match where it has none. Lengths are lower bounds where a
-//! token's form allows it, so that a longer token is masked whole.
-//!
-//! The tables go from specific to general: where two rules find the same span, the earlier names it.
+//! Every rule has words that call for it: a text without them costs one pass for all rules together. A rule's pattern
+//! is tried where its word occurs and nowhere else, so that a rule costs nothing where it does not apply. Only rules in
+//! gitleaks' form, which say nothing of where their word is in a match, are searched for in the whole text.
 
-mod ai;
-mod cloud;
-mod code;
-mod general;
-mod services;
+mod allow;
+mod keywords;
+mod read;
 
-use super::look::{self, SecretLook};
-use super::private_key;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use aho_corasick::AhoCorasick;
+use keywords::Keywords;
+use regex_automata::meta::Regex;
+use regex_automata::util::syntax;
+
+pub(super) use allow::{AllowList, Found};
+pub use read::RulesError;
+
+use super::look::SecretLook;
 
 /// No rule's id is longer, so that a placeholder's length is bounded.
-pub(super) const ID_BYTES_MAX: usize = 40;
+pub(super) const ID_BYTES_MAX: usize = 64;
+
+/// Fewest bytes of a value that is a secret wherever it is.
+const KNOWN_BYTES_MIN: usize = 6;
+/// Most bytes of working memory that one pattern's search may take.
+const PATTERN_CACHE_BYTES_MAX: usize = 256 << 10;
+/// Most bytes that one compiled pattern may take, so that a user's rule cannot take all memory.
+const PATTERN_BYTES_MAX: usize = 4 << 20;
+
+/// The files that are built in, from specific to general: if two rules find the same span, the earlier names it.
+const BUILT_IN: [&str; 6] = [
+    include_str!("rules/code.toml"),
+    include_str!("rules/cloud.toml"),
+    include_str!("rules/ai.toml"),
+    include_str!("rules/payments.toml"),
+    include_str!("rules/services.toml"),
+    include_str!("rules/general.toml"),
+];
 
 /// How one kind of secret is recognised.
 #[derive(Debug)]
 pub(super) struct Rule {
-    pub(super) id: &'static str,
-    pub(super) keywords: &'static [&'static str],
-    pub(super) form: PatternPlace,
-    pattern: &'static str,
-    look: SecretLook,
-    entropy_min_bits: f32,
+    pub(super) id: String,
+    pub(super) description: String,
+    /// The words that call for it, in lower case. None: it is always called for.
+    pub(super) keywords: Vec<String>,
+    pub(super) form: RuleForm,
+    pub(super) entropy_min_bits: f32,
+    pub(super) look: SecretLook,
+    pub(super) allow: Vec<AllowList>,
+    pub(super) pattern: Pattern,
 }
 
-/// In what surroundings a rule's pattern counts.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum PatternPlace {
-    /// Anywhere, because the token's own prefix says what it is.
-    Anywhere,
-    /// Where it is a word of its own, because its form might occur inside something longer.
-    Word,
-    /// Where it is assigned to a name of this pattern.
-    Named(&'static str),
-    /// Where it is assigned, in quotes, to a name of this pattern.
-    Quoted(&'static str),
-    /// Between the BEGIN and END lines of a private key.
+/// Where a rule's pattern is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RuleForm {
+    /// Where its keyword is: the token's own prefix says what it is.
+    Token { back: usize, reach: usize },
+    /// The same, if it is a word of its own: its form may occur inside of something longer.
+    Word { back: usize, reach: usize },
+    /// Where a value is assigned to a name with the keyword in it.
+    Named { name: NamePart, quotes: Quotes, reach: usize },
+    /// Up to a few bytes behind the keyword, as a word of its own.
+    Near { reach: usize },
+    /// Anywhere in a text that has the keyword: gitleaks' form.
+    Anywhere { group: Option<usize> },
+    /// Found by code of its own, which the keyword calls for.
+    Special(SpecialForm),
+    /// A value that settings name.
+    Known,
+}
+
+/// Which part of a name the keyword has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum NamePart {
+    /// Any part.
+    Any,
+    /// The last one: `api_token` is a token, `token_count` is none.
+    Last,
+}
+
+/// Whether a value has to be in quotes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Quotes {
+    /// It may be, or not.
+    Any,
+    /// It has to be.
+    Needed,
+    /// It has to be, behind a sign that only assigns: not as the next of several arguments.
+    Assigned,
+    /// It may not be, and is behind a sign that only assigns.
+    None,
+}
+
+/// The forms that a pattern cannot describe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum SpecialForm {
+    /// From the BEGIN to the END line of a private key.
     PrivateKey,
+    /// The values of a cookie header.
+    Cookies,
+    /// The values in a secret of Kubernetes.
+    KubernetesSecret,
+    /// The values in columns whose head is the name of a secret.
+    Table,
 }
 
-/// What may come before a word: an escape, or anything but what would make it part of a longer word or of base64.
-const LEFT: &str = r"(?:^|[^0-9A-Za-z+]|\\[nrt]|%[0-9A-Fa-f]{2})";
-/// What may come after a word.
-const RIGHT: &str = r"(?:$|[^0-9A-Za-z+])";
+/// A pattern that is compiled when it is first needed.
+#[derive(Debug)]
+pub(super) struct Pattern {
+    text: String,
+    compiled: OnceLock<Option<Regex>>,
+}
 
-/// What comes between a name and its value in code, settings, JSON (also inside a JSON string) and XML: a closing
-/// quote, a type, an operator.
-const OPERATOR: &str = concat!(
-    r#"(?:["'`\\\])]{0,4}(?:[ \t]{1,4}string)?(?::[ \t]{0,4}&?(?:'static )?(?:String|string|str))?"#,
-    r#"[ \t]{0,20}(?:=>|:=|\?=|\.=|\|\||===?|!==?|[=:])|["'][ \t]{1,4}value=)"#,
-);
-/// What comes between two arguments of a call.
-const COMMA: &str = r#"["'`\\\])]{0,4}[ \t]{0,4},"#;
-/// The quote that opens a value. Only one, because two may be an empty value.
-const QUOTE: &str = r#"(?:\\{0,3}["'`]|'\\?")"#;
+impl Pattern {
+    pub(super) fn new(text: String) -> Self {
+        Self { text, compiled: OnceLock::new() }
+    }
 
-/// Parts of names whose values are no secrets, in lower case.
-const OPEN_NAMES: [&str; 12] = [
-    "public",
-    "csrf",
-    "xsrf",
-    "page",
-    "next",
-    "continu",
-    "sync",
-    "cancel",
-    "pubkey",
-    "idempotency",
-    "clientrequest",
-    "placeholder",
-];
+    #[cfg(test)]
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
 
-impl Rule {
-    /// The pattern with what must be around it, as the rule's place says.
-    pub(super) fn whole_pattern(&self) -> String {
-        let Self { pattern, .. } = self;
-        match self.form {
-            PatternPlace::Anywhere => pattern.to_string(),
-            PatternPlace::Word => format!("{LEFT}({pattern}){RIGHT}"),
-            PatternPlace::Named(names) => {
-                let by_operator = format!(r"{OPERATOR}(?:[ \t]{{0,20}}{QUOTE}?|\s{{0,40}}{QUOTE})");
-                let by_comma = format!(r"{COMMA}[ \t]{{0,20}}{QUOTE}?");
-                format!(r"(?:{names})(?:{by_operator}|{by_comma}|>\s{{0,40}})(?:{pattern})")
+    /// The compiled pattern, or `None` if it is no pattern at all. Rules are read only if theirs can be parsed.
+    pub(super) fn regex(&self) -> Option<&Regex> {
+        self.compiled.get_or_init(|| compile(&self.text)).as_ref()
+    }
+}
+
+/// How patterns are read: for bytes, without Unicode. Tokens are ASCII, and this is an order of magnitude faster.
+fn syntax_config() -> syntax::Config {
+    syntax::Config::new().unicode(false).utf8(false)
+}
+
+/// Whether a text is a pattern. This is much quicker than compiling it.
+fn is_pattern(text: &str) -> bool {
+    syntax::parse_with(text, &syntax_config()).is_ok()
+}
+
+/// Compiles a pattern.
+pub(super) fn compile(pattern: &str) -> Option<Regex> {
+    Regex::builder()
+        .syntax(syntax_config())
+        .configure(
+            Regex::config()
+                .utf8_empty(false)
+                .hybrid_cache_capacity(PATTERN_CACHE_BYTES_MAX)
+                .nfa_size_limit(Some(PATTERN_BYTES_MAX)),
+        )
+        .build(pattern)
+        .ok()
+}
+
+/// Rules that are used together.
+pub struct RuleSet {
+    rules: Vec<Rule>,
+    known: Option<KnownValues>,
+    /// What is no secret, whichever rule finds it.
+    allow: Vec<AllowList>,
+    keywords: Keywords,
+    /// The rules that every text calls for.
+    always: Vec<usize>,
+}
+
+/// Values that are secrets wherever they are. They are never printed.
+struct KnownValues {
+    search: AhoCorasick,
+    rule: usize,
+}
+
+impl fmt::Debug for RuleSet {
+    /// Leaves out the values that are known, so that they do not end in a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RuleSet").field("rules", &self.rules.len()).finish_non_exhaustive()
+    }
+}
+
+impl RuleSet {
+    /// The rules that are built in.
+    pub fn built_in() -> Option<Arc<Self>> {
+        static RULES: OnceLock<Option<Arc<RuleSet>>> = OnceLock::new();
+        RULES.get_or_init(|| Self::read(&BUILT_IN).ok().map(Arc::new)).clone()
+    }
+
+    /// The files of the rules that are built in.
+    pub fn built_in_files() -> &'static [&'static str] {
+        &BUILT_IN
+    }
+
+    /// Reads rules from TOML files, infold's own or gitleaks'. Earlier files are more specific than later ones.
+    ///
+    /// # Errors
+    ///
+    /// Where a file is no TOML, or a rule in it cannot be used.
+    pub fn read(files: &[&str]) -> Result<Self, RulesError> {
+        let read = read::read(files)?;
+        let mut keywords: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let mut always = Vec::new();
+        for (index, rule) in read.rules.iter().enumerate() {
+            if rule.keywords.is_empty() {
+                always.push(index);
             }
-            PatternPlace::Quoted(names) => format!(r"(?:{names}){OPERATOR}\s{{0,40}}{QUOTE}(?:{pattern})"),
-            PatternPlace::PrivateKey => private_key::PATTERN.to_owned(),
+            for keyword in &rule.keywords {
+                keywords.entry(keyword.clone()).or_default().push(index);
+            }
         }
+        let keywords = Keywords::new(keywords.into_iter());
+        Ok(Self { rules: read.rules, known: None, allow: read.allow, keywords, always })
     }
 
-    /// Whether a match is a secret. `before` is what the pattern matched before it, such as a name.
-    pub(super) fn accepts(&self, before: &[u8], secret: &[u8]) -> bool {
-        look::entropy_bits(secret) >= self.entropy_min_bits
-            && !look::is_example(secret)
-            && self.look.fits(secret)
-            && !(matches!(self.form, PatternPlace::Named(_) | PatternPlace::Quoted(_)) && is_open_name(before))
+    /// The same rules, for which these values are no secrets.
+    #[must_use]
+    pub fn with_allowed(mut self, values: Vec<String>) -> Self {
+        self.allow.push(AllowList::of_values(values));
+        self
     }
 
-    /// The same rule, for values in quotes only.
-    const fn quoted(self) -> Self {
-        match self.form {
-            PatternPlace::Named(names) => Self { form: PatternPlace::Quoted(names), ..self },
-            PatternPlace::Anywhere | PatternPlace::Word | PatternPlace::Quoted(_) | PatternPlace::PrivateKey => self,
-        }
+    /// The same rules, and these values are secrets wherever they are. Those that are as short as
+    /// ordinary words are left out.
+    #[must_use]
+    pub fn with_known(mut self, values: &[String]) -> Self {
+        let values: Vec<&String> = values.iter().filter(|value| value.len() >= KNOWN_BYTES_MIN).collect();
+        self.known = AhoCorasick::new(values).ok().map(|search| KnownValues { search, rule: self.rules.len() });
+        self.rules.push(Rule {
+            id: "known-value".to_owned(),
+            description: "Value that settings name".to_owned(),
+            keywords: Vec::new(),
+            form: RuleForm::Known,
+            entropy_min_bits: 0.0,
+            look: SecretLook::Any,
+            allow: Vec::new(),
+            pattern: Pattern::new(String::new()),
+        });
+        self
     }
 
-    /// The same rule, with one more condition on how a match looks.
-    const fn looking(self, look: SecretLook) -> Self {
-        Self { look, ..self }
+    /// The places of known values in a text, which may overlap, with the rule that is named for them.
+    pub(super) fn known<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = (Range<usize>, usize)> {
+        let found = move |known: &'a KnownValues| {
+            known.search.find_overlapping_iter(text).map(move |hit| (hit.start()..hit.end(), known.rule))
+        };
+        self.known.iter().flat_map(found)
+    }
+
+    /// The rules, each with its index.
+    pub(super) fn rule(&self, index: usize) -> &Rule {
+        &self.rules[index]
+    }
+
+    /// What each rule is called, in order, with its description.
+    pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.rules.iter().map(|rule| (rule.id.as_str(), rule.description.as_str()))
+    }
+
+    /// How many rules there are.
+    pub(super) fn len(&self) -> usize {
+        self.rules.len()
+    }
+
+    pub(super) fn always(&self) -> &[usize] {
+        &self.always
+    }
+
+    /// Calls `found` with the place of every keyword in a text, and the rules that it calls for.
+    pub(super) fn each_call<E>(
+        &self,
+        text: &[u8],
+        found: impl FnMut(Range<usize>, &[usize]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.keywords.each(text, found)
+    }
+
+    /// Whether this is no secret, whichever rule found it.
+    pub(super) fn allows(&self, rule: &Rule, found: &Found<'_>) -> bool {
+        self.allow.iter().chain(&rule.allow).any(|list| list.allows(found))
     }
 }
 
-/// Whether a name says that its value is no secret.
-fn is_open_name(name: &[u8]) -> bool {
-    let name = name.to_ascii_lowercase();
-    OPEN_NAMES.iter().any(|open| look::contains(&name, open.as_bytes()))
-}
-
-/// A rule for a token that its prefix gives away wherever it is.
-const fn token(
-    id: &'static str,
-    keywords: &'static [&'static str],
-    pattern: &'static str,
-    entropy_min_bits: f32,
-) -> Rule {
-    Rule { id, keywords, form: PatternPlace::Anywhere, pattern, look: SecretLook::Any, entropy_min_bits }
-}
-
-/// A rule for a token that counts only where it is a word of its own.
-const fn word(
-    id: &'static str,
-    keywords: &'static [&'static str],
-    pattern: &'static str,
-    entropy_min_bits: f32,
-) -> Rule {
-    Rule { id, keywords, form: PatternPlace::Word, pattern, look: SecretLook::Any, entropy_min_bits }
-}
-
-/// A rule for a value that only its name gives away.
-const fn named(
-    id: &'static str,
-    keywords: &'static [&'static str],
-    names: &'static str,
-    pattern: &'static str,
-    entropy_min_bits: f32,
-) -> Rule {
-    Rule { id, keywords, form: PatternPlace::Named(names), pattern, look: SecretLook::Any, entropy_min_bits }
-}
-
-/// The rule for private keys, which are found by more than a pattern (`private_key.rs`).
-static PRIVATE_KEY: [Rule; 1] = [Rule {
-    id: "private-key",
-    keywords: &["PRIVATE KEY"],
-    form: PatternPlace::PrivateKey,
-    pattern: private_key::PATTERN,
-    look: SecretLook::Any,
-    entropy_min_bits: 0.0,
-}];
-
-/// Every rule, from specific to general.
-pub(super) fn all() -> impl Iterator<Item = &'static Rule> {
-    [&PRIVATE_KEY[..], code::RULES, cloud::RULES, ai::RULES, services::RULES, general::RULES].into_iter().flatten()
-}
-
-/// Whether a rule has this id.
+/// Whether a text is formed like a rule's id: parts of letters and digits between hyphens. The bounds keep a secret from
+/// passing as an id.
 pub(super) fn is_id(id: &[u8]) -> bool {
-    all().any(|rule| rule.id.as_bytes() == id)
+    const PART_BYTES_MAX: usize = 18;
+    const DIGITS_MAX: usize = 4;
+    let digits = id.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let is_part = |part: &[u8]| {
+        (1..=PART_BYTES_MAX).contains(&part.len())
+            && part.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    };
+    id.len() <= ID_BYTES_MAX && digits <= DIGITS_MAX && id.split(|&byte| byte == b'-').all(is_part)
 }

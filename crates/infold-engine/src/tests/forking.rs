@@ -164,7 +164,7 @@ async fn secrets_are_taken_out_before_anything_is_cut() {
 #[tokio::test]
 async fn nothing_is_started_when_the_scrubber_fails() {
     for fault in [ScrubFault::Panic, ScrubFault::Stall, ScrubFault::Missing] {
-        let scrub = ScrubSettings { timeout_ms: 100, bytes_max: 1 << 20, fault };
+        let scrub = ScrubSettings { timeout_ms: 100, bytes_max: 1 << 20, rules: None, fault };
         let bench = Bench::new(EngineSettings { scrub, ..settings() });
         let request = ForkSession { child: named("child"), ..handed_in(vec![user(0, "hello")]) };
         assert_eq!(code(bench.fork(request).await), "scrubbing_failed");

@@ -118,7 +118,7 @@ pub fn engine_with(folder: &std::path::Path, fault: ScrubFault, shaping: Shaping
     let settings = EngineSettings {
         limits: documented_limits(),
         counter: Counter::new(Family::Claude),
-        scrub: ScrubSettings { timeout_ms: 5_000, bytes_max: 2 << 20, fault },
+        scrub: ScrubSettings { timeout_ms: 5_000, bytes_max: 2 << 20, rules: None, fault },
         shape: infold_core::ShapeRules::USUAL,
         isolation: infold_core::Isolation::Isolated,
         prices: infold_core::Prices::default(),

@@ -27,6 +27,7 @@ use crate::data_folder::{self, DataFolder};
 use crate::failure::{Refused, tell};
 use crate::help;
 use crate::output::Form;
+use crate::parts;
 use crate::whole_file::{self, IfThere};
 use search::{FoundSecrets, Search};
 
@@ -99,7 +100,8 @@ fn scrubber(invocation: &Invocation) -> anyhow::Result<Scrubber> {
     let key = folder.and_then(|folder| fs::read(folder.path().join(KEY_FILE)).ok());
     let key = key.and_then(|key| <[u8; 32]>::try_from(key).ok());
     let settings = &invocation.in_force.settings;
-    key.map(|key| Scrubber::derive(&key).with_max_bytes(settings.scrub.max_bytes)).ok_or_else(|| {
+    let settings = parts::scrub_settings(settings)?;
+    key.map(|key| settings.scrubber(&key)).ok_or_else(|| {
         Refused::new("this data folder has no key, so placeholders cannot be recognised")
             .hint("placeholders belong to one data folder: pass the --data that infold ran with")
             .into()

@@ -142,6 +142,10 @@ pub enum Family {
 pub struct Scrub {
     pub timeout_ms: u64,
     pub max_bytes: usize,
+    pub rules: Vec<String>,
+    pub allow: Vec<String>,
+    pub known_variables: Vec<String>,
+    pub known_files: Vec<String>,
 }
 
 /// `[shape]`

@@ -1,0 +1,112 @@
+//! Joins tokens that a line end cuts in two: a terminal that is too narrow, a mail, a continued string. Only the
+//! surroundings of such a place are read again.
+
+use std::ops::Range;
+
+use super::{Reading, ReadingKind};
+
+/// How much before and behind a wrap is read.
+const AROUND_BYTES_MAX: usize = 1024;
+/// Fewest bytes of a token before and behind a wrap.
+const PART_BYTES_MIN: usize = 4;
+/// Fewest bytes of a line that is wrapped because it is too long.
+const WRAPPED_BYTES_MIN: usize = 60;
+/// Most wraps that are joined into one reading.
+const WRAPS_MAX: usize = 16;
+
+/// Calls `look` with a reading of every place where a token may go on in the next line.
+pub(super) fn each<E>(text: &[u8], look: &mut impl FnMut(Reading) -> Result<(), E>) -> Result<(), E> {
+    let mut done = 0;
+    for newline in memchr::memchr_iter(b'\n', text) {
+        if newline < done {
+            continue;
+        }
+        let Some(first) = gap(text, newline) else { continue };
+        if !is_token_start(&text[..first.start]) {
+            continue;
+        }
+        let begin = text[first.start.saturating_sub(AROUND_BYTES_MAX)..first.start]
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(first.start.saturating_sub(AROUND_BYTES_MAX), |at| {
+                first.start.saturating_sub(AROUND_BYTES_MAX) + at + 1
+            });
+        let is_long = first.start - begin >= WRAPPED_BYTES_MIN;
+        let kind = if is_long { ReadingKind::Wrapped } else { ReadingKind::Joined };
+        let mut reading = Reading { kind, ..Reading::default() };
+        reading.push_same(text, begin..first.start);
+        let mut at = first.end;
+        for _ in 0..WRAPS_MAX {
+            let end = text.len().min(at + AROUND_BYTES_MAX);
+            let line = memchr::memchr(b'\n', &text[at..end]).map(|line| at + line);
+            match line.and_then(|line| gap(text, line)).filter(|gap| gap.start > at) {
+                // A line that is a token from its beginning to its end: the next one may go on with it.
+                Some(gap) if text[at..gap.start].iter().all(|byte| is_token_byte(*byte)) => {
+                    reading.push_same(text, at..gap.start);
+                    at = gap.end;
+                }
+                _ => break,
+            }
+        }
+        let end = text.len().min(at + AROUND_BYTES_MAX);
+        let end = memchr::memchr(b'\n', &text[at..end]).map_or(end, |line| at + line);
+        reading.push_same(text, at..end);
+        done = at;
+        look(reading)?;
+    }
+    Ok(())
+}
+
+/// What a wrap put between two parts of a token: the line end, with a backslash before it and blanks behind, or with a
+/// string that ends before it and another that begins behind it.
+fn gap(text: &[u8], newline: usize) -> Option<Range<usize>> {
+    const GAP_BYTES_MAX: usize = 64;
+    let before = &text[newline.saturating_sub(GAP_BYTES_MAX)..newline];
+    let behind = &text[newline + 1..text.len().min(newline + 1 + GAP_BYTES_MAX)];
+    let trailing =
+        before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\\' | b'+' | b'.')).count();
+    let leading = behind.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'>' | b'|' | b'+')).count();
+    let closed = before[..before.len() - trailing].last().filter(|byte| is_quote(**byte));
+    let opened = behind.get(leading).filter(|byte| is_quote(**byte));
+    let quotes = match (closed, opened) {
+        (None, None) => 0,
+        (Some(closed), Some(opened)) if closed == opened => 1,
+        _ => return None,
+    };
+    let start = newline + 1 + leading + quotes;
+    goes_on(&text[start..]).then_some(newline - trailing - quotes..start)
+}
+
+/// Whether a text begins with what may be the rest of a token, and nothing that is assigned follows it.
+fn goes_on(text: &[u8]) -> bool {
+    const LONG_BYTES_MIN: usize = 16;
+    let near = &text[..text.len().min(AROUND_BYTES_MAX)];
+    let bytes = near.iter().take_while(|byte| is_token_byte(**byte)).count();
+    let (run, behind) = near.split_at(bytes);
+    let has_digit = run.iter().any(u8::is_ascii_digit);
+    let has_case = run.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    let is_assigned = run.split(|byte| matches!(byte, b'=' | b':')).filter(|part| !part.is_empty()).count() > 1;
+    let ends =
+        behind.first().is_none_or(|next| next.is_ascii_whitespace() || is_quote(*next) || b"\\,;)<".contains(next));
+    let is_number = run.iter().all(u8::is_ascii_digit);
+    bytes >= PART_BYTES_MIN && ends && !is_number && !is_assigned && (has_digit || has_case || bytes >= LONG_BYTES_MIN)
+}
+
+fn is_quote(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\'' | b'`')
+}
+
+/// Whether a text ends with what may be the beginning of a token: letters with a digit, a hyphen or an underscore, or
+/// with a change of case inside.
+fn is_token_start(text: &[u8]) -> bool {
+    let near = &text[text.len().saturating_sub(AROUND_BYTES_MAX)..];
+    let bytes = near.iter().rev().take_while(|byte| is_token_byte(**byte)).count();
+    let run = &near[near.len() - bytes..];
+    let has_sign = run.iter().any(|byte| byte.is_ascii_digit() || matches!(byte, b'_' | b'-'));
+    let has_case = run.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    bytes >= PART_BYTES_MIN && (has_sign || has_case || run.iter().all(u8::is_ascii_uppercase))
+}
+
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'+' | b'=' | b'~' | b':' | b'%')
+}

@@ -1,0 +1,120 @@
+//! Finds the keywords of all rules in one pass, whatever their number.
+//!
+//! The first bytes of every keyword are in a small table of bits, which is asked for each byte of the text; only where it
+//! says yes are keywords compared. An automaton over all keywords takes several times as long, because its states do
+//! not fit into the processor's nearest memory.
+
+use std::ops::Range;
+
+/// Fewest bytes of a keyword.
+pub(super) const KEYWORD_BYTES_MIN: usize = 3;
+/// How many bytes of a longer keyword are looked up.
+const HEAD_BYTES: usize = 4;
+/// A table's size in bits, as a power of two: 8 KiB.
+const TABLE_BITS_LOG: u32 = 16;
+
+/// The keywords of a set of rules, and which rules each calls for.
+#[derive(Debug)]
+pub(super) struct Keywords {
+    /// Those that are just as long as a keyword has to be.
+    short: Heads,
+    long: Heads,
+}
+
+/// Keywords by their first bytes.
+#[derive(Debug)]
+struct Heads {
+    table: Vec<u64>,
+    /// For each bit of the table where its keywords begin in `keywords`; they end where the next bit's begin.
+    starts: Vec<u32>,
+    keywords: Vec<Keyword>,
+}
+
+#[derive(Debug)]
+struct Keyword {
+    /// In lower case.
+    word: Box<[u8]>,
+    rules: Vec<usize>,
+}
+
+impl Keywords {
+    /// The keywords, in lower case and none shorter than [`KEYWORD_BYTES_MIN`], each with its rules.
+    pub(super) fn new(keywords: impl Iterator<Item = (String, Vec<usize>)>) -> Self {
+        let all = keywords.map(|(word, rules)| Keyword { word: word.into_bytes().into(), rules });
+        let (short, long) = all.partition(|keyword| keyword.word.len() == KEYWORD_BYTES_MIN);
+        Self { short: Heads::new(short, KEYWORD_BYTES_MIN), long: Heads::new(long, HEAD_BYTES) }
+    }
+
+    /// Calls `found` with the place of every keyword in a text, and the rules that it calls for.
+    pub(super) fn each<E>(
+        &self,
+        text: &[u8],
+        mut found: impl FnMut(Range<usize>, &[usize]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut last_four = 0_u32;
+        for (at, byte) in text.iter().enumerate() {
+            last_four = last_four << 8 | u32::from(byte.to_ascii_lowercase());
+            let last_three = last_four & 0x00ff_ffff;
+            if self.long.may_have(last_four) {
+                self.long.compare(text, (at + 1).wrapping_sub(HEAD_BYTES), last_four, &mut found)?;
+            }
+            if self.short.may_have(last_three) {
+                self.short.compare(text, (at + 1).wrapping_sub(KEYWORD_BYTES_MIN), last_three, &mut found)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Heads {
+    fn new(mut keywords: Vec<Keyword>, head_bytes: usize) -> Self {
+        let bit = |keyword: &Keyword| table_bit(head(&keyword.word[..head_bytes]));
+        keywords.sort_by_key(bit);
+        let mut table = vec![0; 1 << (TABLE_BITS_LOG - 6)];
+        let mut starts = vec![0; (1 << TABLE_BITS_LOG) + 1];
+        for keyword in &keywords {
+            let bit = bit(keyword);
+            table[bit / 64] |= 1 << (bit % 64);
+            starts[bit + 1] += 1;
+        }
+        for bit in 0..1 << TABLE_BITS_LOG {
+            starts[bit + 1] += starts[bit];
+        }
+        Self { table, starts, keywords }
+    }
+
+    /// Whether a keyword may begin with these bytes.
+    #[inline]
+    fn may_have(&self, head: u32) -> bool {
+        let bit = table_bit(head);
+        self.table[bit / 64] >> (bit % 64) & 1 == 1
+    }
+
+    /// Calls `found` with the keywords that the text has at `at`.
+    fn compare<E>(
+        &self,
+        text: &[u8],
+        at: usize,
+        head: u32,
+        found: &mut impl FnMut(Range<usize>, &[usize]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let bit = table_bit(head);
+        let [first, behind] = [self.starts[bit], self.starts[bit + 1]];
+        for keyword in &self.keywords[first as usize..behind as usize] {
+            let end = at.saturating_add(keyword.word.len());
+            if text.get(at..end).is_some_and(|here| here.eq_ignore_ascii_case(&keyword.word)) {
+                found(at..end, &keyword.rules)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn head(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0, |head, byte| head << 8 | u32::from(*byte))
+}
+
+#[inline]
+fn table_bit(head: u32) -> usize {
+    (head.wrapping_mul(0x9e37_79b1) >> (32 - TABLE_BITS_LOG)) as usize
+}

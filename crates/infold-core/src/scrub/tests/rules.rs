@@ -1,0 +1,171 @@
+//! The rules as data: those that are built in hold together, and those of others are read.
+
+use std::sync::Arc;
+
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::string::bytes_regex;
+use proptest::test_runner::TestRunner;
+
+use super::super::rules::{Rule, RuleForm};
+use super::super::{MatchVerdict, RuleSet, RulesError};
+use super::{scrubber, shape, token};
+
+/// How many strings of a rule's form are tried. Chance gives some of them too little entropy, or the look of a word.
+const TRIES: usize = 200;
+
+/// Texts for rules that ask for more than a generated string has.
+const EXAMPLES: [(&str, &str); 5] = [
+    ("directory-entry-password", "new DirectoryEntry(\"LDAP://dc\", \"admin\", \"Gr4vel-Moth\")"),
+    ("database-connect-password", "mysql_connect(\"localhost\", \"root\", \"Gr4vel-Moth\")"),
+    ("cisco-config-secret", "enable secret 5 Gr4vel-Moth\n"),
+    ("pgpass-password", "db.internal:5432:shop:app:Gr4vel-Moth\n"),
+    ("worded-bare-password", "password = gravelmoth\n"),
+];
+
+/// Strings of a rule's form, each where the rule looks for it.
+fn samples(rule: &Rule) -> impl Iterator<Item = String> {
+    let strings = bytes_regex(&format!("(?-u){}", generable(rule.pattern.text())));
+    let mut runner = TestRunner::deterministic();
+    let keyword = rule.keywords.first().cloned().unwrap_or_default();
+    let form = rule.form;
+    (0..TRIES).filter_map(move |_| {
+        let value = strings.as_ref().ok()?.new_tree(&mut runner).ok()?.current();
+        let printable = |byte: u8| char::from(if matches!(byte, b' '..=b'~') { byte } else { b'a' + byte % 26 });
+        let value: String = value.into_iter().map(printable).collect();
+        Some(match form {
+            RuleForm::Named { .. } => format!("{keyword} = \"{value}\"\n{keyword}: {value}\n"),
+            RuleForm::Near { .. } => format!("{keyword} {value} "),
+            RuleForm::Token { .. }
+            | RuleForm::Word { .. }
+            | RuleForm::Anywhere { .. }
+            | RuleForm::Special(_)
+            | RuleForm::Known => format!("\n{value} "),
+        })
+    })
+}
+
+/// The pattern without what strings cannot be made from: repetitions without an end, and edges.
+fn generable(pattern: &str) -> String {
+    let mut bounded = String::new();
+    let mut rest = pattern;
+    while let Some(at) = rest.find(",}") {
+        let digits = rest[..at].bytes().rev().take_while(u8::is_ascii_digit).count();
+        let least: usize = rest[at - digits..at].parse().unwrap();
+        bounded.push_str(&format!("{},{}}}", &rest[..at], least + 4));
+        rest = &rest[at + 2..];
+    }
+    bounded.push_str(rest);
+    bounded.replace("(?:$|", "(?:").replace("|$)", ")").replace("(?:^|", "(?:").replace(r"\b", "")
+}
+
+#[test]
+fn every_rule_finds_what_has_its_form() {
+    let rules = RuleSet::built_in().unwrap();
+    let mut idle = Vec::new();
+    for index in 0..rules.len() {
+        let rule = rules.rule(index);
+        if matches!(rule.form, RuleForm::Special(_)) {
+            continue;
+        }
+        let finds = |text: String| {
+            let explained = scrubber().explain(&text).unwrap();
+            explained.iter().any(|(mask, verdict)| mask.rule == rule.id && *verdict == MatchVerdict::Taken)
+        };
+        let examples = EXAMPLES.iter().filter(|(id, _)| *id == rule.id).map(|(_, text)| (*text).to_owned());
+        if !examples.chain(samples(rule)).any(finds) {
+            idle.push(rule.id.as_str());
+        }
+    }
+    assert_eq!(idle, [""; 0]);
+}
+
+#[test]
+fn a_file_of_gitleaks_is_read_and_searched_for_in_its_way() {
+    let file = r#"
+        title = "mine"
+        [allowlist]
+        regexes = ['''^acme_[0]{8}$''']
+        paths = ['''node_modules''']
+        [[rules]]
+        id = "acme-token"
+        description = "A token of Acme"
+        regex = '''(?i)\b(acme_[a-f0-9]{8})\b'''
+        keywords = ["acme_"]
+        entropy = 2
+        [[rules.allowlists]]
+        regexTarget = "line"
+        regexes = ['''# fine''']
+        [[rules.allowlists]]
+        stopwords = ["beef"]
+        [[rules]]
+        id = "braces"
+        description = "Go takes a lone brace for a brace"
+        regex = '''magic{([a-z0-9]{6})}'''
+        [[rules]]
+        id = "only-a-path"
+        path = '''\.p12$'''
+    "#;
+    let rules = RuleSet::read(&[file]).unwrap();
+    assert_eq!(rules.names().map(|(id, _)| id).collect::<Vec<_>>(), ["acme-token", "braces"]);
+    let scrubber = scrubber().with_rules(Arc::new(rules));
+    let shaped = |text: &str| shape(&scrubber.scrub(text).unwrap());
+    assert_eq!(shaped("a acme_1a2b3c4d b"), "a [SECRET:acme-token:#] b");
+    assert_eq!(shaped("magic{ab12cd}"), "magic{[SECRET:braces:#]}");
+    let token = token();
+    for text in ["a acme_1a2b3c4d # fine", "acme_00000000", "acme_1abeef4d", "xacme_1a2b3c4d", token.as_str()] {
+        assert_eq!(shaped(text), text);
+    }
+}
+
+#[test]
+fn a_rule_that_cannot_be_used_is_named() {
+    let read = |rule: &str| RuleSet::read(&[&format!("[[rules]]\nid = \"mine\"\n{rule}")]).map(drop).unwrap_err();
+    let reason = |rule: &str| match read(rule) {
+        RulesError::Unusable { id, reason } => {
+            assert_eq!(id, "mine");
+            reason
+        }
+        RulesError::Unreadable { reason } => panic!("{reason}"),
+    };
+    assert_eq!(reason("regex = '('"), "its pattern is none");
+    assert_eq!(reason("token = 'abc'"), "it has no `keywords`");
+    assert_eq!(reason("names = ['abc']"), "it has no `value`");
+    assert_eq!(reason("word = 'ab'\nkeywords = ['ab']"), "the keyword \"ab\" has fewer than 3 bytes");
+    assert_eq!(
+        reason("word = 'abc'\ntoken = 'abc'\nkeywords = ['abc']"),
+        "it has more than one of token, word, names, near, regex and special"
+    );
+    assert!(matches!(RuleSet::read(&["[[rules]]\nid = 3"]), Err(RulesError::Unreadable { .. })));
+    assert!(matches!(RuleSet::read(&["[[rules]]\nid = \"A b\"\nregex = 'x'"]), Err(RulesError::Unusable { .. })));
+}
+
+#[test]
+fn values_that_are_allowed_stay_and_values_that_are_known_go() {
+    let own = || RuleSet::read(RuleSet::built_in_files()).unwrap();
+    let allowed = scrubber().with_rules(Arc::new(own().with_allowed(vec![token()])));
+    assert_eq!(allowed.scrub(&token()).unwrap().as_str(), token());
+    assert_eq!(allowed.scrub(&format!("{}x", token())).unwrap().secrets(), 1);
+
+    let known = own().with_known(&["open sesame".to_owned(), "ab".to_owned()]);
+    assert!(!format!("{known:?}").contains("sesame"));
+    let known = scrubber().with_rules(Arc::new(known));
+    let shaped = |text: &str| shape(&known.scrub(text).unwrap());
+    assert_eq!(shaped("say open sesame, ab"), "say [SECRET:known-value:#], ab");
+    assert_eq!(shaped("say open%20sesame"), "say [SECRET:known-value:#]");
+    assert_eq!(shaped("say Open Sesame"), "say Open Sesame");
+}
+
+#[test]
+fn a_find_and_a_miss_are_explained() {
+    let explained = |text: &str| {
+        let all = scrubber().explain(text).unwrap();
+        all.into_iter().map(|(mask, verdict)| (mask.rule, verdict)).collect::<Vec<_>>()
+    };
+    assert!(explained(&token()).contains(&("github-pat".to_owned(), MatchVerdict::Taken)));
+    let masked = format!("ghp_{}", "x".repeat(36));
+    assert!(!explained(&masked).iter().any(|(_, verdict)| *verdict == MatchVerdict::Taken));
+    assert!(explained("ghp_{x36}").is_empty());
+    assert!(
+        explained("password = config.db1.password").contains(&("bare-password".to_owned(), MatchVerdict::OtherLook))
+    );
+}

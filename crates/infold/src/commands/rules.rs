@@ -1,0 +1,191 @@
+//! `infold rules`: lists what counts as a secret, and explains what became of a text.
+//!
+//! An explanation has places, rules and reasons, and never the text itself.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use infold_core::{Mask, MatchVerdict, RuleSet, ScrubError, Scrubber};
+use serde_json::{Value, json};
+
+use super::Invocation;
+use crate::draw::{Align, Column, Table, Tone, thousands};
+use crate::failure::{Refused, tell};
+use crate::help;
+use crate::output::Form;
+use crate::scrub_rules;
+
+/// Arguments of `rules`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = help::text(
+    &[
+        "Without a command all rules are listed. Rules come from the setting scrub.rules: those that are built in, and \
+         files of your own in gitleaks' form or in infold's. A rule of infold's form has an id, a description, keywords, \
+         and one of `token` (a pattern that begins with a keyword), `word` (the same as a word of its own), `names` with \
+         `value` (what is assigned to a name), `near` with `value`, or `regex`; `entropy`, `look` and `allow` narrow it.",
+    ],
+    &[
+        ("infold rules", "list all rules"),
+        ("infold rules explain < build.log", "what was taken for a secret, and what was not"),
+        ("infold rules test github-pat notes.txt", "what one rule makes of a file"),
+        ("infold --set 'scrub.rules=[\"built-in\",\"/home/me/rules.toml\"]' rules test my-rule notes.txt", ""),
+    ],
+))]
+pub struct RulesArgs {
+    #[command(subcommand)]
+    command: Option<RulesCommand>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum RulesCommand {
+    /// List all rules
+    List,
+    /// Say what one rule makes of a text
+    Test {
+        /// The rule's id
+        #[arg(value_name = "RULE")]
+        rule: String,
+        /// A file; without one, standard input
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
+    /// Say what is taken out of a text, and why other things are not
+    Explain {
+        /// A file; without one, standard input
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
+}
+
+/// Lists or explains.
+pub fn run(args: &RulesArgs, invocation: &Invocation) -> anyhow::Result<()> {
+    let settings = &invocation.in_force.settings.scrub;
+    let own = scrub_rules::load(settings, &invocation.surroundings)?;
+    let rules = own.or_else(RuleSet::built_in).ok_or(ScrubError::Missing)?;
+    match &args.command {
+        None | Some(RulesCommand::List) => list(&rules, invocation),
+        Some(RulesCommand::Test { rule, file }) => {
+            if !rules.names().any(|(id, _)| id == rule) {
+                return Err(Refused::new(format!("there is no rule {rule:?}"))
+                    .hint("`infold rules` lists them")
+                    .into());
+            }
+            let text = text(file.as_ref(), settings.max_bytes)?;
+            explain(&text, Some(rule), rules, invocation)
+        }
+        Some(RulesCommand::Explain { file }) => {
+            let text = text(file.as_ref(), settings.max_bytes)?;
+            explain(&text, None, rules, invocation)
+        }
+    }
+}
+
+fn list(rules: &RuleSet, invocation: &Invocation) -> anyhow::Result<()> {
+    let output = &invocation.output;
+    match output.form {
+        Form::Json => {
+            let rules: Vec<Value> =
+                rules.names().map(|(id, description)| json!({"id": id, "description": description})).collect();
+            output.json(&json!({ "rules": rules }))
+        }
+        Form::Text => {
+            let heading = |heading| Column { heading, align: Align::Left };
+            let mut table = Table::new(vec![heading("RULE"), heading("WHAT IT FINDS")]);
+            for (id, description) in rules.names() {
+                table.row(vec![(Tone::Plain, id.to_owned()), (Tone::Plain, description.to_owned())]);
+            }
+            Ok(output.text(&table.draw(&output.style))?)
+        }
+    }
+}
+
+/// Prints what became of everything that a rule's pattern matched.
+fn explain(text: &str, only: Option<&str>, rules: Arc<RuleSet>, invocation: &Invocation) -> anyhow::Result<()> {
+    let bytes_max = invocation.in_force.settings.scrub.max_bytes;
+    let scrubber = Scrubber::new([0; 32]).with_max_bytes(bytes_max).with_rules(rules);
+    let mut explained = scrubber.explain(text)?;
+    explained.retain(|(mask, _)| only.is_none_or(|rule| mask.rule == rule));
+    let output = &invocation.output;
+    match output.form {
+        Form::Json => {
+            let found: Vec<Value> = explained.iter().map(|(mask, verdict)| as_json(text, mask, *verdict)).collect();
+            output.json(&json!({ "matches": found }))
+        }
+        Form::Text if explained.is_empty() => {
+            tell("note", "no rule's pattern matches anything in this text");
+            Ok(())
+        }
+        Form::Text => {
+            let heading = |heading, align| Column { heading, align };
+            let mut table = Table::new(vec![
+                heading("PLACE", Align::Left),
+                heading("BYTES", Align::Right),
+                heading("RULE", Align::Left),
+                heading("VERDICT", Align::Left),
+            ]);
+            for (mask, verdict) in &explained {
+                let (line, column) = place(text, mask);
+                table.row(vec![
+                    (Tone::Plain, format!("{line}:{column}")),
+                    (Tone::Plain, thousands(mask.span.len() as u64)),
+                    (Tone::Plain, mask.rule.clone()),
+                    (Tone::Plain, in_words(*verdict)),
+                ]);
+            }
+            Ok(output.text(&table.draw(&output.style))?)
+        }
+    }
+}
+
+/// The line and the column, from 1.
+fn place(text: &str, mask: &Mask) -> (usize, usize) {
+    let before = &text[..mask.span.start];
+    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+}
+
+fn as_json(text: &str, mask: &Mask, verdict: MatchVerdict) -> Value {
+    let (line, column) = place(text, mask);
+    json!({
+        "line": line,
+        "column": column,
+        "bytes": mask.span.len(),
+        "rule": mask.rule,
+        "taken": verdict == MatchVerdict::Taken,
+        "reason": in_words(verdict),
+    })
+}
+
+fn in_words(verdict: MatchVerdict) -> String {
+    match verdict {
+        MatchVerdict::Taken => "taken: it is a secret".to_owned(),
+        MatchVerdict::LittleEntropy { bits } => {
+            format!("left: {bits:.1} bits of entropy for each byte are too few for this rule")
+        }
+        MatchVerdict::Example => "left: it is an example or a mask".to_owned(),
+        MatchVerdict::OtherLook => "left: it looks like a word, a name, a path or code".to_owned(),
+        MatchVerdict::Allowed => "left: an allow list has it".to_owned(),
+        MatchVerdict::PartOfWord => "left: it is part of a longer word".to_owned(),
+        MatchVerdict::OpenName => "left: its name says that it is no secret".to_owned(),
+    }
+}
+
+fn text(file: Option<&PathBuf>, bytes_max: usize) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    let reader: Box<dyn Read> = match file {
+        None => Box::new(std::io::stdin().lock()),
+        Some(path) => Box::new(
+            std::fs::File::open(path)
+                .map_err(|error| Refused::new(format!("{} cannot be opened: {error}", path.display())))?,
+        ),
+    };
+    reader.take(bytes_max as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > bytes_max {
+        return Err(Refused::new(format!("the text is longer than {bytes_max} bytes"))
+            .hint("split it, or raise the bound with --set scrub.max_bytes=N")
+            .into());
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| Refused::new("the text is not UTF-8").hint("convert it first, for example with iconv").into())
+}

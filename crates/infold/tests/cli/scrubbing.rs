@@ -1,0 +1,144 @@
+//! The commands `scrub` and `rules`: reports, exit codes, rules and values of a user's own.
+
+use std::fs;
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use super::home::{Ended, Home};
+
+/// A token of a known form that was never anyone's. Put together here, so that no file holds it.
+fn made_up_token() -> String {
+    format!("{}_{}", "ghp", "Q7rT2mXv9LkB4nZc8JpW3sHd6FgY1aEu5oRi")
+}
+
+/// A folder with a secret in one of its files.
+fn folder(home: &Home) -> String {
+    let folder = home.join("work");
+    fs::create_dir_all(folder.join("a/b")).unwrap();
+    fs::create_dir_all(folder.join(".git")).unwrap();
+    fs::write(folder.join("a/b/.env"), format!("HOST=db\nTOKEN={}\n", made_up_token())).unwrap();
+    fs::write(folder.join("a/clean.txt"), "nothing here\n").unwrap();
+    fs::write(folder.join("a/picture"), b"\x89PNG\xff\xfe").unwrap();
+    fs::write(folder.join(".git/packed"), made_up_token()).unwrap();
+    folder.to_str().unwrap().to_owned()
+}
+
+fn json(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap()
+}
+
+#[test]
+fn a_report_says_where_secrets_are_and_never_what_they_are() {
+    let home = Home::new();
+    let folder = folder(&home);
+    let ended = home.run(&["scrub", "--report", &folder]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_snapshot!(ended.stdout, @r"
+    WHERE                              RULE        BYTES
+    HOME/work/a/b/.env:2:7  github-pat     40
+    ");
+    assert_eq!(ended.stderr, "note: 1 secret in 3 files (1 no text)\n");
+    let printed = json(&home.run(&["scrub", "--report", "--json", &folder]));
+    assert_eq!(printed["secrets"][0]["line"], 2);
+    assert_eq!(printed["secrets"][0]["rule"], "github-pat");
+    assert!(!printed.to_string().contains(&made_up_token()));
+}
+
+#[test]
+fn a_check_ends_with_a_code_of_its_own() {
+    let home = Home::new();
+    let folder = folder(&home);
+    let found = home.run(&["scrub", "--check", &folder]);
+    assert_eq!(found.code, 4);
+    assert!(found.stderr.ends_with("error: 1 secret found\n"), "{}", found.stderr);
+    assert_eq!(home.run(&["scrub", "--check", &format!("{folder}/a/clean.txt")]).code, 0);
+    // What could not be searched is not clean.
+    let long = home.join("long.txt");
+    fs::write(&long, vec![b'a'; 2000]).unwrap();
+    let unsearched = home.run(&["scrub", "--check", "--set", "scrub.max_bytes=1024", long.to_str().unwrap()]);
+    assert_eq!(unsearched.code, 4);
+    assert!(unsearched.stderr.contains("1 file could not be searched"), "{}", unsearched.stderr);
+    assert_eq!(home.run(&["scrub", "--check", "/nowhere/at/all"]).code, 3);
+    assert_eq!(home.run_with_input(&["scrub", "--check"], made_up_token().as_bytes()).code, 4);
+}
+
+#[test]
+fn one_file_can_be_printed_without_its_secrets_and_a_folder_cannot() {
+    let home = Home::new();
+    let folder = folder(&home);
+    let printed = home.run(&["scrub", &format!("{folder}/a/b/.env")]);
+    assert!(printed.stdout.starts_with("HOST=db\nTOKEN=[SECRET:github-pat:"), "{}", printed.stdout);
+    let refused = home.run(&["scrub", &folder]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (3, ""));
+    assert!(refused.stderr.contains("--report"), "{}", refused.stderr);
+}
+
+#[test]
+fn rules_are_listed_and_explain_a_find_and_a_miss() {
+    let home = Home::new();
+    let listed = json(&home.run(&["rules", "--json"]));
+    let rules = listed["rules"].as_array().unwrap();
+    assert!(rules.len() > 400, "{}", rules.len());
+    assert!(rules.iter().any(|rule| rule["id"] == "github-pat" && rule["description"] != ""));
+
+    let text = format!("a {}\npassword = config.db1.password\n", made_up_token());
+    let explained = home.run_with_input(&["rules", "explain"], text.as_bytes());
+    assert_snapshot!(explained.stdout, @r"
+    PLACE  BYTES  RULE           VERDICT
+    1:3       40  github-pat     taken: it is a secret
+    2:12      19  named-secret   left: it looks like a word, a name, a path or code
+    2:12      19  bare-password  left: it looks like a word, a name, a path or code
+    ");
+    let one = home.run_with_input(&["rules", "test", "bare-password", "--json"], text.as_bytes());
+    assert_eq!(json(&one)["matches"].as_array().unwrap().len(), 1);
+    assert_eq!(json(&one)["matches"][0]["taken"], false);
+    let none = home.run_with_input(&["rules", "explain"], b"hello");
+    assert_eq!(none.stderr, "note: no rule's pattern matches anything in this text\n");
+    assert_snapshot!(home.run_with_input(&["rules", "test", "no-such"], b"").stderr, @r#"
+    error: there is no rule "no-such"
+      hint: `infold rules` lists them
+    "#);
+}
+
+#[test]
+fn rules_values_and_files_of_a_users_own_are_used() {
+    let home = Home::new();
+    let own = home.join("own.toml");
+    fs::write(&own, "[[rules]]\nid = \"acme\"\nregex = 'acme-[0-9]{6}'\nkeywords = [\"acme-\"]\n").unwrap();
+    let rules = format!("scrub.rules=[\"built-in\", \"{}\"]", own.display());
+    let scrubbed =
+        home.run_with_input(&["scrub", "--set", &rules], format!("acme-123456 {}", made_up_token()).as_bytes());
+    assert!(scrubbed.stdout.starts_with("[SECRET:acme:") && scrubbed.stdout.contains("[SECRET:github-pat:"));
+
+    let allow = format!("scrub.allow=[\"{}\"]", made_up_token());
+    let allowed = home.run_with_input(&["scrub", "--set", &allow], made_up_token().as_bytes());
+    assert_eq!(allowed.stdout, made_up_token());
+
+    let dotenv = home.join("values.env");
+    fs::write(&dotenv, "# mine\nexport DB_PASS='swordfish'\nHOST=localhost\nPORT=5432\n").unwrap();
+    let known = format!("scrub.known_files=[\"{}\"]", dotenv.display());
+    let scrubbed = home.run_with_input(&["scrub", "--set", &known], b"swordfish at localhost:5432");
+    assert!(scrubbed.stdout.starts_with("[SECRET:known-value:"), "{}", scrubbed.stdout);
+    assert!(scrubbed.stdout.ends_with(" at localhost:5432"), "{}", scrubbed.stdout);
+}
+
+#[test]
+fn rules_that_cannot_be_used_are_refused_and_values_are_not_shown() {
+    let home = Home::new();
+    let own = home.join("own.toml");
+    fs::write(&own, "[[rules]]\nid = \"acme\"\nregex = '('\n").unwrap();
+    let rules = format!("scrub.rules=[\"{}\"]", own.display());
+    let refused = home.run_with_input(&["scrub", "--set", &rules], b"text");
+    assert_eq!((refused.code, refused.stdout.as_str()), (3, ""));
+    assert!(refused.stderr.contains("rule \"acme\" cannot be used: its pattern is none"), "{}", refused.stderr);
+    let relative = home.run_with_input(&["scrub", "--set", "scrub.rules=[\"own.toml\"]"], b"text");
+    assert!(relative.stderr.contains("no absolute path"), "{}", relative.stderr);
+
+    let dotenv = home.join("values.env");
+    fs::write(&dotenv, "GOOD=1\nBROKEN='swordfish\n").unwrap();
+    let known = format!("scrub.known_files=[\"{}\"]", dotenv.display());
+    let refused = home.run_with_input(&["scrub", "--set", &known], b"text");
+    assert_eq!(refused.code, 3);
+    assert!(!refused.stderr.contains("swordfish"), "{}", refused.stderr);
+}
