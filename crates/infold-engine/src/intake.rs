@@ -158,7 +158,9 @@ impl Engine {
     async fn scrub_result(&self, new: NewResult, source: ResultSource) -> Result<ScrubbedResult, ScrubError> {
         let bytes_max = self.inner.settings.scrub.bytes_max;
         let within = |text: String| match source {
-            ResultSource::Request { .. } if text.len() > bytes_max => withheld(text.len(), bytes_max),
+            ResultSource::Request { .. } if text.len() > bytes_max => {
+                withheld(text.len(), &ScrubError::TooLarge { bytes: text.len(), bytes_max })
+            }
             ResultSource::Request { .. } | ResultSource::HandedIn => text,
         };
         let (call, digest) = (digest(&[&new.call_id]), digest(&new.texts));
@@ -264,11 +266,11 @@ fn stays(before: &[String], parts: &[Scrubbed]) -> ShownResult {
     if parts.iter().all(Option::is_none) { ShownResult::AsItIs } else { ShownResult::Parts(parts) }
 }
 
-/// The text that replaces one which is too long to be searched for secrets.
-pub(crate) fn withheld(bytes: usize, bytes_max: usize) -> String {
+/// The text that replaces one which could not be searched for secrets to its end.
+pub(crate) fn withheld(bytes: usize, error: &ScrubError) -> String {
     format!(
-        "[infold withheld this text: it has {bytes} bytes, and only {bytes_max} can be searched for secrets \
-         (scrub.max_bytes). Ask for a part of it.]"
+        "[infold withheld {bytes} bytes here, because they could not be searched for secrets: {error}. The rest of this \
+         session goes on. To see them, ask for less at a time, for example for a part of the file.]"
     )
 }
 

@@ -10,6 +10,7 @@ mod faults;
 mod fidelity;
 mod folding;
 mod network;
+mod no_way_around;
 mod notices;
 mod others;
 mod overflow;

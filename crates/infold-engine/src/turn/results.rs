@@ -161,7 +161,7 @@ impl Engine {
         for text in turn.request.text_parts(at) {
             parts.push(match self.scrub([text.clone().into_owned()]).await {
                 Ok([scrubbed]) => (scrubbed.as_str() != &*text).then(|| scrubbed.as_str().to_owned()),
-                Err(ScrubError::TooLarge { bytes, bytes_max }) => Some(withheld(bytes, bytes_max)),
+                Err(error @ ScrubError::TooLarge { .. }) => Some(withheld(text.len(), &error)),
                 Err(error) => return Err(Failure::Scrubbing(error).into()),
             });
         }

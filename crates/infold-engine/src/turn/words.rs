@@ -38,10 +38,7 @@ impl Engine {
             }
         }
         if changed > 0 {
-            match plan.edits.iter_mut().find(|edit| edit.reason == Reason::Scrubbed) {
-                Some(edit) => edit.blocks += changed,
-                None => plan.edits.push(Edit { reason: Reason::Scrubbed, blocks: changed }),
-            }
+            add_scrubbed(&mut plan.edits, changed);
         }
         Ok(())
     }
@@ -70,7 +67,7 @@ impl Engine {
         let wanted = flattened.map_or(Cow::Borrowed(&*said), Cow::Owned);
         let text = match self.scrub([wanted.clone().into_owned()]).await {
             Ok([scrubbed]) => scrubbed.into_string(),
-            Err(ScrubError::TooLarge { bytes, bytes_max }) => withheld(bytes, bytes_max),
+            Err(error @ ScrubError::TooLarge { .. }) => withheld(wanted.len(), &error),
             Err(error) => return Err(Failure::Scrubbing(error).into()),
         };
         if text == *said {
@@ -97,6 +94,14 @@ impl Engine {
         };
         let plan = self.plan_view(&request, &known?.decisions).ok()?;
         (plan.thread == Thread::Main).then(|| flattened.write(&plan.pieces))
+    }
+}
+
+/// Adds blocks to those that were scrubbed.
+pub(super) fn add_scrubbed(edits: &mut Vec<Edit>, blocks: usize) {
+    match edits.iter_mut().find(|edit| edit.reason == Reason::Scrubbed) {
+        Some(edit) => edit.blocks += blocks,
+        None => edits.push(Edit { reason: Reason::Scrubbed, blocks }),
     }
 }
 

@@ -126,7 +126,7 @@ async fn a_text_that_is_too_long_to_be_searched_is_withheld() {
     let taken = take(&bench, &Thread::Main, vec![parts]).await;
     let ShownResult::Parts(parts) = &taken.results[0].1 else { panic!("{taken:?}") };
     assert_eq!(parts[0], None);
-    assert!(parts[1].as_deref().unwrap().starts_with("[infold withheld this text: it has 40893 bytes, and only 5000"));
+    assert!(parts[1].as_deref().unwrap().starts_with("[infold withheld 40893 bytes here, because they could not be searched for secrets: text of 40893 bytes is too long"));
 }
 
 #[tokio::test]
