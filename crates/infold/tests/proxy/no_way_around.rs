@@ -1,5 +1,5 @@
 //! Every route that the proxy knows, and some that it does not, with every form of body that could hide a secret which a
-//! tool printed: either the upstream never sees it, or the client is refused and told what to do.
+//! tool printed: either the upstream never sees it, or the client is refused and learns what to do.
 
 mod bodies;
 mod forms;
