@@ -27,6 +27,7 @@ mod status;
 mod telemetry;
 mod timers;
 mod turn;
+mod withhold;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -23,4 +23,5 @@ mod sessions;
 mod shaping;
 mod upstream;
 mod wild;
+mod withheld;
 mod written;

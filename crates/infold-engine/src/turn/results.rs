@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use infold_core::view::{BlockKind, Reason, Replacement, ResultBlock, ViewPiece, ViewPlan};
-use infold_core::{Mentions, ScrubError, Thread};
+use infold_core::{Mentions, Thread};
 use infold_wire::request::Request;
 
 use super::cache::SessionCache;
@@ -13,7 +13,7 @@ use super::known_session::KnownSession;
 use super::prompt::{AgentTurn, PlanningFault};
 use super::take_in::TakeIn;
 use super::{Purpose, Shaping};
-use crate::intake::{NewResult, Offload, Remarks, ShownResult, withheld};
+use crate::intake::{NewResult, Offload, Remarks, ShownResult};
 use crate::{Engine, Failure};
 
 /// A result that was not seen before, with the index of its block.
@@ -157,14 +157,13 @@ impl Engine {
         if cache.clean.contains(&result.content) {
             return Ok(None);
         }
-        let mut parts = Vec::new();
-        for text in turn.request.text_parts(at) {
-            parts.push(match self.scrub([text.clone().into_owned()]).await {
-                Ok([scrubbed]) => (scrubbed.as_str() != &*text).then(|| scrubbed.as_str().to_owned()),
-                Err(error @ ScrubError::TooLarge { .. }) => Some(withheld(text.len(), &error)),
-                Err(error) => return Err(Failure::Scrubbing(error).into()),
-            });
-        }
+        let texts = turn.request.text_parts(at);
+        let scrubbed = self.scrub_or_withhold(texts.iter().map(|text| text.clone().into_owned()).collect()).await;
+        let changed = texts.iter().zip(scrubbed.map_err(Failure::Scrubbing)?).map(|(before, after)| {
+            let after = after.into_string();
+            (*before != after).then_some(after)
+        });
+        let parts: Vec<Option<String>> = changed.collect();
         if parts.iter().all(Option::is_none) {
             cache.clean.insert(result.content);
             return Ok(None);

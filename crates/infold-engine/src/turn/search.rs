@@ -10,12 +10,11 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use infold_core::ScrubError;
+use infold_core::{ScrubError, Scrubbed};
 use infold_wire::request::{ConversationPlace, JsonBody, JsonStrings, Request, unescaped};
 
 use super::{ModelRequest, Withheld};
 use crate::Engine;
-use crate::intake::withheld;
 
 /// How many bytes of strings are searched at once. Each round has the scrubber's whole time.
 const ROUND_BYTES_MAX: usize = 256 << 10;
@@ -103,23 +102,17 @@ impl Engine {
 
     /// What is sent in place of each text; `None` for one that has no secrets.
     async fn search_round(&self, texts: &[&str], unfinished: Unfinished) -> Result<Vec<Option<String>>, Withheld> {
-        let changed = |before: &str, after: String| (before != after).then_some(after);
-        if let Ok(scrubbed) = self.scrub_list(texts.iter().map(|text| (*text).to_owned()).collect()).await {
-            let pairs = texts.iter().zip(scrubbed);
-            return Ok(pairs.map(|(before, after)| changed(before, after.into_string())).collect());
-        }
-        // One of them is the cause, and the others need not suffer for it.
-        let mut found = Vec::with_capacity(texts.len());
-        for text in texts {
-            let after = match (self.scrub([(*text).to_owned()]).await, unfinished) {
-                (Ok([scrubbed]), _) => scrubbed.into_string(),
-                (Err(ScrubError::Missing), _) => return Err(Withheld::Unscrubbed(ScrubError::Missing)),
-                (Err(error), Unfinished::Replaced) => withheld(text.len(), &error),
-                (Err(error), Unfinished::Refused) => return Err(Withheld::Unsearched(error)),
-            };
-            found.push(changed(text, after));
-        }
-        Ok(found)
+        let owned = texts.iter().map(|text| (*text).to_owned()).collect();
+        let scrubbed = match unfinished {
+            Unfinished::Replaced => self.scrub_or_withhold(owned).await,
+            Unfinished::Refused => self.scrub_list(owned).await,
+        };
+        let scrubbed = scrubbed.map_err(|error| match error {
+            ScrubError::Missing => Withheld::Unscrubbed(error),
+            other => Withheld::Unsearched(other),
+        })?;
+        let changed = |(before, after): (&&str, Scrubbed)| (*before != after.as_str()).then(|| after.into_string());
+        Ok(texts.iter().zip(scrubbed).map(changed).collect())
     }
 
     /// A text that is not JSON, without its secrets; `None` if it has none.

@@ -7,13 +7,12 @@ use std::sync::Arc;
 
 use infold_core::transcript::Voice;
 use infold_core::view::{self, BlockKind, Edit, LastAnswer, Reason, RequestKind, TranscriptStart, ViewPiece, ViewPlan};
-use infold_core::{ScrubError, Thread};
+use infold_core::{Scrubbed, Thread};
 use infold_wire::FlattenedConversation;
 
 use super::cache::SessionCache;
 use super::known_session::KnownSession;
 use super::prompt::{AgentTurn, PlanningFault};
-use crate::intake::withheld;
 use crate::{Engine, Failure};
 
 impl Engine {
@@ -65,11 +64,8 @@ impl Engine {
             RequestKind::Turn | RequestKind::Side => None,
         };
         let wanted = flattened.map_or(Cow::Borrowed(&*said), Cow::Owned);
-        let text = match self.scrub([wanted.clone().into_owned()]).await {
-            Ok([scrubbed]) => scrubbed.into_string(),
-            Err(error @ ScrubError::TooLarge { .. }) => withheld(wanted.len(), &error),
-            Err(error) => return Err(Failure::Scrubbing(error).into()),
-        };
+        let scrubbed = self.scrub_or_withhold(vec![wanted.into_owned()]).await.map_err(Failure::Scrubbing)?;
+        let text = Scrubbed::join(&scrubbed.iter().collect::<Vec<_>>(), "\n").into_string();
         if text == *said {
             cache.clean.insert(key);
             return Ok(None);

@@ -130,10 +130,10 @@ async fn a_text_that_is_too_long_to_be_searched_is_withheld() {
 }
 
 #[tokio::test]
-async fn nothing_gets_past_a_scrubber_that_fails() {
+async fn nothing_gets_past_where_there_is_no_scrubber() {
     let bench = Bench::new(settings());
     let mut broken = settings();
-    broken.scrub.fault = crate::ScrubFault::Panic;
+    broken.scrub.fault = crate::ScrubFault::Missing;
     let broken = bench.another(broken);
     let results = vec![seen("c1", "Bash", "text")];
     let request = TakeIn { thread: Thread::Main, results, offload: Offload::Allowed, mentions: Mentions::default() };
