@@ -72,7 +72,7 @@ pub(crate) enum ShownResult {
     /// The result as the client sent it.
     AsItIs,
     /// The result's text parts without secrets; `None` for a part that is unchanged.
-    Parts(Vec<Option<String>>),
+    Parts(Vec<Option<Scrubbed>>),
     /// One text in place of the whole result, which is offloaded under this handle.
     Reference { text: String, blob: BlobId },
 }
@@ -258,8 +258,8 @@ impl ScrubbedResult {
 
 /// What is sent of a result that is not offloaded.
 fn stays(before: &[String], parts: &[Scrubbed]) -> ShownResult {
-    let changed = |(before, part): (&String, &Scrubbed)| (before != part.as_str()).then(|| part.as_str().to_owned());
-    let parts: Vec<Option<String>> = before.iter().zip(parts).map(changed).collect();
+    let changed = |(before, part): (&String, &Scrubbed)| (before != part.as_str()).then(|| part.clone());
+    let parts: Vec<Option<Scrubbed>> = before.iter().zip(parts).map(changed).collect();
     if parts.iter().all(Option::is_none) { ShownResult::AsItIs } else { ShownResult::Parts(parts) }
 }
 

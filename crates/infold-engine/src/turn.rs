@@ -31,6 +31,7 @@ mod prompt;
 mod rescue;
 mod results;
 mod search;
+mod stored_json;
 mod take_in;
 mod unplanned;
 mod words;

@@ -13,6 +13,7 @@ mod head;
 pub(crate) mod json;
 mod keys;
 mod parts;
+mod pieces;
 mod read;
 mod remarks;
 mod splice;
@@ -31,6 +32,7 @@ pub use error::RequestError;
 pub use head::ListedTool;
 pub(crate) use head::joined;
 pub use json::unescaped;
+pub use pieces::{JsonPieces, StringPiece};
 pub use strings::{ConversationPlace, JsonBody, JsonStrings};
 
 /// One of the HTTP APIs that clients use to talk to a model.

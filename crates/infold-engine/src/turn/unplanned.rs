@@ -2,6 +2,7 @@
 //! that is safe.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use infold_core::Thread;
 use infold_core::record::WarningKind;
@@ -98,7 +99,7 @@ impl Engine {
                     };
                     rewrite.map(|rewrite| {
                         *edits.entry(rewrite.reason).or_default() += 1;
-                        ViewPiece::Content { block: at, json: rewrite.sent }
+                        ViewPiece::Content { block: at, json: Arc::clone(rewrite.sent.bytes()) }
                     })
                 }
                 _ => None,

@@ -81,7 +81,7 @@ impl ConversationPlace {
 /// A body that is JSON, whatever it says.
 #[derive(Debug)]
 pub struct JsonBody<'a> {
-    document: Document<'a>,
+    pub(super) document: Document<'a>,
 }
 
 impl<'a> JsonBody<'a> {
@@ -219,16 +219,22 @@ fn strings_of<'d>(document: &'d Document<'_>, at: At) -> impl Iterator<Item = At
 
 /// The strings in a value that are searched. `known` are left out.
 fn strings_in(document: &Document<'_>, at: At, known: &HashSet<At>) -> Vec<At> {
-    let media: HashSet<At> = (at..document.after(at)).filter_map(|at| media_in(document, at)).collect();
+    let media = media_below(document, at);
     let is_searched = |at: &At| {
-        !known.contains(at) && !media.contains(at) && !is_api_word(document, *at) && !is_data_address(document, *at)
+        let raw = document.raw(*at);
+        !known.contains(at) && !media.contains(at) && api_word(raw).is_none() && !is_data_address(document, *at)
     };
     strings_of(document, at).filter(is_searched).collect()
 }
 
-fn is_api_word(document: &Document<'_>, at: At) -> bool {
-    let raw = document.raw(at);
-    API_WORDS.contains(&&raw[1..raw.len() - 1])
+/// The word of the APIs that the JSON of a string is, if it is one.
+pub(super) fn api_word(raw: &str) -> Option<&'static str> {
+    API_WORDS.into_iter().find(|word| *word == &raw[1..raw.len() - 1])
+}
+
+/// The strings in a value that are pictures or the like.
+pub(super) fn media_below(document: &Document<'_>, at: At) -> HashSet<At> {
+    (at..document.after(at)).filter_map(|at| media_in(document, at)).collect()
 }
 
 /// The data in an object that is a picture or the like, if it is one.

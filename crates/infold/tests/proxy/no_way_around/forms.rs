@@ -162,6 +162,12 @@ fn as_results() -> Vec<Form> {
             list(r#"{"type":"search_result","source":"https://x/?token=SECRET","title":"t","content":[]}"#),
         ),
         giving(
+            "an address beside a text",
+            list(
+                r#"{"type":"search_result","source":"https://x/?token=SECRET","title":"t","content":[{"type":"text","text":"SECRET"}]}"#,
+            ),
+        ),
+        giving(
             "a document",
             list(r#"{"type":"document","source":{"type":"text","media_type":"text/plain","data":"SECRET"}}"#),
         ),
