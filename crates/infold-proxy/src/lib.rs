@@ -11,6 +11,7 @@
 
 mod connect;
 mod decode;
+mod ending;
 mod handling;
 mod headers;
 mod metrics;

@@ -55,7 +55,10 @@ impl Proxy {
                 continue;
             }
             return match answered {
-                Ok(Ok(response)) => self.explain_wrong_base_url(outgoing, Answered::new(response, repeated)).await,
+                Ok(Ok(response)) => {
+                    self.refuse_unsound(outgoing.provider, &response)?;
+                    self.explain_wrong_base_url(outgoing, Answered::new(response, repeated)).await
+                }
                 Ok(Err(unreached)) => Err(self.unreached(outgoing.provider, &unreached)),
                 Err(_) => Err(self.silent(outgoing.provider)),
             };
@@ -91,6 +94,18 @@ impl Proxy {
             None => PAUSE_FIRST,
         };
         (asked <= Duration::from_millis(self.settings.retry_after_max_ms)).then_some(asked)
+    }
+
+    /// Refuses an answer whose head leaves open where it ends, or that is no answer.
+    fn refuse_unsound(&self, provider: Provider, response: &Response<Incoming>) -> Result<(), ProxyRefusal> {
+        let Some(reason) = headers::unsound(response.status(), response.headers()) else { return Ok(()) };
+        let (upstream, setting) = (self.settings.upstream(provider), provider.setting());
+        let message = format!(
+            "{upstream} answered in a way that cannot be passed on ({reason}): try again; if it stays so, see that \
+             {setting} in infold's settings names a model provider, or report it to whoever runs that server"
+        );
+        tracing::warn!(%upstream, reason, "an upstream's answer was not passed on");
+        Err(ProxyRefusal::new(provider, StatusCode::BAD_GATEWAY, "upstream_unsound", message))
     }
 
     fn unreached(&self, provider: Provider, unreached: &Unreached) -> ProxyRefusal {
