@@ -21,8 +21,8 @@ impl EndingWatch {
     /// Starts to read an answer with this head; `None` if its connection tells where it ends, or nothing does.
     pub(crate) fn of(head: &Parts, body: &Incoming) -> Option<Self> {
         let headers = &head.headers;
-        let is_told = headers.contains_key(CONTENT_LENGTH) || headers.contains_key(TRANSFER_ENCODING);
-        if is_told || body.size_hint().exact().is_some() {
+        let is_framed = headers.contains_key(CONTENT_LENGTH) || headers.contains_key(TRANSFER_ENCODING);
+        if is_framed || body.size_hint().exact().is_some() {
             return None;
         }
         let ending = Ending::of(headers.get(CONTENT_TYPE)?.to_str().ok()?)?;
@@ -36,7 +36,7 @@ impl EndingWatch {
         self.decoder.push(bytes, |decoded| self.ending.push(decoded));
     }
 
-    /// Whether nothing is missing, as far as can be told.
+    /// Whether nothing is missing, as far as it shows.
     pub(crate) fn is_whole(self) -> bool {
         self.decoder.is_lost() || (self.is_empty && self.may_be_empty) || self.ending.is_whole()
     }

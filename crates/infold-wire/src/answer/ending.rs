@@ -1,7 +1,7 @@
 //! Tells whether an answer is there to its end, by what it says: needed where its connection does not tell, because it
 //! ends the answer by closing.
 //!
-//! Where it cannot be told (another kind of content, a stream that speaks of something else), the answer counts as
+//! Where nothing shows it (another kind of content, a stream that speaks of something else), the answer counts as
 //! whole.
 
 use super::sse::{Events, SseEvent};
@@ -45,7 +45,7 @@ struct JsonNesting {
 }
 
 impl Ending {
-    /// Starts to read an answer with this content type; `None` if its end cannot be told by what it says.
+    /// Starts to read an answer with this content type; `None` if what it says does not show its end.
     pub fn of(content_type: &str) -> Option<Self> {
         let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let form = match essence.as_str() {
@@ -64,7 +64,7 @@ impl Ending {
         }
     }
 
-    /// Whether nothing is missing, as far as can be told.
+    /// Whether nothing is missing, as far as it shows.
     pub fn is_whole(self) -> bool {
         match self.form {
             EndingForm::Stream { mut events, mut seen } => {

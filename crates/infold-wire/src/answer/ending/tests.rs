@@ -38,7 +38,7 @@ fn a_stream_is_whole_with_its_last_event_and_not_before() {
 }
 
 #[test]
-fn what_cannot_be_told_counts_as_whole() {
+fn what_does_not_show_its_end_counts_as_whole() {
     assert!(Ending::of("text/html").is_none() && Ending::of("application/x-ndjson").is_none());
     assert!(is_whole("application/json", "<html>"));
     assert!(is_whole("text/event-stream", "data: {\"type\":\"speech.audio.delta\"}\n\n"));
