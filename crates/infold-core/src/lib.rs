@@ -43,7 +43,7 @@ pub use limits::{Allocation, ContextBound, Limits};
 pub use models::{ModelWindow, ModelWindows};
 pub use offload::{
     ResultPage, ScrubbedCall, grouped, lines, matches, no_match, page, reference, reference_if_offloaded,
-    reference_text, shaped_reference,
+    reference_text, shaped_reference, withheld,
 };
 pub use own_tools::{OwnTool, ToolEffect};
 pub use prices::{Price, Prices};

@@ -4,7 +4,7 @@
 //! storing them is the engine's.
 
 use crate::shape::{Shape, excerpt, shape};
-use crate::{BlobId, Counter, Mentions, Scrubbed, ShapeRules, ToolResult};
+use crate::{BlobId, Counter, Mentions, ScrubError, Scrubbed, ShapeRules, ToolResult};
 
 const PREVIEW_CHARS: usize = 200;
 /// Most bytes that a pattern may compile to once it ignores case.
@@ -16,6 +16,15 @@ const CUT: &str = "\n[line cut here: read the rest by offset]\n";
 pub fn reference(tool: &Scrubbed, content: &Scrubbed, id: &BlobId) -> Scrubbed {
     let preview = content.head_chars(PREVIEW_CHARS);
     Scrubbed::composed(lead(tool.as_str(), content.as_str().len(), preview.as_str(), id.as_str()))
+}
+
+/// The text that replaces one which could not be searched for secrets to its end.
+pub fn withheld(bytes: usize, error: &ScrubError) -> Scrubbed {
+    // An error of the scrubber has figures and fixed words in it, and nothing of the text.
+    Scrubbed::composed(format!(
+        "[infold withheld {bytes} bytes here, because they could not be searched for secrets: {error}. To see them, ask \
+         for less at a time, for example for a part of the file.]"
+    ))
 }
 
 /// A tool call and its result, without their secrets.

@@ -22,6 +22,7 @@ mod plan;
 mod planned;
 mod reasoning;
 mod script;
+mod scrubbed_json;
 mod tree;
 mod walk;
 
@@ -40,6 +41,7 @@ pub use planned::{
     Edit, FoundOpening, LastAnswer, PlanAction, Reason, RequestKind, TranscriptStart, ViewPiece, ViewPlan, ViewRequest,
 };
 pub use script::{ScriptedCall, changes_tree, reads_back, runs_scripts};
+pub use scrubbed_json::{JsonString, ScrubbedJson, is_media};
 
 /// Identifies a block: a digest of its bytes, without the marks that steer the provider's cache. Blocks with the same
 /// bytes have the same key.

@@ -46,7 +46,7 @@ pub(crate) struct Remarks {
 /// Where results come from, and what follows from that.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ResultSource {
-    /// They are part of a request. A text that is too long to be searched for secrets is withheld.
+    /// They are part of a request. A text that cannot be searched for secrets is withheld.
     Request {
         offload: Offload,
         counter: Counter,
@@ -72,7 +72,7 @@ pub(crate) enum ShownResult {
     /// The result as the client sent it.
     AsItIs,
     /// The result's text parts without secrets; `None` for a part that is unchanged.
-    Parts(Vec<Option<String>>),
+    Parts(Vec<Option<Scrubbed>>),
     /// One text in place of the whole result, which is offloaded under this handle.
     Reference { text: String, blob: BlobId },
 }
@@ -156,22 +156,21 @@ impl Engine {
 
     /// Takes the secrets out of one result. Each result has the scrubber's whole time.
     async fn scrub_result(&self, new: NewResult, source: ResultSource) -> Result<ScrubbedResult, ScrubError> {
-        let bytes_max = self.inner.settings.scrub.bytes_max;
-        let within = |text: String| match source {
-            ResultSource::Request { .. } if text.len() > bytes_max => withheld(text.len(), bytes_max),
-            ResultSource::Request { .. } | ResultSource::HandedIn => text,
-        };
         let (call, digest) = (digest(&[&new.call_id]), digest(&new.texts));
         let parted = new.remarks.map(|remarks| [remarks.printed, remarks.said]);
         let tool = Field::TOOL_NAME.clean(&new.tool).unwrap_or_else(|_| "tool".to_owned());
         // A client may send any id along: an improper one is left out, not refused.
         let call_id = Field::CALL_ID.clean(&new.call_id).ok();
-        let mut texts = vec![tool, within(new.arguments), call_id.clone().unwrap_or_default()];
-        texts.extend(new.texts.iter().cloned().map(within));
+        let mut texts = vec![tool, new.arguments, call_id.clone().unwrap_or_default()];
+        texts.extend(new.texts.iter().cloned());
         let is_parted = parted.is_some();
-        texts.extend(parted.into_iter().flatten().map(within));
+        texts.extend(parted.into_iter().flatten());
 
-        let mut scrubbed = self.scrub_list(texts).await?.into_iter();
+        let scrubbed = match source {
+            ResultSource::Request { .. } => self.scrub_or_withhold(texts).await?,
+            ResultSource::HandedIn => self.scrub_list(texts).await?,
+        };
+        let mut scrubbed = scrubbed.into_iter();
         let [tool, arguments, scrubbed_call_id] = [(); 3].map(|()| scrubbed.next().unwrap_or_default());
         let parts: Vec<Scrubbed> = scrubbed.by_ref().take(new.texts.len()).collect();
         let stays = stays(&new.texts, &parts);
@@ -259,17 +258,9 @@ impl ScrubbedResult {
 
 /// What is sent of a result that is not offloaded.
 fn stays(before: &[String], parts: &[Scrubbed]) -> ShownResult {
-    let changed = |(before, part): (&String, &Scrubbed)| (before != part.as_str()).then(|| part.as_str().to_owned());
-    let parts: Vec<Option<String>> = before.iter().zip(parts).map(changed).collect();
+    let changed = |(before, part): (&String, &Scrubbed)| (before != part.as_str()).then(|| part.clone());
+    let parts: Vec<Option<Scrubbed>> = before.iter().zip(parts).map(changed).collect();
     if parts.iter().all(Option::is_none) { ShownResult::AsItIs } else { ShownResult::Parts(parts) }
-}
-
-/// The text that replaces one which is too long to be searched for secrets.
-pub(crate) fn withheld(bytes: usize, bytes_max: usize) -> String {
-    format!(
-        "[infold withheld this text: it has {bytes} bytes, and only {bytes_max} can be searched for secrets \
-         (scrub.max_bytes). Ask for a part of it.]"
-    )
 }
 
 /// A digest of several texts that also depends on where each of them ends.

@@ -27,6 +27,7 @@ mod status;
 mod telemetry;
 mod timers;
 mod turn;
+mod withhold;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -50,8 +51,8 @@ pub use scrubbing::{ScrubFault, ScrubSettings, TimedScrubber};
 pub use sessions::ListedSession;
 pub use timers::TimerSettings;
 pub use turn::{
-    AnswerHead, AnswerListener, IssuedCall, Legibility, ModelRequest, Prepared, Purpose, RunningScript, Shaping,
-    TurnSettings, Withheld, arguments_hash,
+    AnswerHead, AnswerListener, IssuedCall, Legibility, ModelRequest, Prepared, Purpose, ReadyRequest, RunningScript,
+    SearchScope, SearchedBody, Shaping, TurnSettings, Withheld, arguments_hash,
 };
 
 /// How many locks there are for sessions with colliding writers. Sessions share them.

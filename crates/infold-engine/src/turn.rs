@@ -30,6 +30,8 @@ mod prepared;
 mod prompt;
 mod rescue;
 mod results;
+mod search;
+mod stored_json;
 mod take_in;
 mod unplanned;
 mod words;
@@ -37,10 +39,9 @@ mod words;
 use infold_core::record::WarningKind;
 use infold_core::view::{BlockKind, Side};
 use infold_wire::ProviderRefusal;
-use infold_wire::request::Request;
 
 use crate::Engine;
-use prompt::{AgentTurn, PlanningFault, SentPrompt};
+use prompt::{AgentTurn, PlanningFault};
 use rescue::may_be_rescued;
 
 pub(crate) use cache::SessionCaches;
@@ -49,17 +50,18 @@ pub(crate) use issued::IssuedCalls;
 pub use issued::{IssuedCall, RunningScript, arguments_hash};
 pub(crate) use last_words::{HeldWords, PendingWords};
 pub use listen::{AnswerHead, AnswerListener, Legibility};
-pub use prepared::{ModelRequest, Prepared, Purpose, Shaping, TurnSettings, Withheld};
+pub use prepared::{ModelRequest, Prepared, Purpose, ReadyRequest, Shaping, TurnSettings, Withheld};
+pub use search::{SearchScope, SearchedBody};
 
 /// How often a request is mended. Each kind of refusal is mended once.
 const MENDED_MAX: usize = 2;
 
 impl Engine {
-    /// Prepares a request. `None` if it cannot be read: then it is sent as it came, and nothing of it is recorded.
-    pub async fn prepare<'a>(&self, asked: &'a ModelRequest) -> Result<Option<Prepared<'a>>, Withheld> {
-        let Some(request) = readable(asked) else {
+    /// Prepares a request. One that cannot be read as a conversation is searched whole.
+    pub async fn prepare<'a>(&self, asked: &'a ModelRequest) -> Result<ReadyRequest<'a>, Withheld> {
+        let Some(request) = self.read_turn(asked).await? else {
             self.inner.metrics.unplanned("unreadable");
-            return Ok(None);
+            return Ok(ReadyRequest::Searched(self.search_body(&asked.body, SearchScope::Json).await?));
         };
         let identity = self.identify(asked, &request).await;
         let slot = self.inner.sessions.of(&identity.who.owner, &identity.session);
@@ -69,9 +71,13 @@ impl Engine {
             self.note_answered_calls(&turn);
         }
         let prompt = match turn.request.previous_response() {
-            Some(_) => SentPrompt::as_it_came(turn.body),
-            None => self.make_prompt(&turn).await.map_err(|fault| self.withheld(fault))?,
+            Some(_) => self.continued_prompt(&turn).await,
+            None => self.make_prompt(&turn).await,
         };
+        let mut prompt = prompt.map_err(|fault| self.withheld(fault))?;
+        if asked.searched.get().is_some() {
+            prompt.add_scrubbed(1);
+        }
         let mut prepared = Prepared::new(self, turn, prompt, slot);
         if asked.purpose == Purpose::Send {
             if let Some(window_tokens) = self.overflow(&prepared) {
@@ -79,7 +85,7 @@ impl Engine {
             }
             prepared.is_underway = true;
         }
-        Ok(Some(prepared))
+        Ok(ReadyRequest::Turn(Box::new(prepared)))
     }
 
     /// Does what there is time for while the provider is at work: counts what it was sent, and remembers the
@@ -149,17 +155,10 @@ impl Engine {
     fn withheld(&self, fault: PlanningFault) -> Withheld {
         self.inner.metrics.unplanned("unscrubbed");
         match fault {
-            PlanningFault::Unscrubbed(reason) => Withheld(reason),
-            PlanningFault::Unplanned(kind) => Withheld(kind.to_owned()),
+            PlanningFault::Unscrubbed(error) => Withheld::Unscrubbed(error),
+            PlanningFault::Unplanned(kind) => Withheld::Unplanned(kind),
         }
     }
-}
-
-/// Reads the request; `None` if that is not possible.
-fn readable(asked: &ModelRequest) -> Option<Request<'_>> {
-    Request::read(asked.api, &asked.body)
-        .map_err(|error| tracing::debug!(%error, "a request could not be read, and goes as it came"))
-        .ok()
 }
 
 #[cfg(test)]

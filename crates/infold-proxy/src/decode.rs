@@ -8,7 +8,10 @@ use http::HeaderMap;
 use http::header::CONTENT_ENCODING;
 
 /// How many bytes of one answer are decoded. What a decompression bomb holds beyond that is not metered.
-const BYTES_MAX: usize = 256 << 20;
+const BYTES_MAX: usize = 64 << 20;
+/// How many bytes are decoded of one piece of an answer, because others wait meanwhile. Answers of models are text,
+/// which is not compressed to a tenth of that.
+const PIECE_BYTES_MAX: usize = 4 << 20;
 const BROTLI_BUFFER_BYTES: usize = 4096;
 
 /// Decodes an answer piece by piece, as it arrives.
@@ -25,12 +28,13 @@ pub(crate) enum Decoder {
 /// Collects decoded bytes until they are taken.
 pub(crate) struct Out {
     bytes: Vec<u8>,
+    /// How many bytes of the whole answer may still come.
     left: usize,
 }
 
 impl Write for Out {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if bytes.len() > self.left {
+        if bytes.len() > self.left || self.bytes.len() + bytes.len() > PIECE_BYTES_MAX {
             return Err(io::Error::other("the answer is too long to be metered"));
         }
         self.left -= bytes.len();

@@ -4,7 +4,7 @@ use http::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING,
     UPGRADE,
 };
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use crate::Upstream;
 
@@ -56,6 +56,22 @@ pub(crate) fn for_client(from: &HeaderMap) -> HeaderMap {
         }
     }
     headers
+}
+
+/// Why an answer with this head cannot be passed on; `None` if it can.
+pub(crate) fn unsound(status: StatusCode, headers: &HeaderMap) -> Option<&'static str> {
+    let codings = headers.get_all(TRANSFER_ENCODING);
+    let is_chunked = |value: &HeaderValue| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
+    if status.is_informational() {
+        return Some("it wants to speak another protocol");
+    }
+    if headers.contains_key(TRANSFER_ENCODING) && headers.contains_key(CONTENT_LENGTH) {
+        return Some("it has both Transfer-Encoding and Content-Length, which contradict each other");
+    }
+    if codings.iter().count() > 1 || !codings.iter().all(is_chunked) {
+        return Some("it has a Transfer-Encoding other than chunked");
+    }
+    None
 }
 
 fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {

@@ -11,6 +11,8 @@
 
 mod connect;
 mod decode;
+mod ending;
+mod handling;
 mod headers;
 mod metrics;
 mod opening;
@@ -22,6 +24,7 @@ mod send;
 mod settings;
 mod tunnel;
 mod turn;
+mod unpack;
 mod wrong_base_url;
 
 use std::sync::Arc;
@@ -31,6 +34,7 @@ use axum::routing::any;
 use infold_engine::Engine;
 use tokio_util::sync::CancellationToken;
 
+pub use handling::known_paths;
 pub use provider::Provider;
 pub use settings::{Planning, ProxySettings, RetryStatus, Upstream, UpstreamError};
 pub use tunnel::{NoTunnel, Tunnels};

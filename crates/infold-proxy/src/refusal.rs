@@ -5,6 +5,7 @@ use axum::body::Body;
 use axum::response::Response;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
+use infold_engine::Withheld;
 use serde_json::json;
 
 use crate::Provider;
@@ -23,6 +24,31 @@ pub(crate) struct ProxyRefusal {
 impl ProxyRefusal {
     pub(crate) fn new(provider: Provider, status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self { provider, status, code, message: message.into() }
+    }
+
+    /// Says that nothing was sent, because it could not be searched for secrets, and how to go on.
+    pub(crate) fn withheld(provider: Provider, why: &Withheld) -> Self {
+        let (status, code, hint) = match why {
+            Withheld::Unscrubbed(_) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "scrubbing_failed", "Try again; if it stays so, see `infold doctor`")
+            }
+            Withheld::Unplanned(_) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "planning_failed", "Try again; if it stays so, see `infold doctor`")
+            }
+            Withheld::Unsearched(_) => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "search_unfinished",
+                "Send less at once, or raise scrub.max_bytes and scrub.timeout_ms in infold's settings",
+            ),
+            Withheld::Unreadable(_) => (
+                StatusCode::BAD_REQUEST,
+                "body_unreadable",
+                "Send the body as JSON in UTF-8; if it cannot be text and no tool's output is in it, name its path in \
+                 proxy.unsearched_paths in infold's settings",
+            ),
+        };
+        let message = format!("infold could not search this request for secrets, so it sent nothing: {why}. {hint}");
+        Self::new(provider, status, code, message)
     }
 
     fn body(&self) -> String {

@@ -1,6 +1,7 @@
 //! Relays an answer to the client: each piece as it comes, at the pace at which the client takes them.
 //!
-//! Must hold: an answer that breaks off upstream breaks off here too, so that nobody takes it for whole.
+//! Must hold: an answer that breaks off upstream breaks off here too, so that nobody takes it for whole. One that says
+//! neither how long it is nor comes in chunks ends by closing; then what it says has to tell whether it is whole.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -21,6 +22,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use tower::BoxError;
 
 use crate::decode::Decoder;
+use crate::ending::EndingWatch;
 use crate::headers;
 
 /// An upstream's answer, once its head has arrived.
@@ -54,7 +56,8 @@ impl Answered {
         let Self { head, body, read, broken, refused: _, repeated: _ } = self;
         let patience = Box::pin(sleep(silence));
         let is_ended = body.is_end_stream() && read.is_empty();
-        let mut relay = Relay { read, upstream: body, silence, patience, broken, rested: true, watch };
+        let ending = EndingWatch::of(&head, &body);
+        let mut relay = Relay { read, upstream: body, silence, patience, broken, rested: true, watch, ending };
         if is_ended {
             // An answer without a body is never polled.
             relay.end(AnswerEnd::Completed);
@@ -112,6 +115,8 @@ struct Relay {
     broken: Option<BoxError>,
     rested: bool,
     watch: Option<Watch>,
+    /// Reads the answer for its end, if only that tells whether it is whole.
+    ending: Option<EndingWatch>,
 }
 
 impl Relay {
@@ -126,6 +131,9 @@ impl Relay {
         self.rested = false;
         if let (Some(bytes), Some(watch)) = (frame.data_ref(), &mut self.watch) {
             watch.observe(bytes);
+        }
+        if let (Some(bytes), Some(ending)) = (frame.data_ref(), &mut self.ending) {
+            ending.observe(bytes);
         }
         if self.upstream.is_end_stream() && self.broken.is_none() {
             self.end(AnswerEnd::Completed);
@@ -180,6 +188,10 @@ impl Body for Relay {
             Some(Err(error)) if this.rested => this.break_off(error.into()),
             Some(Err(error)) => {
                 this.broken = Some(error.into());
+                this.rest(cx)
+            }
+            None if this.ending.take().is_some_and(|ending| !ending.is_whole()) => {
+                this.broken = Some("the upstream closed the connection before its answer was whole".into());
                 this.rest(cx)
             }
             None => {

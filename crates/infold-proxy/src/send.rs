@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::CONTENT_ENCODING;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -12,6 +13,7 @@ use crate::connect::Unreached;
 use crate::refusal::ProxyRefusal;
 use crate::relay::Answered;
 use crate::settings::RetryStatus;
+use crate::unpack::Packed;
 use crate::{Provider, Proxy, headers};
 
 /// The wait before the first repetition, doubled for each further one.
@@ -26,6 +28,8 @@ pub(crate) struct Outgoing {
     /// The provider whose base URL the client should use, if it seems to use a wrong one.
     pub(crate) suggested: Option<Provider>,
     pub(crate) headers: HeaderMap,
+    /// The body as its client sent it, if that was compressed.
+    pub(crate) packed: Option<Packed>,
     pub(crate) extensions: http::Extensions,
 }
 
@@ -51,7 +55,10 @@ impl Proxy {
                 continue;
             }
             return match answered {
-                Ok(Ok(response)) => self.explain_wrong_base_url(outgoing, Answered::new(response, repeated)).await,
+                Ok(Ok(response)) => {
+                    self.refuse_unsound(outgoing.provider, &response)?;
+                    self.explain_wrong_base_url(outgoing, Answered::new(response, repeated)).await
+                }
                 Ok(Err(unreached)) => Err(self.unreached(outgoing.provider, &unreached)),
                 Err(_) => Err(self.silent(outgoing.provider)),
             };
@@ -60,10 +67,15 @@ impl Proxy {
 
     fn request(&self, outgoing: &Outgoing, body: &Bytes) -> Request<Full<Bytes>> {
         let upstream = self.settings.upstream(outgoing.provider);
+        let packed = outgoing.packed.as_ref().map(|packed| packed.of(body));
+        let body = packed.flatten().unwrap_or(body);
         let mut request = Request::new(Full::new(body.clone()));
         *request.method_mut() = outgoing.method.clone();
         *request.uri_mut() = outgoing.target.clone();
         *request.headers_mut() = headers::for_upstream(&outgoing.headers, upstream, body.len());
+        if packed == Some(None) {
+            request.headers_mut().remove(CONTENT_ENCODING);
+        }
         // These hold the spelling of the client's header names.
         *request.extensions_mut() = outgoing.extensions.clone();
         request
@@ -82,6 +94,18 @@ impl Proxy {
             None => PAUSE_FIRST,
         };
         (asked <= Duration::from_millis(self.settings.retry_after_max_ms)).then_some(asked)
+    }
+
+    /// Refuses an answer whose head leaves open where it ends, or that is no answer.
+    fn refuse_unsound(&self, provider: Provider, response: &Response<Incoming>) -> Result<(), ProxyRefusal> {
+        let Some(reason) = headers::unsound(response.status(), response.headers()) else { return Ok(()) };
+        let (upstream, setting) = (self.settings.upstream(provider), provider.setting());
+        let message = format!(
+            "{upstream} answered in a way that cannot be passed on ({reason}): try again; if it stays so, see that \
+             {setting} in infold's settings names a model provider, or report it to whoever runs that server"
+        );
+        tracing::warn!(%upstream, reason, "an upstream's answer was not passed on");
+        Err(ProxyRefusal::new(provider, StatusCode::BAD_GATEWAY, "upstream_unsound", message))
     }
 
     fn unreached(&self, provider: Provider, unreached: &Unreached) -> ProxyRefusal {

@@ -14,8 +14,10 @@ pub struct ProxySettings {
     pub openai: Upstream,
     /// Whether turns are planned, or all requests passed on as they come.
     pub planning: Planning,
-    /// The longest body that a request may have.
+    /// The longest body that a request may have, decoded if it is compressed.
     pub body_bytes_max: usize,
+    /// Paths, each with its provider's, whose bodies are not searched for secrets, if infold does not know them.
+    pub unsearched_paths: Vec<String>,
     /// Which upstreams are reached through the network's own proxy.
     pub tunnels: Tunnels,
     /// How long connecting to an upstream may take, with name lookup and certificate check.

@@ -1,5 +1,5 @@
-//! Answers one request: decides whether it is a turn, a count or passed on as it is. A turn is prepared by the engine,
-//! sent by the proxy, and its answer relayed. If the provider refuses it for a reason that the engine can mend, the
+//! Answers one request: it is a turn, a count, or something else that is searched and passed on. A turn is prepared by
+//! the engine, sent by the proxy, and its answer relayed. If the provider refuses it for a reason that the engine can mend, the
 //! mended request is sent.
 
 use std::sync::Arc;
@@ -9,30 +9,20 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
-use http::{Method, StatusCode};
+use http::StatusCode;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use infold_core::Principal;
 use infold_core::record::AnswerEnd;
-use infold_engine::{AnswerHead, ModelRequest, Prepared, Purpose, Withheld};
+use infold_engine::{AnswerHead, ModelRequest, Prepared, Purpose, ReadyRequest, SearchScope, SearchedBody, Withheld};
 use infold_wire::answer::Delivery;
-use infold_wire::request::Api;
 
+use crate::handling::Handling;
 use crate::refusal::ProxyRefusal;
 use crate::relay::{Answered, Watch};
 use crate::route::Route;
 use crate::send::Outgoing;
-use crate::{Planning, Provider, Proxy};
-
-/// How a request is treated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Handling {
-    /// A turn of a conversation: it is planned.
-    Turn(Api),
-    /// A count of a turn's tokens: it is planned like the turn, and nothing of it is stored.
-    Count(Api),
-    /// Anything else: it is passed on as it is.
-    Pass,
-}
+use crate::unpack::{Unpacked, unpack};
+use crate::{Provider, Proxy};
 
 /// Handles every request below a provider's path.
 pub(crate) async fn answer(State(proxy): State<Arc<Proxy>>, request: Request) -> Response {
@@ -45,12 +35,19 @@ pub(crate) async fn answer(State(proxy): State<Arc<Proxy>>, request: Request) ->
 async fn try_answer(proxy: &Arc<Proxy>, request: Request) -> Result<Response, ProxyRefusal> {
     let (parts, body) = request.into_parts();
     let route = Route::of(&parts, &proxy.settings)?;
-    let body = read_whole(body, route.provider, proxy.settings.body_bytes_max).await?;
+    let (provider, bytes_max) = (route.provider, proxy.settings.body_bytes_max);
+    let body = read_whole(body, provider, bytes_max).await?;
     let arrived = Instant::now();
     let who = parts.extensions.get::<Principal>().cloned();
-    let handling = match proxy.settings.planning {
-        Planning::Off => Handling::Pass,
-        Planning::On => handling(route.provider, &parts.method, &route.path),
+    let handling = match body.is_empty() {
+        true => Handling::Pass,
+        false => Handling::of(provider, &parts.method, &route.path, &proxy.settings),
+    };
+    let Unpacked { plain: body, packed } = match handling {
+        Handling::Pass => Unpacked { plain: body, packed: None },
+        Handling::Turn(_) | Handling::Count(_) | Handling::Search(_) => {
+            unpack(&parts.headers, body, provider, bytes_max).await?
+        }
     };
     let outgoing = Outgoing {
         provider: route.provider,
@@ -58,6 +55,7 @@ async fn try_answer(proxy: &Arc<Proxy>, request: Request) -> Result<Response, Pr
         target: route.target,
         suggested: route.suggested,
         headers: parts.headers,
+        packed,
         extensions: parts.extensions,
     };
 
@@ -65,7 +63,11 @@ async fn try_answer(proxy: &Arc<Proxy>, request: Request) -> Result<Response, Pr
         (Handling::Turn(api), Some(who)) => (api, Purpose::Send, who),
         (Handling::Count(api), Some(who)) => (api, Purpose::Count, who),
         // The door lets nobody in whom it does not know. If somebody came some other way, nothing is stored.
-        (Handling::Turn(_) | Handling::Count(_), None) | (Handling::Pass, _) => {
+        (Handling::Turn(_) | Handling::Count(_), None) => {
+            return proxy.search(&outgoing, &body, SearchScope::Json).await;
+        }
+        (Handling::Search(scope), _) => return proxy.search(&outgoing, &body, scope).await,
+        (Handling::Pass, _) => {
             proxy.metrics.request("other", "passed");
             return pass_on(proxy, &outgoing, &body).await;
         }
@@ -73,25 +75,11 @@ async fn try_answer(proxy: &Arc<Proxy>, request: Request) -> Result<Response, Pr
     let headers = outgoing.headers.iter();
     let headers = headers.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
     let headers = headers.collect();
-    proxy.turn(ModelRequest { who, api, headers, body, arrived, purpose }, outgoing).await
+    let searched = SearchedBody::default();
+    proxy.turn(ModelRequest { who, api, headers, body, arrived, purpose, searched }, outgoing).await
 }
 
-/// Decides by the path and never by the query, because clients add parameters of their own.
-fn handling(provider: Provider, method: &Method, path: &str) -> Handling {
-    if method != Method::POST {
-        return Handling::Pass;
-    }
-    let path = path.strip_prefix("/v1").unwrap_or(path);
-    match (provider, path) {
-        (Provider::Anthropic, "/messages") => Handling::Turn(Api::Messages),
-        (Provider::Anthropic, "/messages/count_tokens") => Handling::Count(Api::Messages),
-        (Provider::OpenAi, "/responses") => Handling::Turn(Api::Responses),
-        (Provider::OpenAi, "/chat/completions") => Handling::Turn(Api::Chat),
-        (Provider::Anthropic | Provider::OpenAi, _) => Handling::Pass,
-    }
-}
-
-/// Forwards a request byte for byte and relays its answer, unread.
+/// Forwards a request and relays its answer, unread.
 async fn pass_on(proxy: &Proxy, outgoing: &Outgoing, body: &Bytes) -> Result<Response, ProxyRefusal> {
     Ok(proxy.send(outgoing, body).await?.relayed(None, proxy.silence()))
 }
@@ -126,12 +114,23 @@ fn is_too_long(error: &(dyn std::error::Error + 'static)) -> bool {
 }
 
 impl Proxy {
+    /// Passes a request on that is no turn, without the secrets in it.
+    async fn search(&self, outgoing: &Outgoing, body: &Bytes, scope: SearchScope) -> Result<Response, ProxyRefusal> {
+        let withheld = |why| self.withheld("other", outgoing, &why);
+        let searched = self.engine.search_body(body, scope).await.map_err(withheld)?;
+        self.metrics.request("other", if searched == *body { "passed" } else { "edited" });
+        pass_on(self, outgoing, &searched).await
+    }
+
     /// Answers a turn, or a count of a turn's tokens.
     pub(crate) async fn turn(&self, asked: ModelRequest, outgoing: Outgoing) -> Result<Response, ProxyRefusal> {
-        let prepared = self.engine.prepare(&asked).await.map_err(|why| self.withheld(&asked, &outgoing, &why))?;
-        let Some(prepared) = prepared else {
-            self.metrics.request(asked.api.name(), "passed");
-            return Ok(self.send(&outgoing, &asked.body).await?.relayed(None, self.silence()));
+        let withheld = |why| self.withheld(asked.api.name(), &outgoing, &why);
+        let prepared = match self.engine.prepare(&asked).await.map_err(withheld)? {
+            ReadyRequest::Turn(prepared) => *prepared,
+            ReadyRequest::Searched(body) => {
+                self.metrics.request(asked.api.name(), "passed");
+                return pass_on(self, &outgoing, &body).await;
+            }
         };
         match asked.purpose {
             Purpose::Count => {
@@ -193,19 +192,12 @@ impl Proxy {
         watch
     }
 
-    fn withheld(&self, asked: &ModelRequest, outgoing: &Outgoing, why: &Withheld) -> ProxyRefusal {
-        self.metrics.request(asked.api.name(), "refused");
-        let message = format!(
-            "infold could not search this request's tool results for secrets, so it sent nothing: {why}. Try again; \
-             if it stays so, raise scrub.timeout_ms in infold's settings, or see `infold doctor`"
-        );
-        ProxyRefusal::new(outgoing.provider, StatusCode::SERVICE_UNAVAILABLE, "scrubbing_failed", message)
+    fn withheld(&self, api: &'static str, outgoing: &Outgoing, why: &Withheld) -> ProxyRefusal {
+        self.metrics.request(api, "refused");
+        ProxyRefusal::withheld(outgoing.provider, why)
     }
 
     pub(crate) fn silence(&self) -> Duration {
         Duration::from_millis(self.settings.silence_timeout_ms)
     }
 }
-
-#[cfg(test)]
-mod tests;

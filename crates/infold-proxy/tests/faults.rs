@@ -183,3 +183,64 @@ async fn a_429_that_says_nothing_or_too_much_is_passed_on() {
         proxy.close().await;
     }
 }
+
+/// An answer that ends by closing, with this content type.
+fn closing(content_type: &str, body: &str) -> Vec<Act> {
+    vec![send(format!("HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\n\r\n{body}")), Act::Close]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_ends_by_closing_looks_whole_only_if_it_says_its_end() {
+    let json = r#"{"type":"message","content":[{"type":"text","text":"}"}]}"#;
+    let stream = "event: message_start\ndata: {\"type\":\"message_start\"}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
+    let done = "data: {\"object\":\"chat.completion.chunk\",\"choices\":[]}\n\ndata: [DONE]\n\n";
+    let completed = "data: {\"type\":\"response.created\"}\n\ndata: {\"type\":\"response.completed\"}\n\n";
+    let cases = [
+        ("application/json", json, json.len() - 1),
+        ("text/event-stream", stream, stream.rfind("event: ").expect("two events")),
+        ("text/event-stream; charset=utf-8", done, done.rfind("data: ").expect("two events")),
+        ("text/event-stream", completed, completed.rfind('}').expect("two events")),
+    ];
+    for path in ["/anthropic/v1/messages", "/openai/v1/unheard_of"] {
+        for (content_type, body, cut) in cases {
+            for (sent, is_whole) in [(body, true), (&body[..cut], false), ("", false)] {
+                let upstream = Upstream::always(closing(content_type, sent)).await;
+                let proxy = start(settings(upstream.address)).await;
+                let answer = exchange(proxy.address, &post(path, "{}")).await;
+                assert_eq!((answer.is_whole, answer.text().as_str()), (is_whole, sent), "{path} {sent}");
+                proxy.close().await;
+            }
+        }
+    }
+    for (content_type, body) in [("text/plain", "ab"), ("application/x-ndjson", "{")] {
+        let upstream = Upstream::always(closing(content_type, body)).await;
+        let proxy = start(settings(upstream.address)).await;
+        let answer = exchange(proxy.address, &post("/anthropic/v1/messages", "{}")).await;
+        assert_eq!((answer.is_whole, answer.text().as_str()), (true, body), "nothing tells that it is not");
+        proxy.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_head_that_contradicts_itself_or_is_no_answer_is_a_bad_gateway() {
+    let heads = [
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n5\r\nabcde\r\n0\r\n\r\n",
+            "contradict",
+        ),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\nabcde", "contradict"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n", "other than chunked"),
+        ("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nabc", "another protocol"),
+    ];
+    for path in ["/anthropic/v1/messages", "/openai/v1/unheard_of"] {
+        for (head, reason) in heads {
+            let upstream = Upstream::always(vec![send(head), Act::Close]).await;
+            let proxy = start(ProxySettings { retries_max: 0, ..settings(upstream.address) }).await;
+            let answer = exchange(proxy.address, &post(path, "{}")).await;
+            assert_eq!(answer.status, "HTTP/1.1 502 Bad Gateway", "{head}: {answer:?}");
+            assert!(answer.is_whole && answer.text().contains(reason), "{head}: {answer:?}");
+            assert!(answer.text().contains("settings"), "{answer:?}");
+            proxy.close().await;
+        }
+    }
+}

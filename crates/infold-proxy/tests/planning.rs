@@ -97,23 +97,36 @@ async fn a_secret_further_up_that_infold_never_saw_stays_here_too_and_so_it_does
     proxy.close().await;
 }
 
+async fn with_fault(fault: ScrubFault, upstream: &Upstream) -> Running {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = engine(folder.path(), fault);
+    start_on(folder, engine, settings(upstream.address)).await
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn where_scrubbing_fails_nothing_is_sent_and_the_client_gets_the_reason() {
-    for fault in [ScrubFault::Panic, ScrubFault::Missing] {
-        let mut upstream = upstream().await;
-        let folder = tempfile::tempdir().expect("a folder");
-        let engine = engine(folder.path(), fault);
-        let proxy = start_on(folder, engine, settings(upstream.address)).await;
-        let answer = say(&proxy, "s1", &body(talk(read("toolu_1", "/p/a", "words")))).await;
-        assert!(answer.status.starts_with("HTTP/1.1 503"), "{answer:?}");
-        assert!(
-            answer.text().starts_with(r#"{"type":"error","error":{"type":"api_error","message":"infold could not"#)
-        );
-        assert!(upstream.came.try_recv().is_err(), "nothing was sent");
-        // Without results there is nothing that a secret could be in.
-        assert_eq!(say(&proxy, "s1", &body(talk([]))).await.text(), ANSWER);
-        proxy.close().await;
-    }
+async fn without_a_scrubber_nothing_is_sent_and_the_client_gets_the_reason() {
+    let mut upstream = upstream().await;
+    let proxy = with_fault(ScrubFault::Missing, &upstream).await;
+    let answer = say(&proxy, "s1", &body(talk(read("toolu_1", "/p/a", "words")))).await;
+    assert!(answer.status.starts_with("HTTP/1.1 503"), "{answer:?}");
+    assert!(answer.text().starts_with(r#"{"type":"error","error":{"type":"api_error","message":"infold could not"#));
+    assert!(upstream.came.try_recv().is_err(), "nothing was sent");
+    // Without results there is nothing that a secret could be in.
+    assert_eq!(say(&proxy, "s1", &body(talk([]))).await.text(), ANSWER);
+    proxy.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_scrubber_breaks_down_on_is_withheld_and_the_same_bytes_are_sent_ever_after() {
+    let upstream = upstream().await;
+    let proxy = with_fault(ScrubFault::Panic, &upstream).await;
+    let sent = body(talk(read("toolu_1", "/p/a", "words of a tool")));
+    assert_eq!(say(&proxy, "s1", &sent).await.text(), ANSWER);
+    assert_eq!(say(&proxy, "s1", &sent).await.text(), ANSWER);
+    let got = upstream.texts();
+    assert!(got[0].contains("[infold withheld 15 bytes here") && !got[0].contains("words of a tool"), "{}", got[0]);
+    assert_eq!(got[0], got[1]);
+    proxy.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

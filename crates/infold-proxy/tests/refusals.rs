@@ -49,7 +49,8 @@ async fn a_body_over_the_bound_is_refused_in_the_providers_shape() {
     assert_eq!(answer.status, "HTTP/1.1 413 Payload Too Large");
     assert!(answer.text().contains("\"type\":\"request_too_large\""), "{}", answer.text());
     assert!(answer.text().contains("proxy.body_bytes_max"), "{}", answer.text());
-    let answer = exchange(proxy.address, &post("/anthropic/v1/messages", &"x".repeat(100))).await;
+    let just_fits = format!("[{}]", "1".repeat(98));
+    let answer = exchange(proxy.address, &post("/anthropic/v1/messages", &just_fits)).await;
     assert_eq!(answer.status, "HTTP/1.1 200 OK");
     assert_eq!(upstream.requests().len(), 1);
     proxy.close().await;

@@ -160,7 +160,7 @@ pub(crate) fn save_decisions(transaction: &Transaction<'_>, key: &str, new: &New
 /// If the client sends another content for the same call, what was decided for that replaces it.
 fn save_rewrite(transaction: &Transaction<'_>, key: &str, call: &str, rewrite: &Replacement) -> Result<(), StoreError> {
     let unreadable = |problem: String| StoreError::Unreadable { what: "rewrite", problem };
-    let sent = std::str::from_utf8(&rewrite.sent).map_err(|error| unreadable(error.to_string()))?;
+    let sent = std::str::from_utf8(rewrite.sent.bytes()).map_err(|error| unreadable(error.to_string()))?;
     transaction
         .prepare_cached(
             "INSERT INTO rewrites (session_id, call_id, content, sent, reason) VALUES (?1, ?2, ?3, ?4, ?5)

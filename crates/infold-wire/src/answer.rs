@@ -4,6 +4,7 @@
 //! broke off has [`Answer::is_complete`] unset. What is done with the answer is up to the caller.
 
 mod chat;
+mod ending;
 mod messages;
 mod opening;
 mod responses;
@@ -14,6 +15,7 @@ mod words;
 use crate::request::Api;
 use crate::request::json::Document;
 
+pub use ending::Ending;
 use infold_core::record::Usage;
 pub use opening::{Opening, StreamStart};
 use sse::{Events, SseEvent};

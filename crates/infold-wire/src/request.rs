@@ -2,7 +2,7 @@
 //!
 //! [`Request::read`] finds the blocks of a conversation without copying it. [`Request::apply`] writes the body that a
 //! plan asks for. What no piece of the plan changes keeps its bytes, down to the white space between two entries. A
-//! body that cannot be read is refused as a whole, and the caller forwards the client's own bytes.
+//! body that cannot be read as a conversation is refused; [`JsonBody`] has the strings of one that is JSON at all.
 //!
 //! Nothing is decided here: `infold-core` decides what is kept, and [`crate::identify()`] finds out whose request it
 //! is.
@@ -13,9 +13,11 @@ mod head;
 pub(crate) mod json;
 mod keys;
 mod parts;
+mod pieces;
 mod read;
 mod remarks;
 mod splice;
+mod strings;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -29,6 +31,9 @@ use std::sync::OnceLock;
 pub use error::RequestError;
 pub use head::ListedTool;
 pub(crate) use head::joined;
+pub use json::unescaped;
+pub use pieces::{JsonPieces, StringPiece};
+pub use strings::{ConversationPlace, JsonBody, JsonStrings};
 
 /// One of the HTTP APIs that clients use to talk to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -51,6 +56,9 @@ impl Api {
         }
     }
 }
+
+/// The fields that name a conversation which the provider stores.
+const STORED_CONVERSATIONS: [&str; 2] = ["previous_response_id", "conversation"];
 
 /// The key of words that are not a block of a request, by which they are found again.
 pub(crate) fn key_of_words(text: &str) -> BlockKey {
@@ -127,7 +135,7 @@ enum BlockForm {
 }
 
 impl<'a> Request<'a> {
-    /// Reads the body of a request to this API. A body that is not JSON to the letter is refused.
+    /// Reads the body of a request to this API. A body that is not JSON is refused.
     pub fn read(api: Api, body: &'a [u8]) -> Result<Self, RequestError> {
         read::read(api, body)
     }
@@ -174,10 +182,11 @@ impl<'a> Request<'a> {
         self.document.field(0, "stream").is_some_and(|value| self.document.raw(value) == "true")
     }
 
-    /// The id of the answer or conversation that the request continues, if the provider stores the conversation. Such a
-    /// request cannot be planned, because it does not contain what came before.
+    /// The id of the answer or conversation that the request continues, if the provider stores the conversation, which
+    /// only the Responses API offers. Such a request cannot be planned, because it does not contain what came before.
     pub fn previous_response(&self) -> Option<Cow<'a, str>> {
-        ["previous_response_id", "conversation"].iter().find_map(|key| {
+        let keys = if self.api == Api::Responses { &STORED_CONVERSATIONS[..] } else { &[] };
+        keys.iter().find_map(|key| {
             let value = self.document.field(0, key)?;
             let raw = self.document.raw(value);
             self.document.text(value).or_else(|| (raw != "null").then_some(Cow::Borrowed(raw)))
@@ -241,6 +250,12 @@ impl<'a> Request<'a> {
     /// The texts in a result that the tool printed, without the remarks that the client added after them.
     pub fn printed(&self, block: usize) -> Vec<Cow<'a, str>> {
         remarks::part(parts::texts(self, block)).printed
+    }
+
+    /// The strings in results that are not among their texts: fields that nobody knows, addresses, and results in a
+    /// form that is no block. A secret can be in any of them.
+    pub fn strings_beside_texts(&self) -> JsonStrings<'_, 'a> {
+        strings::beside_texts(self)
     }
 
     /// Whether the conversation begins with a summary of an earlier one or with somebody's words.

@@ -481,6 +481,6 @@ fn what_cannot_be_read_is_refused() {
     assert_eq!(read(r#"{"input":[]}"#), RequestError::NoList { key: "messages" });
     assert_eq!(read(r#"{"messages":["hi"]}"#), RequestError::OddEntry { entry: 0 });
     assert_eq!(Request::read(Api::Chat, b"{\"messages\":[\xff]}").map(|_| ()).unwrap_err(), RequestError::NotText);
-    let deep = format!(r#"{{"messages":[],"x":{}{}}}"#, "[".repeat(200), "]".repeat(200));
-    assert_eq!(read(&deep), RequestError::TooDeep { depth_max: 128 });
+    let deep = format!(r#"{{"messages":[],"x":{}{}}}"#, "[".repeat(20_000), "]".repeat(20_000));
+    assert_eq!(read(&deep), RequestError::TooDeep { depth_max: 10_000 });
 }

@@ -233,6 +233,7 @@ pub fn proxy_settings(settings: &Settings) -> anyhow::Result<ProxySettings> {
         openai: Upstream::parse(&proxy.openai.upstream).context("proxy.openai.upstream")?,
         planning: if proxy.plan { Planning::On } else { Planning::Off },
         body_bytes_max: proxy.body_bytes_max,
+        unsearched_paths: proxy.unsearched_paths.clone(),
         tunnels: Tunnels::none(),
         connect_timeout_ms: proxy.connect_timeout_ms,
         silence_timeout_ms: proxy.silence_timeout_ms,

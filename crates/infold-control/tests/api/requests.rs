@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use infold_core::record::AnswerEnd;
 use infold_core::{Price, Prices, Principal};
-use infold_engine::{AnswerHead, Legibility, ModelRequest, Purpose};
+use infold_engine::{AnswerHead, Legibility, ModelRequest, Purpose, ReadyRequest};
 use infold_wire::answer::Delivery;
 use serde_json::{Value, json};
 
@@ -37,11 +37,12 @@ async fn record(api: &Api, session: &str, words: usize) {
         body: body.to_string().into(),
         arrived: Instant::now(),
         purpose: Purpose::Send,
+        searched: infold_engine::SearchedBody::default(),
     };
-    let mut prepared = api.engine.prepare(&asked).await.unwrap().expect("it can be read");
+    let ReadyRequest::Turn(mut prepared) = api.engine.prepare(&asked).await.unwrap() else { panic!("it can be read") };
     api.engine.look_at(&mut prepared).await;
     let head = AnswerHead { status: Some(200), delivery: Delivery::Whole, repeated: 1 };
-    let mut listener = api.engine.listen(prepared, head);
+    let mut listener = api.engine.listen(*prepared, head);
     let usage = json!({"input_tokens": 10, "cache_read_input_tokens": 1_000, "cache_creation_input_tokens": 200,
         "output_tokens": 40});
     let answer = json!({"type": "message", "role": "assistant", "content": [], "stop_reason": "end_turn",

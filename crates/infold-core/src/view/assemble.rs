@@ -172,7 +172,7 @@ impl<'w, 'r> ViewWriter<'w, 'r> {
         let call = self.walk.acts.call_of[at].and_then(|call| acts::call_block(self.walk.request.blocks, call));
         let tool = call.map_or("a tool", |call| &*call.tool);
         let head = format!("[What {tool} gave, which the branch called while it returned]");
-        let json = replacement(self.walk, at).map(|replacement| replacement.sent.clone());
+        let json = replacement(self.walk, at).map(|replacement| replacement.sent.bytes().clone());
         self.write_pending();
         self.pieces.push(ViewPiece::Quote { block: at, json, head });
         self.accounted[at] = true;
@@ -198,7 +198,7 @@ impl<'w, 'r> ViewWriter<'w, 'r> {
             self.write_piece(ViewPiece::Text { block: at, text }, at);
             self.count_edit(reason);
         } else if let Some(replacement) = replacement(self.walk, at) {
-            self.write_piece(ViewPiece::Content { block: at, json: replacement.sent.clone() }, at);
+            self.write_piece(ViewPiece::Content { block: at, json: replacement.sent.bytes().clone() }, at);
             self.count_edit(replacement.reason);
         } else {
             self.write_unchanged(at);
@@ -249,7 +249,7 @@ impl<'w, 'r> ViewWriter<'w, 'r> {
     /// What a script printed beside our answers about these branches, under a head; `None` if it printed nothing else.
     fn printed_beside(&self, result: usize, branches: &[&BranchId], head: &str) -> Option<String> {
         let text = match replacement(self.walk, result) {
-            Some(replacement) => script::text_of(&replacement.sent),
+            Some(replacement) => script::text_of(replacement.sent.bytes()),
             None => {
                 let result = self.walk.request.blocks[result].kind.result()?;
                 brief::scrubbed(result.text.as_deref()?, self.scrubber)

@@ -2,9 +2,8 @@
 //! prompt repeats. The engine loads them; nothing here changes them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
 
-use super::{BlockKey, ScriptedCall};
+use super::{BlockKey, ScriptedCall, ScrubbedJson};
 use crate::{BranchId, EndReason, Thread};
 
 /// All stored decisions about a session. Empty for a session that is new, or whose store is lost.
@@ -92,8 +91,8 @@ pub enum Anchor {
 pub struct Replacement {
     /// The content it was decided for. A client may send another later; that one goes as it is.
     pub content: BlockKey,
-    /// What is sent in its place: a JSON value.
-    pub sent: Arc<[u8]>,
+    /// What is sent in its place.
+    pub sent: ScrubbedJson,
     /// What was done to the content.
     pub reason: super::Reason,
 }

@@ -133,8 +133,11 @@ impl SessionCache {
         let clean = self.clean.len() * (size_of::<BlockKey>() + ENTRY_BYTES / 4);
         let known = self.known.as_ref().map_or(0, |known| {
             let known = &known.decisions;
-            let rewrites: usize =
-                known.rewrites.iter().map(|(call, rewrite)| call.len() + rewrite.sent.len() + ENTRY_BYTES).sum();
+            let rewrites: usize = known
+                .rewrites
+                .iter()
+                .map(|(call, rewrite)| call.len() + rewrite.sent.bytes().len() + ENTRY_BYTES)
+                .sum();
             let notes: usize = known.notes.iter().map(|note| note.text.len() + ENTRY_BYTES).sum();
             let endings: usize = known.endings.iter().map(|ending| ending.result.len() + ENTRY_BYTES).sum();
             let branches: usize = known.branches.values().map(|branch| text_of(&branch.state) + 4 * ENTRY_BYTES).sum();

@@ -141,7 +141,8 @@ impl Engine {
         let FoundOpening { description, prompt, budget_tokens, timeout_s, isolation } = adoption.opening.clone();
         let description = Field::BRANCH_DESCRIPTION.clean(&description.unwrap_or_default()).unwrap_or_default();
         let prompt = Field::PROMPT.clean(&prompt.unwrap_or_default()).unwrap_or_default();
-        let [description, prompt] = self.scrub([description, prompt]).await?;
+        let mut texts = self.scrub_or_withhold(vec![description, prompt]).await?.into_iter();
+        let [description, prompt] = [(); 2].map(|()| texts.next().unwrap_or_default());
         Ok(Open {
             id: adoption.branch.clone(),
             parent: Some(adoption.parent.clone()),

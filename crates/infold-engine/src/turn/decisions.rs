@@ -50,7 +50,7 @@ impl Engine {
         answers: Vec<(BlockKey, String)>,
     ) -> Result<KnownSession, Error> {
         let (calls, texts): (Vec<BlockKey>, Vec<String>) = answers.into_iter().unzip();
-        let texts = self.scrub_list(texts).await?.into_iter().map(Scrubbed::into_string);
+        let texts = self.scrub_or_withhold(texts).await?.into_iter().map(Scrubbed::into_string);
         let answers = calls.into_iter().zip(texts).collect();
 
         self.save(who, session, NewDecisions { answers, ..NewDecisions::default() }).await?;

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use infold_core::{ModelWindows, Principal};
+use infold_core::{ModelWindows, Principal, ScrubError};
 use infold_wire::ProviderRefusal;
 use infold_wire::request::Api;
 
 use super::cache::SessionSlot;
 use super::prompt::{AgentTurn, SentPrompt};
+use super::search::SearchedBody;
 use crate::{Engine, PromptParts};
 
 /// How turns are prepared. There are no defaults here: the program sets every field.
@@ -51,6 +52,15 @@ pub struct ModelRequest {
     pub arrived: Instant,
     /// Whether the request is sent or only counted.
     pub purpose: Purpose,
+    /// Filled by [`Engine::prepare`] if a secret was beside the texts of results.
+    pub searched: SearchedBody,
+}
+
+impl ModelRequest {
+    /// The body that is planned.
+    pub(super) fn planned_body(&self) -> &Bytes {
+        self.searched.get().unwrap_or(&self.body)
+    }
 }
 
 /// What a request is prepared for.
@@ -62,10 +72,31 @@ pub enum Purpose {
     Count,
 }
 
+/// A request that may be sent.
+pub enum ReadyRequest<'a> {
+    /// A turn of a conversation.
+    Turn(Box<Prepared<'a>>),
+    /// A body that cannot be read as a conversation, without the secrets in any of its strings. It is sent, and nothing
+    /// of it is recorded.
+    Searched(Bytes),
+}
+
 /// Why nothing may be sent: the request could not be searched for secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Withheld(pub String);
+pub enum Withheld {
+    /// The scrubber does not work at all.
+    #[error("{0}")]
+    Unscrubbed(ScrubError),
+    /// The scrubber did not get to the end of a text that cannot be left out.
+    #[error("{0}")]
+    Unsearched(ScrubError),
+    /// The body cannot be read, so nobody knows where its texts are.
+    #[error("{0}")]
+    Unreadable(String),
+    /// The request could not be planned, and not be sent without a plan either.
+    #[error("it could not be planned ({0})")]
+    Unplanned(&'static str),
+}
 
 /// A request that is ready to be sent. It is recorded whatever becomes of it: answered, refused, or given up.
 pub struct Prepared<'a> {

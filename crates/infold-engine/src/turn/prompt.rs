@@ -9,17 +9,18 @@ use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 use bytes::Bytes;
-use infold_core::Thread;
 use infold_core::record::WarningKind;
 use infold_core::view::{
     self, BlockKind, Edit, LastAnswer, PlanAction, Reason, Restart, StoredDecisions, ViewPiece, ViewPlan,
 };
+use infold_core::{ScrubError, Thread};
 use infold_wire::request::Request;
 
 use super::cache::SessionCache;
 use super::carry_out::Adoption;
 use super::identify::Identity;
 use super::known_session::KnownSession;
+use super::words::add_scrubbed;
 use super::{ModelRequest, Purpose};
 use crate::{Engine, Error, Failure};
 
@@ -30,7 +31,7 @@ const ROUNDS_MAX: usize = 100;
 /// A request that is to be planned.
 pub(super) struct AgentTurn<'a> {
     pub(super) request: Request<'a>,
-    /// The body as the client sent it.
+    /// The body as the client sent it, but for secrets beside the texts of results.
     pub(super) body: &'a Bytes,
     pub(super) headers: &'a [(String, String)],
     pub(super) arrived: Instant,
@@ -49,8 +50,8 @@ impl<'a> AgentTurn<'a> {
         identity: Identity,
         last_answer: LastAnswer,
     ) -> Self {
-        let ModelRequest { body, headers, arrived, purpose, .. } = asked;
-        let tools = request.tools_in_reach();
+        let ModelRequest { headers, arrived, purpose, .. } = asked;
+        let (body, tools) = (asked.planned_body(), request.tools_in_reach());
         Self { request, body, headers, arrived: *arrived, identity, tools, last_answer, purpose: *purpose }
     }
 
@@ -75,7 +76,7 @@ impl<'a> AgentTurn<'a> {
 #[derive(Debug)]
 pub(super) enum PlanningFault {
     /// Secrets could get out: nothing may be sent.
-    Unscrubbed(String),
+    Unscrubbed(ScrubError),
     /// Any other reason, by a short name.
     Unplanned(&'static str),
 }
@@ -92,7 +93,7 @@ impl From<Error> for PlanningFault {
 impl From<Failure> for PlanningFault {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Scrubbing(error) => Self::Unscrubbed(error.to_string()),
+            Failure::Scrubbing(error) => Self::Unscrubbed(error),
             other => {
                 tracing::warn!(error = %other, "a request could not be planned");
                 Self::Unplanned(other.code())
@@ -302,17 +303,9 @@ fn scrubbed(request: &Request<'_>, pieces: &[ViewPiece], known: &KnownSession) -
 }
 
 impl SentPrompt {
-    pub(super) fn as_it_came(body: &Bytes) -> Self {
-        Self {
-            body: body.clone(),
-            thread: Thread::Main,
-            restart: None,
-            edits: Vec::new(),
-            pieces: None,
-            reads_results: false,
-            scrubbed: Vec::new(),
-            warnings: Vec::new(),
-        }
+    /// Adds blocks that were scrubbed before the request was planned.
+    pub(super) fn add_scrubbed(&mut self, blocks: usize) {
+        add_scrubbed(&mut self.edits, blocks);
     }
 
     /// What is sent, piece by piece, even if nothing was edited.

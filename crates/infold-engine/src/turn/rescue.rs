@@ -168,15 +168,15 @@ impl Engine {
 
         let candidate = self.write_references(&identity.who, &identity.session, thread, new).await?;
 
-        let offloaded =
-            results.into_iter().zip(tools).zip(candidate).filter_map(|(((at, tokens, result), tool), candidate)| {
-                let candidate = candidate?;
-                let sent = request.content_of_text(at, &candidate.text).into();
-                let rewrite = Replacement { content: result.content, sent, reason: Reason::Rescued };
-                let (call, handle) = (result.call.clone().into_owned(), candidate.blob.id.to_string());
-                Some(RescuedResult { call, tool, tokens, handle, blob: candidate.blob, rewrite })
-            });
-        Ok(offloaded.collect())
+        let mut offloaded = Vec::new();
+        for (((at, tokens, result), tool), candidate) in results.into_iter().zip(tools).zip(candidate) {
+            let Some(candidate) = candidate else { continue };
+            let sent = self.scrub_json(&request.content_of_text(at, &candidate.text), &[]).await?;
+            let rewrite = Replacement { content: result.content, sent, reason: Reason::Rescued };
+            let (call, handle) = (result.call.clone().into_owned(), candidate.blob.id.to_string());
+            offloaded.push(RescuedResult { call, tool, tokens, handle, blob: candidate.blob, rewrite });
+        }
+        Ok(offloaded)
     }
 }
 

@@ -2,10 +2,10 @@
 //! Older ones, which were seen before or are older than infold's part in the session, are only scrubbed. Each content
 //! is examined once; what was decided is stored as bytes and sent again ever after.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use infold_core::view::{BlockKind, Reason, Replacement, ResultBlock, ViewPiece, ViewPlan};
-use infold_core::{Mentions, ScrubError, Thread};
+use infold_core::{Mentions, Scrubbed, Thread};
 use infold_wire::request::Request;
 
 use super::cache::SessionCache;
@@ -13,7 +13,7 @@ use super::known_session::KnownSession;
 use super::prompt::{AgentTurn, PlanningFault};
 use super::take_in::TakeIn;
 use super::{Purpose, Shaping};
-use crate::intake::{NewResult, Offload, Remarks, ShownResult, withheld};
+use crate::intake::{NewResult, Offload, Remarks, ShownResult};
 use crate::{Engine, Failure};
 
 /// A result that was not seen before, with the index of its block.
@@ -101,14 +101,17 @@ impl Engine {
 
         let mut rewrites = Vec::new();
         for ((at, result), (call_id, shown)) in unseen.iter().zip(&taken.results) {
-            let sent = match shown {
-                ShownResult::AsItIs => None,
-                ShownResult::Parts(parts) => Some(request.content_json(*at, parts)),
-                ShownResult::Reference { text, .. } => Some(request.content_of_text(*at, text)),
+            let (sent, known) = match shown {
+                ShownResult::AsItIs => (None, Vec::new()),
+                ShownResult::Parts(parts) => {
+                    (Some(content_json(request, *at, parts)), parts.iter().flatten().collect())
+                }
+                ShownResult::Reference { text, .. } => (Some(request.content_of_text(*at, text)), Vec::new()),
             };
             match (sent, shown.reason()) {
                 (Some(sent), Some(reason)) => {
-                    let rewrite = Replacement { content: result.content, sent: sent.into(), reason };
+                    let sent = self.scrub_json(&sent, &known).await?;
+                    let rewrite = Replacement { content: result.content, sent, reason };
                     rewrites.push((call_id.clone(), rewrite));
                 }
                 (_, _) => {
@@ -157,19 +160,17 @@ impl Engine {
         if cache.clean.contains(&result.content) {
             return Ok(None);
         }
-        let mut parts = Vec::new();
-        for text in turn.request.text_parts(at) {
-            parts.push(match self.scrub([text.clone().into_owned()]).await {
-                Ok([scrubbed]) => (scrubbed.as_str() != &*text).then(|| scrubbed.as_str().to_owned()),
-                Err(ScrubError::TooLarge { bytes, bytes_max }) => Some(withheld(bytes, bytes_max)),
-                Err(error) => return Err(Failure::Scrubbing(error).into()),
-            });
-        }
+        let texts = turn.request.text_parts(at);
+        let scrubbed = self.scrub_or_withhold(texts.iter().map(|text| text.clone().into_owned()).collect()).await;
+        let changed = |(before, after): (&Cow<'_, str>, Scrubbed)| (*before != after.as_str()).then_some(after);
+        let scrubbed = scrubbed.map_err(Failure::Scrubbing)?;
+        let parts: Vec<Option<Scrubbed>> = texts.iter().zip(scrubbed).map(changed).collect();
         if parts.iter().all(Option::is_none) {
             cache.clean.insert(result.content);
             return Ok(None);
         }
-        let sent: Arc<[u8]> = turn.request.content_json(at, &parts).into();
+        let known: Vec<&Scrubbed> = parts.iter().flatten().collect();
+        let sent = self.scrub_json(&content_json(&turn.request, at, &parts), &known).await?;
         Ok(Some(Replacement { content: result.content, sent, reason: Reason::Scrubbed }))
     }
 }
@@ -179,6 +180,12 @@ fn result_at<'r, 'a>(request: &'r Request<'a>, at: usize) -> Option<&'r ResultBl
         BlockKind::Result(result) => Some(result),
         _ => None,
     }
+}
+
+/// The content of a result with these texts in it; `None` leaves a text as it is.
+fn content_json(request: &Request<'_>, at: usize, parts: &[Option<Scrubbed>]) -> Vec<u8> {
+    let texts: Vec<Option<String>> = parts.iter().map(|part| part.clone().map(Scrubbed::into_string)).collect();
+    request.content_json(at, &texts)
 }
 
 fn is_of_call(request: &Request<'_>, at: usize, call: &str) -> bool {

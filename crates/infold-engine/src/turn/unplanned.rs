@@ -1,6 +1,8 @@
-//! Requests that could not be planned: they are sent as they came, as far as that is safe.
+//! Requests that could not be planned, or continue what their provider holds: they are sent as they came, as far as
+//! that is safe.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use infold_core::Thread;
 use infold_core::record::WarningKind;
@@ -11,6 +13,13 @@ use super::known_session::KnownSession;
 use super::prompt::SentPrompt;
 use super::prompt::{AgentTurn, PlanningFault};
 use crate::Engine;
+
+/// What becomes of the model's earlier reasoning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OldReasoning {
+    Kept,
+    Dropped,
+}
 
 impl Engine {
     /// Makes the prompt of a request that could not be planned.
@@ -42,18 +51,42 @@ impl Engine {
         cache: &mut SessionCache,
         known: Option<&KnownSession>,
     ) -> Result<ViewPlan, PlanningFault> {
-        let blocks = turn.request.blocks();
         let drops_reasoning = match known {
             Some(known) if known.has_edited => true,
             Some(known) if !known.is_new => false,
             // The store does not say, so the transcript has to show it.
             Some(_) | None => self.shows_folds(turn) || self.lacks_decisions(turn),
         };
+        let reasoning = if drops_reasoning { OldReasoning::Dropped } else { OldReasoning::Kept };
+        self.all_scrubbed(turn, cache, known, reasoning).await
+    }
+
+    /// Makes the prompt of a request that continues what its provider holds. It shows only its end, so nothing of it is
+    /// planned; what tools and the client put into it is scrubbed.
+    pub(super) async fn continued_prompt(&self, turn: &AgentTurn<'_>) -> Result<SentPrompt, PlanningFault> {
+        let identity = &turn.identity;
+        let slot = self.inner.sessions.of(&identity.who.owner, &identity.session);
+        let mut cache = slot.cache.lock().await;
+        let mut plan = self.all_scrubbed(turn, &mut cache, None, OldReasoning::Kept).await?;
+        self.scrub_words(turn, &mut plan, &mut cache, None).await?;
+        self.inner.sessions.weigh(&slot, &cache);
+        Ok(SentPrompt::of(turn, plan))
+    }
+
+    /// A plan that sends everything in its place, with results as they were decided or else scrubbed.
+    async fn all_scrubbed(
+        &self,
+        turn: &AgentTurn<'_>,
+        cache: &mut SessionCache,
+        known: Option<&KnownSession>,
+        reasoning: OldReasoning,
+    ) -> Result<ViewPlan, PlanningFault> {
+        let blocks = turn.request.blocks();
         let mut pieces = Vec::with_capacity(blocks.len());
         let mut edits: BTreeMap<Reason, usize> = BTreeMap::new();
         for (at, block) in blocks.iter().enumerate() {
             let piece = match &block.kind {
-                BlockKind::Reasoning if drops_reasoning => {
+                BlockKind::Reasoning if reasoning == OldReasoning::Dropped => {
                     *edits.entry(Reason::Reasoning).or_default() += 1;
                     continue;
                 }
@@ -66,7 +99,7 @@ impl Engine {
                     };
                     rewrite.map(|rewrite| {
                         *edits.entry(rewrite.reason).or_default() += 1;
-                        ViewPiece::Content { block: at, json: rewrite.sent }
+                        ViewPiece::Content { block: at, json: Arc::clone(rewrite.sent.bytes()) }
                     })
                 }
                 _ => None,

@@ -7,13 +7,12 @@ use std::sync::Arc;
 
 use infold_core::transcript::Voice;
 use infold_core::view::{self, BlockKind, Edit, LastAnswer, Reason, RequestKind, TranscriptStart, ViewPiece, ViewPlan};
-use infold_core::{ScrubError, Thread};
+use infold_core::{Scrubbed, Thread};
 use infold_wire::FlattenedConversation;
 
 use super::cache::SessionCache;
 use super::known_session::KnownSession;
 use super::prompt::{AgentTurn, PlanningFault};
-use crate::intake::withheld;
 use crate::{Engine, Failure};
 
 impl Engine {
@@ -38,10 +37,7 @@ impl Engine {
             }
         }
         if changed > 0 {
-            match plan.edits.iter_mut().find(|edit| edit.reason == Reason::Scrubbed) {
-                Some(edit) => edit.blocks += changed,
-                None => plan.edits.push(Edit { reason: Reason::Scrubbed, blocks: changed }),
-            }
+            add_scrubbed(&mut plan.edits, changed);
         }
         Ok(())
     }
@@ -68,11 +64,8 @@ impl Engine {
             RequestKind::Turn | RequestKind::Side => None,
         };
         let wanted = flattened.map_or(Cow::Borrowed(&*said), Cow::Owned);
-        let text = match self.scrub([wanted.clone().into_owned()]).await {
-            Ok([scrubbed]) => scrubbed.into_string(),
-            Err(ScrubError::TooLarge { bytes, bytes_max }) => withheld(bytes, bytes_max),
-            Err(error) => return Err(Failure::Scrubbing(error).into()),
-        };
+        let scrubbed = self.scrub_or_withhold(vec![wanted.into_owned()]).await.map_err(Failure::Scrubbing)?;
+        let text = Scrubbed::join(&scrubbed.iter().collect::<Vec<_>>(), "\n").into_string();
         if text == *said {
             cache.clean.insert(key);
             return Ok(None);
@@ -97,6 +90,14 @@ impl Engine {
         };
         let plan = self.plan_view(&request, &known?.decisions).ok()?;
         (plan.thread == Thread::Main).then(|| flattened.write(&plan.pieces))
+    }
+}
+
+/// Adds blocks to those that were scrubbed.
+pub(super) fn add_scrubbed(edits: &mut Vec<Edit>, blocks: usize) {
+    match edits.iter_mut().find(|edit| edit.reason == Reason::Scrubbed) {
+        Some(edit) => edit.blocks += blocks,
+        None => edits.push(Edit { reason: Reason::Scrubbed, blocks }),
     }
 }
 

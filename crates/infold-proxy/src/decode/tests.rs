@@ -73,3 +73,17 @@ fn what_is_not_known_or_broken_is_lost_and_no_harm() {
     decoder.push(b"this is not gzip at all, is it", |_| {});
     assert!(decoder.is_lost());
 }
+
+#[test]
+fn a_small_piece_that_decodes_to_too_much_is_given_up_early() {
+    let bomb = zstd::encode_all(&vec![b' '; 250 << 20][..], 3).expect("memory");
+    let mut decoder = Decoder::of(&headers("zstd"));
+    let mut decoded = 0;
+    for piece in bomb.chunks(400) {
+        decoder.push(piece, |bytes| {
+            assert!(bytes.len() <= PIECE_BYTES_MAX);
+            decoded += bytes.len();
+        });
+    }
+    assert!(decoder.is_lost() && decoded <= BYTES_MAX, "{decoded}");
+}

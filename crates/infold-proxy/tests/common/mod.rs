@@ -31,6 +31,7 @@ pub fn settings(upstream: SocketAddr) -> ProxySettings {
         openai: upstream,
         planning: Planning::On,
         body_bytes_max: 1 << 20,
+        unsearched_paths: Vec::new(),
         tunnels: Tunnels::none(),
         connect_timeout_ms: 2_000,
         silence_timeout_ms: 20_000,

@@ -1,8 +1,6 @@
 //! Reads back what was decided about a session's model requests.
 
-use std::sync::Arc;
-
-use infold_core::view::{Anchor, BlockKey, ForcedFold, Note, Replacement, Restart, ScriptedCall};
+use infold_core::view::{Anchor, BlockKey, ForcedFold, Note, Replacement, Restart, ScriptedCall, ScrubbedJson};
 use infold_core::{BlobId, BranchId, Thread};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
@@ -92,7 +90,7 @@ fn rewrite(row: &Row<'_>) -> Result<(String, Replacement), StoreError> {
     let (Payload(sent), reason): (Payload, String) = (row.get(2)?, row.get(3)?);
     let rewrite = Replacement {
         content: BlockKey(row.get(1)?),
-        sent: Arc::from(sent.into_bytes()),
+        sent: ScrubbedJson::stored(sent),
         reason: from_json("reason", &reason)?,
     };
     Ok((row.get(0)?, rewrite))

@@ -1,8 +1,6 @@
 //! Decisions about model requests, stored and read back, and how long they stay.
 
-use std::sync::Arc;
-
-use infold_core::view::{Anchor, BlockKey, ForcedFold, Note, Reason, Replacement, Restart, ScriptedCall};
+use infold_core::view::{Anchor, BlockKey, ForcedFold, Note, Reason, Replacement, Restart, ScriptedCall, ScrubbedJson};
 use infold_core::{BlobId, Owner, Thread};
 use tempfile::TempDir;
 
@@ -13,7 +11,11 @@ use crate::tests::{
 use crate::{Append, EndedBranches, NewBlob, Revision, Store, Sweep};
 
 fn rewrite(content: u8, sent: &str) -> Replacement {
-    Replacement { content: BlockKey([content; 16]), sent: Arc::from(sent.as_bytes()), reason: Reason::Offloaded }
+    Replacement {
+        content: BlockKey([content; 16]),
+        sent: ScrubbedJson::stored(sent.to_owned()),
+        reason: Reason::Offloaded,
+    }
 }
 
 fn endings() -> Vec<ForcedFold> {

@@ -1,8 +1,9 @@
 //! Indexes a request's JSON: where each value begins and ends, found in one pass, with nothing copied.
 //!
 //! What is forwarded unchanged is copied as bytes between two of these places, so the client's white space, escapes and
-//! number forms stay as they were. A body that is not JSON to the letter is refused, so that nothing is ever edited
-//! that was not understood.
+//! number forms stay as they were. A body that is not JSON is refused, so that nothing is ever edited that was not
+//! understood. What many programs send and providers take is read, though the letter forbids it: a byte order mark in
+//! front, and numbers that are none (`NaN`, `Infinity`).
 
 mod scan;
 mod text;
@@ -13,6 +14,11 @@ use std::ops::Range;
 use super::RequestError;
 
 pub(crate) use text::{decode, quote};
+
+/// A text with the escapes of JSON strings in it read as what they mean, wherever they are.
+pub fn unescaped(text: &str) -> Cow<'_, str> {
+    decode(text)
+}
 
 /// The kind of a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +80,11 @@ impl<'a> Document<'a> {
     /// A value's own JSON.
     pub(crate) fn raw(&self, at: At) -> &'a str {
         &self.body[self.span(at)]
+    }
+
+    /// The index of the next value that is not inside this one.
+    pub(crate) fn after(&self, at: At) -> At {
+        self.nodes[at].after as usize
     }
 
     /// Whether a value is a string.

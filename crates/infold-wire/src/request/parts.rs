@@ -12,6 +12,9 @@ use super::{BlockForm, Request, remarks};
 /// How much of a text is looked at to find out who said it, in bytes.
 const BEGINNING_BYTES: usize = 256;
 
+/// How many parts can lie inside each other and still count as text. Clients send two.
+const PARTS_DEPTH_MAX: usize = 16;
+
 /// The beginning of a text, long enough to find out who said it.
 pub(super) fn beginning<'a>(document: &Document<'a>, at: At) -> Cow<'a, str> {
     let raw = document.raw(at);
@@ -33,40 +36,47 @@ pub(super) fn arguments_at<'a>(document: &Document<'a>, at: At) -> Cow<'a, str> 
     document.text(at).unwrap_or_else(|| Cow::Borrowed(document.raw(at)))
 }
 
-/// The places of all texts in the content of a result.
-fn places(document: &Document<'_>, content: At) -> Vec<At> {
+/// The places of all texts in the content of a result. Other strings of a result are in
+/// [`Request::strings_beside_texts`].
+pub(super) fn places(document: &Document<'_>, content: At) -> Vec<At> {
     let mut found = Vec::new();
-    if document.shape(content) != JsonShape::List {
-        places_in_part(document, content, &mut found);
-    }
-    document.elements(content).for_each(|element| places_in_part(document, element, &mut found));
+    places_in(document, content, 0, &mut found);
     found
 }
 
-/// The places of texts in one part, whatever its kind: results are searched for secrets, and a kind that is not known
-/// yet may hold some too.
-fn places_in_part(document: &Document<'_>, part: At, found: &mut Vec<At>) {
+fn places_in(document: &Document<'_>, content: At, depth: usize, found: &mut Vec<At>) {
+    if document.shape(content) != JsonShape::List {
+        places_in_part(document, content, depth, found);
+    }
+    document.elements(content).for_each(|element| places_in_part(document, element, depth, found));
+}
+
+/// The places of texts in one part, whatever its kind: a kind that is not known yet may hold some too.
+fn places_in_part(document: &Document<'_>, part: At, depth: usize, found: &mut Vec<At>) {
     if document.is_text(part) {
         found.push(part);
+        return;
+    }
+    if depth == PARTS_DEPTH_MAX {
         return;
     }
     for (key, value) in document.members(part) {
         match document.text(key).as_deref() {
             Some("text" | "title" | "context" | "stdout" | "stderr") if document.is_text(value) => found.push(value),
-            Some("content") => found.extend(places(document, value)),
-            Some("source") => places_in_source(document, value, found),
+            Some("content") => places_in(document, value, depth + 1, found),
+            Some("source") => places_in_source(document, value, depth + 1, found),
             _ => {}
         }
     }
 }
 
 /// The places of texts in the source of an attached document, if it is made of text.
-fn places_in_source(document: &Document<'_>, source: At, found: &mut Vec<At>) {
+fn places_in_source(document: &Document<'_>, source: At, depth: usize, found: &mut Vec<At>) {
     if document.text_field(source, "type").as_deref() == Some("text") {
         found.extend(document.field(source, "data").filter(|data| document.is_text(*data)));
     }
     if let Some(content) = document.field(source, "content") {
-        found.extend(places(document, content));
+        places_in(document, content, depth + 1, found);
     }
 }
 
@@ -96,7 +106,7 @@ pub(super) fn texts<'a>(request: &Request<'a>, block: usize) -> Vec<Cow<'a, str>
         (_, BlockForm::Text(at) | BlockForm::Field(_, at)) => document.text(at).into_iter().collect(),
         (_, BlockForm::Element(at)) => {
             let mut found = Vec::new();
-            places_in_part(document, at, &mut found);
+            places_in_part(document, at, 0, &mut found);
             found.into_iter().filter_map(|place| document.text(place)).collect()
         }
         (_, BlockForm::Whole | BlockForm::Call(_)) => document.text(entry.at).into_iter().collect(),

@@ -306,6 +306,19 @@ fn upstreams_are_addresses_and_hold_no_keys() {
 }
 
 #[test]
+fn a_path_that_is_not_searched_is_a_providers_and_none_by_which_results_are_sent() {
+    assert_snapshot!(check(r#"
+        flags:
+            proxy.unsearched_paths=["/v1/files", "/openai/v1/files", "/anthropic/v1/messages"]
+    "#), @r#"
+    `proxy.unsearched_paths` in --set: "/v1/files" is no path of a provider
+      hint: write it as clients do, for example "/openai/v1/files"
+    `proxy.unsearched_paths` in --set: "/anthropic/v1/messages" is searched in any case
+      hint: leave it out; tool results are sent there
+    "#);
+}
+
+#[test]
 fn every_number_has_a_range_that_its_default_lies_in() {
     for entry in entry::defaults(DEFAULT_TOML).unwrap() {
         if let toml::Value::Integer(number) = entry.value {

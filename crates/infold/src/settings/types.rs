@@ -213,6 +213,7 @@ pub struct Proxy {
     pub plan: bool,
     pub shape: bool,
     pub body_bytes_max: usize,
+    pub unsearched_paths: Vec<String>,
     pub connect_timeout_ms: u64,
     pub silence_timeout_ms: u64,
     pub hold_ms: u64,

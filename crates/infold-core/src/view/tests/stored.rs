@@ -1,12 +1,10 @@
 //! What comes from the store: shaped results, notes, restarts.
 
-use std::sync::Arc;
-
 use insta::assert_snapshot;
 
 use super::text::*;
 use crate::view::RequestKind::Turn;
-use crate::view::{Edit, Note, PlanAction, Reason, Replacement, Restart};
+use crate::view::{Edit, Note, PlanAction, Reason, Replacement, Restart, ScrubbedJson};
 use crate::{EndReason, Thread};
 
 const TEXT: &str = "
@@ -20,8 +18,11 @@ const TEXT: &str = "
     ";
 
 fn rewritten(mut stored: Stored, call: &str, content: &str, sent: &str) -> Stored {
-    let rewrite =
-        Replacement { content: block_key(content), sent: Arc::from(sent.as_bytes()), reason: Reason::Offloaded };
+    let rewrite = Replacement {
+        content: block_key(content),
+        sent: ScrubbedJson::stored(sent.to_owned()),
+        reason: Reason::Offloaded,
+    };
     stored.0.rewrites.insert(call.to_owned(), rewrite);
     stored
 }

@@ -30,6 +30,7 @@ async fn unplanned_by(engine: &Engine, body: &str, known: Option<&KnownSession>)
         body: Bytes::copy_from_slice(body.as_bytes()),
         arrived: Instant::now(),
         purpose: Purpose::Send,
+        searched: crate::SearchedBody::default(),
     };
     let request = Request::read(Api::Messages, &asked.body).expect("a request");
     let identity = Identity {

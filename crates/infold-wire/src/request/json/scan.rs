@@ -6,8 +6,11 @@
 use super::super::RequestError;
 use super::{JsonShape, Node};
 
-/// How deeply values may be nested. Other JSON readers give up at 128, too.
-const DEPTH_MAX: usize = 128;
+/// How deeply values may be nested. Providers take more than a tool's input ever has; nothing here recurses.
+const DEPTH_MAX: usize = 10_000;
+
+/// What some programs put in front of every text that they write.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Returns a node for each value and key of `body`, in order.
 pub(super) fn scan(body: &str) -> Result<Vec<Node>, RequestError> {
@@ -38,6 +41,9 @@ enum Left {
 
 impl Scanner<'_> {
     fn run(&mut self) -> Result<(), RequestError> {
+        if self.bytes.starts_with(BYTE_ORDER_MARK) {
+            self.at = BYTE_ORDER_MARK.len();
+        }
         self.space();
         loop {
             if let Left::Opened = self.value()? {
@@ -85,6 +91,9 @@ impl Scanner<'_> {
             Some(b't') => self.word(b"true"),
             Some(b'f') => self.word(b"false"),
             Some(b'n') => self.word(b"null"),
+            Some(b'N') => self.word(b"NaN"),
+            Some(b'I') => self.word(b"Infinity"),
+            Some(b'-') if self.bytes[self.at..].starts_with(b"-I") => self.word(b"-Infinity"),
             Some(b'-' | b'0'..=b'9') => self.number(),
             _ => Err(self.fault("a value is missing")),
         }?;

@@ -1,13 +1,12 @@
 //! A client and a model that are made up, with an engine between them.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::super::text::{TestBlock, What, blocks, key, request, scrubber};
 use super::checks::{Sent, check};
 use super::engine::Engine;
 use crate::transcript::Voice;
+use crate::view::ScrubbedJson;
 use crate::view::{
     BlockKind, LastAnswer, Reason, Replacement, RequestKind, ScriptedCall, StoredDecisions, ViewPlan, ViewRequest, plan,
 };
@@ -246,10 +245,8 @@ impl World {
         let block = self.said[at].block();
         let BlockKind::Result(result) = &block.kind else { panic!("only results are shaped") };
         let remarks: Vec<String> = result.remarks.iter().map(|remark| format!(" ~{}", remark.text)).collect();
-        let sent: Arc<[u8]> = Arc::from(
-            format!("\"{} of {call}{}\"", if reason == Reason::Rescued { "less" } else { "some" }, remarks.concat())
-                .as_bytes(),
-        );
+        let how = if reason == Reason::Rescued { "less" } else { "some" };
+        let sent = ScrubbedJson::stored(format!("\"{how} of {call}{}\"", remarks.concat()));
         let rewrite = Replacement { content: result.content, sent, reason };
         self.engine.is_needed = true;
         self.engine.known.rewrites.insert(call.to_owned(), rewrite);

@@ -1,0 +1,160 @@
+//! Searches for secrets where no plan does: in the strings of results that are not their texts, and in bodies that are
+//! no turn of a conversation.
+//!
+//! Must hold: what is passed on was searched, whatever its form; what cannot be read or searched is withheld with a
+//! reason. Placeholders are made with the database's key, so the same body gives the same bytes ever after, and nothing
+//! has to be stored.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use infold_core::{ScrubError, Scrubbed};
+use infold_wire::request::{ConversationPlace, JsonBody, JsonStrings, Request, unescaped};
+
+use super::{ModelRequest, Withheld};
+use crate::Engine;
+
+/// How many bytes of strings are searched at once. Each round has the scrubber's whole time.
+const ROUND_BYTES_MAX: usize = 256 << 10;
+
+/// What of a body is searched before it is passed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SearchScope {
+    /// What tools gave, in the conversation at this place of the body.
+    Results(ConversationPlace),
+    /// Everything. The body has to be JSON.
+    Json,
+    /// Everything. The body may be any text.
+    Text,
+}
+
+/// What becomes of a string that could not be searched to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unfinished {
+    /// A text in its place says that it is withheld, because a tool gave it.
+    Replaced,
+    /// Nothing is sent, because it may be a person's words.
+    Refused,
+}
+
+/// A request's body without the secrets that are beside its results' texts, if there were any.
+#[derive(Debug, Clone, Default)]
+pub struct SearchedBody(OnceLock<Bytes>);
+
+impl SearchedBody {
+    pub(super) fn get(&self) -> Option<&Bytes> {
+        self.0.get()
+    }
+}
+
+impl Engine {
+    /// Searches a body that is no turn, and returns what is passed on of it: the same bytes if it holds no secrets.
+    pub async fn search_body(&self, body: &Bytes, scope: SearchScope) -> Result<Bytes, Withheld> {
+        let read = JsonBody::read(body);
+        let searched = match (&read, scope) {
+            (Ok(json), SearchScope::Results(place)) => {
+                self.without_secrets(&json.strings_in_results(place), Unfinished::Replaced).await?
+            }
+            (Ok(json), SearchScope::Json | SearchScope::Text) => {
+                self.without_secrets(&json.strings(), Unfinished::Refused).await?
+            }
+            (Err(_), SearchScope::Text) => self.search_text(body).await?,
+            (Err(error), SearchScope::Results(_) | SearchScope::Json) => {
+                return Err(Withheld::Unreadable(error.to_string()));
+            }
+        };
+        Ok(searched.map_or_else(|| body.clone(), Bytes::from))
+    }
+
+    /// Reads a turn without the secrets beside its results' texts; `None` if it cannot be read as a conversation.
+    pub(super) async fn read_turn<'a>(&self, asked: &'a ModelRequest) -> Result<Option<Request<'a>>, Withheld> {
+        let unreadable = |error| tracing::debug!(%error, "a request cannot be read as a conversation");
+        let Ok(request) = Request::read(asked.api, &asked.body).map_err(unreadable) else { return Ok(None) };
+        match self.without_secrets(&request.strings_beside_texts(), Unfinished::Replaced).await? {
+            None => Ok(Some(request)),
+            Some(body) => {
+                let body = asked.searched.0.get_or_init(|| body.into());
+                Ok(Request::read(asked.api, body).map_err(unreadable).ok())
+            }
+        }
+    }
+
+    /// The body of these strings without their secrets; `None` if they have none.
+    async fn without_secrets(
+        &self,
+        strings: &JsonStrings<'_, '_>,
+        unfinished: Unfinished,
+    ) -> Result<Option<Vec<u8>>, Withheld> {
+        let texts = strings.texts();
+        let mut clean: HashMap<&str, Option<String>> = HashMap::new();
+        for round in rounds(&texts) {
+            let found = self.search_round(&round, unfinished).await?;
+            clean.extend(round.into_iter().zip(found));
+        }
+        if clean.values().all(Option::is_none) {
+            return Ok(None);
+        }
+        let replaced: Vec<Option<String>> = texts.iter().map(|text| clean.get(&**text).cloned().flatten()).collect();
+        Ok(Some(strings.replaced(&replaced)))
+    }
+
+    /// What is sent in place of each text; `None` for one that has no secrets.
+    async fn search_round(&self, texts: &[&str], unfinished: Unfinished) -> Result<Vec<Option<String>>, Withheld> {
+        let owned = texts.iter().map(|text| (*text).to_owned()).collect();
+        let scrubbed = match unfinished {
+            Unfinished::Replaced => self.scrub_or_withhold(owned).await,
+            Unfinished::Refused => self.scrub_list(owned).await,
+        };
+        let scrubbed = scrubbed.map_err(|error| match error {
+            ScrubError::Missing => Withheld::Unscrubbed(error),
+            other => Withheld::Unsearched(other),
+        })?;
+        let changed = |(before, after): (&&str, Scrubbed)| (*before != after.as_str()).then(|| after.into_string());
+        Ok(texts.iter().zip(scrubbed).map(changed).collect())
+    }
+
+    /// A text that is not JSON, without its secrets; `None` if it has none.
+    async fn search_text(&self, body: &Bytes) -> Result<Option<Vec<u8>>, Withheld> {
+        let is_text = |text: &&str| !text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t'));
+        let Some(text) = std::str::from_utf8(body).ok().filter(is_text) else {
+            return Err(Withheld::Unreadable("the body is neither JSON nor plain text".to_owned()));
+        };
+        let found = self.search_round(&[text], Unfinished::Refused).await?;
+        let searched = found.into_iter().next().flatten();
+        let plain = unescaped(searched.as_deref().unwrap_or(text));
+        // A secret that is spelled with escapes can be found, but not be taken out of text that nobody can read.
+        if let Cow::Owned(plain) = plain
+            && self.search_round(&[&plain], Unfinished::Refused).await?.into_iter().any(|found| found.is_some())
+        {
+            let reason = "the body has a secret that is written with escapes, and is not JSON";
+            return Err(Withheld::Unreadable(reason.to_owned()));
+        }
+        Ok(searched.map(String::into_bytes))
+    }
+}
+
+/// Divides texts into rounds of a bounded length, each text once.
+fn rounds<'t>(texts: &'t [Cow<'_, str>]) -> Vec<Vec<&'t str>> {
+    let mut seen = std::collections::HashSet::new();
+    let mut rounds: Vec<Vec<&str>> = Vec::new();
+    let mut bytes = usize::MAX;
+    for text in texts {
+        if !seen.insert(&**text) {
+            continue;
+        }
+        if bytes.saturating_add(text.len()) > ROUND_BYTES_MAX {
+            rounds.push(Vec::new());
+            bytes = 0;
+        }
+        bytes += text.len();
+        if let Some(round) = rounds.last_mut() {
+            round.push(text);
+        }
+    }
+    rounds
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,268 @@
+//! The strings of a body, one by one: those that tools gave, or all of them. Whoever searches them for secrets replaces
+//! some, and everything between them keeps its bytes.
+//!
+//! Must hold: a string is left out only if it names a call, is a word of the API, or is a picture by its type. Where a
+//! key is there twice, both values count, because providers differ in which one they take. Nothing here recurses.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use infold_core::view::BlockKind;
+use memchr::memchr3;
+
+use super::json::{At, Document, JsonShape, quote};
+use super::splice::Splices;
+use super::{Request, RequestError, parts};
+
+/// Words of the APIs that are in most results. They are left out, so that most requests have nothing to search here.
+const API_WORDS: [&str; 26] = [
+    "type",
+    "text",
+    "content",
+    "role",
+    "tool",
+    "user",
+    "name",
+    "id",
+    "status",
+    "completed",
+    "is_error",
+    "tool_result",
+    "tool_use_id",
+    "tool_call_id",
+    "call_id",
+    "output",
+    "function_call_output",
+    "custom_tool_call_output",
+    "input_text",
+    "cache_control",
+    "ephemeral",
+    "ttl",
+    "source",
+    "image",
+    "base64",
+    "media_type",
+];
+
+/// Fields of a result that name its call: another name would part the two.
+const CALL_IDS: [&str; 4] = ["id", "call_id", "tool_use_id", "tool_call_id"];
+
+/// Fields beside which `data` is a picture or the like, in base64.
+const MEDIA_KEYS: [&str; 4] = ["media_type", "mimeType", "mime_type", "format"];
+
+/// How far into a text its `data:` address is looked for, in bytes.
+const DATA_ADDRESS_BYTES: usize = 128;
+
+/// Where a body has its conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConversationPlace {
+    /// In `messages`, as both Messages and Chat have it.
+    Messages,
+    /// In `input`, as Responses has it.
+    Input,
+    /// In `items`, as stored conversations have it.
+    Items,
+    /// In `messages` of the `params` of each of several `requests`.
+    Batch,
+}
+
+impl ConversationPlace {
+    /// The keys on the way to the conversation. A list on the way is gone through.
+    fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Messages => &["messages"],
+            Self::Input => &["input"],
+            Self::Items => &["items"],
+            Self::Batch => &["requests", "params", "messages"],
+        }
+    }
+}
+
+/// A body that is JSON, whatever it says.
+#[derive(Debug)]
+pub struct JsonBody<'a> {
+    pub(super) document: Document<'a>,
+}
+
+impl<'a> JsonBody<'a> {
+    /// Reads a body, or says why it is not JSON.
+    pub fn read(body: &'a [u8]) -> Result<Self, RequestError> {
+        Ok(Self { document: Document::read(body)? })
+    }
+
+    /// Every string in it, keys too.
+    pub fn strings(&self) -> JsonStrings<'_, 'a> {
+        let document = &self.document;
+        let places = strings_in(document, 0, &HashSet::new());
+        JsonStrings { document, places }
+    }
+
+    /// The strings of what tools gave in its conversation.
+    pub fn strings_in_results(&self, place: ConversationPlace) -> JsonStrings<'_, 'a> {
+        let document = &self.document;
+        let entries = entries(document, place);
+        let places = entries.into_iter().flat_map(|entry| results_in(document, entry));
+        let places = places.flat_map(|result| strings_in(document, result, &ids_of(document, result))).collect();
+        JsonStrings { document, places }
+    }
+}
+
+/// Some strings of a body, in order.
+#[derive(Debug)]
+pub struct JsonStrings<'d, 'a> {
+    document: &'d Document<'a>,
+    places: Vec<At>,
+}
+
+impl<'a> JsonStrings<'_, 'a> {
+    /// The strings, unescaped.
+    pub fn texts(&self) -> Vec<Cow<'a, str>> {
+        self.places.iter().filter_map(|at| self.document.text(*at)).collect()
+    }
+
+    /// The body with other strings in it: one element for each of [`Self::texts`], where `None` leaves it as it is.
+    pub fn replaced(&self, texts: &[Option<String>]) -> Vec<u8> {
+        let mut splices = Splices::default();
+        for (at, text) in self.places.iter().zip(texts) {
+            if let Some(text) = text {
+                let mut json = Vec::with_capacity(text.len() + 16);
+                quote(text, &mut json);
+                splices.replace(self.document, *at, json);
+            }
+        }
+        let body = self.document.body();
+        let mut out = Vec::with_capacity(body.len());
+        splices.write(body, 0..body.len(), &mut out);
+        out
+    }
+}
+
+/// The strings in results of a request that are not among the texts of its result blocks.
+pub(super) fn beside_texts<'d, 'a>(request: &'d Request<'a>) -> JsonStrings<'d, 'a> {
+    let document = &request.document;
+    let results = request.entries.iter().flat_map(|entry| results_in(document, entry.at));
+    let results: Vec<At> = results.collect();
+    if results.is_empty() {
+        return JsonStrings { document, places: Vec::new() };
+    }
+    let of_blocks = request.blocks.iter().zip(&request.seats).filter_map(|(block, seat)| match block.kind {
+        BlockKind::Result(_) => seat.content,
+        _ => None,
+    });
+    let texts: HashSet<At> = of_blocks.flat_map(|content| parts::places(document, content)).collect();
+    let beside = |result: At| {
+        let mut known = ids_of(document, result);
+        known.extend(strings_of(document, result).filter(|at| texts.contains(at)));
+        strings_in(document, result, &known)
+    };
+    JsonStrings { document, places: results.into_iter().flat_map(beside).collect() }
+}
+
+/// The entries of the conversation at this place.
+fn entries(document: &Document<'_>, place: ConversationPlace) -> Vec<At> {
+    let mut here = vec![0];
+    for key in place.keys() {
+        let values = here.into_iter().flat_map(|at| members_called(document, at, key));
+        here = values.flat_map(|value| elements_or_itself(document, value)).collect();
+    }
+    here
+}
+
+fn members_called(document: &Document<'_>, at: At, key: &str) -> Vec<At> {
+    document.members(at).filter(|(name, _)| document.says(*name, key)).map(|(_, value)| value).collect()
+}
+
+fn elements_or_itself(document: &Document<'_>, at: At) -> Vec<At> {
+    if document.shape(at) == JsonShape::List { document.elements(at).collect() } else { vec![at] }
+}
+
+/// The values in an entry that tools gave: the entry itself, parts of its content, or the output of a call that its
+/// provider made.
+fn results_in(document: &Document<'_>, entry: At) -> Vec<At> {
+    let mut found = Vec::new();
+    for (key, value) in document.members(entry) {
+        let Some(key) = document.text(key) else { continue };
+        match &*key {
+            "role" if is_one_of(document, value, &["tool", "function"]) => return vec![entry],
+            "type" if is_result_type(document, value) => return vec![entry],
+            "content" => {
+                let parts = elements_or_itself(document, value).into_iter();
+                found.extend(parts.filter(|part| {
+                    members_called(document, *part, "type").into_iter().any(|kind| is_result_type(document, kind))
+                }));
+            }
+            "output" | "outputs" | "results" => found.push(value),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn is_result_type(document: &Document<'_>, kind: At) -> bool {
+    document.text(kind).is_some_and(|kind| kind == "tool_result" || kind.ends_with("_output"))
+}
+
+fn is_one_of(document: &Document<'_>, at: At, words: &[&str]) -> bool {
+    document.text(at).is_some_and(|text| words.contains(&&*text))
+}
+
+/// The fields of a result that name its call.
+fn ids_of(document: &Document<'_>, result: At) -> HashSet<At> {
+    let ids = document.members(result).filter(|(key, _)| is_one_of(document, *key, &CALL_IDS));
+    ids.map(|(_, value)| value).collect()
+}
+
+/// Every string in a value, keys too.
+fn strings_of<'d>(document: &'d Document<'_>, at: At) -> impl Iterator<Item = At> + 'd {
+    (at..document.after(at)).filter(|at| document.is_text(*at))
+}
+
+/// The strings in a value that are searched. `known` are left out.
+fn strings_in(document: &Document<'_>, at: At, known: &HashSet<At>) -> Vec<At> {
+    let media = media_below(document, at);
+    let is_searched = |at: &At| {
+        let raw = document.raw(*at);
+        !known.contains(at) && !media.contains(at) && api_word(raw).is_none() && !is_data_address(document, *at)
+    };
+    strings_of(document, at).filter(is_searched).collect()
+}
+
+/// The word of the APIs that the JSON of a string is, if it is one.
+pub(super) fn api_word(raw: &str) -> Option<&'static str> {
+    API_WORDS.into_iter().find(|word| *word == &raw[1..raw.len() - 1])
+}
+
+/// The strings in a value that are pictures or the like.
+pub(super) fn media_below(document: &Document<'_>, at: At) -> HashSet<At> {
+    (at..document.after(at)).filter_map(|at| media_in(document, at)).collect()
+}
+
+/// The data in an object that is a picture or the like, if it is one.
+fn media_in(document: &Document<'_>, at: At) -> Option<At> {
+    if document.shape(at) != JsonShape::Object {
+        return None;
+    }
+    let data = document.field(at, "data").filter(|data| document.is_text(*data))?;
+    let is_media = document.text_field(at, "type").as_deref() == Some("base64")
+        || MEDIA_KEYS.iter().any(|key| document.field(at, key).is_some());
+    let is_text = document.text_field(at, "type").as_deref() == Some("text");
+    (is_media && !is_text && is_base64(document.raw(data))).then_some(data)
+}
+
+/// Whether a text is the address that holds a picture or the like in itself.
+fn is_data_address(document: &Document<'_>, at: At) -> bool {
+    let raw = document.raw(at);
+    if !raw.starts_with("\"data:") {
+        return false;
+    }
+    let head = &raw[..raw.floor_char_boundary(DATA_ADDRESS_BYTES)];
+    head.find(";base64,").is_some_and(|comma| is_base64(&raw[comma..]))
+}
+
+/// Whether nothing in a text speaks against base64. Tokens and words have characters that base64 lacks.
+fn is_base64(raw: &str) -> bool {
+    memchr3(b'_', b' ', b'-', raw.as_bytes()).is_none()
+}
+
+#[cfg(test)]
+mod tests;
