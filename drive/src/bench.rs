@@ -13,6 +13,7 @@ mod pairs;
 mod process;
 mod proxy;
 mod recording;
+mod scrub;
 mod start;
 mod turns;
 
@@ -44,6 +45,8 @@ enum Bench {
     Fold(FoldArguments),
     /// What forking a recorded session costs as sessions grow to a gigabyte.
     Fork(fork::ForkBenchArguments),
+    /// What scrubbing costs, beside rules that do not apply and on hostile texts.
+    Scrub,
     /// What a request through the proxy costs, beside other proxies.
     Proxy(proxy::ProxyBenchArguments),
 }
@@ -104,6 +107,7 @@ pub fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result<ExitCode
     }
     match &arguments.what {
         Bench::Start => runtime.block_on(start::run(&program)),
+        Bench::Scrub => scrub::run(workspace),
         Bench::Fork(arguments) => fork::run(workspace, &program, arguments),
         Bench::Proxy(arguments) => runtime.block_on(proxy::run(workspace, &program, arguments)),
         Bench::Fold(arguments) => runtime.block_on(fold::run(workspace, &program, arguments)),
@@ -114,7 +118,7 @@ impl Bench {
     /// The older program that a newer one is to be compared with.
     fn before(&self) -> Option<&Path> {
         match self {
-            Self::Start | Self::Fork(_) => None,
+            Self::Start | Self::Fork(_) | Self::Scrub => None,
             Self::Proxy(arguments) => arguments.turns.before.as_deref(),
             Self::Fold(arguments) => arguments.turns.before.as_deref(),
         }
@@ -123,7 +127,7 @@ impl Bench {
     /// Compares the processor time and memory of an older program with those of a newer one.
     async fn compare(&self, old: &Path, new: &Path) -> Result<ExitCode> {
         match self {
-            Self::Start | Self::Fork(_) => bail!("only `proxy` and `fold` compare two programs"),
+            Self::Start | Self::Fork(_) | Self::Scrub => bail!("only `proxy` and `fold` compare two programs"),
             Self::Proxy(arguments) => proxy::before::run(old, new, arguments.turns.pairs).await,
             Self::Fold(arguments) => fold::before::run(old, new, arguments).await,
         }

@@ -11,6 +11,7 @@ mod measure;
 mod page;
 mod renamed;
 mod same;
+mod secrets;
 mod upstream;
 
 use std::path::PathBuf;
@@ -47,6 +48,8 @@ enum Chore {
     Same(same::SameArguments),
     /// Look at the page of `infold replay` in a real browser.
     Page,
+    /// Measure what scrubbing finds, and make the tables of docs/scrubbing.md.
+    Secrets(secrets::SecretsArguments),
     /// Make the tables of docs/measurements.md from recorded sessions.
     Measure(measure::MeasureArguments),
 }
@@ -81,6 +84,7 @@ fn run(DriveArguments { tested, chore }: DriveArguments) -> Result<ExitCode> {
         Chore::Bench(arguments) => bench::run(&workspace, &arguments),
         Chore::Same(arguments) => same::run(&workspace, &arguments),
         Chore::Page => page::run(&workspace, &program()?, absent),
+        Chore::Secrets(arguments) => secrets::run(&workspace, &arguments),
         Chore::Measure(arguments) => measure::run(&workspace, &arguments),
     }
 }

@@ -265,7 +265,7 @@ fn shaping(ignored: &Report, recorded: &Report, recordings: &[&RecordedSession])
 }
 
 /// Writes each table between its marks in the document.
-fn put(path: &Path, tables: &[(&str, &str)]) -> Result<()> {
+pub(crate) fn put(path: &Path, tables: &[(&str, &str)]) -> Result<()> {
     let mut text = fs::read_to_string(path).with_context(|| format!("{} is missing", path.display()))?;
     for (name, table) in tables {
         text = put_between(&text, name, table)?;
@@ -275,8 +275,9 @@ fn put(path: &Path, tables: &[(&str, &str)]) -> Result<()> {
 }
 
 fn put_between(text: &str, name: &str, table: &str) -> Result<String> {
-    let (start, end) = (format!("<!-- {name}: made by `cargo xtask measure` -->\n"), format!("<!-- end of {name} -->"));
+    let (start, end) = (format!("<!-- {name}: made by `cargo xtask "), format!("<!-- end of {name} -->"));
     let Some((before, rest)) = text.split_once(&start) else { bail!("the mark {start:?} is missing") };
+    let Some((chore, rest)) = rest.split_once('\n') else { bail!("the mark {start:?} has no end") };
     let Some((_, after)) = rest.split_once(&end) else { bail!("the mark {end:?} is missing") };
-    Ok(format!("{before}{start}{}\n{end}{after}", table.trim_end()))
+    Ok(format!("{before}{start}{chore}\n{}\n{end}{after}", table.trim_end()))
 }

@@ -53,6 +53,9 @@ enum Chore {
     /// Look at the page of `infold replay` in a real browser.
     #[command(disable_help_flag = true)]
     Page(Driven),
+    /// Measure what scrubbing finds, and make the tables of docs/scrubbing.md.
+    #[command(disable_help_flag = true)]
+    Secrets(Driven),
     /// Make the tables of docs/measurements.md from recorded sessions.
     #[command(disable_help_flag = true)]
     Measure(Driven),
@@ -88,6 +91,7 @@ fn run(chore: Chore) -> Result<ExitCode> {
         Chore::Bench(driven) => drive(&workspace, "bench", &driven),
         Chore::Same(driven) => drive(&workspace, "same", &driven),
         Chore::Page(driven) => drive(&workspace, "page", &driven),
+        Chore::Secrets(driven) => drive(&workspace, "secrets", &driven),
         Chore::Measure(driven) => drive(&workspace, "measure", &driven),
     }
 }
