@@ -37,7 +37,7 @@ impl EndingWatch {
     }
 
     /// Whether nothing is missing, as far as it shows.
-    pub(crate) fn is_whole(self) -> bool {
-        self.decoder.is_lost() || (self.is_empty && self.may_be_empty) || self.ending.is_whole()
+    pub(crate) fn ends_whole(self) -> bool {
+        self.decoder.is_lost() || (self.is_empty && self.may_be_empty) || self.ending.ends_whole()
     }
 }

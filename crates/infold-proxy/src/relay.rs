@@ -190,7 +190,7 @@ impl Body for Relay {
                 this.broken = Some(error.into());
                 this.rest(cx)
             }
-            None if this.ending.take().is_some_and(|ending| !ending.is_whole()) => {
+            None if this.ending.take().is_some_and(|ending| !ending.ends_whole()) => {
                 this.broken = Some("the upstream closed the connection before its answer was whole".into());
                 this.rest(cx)
             }

@@ -6,6 +6,7 @@
 //! rules. Modules under `cases` have one test for each of the hard cases of folding, named like it.
 
 mod cases;
+mod endings;
 mod faults;
 mod fidelity;
 mod folding;

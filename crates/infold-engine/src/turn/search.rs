@@ -117,8 +117,9 @@ impl Engine {
 
     /// A text that is not JSON, without its secrets; `None` if it has none.
     async fn search_text(&self, body: &Bytes) -> Result<Option<Vec<u8>>, Withheld> {
-        let is_text = |text: &&str| !text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t'));
-        let Some(text) = std::str::from_utf8(body).ok().filter(is_text) else {
+        // Other control characters mean that it is no text, or one in another encoding, such as UTF-16.
+        let is_text = body.iter().all(|byte| *byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t'));
+        let Some(text) = std::str::from_utf8(body).ok().filter(|_| is_text) else {
             return Err(Withheld::Unreadable("the body is neither JSON nor plain text".to_owned()));
         };
         let found = self.search_round(&[text], Unfinished::Refused).await?;

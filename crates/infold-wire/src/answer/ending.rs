@@ -65,7 +65,7 @@ impl Ending {
     }
 
     /// Whether nothing is missing, as far as it shows.
-    pub fn is_whole(self) -> bool {
+    pub fn ends_whole(self) -> bool {
         match self.form {
             EndingForm::Stream { mut events, mut seen } => {
                 let is_other = seen.is_any && !seen.is_known;

@@ -1,4 +1,5 @@
-//! Why a body cannot be read as a request. The caller forwards such a body as it came; nothing in it is planned.
+//! Why a body cannot be read as a request. Nothing in such a body is planned; the caller searches all of its strings, or
+//! refuses it.
 
 /// Why a body cannot be read as a request. Each message says what to send instead.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

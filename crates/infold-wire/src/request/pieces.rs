@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use infold_core::view::is_media;
 
 use super::JsonBody;
-use super::strings::{api_word, media_below};
+use super::strings::{api_word, is_data_address, media_below};
 
 /// A value in pieces. `between` has one piece more than there are strings.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl<'a> JsonBody<'a> {
             let (span, raw) = (document.span(at), document.raw(at));
             pieces.between.push(&document.body()[done..span.start]);
             done = span.end;
-            let is_picture = media.contains(&at) || raw.starts_with("\"data:");
+            let is_picture = media.contains(&at) || is_data_address(raw);
             pieces.strings.push(match (api_word(raw), document.text(at)) {
                 (Some(word), _) => StringPiece::Word { raw, word },
                 (None, _) if is_picture && is_media(raw) => StringPiece::Media { raw },

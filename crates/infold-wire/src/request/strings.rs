@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use infold_core::view::BlockKind;
 use memchr::memchr3;
 
-use super::json::{At, Document, JsonShape, quote};
+use super::json::{At, Document, JsonShape, quote, unescaped};
 use super::splice::Splices;
 use super::{Request, RequestError, parts};
 
@@ -47,8 +47,11 @@ const API_WORDS: [&str; 26] = [
 /// Fields of a result that name its call: another name would part the two.
 const CALL_IDS: [&str; 4] = ["id", "call_id", "tool_use_id", "tool_call_id"];
 
-/// Fields beside which `data` is a picture or the like, in base64.
+/// Fields that name the type of the `data` beside them.
 const MEDIA_KEYS: [&str; 4] = ["media_type", "mimeType", "mime_type", "format"];
+
+/// How the types begin of what is no text: pictures, sounds, films, printed pages.
+const MEDIA_TYPES: [&str; 8] = ["image/", "audio/", "video/", "application/pdf", "wav", "mp3", "pcm16", "flac"];
 
 /// How far into a text its `data:` address is looked for, in bytes.
 const DATA_ADDRESS_BYTES: usize = 128;
@@ -222,7 +225,7 @@ fn strings_in(document: &Document<'_>, at: At, known: &HashSet<At>) -> Vec<At> {
     let media = media_below(document, at);
     let is_searched = |at: &At| {
         let raw = document.raw(*at);
-        !known.contains(at) && !media.contains(at) && api_word(raw).is_none() && !is_data_address(document, *at)
+        !known.contains(at) && !media.contains(at) && api_word(raw).is_none() && !is_data_address(raw)
     };
     strings_of(document, at).filter(is_searched).collect()
 }
@@ -243,20 +246,19 @@ fn media_in(document: &Document<'_>, at: At) -> Option<At> {
         return None;
     }
     let data = document.field(at, "data").filter(|data| document.is_text(*data))?;
-    let is_media = document.text_field(at, "type").as_deref() == Some("base64")
-        || MEDIA_KEYS.iter().any(|key| document.field(at, key).is_some());
-    let is_text = document.text_field(at, "type").as_deref() == Some("text");
-    (is_media && !is_text && is_base64(document.raw(data))).then_some(data)
+    let mut kinds = MEDIA_KEYS.iter().filter_map(|key| document.text_field(at, key));
+    (kinds.any(|kind| is_media_type(&kind)) && is_base64(document.raw(data))).then_some(data)
 }
 
-/// Whether a text is the address that holds a picture or the like in itself.
-fn is_data_address(document: &Document<'_>, at: At) -> bool {
-    let raw = document.raw(at);
-    if !raw.starts_with("\"data:") {
-        return false;
-    }
-    let head = &raw[..raw.floor_char_boundary(DATA_ADDRESS_BYTES)];
-    head.find(";base64,").is_some_and(|comma| is_base64(&raw[comma..]))
+fn is_media_type(kind: &str) -> bool {
+    MEDIA_TYPES.iter().any(|media| kind.starts_with(media))
+}
+
+/// Whether the JSON of a string is an address that holds a picture or the like in itself.
+pub(super) fn is_data_address(raw: &str) -> bool {
+    let Some(kind) = raw.strip_prefix("\"data:") else { return false };
+    let head = &kind[..kind.floor_char_boundary(DATA_ADDRESS_BYTES)];
+    is_media_type(&unescaped(head)) && head.find(";base64,").is_some_and(|comma| is_base64(&kind[comma..]))
 }
 
 /// Whether nothing in a text speaks against base64. Tokens and words have characters that base64 lacks.

@@ -5,7 +5,7 @@ use super::*;
 fn is_whole(content_type: &str, text: &str) -> bool {
     let mut ending = Ending::of(content_type).unwrap();
     text.as_bytes().chunks(3).for_each(|piece| ending.push(piece));
-    ending.is_whole()
+    ending.ends_whole()
 }
 
 #[test]

@@ -61,11 +61,13 @@ fn results_that_are_no_blocks_are_searched_too() {
 
 #[test]
 fn pictures_pass_by_their_type_and_what_is_no_picture_does_not() {
-    let body = r#"{"messages":[{"role":"tool","content":[{"type":"image","source":{"type":"base64","data":"s3cret"}},
-        {"type":"image","mimeType":"image/png","data":"s3cret"},{"image_url":"data:image/png;base64,s3cret"}]}]}"#;
+    let body = r#"{"messages":[{"role":"tool","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"s3cret"}},
+        {"type":"image","mimeType":"image/png","data":"s3cret"},{"input_audio":{"format":"wav","data":"s3cret"}},
+        {"image_url":"data:image\/png;base64,s3cret"}]}]}"#;
     assert_eq!(beside(Api::Chat, body), body);
-    let body = r#"{"messages":[{"role":"tool","content":[{"type":"image","source":{"type":"base64","data":"a_s3cret"}},
-        {"type":"text","media_type":"text/plain","data":"s3cret"},{"image_url":"data:text/plain,s3cret"}]}]}"#;
+    let body = r#"{"messages":[{"role":"tool","content":[{"source":{"type":"base64","media_type":"image/png","data":"a_s3cret"}},
+        {"type":"x","media_type":"text/plain","data":"s3cret"},{"type":"base64","data":"s3cret"},{"format":"text","data":"s3cret"},
+        {"image_url":"data:image/png,s3cret"},{"image_url":"data:text/plain;base64,s3cret"}]}]}"#;
     assert_eq!(beside(Api::Chat, body), body.replace(SECRET, "***"));
 }
 

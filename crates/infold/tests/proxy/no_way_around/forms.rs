@@ -22,10 +22,13 @@ pub struct Sent {
     pub bytes: Vec<u8>,
 }
 
-/// A form of body, made of a path, a conversation and a secret.
+/// Makes a request of a path, a conversation and a secret.
+type Make = dyn Fn(&str, &Written, &str) -> Sent;
+
+/// A form of body.
 pub struct Form {
     pub name: &'static str,
-    pub make: Box<dyn Fn(&str, &Written, &str) -> Sent>,
+    pub make: Box<Make>,
 }
 
 /// A form that differs from the plain one in how it is sent.
