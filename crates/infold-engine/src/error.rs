@@ -100,6 +100,7 @@ impl Error {
                 json!({ "open_branches": open, "max_concurrent_per_session": open_max })
             }
             Refusal::TooManyInInstance { open_max } => json!({ "max_concurrent_per_instance": open_max }),
+            Refusal::TooManyOfPrincipal { open } => json!({ "open_branches": open }),
             Refusal::TooFast { per_minute_max, retry_after_ms } => {
                 json!({ "max_branches_per_minute": per_minute_max, "retry_after_ms": retry_after_ms })
             }
@@ -121,6 +122,7 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::InstanceFull { open_max } => Refusal::TooManyInInstance { open_max }.into(),
+            StoreError::ShareUsed { open } => Refusal::TooManyOfPrincipal { open }.into(),
             other => Failure::Store(other).into(),
         }
     }

@@ -15,6 +15,12 @@ pub enum StoreError {
         /// How many branches may be open in the database.
         open_max: u64,
     },
+    /// The session's owner has as many open branches as leaves room for others.
+    #[error("the session's owner has {open} open branches, which is its share")]
+    ShareUsed {
+        /// How many branches of the owner are open.
+        open: u64,
+    },
     /// The id of a new branch is already used in another session. Ids are random, so the random source repeats itself.
     #[error("branch id {0} exists already")]
     IdTaken(BranchId),

@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use infold_core::{Owner, SessionId};
 
-pub use append::{Append, NewBlob, ProjectSlot, Reply};
+pub use append::{Append, NewBlob, ProjectSlot, Reply, Room};
 pub use archive::{ArchiveQuery, Archived, Trajectory};
 pub use blobs::Blob;
 pub use connection::{StoreSettings, Synchronous};

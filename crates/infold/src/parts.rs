@@ -146,6 +146,7 @@ fn limits(settings: &Settings) -> Limits {
         depth_max: folding.max_depth,
         open_per_session_max: folding.max_concurrent_per_session.into(),
         open_per_instance_max: folding.max_concurrent_per_instance.into(),
+        fair_share_percent: fair_share_percent(settings),
         openings_per_minute_max: folding.max_branches_per_minute.into(),
         allocation: match folding.allocation {
             Allocation::Independent => infold_core::Allocation::Independent,
@@ -156,6 +157,12 @@ fn limits(settings: &Settings) -> Limits {
         context_bound: if context.context_hard_limit { ContextBound::Hard } else { ContextBound::Soft },
         session_end_ms: folding.session_end_timeout_seconds * SECOND_MS,
     }
+}
+
+/// The share of one principal, where there can be several whose sessions are apart.
+fn fair_share_percent(settings: &Settings) -> Option<u64> {
+    let are_several = settings.auth.jwt.is_on() && settings.auth.validator == Validator::Strict;
+    (are_several && settings.folding.fair_share_percent > 0).then(|| settings.folding.fair_share_percent.into())
 }
 
 /// The door's limits, and who may come in: with `token`, or with a JWT if that is configured.
