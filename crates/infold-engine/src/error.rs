@@ -43,6 +43,7 @@ impl Failure {
         match self {
             Self::Scrubbing(_) => "scrubbing_failed",
             Self::Store(StoreError::DiskFull) => "disk_full",
+            Self::Store(StoreError::Damaged { .. }) => "database_damaged",
             Self::Store(_) => "store_failed",
             Self::Contended => "contended",
             Self::Undecided(_) => "undecided",

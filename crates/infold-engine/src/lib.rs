@@ -192,6 +192,11 @@ impl Engine {
         &self.inner.tasks
     }
 
+    /// Checks that something can be stored and read back.
+    pub async fn check_store(&self) -> Result<(), Error> {
+        Ok(self.inner.store.check().await?)
+    }
+
     /// The store below, for maintenance and checks.
     pub fn store(&self) -> &Store {
         &self.inner.store

@@ -33,7 +33,10 @@ pub fn engine(folder: &DataFolder, settings: &Settings) -> anyhow::Result<Engine
 
 fn store_error(error: StoreError) -> anyhow::Error {
     match error {
-        StoreError::TooNew { .. } | StoreError::DiskFull | StoreError::Busy => Refused::new(error.to_string()).into(),
+        StoreError::TooNew { .. } | StoreError::DiskFull | StoreError::Busy | StoreError::Damaged { .. } => {
+            Refused::new(error.to_string()).into()
+        }
+        StoreError::Unfit { path, problem, remedy } => Refused::new(format!("{path} {problem}")).hint(remedy).into(),
         other => anyhow::Error::new(other).context("cannot open the database; run `infold doctor` for details"),
     }
 }
