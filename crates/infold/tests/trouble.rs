@@ -2,5 +2,6 @@
 //! that are not infold's. The daemon says what is wrong and what to do, and goes on once it is put right.
 
 mod disk;
+mod faults;
 mod files;
 mod folders;
