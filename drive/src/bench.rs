@@ -13,6 +13,7 @@ mod pairs;
 mod process;
 mod proxy;
 mod recording;
+mod soak;
 mod start;
 mod turns;
 
@@ -46,6 +47,8 @@ enum Bench {
     Fork(fork::ForkBenchArguments),
     /// What a request through the proxy costs, beside other proxies.
     Proxy(proxy::ProxyBenchArguments),
+    /// Whether memory stays flat over very many requests, small and very large.
+    Soak(soak::SoakArguments),
 }
 
 /// What `cargo xtask bench fold` takes.
@@ -107,6 +110,7 @@ pub fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result<ExitCode
         Bench::Fork(arguments) => fork::run(workspace, &program, arguments),
         Bench::Proxy(arguments) => runtime.block_on(proxy::run(workspace, &program, arguments)),
         Bench::Fold(arguments) => runtime.block_on(fold::run(workspace, &program, arguments)),
+        Bench::Soak(arguments) => runtime.block_on(soak::run(workspace, &program, arguments)),
     }
 }
 
@@ -114,7 +118,7 @@ impl Bench {
     /// The older program that a newer one is to be compared with.
     fn before(&self) -> Option<&Path> {
         match self {
-            Self::Start | Self::Fork(_) => None,
+            Self::Start | Self::Fork(_) | Self::Soak(_) => None,
             Self::Proxy(arguments) => arguments.turns.before.as_deref(),
             Self::Fold(arguments) => arguments.turns.before.as_deref(),
         }
@@ -123,7 +127,7 @@ impl Bench {
     /// Compares the processor time and memory of an older program with those of a newer one.
     async fn compare(&self, old: &Path, new: &Path) -> Result<ExitCode> {
         match self {
-            Self::Start | Self::Fork(_) => bail!("only `proxy` and `fold` compare two programs"),
+            Self::Start | Self::Fork(_) | Self::Soak(_) => bail!("only `proxy` and `fold` compare two programs"),
             Self::Proxy(arguments) => proxy::before::run(old, new, arguments.turns.pairs).await,
             Self::Fold(arguments) => fold::before::run(old, new, arguments).await,
         }
