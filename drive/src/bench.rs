@@ -14,6 +14,7 @@ mod process;
 mod proxy;
 mod recording;
 mod scrub;
+mod soak;
 mod start;
 mod turns;
 
@@ -49,6 +50,8 @@ enum Bench {
     Scrub,
     /// What a request through the proxy costs, beside other proxies.
     Proxy(proxy::ProxyBenchArguments),
+    /// Whether memory stays flat over very many requests, small and very large.
+    Soak(soak::SoakArguments),
 }
 
 /// What `cargo xtask bench fold` takes.
@@ -111,6 +114,7 @@ pub fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result<ExitCode
         Bench::Fork(arguments) => fork::run(workspace, &program, arguments),
         Bench::Proxy(arguments) => runtime.block_on(proxy::run(workspace, &program, arguments)),
         Bench::Fold(arguments) => runtime.block_on(fold::run(workspace, &program, arguments)),
+        Bench::Soak(arguments) => runtime.block_on(soak::run(workspace, &program, arguments)),
     }
 }
 
@@ -118,7 +122,7 @@ impl Bench {
     /// The older program that a newer one is to be compared with.
     fn before(&self) -> Option<&Path> {
         match self {
-            Self::Start | Self::Fork(_) | Self::Scrub => None,
+            Self::Start | Self::Fork(_) | Self::Scrub | Self::Soak(_) => None,
             Self::Proxy(arguments) => arguments.turns.before.as_deref(),
             Self::Fold(arguments) => arguments.turns.before.as_deref(),
         }
@@ -127,7 +131,7 @@ impl Bench {
     /// Compares the processor time and memory of an older program with those of a newer one.
     async fn compare(&self, old: &Path, new: &Path) -> Result<ExitCode> {
         match self {
-            Self::Start | Self::Fork(_) | Self::Scrub => bail!("only `proxy` and `fold` compare two programs"),
+            Self::Start | Self::Fork(_) | Self::Scrub | Self::Soak(_) => bail!("only `proxy` and `fold` compare two programs"),
             Self::Proxy(arguments) => proxy::before::run(old, new, arguments.turns.pairs).await,
             Self::Fold(arguments) => fold::before::run(old, new, arguments).await,
         }

@@ -30,7 +30,7 @@ enum Chore {
     Test(suite::SuiteArguments),
     /// Check the rules of this repository that a program can check.
     Tidy,
-    /// Run the crash and power-loss tests for longer than the test command does.
+    /// Run the crash, power-loss and disk-fault tests for longer than the test command does, and the soak.
     Torture(torture::TortureArguments),
     /// Run the official MCP conformance suite against the program.
     #[command(disable_help_flag = true)]

@@ -1,4 +1,4 @@
-//! The long tier: the crash and power-loss tests, for longer than the test command runs them.
+//! The long tier: the crash, power-loss and disk-fault tests, for longer than the test command runs them, and the soak.
 
 use std::process::ExitCode;
 
@@ -15,6 +15,14 @@ const IMAGES: u64 = 100_000;
 const KILLS_LONG: u64 = 10_000;
 const IMAGES_LONG: u64 = 1_000_000;
 
+/// Lives of the daemon on a disk that fails now and then.
+const FAULTS: u64 = 100;
+const FAULTS_LONG: u64 = 1_000;
+
+/// Requests of the soak.
+const SOAK: u64 = 20_000;
+const SOAK_LONG: u64 = 200_000;
+
 /// Schedules of the property tests.
 const CASES: u64 = 20_000;
 const CASES_LONG: u64 = 100_000;
@@ -28,6 +36,12 @@ pub struct TortureArguments {
     /// How many power losses are simulated.
     #[arg(long)]
     images: Option<u64>,
+    /// How many lives of the daemon have a disk that fails now and then.
+    #[arg(long)]
+    faults: Option<u64>,
+    /// How many requests the soak makes.
+    #[arg(long)]
+    soak: Option<u64>,
     /// Run the numbers that a release is held to.
     #[arg(long)]
     long: bool,
@@ -39,6 +53,9 @@ pub fn run(workspace: &Workspace, arguments: &TortureArguments) -> Result<ExitCo
         true => (KILLS_LONG, IMAGES_LONG, CASES_LONG),
         false => (KILLS, IMAGES, CASES),
     };
+    let (faults, soak) = if arguments.long { (FAULTS_LONG, SOAK_LONG) } else { (FAULTS, SOAK) };
+    let faults = arguments.faults.unwrap_or(faults).to_string();
+    let soak = arguments.soak.unwrap_or(soak).to_string();
     let kills = arguments.kills.unwrap_or(kills).to_string();
     let images = arguments.images.unwrap_or(images).to_string();
     let cases = cases.to_string();
@@ -50,6 +67,13 @@ pub fn run(workspace: &Workspace, arguments: &TortureArguments) -> Result<ExitCo
     report.stage("kill", || tests(workspace, &kill, ("INFOLD_KILLS", &kills)));
     let power = ["test", "--package", "infold", "--test", "crashes", "--", "power_loss::", "--nocapture"];
     report.stage("power loss", || tests(workspace, &power, ("INFOLD_IMAGES", &images)));
+    let fault = ["test", "--package", "infold", "--test", "program", "--", "trouble::faults", "--nocapture"];
+    report.stage("disk faults", || tests(workspace, &fault, ("INFOLD_FAULTS", &faults)));
+    report.stage("soak", || {
+        let soak = ["run", "--quiet", "--package", "drive", "--", "bench", "soak", "--requests", &soak];
+        let is_flat = workspace.cargo(&soak).status()?.success();
+        Ok(if is_flat { Totals::one_passed() } else { Totals::one_failed() })
+    });
     Ok(report.finish())
 }
 

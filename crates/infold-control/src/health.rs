@@ -32,7 +32,8 @@ pub(crate) async fn alive() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// Succeeds if infold can do its work: the store answers a read, and the scrubber takes a secret out.
+/// Succeeds if infold can do its work: something can be stored and read back, and the scrubber takes a secret
+/// out.
 ///
 /// Anybody may ask, so the answer names a problem by its code alone; the log has the details.
 pub(crate) async fn ready(State(control): State<Control>) -> Result<Json<Health>, ApiError> {
@@ -52,8 +53,8 @@ pub(crate) async fn ready(State(control): State<Control>) -> Result<Json<Health>
 }
 
 async fn store_problem(control: &Control) -> Option<&'static str> {
-    match tokio::time::timeout(STORE_TIMEOUT, control.engine.newest_event()).await {
-        Ok(Ok(_)) => None,
+    match tokio::time::timeout(STORE_TIMEOUT, control.engine.check_store()).await {
+        Ok(Ok(())) => None,
         Ok(Err(error)) => Some(ApiError::from(error).code),
         Err(_elapsed) => Some("store_stalled"),
     }

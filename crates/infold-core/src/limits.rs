@@ -38,6 +38,9 @@ pub struct Limits {
     pub open_per_session_max: u64,
     /// How many branches may be open at a time in the whole database.
     pub open_per_instance_max: u64,
+    /// How many branches of one principal may be open, in percent of those that all others could still open. `None` is
+    /// no bound, where there is only one principal.
+    pub fair_share_percent: Option<u64>,
     /// How many branches one session may open in any 60 seconds.
     pub openings_per_minute_max: u64,
     /// What a branch's budget is taken from.

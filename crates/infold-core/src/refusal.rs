@@ -98,6 +98,12 @@ pub enum Refusal {
         /// Branches that may be open in the whole database.
         open_max: u64,
     },
+    /// The caller has as many open branches as leaves room for others.
+    #[error("You have {open} open branches, which is your share of this instance now: fold one first")]
+    TooManyOfPrincipal {
+        /// Branches of the caller that are open.
+        open: u64,
+    },
     /// Branches are being opened too quickly.
     #[error("More than {per_minute_max} branches a minute in this session: try again in {} s", retry_after_ms.div_ceil(1000))]
     TooFast {
@@ -168,6 +174,7 @@ impl Refusal {
             Self::TooDeep { .. } => "max_depth_exceeded",
             Self::TooManyInSession { .. } => "session_limit_exceeded",
             Self::TooManyInInstance { .. } => "instance_limit_exceeded",
+            Self::TooManyOfPrincipal { .. } => "principal_limit_exceeded",
             Self::TooFast { .. } => "rate_limit_exceeded",
             Self::BriefTooLarge { .. } => "brief_too_large",
             Self::BudgetGone => "budget_exhausted",
@@ -198,7 +205,10 @@ impl Refusal {
             | Self::ContextLimit { .. }
             | Self::KeyReused
             | Self::Cancelled => 409,
-            Self::TooManyInSession { .. } | Self::TooManyInInstance { .. } | Self::TooFast { .. } => 429,
+            Self::TooManyInSession { .. }
+            | Self::TooManyInInstance { .. }
+            | Self::TooManyOfPrincipal { .. }
+            | Self::TooFast { .. } => 429,
         }
     }
 }

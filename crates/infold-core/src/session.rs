@@ -281,7 +281,8 @@ impl Session {
         self.folded_tokens += used_tokens;
         self.returned_tokens += returned_tokens;
         if pooled {
-            *self.lent_by(&parent) -= unused_tokens;
+            let lent_tokens = self.lent_by(&parent);
+            *lent_tokens = lent_tokens.saturating_sub(unused_tokens);
         }
         self.grow(&parent, returned_tokens);
         if let (Some(parent), true) = (parent.branch(), returned_tokens > 0) {

@@ -151,7 +151,7 @@ impl Engine {
                 new_decisions: proposal.new_decisions,
                 reply,
                 place,
-                open_branches_max: self.limits().open_per_instance_max,
+                room: self.room(),
             };
             match self.record(append).await {
                 Ok(()) => {
@@ -230,7 +230,7 @@ impl Engine {
             new_decisions: NewDecisions::default(),
             reply: None,
             place: ProjectSlot::Any,
-            open_branches_max: self.limits().open_per_instance_max,
+            room: self.room(),
         };
         match self.record(append).await {
             Ok(()) => {

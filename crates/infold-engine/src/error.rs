@@ -43,6 +43,7 @@ impl Failure {
         match self {
             Self::Scrubbing(_) => "scrubbing_failed",
             Self::Store(StoreError::DiskFull) => "disk_full",
+            Self::Store(StoreError::Damaged { .. }) => "database_damaged",
             Self::Store(_) => "store_failed",
             Self::Contended => "contended",
             Self::Undecided(_) => "undecided",
@@ -100,6 +101,7 @@ impl Error {
                 json!({ "open_branches": open, "max_concurrent_per_session": open_max })
             }
             Refusal::TooManyInInstance { open_max } => json!({ "max_concurrent_per_instance": open_max }),
+            Refusal::TooManyOfPrincipal { open } => json!({ "open_branches": open }),
             Refusal::TooFast { per_minute_max, retry_after_ms } => {
                 json!({ "max_branches_per_minute": per_minute_max, "retry_after_ms": retry_after_ms })
             }
@@ -121,6 +123,7 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::InstanceFull { open_max } => Refusal::TooManyInInstance { open_max }.into(),
+            StoreError::ShareUsed { open } => Refusal::TooManyOfPrincipal { open }.into(),
             other => Failure::Store(other).into(),
         }
     }

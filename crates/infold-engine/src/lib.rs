@@ -35,7 +35,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{BranchId, Counter, IdKey, Isolation, Limits, Prices, Rules, Scrubber, ShapeRules};
-use infold_store::Store;
+use infold_store::{Room, Store};
 use tokio::sync::Mutex;
 use tokio_util::task::TaskTracker;
 
@@ -193,6 +193,11 @@ impl Engine {
         &self.inner.tasks
     }
 
+    /// Checks that something can be stored and read back.
+    pub async fn check_store(&self) -> Result<(), Error> {
+        Ok(self.inner.store.check().await?)
+    }
+
     /// The store below, for maintenance and checks.
     pub fn store(&self) -> &Store {
         &self.inner.store
@@ -205,6 +210,12 @@ impl Engine {
 
     pub(crate) fn now_ms(&self) -> u64 {
         self.inner.clock.now_ms()
+    }
+
+    /// How many branches may be open in the database.
+    pub(crate) fn room(&self) -> Room {
+        let limits = self.limits();
+        Room { open_max: limits.open_per_instance_max, fair_share_percent: limits.fair_share_percent }
     }
 
     pub(crate) fn rules(&self) -> Rules<'_> {

@@ -1,4 +1,5 @@
-//! What happens by itself: branches run out of time, sessions lapse, archived branches are deleted.
+//! What happens by itself: branches run out of time, sessions lapse, archived branches are deleted, and the database is
+//! looked through for damage.
 //!
 //! Deadlines are stored, so whichever process is alive folds what is overdue, also after a restart.
 
@@ -24,6 +25,8 @@ pub struct TimerSettings {
 /// The longest pause between two looks: another process may have opened a branch and died.
 const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(5);
 const SWEEP_EVERY: Duration = Duration::from_secs(600);
+/// The pause between two looks through the whole database for damage.
+const LOOK_FOR_DAMAGE_EVERY: Duration = Duration::from_secs(3600);
 const SESSIONS_AT_ONCE: usize = 100;
 
 /// When the next branch runs out of time, as far as the timers know.
@@ -52,7 +55,24 @@ impl Alarm {
 impl Engine {
     /// Folds overdue branches, deletes what is over, and writes recorded requests, until it is cancelled.
     pub async fn run_timers(&self, cancel: CancellationToken) {
-        tokio::join!(self.watch_others(&cancel), self.keep_time(&cancel), self.write_requests(&cancel));
+        tokio::join!(
+            self.watch_others(&cancel),
+            self.keep_time(&cancel),
+            self.write_requests(&cancel),
+            self.look_for_damage(&cancel)
+        );
+    }
+
+    /// Looks through the database at the start, and again and again, so that damage is known before somebody needs what
+    /// is lost.
+    async fn look_for_damage(&self, cancel: &CancellationToken) {
+        loop {
+            self.log(self.inner.store.look_for_damage().await.map_err(Error::from));
+            tokio::select! {
+                () = cancel.cancelled() => return,
+                () = tokio::time::sleep(LOOK_FOR_DAMAGE_EVERY) => {}
+            }
+        }
     }
 
     async fn keep_time(&self, cancel: &CancellationToken) {

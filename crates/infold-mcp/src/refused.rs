@@ -177,6 +177,7 @@ fn refusal_code(refusal: &Refusal) -> ErrorCode {
         | Refusal::TooDeep { .. }
         | Refusal::TooManyInSession { .. }
         | Refusal::TooManyInInstance { .. }
+        | Refusal::TooManyOfPrincipal { .. }
         | Refusal::TooFast { .. }
         | Refusal::BudgetGone
         | Refusal::Cancelled => INVALID_BRANCH_STATE,

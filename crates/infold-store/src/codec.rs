@@ -31,12 +31,19 @@ pub(crate) fn pack(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
 }
 
 pub(crate) fn unpack(packed: &[u8]) -> Result<Vec<u8>, StoreError> {
-    let problem =
-        |error: std::io::Error| StoreError::Unreadable { what: "compressed text", problem: error.to_string() };
+    unpack_at_most(packed, UNPACKED_BYTES_MAX)
+}
+
+fn unpack_at_most(packed: &[u8], bytes_max: usize) -> Result<Vec<u8>, StoreError> {
+    let unreadable = |problem: String| StoreError::Unreadable { what: "compressed text", problem };
     let mut bytes = Vec::new();
-    let reader = zstd::stream::read::Decoder::new(packed).map_err(problem)?;
-    let mut bounded = std::io::Read::take(reader, UNPACKED_BYTES_MAX as u64);
-    std::io::Read::read_to_end(&mut bounded, &mut bytes).map_err(problem)?;
+    let reader = zstd::stream::read::Decoder::new(packed).map_err(|error| unreadable(error.to_string()))?;
+    // One byte more shows that there would have been more.
+    let mut bounded = std::io::Read::take(reader, bytes_max as u64 + 1);
+    std::io::Read::read_to_end(&mut bounded, &mut bytes).map_err(|error| unreadable(error.to_string()))?;
+    if bytes.len() > bytes_max {
+        return Err(unreadable(format!("it has more than {bytes_max} bytes")));
+    }
     Ok(bytes)
 }
 
@@ -69,3 +76,6 @@ impl FromSql for Payload {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

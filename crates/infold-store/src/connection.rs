@@ -1,13 +1,12 @@
 //! Opening SQLite the way that loses nothing: write-ahead log, `synchronous=FULL`, readers that
 //! cannot write, files that only their owner can read.
 
-use std::fs::OpenOptions;
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use crate::StoreError;
+use crate::{StoreError, fitness, identity};
 
 /// Pause between two attempts to turn the write-ahead log on.
 const WAL_PAUSE_MS: u64 = 5;
@@ -34,25 +33,14 @@ pub struct StoreSettings {
     pub checkpoint_pages: u32,
 }
 
-/// Creates the file so that only its owner can read it, from the first byte on. SQLite gives the files beside it the
-/// same rights.
-pub(crate) fn create_private(path: &Path) -> Result<(), StoreError> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(StoreError::File { path: path.display().to_string(), problem: error.to_string() }),
-    }
-}
-
 pub(crate) fn open_writer(path: &Path, settings: &StoreSettings) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(
         path,
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW,
     )?;
     common(&connection, settings)?;
+    identity::check_is_ours(&connection, path)?;
+    fitness::check_length(&connection, path)?;
     write_ahead(&connection, settings)?;
     let synchronous = match settings.synchronous {
         Synchronous::Full => "FULL",

@@ -15,6 +15,12 @@ pub enum StoreError {
         /// How many branches may be open in the database.
         open_max: u64,
     },
+    /// The session's owner has as many open branches as leaves room for others.
+    #[error("the session's owner has {open} open branches, which is its share")]
+    ShareUsed {
+        /// How many branches of the owner are open.
+        open: u64,
+    },
     /// The id of a new branch is already used in another session. Ids are random, so the random source repeats itself.
     #[error("branch id {0} exists already")]
     IdTaken(BranchId),
@@ -31,6 +37,22 @@ pub enum StoreError {
         found: i64,
         /// The newest schema version that this program knows.
         known: i64,
+    },
+    /// The files are not ones that infold can work with. Nothing was changed in them.
+    #[error("{path} {problem}: {remedy}")]
+    Unfit {
+        /// The path of the file that is in the way.
+        path: String,
+        /// What is wrong with it.
+        problem: String,
+        /// What its owner can do.
+        remedy: String,
+    },
+    /// The database file is damaged.
+    #[error("the database is damaged ({problem}): stop infold and put a copy of the database back")]
+    Damaged {
+        /// What shows it.
+        problem: String,
     },
     /// A stored value cannot be decoded.
     #[error("a stored {what} does not read back: {problem}")]
@@ -62,6 +84,7 @@ impl From<rusqlite::Error> for StoreError {
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
             Some(ErrorCode::DiskFull) => Self::DiskFull,
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged { problem: error.to_string() },
             _ => Self::Sql(error.to_string()),
         }
     }

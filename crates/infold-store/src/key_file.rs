@@ -19,25 +19,34 @@ pub const KEY_FILE: &str = "infold.key";
 /// Length of the secret in bytes.
 pub const KEY_BYTES: usize = 32;
 
-/// Returns the secret: the file's, else the database's, else a new one. Both hold it when this returns.
+/// Returns the secret: the one of both, of one of them, or a new one. Both hold it when this returns. Refuses a file
+/// that holds another secret than the database: with that, none of the stored branches would be known.
 pub(crate) fn secret(database: &Path, connection: &mut Connection) -> Result<[u8; KEY_BYTES], StoreError> {
     // The lock is taken before looking, so that processes starting at once go one after the other.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let path = database.with_file_name(KEY_FILE);
     let stored = transaction.query_row("SELECT secret FROM instance", [], |row| row.get(0)).optional()?;
     let secret = match (read(&path)?, stored) {
+        (Some(secret), Some(stored)) if secret != stored => return Err(another_key(&path, database)),
         (Some(secret), _) => secret,
         (None, Some(secret)) => create(&path, &secret)?,
         (None, None) => create(&path, &fresh()?)?,
     };
     if stored != Some(secret) {
-        transaction.execute(
-            "INSERT INTO instance (id, secret) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET secret = ?1",
-            [secret],
-        )?;
+        transaction.execute("INSERT INTO instance (id, secret) VALUES (1, ?1)", [secret])?;
     }
     transaction.commit()?;
     Ok(secret)
+}
+
+fn another_key(path: &Path, database: &Path) -> StoreError {
+    StoreError::Unfit {
+        path: path.display().to_string(),
+        problem: format!("is not the key of {}", database.display()),
+        remedy: "remove the key file to go on with this database, which holds a copy of its own key; or put the \
+                 database back that belongs to the key"
+            .to_owned(),
+    }
 }
 
 /// Reads the secret of a database without opening the database. If there is neither a key file nor a database yet,
@@ -90,10 +99,12 @@ fn create(path: &Path, secret: &[u8; KEY_BYTES]) -> Result<[u8; KEY_BYTES], Stor
     read(path)?.ok_or_else(|| file_error(path, &ErrorKind::NotFound.into()))
 }
 
-/// Returns a path beside the key file that no other process uses.
-fn unfinished(path: &Path) -> Result<PathBuf, StoreError> {
+/// Returns a path beside a file that no other process uses.
+pub(crate) fn unfinished(path: &Path) -> Result<PathBuf, StoreError> {
     let [a, b, c, d, ..] = fresh()?;
-    Ok(path.with_file_name(format!("{KEY_FILE}.{:08x}", u32::from_be_bytes([a, b, c, d]))))
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{:08x}", u32::from_be_bytes([a, b, c, d])));
+    Ok(path.with_file_name(name))
 }
 
 fn write(path: &Path, secret: &[u8; KEY_BYTES]) -> std::io::Result<()> {
@@ -106,7 +117,8 @@ fn write(path: &Path, secret: &[u8; KEY_BYTES]) -> std::io::Result<()> {
     file.sync_all()
 }
 
-fn sync_folder(path: &Path) -> std::io::Result<()> {
+/// Makes the names in the folder of a file durable.
+pub(crate) fn sync_folder(path: &Path) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder)?.sync_all()
 }

@@ -12,7 +12,9 @@ mod codec;
 mod connection;
 mod error;
 mod feed;
+mod fitness;
 mod health;
+mod identity;
 mod key_file;
 mod list;
 mod load;
@@ -30,7 +32,7 @@ use std::sync::Arc;
 
 use infold_core::{Owner, SessionId};
 
-pub use append::{Append, NewBlob, ProjectSlot, Reply};
+pub use append::{Append, NewBlob, ProjectSlot, Reply, Room};
 pub use archive::{ArchiveQuery, Archived, Trajectory};
 pub use blobs::Blob;
 pub use connection::{StoreSettings, Synchronous};
@@ -73,12 +75,14 @@ struct Inner {
     secret: [u8; 32],
     writer: writer::Writer,
     readers: readers::Readers,
+    fitness: tokio::sync::Mutex<fitness::Fitness>,
 }
 
 impl Store {
-    /// Opens the database at `path`. Creates it, or migrates it to the newest schema, as needed.
+    /// Opens the database at `path`. Creates it, or migrates it to the newest schema, as needed. Refuses files that are
+    /// not infold's, and what is left of a database.
     pub fn open(path: &Path, settings: &StoreSettings) -> Result<Self, StoreError> {
-        connection::create_private(path)?;
+        identity::create_if_absent(path)?;
         let mut connection = connection::open_writer(path, settings)?;
         schema::migrate(&mut connection)?;
         let secret = key_file::secret(path, &mut connection)?;
@@ -87,6 +91,7 @@ impl Store {
             secret,
             writer: writer::Writer::start(connection)?,
             readers: readers::Readers::new(path, settings),
+            fitness: tokio::sync::Mutex::default(),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -103,7 +108,7 @@ impl Store {
 
     /// Commits one small row and nothing else, to measure what the cheapest durable write costs on this machine.
     pub async fn bare_commit(&self) -> Result<(), StoreError> {
-        self.inner.writer.run(schema::touch).await
+        self.inner.writer.run(schema::touch).await.map(|_| ())
     }
 
     /// Reads a few rows by their keys. Waking another thread would take longer than the read, so the read runs on the

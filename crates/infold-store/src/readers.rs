@@ -31,6 +31,11 @@ impl Readers {
         }
     }
 
+    /// How its connections are opened.
+    pub(crate) fn settings(&self) -> &StoreSettings {
+        &self.settings
+    }
+
     /// Runs `read` in a transaction of its own. Blocks while all connections are lent.
     pub(crate) fn with<T>(
         &self,

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use crate::StoreError;
+use crate::{StoreError, identity};
 
 /// One script for each schema, in order; a database at schema N has run the first N.
 const MIGRATIONS: [&str; 6] = [
@@ -30,11 +30,13 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
     if found < KNOWN {
         transaction.pragma_update(None, "user_version", KNOWN)?;
     }
+    identity::mark(&transaction)?;
     transaction.commit()?;
     Ok(())
 }
 
-pub(crate) fn touch(transaction: &Transaction<'_>) -> Result<(), StoreError> {
-    transaction.prepare_cached("UPDATE instance SET touched = touched + 1")?.execute([])?;
-    Ok(())
+/// Counts a row up by one, and returns what it holds then.
+pub(crate) fn touch(transaction: &Transaction<'_>) -> Result<u64, StoreError> {
+    let sql = "UPDATE instance SET touched = touched + 1 RETURNING touched";
+    Ok(transaction.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }

@@ -58,7 +58,7 @@ pub(crate) fn append_of(session: &Session, command: &Command, now_ms: u64) -> Ap
         new_decisions: NewDecisions::default(),
         reply: None,
         place: ProjectSlot::Any,
-        open_branches_max: 100,
+        room: Room { open_max: 100, fair_share_percent: None },
     }
 }
 
@@ -139,7 +139,7 @@ async fn the_branch_that_is_one_too_many_for_the_instance_is_refused() {
     let store = open_store(&folder);
     store.append(append_of(&fresh("a"), &open_command(1), 10)).await.unwrap();
     let mut second = append_of(&fresh("b"), &open_command(2), 10);
-    second.open_branches_max = 1;
+    second.room.open_max = 1;
     assert_eq!(store.append(second).await, Err(StoreError::InstanceFull { open_max: 1 }));
     let session = loaded(&store, "a", EndedBranches::Nothing).await.session;
     store.append(append_of(&session, &fold_command(1, "done"), 20)).await.unwrap();

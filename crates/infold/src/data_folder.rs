@@ -2,7 +2,8 @@
 //!
 //! It holds everything infold knows, and the token that lets a program in. So the folder is 0700
 //! and what is made in it is 0600 from the first byte; a folder that others can enter is refused
-//! instead of being quietly put right, because somebody may have read it already.
+//! instead of being quietly put right, because somebody may have read it already. And it is infold's alone: folders
+//! that others use, such as the system's, are refused, and nobody is told to change their rights.
 
 use std::fs::{self, DirBuilder, Metadata};
 use std::io::ErrorKind;
@@ -17,17 +18,80 @@ use crate::settings::InForce;
 /// The database's file name in the data folder.
 pub const DATABASE: &str = "infold.db";
 
+/// Folders of the system, whose users are many.
+const SHARED: &[&str] = &[
+    "/",
+    "/bin",
+    "/boot",
+    "/dev",
+    "/dev/shm",
+    "/etc",
+    "/home",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/media",
+    "/mnt",
+    "/opt",
+    "/proc",
+    "/root",
+    "/run",
+    "/run/user",
+    "/sbin",
+    "/srv",
+    "/sys",
+    "/tmp",
+    "/usr",
+    "/usr/bin",
+    "/usr/include",
+    "/usr/lib",
+    "/usr/local",
+    "/usr/local/bin",
+    "/usr/local/lib",
+    "/usr/local/share",
+    "/usr/sbin",
+    "/usr/share",
+    "/usr/src",
+    "/var",
+    "/var/cache",
+    "/var/lib",
+    "/var/log",
+    "/var/spool",
+    "/var/tmp",
+];
+/// Below these, every folder is somebody's home.
+const HOMES: &[&str] = &["/home"];
+/// What infold itself puts into its folder. One of these shows that a folder is infold's.
+const OWN_FILES: [&str; 3] = [DATABASE, infold_store::KEY_FILE, infold_door::TOKEN_FILE];
+
 /// A data folder that exists, and that nobody but its owner can access.
 #[derive(Debug, Clone)]
 pub struct DataFolder {
     path: PathBuf,
 }
 
-/// The path of the data folder, whether or not it exists.
+/// The path of the data folder, whether or not it exists. Refuses one that is not infold's alone.
 pub fn location(in_force: &InForce) -> Result<PathBuf, Refused> {
-    in_force
+    let path = in_force
         .data_folder()
-        .ok_or_else(|| Refused::new("no data folder: HOME is not set").hint("set --data DIR or INFOLD_DATA"))
+        .ok_or_else(|| Refused::new("no data folder: HOME is not set").hint("set --data DIR or INFOLD_DATA"))?;
+    is_for_infold_alone(&path, in_force.usual_data_folder())?;
+    Ok(path)
+}
+
+/// Refuses a folder of the system's, somebody's home, and every folder above the usual data folder.
+pub fn is_for_infold_alone(path: &Path, usual: Option<&Path>) -> Result<(), Refused> {
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let is_shared = SHARED.iter().any(|shared| real == Path::new(shared));
+    let is_home = real.parent().is_some_and(|parent| HOMES.iter().any(|homes| parent == Path::new(homes)));
+    let is_above =
+        |usual: &Path| usual != path && usual != real && (usual.starts_with(path) || usual.starts_with(&real));
+    if !is_shared && !is_home && !usual.is_some_and(is_above) {
+        return Ok(());
+    }
+    let example = usual.map_or_else(String::new, |usual| format!(", such as {}", quoted(usual)));
+    Err(Refused::new(format!("{} cannot be the data folder: other programs use it", path.display()))
+        .hint(format!("name a folder of infold's own with --data DIR{example}")))
 }
 
 impl DataFolder {
@@ -78,10 +142,21 @@ pub fn safe_to_use(path: &Path, metadata: &Metadata) -> Result<(), Refused> {
     }
     let mode = metadata.mode() & 0o777;
     if mode & 0o077 != 0 {
-        return Err(Refused::new(format!("other users can access the data folder {shown} (mode {mode:04o})"))
-            .hint(format!("chmod 700 {}", quoted(path))));
+        let hint = match is_others(path) {
+            true => format!("name a folder of infold's own, such as --data {}", quoted(&path.join("infold"))),
+            false => format!("chmod 700 {}", quoted(path)),
+        };
+        return Err(
+            Refused::new(format!("other users can access the data folder {shown} (mode {mode:04o})")).hint(hint)
+        );
     }
     Ok(())
+}
+
+/// Whether a folder holds something, and nothing of infold's.
+fn is_others(path: &Path) -> bool {
+    let holds_something = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
+    holds_something && !OWN_FILES.iter().any(|name| path.join(name).exists())
 }
 
 /// The path as it is typed in a shell, in quotes if it needs them.

@@ -30,9 +30,16 @@ mod whole_file;
 
 use std::process::ExitCode;
 
+use tikv_jemallocator::Jemalloc;
+
 use crate::cli::Cli;
 use crate::output::Form;
 use crate::settings::Surroundings;
+
+/// Gives memory back within a second, whichever thread used it: a daemon that has passed on a body of 30 MB is as small
+/// afterwards as before. How it does so is set in `.cargo/config.toml`. SQLite and zstd use it too.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::read();

@@ -34,7 +34,10 @@ pub fn engine(folder: &DataFolder, settings: &Settings) -> anyhow::Result<Engine
 
 fn store_error(error: StoreError) -> anyhow::Error {
     match error {
-        StoreError::TooNew { .. } | StoreError::DiskFull | StoreError::Busy => Refused::new(error.to_string()).into(),
+        StoreError::TooNew { .. } | StoreError::DiskFull | StoreError::Busy | StoreError::Damaged { .. } => {
+            Refused::new(error.to_string()).into()
+        }
+        StoreError::Unfit { path, problem, remedy } => Refused::new(format!("{path} {problem}")).hint(remedy).into(),
         other => anyhow::Error::new(other).context("cannot open the database; run `infold doctor` for details"),
     }
 }
@@ -148,6 +151,7 @@ fn limits(settings: &Settings) -> Limits {
         depth_max: folding.max_depth,
         open_per_session_max: folding.max_concurrent_per_session.into(),
         open_per_instance_max: folding.max_concurrent_per_instance.into(),
+        fair_share_percent: fair_share_percent(settings),
         openings_per_minute_max: folding.max_branches_per_minute.into(),
         allocation: match folding.allocation {
             Allocation::Independent => infold_core::Allocation::Independent,
@@ -158,6 +162,12 @@ fn limits(settings: &Settings) -> Limits {
         context_bound: if context.context_hard_limit { ContextBound::Hard } else { ContextBound::Soft },
         session_end_ms: folding.session_end_timeout_seconds * SECOND_MS,
     }
+}
+
+/// The share of one principal, where there can be several whose sessions are apart.
+fn fair_share_percent(settings: &Settings) -> Option<u64> {
+    let are_several = settings.auth.jwt.is_on() && settings.auth.validator == Validator::Strict;
+    (are_several && settings.folding.fair_share_percent > 0).then(|| settings.folding.fair_share_percent.into())
 }
 
 /// The door's limits, and who may come in: with `token`, or with a JWT if that is configured.

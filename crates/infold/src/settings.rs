@@ -47,6 +47,11 @@ impl InForce {
         }
         std::path::absolute(Path::new(&self.settings.data)).ok()
     }
+
+    /// The data folder that is used if no setting names one.
+    pub fn usual_data_folder(&self) -> Option<&Path> {
+        self.data_home.as_deref()
+    }
 }
 
 /// Lays the layers over one another and checks the values. All problems are reported at once.

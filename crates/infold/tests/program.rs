@@ -16,3 +16,4 @@ mod run;
 mod strangers;
 mod support;
 mod together;
+mod trouble;

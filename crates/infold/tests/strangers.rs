@@ -5,3 +5,5 @@ mod bearers;
 mod other_user;
 mod pages;
 mod routes;
+
+pub use other_user::NOBODY;

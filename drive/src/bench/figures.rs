@@ -66,6 +66,15 @@ impl Table {
         });
     }
 
+    /// The table in Markdown.
+    pub fn markdown(&self) -> String {
+        let mut text = "| what | measured | target | verdict |\n|---|---|---|---|\n".to_owned();
+        for Row { name, value, target, verdict } in &self.rows {
+            text.push_str(&format!("| {name} | {value} | {target} | {verdict} |\n"));
+        }
+        text
+    }
+
     /// Prints the table, and fails if a target was missed.
     pub fn finish(&self) -> ExitCode {
         let name_width = self.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
@@ -73,6 +82,11 @@ impl Table {
             let line = format!("{name:<name_width$}  {value:>12}  {target:<18} {verdict}");
             println!("{}", line.trim_end());
         }
+        self.verdict()
+    }
+
+    /// Fails if a target was missed.
+    pub fn verdict(&self) -> ExitCode {
         let missed = self.rows.iter().any(|row| row.verdict == "MISSED");
         if missed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
     }

@@ -20,9 +20,10 @@ use super::process::Process;
 use super::turns;
 use crate::renamed::SettingNames;
 use crate::upstream::{RecordingUpstream, Retention};
-use load::{LoadWay, Size, Target};
+use load::Size;
+pub use load::{LoadWay, Target};
 use peers::Peer;
-use talk::Talk;
+pub use talk::Talk;
 use xtask::workspace::Workspace;
 
 /// What `cargo xtask bench proxy` takes.
@@ -98,7 +99,8 @@ pub async fn run(workspace: &Workspace, program: &Path, arguments: &ProxyBenchAr
     Ok(table.finish())
 }
 
-async fn start(program: &Path, upstream: &RecordingUpstream) -> Result<(Daemon, Target)> {
+/// Starts a daemon in front of a provider.
+pub async fn start(program: &Path, upstream: &RecordingUpstream) -> Result<(Daemon, Target)> {
     let setup = DaemonSetup::new(program)
         .set("proxy.anthropic.upstream", upstream.base_url())
         .set(SettingNames::of(program)?.name("windows.models"), "[[\"*\", 1000000000]]");

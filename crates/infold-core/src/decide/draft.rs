@@ -164,8 +164,9 @@ impl<'a> DecisionDraft<'a> {
         }
     }
 
+    /// Records who has learnt of which ends. Nothing happens to a session that is over: its log has ended.
     pub(super) fn mark_reported(&mut self, branches: Vec<BranchId>) {
-        if !branches.is_empty() {
+        if !branches.is_empty() && self.session.ended_at_ms.is_none() {
             self.push(Event::EndsReported { branches });
         }
     }

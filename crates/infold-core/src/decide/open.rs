@@ -77,7 +77,10 @@ impl DecisionDraft<'_> {
         if open_now >= limits.open_per_session_max {
             return Err(Refusal::TooManyInSession { open: open_now, open_max: limits.open_per_session_max });
         }
-        let free_again_ms = open.rate_mark_ms.map_or(0, |mark_ms| mark_ms + RATE_WINDOW_MS);
+        // An opening in the future was made before the clock was set back. When it was cannot be said any more, so it
+        // does not count: nobody waits longer than the window, and each such step lets one more window's worth through.
+        let mark_ms = open.rate_mark_ms.filter(|mark_ms| *mark_ms <= self.now_ms);
+        let free_again_ms = mark_ms.map_or(0, |mark_ms| mark_ms + RATE_WINDOW_MS);
         if free_again_ms > self.now_ms {
             return Err(Refusal::TooFast {
                 per_minute_max: limits.openings_per_minute_max,

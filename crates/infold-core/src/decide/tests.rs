@@ -21,6 +21,7 @@ pub(crate) fn limits() -> Limits {
         depth_max: 3,
         open_per_session_max: 10,
         open_per_instance_max: 100,
+        fair_share_percent: None,
         openings_per_minute_max: 5,
         allocation: Allocation::Independent,
         session_budget_tokens: None,

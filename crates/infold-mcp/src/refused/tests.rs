@@ -21,6 +21,7 @@ fn refusals() -> Vec<Error> {
         Refusal::TooDeep { depth: 4, depth_max: 3 },
         Refusal::TooManyInSession { open: 10, open_max: 10 },
         Refusal::TooManyInInstance { open_max: 100 },
+        Refusal::TooManyOfPrincipal { open: 50 },
         Refusal::TooFast { per_minute_max: 5, retry_after_ms: 1_500 },
         Refusal::BriefTooLarge { brief_tokens: 20, budget_tokens: 10 },
         Refusal::BudgetGone,

@@ -34,13 +34,16 @@ fn the_secret_survives_the_database_and_the_database_survives_the_file() {
 }
 
 #[test]
-fn the_files_secret_goes_before_the_databases() {
+fn a_key_of_another_database_is_refused_and_both_files_are_left_alone() {
     let folder = TempDir::new().unwrap();
-    drop(open(folder.path()).unwrap());
+    let secret = *open(folder.path()).unwrap().secret();
     std::fs::write(folder.path().join(KEY_FILE), [7; 32]).unwrap();
-    assert_eq!(*open(folder.path()).unwrap().secret(), [7; 32]);
+    let Err(StoreError::Unfit { problem, remedy, .. }) = open(folder.path()) else { panic!("opened") };
+    assert!(problem.starts_with("is not the key of ") && remedy.starts_with("remove the key file"), "{problem}");
+    assert_eq!(std::fs::read(folder.path().join(KEY_FILE)).unwrap(), [7; 32]);
+
     std::fs::remove_file(folder.path().join(KEY_FILE)).unwrap();
-    assert_eq!(*open(folder.path()).unwrap().secret(), [7; 32]);
+    assert_eq!(*open(folder.path()).unwrap().secret(), secret);
 }
 
 #[test]
@@ -53,7 +56,9 @@ fn all_that_start_at_once_agree_and_leave_nothing_unfinished() {
         });
         assert!(secrets.iter().all(|secret| *secret == secrets[0]));
         let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
-        let is_unfinished = |name: &&std::ffi::OsString| name.to_string_lossy().starts_with("infold.key.");
+        let is_unfinished = |name: &&std::ffi::OsString| {
+            name.to_string_lossy().starts_with("infold.key.") || name.to_string_lossy().starts_with("infold.db.")
+        };
         assert_eq!(names.iter().filter(is_unfinished).count(), 0, "{names:?}");
     }
 }

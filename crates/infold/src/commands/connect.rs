@@ -11,6 +11,7 @@ use crate::data_folder;
 use crate::failure::{self, Refused};
 use crate::help;
 use crate::output::Form;
+use crate::probe::{Listener, probe};
 use crate::run::Agent;
 use crate::service::{self, Installed, ServedDaemon};
 
@@ -22,7 +23,8 @@ use crate::service::{self, Installed, ServedDaemon};
          Code also a hook that blocks writing a placeholder over a secret. Nothing else in the files changes. \
          `infold disconnect` undoes it.",
         "From then on the agent needs the daemon. With systemd or launchd, a user service is installed (under systemd \
-         the first request starts the daemon). Otherwise run `infold serve --agents` yourself.",
+         the first request starts the daemon). Otherwise run `infold serve --agents` yourself. If another program holds \
+         the daemon's port, nothing is changed: it would get the agent's requests.",
     ],
     &[("infold connect claude", ""), ("infold connect codex --dry-run", "show what would change")],
 ))]
@@ -39,7 +41,9 @@ pub struct ConnectArgs {
 
 /// Plans the changes, makes them unless this is a dry run, and installs a service that starts the daemon.
 pub fn run(args: &ConnectArgs, invocation: &Invocation) -> anyhow::Result<()> {
-    let daemon_url = daemon_url(&invocation.in_force.settings.server.listen)?;
+    let address = daemon_address(&invocation.in_force.settings.server.listen)?;
+    check_listener(address, args.agent)?;
+    let daemon_url = format!("http://{address}");
     let data = data_folder::location(&invocation.in_force)?;
     let plan = connect::connect(args.agent, &daemon_url, invocation, &data)?;
     if args.dry_run {
@@ -72,8 +76,8 @@ pub fn run(args: &ConnectArgs, invocation: &Invocation) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The URL at which agents on this machine reach the daemon that listens on `listen`.
-fn daemon_url(listen: &str) -> anyhow::Result<String> {
+/// The address at which agents on this machine reach the daemon that listens on `listen`.
+fn daemon_address(listen: &str) -> anyhow::Result<SocketAddr> {
     let mut address: SocketAddr = listen.parse().context("server.listen")?;
     if address.port() == 0 {
         return Err(Refused::new("server.listen has port 0, so the agent could not find the daemon")
@@ -83,7 +87,26 @@ fn daemon_url(listen: &str) -> anyhow::Result<String> {
     if address.ip().is_unspecified() {
         address.set_ip(Ipv4Addr::LOCALHOST.into());
     }
-    Ok(format!("http://{address}"))
+    Ok(address)
+}
+
+/// Refuses an address that another program holds: it would get the agent's requests, and the key in them.
+fn check_listener(address: SocketAddr, agent: Agent) -> Result<(), Refused> {
+    let who = match probe(address) {
+        Listener::Nobody | Listener::Ours { .. } => return Ok(()),
+        Listener::Unproven => "a program that calls itself infold, but is not yours,",
+        Listener::Other => "another program",
+    };
+    let name = agent.name();
+    Err(Refused::new(format!("{who} listens on {address} and would get {name}'s requests; nothing was changed")).hint(
+        format!(
+            "stop it, or choose another port: `infold connect {} --set server.listen={}`; `ss -ltnp 'sport = :{}'` \
+             shows which program it is",
+            agent.program(),
+            SocketAddr::new(address.ip(), address.port().wrapping_add(1).max(1024)),
+            address.port()
+        ),
+    ))
 }
 
 /// Prints what would change: a diff of each file, or the plan as JSON.

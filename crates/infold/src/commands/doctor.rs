@@ -87,7 +87,7 @@ fn look_with(in_force: &InForce, surroundings: &Surroundings) -> anyhow::Result<
         return Ok(vec![Check { name: "data folder", finding }]);
     };
     let mut checks = vec![
-        Check { name: "data folder", finding: checks::data_folder(&folder) },
+        Check { name: "data folder", finding: checks::data_folder(&folder, in_force.usual_data_folder()) },
         Check { name: "free space", finding: checks::free_space(&folder) },
         Check { name: "token", finding: checks::token(&folder) },
         Check { name: "key", finding: checks::key(&folder) },

@@ -35,6 +35,7 @@ pub(super) const RANGES: &[(&str, RangeInclusive<i64>)] = &[
     ("folding.max_timeout_seconds", 1..=604_800),
     ("folding.max_concurrent_per_session", 1..=1_000_000),
     ("folding.max_concurrent_per_instance", 1..=10_000_000),
+    ("folding.fair_share_percent", 0..=10_000),
     ("folding.max_branches_per_minute", 1..=10_000_000),
     ("folding.session_budget", 0..=1_000_000_000),
     ("folding.session_end_timeout_seconds", 1..=3_600),

@@ -79,6 +79,7 @@ pub struct Folding {
     pub max_timeout_seconds: u64,
     pub max_concurrent_per_session: u32,
     pub max_concurrent_per_instance: u32,
+    pub fair_share_percent: u32,
     pub max_branches_per_minute: u32,
     pub allocation: Allocation,
     pub isolation: Isolation,

@@ -1,6 +1,7 @@
 //! The daemon as a service. A script replaces the system's own program, and writes down what it is asked for.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
@@ -120,12 +121,17 @@ fn launchd_keeps_a_daemon_running() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_left_to_who_has_it_until_the_next_login() {
+fn a_port_that_the_persons_own_daemon_has_is_left_to_it_until_the_next_login() {
     let served = Served::new("systemctl", 0);
-    let _taken = TcpListener::bind(served.listen.trim_start_matches("server.listen=")).unwrap();
+    let mut daemon = served.home.command(&["serve", "--set", &served.listen]).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(daemon.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("infold listening on"), "{line}");
     let ended = served.run(&["connect", "claude"]);
     assert!(ended.stderr.contains("at your next login"), "{}", ended.stderr);
     assert!(!served.asked().iter().any(|asked| asked.contains("restart")), "the port was fought over");
     let ended = served.run(&["connect", "codex"]);
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
     assert!(ended.stderr.contains("is installed already"), "{}", ended.stderr);
 }

@@ -1,11 +1,11 @@
 //! SEC-003, how many branches there may be: five openings a minute, ten open in a session, a hundred in
-//! the instance, which is the database and not the process.
+//! the instance, which is the database and not the process; and where several principals come in, room for each.
 
 use anyhow::Result;
 use infold_testkit::{Era, McpStdio};
 use serde_json::{Value, json};
 
-use crate::support::{Program, Refused, infold, roomy};
+use crate::support::{Issuer, Program, Refused, infold, roomy};
 
 /// Tries to open a branch in `session` on each surface, and returns the three refusals.
 async fn refused_everywhere(program: &Program, session: &str) -> Result<[Refused; 3]> {
@@ -109,5 +109,56 @@ async fn sec_003_a_hundred_are_open_in_the_instance_and_the_next_is_refused_whic
     program.fold(&last, "Done.").await?;
     let answer = stdio.call("branch_create", wish).await?;
     assert!(answer.is_ok(), "one has folded, so there is room: {}", answer.summary());
+    Ok(())
+}
+
+#[tokio::test]
+async fn sec_003_one_principal_leaves_room_for_the_others() -> Result<()> {
+    let issuer = Issuer::new()?;
+    let setup = issuer.believed_by(roomy()).set("folding.max_concurrent_per_session", 100);
+    let program = Program::start(setup).await?;
+    let mut shares = Vec::new();
+    for subject in ["ann", "bob", "cid"] {
+        let (mcp, _) = program.client_with(&issuer.token(subject)?).await?;
+        let open =
+            || mcp.call("branch_create", json!({"session_id": "s", "description": "x", "parent_branch_id": "main"}));
+        let mut opened = 0;
+        let refused = loop {
+            let answer = open().await?;
+            if !answer.is_ok() {
+                break Refused::of(&answer)?;
+            }
+            opened += 1;
+        };
+        assert_eq!(refused.verdict(), ("principal_limit_exceeded", 429), "{refused:?}");
+        assert_eq!(refused.data["open_branches"], opened);
+        assert_eq!(refused.unclear("your share"), None);
+        shares.push(opened);
+    }
+    assert_eq!(shares, [50, 25, 13], "each gets half of what is left");
+    program.open("s", "The local user is one of them").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn sec_003_after_the_clock_was_set_back_nobody_waits_longer_than_the_window() -> Result<()> {
+    let mut program = Program::start(infold().set("folding.max_concurrent_per_session", 100)).await?;
+    for number in 1..=5 {
+        program.open_under("s", "main", &format!("Opening {number}")).await?;
+    }
+    // What was opened before the clock went back by a day lies in the future afterwards.
+    program.daemon.terminate().await?;
+    let database = rusqlite::Connection::open(program.daemon.data().join("infold.db"))?;
+    database.execute("UPDATE branches SET opened_at = opened_at + 86400000", [])?;
+    drop(database);
+    program.restart().await?;
+    for number in 6..=10 {
+        program.open_under("s", "main", &format!("Opening {number}")).await?;
+    }
+    for refused in refused_everywhere(&program, "s").await? {
+        assert_eq!(refused.verdict(), ("rate_limit_exceeded", 429), "{refused:?}");
+        let wait_ms = refused.data["retry_after_ms"].as_u64().unwrap_or(0);
+        assert!((1..=60_000).contains(&wait_ms), "{refused:?}");
+    }
     Ok(())
 }

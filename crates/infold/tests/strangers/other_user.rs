@@ -12,7 +12,7 @@ use super::routes::{HEALTH, methods, paths};
 use crate::support::Program;
 
 /// The user who owns nothing.
-const NOBODY: u32 = 65534;
+pub const NOBODY: u32 = 65534;
 
 /// Runs a command as the other user; `None` where this process may not.
 fn as_nobody(command: &mut Command) -> Result<Option<Output>> {

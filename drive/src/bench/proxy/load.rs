@@ -29,9 +29,13 @@ impl LoadWay {
         Ok(Self { http: reqwest::Client::builder().no_proxy().build()?, url: target.url.clone() })
     }
 
-    /// Sends a request, and returns how long the first byte of its answer took.
+    /// Sends a request with the whole of a conversation, and returns how long the first byte of its answer took.
     pub async fn send(&self, talk: &Talk) -> Result<Duration> {
-        let body = talk.body();
+        self.send_body(&talk.session, talk.body()).await
+    }
+
+    /// Sends a request of a session, and returns how long the first byte of its answer took.
+    pub async fn send_body(&self, session: &str, body: Vec<u8>) -> Result<Duration> {
         let started = Instant::now();
         let request = self
             .http
@@ -40,7 +44,7 @@ impl LoadWay {
             .header("x-api-key", "sk-measured")
             .header("authorization", "Bearer sk-measured")
             .header("anthropic-version", "2023-06-01")
-            .header("x-claude-code-session-id", &talk.session)
+            .header("x-claude-code-session-id", session)
             .body(body);
         let mut response = request.send().await?;
         response.chunk().await?;

@@ -332,3 +332,30 @@ fn a_message_that_is_too_much_for_its_parent_is_in_the_parents_partial_result() 
     let result = world.session.branches[&parent].end.as_ref().unwrap().result.as_str();
     assert!(result.contains("the key is in vault.rs"), "{result}");
 }
+
+#[test]
+fn a_session_that_is_over_records_no_reports() {
+    let mut world = World::new(limits());
+    let branch = world.open(1, None).unwrap();
+    world.run(&Command::CutShort { branch: branch.clone(), reason: EndReason::TimedOut }).unwrap();
+    world.run(&Command::EndSession).unwrap();
+    for command in [Command::MarkReported { to: Thread::Main }, Command::MarkEndReported { branch }] {
+        assert_eq!(world.run(&command).unwrap().events, []);
+    }
+}
+
+#[test]
+fn an_opening_in_the_future_does_not_count_as_too_soon() {
+    let world = World::new(limits());
+    let late = |mark_ms: u64| match open(1, None, None) {
+        Command::Open(open) => Command::Open(Box::new(Open { rate_mark_ms: Some(mark_ms), ..*open })),
+        other => other,
+    };
+    let waits_ms = |world: &World, mark_ms: u64| match world.decide(&late(mark_ms)) {
+        Err(Refusal::TooFast { retry_after_ms, .. }) => Some(retry_after_ms),
+        _ => None,
+    };
+    assert_eq!(waits_ms(&world, 1_000_000), Some(60_000));
+    assert_eq!(waits_ms(&world, 940_000), None);
+    assert_eq!(waits_ms(&world, 1_000_001), None, "the clock was set back since");
+}

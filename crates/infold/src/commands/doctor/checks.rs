@@ -37,7 +37,10 @@ pub fn settings(in_force: &InForce) -> Finding {
 }
 
 /// Checks that nobody but the user can access the data folder.
-pub fn data_folder(folder: &Path) -> Finding {
+pub fn data_folder(folder: &Path, usual: Option<&Path>) -> Finding {
+    if let Err(refused) = data_folder::is_for_infold_alone(folder, usual) {
+        return Finding::bad(refused.message(), refused.hint_text());
+    }
     match fs::metadata(folder) {
         Ok(metadata) => match data_folder::safe_to_use(folder, &metadata) {
             Ok(()) => Finding::Good(format!("{}, private", folder.display())),

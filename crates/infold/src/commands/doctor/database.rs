@@ -14,6 +14,8 @@ use crate::draw::{ago, duration, thousands};
 use crate::parts;
 use crate::settings::{Settings, Synchronous};
 
+/// The file name of the database's write-ahead log. Without its database it is worth a look.
+const LOG: &str = "infold.db-wal";
 /// How far the newest event may lie in the future before the clock is not to be trusted.
 const CLOCK_SKEW_MAX_MS: u64 = 60_000;
 /// Thousandths of infold's estimate that a provider reports if both count alike.
@@ -26,7 +28,7 @@ const CLOCK_MIN_MS: u64 = 1_735_689_600_000;
 /// Checks the database's mode, structure, durability and token counts, and the clock against its latest event.
 pub fn look(folder: &Path, settings: &Settings) -> anyhow::Result<Vec<Check>> {
     let path = folder.join(DATABASE);
-    let Ok(metadata) = fs::metadata(&path) else {
+    let Ok(metadata) = fs::metadata(&path).or_else(|_| fs::metadata(folder.join(LOG))) else {
         let finding = Finding::Note("does not exist yet; it is created on first use".to_owned());
         return Ok(vec![Check { name: "database", finding }, Check { name: "clock", finding: clock(None) }]);
     };
@@ -56,6 +58,9 @@ pub fn look(folder: &Path, settings: &Settings) -> anyhow::Result<Vec<Check>> {
 }
 
 fn cannot_open(error: &StoreError, path: &Path) -> Finding {
+    if let StoreError::Unfit { path, problem, remedy } = error {
+        return Finding::bad(format!("{path} {problem}"), remedy);
+    }
     let hint = match error {
         StoreError::TooNew { .. } => "install the infold that made it, or a newer one".to_owned(),
         StoreError::DiskFull => "free some space".to_owned(),
