@@ -2,6 +2,7 @@
 
 pub mod completions;
 pub mod connect;
+pub mod count;
 mod demo;
 pub mod disconnect;
 pub mod doctor;
@@ -99,6 +100,7 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         Command::Result(args) => result::run(&args, &load()?),
         Command::Fork(args) => fork::run(&args, &load()?),
         Command::Replay(args) => replay::run(&args, &load()?),
+        Command::Count(args) => count::run(&args, &load()?),
         Command::Scrub => scrub::run(&load()?),
         Command::Secret(args) => secret::run(&args, &load()?),
     }
