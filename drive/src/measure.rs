@@ -4,6 +4,7 @@
 //! figures leave this file, never a word of a session.
 
 mod claims;
+mod counting;
 pub(crate) mod parts;
 pub(crate) mod proxied;
 mod tables;
@@ -26,6 +27,7 @@ use infold_wire::{ReadLimits, read_sessions};
 use serde::Deserialize;
 
 use crate::run_release_build;
+use counting::Counted;
 use parts::RecordedSession;
 use proxied::Proxied;
 use xtask::workspace::Workspace;
@@ -127,13 +129,26 @@ pub struct MeasureArguments {
     /// Only play the sessions through the proxy, and leave the other tables as they are.
     #[arg(long)]
     proxy_only: bool,
+    /// Only make this table, and leave the others as they are.
+    #[arg(long, value_name = "TABLE", conflicts_with_all = ["sample", "proxy_only"])]
+    only: Option<OnlyTable>,
     /// Play through this program, instead of building it first.
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
 }
 
+/// A table that can be made by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum OnlyTable {
+    /// How far token counts are from the providers'.
+    Counting,
+}
+
 /// Measures and writes the tables; the exit code is a failure when a claim does not hold.
 pub fn run(workspace: &Workspace, arguments: &MeasureArguments) -> Result<ExitCode> {
+    if arguments.only == Some(OnlyTable::Counting) {
+        return count(workspace, &program(arguments, || workspace.build_tested_program())?);
+    }
     let data = workspace.test_data();
     let Some(read) = recorded(&data)? else {
         println!("skipped: there are no recorded sessions in {} (INFOLD_TEST_DATA names the folder)", data.display());
@@ -146,7 +161,8 @@ pub fn run(workspace: &Workspace, arguments: &MeasureArguments) -> Result<ExitCo
         return run_release_build(workspace);
     }
     let sessions: proxied::Sessions = read.collect::<Result<_, _>>()?;
-    let proxied = proxied::run(&program(arguments, || workspace.build_shipped_program())?, &sessions)?;
+    let played = program(arguments, || workspace.build_shipped_program())?;
+    let proxied = proxied::run(&played, &sessions)?;
     if arguments.proxy_only {
         put(&workspace.root.join(DOCUMENT), &[("proxied", &proxied.tables())])?;
         println!("{}", proxied.tables());
@@ -158,7 +174,19 @@ pub fn run(workspace: &Workspace, arguments: &MeasureArguments) -> Result<ExitCo
         eprintln!("{}: {} items", recording.name, recording.transcript.items.len());
         paper.add(recording);
     }
-    finish(workspace, paper, &recordings, &proxied)
+    finish(workspace, paper, &recordings, &proxied, counting::run(&data, &played)?)
+}
+
+/// Measures counting and writes its tables.
+fn count(workspace: &Workspace, program: &Path) -> Result<ExitCode> {
+    let data = workspace.test_data();
+    let Some(counted) = counting::run(&data, program)? else {
+        println!("skipped: there are no counted pieces in {}", data.display());
+        return Ok(ExitCode::SUCCESS);
+    };
+    put(&workspace.root.join(DOCUMENT), &[("counting", &counted.tables)])?;
+    println!("{}", counted.tables);
+    Ok(verdict(&counted.missed))
 }
 
 /// The recorded sessions, read one at a time; `None` if there are none in this folder.
@@ -214,7 +242,13 @@ fn verdict(missed: &[String]) -> ExitCode {
     if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn finish(workspace: &Workspace, paper: Paper, recordings: &[&RecordedSession], proxied: &Proxied) -> Result<ExitCode> {
+fn finish(
+    workspace: &Workspace,
+    paper: Paper,
+    recordings: &[&RecordedSession],
+    proxied: &Proxied,
+    counted: Option<Counted>,
+) -> Result<ExitCode> {
     let (ignored, recorded) = (paper.ignored.finish(None), paper.recorded.finish(None));
     let parts = parts::parts(recordings, |session| parts::in_report(&ignored, session));
     let (forks, mut missed) = forks(paper.forks);
@@ -223,9 +257,13 @@ fn finish(workspace: &Workspace, paper: Paper, recordings: &[&RecordedSession], 
 
     let (shaping, proxied) = (shaping(&ignored, &recorded, recordings), proxied.tables());
     let parts = tables::parts("never compacting, % of as it was", &parts);
-    let tables = [("forks", &*forks), ("shaping", &shaping), ("parts", &parts), ("proxied", &proxied)];
+    let mut tables = vec![("forks", &*forks), ("shaping", &*shaping), ("parts", &*parts), ("proxied", &*proxied)];
+    if let Some(counted) = &counted {
+        missed.extend(counted.missed.iter().cloned());
+        tables.push(("counting", &*counted.tables));
+    }
     put(&workspace.root.join(DOCUMENT), &tables)?;
-    println!("{forks}\n{shaping}\n{parts}\n{proxied}");
+    tables.iter().for_each(|(_, table)| println!("{table}"));
     Ok(verdict(&missed))
 }
 

@@ -1,28 +1,33 @@
 //! Counts tokens, as near to the provider's own count as can be had without asking it.
 //!
-//! One vocabulary (`o200k_base`, inside the binary) serves every family of models. A family that counts more than that
-//! has a factor, fitted on recorded sessions against the usage that providers reported. The vocabulary is unpacked on
-//! the first count, so a program that counts nothing does not pay for it.
+//! One vocabulary (`o200k_base`, inside the binary) serves every family of models. OpenAI's models count by it. What
+//! Claude counts more than that depends on the text: on its words, letters and punctuation, with weights that were
+//! fitted on recorded sessions against the usage that providers reported (`cargo xtask measure --only counting` says
+//! how well). The vocabulary is unpacked on the first count, so a program that counts nothing does not pay for it.
 //!
 //! Text comes from anywhere, so counting is done in pieces of bounded size: the work grows with the
 //! length of a text and never faster, whatever the text is made of.
 
+mod calibration;
 mod family;
 mod opaque;
 mod pieces;
+mod size;
+mod stream;
 
 #[cfg(test)]
 mod tests;
 
+pub use calibration::SessionCalibration;
 pub use family::Family;
+pub use size::TextSize;
+pub use stream::StreamSize;
 
 use std::borrow::Cow;
 
 use crate::transcript::{Item, Kind};
 use opaque::Opaque;
-use pieces::Pieces;
 
-const VOCABULARY: &str = "o200k_base";
 /// The calibration of a counter that was not calibrated: a thousand tokens for each thousand.
 const PER_MILLE: u64 = 1_000;
 
@@ -53,7 +58,18 @@ impl Counter {
 
     /// How many tokens a model of the family sees in `text`, rounded up. Empty text has none.
     pub fn count(&self, text: &str) -> u64 {
-        self.scaled(Self::vocabulary_tokens(text))
+        self.tokens(&TextSize::of(text))
+    }
+
+    /// How many tokens a call takes, by its arguments as JSON, with the frame that the provider puts around it and its
+    /// result.
+    pub fn count_call(&self, arguments: &str) -> u64 {
+        self.tokens(&TextSize::of_call(arguments))
+    }
+
+    /// How many tokens a model of the family sees in texts of this size, rounded up.
+    pub fn tokens(&self, size: &TextSize) -> u64 {
+        (self.family.weights().thousandths(size) * self.per_mille).div_ceil(1_000 * PER_MILLE)
     }
 
     /// How many tokens an item takes, without the frame that a provider puts around a call.
@@ -77,35 +93,9 @@ impl Counter {
     pub fn count_reasoning(&self, text: &str, sealed_bytes: usize) -> u64 {
         self.count(text).max(opaque::sealed_tokens(sealed_bytes))
     }
-
-    /// How many tokens of the vocabulary `text` has, whatever the family. This can be remembered for a text that is
-    /// counted again and again; [`Counter::scaled`] makes a family's count of it.
-    pub fn vocabulary_tokens(text: &str) -> u64 {
-        Pieces::of(text).map(count_piece).sum()
-    }
-
-    /// How many tokens a model of the family sees in a text that has `vocabulary_tokens`, rounded up.
-    pub fn scaled(&self, vocabulary_tokens: u64) -> u64 {
-        (vocabulary_tokens * self.family.factor_percent() * self.per_mille).div_ceil(100 * PER_MILLE)
-    }
-
-    /// What a tool call and its result cost on top of their text: the frame that the provider puts
-    /// around them.
-    pub fn per_call_tokens(&self) -> u64 {
-        (self.family.per_call_tokens() * self.per_mille).div_ceil(PER_MILLE)
-    }
 }
 
 /// The readable part of content of another kind than text, given as JSON: all of it, or what is not in base64.
 pub fn readable_of_other(json: &str) -> Cow<'_, str> {
     Opaque::of(json).map_or(Cow::Borrowed(json), |opaque| Cow::Owned(opaque.text()))
-}
-
-fn count_piece(piece: &str) -> u64 {
-    match tiktoken::get_encoding(VOCABULARY) {
-        Some(vocabulary) => vocabulary.count(piece) as u64,
-        // Only a build without the vocabulary comes here. No token is shorter than a byte, so
-        // this bound holds a budget for any text, where zero would switch budgets off.
-        None => piece.len() as u64,
-    }
 }

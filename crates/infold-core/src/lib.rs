@@ -33,7 +33,7 @@ pub mod writes;
 
 pub use branch::{Branch, End, EndReason, Isolation, Start, Status};
 pub use context::{ContextHealth, ContextState, ContextWarning};
-pub use count::{Counter, Family, readable_of_other};
+pub use count::{Counter, Family, SessionCalibration, StreamSize, TextSize, readable_of_other};
 pub use decide::{Command, Decision, Open, ReturnOutcome, Rules, decide};
 pub use event::{Event, Opening, Operation, Origin};
 pub use findings::{Findings, ToolUse, partial_result};

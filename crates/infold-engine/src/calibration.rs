@@ -1,11 +1,13 @@
-//! Compares infold's token counts with the provider's. The ratio is learnt for each family of models, and counts for
-//! proxied sessions are corrected by it.
+//! Compares infold's token counts with the provider's, and corrects counts for proxied sessions by what was learnt.
+//!
+//! A session learns from its own prompts ([`SessionCalibration`]). What each family of models was seen to count over all
+//! sessions is stored; a new session starts from it, and so does one that goes on after a restart.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use infold_core::view::RequestKind;
-use infold_core::{Counter, Family, Owner, SessionId};
+use infold_core::{Counter, Family, Owner, SessionCalibration, SessionId};
 use infold_store::StoredCalibration;
 
 use crate::record::{BoundedMap, RequestSeen};
@@ -13,9 +15,6 @@ use crate::{Engine, Error};
 
 /// Tokens that a provider counts for each thousand of infold's, if nothing was learnt yet.
 const UNKNOWN_PER_MILLE: u64 = 1_000;
-/// A family's ratio never leaves these bounds: beyond them something other than counting is wrong.
-const PER_MILLE_MIN: u64 = 500;
-const PER_MILLE_MAX: u64 = 2_000;
 /// From this many samples on, every new one has the same weight.
 const SAMPLES_WEIGHED_MAX: u64 = 16;
 /// Shorter prompts are not learnt from: what the provider adds and nobody sees weighs too much in them.
@@ -24,8 +23,8 @@ const PROMPT_TOKENS_MIN: u64 = 2_000;
 const DRIFT_PERCENT_MAX: u64 = 30;
 /// How many samples are needed before a difference is called a drift.
 const DRIFT_SAMPLES_MIN: u64 = 4;
-/// How many sessions' families are remembered.
-const FAMILIES_MAX: usize = 4_096;
+/// How many sessions' calibrations are remembered.
+const SESSIONS_MAX: usize = 4_096;
 
 /// How the provider of one family of models counts tokens, compared with infold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +56,8 @@ pub(crate) struct Calibrations {
     /// `None` until it was read from the store.
     known: Mutex<Option<Vec<Calibration>>>,
     changed: Mutex<Vec<Family>>,
-    families: Mutex<BoundedMap<(Owner, SessionId), Family>>,
+    /// What sessions have learnt of the family that they used last.
+    sessions: Mutex<BoundedMap<(Owner, SessionId), SessionCalibration>>,
 }
 
 impl Default for Calibrations {
@@ -65,7 +65,7 @@ impl Default for Calibrations {
         Self {
             known: Mutex::new(None),
             changed: Mutex::new(Vec::new()),
-            families: Mutex::new(BoundedMap::new(FAMILIES_MAX)),
+            sessions: Mutex::new(BoundedMap::new(SESSIONS_MAX)),
         }
     }
 }
@@ -80,15 +80,52 @@ impl Engine {
         self.calibrated(Family::of_model(model))
     }
 
-    /// The counter for a session's requests: that of the model which the session used last.
+    /// The counter for a session's texts: that of the model which the session used last.
     pub(crate) fn counter_in(&self, owner: &Owner, session: &SessionId) -> Counter {
-        let family = locked(&self.inner.calibrations.families).get(&(owner.clone(), session.clone())).copied();
-        family.map_or(self.inner.settings.counter, |family| self.calibrated(family))
+        let learnt = self.session_calibration(owner, session);
+        learnt.map_or(self.inner.settings.counter, |learnt| learnt.counter())
     }
 
-    pub(crate) fn remember_family(&self, owner: &Owner, session: &SessionId, model: &str) {
+    /// How a session's provider counts prompts to a model, as far as the session has learnt it.
+    pub(crate) fn calibration_in(&self, owner: &Owner, session: &SessionId, model: &str) -> SessionCalibration {
         let family = Family::of_model(model);
-        locked(&self.inner.calibrations.families).insert((owner.clone(), session.clone()), family);
+        let learnt = self.session_calibration(owner, session).filter(|learnt| learnt.family() == family);
+        learnt.unwrap_or_else(|| self.starting_calibration(family))
+    }
+
+    /// The counter for the parts of a request whose answer is over: in sum they are what its provider reported.
+    pub(crate) fn counter_of(&self, owner: &Owner, seen: &RequestSeen) -> Counter {
+        let learnt = self.calibration_in(owner, &seen.session, &seen.model);
+        let ours_tokens = seen.parts.sent_tokens(&Counter::new(learnt.family()));
+        let reported = seen.usage.filter(|_| !seen.parts.has_opaque()).map(|usage| usage.prompt_tokens());
+        let per_mille = reported.and_then(|theirs| theirs.saturating_mul(1_000).checked_div(ours_tokens));
+        per_mille.map_or_else(
+            || learnt.counter(),
+            |per_mille| Counter::calibrated(learnt.family(), SessionCalibration::bounded(per_mille)),
+        )
+    }
+
+    fn session_calibration(&self, owner: &Owner, session: &SessionId) -> Option<SessionCalibration> {
+        locked(&self.inner.calibrations.sessions).get(&(owner.clone(), session.clone())).cloned()
+    }
+
+    fn starting_calibration(&self, family: Family) -> SessionCalibration {
+        let per_mille = self.known(family).map_or(UNKNOWN_PER_MILLE, |known| known.per_mille);
+        SessionCalibration::starting_at(family, per_mille)
+    }
+
+    /// Learns in its session from a request.
+    pub(crate) fn calibrate_session(&self, owner: &Owner, seen: &RequestSeen) {
+        let mut learnt = self.calibration_in(owner, &seen.session, &seen.model);
+        // Side requests have a front of their own, so that their difference to a turn says nothing.
+        if let Some(usage) = seen.usage.filter(|_| seen.kind == RequestKind::Turn) {
+            let ours_tokens = seen.parts.sent_tokens(&Counter::new(learnt.family()));
+            match seen.parts.has_opaque() {
+                true => learnt.go_on_from(ours_tokens, usage.prompt_tokens()),
+                false => learnt.learn(ours_tokens, usage.prompt_tokens()),
+            }
+        }
+        locked(&self.inner.calibrations.sessions).insert((owner.clone(), seen.session.clone()), learnt);
     }
 
     /// Lists what was learnt, for each family of models.
@@ -120,12 +157,12 @@ impl Engine {
         let family = Family::of_model(&seen.model);
         let before = self.known(family);
         let plain_tokens = seen.parts.sent_tokens(&Counter::new(family));
-        let now_per_mille = (theirs_tokens * 1_000).checked_div(plain_tokens)?;
+        let now_per_mille = theirs_tokens.saturating_mul(1_000).checked_div(plain_tokens)?;
 
         let learnt = learn(family, before, now_per_mille);
         self.set_calibration(learnt);
         let ours_tokens = seen.parts.sent_tokens(&Counter::calibrated(family, learnt.per_mille));
-        let apart_percent = theirs_tokens.abs_diff(ours_tokens) * 100 / theirs_tokens;
+        let apart_percent = theirs_tokens.abs_diff(ours_tokens).saturating_mul(100) / theirs_tokens;
         let is_drift = learnt.samples >= DRIFT_SAMPLES_MIN && apart_percent > DRIFT_PERCENT_MAX;
         is_drift.then_some(Drift { ours_tokens, theirs_tokens })
     }
@@ -159,16 +196,16 @@ impl Engine {
 
 /// Averages the samples. The older a sample is, the less it weighs.
 fn learn(family: Family, before: Option<Calibration>, now_per_mille: u64) -> Calibration {
-    let now = now_per_mille.clamp(PER_MILLE_MIN, PER_MILLE_MAX);
+    let now = SessionCalibration::bounded(now_per_mille);
     let samples = before.map_or(0, |before| before.samples) + 1;
     let weight = samples.min(SAMPLES_WEIGHED_MAX);
     let before = before.map_or(now, |before| before.per_mille);
     let per_mille = (before * (weight - 1) + now + weight / 2) / weight;
-    Calibration { family, per_mille: per_mille.clamp(PER_MILLE_MIN, PER_MILLE_MAX), samples }
+    Calibration { family, per_mille: SessionCalibration::bounded(per_mille), samples }
 }
 
 fn read(stored: &StoredCalibration) -> Option<Calibration> {
-    let per_mille = stored.per_mille.clamp(PER_MILLE_MIN, PER_MILLE_MAX);
+    let per_mille = SessionCalibration::bounded(stored.per_mille);
     Some(Calibration { family: stored.family.parse().ok()?, per_mille, samples: stored.samples })
 }
 

@@ -28,10 +28,8 @@ impl Engine {
         let counter = self.counter_for(model);
         // The rest of a long text is assumed to be like its beginning.
         let said_tokens = counter.count(&said.text) * said.text_bytes as u64 / (said.text.len() as u64).max(1);
-        let call = |(tool, arguments): &(String, String)| {
-            counter.count(tool) + counter.count(arguments) + counter.per_call_tokens()
-        };
-        let output_tokens = said_tokens + said.calls.iter().map(call).sum::<u64>();
+        let calls = said.calls.iter().map(|(tool, arguments)| counter.count(tool) + counter.count_call(arguments));
+        let output_tokens = said_tokens + calls.sum::<u64>();
         match reported {
             None => {
                 let fresh_tokens = parts.sent_tokens(&counter);

@@ -119,7 +119,7 @@ pub(crate) struct Recorder {
     /// Sessions whose label was already stored.
     labelled: Mutex<BoundedMap<(Owner, SessionId), ()>>,
     names: Names,
-    counts: parts::Counts,
+    sizes: parts::Sizes,
     queue: Queue,
 }
 
@@ -131,7 +131,7 @@ impl Default for Recorder {
             wanted: Mutex::new(BoundedMap::new(LAST_MAX)),
             labelled: Mutex::new(BoundedMap::new(LAST_MAX)),
             names: Names::default(),
-            counts: parts::Counts::default(),
+            sizes: parts::Sizes::default(),
             queue: Queue::default(),
         }
     }
@@ -147,8 +147,8 @@ impl Engine {
     pub async fn record_request(&self, who: &Principal, seen: RequestSeen) {
         let at_ms = self.now_ms().saturating_sub(seen.timing.total_ms);
         let drift = self.calibrate(&seen);
-        self.remember_family(&who.owner, &seen.session, &seen.model);
-        let counter = self.counter_for(&seen.model);
+        self.calibrate_session(&who.owner, &seen);
+        let counter = self.counter_of(&who.owner, &seen);
         self.scrub_names(&seen).await;
         let label = self.label(&who.owner, &seen).await;
 

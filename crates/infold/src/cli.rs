@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::commands::{
-    connect, disconnect, fork, launch, man, replay, rescue, result, rules, run, scrub, secret, sessions, show, top,
+    connect, count, disconnect, fork, launch, man, replay, rescue, result, rules, run, scrub, secret, sessions, show, top,
 };
 use crate::failure;
 use crate::help;
@@ -152,6 +152,8 @@ pub enum Command {
     Fork(fork::ForkArgs),
     /// Compare policies on recorded sessions: what each would have cost and hidden
     Replay(replay::ReplayArgs),
+    /// Count the tokens of files or standard input, by model
+    Count(count::CountArgs),
     /// List all settings, their values and where each value comes from
     Settings(SettingsArgs),
     /// Check the installation, and say how to fix what is wrong
@@ -239,6 +241,7 @@ impl Cli {
             | Command::Result(_)
             | Command::Fork(_)
             | Command::Replay(_)
+            | Command::Count(_)
             | Command::Settings(_)
             | Command::Doctor
             | Command::Scrub(_)

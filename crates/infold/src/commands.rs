@@ -2,6 +2,7 @@
 
 pub mod completions;
 pub mod connect;
+pub mod count;
 mod demo;
 pub mod disconnect;
 pub mod doctor;
@@ -102,6 +103,7 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         Command::Replay(args) => replay::run(&args, &load()?),
         Command::Scrub(args) => scrub::run(&args, &load()?),
         Command::Rules(args) => rules::run(&args, &load()?),
+        Command::Count(args) => count::run(&args, &load()?),
         Command::Secret(args) => secret::run(&args, &load()?),
     }
 }

@@ -1,6 +1,7 @@
 //! The program as people run it: what it prints where, and how it ends. Each test has a home of its
 //! own, so nothing of the person's is read or written.
 
+mod count;
 mod demo;
 pub mod home;
 mod inspect;

@@ -75,7 +75,7 @@ async fn a_request_is_shown_with_what_it_was_made_of_and_what_it_cost() {
     assert!(shown["at"].as_str().unwrap().starts_with("2025-01-17T10:"), "{}", shown["at"]);
     assert_eq!(shown["edits"], json!([{ "reason": "scrubbed", "blocks": 1 }]));
     assert_eq!(shown["sent"]["tools"][0]["name"], "github");
-    assert!(shown["sent"]["system"].as_u64().unwrap() >= 100);
+    assert!(shown["sent"]["system"].as_u64().unwrap() >= 50);
     assert_eq!(shown["usage"]["cache_read_tokens"], 1_000);
     assert_eq!(shown["cost_usd"], (50.0 + 500.0 + 1_250.0 + 1_000.0) / 1_000_000.0);
     assert_eq!(

@@ -25,10 +25,15 @@ impl<'a> Iterator for Pieces<'a> {
         if self.rest.is_empty() {
             return None;
         }
-        let (piece, rest) = self.rest.split_at(cut(self.rest));
-        self.rest = rest;
+        let piece = first_piece(self.rest);
+        self.rest = &self.rest[piece.len()..];
         Some(piece)
     }
+}
+
+/// The first piece of a text, which only what lies within the bound and one byte behind it decides.
+pub(super) fn first_piece(text: &str) -> &str {
+    &text[..cut(text)]
 }
 
 /// Where the first piece of a text ends: never at 0, never past the bound.

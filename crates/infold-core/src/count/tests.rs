@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 
 use super::pieces::{PIECE_BYTES_MAX, Pieces};
-use super::{Counter, Family};
+use super::{Counter, Family, StreamSize, TextSize};
 
 fn vocabulary_count(text: &str) -> u64 {
-    tiktoken::get_encoding(super::VOCABULARY).unwrap().count(text) as u64
+    tiktoken::get_encoding("o200k_base").unwrap().count(text) as u64
 }
 
 #[test]
@@ -17,18 +17,56 @@ fn empty_text_has_no_tokens() {
 }
 
 #[test]
-fn each_family_has_its_factor_and_rounds_up() {
+fn gpt_counts_by_the_vocabulary_and_claude_counts_more_the_newer_it_is() {
     // Ten words, one token each in the vocabulary.
-    let text = "the the the the the the the the the the";
-    assert_eq!(vocabulary_count(text), 10);
-    let counts = Family::ALL.map(|family| Counter::new(family).count(text));
-    assert_eq!(counts, [10, 11, 16]);
-    assert_eq!(Family::ALL.map(|family| Counter::new(family).count("the")), [1, 2, 2]);
+    let words = "the the the the the the the the the the";
+    assert_eq!(vocabulary_count(words), 10);
+    assert_eq!(Counter::new(Family::Gpt).count(words), 10);
+    let code = "pub fn tokens(&self, size: &TextSize) -> u64 { self.family.weights().thousandths(size) }\n";
+    let prose = "The tokenization of extraordinary circumstances is, regrettably, more complicated than anticipated.\n";
+    for text in [code, prose, "données françaises", "数据处理的结果在这里", "данные обработаны"]
+    {
+        let counts = Family::ALL.map(|family| Counter::new(family).count(text));
+        assert!(counts[0] <= counts[1] && counts[1] < counts[2], "{text}: {counts:?}");
+        assert!(counts[2] <= counts[0] * 5 / 2, "{text}: {counts:?}");
+    }
 }
 
 #[test]
-fn each_family_has_its_cost_per_call() {
-    assert_eq!(Family::ALL.map(|family| Counter::new(family).per_call_tokens()), [24, 84, 60]);
+fn every_text_has_a_token_for_every_family() {
+    for text in ["a", "A", " ", "\n", "/", "é", "漢", "😀", "a b c d e f g", "I a", "x\ny\nz"] {
+        for family in Family::ALL {
+            assert!(Counter::new(family).count(text) > 0, "{text:?} for {family}");
+        }
+    }
+}
+
+#[test]
+fn a_call_has_a_frame_for_itself_and_each_argument_and_claude_reads_no_json() {
+    let escaped = r#"{"text":"a\nb\nc\nd\ne\nf\ng\nh"}"#;
+    let size = TextSize::of_call(escaped);
+    assert_eq!((size.calls, size.arguments), (1, 1));
+    assert_eq!(u64::from(size.written_tokens), vocabulary_count(escaped));
+    assert_eq!(size.read_tokens, TextSize::of("text").read_tokens + TextSize::of("a\nb\nc\nd\ne\nf\ng\nh").read_tokens);
+    assert!(size.read_tokens < size.written_tokens);
+
+    let two = TextSize::of_call(r#"{"path":"a","limits":{"lines":[1,2]}}"#);
+    assert_eq!((two.calls, two.arguments), (1, 2));
+    let patch = "*** Begin Patch\n*** End Patch";
+    assert_eq!(TextSize::of_call(patch), TextSize { calls: 1, arguments: 1, ..TextSize::of(patch) });
+    for family in Family::ALL {
+        let counter = Counter::new(family);
+        assert!(counter.count_call("{}") > 20, "{family}");
+        assert!(counter.count_call(patch) > counter.count(patch) + 20, "{family}");
+    }
+}
+
+#[test]
+fn sizes_add_up_and_are_counted_as_one_text() {
+    let (a, b) = (TextSize::of("some words, "), TextSize::of("and more of them").as_message());
+    assert_eq!((a + b).words, 6);
+    assert_eq!([a, b].into_iter().sum::<TextSize>(), a + b);
+    assert_eq!(Counter::new(Family::Gpt).tokens(&a), vocabulary_count("some words, "));
 }
 
 #[test]
@@ -36,9 +74,8 @@ fn a_calibrated_counter_counts_as_its_provider_was_seen_to() {
     let text = "the ".repeat(1_000);
     let plain = Counter::new(Family::Claude);
     let calibrated = Counter::calibrated(Family::Claude, 1_200);
-    assert_eq!(calibrated.count(&text), plain.count(&text) * 12 / 10);
-    assert_eq!(calibrated.per_call_tokens(), 101);
-    assert_eq!(calibrated.scaled(Counter::vocabulary_tokens(&text)), calibrated.count(&text));
+    assert!((calibrated.count(&text)).abs_diff(plain.count(&text) * 12 / 10) <= 1);
+    assert_eq!(calibrated.tokens(&TextSize::of(&text)), calibrated.count(&text));
     assert_eq!(Counter::calibrated(Family::Claude, 1_000), plain);
 }
 
@@ -135,4 +172,33 @@ proptest! {
         let text = lines.concat();
         prop_assert_eq!(Counter::new(Family::Gpt).count(&text), vocabulary_count(&text));
     }
+
+    #[test]
+    fn a_stream_has_the_size_of_the_whole_wherever_it_is_cut(
+        texts in prop::collection::vec("\\PC{0,60}[ \n\t]{0,3}|[a-z]{1,300}|[ =\n]{1,200}|[漢字é]{1,80}", 0..40),
+        cuts in prop::collection::vec(0_usize..12_000, 0..60),
+    ) {
+        let whole = texts.concat();
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|at| whole.floor_char_boundary(at)).collect();
+        cuts.extend([0, whole.len()]);
+        cuts.sort_unstable();
+        let mut stream = StreamSize::default();
+        for ends in cuts.windows(2) {
+            stream.push(&whole[ends[0]..ends[1]]);
+        }
+        prop_assert_eq!(stream.size(), TextSize::of(&whole));
+    }
+}
+
+#[test]
+fn a_stream_that_comes_letter_by_letter_is_not_a_token_each() {
+    let whole = "Adding up what each delta of a stream has would be far off.\n".repeat(200);
+    let mut stream = StreamSize::default();
+    let mut by_delta = 0;
+    for letter in whole.split_inclusive(|_| true) {
+        stream.push(letter);
+        by_delta += TextSize::of(letter).read_tokens;
+    }
+    assert_eq!(stream.size(), TextSize::of(&whole));
+    assert!(by_delta > stream.size().read_tokens * 2);
 }

@@ -48,13 +48,13 @@ impl TokenBreakdown {
         let mut made = Self::default();
         let (mut tools, mut results) = (Vec::new(), Vec::new());
         for part in parts {
-            let tokens = counter.scaled(part.vocabulary_tokens);
+            let tokens = counter.tokens(&part.size);
             match part.kind {
                 PartKind::System => made.system_tokens += tokens,
                 PartKind::Tool => add(&mut tools, part.name.as_deref(), tokens),
                 PartKind::User => made.user_tokens += tokens,
                 PartKind::Assistant => made.assistant_tokens += tokens,
-                PartKind::Call => made.call_tokens += tokens + counter.per_call_tokens(),
+                PartKind::Call => made.call_tokens += tokens,
                 PartKind::Result => add(&mut results, part.name.as_deref(), tokens),
                 PartKind::Reasoning => made.reasoning_tokens += tokens,
                 PartKind::Other => made.other_tokens += tokens,

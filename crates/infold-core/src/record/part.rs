@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::TextSize;
 use crate::view::BlockKey;
 
 /// What kind of content a part of a prompt is.
@@ -50,8 +51,8 @@ pub struct Part {
     pub name: Option<Arc<str>>,
     /// A hash of its content: parts with the same key are the same.
     pub key: BlockKey,
-    /// Its tokens in the vocabulary: a counter scales them for a family of models.
-    pub vocabulary_tokens: u64,
+    /// How large it is, for a counter of any family; with the frame of a call or message.
+    pub size: TextSize,
     /// Whether the client or infold wrote it.
     pub by: PartAuthor,
 }

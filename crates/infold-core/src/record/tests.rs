@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::view::{BlockKey, Reason};
-use crate::{Counter, Family, Price, Prices, Scrubber};
+use crate::{Counter, Family, Price, Prices, Scrubber, TextSize};
 
-fn part(kind: PartKind, name: Option<&str>, key: u8, vocabulary_tokens: u64) -> Part {
-    Part { kind, name: name.map(Into::into), key: BlockKey([key; 16]), vocabulary_tokens, by: PartAuthor::Client }
+fn part(kind: PartKind, name: Option<&str>, key: u8, tokens: u32) -> Part {
+    let size = TextSize { written_tokens: tokens, read_tokens: tokens, ..TextSize::default() };
+    Part { kind, name: name.map(Into::into), key: BlockKey([key; 16]), size, by: PartAuthor::Client }
 }
 
 fn words(keys: &[u8]) -> Vec<Part> {
@@ -83,15 +84,15 @@ fn a_breakdown_names_tools_and_adds_up() {
     };
     assert_eq!(named(&made.tools), ["client 70", "github 50"]);
     assert_eq!(named(&made.results), ["Read 600", "Bash 300"]);
-    assert_eq!(made.call_tokens, 5 + counter.per_call_tokens());
-    let text: u64 = parts.iter().map(|part| part.vocabulary_tokens).sum();
-    assert_eq!(made.total_tokens(), text + counter.per_call_tokens());
+    assert_eq!(made.call_tokens, 5);
+    let size = parts.iter().map(|part| part.size).sum();
+    assert_eq!(made.total_tokens(), counter.tokens(&size));
 }
 
 #[test]
 fn a_list_of_tools_is_bounded_and_loses_no_token() {
     let parts: Vec<Part> =
-        (0..100).map(|at| part(PartKind::Result, Some(&format!("tool_{at:03}")), at, u64::from(at) + 1)).collect();
+        (0..100).map(|at| part(PartKind::Result, Some(&format!("tool_{at:03}")), at, u32::from(at) + 1)).collect();
     let made = TokenBreakdown::of(&parts, &Counter::new(Family::Gpt), scrubbed);
     assert!(made.results.len() <= 25, "{}", made.results.len());
     assert_eq!(made.results.last().unwrap().name.as_str(), "others");

@@ -4,7 +4,7 @@
 //! to send before. The estimate is scaled by what the provider counted. If nothing was ever edited, it is the real
 //! cost.
 
-use infold_core::record::{Part, PartKind, Usage, diverge};
+use infold_core::record::{Part, Usage, diverge};
 use infold_core::view::RequestKind;
 use infold_core::{Counter, Owner, Price};
 
@@ -77,6 +77,5 @@ fn wanted(seen: &RequestSeen, usage: &Usage, shared: usize, price: &Price) -> Us
 }
 
 fn tokens(parts: &[Part], counter: &Counter) -> u64 {
-    let calls = parts.iter().filter(|part| part.kind == PartKind::Call).count() as u64;
-    counter.scaled(parts.iter().map(|part| part.vocabulary_tokens).sum()) + calls * counter.per_call_tokens()
+    counter.tokens(&parts.iter().map(|part| part.size).sum())
 }

@@ -129,5 +129,5 @@ fn after(last: &Last, seen: &RequestSeen, at_ms: u64, counter: &Counter) -> (u64
 }
 
 fn tokens_of(parts: &[Part], counter: &Counter) -> u64 {
-    counter.scaled(parts.iter().map(|part| part.vocabulary_tokens).sum())
+    counter.tokens(&parts.iter().map(|part| part.size).sum())
 }

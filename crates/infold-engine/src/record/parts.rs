@@ -1,21 +1,21 @@
 //! What a request is made of, part by part, in the order of the prompt. Clients send everything again each time, and
-//! counting is the most expensive thing here, so each part is counted once.
+//! counting is the most expensive thing here, so each part is counted once, by its content.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use infold_core::Counter;
 use infold_core::record::{Part, PartAuthor, PartKind};
 use infold_core::view::{Block, BlockKey, BlockKind, Side, ViewPiece};
+use infold_core::{Counter, TextSize};
 
 use super::bounded_map::BoundedMap;
 use super::label::Intro;
 use super::locked;
 use crate::Engine;
 
-/// How many parts' counts are remembered.
-const COUNTS_MAX: usize = 1 << 16;
+/// How many parts' sizes are remembered.
+const SIZES_MAX: usize = 1 << 16;
 /// A result with more bytes per token of its text holds more than text, such as images.
 const BYTES_PER_TOKEN_MAX: usize = 16;
 /// How many bytes JSON may add to any text.
@@ -81,29 +81,29 @@ impl PromptParts {
 
     /// How many tokens were sent, by a counter that may be calibrated.
     pub fn sent_tokens(&self, counter: &Counter) -> u64 {
-        let calls = self.sent.iter().filter(|part| part.kind == PartKind::Call).count() as u64;
-        let text: u64 = self.sent.iter().map(|part| part.vocabulary_tokens).sum();
-        counter.scaled(text) + calls * counter.per_call_tokens()
+        counter.tokens(&self.sent.iter().map(|part| part.size).sum())
     }
 }
 
-/// Remembered counts of parts, by the parts' keys.
-pub(crate) struct Counts(Mutex<BoundedMap<BlockKey, u32>>);
+/// Remembered sizes of parts, by the parts' keys.
+pub(crate) struct Sizes(Mutex<BoundedMap<BlockKey, TextSize>>);
 
-impl Default for Counts {
+impl Default for Sizes {
     fn default() -> Self {
-        Self(Mutex::new(BoundedMap::new(COUNTS_MAX)))
+        Self(Mutex::new(BoundedMap::new(SIZES_MAX)))
     }
 }
 
-impl Counts {
-    fn of<'t>(&self, key: BlockKey, text: impl FnOnce() -> Cow<'t, str>) -> u64 {
-        if let Some(tokens) = locked(&self.0).get(&key) {
-            return u64::from(*tokens);
-        }
-        let tokens = Counter::vocabulary_tokens(&text());
-        locked(&self.0).insert(key, u32::try_from(tokens).unwrap_or(u32::MAX));
-        tokens
+impl Sizes {
+    fn of<'t>(&self, key: BlockKey, kind: PartKind, text: impl FnOnce() -> Cow<'t, str>) -> TextSize {
+        let remembered = locked(&self.0).get(&key).copied();
+        let size = remembered.unwrap_or_else(|| {
+            let size = if kind == PartKind::Call { TextSize::of_call(&text()) } else { TextSize::of(&text()) };
+            locked(&self.0).insert(key, size);
+            size
+        });
+        // The same words can be a message in one place and something else in another.
+        if matches!(kind, PartKind::User | PartKind::Assistant) { size.as_message() } else { size }
     }
 }
 
@@ -111,7 +111,7 @@ impl Engine {
     /// Takes a request apart. Counts what was not counted before, so it is best called while the provider is at work on
     /// the answer.
     pub fn parts(&self, input: &PromptInput<'_>) -> PromptParts {
-        let counter = PartCounter { counts: &self.inner.recorder.counts, input, tools: tools(input.blocks) };
+        let counter = PartCounter { sizes: &self.inner.recorder.sizes, input, tools: tools(input.blocks) };
         let front: Vec<Part> = input.front.iter().map(|front| counter.front(front)).collect();
         let conversation = (0..input.blocks.len()).map(|block| counter.unchanged(block));
         let wanted: Arc<[Part]> = front.iter().cloned().chain(conversation).collect();
@@ -138,7 +138,7 @@ fn tools<'a>(blocks: &'a [Block<'a>]) -> HashMap<&'a str, Arc<str>> {
 }
 
 struct PartCounter<'l, 's> {
-    counts: &'l Counts,
+    sizes: &'l Sizes,
     input: &'l PromptInput<'s>,
     tools: HashMap<&'s str, Arc<str>>,
 }
@@ -150,15 +150,15 @@ impl PartCounter<'_, '_> {
             FrontKind::Tool { server } => (PartKind::Tool, server.map(Arc::from)),
         };
         let key = key_of(front.text.as_bytes());
-        let vocabulary_tokens = self.counts.of(key, || Cow::Borrowed(front.text));
-        Part { kind, name, key, vocabulary_tokens, by: PartAuthor::Client }
+        let size = self.sizes.of(key, kind, || Cow::Borrowed(front.text));
+        Part { kind, name, key, size, by: PartAuthor::Client }
     }
 
     fn unchanged(&self, at: usize) -> Part {
         let Some(block) = self.input.blocks.get(at) else { return nothing() };
         let (kind, name) = self.kind(block);
-        let vocabulary_tokens = self.counts.of(block.key, || (self.input.words)(at));
-        Part { kind, name, key: block.key, vocabulary_tokens, by: PartAuthor::Client }
+        let size = self.sizes.of(block.key, kind, || (self.input.words)(at));
+        Part { kind, name, key: block.key, size, by: PartAuthor::Client }
     }
 
     fn kind(&self, block: &Block<'_>) -> (PartKind, Option<Arc<str>>) {
@@ -184,8 +184,8 @@ impl PartCounter<'_, '_> {
             ViewPiece::Quote { block, json: None, .. } => self.unchanged(*block),
             ViewPiece::Say { text, .. } => {
                 let key = key_of(text.as_bytes());
-                let vocabulary_tokens = self.counts.of(key, || Cow::Borrowed(text));
-                Part { kind: PartKind::User, name: None, key, vocabulary_tokens, by: PartAuthor::Infold }
+                let size = self.sizes.of(key, PartKind::User, || Cow::Borrowed(text));
+                Part { kind: PartKind::User, name: None, key, size, by: PartAuthor::Infold }
             }
         }
     }
@@ -194,17 +194,17 @@ impl PartCounter<'_, '_> {
         let Some(block) = self.input.blocks.get(at) else { return nothing() };
         let (kind, name) = self.kind(block);
         let key = key_of(content);
-        let vocabulary_tokens = self.counts.of(key, || String::from_utf8_lossy(content));
-        Part { kind, name, key, vocabulary_tokens, by: PartAuthor::Infold }
+        let size = self.sizes.of(key, kind, || String::from_utf8_lossy(content));
+        Part { kind, name, key, size, by: PartAuthor::Infold }
     }
 }
 
 /// Whether something in the conversation is not text. Only results say how many bytes they have.
 fn has_opaque(blocks: &[Block<'_>], parts: &[Part]) -> bool {
     blocks.iter().zip(parts).any(|(block, part)| match &block.kind {
-        BlockKind::User { .. } | BlockKind::Other { side: Side::User } => part.vocabulary_tokens == 0,
+        BlockKind::User { .. } | BlockKind::Other { side: Side::User } => part.size.written_tokens == 0,
         BlockKind::Result(result) => {
-            let tokens = usize::try_from(part.vocabulary_tokens).unwrap_or(usize::MAX);
+            let tokens = usize::try_from(part.size.written_tokens).unwrap_or(usize::MAX);
             result.content_bytes > tokens.saturating_mul(BYTES_PER_TOKEN_MAX).saturating_add(FRAME_BYTES)
         }
         BlockKind::Instruction
@@ -224,5 +224,11 @@ fn key_of(bytes: &[u8]) -> BlockKey {
 
 /// Replaces a block that a plan names and that does not exist. That is a mistake, but not worth stopping for.
 fn nothing() -> Part {
-    Part { kind: PartKind::Other, name: None, key: BlockKey([0; 16]), vocabulary_tokens: 0, by: PartAuthor::Infold }
+    Part {
+        kind: PartKind::Other,
+        name: None,
+        key: BlockKey([0; 16]),
+        size: TextSize::default(),
+        by: PartAuthor::Infold,
+    }
 }

@@ -260,6 +260,33 @@ async fn our_count_follows_the_providers_and_a_stray_one_is_a_warning() {
 }
 
 #[tokio::test]
+async fn a_session_learns_how_its_own_provider_counts_and_foretells_its_prompts() {
+    let bench = Bench::new(settings());
+    let (engine, owner) = (&bench.engine, &bench.who.owner);
+    let lines: Vec<String> = (0..24).map(|at| format!("me: {at} {}", "count these words; ".repeat(400))).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let ours = |upto: usize| parts(engine, &lines[..upto], None).sent_tokens(&Counter::new(Family::Claude));
+    // The provider adds 5,000 tokens that nobody sees, and counts a tenth more than infold.
+    let theirs = |upto: usize| ours(upto) * 11 / 10 + 5_000;
+    for upto in 1..24 {
+        engine.record_request(&bench.who, seen(engine, &lines[..upto], usage(0, theirs(upto)))).await;
+    }
+    let session = SessionId::parse("s").unwrap();
+    let plain = Counter::new(Family::Claude).count(lines[23]) as f64;
+    let learnt = engine.counter_in(owner, &session).count(lines[23]) as f64 / plain;
+    assert!((1.08..1.12).contains(&learnt), "{learnt}");
+    let foretold = engine.calibration_in(owner, &session, MODEL).prompt_tokens(ours(24));
+    assert!(foretold.abs_diff(theirs(24)) < 100, "{foretold}, {}", theirs(24));
+
+    // Another session starts from what was seen of all; one of another family from nothing.
+    let other = SessionId::parse("t").unwrap();
+    assert_eq!(engine.counter_in(owner, &other), settings().counter);
+    let all = engine.calibration_in(owner, &other, MODEL);
+    assert_eq!(all.counter(), engine.counter_for(MODEL));
+    assert_eq!(engine.calibration_in(owner, &session, "gpt-5.5").counter(), Counter::new(Family::Gpt));
+}
+
+#[tokio::test]
 async fn rows_are_written_by_the_timers_and_go_when_their_time_is_over() {
     let bench = Bench::new(settings());
     let cancel = tokio_util::sync::CancellationToken::new();

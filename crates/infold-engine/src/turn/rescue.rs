@@ -9,7 +9,7 @@ use infold_core::record::{Part, PartKind, WarningKind};
 use infold_core::view::{
     self, BlockKind, Edit, Note, OffloadedResult, Overflow, Reason, Replacement, Restart, ResultBlock, ViewPiece,
 };
-use infold_core::{OwnTool, Thread, ToolEffect, grouped};
+use infold_core::{Counter, OwnTool, Thread, ToolEffect, grouped};
 use infold_store::NewBlob;
 use infold_wire::request::Api;
 
@@ -48,7 +48,10 @@ impl Engine {
             return None;
         }
         let parts = self.parts_of(&turn.request, prompt.pieces.as_deref());
-        (parts.sent_tokens(&self.counter_for(&model)) > window_tokens).then_some(window_tokens)
+        let Identity { who, session, .. } = &turn.identity;
+        let learnt = self.calibration_in(&who.owner, session, &model);
+        let prompt_tokens = learnt.prompt_tokens(parts.sent_tokens(&Counter::new(learnt.family())));
+        (prompt_tokens > window_tokens).then_some(window_tokens)
     }
 
     /// Makes a prompt that fits by offloading results, or says why that is not possible.
@@ -138,16 +141,18 @@ impl Engine {
         let request = &turn.request;
         let pieces = prompt.all_pieces(request);
         let counted = self.parts_of(request, Some(&pieces));
-        let counter = self.counter_for(model);
+        let Identity { who, session, .. } = &turn.identity;
+        let learnt = self.calibration_in(&who.owner, session, model);
+        let counter = learnt.counter();
         let parts = counted.sent();
         let front = parts.len() - pieces.len();
         let can_offload = |piece: &ViewPiece| can_offload(turn, prompt, piece);
         let weights = pieces.iter().zip(&parts[front..]);
-        let freed_tokens = weights
-            .map(|(piece, part)| if can_offload(piece) { counter.scaled(part.vocabulary_tokens) } else { 0 })
-            .collect();
-        let fixed = fixed(parts, |vocabulary_tokens| counter.scaled(vocabulary_tokens));
-        Weighed { tokens: counted.sent_tokens(&counter), fixed, pieces, freed_tokens }
+        let freed_tokens =
+            weights.map(|(piece, part)| if can_offload(piece) { counter.tokens(&part.size) } else { 0 }).collect();
+        let fixed = fixed(parts, &counter);
+        let tokens = learnt.prompt_tokens(counted.sent_tokens(&Counter::new(learnt.family())));
+        Weighed { tokens, fixed, pieces, freed_tokens }
     }
 
     /// Writes what replaces each of these results when it is offloaded.
@@ -279,10 +284,10 @@ impl Weighed {
 }
 
 /// Describes what no rescue can make smaller, in words.
-fn fixed(parts: &[Part], scaled: impl Fn(u64) -> u64) -> String {
+fn fixed(parts: &[Part], counter: &Counter) -> String {
     let of = |kinds: &[PartKind]| {
         let parts = parts.iter().filter(|part| kinds.contains(&part.kind));
-        grouped(scaled(parts.map(|part| part.vocabulary_tokens).sum()))
+        grouped(counter.tokens(&parts.map(|part| part.size).sum()))
     };
     format!(
         "the system prompt ({} tokens), tools ({}), words on the user's side ({}) and the model's words and calls ({})",

@@ -32,7 +32,7 @@ pub(super) async fn sift(
     loop {
         let problem = match next(&mut input, &mut line, line_bytes_max).await {
             Ok(StdioLine::Whole) if line.trim_ascii().is_empty() => continue,
-            Ok(StdioLine::Whole) if serde_json::from_slice::<IgnoredAny>(&line).is_ok() => {
+            Ok(StdioLine::Whole) if is_json(&line) => {
                 // The server is gone, so there is no reason to read on.
                 if server.write_all(&line).await.is_err() {
                     return;
@@ -50,6 +50,12 @@ pub(super) async fn sift(
             return;
         }
     }
+}
+
+/// Whether a line is JSON. Bytes that are not UTF-8 are looked for by themselves, because what skips a string does not
+/// look into it.
+fn is_json(line: &[u8]) -> bool {
+    std::str::from_utf8(line).is_ok_and(|line| serde_json::from_str::<IgnoredAny>(line).is_ok())
 }
 
 /// Reads the next line, with its end, into `line`.

@@ -65,14 +65,24 @@ async fn lines_that_are_no_messages_are_answered_and_the_last_one_needs_no_end()
     assert_eq!(output.lines().count(), 4, "{output}");
 }
 
+#[tokio::test]
+async fn a_line_that_is_not_utf_8_is_answered_even_if_it_looks_like_json() {
+    let broken: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\x8c\x86ping\"}";
+    let input = [INITIALIZE.as_bytes(), broken, CREATE.as_bytes()].join(&b'\n');
+    let (served, output) = serve_slowly(&input).await;
+    assert!(served.is_ok());
+    assert!(output.contains(r#""id":null,"error":{"code":-32700,"#), "{output}");
+    assert_eq!(output.lines().count(), 3, "{output}");
+}
+
 /// Like [`serve`], for more input than fits the pipe, so that writing and serving run at the same time.
-async fn serve_slowly(input: &str) -> (Result<(), StdioError>, String) {
+async fn serve_slowly(input: impl AsRef<[u8]>) -> (Result<(), StdioError>, String) {
     let fixture = server(settings());
     let (mut ours, theirs) = tokio::io::duplex(1 << 16);
     let streams = tokio::io::split(theirs);
     let serving = serve_streams(&fixture.server, Principal::local(), streams, CancellationToken::new());
     let asking = async {
-        ours.write_all(input.as_bytes()).await.unwrap();
+        ours.write_all(input.as_ref()).await.unwrap();
         ours.shutdown().await.unwrap();
         let mut output = String::new();
         ours.read_to_string(&mut output).await.unwrap();

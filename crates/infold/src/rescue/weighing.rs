@@ -73,7 +73,7 @@ impl Scales<'_> {
             Kind::Call { id, tool, input } => {
                 let short = || {
                     let short = shorten_input(input, &self.stand_ins.where_whole(EXAMPLE_HANDLE))?;
-                    Some(self.frame_tokens() + self.counter.count(&short))
+                    Some(self.counter.count_call(&short))
                 };
                 RescuePart::Call { id: id.clone(), tool: tool.clone(), short_tokens: shrink(&short) }
             }
@@ -98,7 +98,7 @@ impl Scales<'_> {
     /// Tokens of an item as it is.
     fn tokens(&self, item: &Item) -> u64 {
         match &item.kind {
-            Kind::Call { .. } => self.frame_tokens() + self.counter.count(item.text()),
+            Kind::Call { input, .. } => self.counter.count_call(input),
             Kind::Reasoning { text, sealed_bytes } => self.counter.count_reasoning(text, *sealed_bytes),
             Kind::System { .. }
             | Kind::User { .. }
@@ -108,11 +108,6 @@ impl Scales<'_> {
             | Kind::Clearing { .. }
             | Kind::Other { .. } => self.counter.count_item(item),
         }
-    }
-
-    /// Tokens that a provider adds around a call and its result.
-    fn frame_tokens(&self) -> u64 {
-        self.counter.per_call_tokens()
     }
 }
 

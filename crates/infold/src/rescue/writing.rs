@@ -80,10 +80,10 @@ impl Rescue {
     }
 
     fn set_short_tokens(&mut self, at: usize, stand_in: &PieceStandIn) {
-        let tokens = self.counter.count(&stand_in.text);
+        let text = &stand_in.text;
         match &mut self.pieces[at].part {
-            RescuePart::Result { short_tokens, .. } => *short_tokens = Some(tokens),
-            RescuePart::Call { short_tokens, .. } => *short_tokens = Some(tokens + self.counter.per_call_tokens()),
+            RescuePart::Result { short_tokens, .. } => *short_tokens = Some(self.counter.count(text)),
+            RescuePart::Call { short_tokens, .. } => *short_tokens = Some(self.counter.count_call(text)),
             RescuePart::Person
             | RescuePart::Summary
             | RescuePart::Client

@@ -23,7 +23,7 @@ fn help_and_version_go_to_standard_output() {
         assert!(help.stdout.contains(part), "{part} is missing from\n{}", help.stdout);
     }
     assert!(home.run(&["--version"]).stdout.starts_with("infold "));
-    for command in ["serve", "mcp", "sessions", "show", "settings", "doctor", "scrub", "completions", "man"] {
+    for command in ["serve", "mcp", "sessions", "show", "settings", "doctor", "count", "scrub", "completions", "man"] {
         assert!(home.run(&[command, "--help"]).stdout.contains("Usage: infold"), "{command}");
     }
 }

@@ -127,7 +127,7 @@ fn check_written(report: &Value, original: &Transcript, path: &Path, home: &Home
     let tokens: u64 = after
         .iter()
         .map(|item| match &item.kind {
-            Kind::Call { .. } => counter.count(item.text()) + counter.per_call_tokens(),
+            Kind::Call { .. } => counter.count_call(item.text()),
             _ => counter.count_item(item),
         })
         .sum();

@@ -1,0 +1,118 @@
+//! What of a text decides how many tokens it has, whichever family of models counts it.
+//!
+//! A size is made once for a text and can be remembered; each family weighs it in its own way ([`super::Family`]).
+//! Sizes add up, so a prompt's size is the sum of its parts'.
+
+use std::iter::Sum;
+use std::ops::{Add, AddAssign};
+
+use serde_json::{Map, Value};
+
+use super::pieces::Pieces;
+
+const VOCABULARY: &str = "o200k_base";
+
+/// The size of a text, or of several.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TextSize {
+    /// Tokens of the vocabulary in the text as a request has it.
+    pub written_tokens: u32,
+    /// Tokens of the vocabulary in what a model gets to read: of a call's arguments their names and values, without
+    /// the JSON around them. The same as written for everything else.
+    pub read_tokens: u32,
+    /// Runs of letters.
+    pub words: u32,
+    /// Letters of any script.
+    pub letters: u32,
+    /// Characters of ASCII punctuation.
+    pub marks: u32,
+    /// Calls of tools, each of which has a frame around it and its result.
+    pub calls: u32,
+    /// Arguments of those calls, each of which has a frame too.
+    pub arguments: u32,
+    /// Messages of words, each of which has a frame.
+    pub messages: u32,
+}
+
+impl TextSize {
+    /// The size of a text.
+    pub fn of(text: &str) -> Self {
+        Pieces::of(text).map(Self::of_piece).sum()
+    }
+
+    /// The size of a call, by its arguments. They are JSON for most tools; of others the whole is one argument.
+    pub fn of_call(arguments: &str) -> Self {
+        let written = Self::of(arguments);
+        let call = match serde_json::from_str::<Map<String, Value>>(arguments) {
+            Ok(arguments) => arguments.iter().map(|(name, value)| Self::of_argument(name, value)).sum(),
+            Err(_) => Self { arguments: 1, ..written },
+        };
+        Self { written_tokens: written.written_tokens, calls: 1, ..call }
+    }
+
+    fn of_argument(name: &str, value: &Value) -> Self {
+        let value = match value {
+            Value::String(text) => Self::of(text),
+            other => Self::of(&other.to_string()),
+        };
+        Self { arguments: 1, ..Self::of(name) + value }
+    }
+
+    /// The same, as a message of its own.
+    pub fn as_message(self) -> Self {
+        Self { messages: 1, ..self }
+    }
+
+    /// The size of a piece that is counted by itself.
+    pub(super) fn of_piece(piece: &str) -> Self {
+        let tokens = u32::try_from(vocabulary_tokens(piece)).unwrap_or(u32::MAX);
+        let mut size = Self { written_tokens: tokens, read_tokens: tokens, ..Self::default() };
+        let mut is_in_word = false;
+        for character in piece.chars() {
+            let is_letter = character.is_alphabetic();
+            size.letters += u32::from(is_letter);
+            size.words += u32::from(is_letter && !is_in_word);
+            size.marks += u32::from(character.is_ascii_punctuation());
+            is_in_word = is_letter;
+        }
+        size
+    }
+}
+
+impl Add for TextSize {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            written_tokens: self.written_tokens.saturating_add(other.written_tokens),
+            read_tokens: self.read_tokens.saturating_add(other.read_tokens),
+            words: self.words.saturating_add(other.words),
+            letters: self.letters.saturating_add(other.letters),
+            marks: self.marks.saturating_add(other.marks),
+            calls: self.calls.saturating_add(other.calls),
+            arguments: self.arguments.saturating_add(other.arguments),
+            messages: self.messages.saturating_add(other.messages),
+        }
+    }
+}
+
+impl AddAssign for TextSize {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sum for TextSize {
+    fn sum<I: Iterator<Item = Self>>(sizes: I) -> Self {
+        sizes.fold(Self::default(), Add::add)
+    }
+}
+
+fn vocabulary_tokens(piece: &str) -> usize {
+    match tiktoken::get_encoding(VOCABULARY) {
+        Some(vocabulary) => vocabulary.count(piece),
+        // Only a build without the vocabulary comes here. No token is shorter than a byte, so
+        // this bound holds a budget for any text, where zero would switch budgets off.
+        None => piece.len(),
+    }
+}
