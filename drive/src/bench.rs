@@ -131,7 +131,9 @@ impl Bench {
     /// Compares the processor time and memory of an older program with those of a newer one.
     async fn compare(&self, old: &Path, new: &Path) -> Result<ExitCode> {
         match self {
-            Self::Start | Self::Fork(_) | Self::Scrub | Self::Soak(_) => bail!("only `proxy` and `fold` compare two programs"),
+            Self::Start | Self::Fork(_) | Self::Scrub | Self::Soak(_) => {
+                bail!("only `proxy` and `fold` compare two programs")
+            }
             Self::Proxy(arguments) => proxy::before::run(old, new, arguments.turns.pairs).await,
             Self::Fold(arguments) => fold::before::run(old, new, arguments).await,
         }

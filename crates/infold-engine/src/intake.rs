@@ -162,17 +162,17 @@ impl Engine {
         // A client may send any id along: an improper one is left out, not refused.
         let call_id = Field::CALL_ID.clean(&new.call_id).ok();
         let mut texts = vec![tool, new.arguments, call_id.clone().unwrap_or_default()];
-        texts.extend(new.texts.iter().cloned());
         let is_parted = parted.is_some();
         texts.extend(parted.into_iter().flatten());
 
-        let scrubbed = match source {
-            ResultSource::Request { .. } => self.scrub_or_withhold(texts).await?,
-            ResultSource::HandedIn => self.scrub_list(texts).await?,
+        let (scrubbed, parts) = match source {
+            ResultSource::Request { .. } => {
+                (self.scrub_or_withhold(texts).await?, self.scrub_parts_or_withhold(new.texts.clone()).await?)
+            }
+            ResultSource::HandedIn => (self.scrub_list(texts).await?, self.scrub_parts(new.texts.clone()).await?),
         };
         let mut scrubbed = scrubbed.into_iter();
         let [tool, arguments, scrubbed_call_id] = [(); 3].map(|()| scrubbed.next().unwrap_or_default());
-        let parts: Vec<Scrubbed> = scrubbed.by_ref().take(new.texts.len()).collect();
         let stays = stays(&new.texts, &parts);
         let (content, remarks) = match (is_parted, parts.len()) {
             (true, _) => (scrubbed.next().unwrap_or_default(), scrubbed.next().unwrap_or_default()),

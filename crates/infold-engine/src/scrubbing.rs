@@ -68,6 +68,14 @@ impl TimedScrubber {
         self.within_bounds(texts, |scrubber, texts| texts.iter().map(|text| scrubber.scrub(text)).collect()).await
     }
 
+    /// Takes the secrets out of the parts of one text, also those that begin in one part and end in another.
+    pub async fn scrub_parts(&self, parts: Vec<String>) -> Result<Vec<Scrubbed>, ScrubError> {
+        let work = |scrubber: &Scrubber, parts: &[String]| {
+            scrubber.scrub_parts(&parts.iter().map(String::as_str).collect::<Vec<_>>())
+        };
+        self.within_bounds(parts, work).await
+    }
+
     /// Finds the secrets in a text. It has to be called within a tokio runtime.
     pub async fn report(&self, text: String) -> Result<Vec<Mask>, ScrubError> {
         let found = self.within_bounds(vec![text], |scrubber, texts| {
@@ -123,6 +131,13 @@ impl Engine {
     /// Takes the secrets out of texts, all or none, within the time limit of one call of the scrubber.
     pub(crate) async fn scrub_list(&self, texts: Vec<String>) -> Result<Vec<Scrubbed>, ScrubError> {
         let scrubbed = self.inner.scrubbing.scrub(texts).await;
+        self.inner.metrics.scrubbed(&scrubbed);
+        scrubbed
+    }
+
+    /// Takes the secrets out of the parts of one text, all or none.
+    pub(crate) async fn scrub_parts(&self, parts: Vec<String>) -> Result<Vec<Scrubbed>, ScrubError> {
+        let scrubbed = self.inner.scrubbing.scrub_parts(parts).await;
         self.inner.metrics.scrubbed(&scrubbed);
         scrubbed
     }

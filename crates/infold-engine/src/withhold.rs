@@ -19,7 +19,20 @@ impl Engine {
                 scrubbed => return scrubbed,
             }
         }
-        // One of them is the cause, and the others need not suffer for it.
+        self.scrub_each_or_withhold(texts).await
+    }
+
+    /// The same for the parts of one result: a secret may begin in one part and end in another. If they cannot be
+    /// searched together, each is searched by itself.
+    pub(crate) async fn scrub_parts_or_withhold(&self, parts: Vec<String>) -> Result<Vec<Scrubbed>, ScrubError> {
+        match self.scrub_parts(parts.clone()).await {
+            Err(error) if error != ScrubError::Missing => self.scrub_each_or_withhold(parts).await,
+            scrubbed => scrubbed,
+        }
+    }
+
+    /// If one of several texts is the cause of a failure, the others need not suffer for it.
+    async fn scrub_each_or_withhold(&self, texts: Vec<String>) -> Result<Vec<Scrubbed>, ScrubError> {
         let mut scrubbed = Vec::with_capacity(texts.len());
         for text in texts {
             let bytes = text.len();

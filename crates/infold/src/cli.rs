@@ -7,7 +7,8 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::commands::{
-    connect, count, disconnect, fork, launch, man, replay, rescue, result, rules, run, scrub, secret, sessions, show, top,
+    connect, count, disconnect, fork, launch, man, replay, rescue, result, rules, run, scrub, secret, sessions, show,
+    top,
 };
 use crate::failure;
 use crate::help;

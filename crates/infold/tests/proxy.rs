@@ -10,6 +10,7 @@ mod endings;
 mod faults;
 mod fidelity;
 mod folding;
+mod hidden_secrets;
 mod network;
 mod no_way_around;
 mod notices;

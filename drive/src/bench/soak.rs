@@ -21,7 +21,7 @@ use super::figures::Table;
 use super::process::Process;
 use super::proxy::{LoadWay, start};
 use crate::upstream::{RecordingUpstream, Retention};
-use bodies::Client;
+use bodies::SoakClient;
 
 /// What `cargo xtask bench soak` takes.
 #[derive(Debug, clap::Args)]
@@ -61,12 +61,12 @@ struct Soak {
     way: LoadWay,
     begun: AtomicUsize,
     done: AtomicUsize,
-    readings: Mutex<Vec<Reading>>,
+    readings: Mutex<Vec<MemoryReading>>,
 }
 
 /// The memory after a number of requests.
 #[derive(Debug, Clone, Copy)]
-struct Reading {
+struct MemoryReading {
     requests: usize,
     resident_mb: f64,
 }
@@ -125,7 +125,7 @@ impl Soak {
         for number in 0..self.at_once {
             let number = half * self.at_once + number;
             let (soak, rng) = (Arc::clone(self), seed.rng(number as u64));
-            clients.spawn(async move { soak.send_all(Client::new(number, rng), until).await });
+            clients.spawn(async move { soak.send_all(SoakClient::new(number, rng), until).await });
         }
         while let Some(sent) = clients.join_next().await {
             sent??;
@@ -135,7 +135,7 @@ impl Soak {
     }
 
     /// Sends requests until all clients together have sent enough.
-    async fn send_all(&self, mut client: Client, until: usize) -> Result<()> {
+    async fn send_all(&self, mut client: SoakClient, until: usize) -> Result<()> {
         let large_every = (self.requests / 2 / LARGE_BODIES).max(1);
         loop {
             let at = self.begun.fetch_add(1, Ordering::Relaxed);
@@ -152,7 +152,7 @@ impl Soak {
     fn read_memory(&self) -> Result<()> {
         let requests = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if requests.is_multiple_of((self.requests / READINGS).max(1)) {
-            let reading = Reading { requests, resident_mb: self.process.resident_mb()? };
+            let reading = MemoryReading { requests, resident_mb: self.process.resident_mb()? };
             self.readings.lock().unwrap_or_else(PoisonError::into_inner).push(reading);
             eprintln!("{requests} requests: {:.1} MB", reading.resident_mb);
         }
@@ -161,9 +161,9 @@ impl Soak {
 }
 
 /// The table of figures, and every reading on the way.
-fn markdown(table: &Table, readings: &[Reading]) -> String {
+fn markdown(table: &Table, readings: &[MemoryReading]) -> String {
     let mut text = format!("{}\n| requests | memory (RSS) |\n|---|---|\n", table.markdown());
-    for Reading { requests, resident_mb } in readings {
+    for MemoryReading { requests, resident_mb } in readings {
         text.push_str(&format!("| {requests} | {resident_mb:.1} MB |\n"));
     }
     text

@@ -161,7 +161,7 @@ impl Engine {
             return Ok(None);
         }
         let texts = turn.request.text_parts(at);
-        let scrubbed = self.scrub_or_withhold(texts.iter().map(|text| text.clone().into_owned()).collect()).await;
+        let scrubbed = self.scrub_parts_or_withhold(texts.iter().map(|text| text.clone().into_owned()).collect()).await;
         let changed = |(before, after): (&Cow<'_, str>, Scrubbed)| (*before != after.as_str()).then_some(after);
         let scrubbed = scrubbed.map_err(Failure::Scrubbing)?;
         let parts: Vec<Option<Scrubbed>> = texts.iter().zip(scrubbed).map(changed).collect();
