@@ -60,14 +60,21 @@ fn stretches<E>(
     look: &mut impl FnMut(Reading) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut start = 0;
-    for end in 0..=bytes.len() {
-        if bytes.get(end).is_some_and(|byte| is_text(*byte)) {
+    // The last byte of a possible stretch is looked at first: if it is no text, all before it are jumped over.
+    while let Some(probe) = bytes.get(start + TEXT_BYTES_MIN - 1..).and_then(|rest| rest.first()) {
+        let last = start + TEXT_BYTES_MIN - 1;
+        if !is_text(*probe) {
+            start = last + 1;
             continue;
         }
-        if end - start >= TEXT_BYTES_MIN {
-            look(stretch(bytes, start..end, from, kind))?;
+        match bytes[start..last].iter().rposition(|byte| !is_text(*byte)) {
+            Some(other) => start += other + 1,
+            None => {
+                let end = last + bytes[last..].iter().take_while(|byte| is_text(**byte)).count();
+                look(stretch(bytes, start..end, from, kind))?;
+                start = end + 1;
+            }
         }
-        start = end + 1;
     }
     Ok(())
 }
@@ -116,24 +123,32 @@ fn hex(digits: &[u8]) -> Vec<u8> {
     digits.chunks_exact(2).map(|pair| value(pair[0]).wrapping_shl(4) | (value(pair[1]) & 15)).collect()
 }
 
-/// The bytes that digits of base64, in either alphabet, stand for. The last group may be short.
+/// The bytes that digits of base64, in either alphabet, mean. The last group may be short.
 fn base64(digits: &[u8]) -> Vec<u8> {
+    const VALUES: [u8; 256] = base64_values();
+    let value = |digit: u8| u32::from(VALUES[usize::from(digit)]);
+    let groups = digits.chunks_exact(4);
+    let rest = groups.remainder();
     let mut bytes = Vec::with_capacity(digits.len() / 4 * 3 + 2);
-    for group in digits.chunks(4) {
-        let bits = group.iter().fold(0_u32, |bits, digit| bits << 6 | base64_value(*digit));
-        let bits = bits << (6 * (4 - group.len()));
+    for group in groups {
+        let bits = value(group[0]) << 18 | value(group[1]) << 12 | value(group[2]) << 6 | value(group[3]);
         let [_, a, b, c] = bits.to_be_bytes();
-        bytes.extend_from_slice(&[a, b, c][..(group.len() * 6 / 8)]);
+        bytes.extend_from_slice(&[a, b, c]);
     }
+    let bits = rest.iter().fold(0_u32, |bits, digit| bits << 6 | value(*digit)) << (6 * (4 - rest.len()));
+    bytes.extend_from_slice(&bits.to_be_bytes()[1..1 + rest.len() * 6 / 8]);
     bytes
 }
 
-fn base64_value(digit: u8) -> u32 {
-    u32::from(match digit {
-        b'A'..=b'Z' => digit - b'A',
-        b'a'..=b'z' => digit - b'a' + 26,
-        b'0'..=b'9' => digit - b'0' + 52,
-        b'+' | b'-' => 62,
-        _ => 63,
-    })
+const fn base64_values() -> [u8; 256] {
+    let digits = *b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut values = [0; 256];
+    let mut value = 0;
+    while value < digits.len() {
+        values[digits[value] as usize] = value as u8;
+        value += 1;
+    }
+    values[b'-' as usize] = 62;
+    values[b'_' as usize] = 63;
+    values
 }
