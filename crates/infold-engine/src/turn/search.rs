@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use bytes::Bytes;
 use infold_core::{ScrubError, Scrubbed};
-use infold_wire::request::{ConversationPlace, JsonBody, JsonStrings, Request, unescaped};
+use infold_wire::request::{ConversationPlace, JsonBody, JsonStrings, Request};
 
 use super::{ModelRequest, Withheld};
 use crate::Engine;
@@ -124,14 +124,6 @@ impl Engine {
         };
         let found = self.search_round(&[text], Unfinished::Refused).await?;
         let searched = found.into_iter().next().flatten();
-        let plain = unescaped(searched.as_deref().unwrap_or(text));
-        // A secret that is spelled with escapes can be found, but not be taken out of text that nobody can read.
-        if let Cow::Owned(plain) = plain
-            && self.search_round(&[&plain], Unfinished::Refused).await?.into_iter().any(|found| found.is_some())
-        {
-            let reason = "the body has a secret that is written with escapes, and is not JSON";
-            return Err(Withheld::Unreadable(reason.to_owned()));
-        }
         Ok(searched.map(String::into_bytes))
     }
 }

@@ -31,7 +31,10 @@ async fn of_a_conversation_only_what_tools_gave_is_changed() {
 
 #[tokio::test]
 async fn any_other_text_is_searched_whole() {
-    for body in [chat("x"), format!("a={TOKEN}&b=1"), format!("\u{feff}[NaN,\"{}\"]", TOKEN.replace('g', "\\u0067"))] {
+    let escaped = TOKEN.replace('g', "\\u0067");
+    for body in
+        [chat("x"), format!("a={TOKEN}&b=1"), format!("no JSON: {escaped}"), format!("\u{feff}[NaN,\"{escaped}\"]")]
+    {
         let sent = searched(&body, SearchScope::Text).await.expect("it can be searched");
         assert!(!sent.contains(TOKEN) && sent.contains("[SECRET:github-pat:"), "{sent}");
     }
@@ -40,12 +43,7 @@ async fn any_other_text_is_searched_whole() {
 #[tokio::test]
 async fn what_cannot_be_read_is_withheld() {
     let cut = &chat(TOKEN)[..60];
-    for (body, scope) in [
-        (cut, RESULTS),
-        (cut, SearchScope::Json),
-        ("g\0h\0p\0_\0", SearchScope::Text),
-        (&format!("no JSON: {}", TOKEN.replace('g', "\\u0067")), SearchScope::Text),
-    ] {
+    for (body, scope) in [(cut, RESULTS), (cut, SearchScope::Json), ("g\0h\0p\0_\0", SearchScope::Text)] {
         let searched = searched(body, scope).await;
         assert!(matches!(searched, Err(Withheld::Unreadable(_))), "{body:?}: {searched:?}");
     }
