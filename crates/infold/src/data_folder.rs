@@ -3,7 +3,7 @@
 //! It holds everything infold knows, and the token that lets a program in. So the folder is 0700
 //! and what is made in it is 0600 from the first byte; a folder that others can enter is refused
 //! instead of being quietly put right, because somebody may have read it already. And it is infold's alone: folders
-//! that others use, such as the system's, are refused, and nobody is told to change their rights.
+//! that others use, such as the system's, are refused, and never with the advice to change their rights.
 
 use std::fs::{self, DirBuilder, Metadata};
 use std::io::ErrorKind;

@@ -21,7 +21,7 @@ use super::figures::Table;
 use super::process::Process;
 use super::proxy::{LoadWay, start};
 use crate::upstream::{RecordingUpstream, Retention};
-use bodies::Client;
+use bodies::SoakClient;
 
 /// What `cargo xtask bench soak` takes.
 #[derive(Debug, clap::Args)]
@@ -125,7 +125,7 @@ impl Soak {
         for number in 0..self.at_once {
             let number = half * self.at_once + number;
             let (soak, rng) = (Arc::clone(self), seed.rng(number as u64));
-            clients.spawn(async move { soak.send_all(Client::new(number, rng), until).await });
+            clients.spawn(async move { soak.send_all(SoakClient::new(number, rng), until).await });
         }
         while let Some(sent) = clients.join_next().await {
             sent??;
@@ -135,7 +135,7 @@ impl Soak {
     }
 
     /// Sends requests until all clients together have sent enough.
-    async fn send_all(&self, mut client: Client, until: usize) -> Result<()> {
+    async fn send_all(&self, mut client: SoakClient, until: usize) -> Result<()> {
         let large_every = (self.requests / 2 / LARGE_BODIES).max(1);
         loop {
             let at = self.begun.fetch_add(1, Ordering::Relaxed);

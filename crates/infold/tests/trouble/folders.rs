@@ -1,4 +1,4 @@
-//! Data folders that are not infold's alone: nobody is told to change the rights of the system's folders.
+//! Data folders that are not infold's alone: they are refused, and never with the advice to change their rights.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

@@ -18,7 +18,7 @@ const RESULT_BYTES: usize = 120 * KIB;
 const WORDS: [&str; 8] = ["harbour ", "quiet ", "ledger ", "stone ", "window ", "garden ", "river ", "lantern\n"];
 
 /// A client, with the session that it is in.
-pub struct Client {
+pub struct SoakClient {
     number: usize,
     sessions: usize,
     turns_left: usize,
@@ -26,7 +26,7 @@ pub struct Client {
     rng: Rng,
 }
 
-impl Client {
+impl SoakClient {
     pub fn new(number: usize, rng: Rng) -> Self {
         Self { number, sessions: 0, turns_left: 0, talk: Talk::of_bytes(String::new(), 0), rng }
     }
