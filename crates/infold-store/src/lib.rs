@@ -22,6 +22,7 @@ mod proxied;
 mod readers;
 mod replay;
 mod requests;
+mod room;
 mod schema;
 mod snapshots;
 mod sweep;
@@ -32,7 +33,7 @@ use std::sync::Arc;
 
 use infold_core::{Owner, SessionId};
 
-pub use append::{Append, NewBlob, ProjectSlot, Reply, Room};
+pub use append::{Append, NewBlob, ProjectSlot, Reply};
 pub use archive::{ArchiveQuery, Archived, Trajectory};
 pub use blobs::Blob;
 pub use connection::{StoreSettings, Synchronous};
@@ -45,6 +46,7 @@ pub use load::{EndedBranches, Load, Loaded, Target};
 pub use proxied::{CountedCall, DecisionRows, Edits, NewDecisions, Proxied, Revision};
 pub use replay::ReplayStep;
 pub use requests::{NewRequest, RequestQuery, RequestRow, RequestSelection, SessionRequests, StoredCalibration};
+pub use room::Room;
 pub use snapshots::Snapshot;
 pub use sweep::{Sweep, Swept};
 

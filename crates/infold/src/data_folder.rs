@@ -3,7 +3,7 @@
 //! It holds everything infold knows, and the token that lets a program in. So the folder is 0700
 //! and what is made in it is 0600 from the first byte; a folder that others can enter is refused
 //! instead of being quietly put right, because somebody may have read it already. And it is infold's alone: folders
-//! that others use, such as the system's, are refused, and nobody is advised to change their rights.
+//! that others use, such as the system's, are refused, and never with the advice to change their rights.
 
 use std::fs::{self, DirBuilder, Metadata};
 use std::io::ErrorKind;
@@ -79,14 +79,16 @@ pub fn location(in_force: &InForce) -> Result<PathBuf, Refused> {
     Ok(path)
 }
 
-/// Refuses a folder of the system's, somebody's home, and every folder above the usual data folder.
+/// Refuses a folder of the system's, somebody's home, and every folder above the usual data folder. A home that is empty, or
+/// infold's already, is that of a user who is there for infold.
 pub fn is_for_infold_alone(path: &Path, usual: Option<&Path>) -> Result<(), Refused> {
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let is_shared = SHARED.iter().any(|shared| real == Path::new(shared));
     let is_home = real.parent().is_some_and(|parent| HOMES.iter().any(|homes| parent == Path::new(homes)));
     let is_above =
         |usual: &Path| usual != path && usual != real && (usual.starts_with(path) || usual.starts_with(&real));
-    if !is_shared && !is_home && !usual.is_some_and(is_above) {
+    let is_somebodys = (is_home || usual.is_some_and(is_above)) && is_others(path);
+    if !is_shared && !is_somebodys {
         return Ok(());
     }
     let example = usual.map_or_else(String::new, |usual| format!(", such as {}", quoted(usual)));

@@ -1,4 +1,4 @@
-//! Data folders that are not infold's alone: nobody is advised to change the rights of the system's folders.
+//! Data folders that are not infold's alone: they are refused, and never with the advice to change their rights.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -10,9 +10,9 @@ fn folders_of_the_system_and_the_home_are_refused_and_no_rights_are_to_be_change
     let home = Home::new();
     let own_home = home.join("").display().to_string();
     let share = home.join(".local/share");
-    fs::create_dir_all(&share).unwrap();
+    fs::create_dir_all(share.join("another")).unwrap();
     let share = share.display().to_string();
-    for folder in ["/", "/etc", "/usr", "/tmp", "/home/somebody", "/var/../tmp", &own_home, &share] {
+    for folder in ["/", "/etc", "/usr", "/tmp", "/var/../tmp", &own_home, &share] {
         for command in [&["serve", "--listen", "127.0.0.1:0"][..], &["sessions"], &["connect", "claude"]] {
             let ended = home.run(&[command, &["--data", folder]].concat());
             assert_eq!(ended.code, 3, "{folder}: {}", ended.stderr);
@@ -40,4 +40,17 @@ fn a_folder_with_other_things_in_it_is_not_to_be_closed_for_infold() {
     fs::set_permissions(&inner, Permissions::from_mode(0o755)).unwrap();
     let ended = home.run(&["sessions", "--data", &inner.display().to_string()]);
     assert!(ended.stderr.contains("hint: chmod 700 HOME/project/inner"), "an empty one may be: {}", ended.stderr);
+}
+
+#[test]
+fn the_home_of_a_user_who_is_there_for_infold_can_be_its_data_folder() {
+    let home = Home::new();
+    let own = home.join("service");
+    let run = || {
+        let mut command = home.command(&["mcp"]);
+        home.ended(command.env("HOME", &own).arg("--data").arg(&own).output().unwrap())
+    };
+    assert_eq!(run().code, 0, "it is new");
+    assert!(own.join("infold.db").exists());
+    assert_eq!(run().code, 0, "it is infold's");
 }
