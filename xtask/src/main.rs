@@ -1,9 +1,10 @@
-//! Chores of this repository: `cargo xtask test`, `tidy` and `torture`, and the way to those that drive the program.
+//! Chores of this repository: `cargo xtask test`, `tidy`, `torture` and `fuzz`, and the way to those that drive the program.
 //!
 //! This program is built first, so it depends on little. What drives the program from outside (`drive`) depends on our
 //! crates, and is built with them.
 #![allow(clippy::print_stdout, reason = "what a chore prints is its result")]
 
+mod fuzz;
 mod suite;
 mod tidy;
 mod torture;
@@ -32,6 +33,8 @@ enum Chore {
     Tidy,
     /// Run the crash, power-loss and disk-fault tests for longer than the test command does, and the soak.
     Torture(torture::TortureArguments),
+    /// Look for inputs that break a law of what reads other people's bytes.
+    Fuzz(fuzz::FuzzArguments),
     /// Run the official MCP conformance suite against the program.
     #[command(disable_help_flag = true)]
     Conformance(Driven),
@@ -84,6 +87,7 @@ fn run(chore: Chore) -> Result<ExitCode> {
         Chore::Test(arguments) => suite::run(&workspace, &arguments),
         Chore::Tidy => tidy::run(&workspace),
         Chore::Torture(arguments) => torture::run(&workspace, &arguments),
+        Chore::Fuzz(arguments) => fuzz::run(&workspace, &arguments),
         Chore::Conformance(driven) => drive(&workspace, "conformance", &driven),
         Chore::Clients(driven) => drive(&workspace, "clients", &driven),
         Chore::Record(driven) => drive(&workspace, "record", &driven),

@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Result, anyhow, bail};
 
-use crate::tidy;
+use crate::{fuzz, tidy};
 use xtask::report::{Report, Totals, closing_totals, harness_totals};
 use xtask::tools::{self, Tools};
 use xtask::workspace::{self, Warnings, Workspace, in_ci, run_seeing_lines};
@@ -28,7 +28,7 @@ const TRACED_TESTS: &str = "power_loss";
 /// What `cargo xtask test` takes.
 #[derive(Debug, clap::Args)]
 pub struct SuiteArguments {
-    /// Leave out other people's clients and the conformance suite, crash less often, and take fewer recorded sessions.
+    /// Leave out other people's clients, the conformance suite and fuzzing, crash less often, and take fewer recorded sessions.
     #[arg(long)]
     quick: bool,
 }
@@ -56,6 +56,11 @@ pub fn run(workspace: &Workspace, arguments: &SuiteArguments) -> Result<ExitCode
     report.stage("tools", || tools_stage(arguments, &tools));
     if let Some(warnings) = built {
         tests_stage(workspace, arguments, (&tools, warnings), &mut report);
+    }
+    match built {
+        _ if arguments.quick => report.skip("fuzz", "left out by --quick"),
+        Some(_) => report.stage("fuzz", || fuzz::stage(workspace)),
+        None => report.skip("fuzz", "nothing was built"),
     }
     for chore in DRIVEN {
         match built {

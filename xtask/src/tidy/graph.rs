@@ -10,7 +10,7 @@ use super::source_file::{SourceFile, Word};
 mod tests;
 
 /// Our crates, and those of ours that each may use.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("infold-core", &[]),
     ("infold-wire", &["infold-core"]),
     ("infold-replay", &["infold-core"]),
@@ -37,10 +37,25 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("infold-testkit", &["infold-core"]),
     ("xtask", &[]),
     ("drive", &["infold-core", "infold-wire", "infold-replay", "infold-store", "infold-testkit", "xtask"]),
+    (
+        "fuzz",
+        &[
+            "infold-core",
+            "infold-wire",
+            "infold-store",
+            "infold-engine",
+            "infold-mcp",
+            "infold-proxy",
+            "infold-testkit",
+        ],
+    ),
 ];
 
 /// Crates of ours that are not in the folder `crates`.
-const CHORES: [&str; 2] = ["xtask", "drive"];
+const CHORES: [&str; 3] = ["xtask", "drive", "fuzz"];
+
+/// Files of another crate that a crate builds as its own, because the other is a program and no library.
+const BORROWED: [(&str, &str); 1] = [("fuzz", "crates/infold/src/settings")];
 
 /// Crates of others that only one of ours may name, because it hides them from the rest.
 const HIDDEN_IN: [(&str, &str); 2] = [("rmcp", "infold-mcp"), ("rusqlite", "infold-store")];
@@ -75,8 +90,11 @@ fn dependencies(package: &Value) -> impl Iterator<Item = &Value> {
 fn unnamed(package: &Value, files: &[SourceFile]) -> Vec<String> {
     let name = package["name"].as_str().unwrap_or_default();
     let folder = if CHORES.contains(&name) { format!("{name}/") } else { format!("crates/{name}/") };
-    let sources: Vec<&SourceFile> =
-        files.iter().filter(|file| file.path.starts_with(&folder) && file.path.ends_with(".rs")).collect();
+    let borrowed = BORROWED.iter().filter(|(crate_name, _)| *crate_name == name).map(|(_, files)| *files);
+    let folders: Vec<&str> = borrowed.chain([&*folder]).collect();
+    let is_source =
+        |file: &&SourceFile| file.path.ends_with(".rs") && folders.iter().any(|folder| file.path.starts_with(folder));
+    let sources: Vec<&SourceFile> = files.iter().filter(is_source).collect();
     let used = |dependency: &str| {
         let word = dependency.replace('-', "_");
         sources.iter().any(|file| names_crate(file.words(), &word))

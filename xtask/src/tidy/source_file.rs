@@ -53,7 +53,7 @@ impl SourceFile {
 
     /// Whether it is a chore of this repository.
     pub fn is_chore(&self) -> bool {
-        ["xtask/src/", "drive/src/"].iter().any(|part| self.path.starts_with(part)) && self.is_code()
+        ["xtask/src/", "drive/src/", "fuzz/src/"].iter().any(|part| self.path.starts_with(part)) && self.is_code()
     }
 
     /// Whether it is Rust, and no test.

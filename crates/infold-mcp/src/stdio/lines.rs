@@ -2,8 +2,7 @@
 //! read, so that its sender would wait for ever. Here such a line gets an error as its answer, and so does one
 //! that is too long. Input that ends without a line end counts as a line too.
 
-use serde::de::IgnoredAny;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::sync::mpsc;
 
@@ -52,10 +51,10 @@ pub(super) async fn sift(
     }
 }
 
-/// Whether a line is JSON. Bytes that are not UTF-8 are looked for by themselves, because what skips a string does not
-/// look into it.
+/// Whether a line is JSON that the library can read. It is read whole, because what only skips a string or a number does
+/// not notice that it has no value.
 fn is_json(line: &[u8]) -> bool {
-    std::str::from_utf8(line).is_ok_and(|line| serde_json::from_str::<IgnoredAny>(line).is_ok())
+    serde_json::from_slice::<Value>(line).is_ok()
 }
 
 /// Reads the next line, with its end, into `line`.

@@ -66,13 +66,17 @@ async fn lines_that_are_no_messages_are_answered_and_the_last_one_needs_no_end()
 }
 
 #[tokio::test]
-async fn a_line_that_is_not_utf_8_is_answered_even_if_it_looks_like_json() {
-    let broken: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\x8c\x86ping\"}";
-    let input = [INITIALIZE.as_bytes(), broken, CREATE.as_bytes()].join(&b'\n');
-    let (served, output) = serve_slowly(&input).await;
-    assert!(served.is_ok());
-    assert!(output.contains(r#""id":null,"error":{"code":-32700,"#), "{output}");
-    assert_eq!(output.lines().count(), 3, "{output}");
+async fn a_line_without_a_value_is_answered_even_if_it_looks_like_json() {
+    let not_utf_8: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\x8c\x86ping\"}";
+    let too_large = br#"{"jsonrpc":"2.0","id":8,"method":"ping","params":{"x":1e999}}"#;
+    let half_a_character = br#"{"jsonrpc":"2.0","id":9,"method":"ping","params":{"x":"\ud800"}}"#;
+    for broken in [not_utf_8, too_large, half_a_character] {
+        let input = [INITIALIZE.as_bytes(), broken, CREATE.as_bytes()].join(&b'\n');
+        let (served, output) = serve_slowly(&input).await;
+        assert!(served.is_ok());
+        assert!(output.contains(r#""id":null,"error":{"code":-32700,"#), "{output}");
+        assert_eq!(output.lines().count(), 3, "{output}");
+    }
 }
 
 /// Like [`serve`], for more input than fits the pipe, so that writing and serving run at the same time.
