@@ -31,6 +31,7 @@ use std::sync::OnceLock;
 pub use error::RequestError;
 pub use head::ListedTool;
 pub(crate) use head::joined;
+pub use json::unescaped;
 pub use pieces::{JsonPieces, StringPiece};
 pub use strings::{ConversationPlace, JsonBody, JsonStrings};
 

@@ -139,7 +139,7 @@ async fn tokens_of_sixty_kinds_are_found_in_every_form_on_every_api() {
     for client in Client::ALL {
         let reads: Vec<String> = (0..FORMS.len()).map(|form| format!("/p/{form}.txt")).collect();
         let steps = reads.iter().map(|path| read_file(path)).chain([Step::text("Done.")]);
-        let mut scene = Scene::start(Script::new(steps)).await;
+        let scene = Scene::start(Script::new(steps)).await;
         let mut agent = scene.agent(client, "forms").await;
         for (path, (_, form)) in reads.iter().zip(FORMS) {
             agent.file(path, &file(form).0);
@@ -166,7 +166,7 @@ async fn keys_that_are_glued_together_lock_no_session_out() {
     let glued = format!("AIza{}-", &tokens()[17][4..38]).repeat(200);
     for client in Client::ALL {
         let steps = [read_file("/p/glued.txt"), Step::text("Done."), Step::text("Yes.")];
-        let mut scene = Scene::start(Script::new(steps)).await;
+        let scene = Scene::start(Script::new(steps)).await;
         let mut agent = scene.agent(client, "glued").await;
         agent.file("/p/glued.txt", &glued);
         assert_eq!(agent.work(ASKED).await.unwrap(), "Done.", "{client:?}");
