@@ -78,6 +78,13 @@ pub fn run(workspace: &Workspace, arguments: &FuzzArguments) -> Result<ExitCode>
     Ok(report.finish())
 }
 
+/// Whether there is a compiler for libFuzzer, which is C++.
+pub fn can_be_built() -> bool {
+    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
+    let asked = Command::new(compiler).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    asked.is_ok_and(|status| status.success())
+}
+
 /// Builds the targets and fuzzes each for the usual time.
 pub fn stage(workspace: &Workspace) -> Result<Totals> {
     all(workspace, &build(workspace)?, &TARGETS.iter().collect::<Vec<_>>(), SECONDS)

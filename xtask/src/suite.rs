@@ -59,6 +59,7 @@ pub fn run(workspace: &Workspace, arguments: &SuiteArguments) -> Result<ExitCode
     }
     match built {
         _ if arguments.quick => report.skip("fuzz", "left out by --quick"),
+        Some(_) if !fuzz::can_be_built() && !in_ci() => report.skip("fuzz", "a C++ compiler is missing"),
         Some(_) => report.stage("fuzz", || fuzz::stage(workspace)),
         None => report.skip("fuzz", "nothing was built"),
     }
