@@ -58,7 +58,7 @@ fn engine(folder: &TempDir) -> Engine {
         isolation: Isolation::Isolated,
         limits: documented_limits(),
         counter: Counter::new(Family::Claude),
-        scrub: ScrubSettings { timeout_ms: 5_000, bytes_max: 2 << 20, fault: ScrubFault::None },
+        scrub: ScrubSettings { timeout_ms: 5_000, bytes_max: 2 << 20, rules: None, fault: ScrubFault::None },
         shape: ShapeRules::USUAL,
         fork: ForkSettings {
             profile: Profile::Seed,
