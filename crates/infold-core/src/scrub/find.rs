@@ -171,11 +171,7 @@ impl<'a> Finder<'a> {
         if let Some(candidate) = self.matched(index, window, anchored, edges)?
             && candidate.whole.start <= keyword.start
         {
-            self.done[index] = if candidate.whole.end - candidate.whole.start > RETRY_BYTES_MAX {
-                candidate.whole.end
-            } else {
-                keyword.start + 1
-            };
+            self.done[index] = done_behind(&candidate, keyword.start + 1);
             self.judge(index, candidate);
         }
         Ok(())
@@ -212,7 +208,7 @@ impl<'a> Finder<'a> {
         }
         if let Some(mut candidate) = self.matched(index, value_start..end, Anchored::Yes, Edges::Right)? {
             candidate.name = Some(name);
-            self.done[index] = candidate.secret.start;
+            self.done[index] = done_behind(&candidate, candidate.secret.start);
             self.judge(index, candidate);
         }
         Ok(())
@@ -286,6 +282,7 @@ impl<'a> Finder<'a> {
         if window.start > window.end {
             return Ok(None);
         }
+        let window_end = window.end;
         let input = Input::new(self.text).range(window).anchored(anchored);
         let captures = self.captures.entry(index).or_insert_with(|| regex.create_captures());
         regex.search_captures(&input, captures);
@@ -303,8 +300,12 @@ impl<'a> Finder<'a> {
             | RuleForm::Special(_)
             | RuleForm::Known => captures.group_len() - 1,
         };
-        let secret = captures.get_group(group).map_or(whole.range(), |span| span.range());
-        Ok(Some(Candidate { whole: whole.range(), secret, name: None, edges }))
+        let mut secret = captures.get_group(group).map_or(whole.range(), |span| span.range());
+        if secret.end == window_end {
+            // It is longer than a pattern may read: no end of it may be left.
+            secret.end += self.text[window_end..].iter().take_while(|byte| is_token_byte(**byte)).count();
+        }
+        Ok(Some(Candidate { whole: whole.start()..whole.end().max(secret.end), secret, name: None, edges }))
     }
 
     /// Judges what a pattern matched, and keeps it if it is of interest.
@@ -405,8 +406,16 @@ impl Candidate {
     }
 }
 
-/// After a long match the search goes on behind it; after a short one inside of it, for another that overlaps it.
-const RETRY_BYTES_MAX: usize = 96;
+/// Where the search goes on: behind a long match, so that no text is read again and again, and at `inside` after a short
+/// one, for another that overlaps it.
+fn done_behind(candidate: &Candidate, inside: usize) -> usize {
+    const RETRY_BYTES_MAX: usize = 96;
+    if candidate.whole.len() > RETRY_BYTES_MAX { candidate.whole.end } else { inside }
+}
+
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'+' | b'=')
+}
 
 /// Joins finds that overlap. The longest gives the joined one its rule, or the earlier rule if two are as long. The
 /// span covers all of them, so that no end of a shorter one is left in the text.
