@@ -205,10 +205,15 @@ impl<'a> Finder<'a> {
             // Up to the quote that closes it, so that other quotes in it do not.
             let quote = self.text[value_start - 1];
             end = memchr::memchr(quote, &self.text[value_start..end]).map_or(end, |at| value_start + at + 1);
+        } else if self.text[value_start..end].iter().all(|byte| is_token_byte(*byte)) {
+            // Longer than any: it is read once, whole, and so are the names in it.
+            end += self.text[end..].iter().take_while(|byte| is_token_byte(**byte)).count();
+            self.done[index] = end;
+            end = self.text.len().min(end + 1);
         }
         if let Some(mut candidate) = self.matched(index, value_start..end, Anchored::Yes, Edges::Right)? {
             candidate.name = Some(name);
-            self.done[index] = done_behind(&candidate, candidate.secret.start);
+            self.done[index] = self.done[index].max(done_behind(&candidate, candidate.secret.start));
             self.judge(index, candidate);
         }
         Ok(())
@@ -414,7 +419,7 @@ fn done_behind(candidate: &Candidate, inside: usize) -> usize {
 }
 
 fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'+' | b'=')
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'+' | b'=' | b'~' | b'%')
 }
 
 /// Joins finds that overlap. The longest gives the joined one its rule, or the earlier rule if two are as long. The
