@@ -33,7 +33,8 @@ pub(super) fn find(form: SpecialForm, text: &[u8], keyword: Range<usize>) -> For
 fn cookies(text: &[u8], keyword: Range<usize>) -> FormFinds {
     let end = line_end(text, keyword.end, FORM_BYTES_MAX);
     let line = &text[keyword.end..end];
-    let opening = line.iter().take_while(|byte| b"\"'\\ \t,:=s".contains(byte)).count();
+    let plural = usize::from(line.starts_with(b"s"));
+    let opening = plural + line[plural..].iter().take_while(|byte| b"\"'\\ \t,:=".contains(byte)).count();
     let none = FormFinds { spans: Vec::new(), done: keyword.end };
     if !line[..opening].iter().any(|byte| matches!(byte, b':' | b'=' | b',')) {
         return none;

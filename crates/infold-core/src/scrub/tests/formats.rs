@@ -112,6 +112,8 @@ fn the_key_of_an_application_and_cookies_are_found() {
         format!("Set-Cookie: connect.sid=s%3A{session}; Path=/; HttpOnly"),
         format!("curl -b 'cookie: sid={session}' https://a.example"),
         format!("\"cookie\": \"_app={session}\""),
+        format!("Cookie: s={session}"),
+        format!("cookies = {{\"s={session}\"}}"),
     ] {
         let scrubbed = scrub(&text);
         assert!(!scrubbed.as_str().contains(&session), "{text}");
