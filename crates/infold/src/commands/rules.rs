@@ -2,7 +2,6 @@
 //!
 //! An explanation has places, rules and reasons, and never the text itself.
 
-use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,6 +9,7 @@ use infold_core::{Mask, MatchVerdict, RuleSet, ScrubError, Scrubber};
 use serde_json::{Value, json};
 
 use super::Invocation;
+use super::scrub::text_of;
 use crate::draw::{Align, Column, Table, Tone, thousands};
 use crate::failure::{Refused, tell};
 use crate::help;
@@ -71,11 +71,11 @@ pub fn run(args: &RulesArgs, invocation: &Invocation) -> anyhow::Result<()> {
                     .hint("`infold rules` lists them")
                     .into());
             }
-            let text = text(file.as_ref(), settings.max_bytes)?;
+            let text = text_of(file.as_deref(), settings.max_bytes)?;
             explain(&text, Some(rule), rules, invocation)
         }
         Some(RulesCommand::Explain { file }) => {
-            let text = text(file.as_ref(), settings.max_bytes)?;
+            let text = text_of(file.as_deref(), settings.max_bytes)?;
             explain(&text, None, rules, invocation)
         }
     }
@@ -169,23 +169,4 @@ fn in_words(verdict: MatchVerdict) -> String {
         MatchVerdict::PartOfWord => "left: it is part of a longer word".to_owned(),
         MatchVerdict::OpenName => "left: its name says that it is no secret".to_owned(),
     }
-}
-
-fn text(file: Option<&PathBuf>, bytes_max: usize) -> anyhow::Result<String> {
-    let mut bytes = Vec::new();
-    let reader: Box<dyn Read> = match file {
-        None => Box::new(std::io::stdin().lock()),
-        Some(path) => Box::new(
-            std::fs::File::open(path)
-                .map_err(|error| Refused::new(format!("{} cannot be opened: {error}", path.display())))?,
-        ),
-    };
-    reader.take(bytes_max as u64 + 1).read_to_end(&mut bytes)?;
-    if bytes.len() > bytes_max {
-        return Err(Refused::new(format!("the text is longer than {bytes_max} bytes"))
-            .hint("split it, or raise the bound with --set scrub.max_bytes=N")
-            .into());
-    }
-    String::from_utf8(bytes)
-        .map_err(|_| Refused::new("the text is not UTF-8").hint("convert it first, for example with iconv").into())
 }

@@ -78,8 +78,8 @@ pub fn run(args: &ScrubArgs, invocation: &Invocation) -> anyhow::Result<()> {
     }
     let bytes_max = invocation.in_force.settings.scrub.max_bytes;
     let text = match args.paths.as_slice() {
-        [] => input(bytes_max)?,
-        [file] if !file.is_dir() => whole_text(file, bytes_max)?,
+        [] => text_of(None, bytes_max)?,
+        [file] if !file.is_dir() => text_of(Some(file), bytes_max)?,
         _ => {
             return Err(Refused::new("only one file can be printed without its secrets")
                 .hint("name one file, or use --report or --check for several files and for folders")
@@ -112,7 +112,7 @@ fn report(args: &ScrubArgs, scrubber: &FileScrubber, invocation: &Invocation) ->
     let bytes_max = invocation.in_force.settings.scrub.max_bytes;
     let mut report = ScrubReport::default();
     if args.paths.is_empty() {
-        let text = input(bytes_max)?;
+        let text = text_of(None, bytes_max)?;
         report.files = 1;
         report.add("standard input", &text, scrubber.report(text.clone())?);
         return Ok(report);
@@ -240,8 +240,16 @@ fn bar(files: u64, invocation: &Invocation) -> ProgressBar {
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
+/// The text of a file, or of standard input.
+pub(super) fn text_of(file: Option<&Path>, bytes_max: usize) -> anyhow::Result<String> {
+    match file {
+        Some(file) => whole_text(file, bytes_max),
+        None => input(bytes_max),
+    }
+}
+
 fn whole_text(file: &Path, bytes_max: usize) -> anyhow::Result<String> {
-    let refused = |reason: String| Refused::new(format!("{} cannot be scrubbed: {reason}", file.display()));
+    let refused = |reason: String| Refused::new(format!("{} cannot be searched: {reason}", file.display()));
     match files::read(file, bytes_max) {
         Ok(Some(text)) => Ok(text),
         Ok(None) => Err(refused("it is not UTF-8".to_owned()).hint("convert it first, for example with iconv").into()),
