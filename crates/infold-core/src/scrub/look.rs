@@ -102,11 +102,14 @@ fn is_assignment(secret: &[u8]) -> bool {
     name.len() < secret.len() && name.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
 }
 
-/// Whether one of two neighbours is a digit and the other a letter, or a capital follows a small letter.
+/// Whether one of two neighbours is a digit and the other a letter, or only one of them is ASCII, or a capital follows a
+/// small letter.
 fn is_change(before: u8, after: u8) -> bool {
+    let is_letter_or_digit = |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
     let digit = before.is_ascii_digit() != after.is_ascii_digit();
+    let script = before.is_ascii() != after.is_ascii();
     let case = before.is_ascii_lowercase() && after.is_ascii_uppercase();
-    (before.is_ascii_alphanumeric() && after.is_ascii_alphanumeric()) && (digit || case)
+    (is_letter_or_digit(before) && is_letter_or_digit(after)) && (digit || script || case)
 }
 
 /// Whether this is not what documents put where a password goes: `password`, `$PASSWORD`, `<…>`.

@@ -5,8 +5,7 @@
 //! reason. Placeholders are made with the database's key, so the same body gives the same bytes ever after, and nothing
 //! has to be stored.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use bytes::Bytes;
@@ -37,6 +36,14 @@ enum Unfinished {
     Replaced,
     /// Nothing is sent, because it may be a person's words.
     Refused,
+}
+
+/// How texts that are searched at once belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TextRelation {
+    Apart,
+    /// They are read one behind the other: a secret may begin in one and end in another.
+    InARow,
 }
 
 /// A request's body without the secrets that are beside its results' texts, if there were any.
@@ -88,24 +95,37 @@ impl Engine {
         unfinished: Unfinished,
     ) -> Result<Option<Vec<u8>>, Withheld> {
         let texts = strings.texts();
+        let parts = strings.parts();
+        let in_parts: HashSet<usize> = parts.iter().flatten().copied().collect();
+        let alone = texts.iter().enumerate().filter(|(at, _)| !in_parts.contains(at)).map(|(_, text)| &**text);
         let mut clean: HashMap<&str, Option<String>> = HashMap::new();
-        for round in rounds(&texts) {
-            let found = self.search_round(&round, unfinished).await?;
+        for round in rounds(alone) {
+            let found = self.search_round(&round, TextRelation::Apart, unfinished).await?;
             clean.extend(round.into_iter().zip(found));
         }
-        if clean.values().all(Option::is_none) {
-            return Ok(None);
+        let mut replaced: Vec<Option<String>> =
+            texts.iter().map(|text| clean.get(&**text).cloned().flatten()).collect();
+        for places in parts {
+            let of_one: Vec<&str> = places.iter().map(|at| &*texts[*at]).collect();
+            let found = self.search_round(&of_one, TextRelation::InARow, unfinished).await?;
+            places.into_iter().zip(found).for_each(|(at, text)| replaced[at] = text);
         }
-        let replaced: Vec<Option<String>> = texts.iter().map(|text| clean.get(&**text).cloned().flatten()).collect();
-        Ok(Some(strings.replaced(&replaced)))
+        Ok(replaced.iter().any(Option::is_some).then(|| strings.replaced(&replaced)))
     }
 
     /// What is sent in place of each text; `None` for one that has no secrets.
-    async fn search_round(&self, texts: &[&str], unfinished: Unfinished) -> Result<Vec<Option<String>>, Withheld> {
+    async fn search_round(
+        &self,
+        texts: &[&str],
+        relation: TextRelation,
+        unfinished: Unfinished,
+    ) -> Result<Vec<Option<String>>, Withheld> {
         let owned = texts.iter().map(|text| (*text).to_owned()).collect();
-        let scrubbed = match unfinished {
-            Unfinished::Replaced => self.scrub_or_withhold(owned).await,
-            Unfinished::Refused => self.scrub_list(owned).await,
+        let scrubbed = match (relation, unfinished) {
+            (TextRelation::Apart, Unfinished::Replaced) => self.scrub_or_withhold(owned).await,
+            (TextRelation::Apart, Unfinished::Refused) => self.scrub_list(owned).await,
+            (TextRelation::InARow, Unfinished::Replaced) => self.scrub_parts_or_withhold(owned).await,
+            (TextRelation::InARow, Unfinished::Refused) => self.scrub_parts(owned).await,
         };
         let scrubbed = scrubbed.map_err(|error| match error {
             ScrubError::Missing => Withheld::Unscrubbed(error),
@@ -122,19 +142,19 @@ impl Engine {
         let Some(text) = std::str::from_utf8(body).ok().filter(|_| is_text) else {
             return Err(Withheld::Unreadable("the body is neither JSON nor plain text".to_owned()));
         };
-        let found = self.search_round(&[text], Unfinished::Refused).await?;
+        let found = self.search_round(&[text], TextRelation::Apart, Unfinished::Refused).await?;
         let searched = found.into_iter().next().flatten();
         Ok(searched.map(String::into_bytes))
     }
 }
 
 /// Divides texts into rounds of a bounded length, each text once.
-fn rounds<'t>(texts: &'t [Cow<'_, str>]) -> Vec<Vec<&'t str>> {
-    let mut seen = std::collections::HashSet::new();
+fn rounds<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<Vec<&'t str>> {
+    let mut seen = HashSet::new();
     let mut rounds: Vec<Vec<&str>> = Vec::new();
     let mut bytes = usize::MAX;
     for text in texts {
-        if !seen.insert(&**text) {
+        if !seen.insert(text) {
             continue;
         }
         if bytes.saturating_add(text.len()) > ROUND_BYTES_MAX {

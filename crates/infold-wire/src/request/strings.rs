@@ -5,7 +5,7 @@
 //! key is there twice, both values count, because providers differ in which one they take. Nothing here recurses.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use infold_core::view::BlockKind;
 use memchr::memchr3;
@@ -121,6 +121,26 @@ impl<'a> JsonStrings<'_, 'a> {
     /// The strings, unescaped.
     pub fn texts(&self) -> Vec<Cow<'a, str>> {
         self.places.iter().filter_map(|at| self.document.text(*at)).collect()
+    }
+
+    /// The texts that are parts of one list, such as those of a result, by their places in [`Self::texts`]: whoever reads
+    /// them reads one behind the other. A text that is alone is in none of these.
+    pub fn parts(&self) -> Vec<Vec<usize>> {
+        if self.places.len() < 2 {
+            return Vec::new();
+        }
+        let mut list_of = HashMap::new();
+        for list in (0..self.document.after(0)).filter(|at| self.document.shape(*at) == JsonShape::List) {
+            let texts = self.document.elements(list).flat_map(|part| members_called(self.document, part, "text"));
+            list_of.extend(texts.map(|text| (text, list)));
+        }
+        let mut parts: BTreeMap<At, Vec<usize>> = BTreeMap::new();
+        for (number, at) in self.places.iter().enumerate() {
+            if let Some(list) = list_of.get(at) {
+                parts.entry(*list).or_default().push(number);
+            }
+        }
+        parts.into_values().filter(|texts| texts.len() > 1).collect()
     }
 
     /// The body with other strings in it: one element for each of [`Self::texts`], where `None` leaves it as it is.

@@ -162,6 +162,29 @@ async fn tokens_of_sixty_kinds_are_found_in_every_form_on_every_api() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn passwords_are_found_in_every_format_on_every_api() {
+    const PASSWORD: &str = "Gr4vel-Moth!7";
+    let file = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/passwords.toml"));
+    let file: toml::Table = toml::from_str(file).unwrap();
+    let formats: Vec<&str> =
+        file["formats"].as_array().unwrap().iter().map(|format| format["text"].as_str().unwrap()).collect();
+    for client in Client::ALL {
+        let path = |number: usize| format!("/p/{number}.txt");
+        let steps = (0..formats.len()).map(|number| read_file(&path(number))).chain([Step::text("Done.")]);
+        let scene = Scene::start(Script::new(steps)).await;
+        let mut agent = scene.agent(client, "formats").await;
+        for (number, format) in formats.iter().enumerate() {
+            agent.file(&path(number), &format.replace('§', PASSWORD));
+        }
+        assert_eq!(agent.work(ASKED).await.unwrap(), "Done.", "{client:?}");
+        let sent = String::from_utf8(scene.model.requests().pop().unwrap().bytes).unwrap();
+        let left: Vec<&str> = sent.match_indices(PASSWORD).map(|(at, _)| &sent[at.saturating_sub(60)..at]).collect();
+        assert_eq!(left, Vec::<&str>::new(), "{client:?}");
+        assert!(sent.matches("[SECRET:").count() >= formats.len(), "{client:?}: {sent}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn keys_that_are_glued_together_lock_no_session_out() {
     let glued = format!("AIza{}-", &tokens()[17][4..38]).repeat(200);
     for client in Client::ALL {

@@ -129,6 +129,21 @@ async fn no_form_of_body_on_any_route_brings_a_tools_secret_to_the_upstream_or_t
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_secret_that_is_split_over_two_parts_of_a_result_is_found_on_every_known_route() {
+    let scene = Scene::start().await;
+    let (start, end) = scene.canary.text.split_at(scene.canary.text.len() / 2);
+    for path in infold_proxy::known_paths() {
+        let kind = if path.contains("responses") || path.contains("conversations") { "input_text" } else { "text" };
+        let parts = format!(r#"[{{"type":"{kind}","text":"it is {start}"}},{{"type":"{kind}","text":"{end} there"}}]"#);
+        let body = conversation(&path, "Look.").with("@RESULT", &parts).text();
+        let sent = Sent::json(&path.replace('*', "conv_1"), body.into_bytes());
+        let Outcome::Passed(text) = scene.outcome("two parts", sent).await else { panic!("{path} was refused") };
+        assert!(!text.contains(start) && !text.contains(end), "{path}: {text}");
+        assert!(text.contains("it is ") && text.contains(" there"), "{path}: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_holds_no_secret_passes_in_every_form_as_it_came() {
     let scene = Scene::start().await;
     for path in infold_proxy::known_paths() {

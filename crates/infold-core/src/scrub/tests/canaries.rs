@@ -208,6 +208,7 @@ pub(super) const CANARIES: &[(&str, &str, &str)] = &[
     ("bearer-token", "use bearer {a32}", "use bearer @"),
     ("url-password", "postgres://app:s3cr!t@db.local/main", "postgres://app:@@db.local/main"),
     ("curl-user", "curl -s -u elastic:pa{a8} https://a.b", "curl -s -u elastic:@ https://a.b"),
+    ("curl-user-key", "curl -u \"{a20}:\" https://a.b", "curl -u \"@:\" https://a.b"),
     ("flag-secret", "deploy --password {a4}!x9 --now", "deploy --password @ --now"),
     ("netrc-password", "machine a.b login me password {l9}", "machine a.b login me password @"),
     ("connection-string-password", "Server=a;User Id=b;Password=hunter;Db=c", "Server=a;User Id=b;Password=@;Db=c"),
@@ -216,6 +217,9 @@ pub(super) const CANARIES: &[(&str, &str, &str)] = &[
     ("named-secret", "\"clientSecret\": \"{a32}\"", "\"clientSecret\": \"@\""),
     ("named-password", "password => 'Tr0ub4dor&3'", "password => '@'"),
     ("bare-password", "DB_PASSWORD=Tr0ub4dor&3", "DB_PASSWORD=@"),
+    ("user-and-password", "user = 'ann'\npassword = 'open sesame'", "user = 'ann'\npassword = '@'"),
+    ("compared-secret", "if creds.Secret != \"open-sesame\" then", "if creds.Secret != \"@\" then"),
+    ("named-secret", "app_token = \"ä7Kü{a12}ßQ4\"", "app_token = \"@\""),
     ("told-password", "the password for root is 'Tr0ub4dor&3'", "the password for root is '@'"),
 ];
 

@@ -14,12 +14,13 @@ use super::{scrubber, shape, token};
 const TRIES: usize = 200;
 
 /// Texts for rules that ask for more than a generated string has.
-const EXAMPLES: [(&str, &str); 5] = [
+const EXAMPLES: [(&str, &str); 6] = [
     ("directory-entry-password", "new DirectoryEntry(\"LDAP://dc\", \"admin\", \"Gr4vel-Moth\")"),
     ("database-connect-password", "mysql_connect(\"localhost\", \"root\", \"Gr4vel-Moth\")"),
     ("cisco-config-secret", "enable secret 5 Gr4vel-Moth\n"),
     ("pgpass-password", "db.internal:5432:shop:app:Gr4vel-Moth\n"),
     ("worded-bare-password", "password = gravelmoth\n"),
+    ("user-and-password", "user = 'ann'\npassword = 'open sesame'"),
 ];
 
 /// Strings of a rule's form, each where the rule looks for it.
