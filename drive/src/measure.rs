@@ -30,6 +30,7 @@ use crate::run_release_build;
 use counting::Counted;
 use parts::RecordedSession;
 use proxied::Proxied;
+use xtask::document;
 use xtask::workspace::Workspace;
 
 const DOCUMENT: &str = "docs/measurements.md";
@@ -164,7 +165,7 @@ pub fn run(workspace: &Workspace, arguments: &MeasureArguments) -> Result<ExitCo
     let played = program(arguments, || workspace.build_shipped_program())?;
     let proxied = proxied::run(&played, &sessions)?;
     if arguments.proxy_only {
-        put(&workspace.root.join(DOCUMENT), &[("proxied", &proxied.tables())])?;
+        document::put(&workspace.root.join(DOCUMENT), &[("proxied", &proxied.tables())])?;
         println!("{}", proxied.tables());
         return Ok(verdict(&proxied.missed(None)));
     }
@@ -184,7 +185,7 @@ fn count(workspace: &Workspace, program: &Path) -> Result<ExitCode> {
         println!("skipped: there are no counted pieces in {}", data.display());
         return Ok(ExitCode::SUCCESS);
     };
-    put(&workspace.root.join(DOCUMENT), &[("counting", &counted.tables)])?;
+    document::put(&workspace.root.join(DOCUMENT), &[("counting", &counted.tables)])?;
     println!("{}", counted.tables);
     Ok(verdict(&counted.missed))
 }
@@ -262,7 +263,7 @@ fn finish(
         missed.extend(counted.missed.iter().cloned());
         tables.push(("counting", &*counted.tables));
     }
-    put(&workspace.root.join(DOCUMENT), &tables)?;
+    document::put(&workspace.root.join(DOCUMENT), &tables)?;
     tables.iter().for_each(|(_, table)| println!("{table}"));
     Ok(verdict(&missed))
 }
@@ -300,22 +301,4 @@ fn shaping(ignored: &Report, recorded: &Report, recordings: &[&RecordedSession])
     }
     text.push_str(&tables::policies("all, compacting as recorded", recorded, |_| true));
     text
-}
-
-/// Writes each table between its marks in the document.
-pub(crate) fn put(path: &Path, tables: &[(&str, &str)]) -> Result<()> {
-    let mut text = fs::read_to_string(path).with_context(|| format!("{} is missing", path.display()))?;
-    for (name, table) in tables {
-        text = put_between(&text, name, table)?;
-    }
-    fs::write(path, text)?;
-    Ok(())
-}
-
-fn put_between(text: &str, name: &str, table: &str) -> Result<String> {
-    let (start, end) = (format!("<!-- {name}: made by `cargo xtask "), format!("<!-- end of {name} -->"));
-    let Some((before, rest)) = text.split_once(&start) else { bail!("the mark {start:?} is missing") };
-    let Some((chore, rest)) = rest.split_once('\n') else { bail!("the mark {start:?} has no end") };
-    let Some((_, after)) = rest.split_once(&end) else { bail!("the mark {end:?} is missing") };
-    Ok(format!("{before}{start}{chore}\n{}\n{end}{after}", table.trim_end()))
 }

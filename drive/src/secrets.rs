@@ -16,8 +16,8 @@ use anyhow::{Context, Result};
 use infold_core::{RuleSet, Scrubber};
 use serde::Deserialize;
 
-use crate::measure;
 use crate::run_release_build;
+use xtask::document;
 use xtask::workspace::Workspace;
 
 const DOCUMENT: &str = "docs/scrubbing.md";
@@ -112,7 +112,7 @@ pub fn run(workspace: &Workspace, arguments: &SecretsArguments) -> Result<ExitCo
     }
     let by_source = table(&cases, &scanners);
     let alarms = sessions(&data, &own, |_, _| {})?;
-    measure::put(&workspace.root.join(DOCUMENT), &[("cases", &by_source), ("alarms", &alarms)])?;
+    document::put(&workspace.root.join(DOCUMENT), &[("cases", &by_source), ("alarms", &alarms)])?;
     println!("{by_source}\n{alarms}");
     Ok(ExitCode::SUCCESS)
 }

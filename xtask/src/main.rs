@@ -31,7 +31,7 @@ enum Chore {
     Test(suite::SuiteArguments),
     /// Check the rules of this repository that a program can check.
     Tidy,
-    /// Run the crash, power-loss and disk-fault tests for longer than the test command does, and the soak.
+    /// Try for longer than the test command does what may break it, and write the figures of docs/reliability.md.
     Torture(torture::TortureArguments),
     /// Look for inputs that break a law of what reads other people's bytes.
     Fuzz(fuzz::FuzzArguments),

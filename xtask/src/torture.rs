@@ -1,35 +1,50 @@
-//! The long tier: the crash, power-loss and disk-fault tests, for longer than the test command runs them, and the soak.
+//! The long tier: what the test command tries for a short time, for longer, and the soak. It writes what it saw into a
+//! document.
 
-use std::process::ExitCode;
+use std::fmt::Write;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
 
 use anyhow::Result;
 
-use xtask::report::{Report, Totals, harness_totals};
+use xtask::document;
+use xtask::report::{Report, Totals, harness_totals, script_totals};
 use xtask::workspace::{Workspace, run_seeing_lines};
 
-/// Crashes and images of an ordinary run: ten times what the test command does.
-const KILLS: u64 = 5_000;
-const IMAGES: u64 = 100_000;
+const DOCUMENT: &str = "docs/reliability.md";
+/// What a line begins with, or goes on with, that belongs into the document.
+const FIGURES: &str = "figures: ";
 
-/// Crashes and images with `--long`.
-const KILLS_LONG: u64 = 10_000;
-const IMAGES_LONG: u64 = 1_000_000;
+/// How long each part goes on.
+#[derive(Debug, Clone, Copy)]
+struct Extent {
+    /// Schedules of the property tests.
+    cases: u64,
+    kills: u64,
+    /// Power losses.
+    images: u64,
+    /// Lives of the daemon on a disk that fails now and then.
+    faults: u64,
+    /// Seconds for each target of fuzzing.
+    fuzz_seconds: u64,
+    /// Requests of the soak.
+    soak: u64,
+}
 
-/// Lives of the daemon on a disk that fails now and then.
-const FAULTS: u64 = 100;
-const FAULTS_LONG: u64 = 1_000;
+/// About ten times what the test command does.
+const USUAL: Extent =
+    Extent { cases: 20_000, kills: 5_000, images: 100_000, faults: 100, fuzz_seconds: 300, soak: 20_000 };
 
-/// Requests of the soak.
-const SOAK: u64 = 20_000;
-const SOAK_LONG: u64 = 200_000;
-
-/// Schedules of the property tests.
-const CASES: u64 = 20_000;
-const CASES_LONG: u64 = 100_000;
+/// What a release is held to.
+const LONG: Extent =
+    Extent { cases: 100_000, kills: 10_000, images: 1_000_000, faults: 1_000, fuzz_seconds: 1_800, soak: 200_000 };
 
 /// What `cargo xtask torture` takes.
 #[derive(Debug, clap::Args)]
 pub struct TortureArguments {
+    /// How many schedules each property is tried with.
+    #[arg(long)]
+    cases: Option<u64>,
     /// How often the daemon is killed.
     #[arg(long)]
     kills: Option<u64>,
@@ -39,6 +54,9 @@ pub struct TortureArguments {
     /// How many lives of the daemon have a disk that fails now and then.
     #[arg(long)]
     faults: Option<u64>,
+    /// How many seconds each target is fuzzed.
+    #[arg(long)]
+    fuzz_seconds: Option<u64>,
     /// How many requests the soak makes.
     #[arg(long)]
     soak: Option<u64>,
@@ -47,45 +65,98 @@ pub struct TortureArguments {
     long: bool,
 }
 
-/// Runs all tests of the long tier; the exit code is a failure if any of them fails.
+/// A part of the tier that was run.
+struct PartSeen {
+    name: &'static str,
+    extent: String,
+    figures: Vec<String>,
+    totals: Totals,
+    minutes: f64,
+}
+
+/// Runs all of the long tier, and writes the document; the exit code is a failure if any part fails.
 pub fn run(workspace: &Workspace, arguments: &TortureArguments) -> Result<ExitCode> {
-    let (kills, images, cases) = match arguments.long {
-        true => (KILLS_LONG, IMAGES_LONG, CASES_LONG),
-        false => (KILLS, IMAGES, CASES),
+    let usual = if arguments.long { LONG } else { USUAL };
+    let cases = arguments.cases.unwrap_or(usual.cases).to_string();
+    let kills = arguments.kills.unwrap_or(usual.kills).to_string();
+    let images = arguments.images.unwrap_or(usual.images).to_string();
+    let faults = arguments.faults.unwrap_or(usual.faults).to_string();
+    let fuzz_seconds = arguments.fuzz_seconds.unwrap_or(usual.fuzz_seconds).to_string();
+    let soak = arguments.soak.unwrap_or(usual.soak).to_string();
+
+    let test = |words: &[&str], variable: (&str, &str)| {
+        let mut command = workspace.cargo(&["test"]);
+        command.args(words).env(variable.0, variable.1);
+        command
     };
-    let (faults, soak) = if arguments.long { (FAULTS_LONG, SOAK_LONG) } else { (FAULTS, SOAK) };
-    let faults = arguments.faults.unwrap_or(faults).to_string();
-    let soak = arguments.soak.unwrap_or(soak).to_string();
-    let kills = arguments.kills.unwrap_or(kills).to_string();
-    let images = arguments.images.unwrap_or(images).to_string();
-    let cases = cases.to_string();
+    let of_program = |program: &'static str, tests: &'static str| {
+        ["--package", "infold", "--test", program, "--", tests, "--nocapture"]
+    };
+    let properties = ["--package", "infold-core", "--package", "infold-engine", "--lib"];
+    let parts = [
+        ("properties", format!("{cases} schedules each"), test(&properties, ("PROPTEST_CASES", &cases))),
+        ("kill -9", format!("{kills} kills"), test(&of_program("crashes", "kill::"), ("INFOLD_KILLS", &kills))),
+        (
+            "power loss",
+            format!("{images} disks"),
+            test(&of_program("crashes", "power_loss::"), ("INFOLD_IMAGES", &images)),
+        ),
+        (
+            "disk faults",
+            format!("{faults} lives of the daemon"),
+            test(&of_program("program", "trouble::faults"), ("INFOLD_FAULTS", &faults)),
+        ),
+        (
+            "fuzzing",
+            format!("{fuzz_seconds} s for each target"),
+            workspace.cargo(&["run", "--quiet", "--package", "xtask", "--", "fuzz", "--seconds", &fuzz_seconds]),
+        ),
+        (
+            "soak",
+            format!("{soak} requests"),
+            workspace.cargo(&["run", "--quiet", "--package", "drive", "--", "bench", "soak", "--requests", &soak]),
+        ),
+    ];
 
     let mut report = Report::default();
-    let properties = ["test", "--package", "infold-core", "--package", "infold-engine"];
-    report.stage("properties", || tests(workspace, &properties, ("PROPTEST_CASES", &cases)));
-    let kill = ["test", "--package", "infold", "--test", "crashes", "--", "kill::", "--nocapture"];
-    report.stage("kill", || tests(workspace, &kill, ("INFOLD_KILLS", &kills)));
-    let power = ["test", "--package", "infold", "--test", "crashes", "--", "power_loss::", "--nocapture"];
-    report.stage("power loss", || tests(workspace, &power, ("INFOLD_IMAGES", &images)));
-    let fault = ["test", "--package", "infold", "--test", "program", "--", "trouble::faults", "--nocapture"];
-    report.stage("disk faults", || tests(workspace, &fault, ("INFOLD_FAULTS", &faults)));
-    report.stage("soak", || {
-        let soak = ["run", "--quiet", "--package", "drive", "--", "bench", "soak", "--requests", &soak];
-        let is_flat = workspace.cargo(&soak).status()?.success();
-        Ok(if is_flat { Totals::one_passed() } else { Totals::one_failed() })
-    });
+    let mut seen = Vec::new();
+    for (name, extent, mut command) in parts {
+        report.stage(name, || {
+            let part = see(name, extent, &mut command)?;
+            let totals = part.totals;
+            seen.push(part);
+            Ok(totals)
+        });
+    }
+    document::put(&workspace.root.join(DOCUMENT), &[("torture", &table(&seen))])?;
+    println!("\nwritten to {DOCUMENT}");
     Ok(report.finish())
 }
 
-fn tests(workspace: &Workspace, arguments: &[&str], variable: (&str, &str)) -> Result<Totals> {
+/// Runs a part, and gathers what it says about itself.
+fn see(name: &'static str, extent: String, command: &mut Command) -> Result<PartSeen> {
+    let began = Instant::now();
     let mut totals = Totals::default();
-    let mut command = workspace.cargo(arguments);
-    command.env(variable.0, variable.1);
-    let succeeded = run_seeing_lines(&mut command, |line| {
-        totals.add(harness_totals(line).unwrap_or_default());
+    let mut figures = Vec::new();
+    let succeeded = run_seeing_lines(command, |line| {
+        totals.add(harness_totals(line).unwrap_or_else(|| script_totals(line)));
+        let figure = line.split_once(FIGURES).map(|(_, figure)| figure).or_else(|| line.strip_prefix("ok "));
+        figures.extend(figure.map(str::to_owned));
     })?;
-    if !succeeded && totals.failed == 0 {
-        anyhow::bail!("the tests could not be built or run");
+    if succeeded && totals == Totals::default() {
+        totals = Totals::one_passed();
     }
-    Ok(totals)
+    if !succeeded && totals.failed == 0 {
+        totals.add(Totals::one_failed());
+    }
+    Ok(PartSeen { name, extent, figures, totals, minutes: began.elapsed().as_secs_f64() / 60.0 })
+}
+
+fn table(seen: &[PartSeen]) -> String {
+    let mut text = "| part | how much | what was seen | checks | minutes |\n|---|---|---|---|---|\n".to_owned();
+    for PartSeen { name, extent, figures, totals: Totals { passed, failed, .. }, minutes } in seen {
+        let figures = figures.join("<br>");
+        let _ = writeln!(text, "| {name} | {extent} | {figures} | {passed} hold, {failed} fail | {minutes:.1} |");
+    }
+    text
 }

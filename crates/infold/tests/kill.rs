@@ -77,7 +77,7 @@ async fn kill_again_and_again(seed: &Seed) -> Result<()> {
     }
     let answered: usize = actors.iter().map(|actor| actor.answered).sum();
     let repeated: usize = actors.iter().map(|actor| actor.repeated).sum();
-    eprintln!("{kills} kills, {answered} calls acknowledged, {repeated} without an answer and repeated");
+    println!("figures: {kills} kills, {answered} calls acknowledged, {repeated} without an answer and repeated");
     if repeated == 0 {
         bail!("no kill met a call under way, so nothing was tested");
     }

@@ -40,7 +40,7 @@ async fn a_power_loss_loses_nothing_that_was_acknowledged() -> Result<()> {
     let outcome = async {
         let recording = workload::record(Sync::Full, &seed).await?;
         let found = examine(&recording, images()?, &seed)?;
-        eprintln!("synchronous = full, {} answers: {found}", recording.answers.len());
+        println!("figures: synchronous = full, {} answers: {found}", recording.answers.len());
 
         ensure!(
             found.lossy == 0,
@@ -59,7 +59,7 @@ async fn without_a_sync_at_every_commit_a_power_loss_loses_something() -> Result
     let outcome = async {
         let recording = workload::record(Sync::Normal, &seed).await?;
         let found = examine(&recording, (images()? / CONTROL_DIVISOR).max(CONTROL_MIN), &seed)?;
-        eprintln!("synchronous = normal, {} answers: {found}", recording.answers.len());
+        println!("figures: synchronous = normal, {} answers: {found}", recording.answers.len());
         ensure!(found.lossy > 0, "nothing was lost where it should have been, so the test is blind");
         Ok(())
     };

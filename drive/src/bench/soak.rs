@@ -112,7 +112,11 @@ pub async fn run(workspace: &Workspace, program: &Path, arguments: &SoakArgument
     let report = workspace.target().join(REPORT);
     std::fs::write(&report, markdown(&table, &readings)).with_context(|| report.display().to_string())?;
     println!("{}", table.markdown());
-    eprintln!("figures: {}", report.display());
+    println!(
+        "figures: {idle_mb:.1} MB before, {first_mb:.1} MB after the first half with its large bodies, {last_mb:.1} MB \
+         after the second"
+    );
+    eprintln!("written to {}", report.display());
     Ok(table.verdict())
 }
 

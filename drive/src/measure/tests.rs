@@ -1,4 +1,4 @@
-//! Claims, and tables in their places.
+//! Claims.
 
 use infold_replay::{ForkRow, ForkTable, Measures};
 
@@ -59,14 +59,4 @@ fn a_part_that_falls_short_or_a_session_that_costs_more_is_a_claim_missed() {
     assert!(parts(80.0, 90).iter().any(|missed| missed.starts_with("on paper, all: strict RR is 94.5 %")));
     let names = parts::all_names(&all);
     assert!(names.first().is_some_and(|name| name == "all") && names.ends_with(&["one".to_owned(), "two".to_owned()]));
-}
-
-#[test]
-fn a_table_takes_the_place_between_its_marks() {
-    let text = "before\n<!-- forks: made by `cargo xtask measure` -->\nold\n<!-- end of forks -->\nafter\n";
-    assert_eq!(
-        put_between(text, "forks", "| new |\n\n").unwrap(),
-        "before\n<!-- forks: made by `cargo xtask measure` -->\n| new |\n<!-- end of forks -->\nafter\n"
-    );
-    assert!(put_between("no marks", "forks", "").is_err());
 }

@@ -86,6 +86,7 @@ async fn fail_again_and_again(seed: &Seed) -> Result<()> {
     let mut known: Vec<Known> = Vec::new();
     let mut whole = Program::start(setup(&data)).await?;
     whole.daemon.terminate().await?;
+    let (mut acknowledged, mut failed) = (0, 0);
     for life in 0..lives()? {
         let fault = FAULTS[life % FAULTS.len()];
         let every = 2 + rng.below(20);
@@ -95,6 +96,8 @@ async fn fail_again_and_again(seed: &Seed) -> Result<()> {
         program.daemon.kill9().await?;
         let tally = worked.with_context(|| what.clone())?;
         eprintln!("{what}: {} acknowledged, {} failed", tally.acknowledged, tally.failed);
+        acknowledged += tally.acknowledged;
+        failed += tally.failed;
         ensure!(tally.in_a_row >= LAST, "{what}: it does not work again after the faults");
 
         whole.restart().await.with_context(|| what.clone())?;
@@ -102,6 +105,7 @@ async fn fail_again_and_again(seed: &Seed) -> Result<()> {
         whole.daemon.terminate().await?;
         known.drain(..known.len().saturating_sub(KNOWN_MAX));
     }
+    println!("figures: {acknowledged} calls acknowledged and found again, {failed} refused");
     Ok(())
 }
 
