@@ -15,10 +15,12 @@ mod decode;
 mod find;
 mod formats;
 mod glued;
+mod kubernetes;
 mod look;
 mod placeholder;
 mod private_key;
 mod rules;
+mod tables;
 mod text;
 
 #[cfg(test)]
@@ -67,6 +69,9 @@ pub enum ScrubError {
         /// Time that is allowed, from settings.
         timeout_ms: u64,
     },
+    /// So much of the text is encoded, and encoded again, that not all of it can be searched.
+    #[error("too much of this text is encoded more than once, so it cannot be searched: send less of it at a time")]
+    TooMuchCoded,
     /// The scrubber panicked, and the engine caught it.
     #[error("the scrubber broke down on this text, nothing was kept: send it in another form, and report it")]
     Panicked,
@@ -324,8 +329,7 @@ fn search_decoded(
     }
     let mut finds = Vec::new();
     decode::each_reading(text, |reading| {
-        let Some(left) = bytes_left.checked_sub(reading.bytes().len()) else { return Ok(()) };
-        *bytes_left = left;
+        *bytes_left = bytes_left.checked_sub(reading.bytes().len()).ok_or(ScrubError::TooMuchCoded)?;
         let found = search_decoded(rules, reading.bytes(), wanted, depth_left - 1, bytes_left)?;
         finds.extend(found.into_iter().filter_map(|find| reading.in_text(find, &plain)));
         Ok(())

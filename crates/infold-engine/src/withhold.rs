@@ -23,11 +23,34 @@ impl Engine {
     }
 
     /// The same for the parts of one result: a secret may begin in one part and end in another. If they cannot be
-    /// searched together, each is searched by itself.
+    /// searched together, each is searched by itself, and so is the text around each cut; two parts are withheld if
+    /// something is hidden there.
     pub(crate) async fn scrub_parts_or_withhold(&self, parts: Vec<String>) -> Result<Vec<Scrubbed>, ScrubError> {
-        match self.scrub_parts(parts.clone()).await {
-            Err(error) if error != ScrubError::Missing => self.scrub_each_or_withhold(parts).await,
-            scrubbed => scrubbed,
+        let error = match self.scrub_parts(parts.clone()).await {
+            Err(error) if error != ScrubError::Missing => error,
+            scrubbed => return scrubbed,
+        };
+        let mut scrubbed = self.scrub_each_or_withhold(parts.clone()).await?;
+        for (at, pair) in parts.windows(2).enumerate() {
+            if self.hides_across(&pair[0], &pair[1]).await {
+                scrubbed[at] = withheld(pair[0].len(), &error);
+                scrubbed[at + 1] = withheld(pair[1].len(), &error);
+            }
+        }
+        Ok(scrubbed)
+    }
+
+    /// Whether a secret may begin in one text and end in the next.
+    async fn hides_across(&self, first: &str, second: &str) -> bool {
+        const AROUND_BYTES_MAX: usize = 16 << 10;
+        let around_bytes = AROUND_BYTES_MAX.min(self.inner.settings.scrub.bytes_max / 2);
+        let end = &first[first.ceil_char_boundary(first.len().saturating_sub(around_bytes))..];
+        let start = &second[..second.floor_char_boundary(around_bytes)];
+        let together = self.scrub_parts(vec![end.to_owned(), start.to_owned()]).await;
+        let apart = self.scrub([end.to_owned(), start.to_owned()]).await;
+        match (together, apart) {
+            (Ok(together), Ok(apart)) => together[..] != apart[..],
+            _ => true,
         }
     }
 

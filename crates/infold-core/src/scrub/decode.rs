@@ -1,10 +1,11 @@
 //! Reads text as a reader would who undoes what hides a secret: escapes, percent signs, colour codes, characters without
-//! width, line wraps, base64 and hex. What is found in such a reading is taken out of the text itself.
+//! width, line numbers, line wraps, base64 and hex. What is found in such a reading is taken out of the text itself.
 //!
 //! A reading knows for each of its bytes which bytes of the text it comes from.
 
 mod coded;
 mod escapes;
+mod lines;
 mod wraps;
 
 use std::ops::Range;
@@ -116,6 +117,7 @@ impl Reading {
 /// Calls `look` with every reading of a text, one at a time. `look` says whether to go on.
 pub(super) fn each_reading<E>(text: &[u8], mut look: impl FnMut(Reading) -> Result<(), E>) -> Result<(), E> {
     escapes::each(text, &mut look)?;
+    lines::each(text, &mut look)?;
     wraps::each(text, &mut look)?;
     coded::each(text, &mut look)
 }

@@ -11,7 +11,7 @@ use regex_automata::{Anchored, Input};
 
 use super::assignment::{self, Assigned};
 use super::glued::{self, Glued};
-use super::rules::{Found, NamePart, Quotes, Rule, RuleForm, RuleSet};
+use super::rules::{Found, NamePart, Quotes, Rule, RuleForm, RuleSet, SpecialForm};
 use super::{ScrubError, formats, look};
 
 /// How far behind its word the value of a [`RuleForm::Near`] rule may begin.
@@ -203,8 +203,7 @@ impl<'a> Finder<'a> {
         let mut end = self.text.len().min(value_start + reach);
         if is_quoted {
             // Up to the quote that closes it, so that other quotes in it do not.
-            let quote = self.text[value_start - 1];
-            end = memchr::memchr(quote, &self.text[value_start..end]).map_or(end, |at| value_start + at + 1);
+            end = closing_quote(self.text, value_start, end).map_or(end, |at| at + 1);
         } else if self.text[value_start..end].iter().all(|byte| is_token_byte(*byte)) {
             // Longer than any: it is read once, whole, and so are the names in it.
             end += self.text[end..].iter().take_while(|byte| is_token_byte(**byte)).count();
@@ -229,7 +228,9 @@ impl<'a> Finder<'a> {
             if candidate.secret.start >= last {
                 break;
             }
-            at = candidate.secret.start + 1;
+            // The next that may be a word begins at an edge.
+            let behind = candidate.secret.start + 1..last;
+            at = behind.clone().find(|at| glued::is_left_edge(self.text, *at)).unwrap_or(last);
             if self.is_word(&candidate.secret) {
                 self.done[index] = candidate.secret.end;
                 self.judge(index, candidate);
@@ -350,7 +351,9 @@ impl<'a> Finder<'a> {
         if bits < rule.entropy_min_bits {
             return MatchVerdict::LittleEntropy { bits };
         }
-        if look::is_example(secret) {
+        // What is said around the lines of a private key does not make it an example.
+        let is_key = matches!(rule.form, RuleForm::Special(SpecialForm::PrivateKey));
+        if !is_key && look::is_example(secret) {
             return MatchVerdict::Example;
         }
         if candidate.name.as_ref().is_some_and(is_open) {
@@ -416,6 +419,17 @@ impl Candidate {
 fn done_behind(candidate: &Candidate, inside: usize) -> usize {
     const RETRY_BYTES_MAX: usize = 96;
     if candidate.whole.len() > RETRY_BYTES_MAX { candidate.whole.end } else { inside }
+}
+
+/// The quote that closes a value, which begins behind the one that opens it. Inside of the value quotes have more
+/// backslashes than that one has.
+fn closing_quote(text: &[u8], value_start: usize, end: usize) -> Option<usize> {
+    const BACKSLASHES_MAX: usize = 16;
+    let backslashes =
+        |at: usize| text[..at].iter().rev().take(BACKSLASHES_MAX).take_while(|byte| **byte == b'\\').count();
+    let (quote, depth) = (text[value_start - 1], backslashes(value_start - 1));
+    let mut quotes = memchr::memchr_iter(quote, &text[value_start..end]).map(|at| value_start + at);
+    quotes.find(|at| backslashes(*at) <= depth)
 }
 
 fn is_token_byte(byte: u8) -> bool {

@@ -47,6 +47,8 @@ pub(super) fn is_left_edge(text: &[u8], at: usize) -> bool {
     match &text[..at] {
         [] => true,
         [.., b'\\', b'n' | b'r' | b't'] => true,
+        // A line that was added in a diff.
+        [b'+'] | [.., b'\n', b'+'] | [.., b'\\', b'n', b'+'] => true,
         [.., b'%', a, b] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit() => true,
         [.., last] => !(last.is_ascii_alphanumeric() || *last == b'+'),
     }

@@ -16,7 +16,7 @@ pub(super) enum SecretLook {
     Chosen,
     /// Like `Chosen`, with a letter and with a digit or a sign that plain words do not have.
     Mixed,
-    /// Like `Mixed`, and not the name of a secret.
+    /// Like `Mixed` or only digits, and not the name of a secret.
     Password,
     /// Like `Chosen`, and none of the words that forms, messages and descriptions put in such a place.
     Word,
@@ -32,9 +32,11 @@ impl SecretLook {
             Self::Random => is_random(secret),
             Self::Chosen => is_chosen(secret),
             Self::Mixed => is_chosen(secret) && is_mixed(secret),
-            Self::Password => is_chosen(secret) && is_mixed(secret) && !is_name(secret),
+            Self::Password => is_chosen(secret) && (is_mixed(secret) || is_pin(secret)) && !is_name(secret),
             Self::Word => is_chosen(secret) && !is_said_of_passwords(secret),
-            Self::BarePassword => is_chosen(secret) && is_mixed(secret) && !is_name(secret) && !is_code(secret),
+            Self::BarePassword => {
+                is_chosen(secret) && (is_mixed(secret) || is_pin(secret)) && !is_name(secret) && !is_code(secret)
+            }
         }
     }
 }
@@ -45,7 +47,8 @@ const STOP_WORDS: &str = "example xxxxx placeholder changeme change_me change-me
 
 /// Whole values that documents put where a secret goes, in lower case.
 const STOP_VALUES: &str = "password passwd pass pwd token test user username apikey api_key key null none undefined \
-    true false yyy xxx password1 password123 test123 test1234 foobar empty";
+    true false yyy xxx password1 password123 test123 test1234 foobar empty base64 base64url utf8 utf-8 ed25519 x25519 sha1 \
+    sha256 sha512 md5 rs256 hs256";
 
 /// Words that are said of passwords, or are put where one goes by those who do not mean one, in lower case.
 const PASSWORD_WORDS: &str = "string text hidden field input label enter reset change forgot confirm confirmation invalid \
@@ -53,7 +56,8 @@ const PASSWORD_WORDS: &str = "string text hidden field input label enter reset c
     admin-password current new old change_password reset_password grant credential credentials object any number \
     boolean varchar char bytes base64 unknown wait prompt ask stdin file env environment external inherit basic bearer \
     auth authentication write read only writeonly protected masked redacted removed filtered private public strong weak \
-    short long empty blank nothing something whatever password-input";
+    short long empty blank nothing something whatever password-input secure insecure expired incomplete expected result \
+    kennwort passwort wachtwoord senha contrasena lozenord parola";
 
 /// Whether a match is an example or a mask.
 pub(super) fn is_example(secret: &[u8]) -> bool {
@@ -114,7 +118,7 @@ fn is_change(before: u8, after: u8) -> bool {
 
 /// Whether this is not what documents put where a password goes: `password`, `$PASSWORD`, `<…>`.
 fn is_chosen(secret: &[u8]) -> bool {
-    const REFERENCE_STARTS: &[u8] = b"$<{%/.([&@*-~\\";
+    const REFERENCE_STARTS: &[u8] = b"$<{%/.([]&@*-~\\";
     let lower = secret.to_ascii_lowercase();
     !secret.first().is_some_and(|first| REFERENCE_STARTS.contains(first))
         && !STOP_VALUES.split(' ').any(|value| value.as_bytes() == lower)
@@ -122,23 +126,34 @@ fn is_chosen(secret: &[u8]) -> bool {
 
 /// Whether there is a letter, and a digit or a sign that plain words do not have.
 pub(super) fn is_mixed(secret: &[u8]) -> bool {
-    let has_letter = secret.iter().any(u8::is_ascii_alphabetic);
+    // The letters of other alphabets of Europe too. In those of Asia a short text is a sentence.
+    let has_letter = secret.iter().any(|byte| byte.is_ascii_alphabetic() || matches!(byte, 0xc3..=0xd4));
     let has_more = secret.iter().any(|byte| byte.is_ascii_digit() || b"!@#$%^&?~+=".contains(byte));
     has_letter && has_more
 }
 
+/// Whether this is digits only, as many as a password has.
+fn is_pin(secret: &[u8]) -> bool {
+    const DIGITS_MIN: usize = 6;
+    secret.len() >= DIGITS_MIN && secret.iter().all(u8::is_ascii_digit)
+}
+
 /// Whether this is the name of a secret, such as `e2e-test-secret`, or an address, and no secret itself.
 fn is_name(secret: &[u8]) -> bool {
-    const NAME_PARTS: &str = ":// passw _secret -secret secret_ secret-";
+    const NAME_PARTS: &str = "passw _secret -secret secret_ secret-";
     let lower = secret.to_ascii_lowercase();
-    NAME_PARTS.split(' ').any(|part| contains(&lower, part.as_bytes()))
+    let has_part = NAME_PARTS.split(' ').any(|part| contains(&lower, part.as_bytes()));
+    // People do put the word itself into their passwords, with a sign or capitals.
+    let is_chosen = secret.iter().any(|byte| b"!@%^&?~+".contains(byte))
+        || (lower != secret && !is_constant(secret) && !contains(secret, b"$"));
+    contains(secret, b"://") || contains(secret, b"|") || (has_part && !is_chosen)
 }
 
 /// Whether a value without quotes is code rather than a value: a call, an index, a member, a type, a path.
 fn is_code(value: &[u8]) -> bool {
     const CODE_PARTS: [&str; 9] = ["(", ")", "[", "{", "}", "::", "->", "&&", "=="];
     let has_part = CODE_PARTS.iter().any(|part| contains(value, part.as_bytes()));
-    has_part || is_member(value) || is_constant(value)
+    has_part || value.starts_with(b"_") || is_member(value) || is_constant(value)
 }
 
 /// Whether this is names with dots between, such as `config.db1.password`.
@@ -160,7 +175,7 @@ fn is_constant(value: &[u8]) -> bool {
 fn is_said_of_passwords(value: &[u8]) -> bool {
     let lower = value.to_ascii_lowercase();
     let is_listed = PASSWORD_WORDS.split_whitespace().any(|word| word.as_bytes() == lower);
-    is_listed || is_constant(value) || is_camel(value)
+    is_listed || contains(&lower, b"_passw") || contains(&lower, b"passw_") || is_constant(value) || is_camel(value)
 }
 
 /// Whether small letters are followed by a capital: a name in code.

@@ -5,6 +5,7 @@
 //! reason. Placeholders are made with the database's key, so the same body gives the same bytes ever after, and nothing
 //! has to be stored.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
@@ -94,17 +95,16 @@ impl Engine {
         strings: &JsonStrings<'_, '_>,
         unfinished: Unfinished,
     ) -> Result<Option<Vec<u8>>, Withheld> {
-        let texts = strings.texts();
-        let parts = strings.parts();
+        let (texts, names, parts) = (strings.texts(), strings.names(), strings.parts());
         let in_parts: HashSet<usize> = parts.iter().flatten().copied().collect();
-        let alone = texts.iter().enumerate().filter(|(at, _)| !in_parts.contains(at)).map(|(_, text)| &**text);
+        let written: Vec<WrittenText<'_>> = texts.iter().zip(&names).map(|(text, name)| written(text, name)).collect();
+        let alone = written.iter().enumerate().filter(|(at, _)| !in_parts.contains(at)).map(|(_, written)| written);
         let mut clean: HashMap<&str, Option<String>> = HashMap::new();
-        for round in rounds(alone) {
+        for round in rounds(alone.map(|written| &*written.searched)) {
             let found = self.search_round(&round, TextRelation::Apart, unfinished).await?;
             clean.extend(round.into_iter().zip(found));
         }
-        let mut replaced: Vec<Option<String>> =
-            texts.iter().map(|text| clean.get(&**text).cloned().flatten()).collect();
+        let mut replaced: Vec<Option<String>> = written.iter().map(|written| written.replaced_in(&clean)).collect();
         for places in parts {
             let of_one: Vec<&str> = places.iter().map(|at| &*texts[*at]).collect();
             let found = self.search_round(&of_one, TextRelation::InARow, unfinished).await?;
@@ -145,6 +145,40 @@ impl Engine {
         let found = self.search_round(&[text], TextRelation::Apart, Unfinished::Refused).await?;
         let searched = found.into_iter().next().flatten();
         Ok(searched.map(String::into_bytes))
+    }
+}
+
+/// A text as it is searched: with its name before it, which may say that it is secret.
+struct WrittenText<'t> {
+    searched: Cow<'t, str>,
+    /// How many bytes are before and behind the text.
+    around: (usize, usize),
+}
+
+/// Writes a text as a member of an object is written.
+fn written<'t>(text: &'t str, name: &Option<Cow<'_, str>>) -> WrittenText<'t> {
+    match name {
+        Some(name) => WrittenText {
+            searched: Cow::Owned(format!("\"{name}\": \"{text}\"")),
+            around: (name.len() + "\"\": \"".len(), "\"".len()),
+        },
+        None => WrittenText { searched: Cow::Borrowed(text), around: (0, 0) },
+    }
+}
+
+impl WrittenText<'_> {
+    /// What is sent in place of the text; `None` if it stays.
+    fn replaced_in(&self, clean: &HashMap<&str, Option<String>>) -> Option<String> {
+        let clean = clean.get(&*self.searched)?.as_deref()?;
+        let (before, behind) = self.around;
+        let is_around = |clean: &str| {
+            clean.len() >= before + behind
+                && clean.is_char_boundary(before)
+                && clean[..before] == self.searched[..before]
+                && clean.is_char_boundary(clean.len() - behind)
+        };
+        // A find that reaches beyond the text takes all of it.
+        Some(if is_around(clean) { clean[before..clean.len() - behind].to_owned() } else { clean.to_owned() })
     }
 }
 

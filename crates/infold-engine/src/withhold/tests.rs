@@ -37,3 +37,20 @@ async fn a_scrubber_that_breaks_down_or_stalls_shows_nothing_of_a_text() {
 async fn without_a_scrubber_it_fails() {
     assert_eq!(shown_by(ScrubFault::Missing, &["a text"]).await, Err(ScrubError::Missing));
 }
+
+#[tokio::test]
+async fn parts_that_are_too_long_together_are_shown_unless_a_secret_goes_across() {
+    let mut settings = settings();
+    settings.scrub.bytes_max = 200;
+    let engine = Bench::new(settings).engine;
+    let (start, end) = ("ghp_16C7e42F292c6912", "E7710c838347Ae178B4a");
+    let words = "words ".repeat(25);
+    let shown = |parts: [String; 2]| {
+        let engine = engine.clone();
+        async move { engine.scrub_parts_or_withhold(parts.to_vec()).await.expect("there is a scrubber") }
+    };
+    let harmless = shown([words.clone(), words.clone()]).await;
+    assert!(harmless.iter().all(|part| part.as_str() == words), "{harmless:?}");
+    let across = shown([format!("{words}{start}"), format!("{end} {words}")]).await;
+    assert!(across.iter().all(|part| part.as_str().starts_with("[infold withheld ")), "{across:?}");
+}

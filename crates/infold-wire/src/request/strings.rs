@@ -123,6 +123,15 @@ impl<'a> JsonStrings<'_, 'a> {
         self.places.iter().filter_map(|at| self.document.text(*at)).collect()
     }
 
+    /// The name of each of [`Self::texts`] that has one, because it is a member of an object; words of the API say nothing.
+    pub fn names(&self) -> Vec<Option<Cow<'a, str>>> {
+        let objects = (0..self.document.after(0)).filter(|at| self.document.shape(*at) == JsonShape::Object);
+        let members = objects.flat_map(|object| self.document.members(object));
+        let members = members.filter(|(name, _)| api_word(self.document.raw(*name)).is_none());
+        let name_of: HashMap<At, At> = members.map(|(name, value)| (value, name)).collect();
+        self.places.iter().map(|at| self.document.text(*name_of.get(at)?)).collect()
+    }
+
     /// The texts that are parts of one list, such as those of a result, by their places in [`Self::texts`]: whoever reads
     /// them reads one behind the other. A text that is alone is in none of these.
     pub fn parts(&self) -> Vec<Vec<usize>> {

@@ -8,7 +8,7 @@ use super::Reading;
 /// How much before and behind an escape is read with it.
 const AROUND_BYTES_MAX: usize = 512;
 /// Longest colour code or other control sequence that is left out.
-const SEQUENCE_BYTES_MAX: usize = 64;
+const SEQUENCE_BYTES_MAX: usize = 256;
 
 /// One escape: how many bytes of the text it has, and what they stand for.
 struct Escape {
@@ -58,7 +58,7 @@ fn next_hiding(text: &[u8], mut at: usize) -> Option<usize> {
     loop {
         let next = next_mark(text, at)?;
         match &text[next..] {
-            [b'\\', b'u' | b'x' | b'0' | b'e', ..] => return Some(next),
+            [b'\\', b'u' | b'U' | b'x' | b'e' | b'0'..=b'3', ..] => return Some(next),
             [b'\\', ..] => {}
             from if escape_at(from).is_some() => return Some(next),
             _ => {}
@@ -98,7 +98,7 @@ fn next_mark(text: &[u8], at: usize) -> Option<usize> {
 
 const fn marks() -> [bool; 256] {
     let mut marks = [false; 256];
-    let bytes = *b"\\%&\x1b\xe2\xef\xc2\xcd";
+    let bytes = *b"\\%&\x1b\xe1\xe2\xef\xf3\xc2\xcd";
     let mut at = 0;
     while at < bytes.len() {
         marks[bytes[at] as usize] = true;
@@ -116,7 +116,8 @@ fn escape_at(text: &[u8]) -> Option<Escape> {
         [0xe2, 0x80, 0x8b..=0x8f | 0xaa..=0xae, ..] | [0xe2, 0x81, 0xa0..=0xa4 | 0xa6..=0xaf, ..] => {
             Some(Escape::none(3))
         }
-        [0xef, 0xbb, 0xbf, ..] | [0xef, 0xb8, 0x80..=0x8f, ..] => Some(Escape::none(3)),
+        [0xef, 0xbb, 0xbf, ..] | [0xef, 0xb8, 0x80..=0x8f, ..] | [0xe1, 0xa0, 0x8e, ..] => Some(Escape::none(3)),
+        [0xf3, 0xa0, _, _, ..] => Some(Escape::none(4)),
         [0xc2, 0xad, ..] | [0xcd, 0x8f, ..] => Some(Escape::none(2)),
         _ => None,
     }
@@ -138,7 +139,11 @@ fn backslash(text: &[u8]) -> Option<Escape> {
             if digits == 0 || !is_closed { None } else { Escape::character(digits + 4, number(&rest[..digits], 16)?) }
         }
         [b'\\', b'u', a, b, c, d, ..] => Escape::character(6, number(&[*a, *b, *c, *d], 16)?),
+        [b'\\', b'U', rest @ ..] => Escape::character(10, number(rest.get(..8)?, 16)?),
         [b'\\', b'x', high, low, ..] => Some(Escape::byte(4, hex_byte(*high, *low)?)),
+        [b'\\', high @ b'0'..=b'3', middle @ b'0'..=b'7', low @ b'0'..=b'7', ..] => {
+            Some(Escape::byte(4, (high - b'0') << 6 | (middle - b'0') << 3 | (low - b'0')))
+        }
         [b'\\', b'n', ..] => Some(Escape::byte(2, b'\n')),
         [b'\\', b'r', ..] => Some(Escape::byte(2, b'\r')),
         [b'\\', b't', ..] => Some(Escape::byte(2, b'\t')),
@@ -174,7 +179,11 @@ fn sequence_bytes(text: &[u8]) -> Option<usize> {
             let parameters = rest.iter().take_while(|byte| matches!(byte, 0x20..=0x3f)).count();
             matches!(rest.get(parameters), Some(0x40..=0x7e)).then_some(parameters + 2)
         }
-        [b']', rest @ ..] => rest.iter().position(|byte| *byte == 0x07).map(|end| end + 2),
+        [b']', rest @ ..] => {
+            // An address may be in it, which is longer than a colour.
+            let end = rest.iter().position(|byte| matches!(byte, 0x07 | 0x1b))?;
+            Some(end + if rest[end] == 0x07 { 2 } else { 3 })
+        }
         [b'(' | b')', _, ..] => Some(2),
         _ => None,
     }
@@ -182,7 +191,8 @@ fn sequence_bytes(text: &[u8]) -> Option<usize> {
 
 /// Whether a character is not seen.
 fn is_without_width(code: u32) -> bool {
-    matches!(code, 0x200b..=0x200f | 0x202a..=0x202e | 0x2060..=0x2064 | 0x2066..=0x206f | 0xfeff | 0xad | 0x34f | 0xfe00..=0xfe0f)
+    matches!(code, 0x200b..=0x200f | 0x202a..=0x202e | 0x2060..=0x2064 | 0x2066..=0x206f | 0xfeff | 0xad | 0x34f | 0x180e
+        | 0xfe00..=0xfe0f | 0xe0000..=0xe0fff)
 }
 
 fn hex_byte(high: u8, low: u8) -> Option<u8> {

@@ -11,58 +11,67 @@ const AROUND_BYTES_MAX: usize = 1024;
 const PART_BYTES_MIN: usize = 4;
 /// Fewest bytes of a line that is wrapped because it is too long.
 const WRAPPED_BYTES_MIN: usize = 60;
-/// Most wraps that are joined into one reading.
-const WRAPS_MAX: usize = 16;
+/// Most wraps that are joined into one reading: as many as a long key has lines.
+const WRAPS_MAX: usize = 1_024;
 
 /// Calls `look` with a reading of every place where a token may go on in the next line.
 pub(super) fn each<E>(text: &[u8], look: &mut impl FnMut(Reading) -> Result<(), E>) -> Result<(), E> {
     let mut done = 0;
-    for newline in memchr::memchr_iter(b'\n', text) {
-        if newline < done {
-            continue;
-        }
+    while let Some(newline) = line_end(text, done..text.len()) {
+        done = newline.end;
         let Some(first) = gap(text, newline) else { continue };
         if !is_token_start(&text[..first.start]) {
             continue;
         }
-        let begin = text[first.start.saturating_sub(AROUND_BYTES_MAX)..first.start]
-            .iter()
-            .rposition(|byte| *byte == b'\n')
-            .map_or(first.start.saturating_sub(AROUND_BYTES_MAX), |at| {
-                first.start.saturating_sub(AROUND_BYTES_MAX) + at + 1
-            });
-        let is_long = first.start - begin >= WRAPPED_BYTES_MIN;
-        let kind = if is_long { ReadingKind::Wrapped } else { ReadingKind::Joined };
-        let mut reading = Reading { kind, ..Reading::default() };
-        reading.push_same(text, begin..first.start);
-        let mut at = first.end;
-        for _ in 0..WRAPS_MAX {
-            let end = text.len().min(at + AROUND_BYTES_MAX);
-            let line = memchr::memchr(b'\n', &text[at..end]).map(|line| at + line);
-            match line.and_then(|line| gap(text, line)).filter(|gap| gap.start > at) {
-                // A line that is a token from its beginning to its end: the next one may go on with it.
-                Some(gap) if text[at..gap.start].iter().all(|byte| is_token_byte(*byte)) => {
-                    reading.push_same(text, at..gap.start);
-                    at = gap.end;
-                }
-                _ => break,
-            }
-        }
-        let end = text.len().min(at + AROUND_BYTES_MAX);
-        let end = memchr::memchr(b'\n', &text[at..end]).map_or(end, |line| at + line);
-        reading.push_same(text, at..end);
-        done = at;
+        let (reading, end) = joined(text, first);
+        done = done.max(end);
         look(reading)?;
     }
     Ok(())
 }
 
+/// The reading around a first gap, and where its last line begins.
+fn joined(text: &[u8], first: Range<usize>) -> (Reading, usize) {
+    let from = first.start.saturating_sub(AROUND_BYTES_MAX);
+    let begin = memchr::memrchr(b'\n', &text[from..first.start]).map_or(from, |at| from + at + 1);
+    let is_long = first.start - begin >= WRAPPED_BYTES_MIN;
+    let kind = if is_long { ReadingKind::Wrapped } else { ReadingKind::Joined };
+    let mut reading = Reading { kind, ..Reading::default() };
+    reading.push_same(text, begin..first.start);
+    let mut at = first.end;
+    for _ in 0..WRAPS_MAX {
+        let near = at..text.len().min(at + AROUND_BYTES_MAX);
+        match line_end(text, near).and_then(|line| gap(text, line)).filter(|gap| gap.start > at) {
+            // A line that is a token from its beginning to its end: the next one may go on with it.
+            Some(gap) if text[at..gap.start].iter().all(|byte| is_token_byte(*byte)) => {
+                reading.push_same(text, at..gap.start);
+                at = gap.end;
+            }
+            _ => break,
+        }
+    }
+    let near = at..text.len().min(at + AROUND_BYTES_MAX);
+    let end = line_end(text, near.clone()).map_or(near.end, |line| line.start);
+    reading.push_same(text, at..end);
+    (reading, at)
+}
+
+/// The first line end in a part of the text: one byte, or two where it is written as `\n`.
+pub(super) fn line_end(text: &[u8], part: Range<usize>) -> Option<Range<usize>> {
+    let mut marks = memchr::memchr2_iter(b'\n', b'\\', &text[part.clone()]).map(|at| part.start + at);
+    marks.find_map(|at| match &text[at..part.end] {
+        [b'\n', ..] => Some(at..at + 1),
+        [b'\\', b'n', ..] => Some(at..at + 2),
+        _ => None,
+    })
+}
+
 /// What a wrap put between two parts of a token: the line end, with a backslash before it and blanks behind, or with a
 /// string that ends before it and another that begins behind it.
-fn gap(text: &[u8], newline: usize) -> Option<Range<usize>> {
+fn gap(text: &[u8], newline: Range<usize>) -> Option<Range<usize>> {
     const GAP_BYTES_MAX: usize = 64;
-    let before = &text[newline.saturating_sub(GAP_BYTES_MAX)..newline];
-    let behind = &text[newline + 1..text.len().min(newline + 1 + GAP_BYTES_MAX)];
+    let before = &text[newline.start.saturating_sub(GAP_BYTES_MAX)..newline.start];
+    let behind = &text[newline.end..text.len().min(newline.end + GAP_BYTES_MAX)];
     let trailing =
         before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\\' | b'+' | b'.')).count();
     let leading = behind.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'>' | b'|' | b'+')).count();
@@ -73,8 +82,8 @@ fn gap(text: &[u8], newline: usize) -> Option<Range<usize>> {
         (Some(closed), Some(opened)) if closed == opened => 1,
         _ => return None,
     };
-    let start = newline + 1 + leading + quotes;
-    goes_on(&text[start..]).then_some(newline - trailing - quotes..start)
+    let start = newline.end + leading + quotes;
+    goes_on(&text[start..]).then_some(newline.start - trailing - quotes..start)
 }
 
 /// Whether a text begins with what may be the rest of a token, and nothing that is assigned follows it.

@@ -15,6 +15,9 @@ fn forms(token: &str) -> Vec<(&'static str, String)> {
     let percent: String = token.bytes().map(|byte| format!("%{byte:02X}")).collect();
     let escaped: String = token.bytes().map(|byte| format!("\\u{byte:04x}")).collect();
     let backslash: String = token.bytes().map(|byte| format!("\\x{byte:02x}")).collect();
+    let octal: String = token.bytes().map(|byte| format!("\\{byte:03o}")).collect();
+    let long: String = token.bytes().map(|byte| format!("\\U{byte:08x}")).collect();
+    let padded = format!("FIRST=1\nVALUE={token}\nLAST=2\n");
     let entities: String = token.bytes().map(|byte| format!("&#{byte};")).collect();
     let hex: String = token.bytes().map(|byte| format!("{byte:02x}")).collect();
     let between: String = token.chars().flat_map(|letter| [letter, '\u{200b}']).collect();
@@ -28,6 +31,12 @@ fn forms(token: &str) -> Vec<(&'static str, String)> {
         ("percent signs", format!("https://a.example/?q={percent}&b=c")),
         ("unicode escapes", format!("{{\"a\":\"{escaped}\"}}")),
         ("byte escapes", format!("b\"{backslash}\"")),
+        ("octal escapes", format!("printf '{octal}'")),
+        ("long unicode escapes", format!("\"{long}\"")),
+        ("in a link of a terminal", format!("see \x1b]8;;http://a.b\x1b\\{start}\x1b]8;;\x1b\\{end} there")),
+        ("with a tag inside", format!("see {start}\u{e0100}{end} there")),
+        ("base64 in lines", format!("{{\"content\":\"{}\"}}", in_lines(&base64(padded.as_bytes()), "\\n"))),
+        ("an added line", format!("a\n+{token}\nb")),
         ("entities", format!("<p>{entities}</p>")),
         ("base64", format!("data: {}", base64(token.as_bytes()))),
         ("base64 of a text", format!("data: {}\n", base64(format!("{{\"value\":\"{token}\"}}").as_bytes()))),
@@ -40,7 +49,13 @@ fn forms(token: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn base64(bytes: &[u8]) -> String {
+/// A text in lines of sixty bytes, with this between them.
+fn in_lines(text: &str, between: &str) -> String {
+    let lines: Vec<&str> = text.as_bytes().chunks(60).map(|line| std::str::from_utf8(line).unwrap()).collect();
+    lines.join(between)
+}
+
+pub(super) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for group in bytes.chunks(3) {

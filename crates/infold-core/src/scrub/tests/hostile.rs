@@ -34,6 +34,9 @@ fn hostile() -> Vec<(&'static str, String)> {
         ("cookies", fill("cookie: a=")),
         ("secrets of Kubernetes", fill("kind: Secret\ndata:\n")),
         ("heads of tables", fill("a,password\n")),
+        ("heads without an end", fill("a,password,")),
+        ("beginnings of key ids", fill("AKIA")),
+        ("numbered passwords", fill("1:password: |\n")),
         ("one letter", fill("a")),
     ]
 }

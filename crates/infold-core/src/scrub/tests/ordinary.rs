@@ -58,6 +58,11 @@ fn code_that_speaks_of_secrets_stays() {
         "credentialsId: 'deploy-key-for-staging', public_key = \"abc123def456ghi789\"",
         "nextPageToken: \"a1B2c3D4e5F6g7H8i9J0\"",
         "header = \"-----BEGIN RSA PRIVATE KEY-----\"; footer = \"-----END RSA PRIVATE KEY-----\"",
+        "if password == expected\n    password: Incomplete\n    self.trust_password = trust_password\n",
+        "<label for=\"password\">Passwort</label> password: Kennwort\n {\"password\": \"Wachtwoord\"}",
+        "Buffer.from(password, \"base64\"); [\"secret\", \"Ed25519\"]; 'password' => 'required|min:8|confirmed'",
+        "\"arn:aws:lambda:*:*:function:my-fn*\" \"RequestToken\": \"3b241101-e2bb-4255-8caf-4136c566a962\"",
+        "a password parameter is \"secure\"; password: expired\n",
         "task_list, risk-free, ask-me-anything-about-these-things-today",
         "s.AcceptanceTimeoutSeconds hf_requiredCharacteristicTypesForDisplayMetadata",
     ] {

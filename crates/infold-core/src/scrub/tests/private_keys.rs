@@ -114,3 +114,32 @@ fn a_key_in_a_service_account_file_is_masked_and_the_file_stays_json() {
     assert_eq!(read["project_id"], "demo");
     assert!(read["private_key"].as_str().unwrap().starts_with("[SECRET:private-key:"));
 }
+
+#[test]
+fn words_around_the_lines_do_not_save_a_key() {
+    let key = key("RSA PRIVATE KEY", "\n");
+    let commented = key.replacen("-----\n", "-----\nComment: key of bob@example.com\n\n", 1);
+    let numbered = |before: &str, lines: usize| -> String {
+        let lines = key.lines().take(lines).enumerate();
+        lines.map(|(number, line)| format!("{}{line}\n", before.replace('#', &number.to_string()))).collect()
+    };
+    for text in
+        [commented, numbered("examples/id_rsa:#:", 8), numbered("L#: ", 5), numbered("file-#-", 5), numbered("// ", 5)]
+    {
+        let scrubbed = scrub(&text);
+        for line in lines().iter().take(3) {
+            assert!(!scrubbed.as_str().contains(line), "{text}\n{}", scrubbed.as_str());
+        }
+    }
+}
+
+#[test]
+fn a_long_key_as_base64_in_lines_is_masked_whole() {
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", filled("{b3200}"));
+    for (width, between) in [(76, "\n"), (64, "\r\n"), (60, "\\n")] {
+        let coded = super::forms::base64(key.as_bytes());
+        let lines: Vec<&str> = coded.as_bytes().chunks(width).map(|line| std::str::from_utf8(line).unwrap()).collect();
+        let scrubbed = scrub(&format!("key: {}\n", lines.join(between)));
+        assert!(scrubbed.as_str().len() < 80, "{width}: {}", scrubbed.as_str());
+    }
+}

@@ -14,12 +14,14 @@ use super::{scrubber, shape, token};
 const TRIES: usize = 200;
 
 /// Texts for rules that ask for more than a generated string has.
-const EXAMPLES: [(&str, &str); 6] = [
+const EXAMPLES: [(&str, &str); 8] = [
     ("directory-entry-password", "new DirectoryEntry(\"LDAP://dc\", \"admin\", \"Gr4vel-Moth\")"),
     ("database-connect-password", "mysql_connect(\"localhost\", \"root\", \"Gr4vel-Moth\")"),
     ("cisco-config-secret", "enable secret 5 Gr4vel-Moth\n"),
     ("pgpass-password", "db.internal:5432:shop:app:Gr4vel-Moth\n"),
     ("worded-bare-password", "password = gravelmoth\n"),
+    ("netrc-password", "machine a.example login ann password Gr4vel-Moth\n"),
+    ("dockerfile-password", "ENV DB_PASSWORD Gr4vel-Moth\n"),
     ("user-and-password", "user = 'ann'\npassword = 'open sesame'"),
 ];
 

@@ -41,6 +41,14 @@ async fn any_other_text_is_searched_whole() {
 }
 
 #[tokio::test]
+async fn a_value_is_searched_with_its_name() {
+    let body = r#"{"metadata":{"password":"Gr4vel-Moth!7","user":"ann","list":["Gr4vel-Moth!7"]}}"#;
+    let sent = searched(body, SearchScope::Json).await.expect("it can be searched");
+    assert!(sent.starts_with(r#"{"metadata":{"password":"[SECRET:"#), "{sent}");
+    assert!(sent.ends_with(r#"]","user":"ann","list":["Gr4vel-Moth!7"]}}"#), "{sent}");
+}
+
+#[tokio::test]
 async fn what_cannot_be_read_is_withheld() {
     let cut = &chat(TOKEN)[..60];
     for (body, scope) in [(cut, RESULTS), (cut, SearchScope::Json), ("g\0h\0p\0_\0", SearchScope::Text)] {
