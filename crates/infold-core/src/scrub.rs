@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 pub use find::MatchVerdict;
 use find::{Find, Wanted};
-pub use rules::{RuleSet, RulesError};
+pub use rules::{KNOWN_BYTES_MIN, RuleSet, RulesBase, RulesError};
 pub use text::Scrubbed;
 
 /// The longest text that a scrubber takes when nobody has set a bound.

@@ -15,6 +15,7 @@ use crate::failure::{Refused, tell};
 use crate::help;
 use crate::output::Form;
 use crate::scrub_rules;
+use crate::telemetry;
 
 /// Arguments of `rules`.
 #[derive(Debug, clap::Args)]
@@ -60,6 +61,7 @@ enum RulesCommand {
 
 /// Lists or explains.
 pub fn run(args: &RulesArgs, invocation: &Invocation) -> anyhow::Result<()> {
+    telemetry::log_only(&invocation.logging());
     let settings = &invocation.in_force.settings.scrub;
     let own = scrub_rules::load(settings, &invocation.surroundings)?;
     let rules = own.or_else(RuleSet::built_in).ok_or(ScrubError::Missing)?;

@@ -132,6 +132,16 @@ fn rules_that_cannot_be_used_are_refused_and_values_are_not_shown() {
     let refused = home.run_with_input(&["scrub", "--set", &rules], b"text");
     assert_eq!((refused.code, refused.stdout.as_str()), (3, ""));
     assert!(refused.stderr.contains("rule \"acme\" cannot be used: its pattern is none"), "{}", refused.stderr);
+    for (rule, said) in [
+        ("id = \"acme\"\nregex = 'x'\nentropyy = 9", "rule \"acme\" cannot be used: unknown field `entropyy`"),
+        ("id = \"acme\"\nregex = '(?:[a-z]{900}){900}'", "rule \"acme\" cannot be used: its pattern is too large"),
+        ("id = \"acme\"\nkeywords = [\"acme\"]\ntoken = 'key_[a-z]{9}'", "say with `back`"),
+    ] {
+        fs::write(&own, format!("[[rules]]\n{rule}\n")).unwrap();
+        let refused = home.run_with_input(&["scrub", "--set", &rules], b"text");
+        assert_eq!((refused.code, refused.stdout.as_str()), (3, ""));
+        assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    }
     let relative = home.run_with_input(&["scrub", "--set", "scrub.rules=[\"own.toml\"]"], b"text");
     assert!(relative.stderr.contains("no absolute path"), "{}", relative.stderr);
 
@@ -141,4 +151,47 @@ fn rules_that_cannot_be_used_are_refused_and_values_are_not_shown() {
     let refused = home.run_with_input(&["scrub", "--set", &known], b"text");
     assert_eq!(refused.code, 3);
     assert!(!refused.stderr.contains("swordfish"), "{}", refused.stderr);
+}
+
+#[test]
+fn scrubbing_is_not_turned_off_unsaid() {
+    let home = Home::new();
+    let refused = home.run_with_input(&["scrub", "--set", "scrub.rules=[]"], made_up_token().as_bytes());
+    assert_eq!((refused.code, refused.stdout.as_str()), (3, ""));
+    assert_snapshot!(refused.stderr, @r#"
+    error: `scrub.rules` in --set is empty, so nothing would be scrubbed
+      hint: list "built-in", at least one file of rules, or both
+    "#);
+    let own = home.join("own.toml");
+    fs::write(&own, "[allowlist]\nstopwords = [\"x\"]\n").unwrap();
+    let rules = format!("scrub.rules=[\"{}\"]", own.display());
+    let refused = home.run_with_input(&["scrub", "--set", &rules], made_up_token().as_bytes());
+    assert_eq!((refused.code, refused.stdout.as_str()), (3, ""));
+    assert!(refused.stderr.contains("have no rule, so nothing would be scrubbed"), "{}", refused.stderr);
+}
+
+#[test]
+fn what_settings_name_and_is_left_out_is_said() {
+    let home = Home::new();
+    let dotenv = home.join("values.env");
+    fs::write(&dotenv, "DB_PASS=zebra\nEMPTY_KEY=\nHOST=db\n").unwrap();
+    let known = format!("scrub.known_files=[\"{}\"]", dotenv.display());
+    let said = "the value of DB_PASS in HOME/values.env is not searched for: it has fewer than 6 bytes";
+    let warned = home.run_with_input(&["scrub", "--set", &known], b"zebra");
+    assert_eq!((warned.code, warned.stdout.as_str()), (0, "zebra"));
+    assert!(warned.stderr.contains(said) && warned.stderr.lines().count() == 1, "{}", warned.stderr);
+    assert!(!warned.stderr.contains("zebra"), "{}", warned.stderr);
+    let doctor = home.run(&["doctor", "--set", &known]);
+    assert!(doctor.stdout.contains(said), "{}", doctor.stdout);
+
+    let own = home.join("own.toml");
+    fs::write(&own, "[extend]\nuseDefault = true\n[[rules]]\nid = \"acme\"\nregex = 'acme-[0-9]{6}'\n").unwrap();
+    let alone = home.run(&["rules", "--set", &format!("scrub.rules=[\"{}\"]", own.display())]);
+    assert!(alone.stderr.contains("own.toml extends gitleaks' own rules"), "{}", alone.stderr);
+    let both = home.run(&["rules", "--set", &format!("scrub.rules=[\"built-in\", \"{}\"]", own.display())]);
+    assert_eq!((both.code, both.stderr.as_str()), (0, ""));
+
+    fs::write(&own, "[[rules]]\nid = \"acme\"\n").unwrap();
+    let doctor = home.run(&["doctor", "--set", &format!("scrub.rules=[\"{}\"]", own.display())]);
+    assert!(doctor.stdout.contains("rule \"acme\" cannot be used"), "{}", doctor.stdout);
 }
