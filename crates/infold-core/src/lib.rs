@@ -50,7 +50,7 @@ pub use prices::{Price, Prices};
 pub use principal::{Claims, Owner, Principal};
 pub use refusal::Refusal;
 pub use scrub::{
-    FoundSecret, KNOWN_BYTES_MIN, Mask, MatchVerdict, RuleSet, RulesBase, RulesError, ScrubError,
+    ExplainedMatch, FoundSecret, KNOWN_BYTES_MIN, Mask, MatchVerdict, RuleSet, RulesBase, RulesError, ScrubError,
     Scrubbed, Scrubber, placeholders,
 };
 pub use session::Session;

@@ -13,6 +13,7 @@ use infold_core::{Mask, ScrubError, Scrubbed};
 use serde_json::{Value, json};
 
 use super::Invocation;
+use super::places::Places;
 use crate::draw::{Align, Column, Table, Tone, thousands};
 use crate::failure::{Refused, SecretsFound, tell};
 use crate::file_scrubber::FileScrubber;
@@ -149,17 +150,9 @@ impl ScrubReport {
     }
 
     fn add(&mut self, file: &str, text: &str, masks: Vec<Mask>) {
-        let mut line = 1;
-        let mut line_start = 0;
-        let mut seen = 0;
+        let mut places = Places::new(text);
         for mask in masks {
-            let before = &text[seen..mask.span.start];
-            if let Some(last) = before.rfind('\n') {
-                line += before.matches('\n').count();
-                line_start = seen + last + 1;
-            }
-            seen = mask.span.start;
-            let column = text[line_start..mask.span.start].chars().count() + 1;
+            let (line, column) = places.of(mask.span.start);
             let file = file.to_owned();
             self.secrets.push(ReportedSecret { file, line, column, length: mask.span.len(), rule: mask.rule });
         }

@@ -102,6 +102,35 @@ fn rules_are_listed_and_explain_a_find_and_a_miss() {
 }
 
 #[test]
+fn many_matches_are_explained_in_one_pass() {
+    let home = Home::new();
+    let text = "password=Zebra99x\n".repeat(20_000);
+    let explained = json(&home.run_with_input(&["rules", "test", "bare-password", "--json"], text.as_bytes()));
+    let matches = explained["matches"].as_array().unwrap();
+    assert_eq!(matches.len(), 20_000);
+    assert_eq!((&matches[19_999]["line"], &matches[19_999]["column"]), (&20_000.into(), &10.into()));
+}
+
+#[test]
+fn an_explanation_says_what_another_rule_takes() {
+    let home = Home::new();
+    let dotenv = home.join("values.env");
+    fs::write(&dotenv, "DB_PASS=config.db1.password\n").unwrap();
+    let known = format!("scrub.known_files=[\"{}\"]", dotenv.display());
+    let text = b"password = config.db1.password\n";
+    let explained = home.run_with_input(&["rules", "test", "bare-password", "--set", &known], text);
+    assert_snapshot!(explained.stdout, @r"
+    PLACE  BYTES  RULE           VERDICT
+    1:12      19  bare-password  taken as known-value; this rule alone leaves it: it looks like a word, a name, a path or code
+    ");
+    let printed = json(&home.run_with_input(&["rules", "test", "bare-password", "--json", "--set", &known], text));
+    assert_eq!(
+        (&printed["matches"][0]["taken"], &printed["matches"][0]["taken_as"]),
+        (&true.into(), &"known-value".into())
+    );
+}
+
+#[test]
 fn rules_values_and_files_of_a_users_own_are_used() {
     let home = Home::new();
     let own = home.join("own.toml");

@@ -8,6 +8,7 @@ use proptest::test_runner::TestRunner;
 
 use super::super::rules::{Rule, RuleForm};
 use super::super::{MatchVerdict, RuleSet, RulesBase, RulesError};
+use super::canaries::filled;
 use super::{scrubber, shape, token};
 
 /// How many strings of a rule's form are tried. Chance gives some of them too little entropy, or the look of a word.
@@ -70,7 +71,7 @@ fn every_rule_finds_what_has_its_form() {
         }
         let finds = |text: String| {
             let explained = scrubber().explain(&text).unwrap();
-            explained.iter().any(|(mask, verdict)| mask.rule == rule.id && *verdict == MatchVerdict::Taken)
+            explained.iter().any(|one| one.mask.rule == rule.id && one.verdict == MatchVerdict::Taken)
         };
         let examples = EXAMPLES.iter().filter(|(id, _)| *id == rule.id).map(|(_, text)| (*text).to_owned());
         if !examples.chain(samples(rule)).any(finds) {
@@ -275,7 +276,7 @@ fn values_that_are_allowed_stay_and_values_that_are_known_go() {
 fn a_find_and_a_miss_are_explained() {
     let explained = |text: &str| {
         let all = scrubber().explain(text).unwrap();
-        all.into_iter().map(|(mask, verdict)| (mask.rule, verdict)).collect::<Vec<_>>()
+        all.into_iter().map(|one| (one.mask.rule, one.verdict)).collect::<Vec<_>>()
     };
     assert!(explained(&token()).contains(&("github-pat".to_owned(), MatchVerdict::Taken)));
     let masked = format!("ghp_{}", "x".repeat(36));
@@ -284,4 +285,24 @@ fn a_find_and_a_miss_are_explained() {
     assert!(
         explained("password = config.db1.password").contains(&("bare-password".to_owned(), MatchVerdict::OtherLook))
     );
+}
+
+#[test]
+fn an_explanation_says_what_scrubbing_does() {
+    let explained = |text: &str| {
+        let all = scrubber().explain(text).unwrap();
+        all.into_iter().map(|one| (one.mask.rule, one.verdict, one.taken_as)).collect::<Vec<_>>()
+    };
+    // No rule matches into a placeholder or across one.
+    assert_eq!(explained("password = '[SECRET:github-pat:7f3a2c]'"), []);
+    // The key id is a word of its own once the token before it is gone.
+    let uncovered = explained(&filled("lsv2_pt_{h32}_{h10}AKIA{u16}"));
+    let key_id = "aws-access-key-id".to_owned();
+    assert!(uncovered.contains(&(key_id.clone(), MatchVerdict::Taken, Some(key_id))), "{uncovered:?}");
+    // One rule leaves what another takes.
+    let own = RuleSet::read(RuleSet::built_in_files()).unwrap().with_known(&["config.db1.password".to_owned()]);
+    let scrubber = scrubber().with_rules(Arc::new(own.unwrap()));
+    let explained = scrubber.explain("password = config.db1.password").unwrap();
+    let bare = explained.iter().find(|one| one.mask.rule == "bare-password").unwrap();
+    assert_eq!((bare.verdict, bare.taken_as.as_deref()), (MatchVerdict::OtherLook, Some("known-value")));
 }
