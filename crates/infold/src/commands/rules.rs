@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::Invocation;
 use super::places::Places;
-use super::scrub::text_of;
+use super::scrub::reading;
 use crate::draw::{Align, Column, Table, Tone, thousands};
 use crate::failure::{Refused, tell};
 use crate::help;
@@ -75,11 +75,11 @@ pub fn run(args: &RulesArgs, invocation: &Invocation) -> anyhow::Result<()> {
                     .hint("`infold rules` lists them")
                     .into());
             }
-            let text = text_of(file.as_deref(), settings.max_bytes)?;
+            let text = reading::text_to_search(file.as_deref(), settings.max_bytes)?;
             explain(&text, Some(rule), rules, invocation)
         }
         Some(RulesCommand::Explain { file }) => {
-            let text = text_of(file.as_deref(), settings.max_bytes)?;
+            let text = reading::text_to_search(file.as_deref(), settings.max_bytes)?;
             explain(&text, None, rules, invocation)
         }
     }

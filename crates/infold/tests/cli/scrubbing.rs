@@ -19,7 +19,7 @@ fn folder(home: &Home) -> String {
     fs::create_dir_all(folder.join(".git")).unwrap();
     fs::write(folder.join("a/b/.env"), format!("HOST=db\nTOKEN={}\n", made_up_token())).unwrap();
     fs::write(folder.join("a/clean.txt"), "nothing here\n").unwrap();
-    fs::write(folder.join("a/picture"), b"\x89PNG\xff\xfe").unwrap();
+    fs::write(folder.join("a/picture"), b"\x89PNG\x00\xff\xfe").unwrap();
     fs::write(folder.join(".git/packed"), made_up_token()).unwrap();
     folder.to_str().unwrap().to_owned()
 }
@@ -38,7 +38,7 @@ fn a_report_says_where_secrets_are_and_never_what_they_are() {
     WHERE                              RULE        BYTES
     HOME/work/a/b/.env:2:7  github-pat     40
     ");
-    assert_eq!(ended.stderr, "note: 1 secret in 3 files (1 no text)\n");
+    assert_eq!(ended.stderr, "note: 1 secret in 3 files (1 binary file not searched)\n");
     let printed = json(&home.run(&["scrub", "--report", "--json", &folder]));
     assert_eq!(printed["secrets"][0]["line"], 2);
     assert_eq!(printed["secrets"][0]["rule"], "github-pat");
@@ -61,6 +61,43 @@ fn a_check_ends_with_a_code_of_its_own() {
     assert!(unsearched.stderr.contains("1 file could not be searched"), "{}", unsearched.stderr);
     assert_eq!(home.run(&["scrub", "--check", "/nowhere/at/all"]).code, 3);
     assert_eq!(home.run_with_input(&["scrub", "--check"], made_up_token().as_bytes()).code, 4);
+}
+
+#[test]
+fn files_in_other_encodings_are_searched_and_what_is_not_is_counted() {
+    let home = Home::new();
+    let folder = home.join("work");
+    fs::create_dir_all(&folder).unwrap();
+    let name = |file: &str| folder.join(file).to_str().unwrap().to_owned();
+    fs::write(name("latin1.txt"), b"caf\xe9\npassword = 'Zebra99x!'\n").unwrap();
+    let units = "café\npassword = 'Zebra99x!'\n".encode_utf16();
+    let utf16: Vec<u8> = [0xfeff].into_iter().chain(units).flat_map(u16::to_le_bytes).collect();
+    fs::write(name("utf16.txt"), &utf16).unwrap();
+    for file in ["latin1.txt", "utf16.txt"] {
+        let found = home.run(&["scrub", "--check", &name(file)]);
+        assert_eq!(found.code, 4, "{file}: {}", found.stderr);
+        assert!(found.stdout.contains(":2:13 "), "{file}: {}", found.stdout);
+        // Printed, it would be another file.
+        let printed = home.run(&["scrub", &name(file)]);
+        assert_eq!((printed.code, printed.stdout.as_str()), (3, ""), "{file}");
+        let explained = home.run(&["rules", "explain", &name(file)]);
+        assert!(explained.stdout.contains("taken: it is a secret"), "{file}: {}", explained.stderr);
+    }
+    assert_eq!(home.run_with_input(&["scrub", "--check"], &utf16).code, 4);
+    assert_eq!(home.run_with_input(&["scrub", "--check"], b"\x89PNG\x00\xff").code, 3);
+
+    let folder = home.join("other");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("picture"), b"\x89PNG\x00\xff\xfe").unwrap();
+    std::os::unix::fs::symlink(name("latin1.txt"), folder.join("link")).unwrap();
+    let folder = folder.to_str().unwrap();
+    let clean = home.run(&["scrub", "--check", folder]);
+    assert_eq!(clean.code, 0, "{}", clean.stderr);
+    assert_eq!(clean.stderr, "note: 0 secrets in 1 file (1 binary file not searched, 1 link not followed)\n");
+    let printed = json(&home.run(&["scrub", "--report", "--json", folder]));
+    assert_eq!((&printed["binary_files"], &printed["links_not_followed"]), (&1.into(), &1.into()));
+    // A link that is named is followed.
+    assert_eq!(home.run(&["scrub", "--check", &format!("{folder}/link")]).code, 4);
 }
 
 #[test]
