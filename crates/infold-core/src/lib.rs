@@ -49,6 +49,9 @@ pub use own_tools::{OwnTool, ToolEffect};
 pub use prices::{Price, Prices};
 pub use principal::{Claims, Owner, Principal};
 pub use refusal::Refusal;
-pub use scrub::{FoundSecret, Mask, MatchVerdict, RuleSet, RulesError, ScrubError, Scrubbed, Scrubber, placeholders};
+pub use scrub::{
+    ExplainedMatch, FoundSecret, KNOWN_BYTES_MIN, Mask, MatchVerdict, RuleSet, RulesBase, RulesError, ScrubError,
+    Scrubbed, Scrubber, placeholders,
+};
 pub use session::Session;
 pub use shape::{Mentions, Shape, ShapeRules, ToolResult, Wish, excerpt, plain_arguments, shape};

@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 pub use find::MatchVerdict;
 use find::{Find, Wanted};
-pub use rules::{RuleSet, RulesError};
+pub use rules::{KNOWN_BYTES_MIN, RuleSet, RulesBase, RulesError};
 pub use text::Scrubbed;
 
 /// The longest text that a scrubber takes when nobody has set a bound.
@@ -205,22 +205,35 @@ impl Scrubber {
         self.masks(text, &[])
     }
 
-    /// Everything that a rule's pattern matched in a text, in order, with what became of it.
+    /// Everything that a rule's pattern matched in a text, in order, with what that rule says of it and what scrubbing
+    /// does with it.
     ///
     /// # Errors
     ///
     /// Where the text is too long, or no rules can be used.
-    pub fn explain(&self, text: &str) -> Result<Vec<(Mask, MatchVerdict)>, ScrubError> {
-        self.check_length(text)?;
+    pub fn explain(&self, text: &str) -> Result<Vec<ExplainedMatch>, ScrubError> {
         let rules = self.rules()?;
-        let mut finds = search(&rules, text.as_bytes(), Wanted::Everything)?;
-        finds.sort_by_key(|find| (find.span.start, find.span.end, find.rule));
-        finds.dedup();
-        let explained = finds.into_iter().map(|find| {
-            let rule = rules.rule(find.rule).id.clone();
-            (Mask { span: widened(text, &find.span), rule }, find.verdict)
+        let mut finds = Vec::new();
+        let masks = self.masks_in_rounds(text, &[], Wanted::Everything, |find| finds.push(find.clone()))?;
+
+        // A later round finds what is left again, and may judge otherwise: what was taken once is taken.
+        let is_left = |find: &Find| find.verdict != MatchVerdict::Taken;
+        finds.sort_by_key(|find| (find.span.start, find.span.end, find.rule, is_left(find)));
+        finds.dedup_by_key(|find| (find.span.clone(), find.rule));
+
+        let found = finds.into_iter().map(|find| {
+            let taken_as = mask_over(&masks, &find.span).map(|mask| mask.rule.clone());
+            let mask = Mask { span: find.span, rule: rules.rule(find.rule).id.clone() };
+            ExplainedMatch { mask, verdict: find.verdict, taken_as }
         });
-        Ok(explained.collect())
+        let unfinished = masks.iter().filter(|mask| mask.rule == UNFINISHED).map(|mask| ExplainedMatch {
+            mask: mask.clone(),
+            verdict: MatchVerdict::Taken,
+            taken_as: Some(mask.rule.clone()),
+        });
+        let mut explained: Vec<ExplainedMatch> = found.chain(unfinished).collect();
+        explained.sort_by_key(|explained| explained.mask.span.start);
+        Ok(explained)
     }
 
     fn rules(&self) -> Result<Arc<RuleSet>, ScrubError> {
@@ -235,10 +248,21 @@ impl Scrubber {
     }
 
     /// What has to be taken out of a text, in order, none overlapping. `cuts` are places at which it is shown in parts.
+    fn masks(&self, text: &str, cuts: &[usize]) -> Result<Vec<Mask>, ScrubError> {
+        self.masks_in_rounds(text, cuts, Wanted::Secrets, |_| ())
+    }
+
+    /// The masks of a text. `each` gets every find of every round.
     ///
     /// What is between placeholders is searched piece by piece, so that no rule can match into or across one, and a
     /// piece in which something was found is searched again without it, until nothing more is found.
-    fn masks(&self, text: &str, cuts: &[usize]) -> Result<Vec<Mask>, ScrubError> {
+    fn masks_in_rounds(
+        &self,
+        text: &str,
+        cuts: &[usize],
+        wanted: Wanted,
+        mut each: impl FnMut(&Find),
+    ) -> Result<Vec<Mask>, ScrubError> {
         self.check_length(text)?;
         let rules = self.rules()?;
         let mut masks = Vec::new();
@@ -246,10 +270,13 @@ impl Scrubber {
         for _ in 0..ROUNDS_MAX {
             let mut left = Vec::new();
             for piece in pieces {
-                let finds = search_piece(&rules, text, &piece, cuts)?;
+                let mut finds = search_piece(&rules, text, &piece, cuts, wanted)?;
+                finds.iter().for_each(&mut each);
+                finds.retain(|find| find.verdict == MatchVerdict::Taken);
                 if finds.is_empty() {
                     continue;
                 }
+                let finds = find::merge(finds);
                 left.extend(gaps(piece, finds.iter().map(|find| find.span.clone())));
                 masks.extend(
                     finds.into_iter().map(|find| Mask { span: find.span, rule: rules.rule(find.rule).id.clone() }),
@@ -261,6 +288,17 @@ impl Scrubber {
         masks.sort_by_key(|mask| mask.span.start);
         Ok(masks)
     }
+}
+
+/// What a rule's pattern matched, and what becomes of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExplainedMatch {
+    /// Where it is, and the rule.
+    pub mask: Mask,
+    /// What this rule says of it.
+    pub verdict: MatchVerdict,
+    /// The rule in whose name scrubbing takes all of it out, if it does; the first if there are several.
+    pub taken_as: Option<String>,
 }
 
 /// Something that is taken out of a text: where it is, and the rule that says so. It does not hold the secret.
@@ -288,12 +326,30 @@ fn gaps(whole: Range<usize>, spans: impl Iterator<Item = Range<usize>>) -> Vec<R
     pieces
 }
 
-/// The finds in one piece of a text, in order, none overlapping. A piece that is shown in parts is searched as a whole
-/// and part by part: a word may be one only by the end of a part.
-fn search_piece(rules: &RuleSet, text: &str, piece: &Range<usize>, cuts: &[usize]) -> Result<Vec<Find>, ScrubError> {
+/// The mask that covers a span, or the first of several that do without a gap. `masks` are in order, none overlapping.
+fn mask_over<'m>(masks: &'m [Mask], span: &Range<usize>) -> Option<&'m Mask> {
+    let from = masks.partition_point(|mask| mask.span.end <= span.start);
+    let mut covered = span.start;
+    for mask in masks[from..].iter().take_while(|mask| mask.span.start < span.end) {
+        if mask.span.start <= covered {
+            covered = mask.span.end;
+        }
+    }
+    masks.get(from).filter(|_| span.start < span.end && span.end <= covered)
+}
+
+/// The finds in one piece of a text, which may overlap and are in no order. A piece that is shown in parts is searched as
+/// a whole and part by part: a word may be one only by the end of a part.
+fn search_piece(
+    rules: &RuleSet,
+    text: &str,
+    piece: &Range<usize>,
+    cuts: &[usize],
+    wanted: Wanted,
+) -> Result<Vec<Find>, ScrubError> {
     let mut finds = Vec::new();
     let mut search_span = |span: Range<usize>| {
-        for mut find in search(rules, &text.as_bytes()[span.clone()], Wanted::Secrets)? {
+        for mut find in search(rules, &text.as_bytes()[span.clone()], wanted)? {
             find.span = widened(text, &(find.span.start + span.start..find.span.end + span.start));
             finds.push(find);
         }
@@ -307,7 +363,7 @@ fn search_piece(rules: &RuleSet, text: &str, piece: &Range<usize>, cuts: &[usize
             search_span(part)?;
         }
     }
-    Ok(find::merge(finds))
+    Ok(finds)
 }
 
 /// The finds in a text and in what it reads as when it is decoded. They may overlap, and are in no order.
@@ -327,11 +383,13 @@ fn search_decoded(
     if depth_left == 0 {
         return Ok(plain);
     }
+    // What was left does not say that a secret ends here.
+    let taken: Vec<Find> = plain.iter().filter(|find| find.verdict == MatchVerdict::Taken).cloned().collect();
     let mut finds = Vec::new();
     decode::each_reading(text, |reading| {
         *bytes_left = bytes_left.checked_sub(reading.bytes().len()).ok_or(ScrubError::TooMuchCoded)?;
         let found = search_decoded(rules, reading.bytes(), wanted, depth_left - 1, bytes_left)?;
-        finds.extend(found.into_iter().filter_map(|find| reading.in_text(find, &plain)));
+        finds.extend(found.into_iter().filter_map(|find| reading.in_text(find, &taken)));
         Ok(())
     })?;
     finds.extend(plain);

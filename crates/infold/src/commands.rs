@@ -11,6 +11,7 @@ mod hook;
 pub mod launch;
 pub mod man;
 mod mcp;
+mod places;
 pub mod replay;
 pub mod rescue;
 pub mod result;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use infold_core::RuleSet;
+use infold_core::{KNOWN_BYTES_MIN, RuleSet, RulesBase};
 
 use crate::failure::Refused;
 use crate::settings::{Scrub, Surroundings};
@@ -19,43 +19,97 @@ const MIXED_BYTES_MIN: usize = 8;
 /// Parts of names whose values are secrets even if they are words, in lower case.
 const SECRET_NAMES: [&str; 7] = ["pass", "secret", "token", "key", "auth", "credential", "pwd"];
 
-/// The rules, or `None` if settings ask for nothing but those that are built in.
+/// What settings ask for.
+pub struct RulesInForce {
+    /// `None` if settings ask for nothing but the rules that are built in.
+    pub rules: Option<Arc<RuleSet>>,
+    /// What settings name and is left out, in sentences. No value is in them.
+    pub warnings: Vec<String>,
+}
+
+/// Reads the rules, and logs a warning for what is left out.
 pub fn load(settings: &Scrub, surroundings: &Surroundings) -> anyhow::Result<Option<Arc<RuleSet>>> {
+    let in_force = read_all(settings, surroundings)?;
+    in_force.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+    Ok(in_force.rules)
+}
+
+/// Reads the rules, and says what is left out.
+pub fn read_all(settings: &Scrub, surroundings: &Surroundings) -> anyhow::Result<RulesInForce> {
     let is_default = settings.rules == [BUILT_IN]
         && settings.allow.is_empty()
         && settings.known_variables.is_empty()
         && settings.known_files.is_empty();
     if is_default {
-        return Ok(None);
+        return Ok(RulesInForce { rules: None, warnings: Vec::new() });
     }
+    let mut warnings = Vec::new();
     let mut files: Vec<String> = Vec::new();
     for name in &settings.rules {
         if name == BUILT_IN {
             files.extend(RuleSet::built_in_files().iter().map(|file| (*file).to_owned()));
         } else {
             let text = read(name, surroundings, "scrub.rules")?;
-            check(name, &text)?;
+            let base = check(name, &text)?;
+            warnings.extend(missing_base(name, base, settings));
             files.push(text);
         }
     }
     let texts: Vec<&str> = files.iter().map(String::as_str).collect();
     let rules = RuleSet::read(&texts).map_err(|error| Refused::new(error.to_string()))?;
-    let known = known_values(settings, surroundings)?;
-    Ok(Some(Arc::new(rules.with_allowed(settings.allow.clone()).with_known(&known))))
+    if rules.names().next().is_none() {
+        return Err(Refused::new("the files in scrub.rules have no rule, so nothing would be scrubbed")
+            .hint("add a rule to them, or \"built-in\" to scrub.rules")
+            .into());
+    }
+    let known = known_values(settings, surroundings, &mut warnings)?;
+    let rules = rules.with_allowed(settings.allow.clone()).with_known(&known);
+    let rules = rules.map_err(|error| Refused::new(error.to_string()))?;
+    Ok(RulesInForce { rules: Some(Arc::new(rules)), warnings })
 }
 
-/// Refuses a file of rules that cannot be used, by its name.
-fn check(name: &str, text: &str) -> anyhow::Result<()> {
-    RuleSet::read(&[text]).map(drop).map_err(|error| {
+/// Refuses a file of rules that cannot be used, by its name. Says what it builds on.
+fn check(name: &str, text: &str) -> anyhow::Result<RulesBase> {
+    RuleSet::check(text).map_err(|error| {
         Refused::new(format!("the rules in {name} cannot be used: {error}"))
             .hint("mend the file, or take it out of scrub.rules; `infold rules --help` says what a rule looks like")
             .into()
     })
 }
 
-fn known_values(settings: &Scrub, surroundings: &Surroundings) -> anyhow::Result<Vec<String>> {
-    let variables = settings.known_variables.iter().filter_map(|name| surroundings.text(name));
-    let mut values: Vec<String> = variables.map(str::to_owned).collect();
+/// A warning if a file builds on rules that are not in force.
+fn missing_base(name: &str, base: RulesBase, settings: &Scrub) -> Option<String> {
+    match base {
+        RulesBase::None => None,
+        RulesBase::GitleaksDefault if settings.rules.iter().any(|name| name == BUILT_IN) => None,
+        RulesBase::GitleaksDefault => Some(format!(
+            "{name} extends gitleaks' own rules, which infold does not have: add \"built-in\" to scrub.rules"
+        )),
+        RulesBase::OtherFile => {
+            Some(format!("{name} extends another file, which was not read: name that file in scrub.rules too"))
+        }
+    }
+}
+
+fn known_values(
+    settings: &Scrub,
+    surroundings: &Surroundings,
+    warnings: &mut Vec<String>,
+) -> anyhow::Result<Vec<String>> {
+    let mut values = Vec::new();
+    let mut add = |variable: &str, origin: &str, value: String| {
+        if (1..KNOWN_BYTES_MIN).contains(&value.len()) {
+            warnings.push(format!(
+                "the value of {variable} in {origin} is not searched for: it has fewer than {KNOWN_BYTES_MIN} bytes"
+            ));
+        }
+        values.push(value);
+    };
+    for variable in &settings.known_variables {
+        if let Some(value) = surroundings.text(variable) {
+            add(variable, "the environment", value.to_owned());
+        }
+    }
     for name in &settings.known_files {
         let text = read(name, surroundings, "scrub.known_files")?;
         for entry in dotenvy::from_read_iter(text.as_bytes()) {
@@ -63,7 +117,9 @@ fn known_values(settings: &Scrub, surroundings: &Surroundings) -> anyhow::Result
                 Refused::new(format!("{name} is no file of NAME=VALUE lines: {}", without_values(&error)))
                     .hint("mend the file, or take it out of scrub.known_files")
             })?;
-            values.extend(is_secret(&variable, &value).then_some(value));
+            if is_secret(&variable, &value) {
+                add(&variable, name, value);
+            }
         }
     }
     Ok(values)

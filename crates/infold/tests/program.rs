@@ -2,6 +2,7 @@
 //! as much as compiling its tests. `crashes` is the other one: it disturbs what runs beside it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::print_stdout, reason = "`cargo xtask torture` reads the figures of long runs")]
 
 mod bad_input;
 mod cli;

@@ -6,6 +6,7 @@
 //! gitleaks' form, which say nothing of where their word is in a match, are searched for in the whole text.
 
 mod allow;
+mod check;
 mod keywords;
 mod read;
 
@@ -16,11 +17,11 @@ use std::sync::{Arc, OnceLock};
 
 use aho_corasick::AhoCorasick;
 use keywords::Keywords;
-use regex_automata::meta::Regex;
+use regex_automata::meta::{BuildError, Regex};
 use regex_automata::util::syntax;
 
 pub(super) use allow::{AllowList, Found};
-pub use read::RulesError;
+pub use read::{RulesBase, RulesError};
 
 use super::look::SecretLook;
 
@@ -28,7 +29,7 @@ use super::look::SecretLook;
 pub(super) const ID_BYTES_MAX: usize = 64;
 
 /// Fewest bytes of a value that is a secret wherever it is.
-const KNOWN_BYTES_MIN: usize = 6;
+pub const KNOWN_BYTES_MIN: usize = 6;
 /// Most bytes of working memory that one pattern's search may take.
 const PATTERN_CACHE_BYTES_MAX: usize = 256 << 10;
 /// Most bytes that one compiled pattern may take, so that a user's rule cannot take all memory.
@@ -127,7 +128,6 @@ impl Pattern {
         Self { text, compiled: OnceLock::new() }
     }
 
-    #[cfg(test)]
     pub(super) fn text(&self) -> &str {
         &self.text
     }
@@ -148,8 +148,17 @@ fn is_pattern(text: &str) -> bool {
     syntax::parse_with(text, &syntax_config()).is_ok()
 }
 
+/// How many groups a pattern has, or 0 if it is none.
+fn groups(pattern: &str) -> usize {
+    syntax::parse_with(pattern, &syntax_config()).map_or(0, |parsed| parsed.properties().explicit_captures_len())
+}
+
 /// Compiles a pattern.
 pub(super) fn compile(pattern: &str) -> Option<Regex> {
+    build(pattern).ok()
+}
+
+fn build(pattern: &str) -> Result<Regex, Box<BuildError>> {
     Regex::builder()
         .syntax(syntax_config())
         .configure(
@@ -159,7 +168,7 @@ pub(super) fn compile(pattern: &str) -> Option<Regex> {
                 .nfa_size_limit(Some(PATTERN_BYTES_MAX)),
         )
         .build(pattern)
-        .ok()
+        .map_err(Box::new)
 }
 
 /// Rules that are used together.
@@ -219,6 +228,18 @@ impl RuleSet {
         Ok(Self { rules: read.rules, known: None, allow: read.allow, keywords, always })
     }
 
+    /// Checks a file of rules more thoroughly than reading it does: every pattern is compiled, and has to be able to match
+    /// where it is tried. Says what the file builds on.
+    ///
+    /// # Errors
+    ///
+    /// Where the file is no TOML, or a rule in it cannot be used.
+    pub fn check(file: &str) -> Result<RulesBase, RulesError> {
+        let read = read::read(&[file])?;
+        read.rules.iter().try_for_each(check::check)?;
+        Ok(read.base)
+    }
+
     /// The same rules, for which these values are no secrets.
     #[must_use]
     pub fn with_allowed(mut self, values: Vec<String>) -> Self {
@@ -226,12 +247,16 @@ impl RuleSet {
         self
     }
 
-    /// The same rules, and these values are secrets wherever they are. Those that are as short as
-    /// ordinary words are left out.
-    #[must_use]
-    pub fn with_known(mut self, values: &[String]) -> Self {
+    /// The same rules, and these values are secrets wherever they are. Those that are shorter than [`KNOWN_BYTES_MIN`]
+    /// are left out: ordinary words are as short.
+    ///
+    /// # Errors
+    ///
+    /// Where the values are too many or too long to be searched for.
+    pub fn with_known(mut self, values: &[String]) -> Result<Self, RulesError> {
         let values: Vec<&String> = values.iter().filter(|value| value.len() >= KNOWN_BYTES_MIN).collect();
-        self.known = AhoCorasick::new(values).ok().map(|search| KnownValues { search, rule: self.rules.len() });
+        let search = AhoCorasick::new(values).map_err(|error| RulesError::KnownValues { reason: error.to_string() })?;
+        self.known = Some(KnownValues { search, rule: self.rules.len() });
         self.rules.push(Rule {
             id: "known-value".to_owned(),
             description: "Value that settings name".to_owned(),
@@ -242,7 +267,7 @@ impl RuleSet {
             allow: Vec::new(),
             pattern: Pattern::new(String::new()),
         });
-        self
+        Ok(self)
     }
 
     /// The places of known values in a text, which may overlap, with the rule that is named for them.

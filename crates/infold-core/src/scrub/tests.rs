@@ -11,7 +11,7 @@ mod rules;
 use proptest::prelude::*;
 
 use super::rules::is_id;
-use super::{RuleSet, ScrubError, Scrubbed, Scrubber, placeholder};
+use super::{MatchVerdict, RuleSet, ScrubError, Scrubbed, Scrubber, placeholder};
 use canaries::{CANARIES, filled};
 
 fn scrubber() -> Scrubber {
@@ -244,6 +244,28 @@ proptest! {
     fn a_secret_never_survives_between_other_text(before in "\\PC{0,20}", after in "\\PC{0,20}") {
         let scrubbed = scrub(&format!("{before} {} {after}", token()));
         prop_assert!(!scrubbed.as_str().contains(&token()));
+    }
+
+    #[test]
+    fn an_explanation_takes_what_scrubbing_takes(pieces in prop::collection::vec(piece(), 0..12)) {
+        let text = pieces.concat();
+        let masks = scrubber().report(&text).unwrap();
+        let explained = scrubber().explain(&text).unwrap();
+        let bytes_of = |spans: Vec<std::ops::Range<usize>>| {
+            let mut bytes = vec![false; text.len()];
+            spans.into_iter().for_each(|span| bytes[span].fill(true));
+            bytes
+        };
+        let masked = bytes_of(masks.iter().map(|mask| mask.span.clone()).collect());
+        let taken = explained.iter().filter(|one| one.verdict == MatchVerdict::Taken);
+        prop_assert_eq!(&masked, &bytes_of(taken.map(|one| one.mask.span.clone()).collect()));
+        for one in &explained {
+            let rule = masks.iter().find(|mask| mask.span.contains(&one.mask.span.start)).map(|mask| &mask.rule);
+            let is_masked = masked[one.mask.span.clone()].iter().all(|byte| *byte) && !one.mask.span.is_empty();
+            prop_assert_eq!(one.taken_as.is_some(), is_masked);
+            prop_assert!(one.taken_as.is_none() || one.taken_as.as_ref() == rule);
+            prop_assert!(one.verdict != MatchVerdict::Taken || is_masked);
+        }
     }
 
     #[test]

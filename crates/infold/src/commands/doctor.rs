@@ -94,7 +94,7 @@ fn look_with(in_force: &InForce, surroundings: &Surroundings) -> anyhow::Result<
     ];
     checks.extend(database::look(&folder, settings)?);
     checks.extend([
-        Check { name: "scrubber", finding: checks::scrubber() },
+        Check { name: "scrubber", finding: checks::scrubber(&settings.scrub, surroundings) },
         Check { name: "local callers", finding: checks::callers_user() },
         Check { name: "daemon", finding: checks::daemon(settings) },
     ]);

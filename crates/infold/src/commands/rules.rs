@@ -5,16 +5,18 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use infold_core::{Mask, MatchVerdict, RuleSet, ScrubError, Scrubber};
+use infold_core::{ExplainedMatch, MatchVerdict, RuleSet, ScrubError, Scrubber};
 use serde_json::{Value, json};
 
 use super::Invocation;
-use super::scrub::text_of;
+use super::places::Places;
+use super::scrub::reading;
 use crate::draw::{Align, Column, Table, Tone, thousands};
 use crate::failure::{Refused, tell};
 use crate::help;
 use crate::output::Form;
 use crate::scrub_rules;
+use crate::telemetry;
 
 /// Arguments of `rules`.
 #[derive(Debug, clap::Args)]
@@ -24,6 +26,7 @@ use crate::scrub_rules;
          files of your own in gitleaks' form or in infold's. A rule of infold's form has an id, a description, keywords, \
          and one of `token` (a pattern that begins with a keyword), `word` (the same as a word of its own), `names` with \
          `value` (what is assigned to a name), `near` with `value`, or `regex`; `entropy`, `look` and `allow` narrow it.",
+        "What is explained is what `infold scrub` does: a match that one rule leaves may be taken by another.",
     ],
     &[
         ("infold rules", "list all rules"),
@@ -60,6 +63,7 @@ enum RulesCommand {
 
 /// Lists or explains.
 pub fn run(args: &RulesArgs, invocation: &Invocation) -> anyhow::Result<()> {
+    telemetry::log_only(&invocation.logging());
     let settings = &invocation.in_force.settings.scrub;
     let own = scrub_rules::load(settings, &invocation.surroundings)?;
     let rules = own.or_else(RuleSet::built_in).ok_or(ScrubError::Missing)?;
@@ -71,11 +75,11 @@ pub fn run(args: &RulesArgs, invocation: &Invocation) -> anyhow::Result<()> {
                     .hint("`infold rules` lists them")
                     .into());
             }
-            let text = text_of(file.as_deref(), settings.max_bytes)?;
+            let text = reading::text_to_search(file.as_deref(), settings.max_bytes)?;
             explain(&text, Some(rule), rules, invocation)
         }
         Some(RulesCommand::Explain { file }) => {
-            let text = text_of(file.as_deref(), settings.max_bytes)?;
+            let text = reading::text_to_search(file.as_deref(), settings.max_bytes)?;
             explain(&text, None, rules, invocation)
         }
     }
@@ -105,11 +109,12 @@ fn explain(text: &str, only: Option<&str>, rules: Arc<RuleSet>, invocation: &Inv
     let bytes_max = invocation.in_force.settings.scrub.max_bytes;
     let scrubber = Scrubber::new([0; 32]).with_max_bytes(bytes_max).with_rules(rules);
     let mut explained = scrubber.explain(text)?;
-    explained.retain(|(mask, _)| only.is_none_or(|rule| mask.rule == rule));
+    explained.retain(|one| only.is_none_or(|rule| one.mask.rule == rule));
+    let mut places = Places::new(text);
     let output = &invocation.output;
     match output.form {
         Form::Json => {
-            let found: Vec<Value> = explained.iter().map(|(mask, verdict)| as_json(text, mask, *verdict)).collect();
+            let found: Vec<Value> = explained.iter().map(|one| as_json(one, &mut places)).collect();
             output.json(&json!({ "matches": found }))
         }
         Form::Text if explained.is_empty() => {
@@ -124,13 +129,13 @@ fn explain(text: &str, only: Option<&str>, rules: Arc<RuleSet>, invocation: &Inv
                 heading("RULE", Align::Left),
                 heading("VERDICT", Align::Left),
             ]);
-            for (mask, verdict) in &explained {
-                let (line, column) = place(text, mask);
+            for one in &explained {
+                let (line, column) = places.of(one.mask.span.start);
                 table.row(vec![
                     (Tone::Plain, format!("{line}:{column}")),
-                    (Tone::Plain, thousands(mask.span.len() as u64)),
-                    (Tone::Plain, mask.rule.clone()),
-                    (Tone::Plain, in_words(*verdict)),
+                    (Tone::Plain, thousands(one.mask.span.len() as u64)),
+                    (Tone::Plain, one.mask.rule.clone()),
+                    (Tone::Plain, outcome(one)),
                 ]);
             }
             Ok(output.text(&table.draw(&output.style))?)
@@ -138,35 +143,40 @@ fn explain(text: &str, only: Option<&str>, rules: Arc<RuleSet>, invocation: &Inv
     }
 }
 
-/// The line and the column, from 1.
-fn place(text: &str, mask: &Mask) -> (usize, usize) {
-    let before = &text[..mask.span.start];
-    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
-}
-
-fn as_json(text: &str, mask: &Mask, verdict: MatchVerdict) -> Value {
-    let (line, column) = place(text, mask);
+fn as_json(explained: &ExplainedMatch, places: &mut Places<'_>) -> Value {
+    let (line, column) = places.of(explained.mask.span.start);
     json!({
         "line": line,
         "column": column,
-        "bytes": mask.span.len(),
-        "rule": mask.rule,
-        "taken": verdict == MatchVerdict::Taken,
-        "reason": in_words(verdict),
+        "bytes": explained.mask.span.len(),
+        "rule": explained.mask.rule,
+        "taken": explained.taken_as.is_some(),
+        "taken_as": explained.taken_as,
+        "reason": outcome(explained),
     })
 }
 
-fn in_words(verdict: MatchVerdict) -> String {
-    match verdict {
-        MatchVerdict::Taken => "taken: it is a secret".to_owned(),
-        MatchVerdict::LittleEntropy { bits } => {
-            format!("left: {bits:.1} bits of entropy for each byte are too few for this rule")
-        }
-        MatchVerdict::Example => "left: it is an example or a mask".to_owned(),
-        MatchVerdict::OtherLook => "left: it looks like a word, a name, a path or code".to_owned(),
-        MatchVerdict::Allowed => "left: an allow list has it".to_owned(),
-        MatchVerdict::PartOfWord => "left: it is part of a longer word".to_owned(),
-        MatchVerdict::OpenName => "left: its name says that it is no secret".to_owned(),
+/// What scrubbing does with a match, and why.
+fn outcome(explained: &ExplainedMatch) -> String {
+    match (why_left(explained.verdict), &explained.taken_as) {
+        (None, _) => "taken: it is a secret".to_owned(),
+        (Some(why), None) => format!("left: {why}"),
+        (Some(why), Some(rule)) => format!("taken as {rule}; this rule alone leaves it: {why}"),
     }
+}
+
+/// Why a rule leaves what its pattern matched, if it does.
+fn why_left(verdict: MatchVerdict) -> Option<String> {
+    let why = match verdict {
+        MatchVerdict::Taken => return None,
+        MatchVerdict::LittleEntropy { bits } => {
+            return Some(format!("{bits:.1} bits of entropy for each byte are too few for this rule"));
+        }
+        MatchVerdict::Example => "it is an example or a mask",
+        MatchVerdict::OtherLook => "it looks like a word, a name, a path or code",
+        MatchVerdict::Allowed => "an allow list has it",
+        MatchVerdict::PartOfWord => "it is part of a longer word",
+        MatchVerdict::OpenName => "its name says that it is no secret",
+    };
+    Some(why.to_owned())
 }

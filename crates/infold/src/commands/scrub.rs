@@ -4,8 +4,9 @@
 //! one. A secret itself is never printed: a report has its place, its rule and its length.
 
 mod files;
+pub(super) mod reading;
 
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -13,12 +14,14 @@ use infold_core::{Mask, ScrubError, Scrubbed};
 use serde_json::{Value, json};
 
 use super::Invocation;
+use super::places::Places;
 use crate::draw::{Align, Column, Table, Tone, thousands};
 use crate::failure::{Refused, SecretsFound, tell};
 use crate::file_scrubber::FileScrubber;
 use crate::help;
 use crate::output::Form;
 use crate::telemetry;
+use reading::FileText;
 
 /// Arguments of `scrub`.
 #[derive(Debug, clap::Args)]
@@ -27,6 +30,9 @@ use crate::telemetry;
         "Within one data folder, the same secret always gets the same placeholder. A report says where secrets are and \
          never what they are. `infold rules` lists what counts as a secret, and explains a find.",
         "With --check the exit code is 0 if there are no secrets and 4 if there are, or if a file could not be searched.",
+        "A report is about text in UTF-8, in UTF-16 with a byte order mark, and in any other encoding that keeps ASCII. \
+         Other files with zero bytes are binary: they are counted and not searched. Links in folders are counted and not \
+         followed, and what git keeps in .git is left out. None of these makes --check fail.",
     ],
     &[
         ("infold scrub < build.log > build.clean.log", ""),
@@ -54,8 +60,10 @@ struct ScrubReport {
     secrets: Vec<ReportedSecret>,
     /// Files that could not be searched, and why.
     unsearched: Vec<(String, String)>,
-    /// How many files are no text.
+    /// How many files are no text. They were not searched.
     binary: u64,
+    /// How many links in folders were not followed.
+    links: u64,
 }
 
 /// Where a secret is.
@@ -78,8 +86,8 @@ pub fn run(args: &ScrubArgs, invocation: &Invocation) -> anyhow::Result<()> {
     }
     let bytes_max = invocation.in_force.settings.scrub.max_bytes;
     let text = match args.paths.as_slice() {
-        [] => text_of(None, bytes_max)?,
-        [file] if !file.is_dir() => text_of(Some(file), bytes_max)?,
+        [] => reading::text_to_print(None, bytes_max)?,
+        [file] if !file.is_dir() => reading::text_to_print(Some(file), bytes_max)?,
         _ => {
             return Err(Refused::new("only one file can be printed without its secrets")
                 .hint("name one file, or use --report or --check for several files and for folders")
@@ -112,14 +120,15 @@ fn report(args: &ScrubArgs, scrubber: &FileScrubber, invocation: &Invocation) ->
     let bytes_max = invocation.in_force.settings.scrub.max_bytes;
     let mut report = ScrubReport::default();
     if args.paths.is_empty() {
-        let text = text_of(None, bytes_max)?;
+        let text = reading::text_to_search(None, bytes_max)?;
         report.files = 1;
         report.add("standard input", &text, scrubber.report(text.clone())?);
         return Ok(report);
     }
-    let files = files::list(&args.paths)?;
-    let bar = bar(files.len() as u64, invocation);
-    for file in files {
+    let listed = files::list(&args.paths)?;
+    report.links = listed.links;
+    let bar = bar(listed.files.len() as u64, invocation);
+    for file in listed.files {
         report.file(&file, scrubber, bytes_max);
         bar.inc(1);
     }
@@ -131,9 +140,9 @@ impl ScrubReport {
     fn file(&mut self, path: &Path, scrubber: &FileScrubber, bytes_max: usize) {
         let name = path.display().to_string();
         self.files += 1;
-        let text = match files::read(path, bytes_max) {
-            Ok(Some(text)) => text,
-            Ok(None) => {
+        let text = match reading::of_file(path, bytes_max) {
+            Ok(FileText::Utf8(text) | FileText::Decoded(text)) => text,
+            Ok(FileText::Binary) => {
                 self.binary += 1;
                 return;
             }
@@ -149,20 +158,20 @@ impl ScrubReport {
     }
 
     fn add(&mut self, file: &str, text: &str, masks: Vec<Mask>) {
-        let mut line = 1;
-        let mut line_start = 0;
-        let mut seen = 0;
+        let mut places = Places::new(text);
         for mask in masks {
-            let before = &text[seen..mask.span.start];
-            if let Some(last) = before.rfind('\n') {
-                line += before.matches('\n').count();
-                line_start = seen + last + 1;
-            }
-            seen = mask.span.start;
-            let column = text[line_start..mask.span.start].chars().count() + 1;
+            let (line, column) = places.of(mask.span.start);
             let file = file.to_owned();
             self.secrets.push(ReportedSecret { file, line, column, length: mask.span.len(), rule: mask.rule });
         }
+    }
+
+    /// What was left out, in brackets; nothing if that is nothing.
+    fn left_out(&self) -> String {
+        let binary = (self.binary > 0).then(|| format!("{} not searched", counted(self.binary, "binary file")));
+        let links = (self.links > 0).then(|| format!("{} not followed", counted(self.links, "link")));
+        let parts: Vec<String> = binary.into_iter().chain(links).collect();
+        if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
     }
 
     /// What `--check` ends with.
@@ -206,9 +215,8 @@ fn print_report(report: &ScrubReport, invocation: &Invocation) -> anyhow::Result
         tell("warning", format_args!("{file} was not searched: {reason}"));
     }
     if !invocation.globals.quiet {
-        let binary = if report.binary > 0 { format!(" ({} no text)", thousands(report.binary)) } else { String::new() };
         let (secrets, files) = (counted(report.secrets.len() as u64, "secret"), counted(report.files, "file"));
-        tell("note", format_args!("{secrets} in {files}{binary}"));
+        tell("note", format_args!("{secrets} in {files}{}", report.left_out()));
     }
     Ok(())
 }
@@ -227,6 +235,7 @@ fn as_json(report: &ScrubReport) -> Value {
     json!({
         "files": report.files,
         "binary_files": report.binary,
+        "links_not_followed": report.links,
         "secrets": secrets.collect::<Vec<_>>(),
         "not_searched": unsearched.collect::<Vec<_>>(),
     })
@@ -238,36 +247,4 @@ fn bar(files: u64, invocation: &Invocation) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:32} {percent:>3} %  {pos} of {len} files  {eta} left");
     ProgressBar::with_draw_target(Some(files), target)
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-}
-
-/// The text of a file, or of standard input.
-pub(super) fn text_of(file: Option<&Path>, bytes_max: usize) -> anyhow::Result<String> {
-    match file {
-        Some(file) => whole_text(file, bytes_max),
-        None => input(bytes_max),
-    }
-}
-
-fn whole_text(file: &Path, bytes_max: usize) -> anyhow::Result<String> {
-    let refused = |reason: String| Refused::new(format!("{} cannot be searched: {reason}", file.display()));
-    match files::read(file, bytes_max) {
-        Ok(Some(text)) => Ok(text),
-        Ok(None) => Err(refused("it is not UTF-8".to_owned()).hint("convert it first, for example with iconv").into()),
-        Err(reason) => Err(refused(reason).into()),
-    }
-}
-
-fn input(bytes_max: usize) -> anyhow::Result<String> {
-    let mut bytes = Vec::new();
-    io::stdin().lock().take(bytes_max as u64 + 1).read_to_end(&mut bytes)?;
-    if bytes.len() > bytes_max {
-        return Err(Refused::new(format!("the input is longer than {bytes_max} bytes"))
-            .hint("split it, or raise the bound with --set scrub.max_bytes=N")
-            .into());
-    }
-    String::from_utf8(bytes).map_err(|_| {
-        Refused::new("the input is not UTF-8, so it cannot be searched for secrets")
-            .hint("convert it first, for example with iconv")
-            .into()
-    })
 }

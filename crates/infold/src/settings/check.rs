@@ -158,6 +158,15 @@ fn together(settings: &Settings, entries: &[Entry], problems: &mut Problems) {
                 .hint("list \"branch\", \"context\" or both, or \"lean\""),
         );
     }
+    if settings.scrub.rules.is_empty() {
+        problems.add(
+            Problem::new(format!(
+                "`scrub.rules` in {} is empty, so nothing would be scrubbed",
+                origin(entries, "scrub.rules")
+            ))
+            .hint("list \"built-in\", at least one file of rules, or both"),
+        );
+    }
     prices(settings, entries, problems);
     windows(settings, entries, problems);
     proxy::check(settings, entries, problems);

@@ -1,14 +1,17 @@
 //! Reads rules from TOML: infold's own form, which says where a pattern is tried, and gitleaks' form, which does not.
 //!
-//! What a rule cannot be used for is an error that names the file's rule. What gitleaks has and text has not, such as
-//! paths and commits, is left out: a rule that only looks at paths is no rule here.
+//! What a rule cannot be used for is an error that names the file's rule, and so is a field that no rule has. What
+//! gitleaks has and text has not, such as paths and commits, is left out: a rule that only looks at paths is no rule here,
+//! and neither is one that gitleaks does not report.
+
+mod entry;
 
 use serde::Deserialize;
 
 use super::allow::{AllowCondition, AllowList, AllowTarget};
 use super::keywords::KEYWORD_BYTES_MIN;
-use super::{ID_BYTES_MAX, NamePart, Pattern, Quotes, Rule, RuleForm, SpecialForm, compile, is_id, is_pattern};
-use crate::scrub::look::SecretLook;
+use super::{ID_BYTES_MAX, NamePart, Pattern, Quotes, Rule, RuleForm, compile, groups, is_id, is_pattern};
+use entry::{AllowEntry, RuleEntry, RuleFile};
 
 /// Most bytes that a match has if a rule does not say so.
 const REACH_UNSET: usize = 512;
@@ -20,6 +23,12 @@ pub enum RulesError {
     #[error("the rules cannot be read: {reason}")]
     Unreadable {
         /// What the parser says.
+        reason: String,
+    },
+    /// The values that settings name cannot be searched for.
+    #[error("the known values cannot be searched for: {reason}; name fewer in scrub.known_files")]
+    KnownValues {
+        /// What the search says of their number or length.
         reason: String,
     },
     /// One rule cannot be used.
@@ -36,88 +45,75 @@ pub enum RulesError {
 pub(super) struct ReadRules {
     pub(super) rules: Vec<Rule>,
     pub(super) allow: Vec<AllowList>,
+    pub(super) base: RulesBase,
 }
 
-#[derive(Deserialize)]
-struct RuleFile {
-    #[serde(default)]
-    rules: Vec<RuleEntry>,
-    allowlist: Option<AllowEntry>,
-    #[serde(default)]
-    allowlists: Vec<AllowEntry>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RuleEntry {
-    id: String,
-    #[serde(default)]
-    description: String,
-    #[serde(default)]
-    keywords: Vec<String>,
-    token: Option<String>,
-    word: Option<String>,
-    names: Option<Vec<String>>,
-    near: Option<Vec<String>>,
-    value: Option<String>,
-    regex: Option<String>,
-    special: Option<SpecialForm>,
-    secret_group: Option<usize>,
-    #[serde(rename = "name-part")]
-    name_part: Option<NamePart>,
-    quotes: Option<Quotes>,
-    back: Option<usize>,
-    reach: Option<usize>,
-    #[serde(default)]
-    entropy: f32,
-    #[serde(default)]
-    look: SecretLook,
-    #[serde(default)]
-    allow: Vec<String>,
-    allowlist: Option<AllowEntry>,
-    #[serde(default)]
-    allowlists: Vec<AllowEntry>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AllowEntry {
-    #[serde(default)]
-    condition: String,
-    #[serde(default)]
-    regex_target: String,
-    #[serde(default)]
-    regexes: Vec<String>,
-    #[serde(default)]
-    stopwords: Vec<String>,
-    #[serde(default)]
-    paths: Vec<String>,
-    #[serde(default)]
-    commits: Vec<String>,
-    #[serde(default)]
-    target_rules: Vec<String>,
+/// What a file in gitleaks' form builds on. infold does not read that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RulesBase {
+    /// Nothing: all of its rules are in the file.
+    None,
+    /// The rules that come with gitleaks.
+    GitleaksDefault,
+    /// Another file.
+    OtherFile,
 }
 
 /// Reads all files.
 pub(super) fn read(files: &[&str]) -> Result<ReadRules, RulesError> {
-    let mut all = ReadRules { rules: Vec::new(), allow: Vec::new() };
+    let mut all = ReadRules { rules: Vec::new(), allow: Vec::new(), base: RulesBase::None };
     for text in files {
-        let file: RuleFile =
-            toml::from_str(text).map_err(|error| RulesError::Unreadable { reason: error.to_string() })?;
+        let file: RuleFile = toml::from_str(text).map_err(|error| blamed(text, &error))?;
+        let base = file.base();
         for entry in file.allowlist.into_iter().chain(file.allowlists) {
             all.allow.extend(entry.list("allowlist")?);
         }
         for entry in file.rules {
-            all.rules.extend(entry.rule()?);
+            all.rules.extend(entry.rule(base)?);
+        }
+        if base != RulesBase::None {
+            all.base = base;
         }
     }
     Ok(all)
 }
 
+/// The error of a file that could not be read, with the id of the rule that is at fault if it is one.
+fn blamed(text: &str, error: &toml::de::Error) -> RulesError {
+    let unusable = |entry: &toml::Value| {
+        let error = RuleEntry::deserialize(entry.clone()).err()?;
+        Some(RulesError::Unusable { id: entry.get("id")?.as_str()?.to_owned(), reason: error.message().to_owned() })
+    };
+    let blamed = |file: toml::Table| file.get("rules")?.as_array()?.iter().find_map(unusable);
+    let unreadable = || RulesError::Unreadable { reason: error.to_string() };
+    toml::from_str(text).ok().and_then(blamed).unwrap_or_else(unreadable)
+}
+
+impl RuleFile {
+    fn base(&self) -> RulesBase {
+        match &self.extend {
+            Some(extend) if extend.path.is_some() || extend.url.is_some() => RulesBase::OtherFile,
+            Some(extend) if extend.use_default => RulesBase::GitleaksDefault,
+            Some(_) | None => RulesBase::None,
+        }
+    }
+}
+
 impl RuleEntry {
-    /// The rule, or nothing if it only looks at paths.
-    fn rule(self) -> Result<Option<Rule>, RulesError> {
-        let Some((form, pattern, words)) = self.form()? else { return Ok(None) };
+    /// The rule, or nothing if it only looks at paths, is not reported, or only changes one of its file's base.
+    fn rule(self, base: RulesBase) -> Result<Option<Rule>, RulesError> {
+        if self.skip_report {
+            return Ok(None);
+        }
+        let Some((form, pattern, words)) = self.form()? else {
+            if self.path.is_none() && base == RulesBase::None {
+                return Err(self.unusable("it has none of token, word, names, near and regex".to_owned()));
+            }
+            return Ok(None);
+        };
+        if let Some(field) = self.stray_field(&form) {
+            return Err(self.unusable(format!("it has `{field}`, which rules of its form do not use")));
+        }
         if !is_id(self.id.as_bytes()) {
             let reason = format!(
                 "an id has at most {ID_BYTES_MAX} bytes: small letters, at most four digits, and hyphens between"
@@ -127,6 +123,14 @@ impl RuleEntry {
         let Some(pattern) = usable(&pattern) else {
             return Err(self.unusable("its pattern is none".to_owned()));
         };
+        if let RuleForm::Anywhere { group: Some(group) } = form
+            && group > groups(&pattern)
+        {
+            let groups = groups(&pattern);
+            return Err(
+                self.unusable(format!("`secretGroup` is {group}, and the last group of its pattern is {groups}"))
+            );
+        }
         let mut keywords: Vec<String> = words.iter().map(|word| word.to_ascii_lowercase()).collect();
         if let Some(short) = keywords.iter().find(|word| word.len() < KEYWORD_BYTES_MIN) {
             if !matches!(form, RuleForm::Anywhere { .. }) {
@@ -176,7 +180,9 @@ impl RuleEntry {
             forms.push((RuleForm::Near { reach }, value()?, words.clone()));
         }
         if let Some(pattern) = &self.regex {
-            forms.push((RuleForm::Anywhere { group: self.secret_group }, pattern.clone(), keywords.clone()));
+            // To gitleaks, the group 0 is none that was chosen.
+            let group = self.secret_group.filter(|group| *group > 0);
+            forms.push((RuleForm::Anywhere { group }, pattern.clone(), keywords.clone()));
         }
         if let Some(special) = self.special {
             forms.push((RuleForm::Special(special), String::new(), keywords));
@@ -192,6 +198,22 @@ impl RuleEntry {
             }
             form => Ok(form),
         }
+    }
+
+    /// A field that means something only for rules of another form.
+    fn stray_field(&self, form: &RuleForm) -> Option<&'static str> {
+        let is_token = matches!(form, RuleForm::Token { .. } | RuleForm::Word { .. });
+        let is_named = matches!(form, RuleForm::Named { .. });
+        let is_near = matches!(form, RuleForm::Near { .. });
+        let fields = [
+            ("secretGroup", self.secret_group.is_some(), matches!(form, RuleForm::Anywhere { .. })),
+            ("value", self.value.is_some(), is_named || is_near),
+            ("name-part", self.name_part.is_some(), is_named),
+            ("quotes", self.quotes.is_some(), is_named),
+            ("back", self.back.is_some(), is_token),
+            ("reach", self.reach.is_some(), is_token || is_named || is_near),
+        ];
+        fields.into_iter().find(|(_, is_there, is_used)| *is_there && !is_used).map(|(field, ..)| field)
     }
 
     fn unusable(&self, reason: String) -> RulesError {
@@ -226,10 +248,11 @@ impl AllowList {
 impl AllowEntry {
     /// The list, or nothing if it asks for what text has not.
     fn list(self, id: &str) -> Result<Option<AllowList>, RulesError> {
-        let condition = if self.condition.eq_ignore_ascii_case("and") || self.condition == "&&" {
-            AllowCondition::All
-        } else {
-            AllowCondition::One
+        let unusable = |reason: String| RulesError::Unusable { id: id.to_owned(), reason };
+        let condition = match self.condition.to_ascii_lowercase().as_str() {
+            "and" | "&&" => AllowCondition::All,
+            "" | "or" | "||" => AllowCondition::One,
+            other => return Err(unusable(format!("`condition` is {other:?}, and has to be \"and\" or \"or\""))),
         };
         let asks_elsewhere = !self.paths.is_empty() || !self.commits.is_empty() || !self.target_rules.is_empty();
         if (asks_elsewhere && condition == AllowCondition::All) || !self.target_rules.is_empty() {
@@ -238,7 +261,11 @@ impl AllowEntry {
         let target = match self.regex_target.as_str() {
             "match" => AllowTarget::Match,
             "line" => AllowTarget::Line,
-            _ => AllowTarget::Secret,
+            "" | "secret" => AllowTarget::Secret,
+            other => {
+                let reason = format!("`regexTarget` is {other:?}, and has to be \"secret\", \"match\" or \"line\"");
+                return Err(unusable(reason));
+            }
         };
         let words = self.stopwords.iter().map(|word| word.to_ascii_lowercase()).collect();
         let patterns = compiled(id, &self.regexes)?;

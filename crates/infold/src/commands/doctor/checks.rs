@@ -12,8 +12,10 @@ use infold_door::{Token, TokenError};
 use super::Finding;
 use crate::data_folder;
 use crate::draw::thousands;
+use crate::failure::Refused;
 use crate::probe::{Listener, probe};
-use crate::settings::{InForce, Origin, ScrubFault, Settings};
+use crate::scrub_rules;
+use crate::settings::{InForce, Origin, Scrub, ScrubFault, Settings, Surroundings};
 
 const MIB: u64 = 1024 * 1024;
 /// With less than this a full disk is near, and a full disk refuses every write.
@@ -112,8 +114,24 @@ pub fn key(folder: &Path) -> Finding {
     Finding::Good("present, complete, private".to_owned())
 }
 
-/// Checks on a made-up token that the scrubber removes a secret and leaves the text around it.
-pub fn scrubber() -> Finding {
+/// Checks that the rules in settings can be used, and on a made-up token that the scrubber removes a secret and leaves the
+/// text around it.
+pub fn scrubber(settings: &Scrub, surroundings: &Surroundings) -> Finding {
+    let in_force = match scrub_rules::read_all(settings, surroundings) {
+        Ok(in_force) => in_force,
+        Err(error) => {
+            let hint = error.downcast_ref::<Refused>().map(Refused::hint_text).filter(|hint| !hint.is_empty());
+            let what = error.downcast_ref::<Refused>().map_or_else(|| error.to_string(), |it| it.message().to_owned());
+            return Finding::bad(what, hint.unwrap_or("change the setting, or the file that it names"));
+        }
+    };
+    match self_test() {
+        Finding::Good(_) if !in_force.warnings.is_empty() => Finding::Note(in_force.warnings.join("; ")),
+        finding @ (Finding::Good(_) | Finding::Note(_) | Finding::Bad { .. }) => finding,
+    }
+}
+
+fn self_test() -> Finding {
     let made_up = format!("{}_{}", "ghp", "Q7rT2mXv9LkB4nZc8JpW3sHd6FgY1aEu5oRi");
     let text = format!("before\nGITHUB_TOKEN={made_up}\nafter");
     match Scrubber::new([7; 32]).scrub(&text) {
