@@ -12,13 +12,13 @@ mod tables;
 mod tests;
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use infold_core::ShapeRules;
 use infold_core::fork::Profile;
 use infold_core::transcript::Transcript;
