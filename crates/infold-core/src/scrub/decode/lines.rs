@@ -13,8 +13,7 @@ use super::Reading;
 use super::wraps::line_end;
 
 /// Words that are in or before every secret that goes over several lines.
-const WORDS: [&str; 8] =
-    ["password", "passwd", "passphrase", "kind: secret", "secret", "private key", "token", "api key"];
+const WORDS: [&str; 8] = ["password", "passwd", "passphrase", "secret", "private key", "token", "api key", "api_key"];
 /// How much before and behind such a word is read.
 const BEFORE_BYTES_MAX: usize = 1 << 10;
 const BEHIND_BYTES_MAX: usize = 8 << 10;
@@ -31,7 +30,7 @@ const PREFIX: &str = concat!(
     r"|[+-]|> ?|// ?|# )",
 );
 
-/// Calls `look` with a reading of the surroundings of each such word, if their lines begin in that way.
+/// Calls `look` with a reading of every stretch of lines that all begin in such a way, near one of these words.
 pub(super) fn each<E>(text: &[u8], look: &mut impl FnMut(Reading) -> Result<(), E>) -> Result<(), E> {
     let mut part: Option<Range<usize>> = None;
     for word in words().into_iter().flat_map(|words| words.find_iter(text)) {
@@ -39,34 +38,53 @@ pub(super) fn each<E>(text: &[u8], look: &mut impl FnMut(Reading) -> Result<(), 
         match &mut part {
             Some(part) if around.start <= part.end => part.end = around.end,
             _ => {
-                if let Some(reading) = part.replace(around).and_then(|part| read(text, part)) {
-                    look(reading)?;
+                if let Some(part) = part.replace(around) {
+                    each_stretch(text, part, look)?;
                 }
             }
         }
     }
-    part.and_then(|part| read(text, part)).map_or(Ok(()), look)
+    part.map_or(Ok(()), |part| each_stretch(text, part, look))
 }
 
-/// A part of the text without what is before its lines; `None` if that is nothing.
-fn read(text: &[u8], part: Range<usize>) -> Option<Reading> {
-    // What is cut off at the edges is left out.
-    let first = line_end(text, part.clone()).filter(|_| part.start > 0).map_or(part.start, |end| end.end);
-    let mut reading = Reading::default();
-    let mut begun = 0;
-    let mut at = first;
+/// Calls `look` with a reading of every stretch in a part of the text. What is cut off at its edges is left out.
+fn each_stretch<E>(text: &[u8], part: Range<usize>, look: &mut impl FnMut(Reading) -> Result<(), E>) -> Result<(), E> {
+    let Some(prefix) = prefix() else { return Ok(()) };
+    let mut at = line_end(text, part.clone()).filter(|_| part.start > 0).map_or(part.start, |end| end.end);
+    let mut stretch = Stretch::default();
+    let mut is_written_out = false;
     while at < part.end {
         let end = line_end(text, at..part.end);
         let line = at..end.clone().map_or(part.end, |end| end.start);
-        let prefix = prefix()?.find(&text[line.clone()]).map_or(0, |found| found.len());
-        begun += usize::from(prefix > 0);
-        reading.push_same(text, line.start + prefix..line.end);
+        let before = prefix.find(&text[line.clone()]).map_or(0, |found| found.len());
+        let goes_on = before > 0 || is_written_out;
+        is_written_out = end.as_ref().is_some_and(|end| end.len() > 1);
+        if !goes_on {
+            std::mem::take(&mut stretch).show(look)?;
+        }
+        if goes_on || is_written_out {
+            stretch.lines += 1;
+            stretch.reading.push_same(text, line.start + before..line.end);
+            stretch.reading.push_escape(b"\n", end.clone().unwrap_or(line.end..line.end));
+        }
         let Some(end) = end else { break };
-        begun += usize::from(end.len() > 1);
-        reading.push_escape(b"\n", end.clone());
         at = end.end;
     }
-    (begun > 1).then_some(reading)
+    stretch.show(look)
+}
+
+/// Lines, one behind the other, without what is before them.
+#[derive(Default)]
+struct Stretch {
+    reading: Reading,
+    lines: usize,
+}
+
+impl Stretch {
+    fn show<E>(self, look: &mut impl FnMut(Reading) -> Result<(), E>) -> Result<(), E> {
+        let is_of_use = self.lines > 1 && words().is_some_and(|words| words.is_match(self.reading.bytes()));
+        if is_of_use { look(self.reading) } else { Ok(()) }
+    }
 }
 
 fn words() -> Option<&'static AhoCorasick> {
