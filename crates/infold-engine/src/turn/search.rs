@@ -95,7 +95,11 @@ impl Engine {
         strings: &JsonStrings<'_, '_>,
         unfinished: Unfinished,
     ) -> Result<Option<Vec<u8>>, Withheld> {
-        let (texts, names, parts) = (strings.texts(), strings.names(), strings.parts());
+        let texts = strings.texts();
+        if texts.is_empty() {
+            return Ok(None);
+        }
+        let (names, parts) = (strings.names(), strings.parts());
         let in_parts: HashSet<usize> = parts.iter().flatten().copied().collect();
         let written: Vec<WrittenText<'_>> = texts.iter().zip(&names).map(|(text, name)| written(text, name)).collect();
         let alone = written.iter().enumerate().filter(|(at, _)| !in_parts.contains(at)).map(|(_, written)| written);

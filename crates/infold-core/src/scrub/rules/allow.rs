@@ -1,6 +1,6 @@
 //! What is no secret although a rule's pattern says so: lists of patterns and words, as gitleaks has them.
 
-use regex_automata::meta::Regex;
+use super::Pattern;
 
 /// A find, with as much of its surroundings as an allow list may ask about.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(in crate::scrub) enum AllowCondition {
 pub(in crate::scrub) struct AllowList {
     pub(super) target: AllowTarget,
     pub(super) condition: AllowCondition,
-    pub(super) patterns: Vec<Regex>,
+    pub(super) patterns: Vec<Pattern>,
     /// Words, in lower case; one of them anywhere in the secret is enough.
     pub(super) words: Vec<String>,
     /// Values, compared whole.
@@ -47,7 +47,7 @@ impl AllowList {
             AllowTarget::Match => found.whole,
             AllowTarget::Line => found.line,
         };
-        let by_pattern = || self.patterns.iter().any(|pattern| pattern.is_match(text));
+        let by_pattern = || self.patterns.iter().filter_map(Pattern::regex).any(|pattern| pattern.is_match(text));
         let by_word = || {
             let lower = found.secret.to_ascii_lowercase();
             self.words.iter().any(|word| memchr::memmem::find(&lower, word.as_bytes()).is_some())

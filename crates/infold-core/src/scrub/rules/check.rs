@@ -17,12 +17,15 @@ const BEFORE: [Option<u8>; 4] = [None, Some(b' '), Some(b'a'), Some(b'\n')];
 /// Why a rule cannot be used, if it cannot.
 pub(super) fn check(rule: &Rule) -> Result<(), RulesError> {
     let unusable = |reason: String| RulesError::Unusable { id: rule.id.clone(), reason };
-    build(rule.pattern.text()).map_err(|error| match error.size_limit() {
-        Some(_) => unusable(format!(
-            "its pattern is too large: compiled, it takes more than {PATTERN_BYTES_MAX} bytes; lower its counts"
-        )),
-        None => unusable(format!("its pattern cannot be compiled: {error}")),
-    })?;
+    let allowing = rule.allow.iter().flat_map(|list| &list.patterns).map(|pattern| ("allow pattern", pattern));
+    for (what, pattern) in [("pattern", &rule.pattern)].into_iter().chain(allowing) {
+        build(pattern.text()).map_err(|error| match error.size_limit() {
+            Some(_) => unusable(format!(
+                "its {what} is too large: compiled, it takes more than {PATTERN_BYTES_MAX} bytes; lower its counts"
+            )),
+            None => unusable(format!("its {what} cannot be compiled: {error}")),
+        })?;
+    }
     match idle_keyword(rule) {
         Some(keyword) => Err(unusable(format!(
             "no match of its pattern begins with the keyword {keyword:?}, so it is never found there: say with `back` \

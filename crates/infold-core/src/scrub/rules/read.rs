@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::allow::{AllowCondition, AllowList, AllowTarget};
 use super::keywords::KEYWORD_BYTES_MIN;
-use super::{ID_BYTES_MAX, NamePart, Pattern, Quotes, Rule, RuleForm, compile, groups, is_id, is_pattern};
+use super::{ID_BYTES_MAX, NamePart, Pattern, Quotes, Rule, RuleForm, groups, is_id, is_pattern};
 use entry::{AllowEntry, RuleEntry, RuleFile};
 
 /// Most bytes that a match has if a rule does not say so.
@@ -227,7 +227,7 @@ impl AllowList {
         Ok(Self {
             target: AllowTarget::Secret,
             condition: AllowCondition::One,
-            patterns: compiled(id, patterns)?,
+            patterns: allowing(id, patterns)?,
             words: Vec::new(),
             values: Vec::new(),
         })
@@ -268,18 +268,17 @@ impl AllowEntry {
             }
         };
         let words = self.stopwords.iter().map(|word| word.to_ascii_lowercase()).collect();
-        let patterns = compiled(id, &self.regexes)?;
+        let patterns = allowing(id, &self.regexes)?;
         Ok(Some(AllowList { target, condition, patterns, words, values: Vec::new() }))
     }
 }
 
-fn compiled(id: &str, patterns: &[String]) -> Result<Vec<regex_automata::meta::Regex>, RulesError> {
+fn allowing(id: &str, patterns: &[String]) -> Result<Vec<Pattern>, RulesError> {
     let unusable = |pattern: &String| RulesError::Unusable {
         id: id.to_owned(),
-        reason: format!("its allow pattern {pattern:?} is not one, or it is too long"),
+        reason: format!("its allow pattern {pattern:?} is not one"),
     };
-    let compiled = |pattern: &String| usable(pattern).and_then(|usable| compile(&usable));
-    patterns.iter().map(|pattern| compiled(pattern).ok_or_else(|| unusable(pattern))).collect()
+    patterns.iter().map(|text| usable(text).map(Pattern::new).ok_or_else(|| unusable(text))).collect()
 }
 
 /// The pattern as it can be compiled. Go takes a brace that counts nothing for a brace; here it has to be escaped.
