@@ -31,7 +31,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use find::MatchVerdict;
-use find::{Find, Wanted};
+use find::{Find, FoundInText, Wanted};
 pub use rules::{KNOWN_BYTES_MIN, RuleSet, RulesBase, RulesError};
 pub use text::Scrubbed;
 
@@ -379,14 +379,14 @@ fn search_decoded(
     depth_left: usize,
     bytes_left: &mut usize,
 ) -> Result<Vec<Find>, ScrubError> {
-    let plain = find::find(rules, text, wanted)?;
+    let FoundInText { finds: plain, lines_words } = find::find(rules, text, wanted)?;
     if depth_left == 0 {
         return Ok(plain);
     }
     // What was left does not say that a secret ends here.
     let taken: Vec<Find> = plain.iter().filter(|find| find.verdict == MatchVerdict::Taken).cloned().collect();
     let mut finds = Vec::new();
-    decode::each_reading(text, |reading| {
+    decode::each_reading(text, &lines_words, |reading| {
         *bytes_left = bytes_left.checked_sub(reading.bytes().len()).ok_or(ScrubError::TooMuchCoded)?;
         let found = search_decoded(rules, reading.bytes(), wanted, depth_left - 1, bytes_left)?;
         finds.extend(found.into_iter().filter_map(|find| reading.in_text(find, &taken)));

@@ -114,10 +114,15 @@ impl Reading {
     }
 }
 
-/// Calls `look` with every reading of a text, one at a time. `look` says whether to go on.
-pub(super) fn each_reading<E>(text: &[u8], mut look: impl FnMut(Reading) -> Result<(), E>) -> Result<(), E> {
+/// Calls `look` with every reading of a text, one at a time. `look` says whether to go on. `lines_words` are where a
+/// secret over several lines may begin.
+pub(super) fn each_reading<E>(
+    text: &[u8],
+    lines_words: &[Range<usize>],
+    mut look: impl FnMut(Reading) -> Result<(), E>,
+) -> Result<(), E> {
     escapes::each(text, &mut look)?;
-    lines::each(text, &mut look)?;
+    lines::each(text, lines_words, &mut look)?;
     wraps::each(text, &mut look)?;
     coded::each(text, &mut look)
 }

@@ -96,8 +96,31 @@ pub(super) struct Finder<'a> {
     captures: HashMap<usize, Captures>,
 }
 
-/// The finds in a text, in no order; they may overlap.
-pub(super) fn find(rules: &RuleSet, text: &[u8], wanted: Wanted) -> Result<Vec<Find>, ScrubError> {
+/// Whether a keyword is in or before a secret that may go over several lines.
+fn is_lines_word(keyword: &[u8]) -> bool {
+    // By length, because this is asked for every keyword.
+    let words: &[&str] = match keyword.len() {
+        5 => &["token", "login"],
+        6 => &["secret", "passwd"],
+        7 => &["api key"],
+        8 => &["password"],
+        10 => &["passphrase"],
+        11 => &["private key"],
+        _ => return false,
+    };
+    words.iter().any(|word| keyword.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// What was found in a text.
+pub(super) struct FoundInText {
+    /// In no order; they may overlap.
+    pub(super) finds: Vec<Find>,
+    /// Keywords that a secret over several lines may begin with, in order.
+    pub(super) lines_words: Vec<Range<usize>>,
+}
+
+/// Finds what the rules call for.
+pub(super) fn find(rules: &RuleSet, text: &[u8], wanted: Wanted) -> Result<FoundInText, ScrubError> {
     let mut finder = Finder {
         rules,
         text,
@@ -109,7 +132,11 @@ pub(super) fn find(rules: &RuleSet, text: &[u8], wanted: Wanted) -> Result<Vec<F
         in_one_pass: rules.always().to_vec(),
         captures: HashMap::new(),
     };
+    let mut lines_words = Vec::new();
     rules.each_call(text, |keyword, called| {
+        if is_lines_word(&text[keyword.clone()]) {
+            lines_words.push(keyword.clone());
+        }
         // Most texts have no keyword at all.
         finder.done.resize(rules.len(), 0);
         finder.work.resize(rules.len(), 0);
@@ -118,7 +145,7 @@ pub(super) fn find(rules: &RuleSet, text: &[u8], wanted: Wanted) -> Result<Vec<F
     finder.search_whole()?;
     let known = rules.known(text).map(|(span, rule)| Find { span, rule, verdict: MatchVerdict::Taken });
     finder.finds.extend(known);
-    Ok(finder.with_glued())
+    Ok(FoundInText { finds: finder.with_glued(), lines_words })
 }
 
 impl<'a> Finder<'a> {

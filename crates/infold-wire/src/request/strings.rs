@@ -96,7 +96,7 @@ impl<'a> JsonBody<'a> {
     /// Every string in it, keys too.
     pub fn strings(&self) -> JsonStrings<'_, 'a> {
         let document = &self.document;
-        let places = strings_in(document, 0, &HashSet::new());
+        let places = strings_in(document, 0, |_| false);
         JsonStrings { document, places }
     }
 
@@ -105,7 +105,11 @@ impl<'a> JsonBody<'a> {
         let document = &self.document;
         let entries = entries(document, place);
         let places = entries.into_iter().flat_map(|entry| results_in(document, entry));
-        let places = places.flat_map(|result| strings_in(document, result, &ids_of(document, result))).collect();
+        let in_result = |result: At| {
+            let ids = ids_of(document, result);
+            strings_in(document, result, |at| ids.contains(&at))
+        };
+        let places = places.flat_map(in_result).collect();
         JsonStrings { document, places }
     }
 }
@@ -181,11 +185,11 @@ pub(super) fn beside_texts<'d, 'a>(request: &'d Request<'a>) -> JsonStrings<'d, 
         BlockKind::Result(_) => seat.content,
         _ => None,
     });
-    let texts: HashSet<At> = of_blocks.flat_map(|content| parts::places(document, content)).collect();
+    let mut texts: Vec<At> = of_blocks.flat_map(|content| parts::places(document, content)).collect();
+    texts.sort_unstable();
     let beside = |result: At| {
-        let mut known = ids_of(document, result);
-        known.extend(strings_of(document, result).filter(|at| texts.contains(at)));
-        strings_in(document, result, &known)
+        let ids = ids_of(document, result);
+        strings_in(document, result, |at| ids.contains(&at) || texts.binary_search(&at).is_ok())
     };
     JsonStrings { document, places: results.into_iter().flat_map(beside).collect() }
 }
@@ -239,7 +243,7 @@ fn is_one_of(document: &Document<'_>, at: At, words: &[&str]) -> bool {
 }
 
 /// The fields of a result that name its call.
-fn ids_of(document: &Document<'_>, result: At) -> HashSet<At> {
+fn ids_of(document: &Document<'_>, result: At) -> Vec<At> {
     let ids = document.members(result).filter(|(key, _)| is_one_of(document, *key, &CALL_IDS));
     ids.map(|(_, value)| value).collect()
 }
@@ -249,19 +253,26 @@ fn strings_of<'d>(document: &'d Document<'_>, at: At) -> impl Iterator<Item = At
     (at..document.after(at)).filter(|at| document.is_text(*at))
 }
 
-/// The strings in a value that are searched. `known` are left out.
-fn strings_in(document: &Document<'_>, at: At, known: &HashSet<At>) -> Vec<At> {
-    let media = media_below(document, at);
+/// The strings in a value that are searched. Those that are known are left out.
+fn strings_in(document: &Document<'_>, at: At, is_known: impl Fn(At) -> bool) -> Vec<At> {
     let is_searched = |at: &At| {
         let raw = document.raw(*at);
-        !known.contains(at) && !media.contains(at) && api_word(raw).is_none() && !is_data_address(raw)
+        api_word(raw).is_none() && !is_known(*at) && !is_data_address(raw)
     };
-    strings_of(document, at).filter(is_searched).collect()
+    let mut strings: Vec<At> = strings_of(document, at).filter(is_searched).collect();
+    if !strings.is_empty() {
+        let media = media_below(document, at);
+        strings.retain(|at| !media.contains(at));
+    }
+    strings
 }
 
 /// The word of the APIs that the JSON of a string is, if it is one.
 pub(super) fn api_word(raw: &str) -> Option<&'static str> {
-    API_WORDS.into_iter().find(|word| *word == &raw[1..raw.len() - 1])
+    const WORD_BYTES_MAX: usize = 24;
+    let word = &raw[1..raw.len() - 1];
+    // Most strings are too long to be one.
+    if word.len() > WORD_BYTES_MAX { None } else { API_WORDS.into_iter().find(|known| *known == word) }
 }
 
 /// The strings in a value that are pictures or the like.

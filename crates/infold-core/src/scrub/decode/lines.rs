@@ -6,14 +6,11 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use aho_corasick::AhoCorasick;
 use regex::bytes::Regex;
 
 use super::Reading;
 use super::wraps::line_end;
 
-/// Words that are in or before every secret that goes over several lines.
-const WORDS: [&str; 8] = ["password", "passwd", "passphrase", "secret", "private key", "token", "api key", "api_key"];
 /// How much before and behind such a word is read.
 const BEFORE_BYTES_MAX: usize = 1 << 10;
 const BEHIND_BYTES_MAX: usize = 8 << 10;
@@ -31,24 +28,33 @@ const PREFIX: &str = concat!(
 );
 
 /// Calls `look` with a reading of every stretch of lines that all begin in such a way, near one of these words.
-pub(super) fn each<E>(text: &[u8], look: &mut impl FnMut(Reading) -> Result<(), E>) -> Result<(), E> {
+pub(super) fn each<E>(
+    text: &[u8],
+    words: &[Range<usize>],
+    look: &mut impl FnMut(Reading) -> Result<(), E>,
+) -> Result<(), E> {
     let mut part: Option<Range<usize>> = None;
-    for word in words().into_iter().flat_map(|words| words.find_iter(text)) {
-        let around = word.start().saturating_sub(BEFORE_BYTES_MAX)..text.len().min(word.end() + BEHIND_BYTES_MAX);
+    for word in words {
+        let around = word.start.saturating_sub(BEFORE_BYTES_MAX)..text.len().min(word.end + BEHIND_BYTES_MAX);
         match &mut part {
             Some(part) if around.start <= part.end => part.end = around.end,
             _ => {
                 if let Some(part) = part.replace(around) {
-                    each_stretch(text, part, look)?;
+                    each_stretch(text, words, part, look)?;
                 }
             }
         }
     }
-    part.map_or(Ok(()), |part| each_stretch(text, part, look))
+    part.map_or(Ok(()), |part| each_stretch(text, words, part, look))
 }
 
 /// Calls `look` with a reading of every stretch in a part of the text. What is cut off at its edges is left out.
-fn each_stretch<E>(text: &[u8], part: Range<usize>, look: &mut impl FnMut(Reading) -> Result<(), E>) -> Result<(), E> {
+fn each_stretch<E>(
+    text: &[u8],
+    words: &[Range<usize>],
+    part: Range<usize>,
+    look: &mut impl FnMut(Reading) -> Result<(), E>,
+) -> Result<(), E> {
     let Some(prefix) = prefix() else { return Ok(()) };
     let mut at = line_end(text, part.clone()).filter(|_| part.start > 0).map_or(part.start, |end| end.end);
     let mut stretch = Stretch::default();
@@ -60,17 +66,19 @@ fn each_stretch<E>(text: &[u8], part: Range<usize>, look: &mut impl FnMut(Readin
         let goes_on = before > 0 || is_written_out;
         is_written_out = end.as_ref().is_some_and(|end| end.len() > 1);
         if !goes_on {
-            std::mem::take(&mut stretch).show(look)?;
+            std::mem::take(&mut stretch).show(words, look)?;
         }
         if goes_on || is_written_out {
             stretch.lines += 1;
+            stretch.start.get_or_insert(line.start);
+            stretch.end = line.end;
             stretch.reading.push_same(text, line.start + before..line.end);
             stretch.reading.push_escape(b"\n", end.clone().unwrap_or(line.end..line.end));
         }
         let Some(end) = end else { break };
         at = end.end;
     }
-    stretch.show(look)
+    stretch.show(words, look)
 }
 
 /// Lines, one behind the other, without what is before them.
@@ -78,18 +86,18 @@ fn each_stretch<E>(text: &[u8], part: Range<usize>, look: &mut impl FnMut(Readin
 struct Stretch {
     reading: Reading,
     lines: usize,
+    start: Option<usize>,
+    end: usize,
 }
 
 impl Stretch {
-    fn show<E>(self, look: &mut impl FnMut(Reading) -> Result<(), E>) -> Result<(), E> {
-        let is_of_use = self.lines > 1 && words().is_some_and(|words| words.is_match(self.reading.bytes()));
-        if is_of_use { look(self.reading) } else { Ok(()) }
+    /// Calls `look` with it if one of the words is in it.
+    fn show<E>(self, words: &[Range<usize>], look: &mut impl FnMut(Reading) -> Result<(), E>) -> Result<(), E> {
+        let Some(start) = self.start.filter(|_| self.lines > 1) else { return Ok(()) };
+        let next = words.partition_point(|word| word.start < start);
+        let has_word = words.get(next).is_some_and(|word| word.start < self.end);
+        if has_word { look(self.reading) } else { Ok(()) }
     }
-}
-
-fn words() -> Option<&'static AhoCorasick> {
-    static MATCHER: OnceLock<Option<AhoCorasick>> = OnceLock::new();
-    MATCHER.get_or_init(|| AhoCorasick::builder().ascii_case_insensitive(true).build(WORDS).ok()).as_ref()
 }
 
 fn prefix() -> Option<&'static Regex> {
