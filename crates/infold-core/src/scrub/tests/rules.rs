@@ -15,12 +15,13 @@ use super::{scrubber, shape, token};
 const TRIES: usize = 200;
 
 /// Texts for rules that ask for more than a generated string has.
-const EXAMPLES: [(&str, &str); 8] = [
+const EXAMPLES: [(&str, &str); 9] = [
     ("directory-entry-password", "new DirectoryEntry(\"LDAP://dc\", \"admin\", \"Gr4vel-Moth\")"),
     ("database-connect-password", "mysql_connect(\"localhost\", \"root\", \"Gr4vel-Moth\")"),
     ("cisco-config-secret", "enable secret 5 Gr4vel-Moth\n"),
     ("pgpass-password", "db.internal:5432:shop:app:Gr4vel-Moth\n"),
     ("worded-bare-password", "password = gravelmoth\n"),
+    ("curl-cookie", "curl -b 'sid=q1w2e3r4t5y6u7i8o9p0' https://a.example"),
     ("netrc-password", "machine a.example login ann password Gr4vel-Moth\n"),
     ("dockerfile-password", "ENV DB_PASSWORD Gr4vel-Moth\n"),
     ("user-and-password", "user = 'ann'\npassword = 'open sesame'"),
