@@ -10,6 +10,7 @@ pub(crate) mod proxied;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod tools;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -27,7 +28,6 @@ use infold_wire::{ReadLimits, read_sessions};
 use serde::Deserialize;
 
 use crate::run_release_build;
-use counting::Counted;
 use parts::RecordedSession;
 use proxied::Proxied;
 use xtask::document;
@@ -143,14 +143,30 @@ pub struct MeasureArguments {
 enum OnlyTable {
     /// How far token counts are from the providers'.
     Counting,
+    /// How well tools are found.
+    Tools,
+}
+
+/// Tables between the marks of one name, and the claims about them that do not hold.
+struct ClaimedTables {
+    mark: &'static str,
+    tables: String,
+    missed: Vec<String>,
 }
 
 /// Measures and writes the tables; the exit code is a failure when a claim does not hold.
 pub fn run(workspace: &Workspace, arguments: &MeasureArguments) -> Result<ExitCode> {
-    if arguments.only == Some(OnlyTable::Counting) {
-        return count(workspace, &program(arguments, || workspace.build_tested_program())?);
-    }
     let data = workspace.test_data();
+    match arguments.only {
+        Some(OnlyTable::Counting) => {
+            let program = program(arguments, || workspace.build_tested_program())?;
+            return put_only(workspace, counting::run(&data, &program)?);
+        }
+        // How long a query takes is measured too.
+        Some(OnlyTable::Tools) if cfg!(debug_assertions) => return run_release_build(workspace),
+        Some(OnlyTable::Tools) => return put_only(workspace, tools::run(&data)?),
+        None => {}
+    }
     let Some(read) = recorded(&data)? else {
         println!("skipped: there are no recorded sessions in {} (INFOLD_TEST_DATA names the folder)", data.display());
         return Ok(ExitCode::SUCCESS);
@@ -175,19 +191,19 @@ pub fn run(workspace: &Workspace, arguments: &MeasureArguments) -> Result<ExitCo
         eprintln!("{}: {} items", recording.name, recording.transcript.items.len());
         paper.add(recording);
     }
-    finish(workspace, paper, &recordings, &proxied, counting::run(&data, &played)?)
+    let others = [counting::run(&data, &played)?, tools::run(&data)?].into_iter().flatten().collect();
+    finish(workspace, paper, &recordings, &proxied, others)
 }
 
-/// Measures counting and writes its tables.
-fn count(workspace: &Workspace, program: &Path) -> Result<ExitCode> {
-    let data = workspace.test_data();
-    let Some(counted) = counting::run(&data, program)? else {
-        println!("skipped: there are no counted pieces in {}", data.display());
+/// Writes tables that were made by themselves.
+fn put_only(workspace: &Workspace, made: Option<ClaimedTables>) -> Result<ExitCode> {
+    let Some(made) = made else {
+        println!("skipped: what it is measured on is not in {}", workspace.test_data().display());
         return Ok(ExitCode::SUCCESS);
     };
-    document::put(&workspace.root.join(DOCUMENT), &[("counting", &counted.tables)])?;
-    println!("{}", counted.tables);
-    Ok(verdict(&counted.missed))
+    document::put(&workspace.root.join(DOCUMENT), &[(made.mark, &made.tables)])?;
+    println!("{}", made.tables);
+    Ok(verdict(&made.missed))
 }
 
 /// The recorded sessions, read one at a time; `None` if there are none in this folder.
@@ -248,7 +264,7 @@ fn finish(
     paper: Paper,
     recordings: &[&RecordedSession],
     proxied: &Proxied,
-    counted: Option<Counted>,
+    others: Vec<ClaimedTables>,
 ) -> Result<ExitCode> {
     let (ignored, recorded) = (paper.ignored.finish(None), paper.recorded.finish(None));
     let parts = parts::parts(recordings, |session| parts::in_report(&ignored, session));
@@ -259,9 +275,9 @@ fn finish(
     let (shaping, proxied) = (shaping(&ignored, &recorded, recordings), proxied.tables());
     let parts = tables::parts("never compacting, % of as it was", &parts);
     let mut tables = vec![("forks", &*forks), ("shaping", &*shaping), ("parts", &*parts), ("proxied", &*proxied)];
-    if let Some(counted) = &counted {
-        missed.extend(counted.missed.iter().cloned());
-        tables.push(("counting", &*counted.tables));
+    for other in &others {
+        missed.extend(other.missed.iter().cloned());
+        tables.push((other.mark, &*other.tables));
     }
     document::put(&workspace.root.join(DOCUMENT), &tables)?;
     tables.iter().for_each(|(_, table)| println!("{table}"));

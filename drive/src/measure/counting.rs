@@ -16,20 +16,15 @@ use std::path::Path;
 use anyhow::Result;
 use infold_core::Family;
 
+use super::ClaimedTables;
 use fit::FittedWeights;
 use samples::Sample;
 
 /// What is claimed: the median error of counts by weights that were fitted elsewhere, in percent.
 const ERROR_PERCENT_MAX: [(Family, f64); 3] = [(Family::Gpt, 1.0), (Family::Claude, 7.0), (Family::ClaudeNew, 5.0)];
 
-/// The tables, and the claims that do not hold.
-pub(super) struct Counted {
-    pub tables: String,
-    pub missed: Vec<String>,
-}
-
 /// Measures counting; `None` where there are no recorded pieces.
-pub(super) fn run(data: &Path, program: &Path) -> Result<Option<Counted>> {
+pub(super) fn run(data: &Path, program: &Path) -> Result<Option<ClaimedTables>> {
     let Some(mut samples) = samples::of_claude(data)? else { return Ok(None) };
     let sessions = samples::of_sessions(data)?;
     let gpt = sessions.iter().flatten().filter(|sample| sample.family() == Family::Gpt);
@@ -54,7 +49,7 @@ pub(super) fn run(data: &Path, program: &Path) -> Result<Option<Counted>> {
     missed.extend(more_missed);
     tables.push_str(&biases);
     tables.push_str(&weights_table(&measured));
-    Ok(Some(Counted { tables, missed }))
+    Ok(Some(ClaimedTables { mark: "counting", tables, missed }))
 }
 
 /// A sample with what is fitted to, and what the program counts in it.
