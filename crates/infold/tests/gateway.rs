@@ -45,7 +45,7 @@ fn script(text: &str, mark: &str) -> LinkSetup {
         variables: vec![("PATH".into(), path), (MARK.into(), OsString::from(mark))],
         folder: None,
     };
-    LinkSetup { way: LinkWay::Child(way), identity: LinkIdentity::infold(), limits: limits() }
+    LinkSetup { way: LinkWay::Child(way), known_era: None, identity: LinkIdentity::infold(), limits: limits() }
 }
 
 fn limits() -> LinkLimits {

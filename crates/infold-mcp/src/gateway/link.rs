@@ -108,7 +108,7 @@ impl ServerLink {
             openings: AtomicU64::new(0),
             opening: Mutex::new(()),
         };
-        match link.open().await {
+        match link.open(setup.known_era).await {
             Ok(()) => Ok(link),
             Err(error) => {
                 link.close().await;
@@ -214,17 +214,23 @@ impl ServerLink {
         }
     }
 
-    /// Finds out which era the server speaks. Over HTTP the newer one is asked for first, because that costs one request;
-    /// of children hardly any knows it yet.
-    async fn open(&self) -> Result<(), LinkError> {
+    /// Finds out which era the server speaks. Without knowing better, the newer one is asked for first over HTTP, because
+    /// that costs one request; of children hardly any has it yet.
+    async fn open(&self, known: Option<LinkEra>) -> Result<(), LinkError> {
         let deadline = Instant::now() + Duration::from_millis(self.limits.start_timeout_ms);
-        match &self.leg {
-            Leg::Child(_) => match self.initialize(deadline).await {
-                Err(refused @ LinkError::Rpc(_)) => self.discover(deadline).await.map_err(|_| refused),
+        let usual = match &self.leg {
+            Leg::Child(_) => LinkEra::Legacy,
+            Leg::Http(_) => LinkEra::Modern,
+        };
+        match known.unwrap_or(usual) {
+            LinkEra::Legacy => match self.initialize(deadline).await {
+                Err(refused @ (LinkError::Rpc(_) | LinkError::Http { .. })) => {
+                    self.discover(deadline).await.map_err(|_| refused)
+                }
                 outcome => outcome,
             },
-            Leg::Http(_) => match self.discover(deadline).await {
-                Err(error) if may_be_older(&error) => self.initialize(deadline).await,
+            LinkEra::Modern => match self.discover(deadline).await {
+                Err(refused) if may_be_older(&refused) => self.initialize(deadline).await,
                 outcome => outcome,
             },
         }

@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::child::ChildWay;
+use super::era::LinkEra;
 use super::error::RpcError;
 use super::http::HttpWay;
 use super::listing::ListKind;
@@ -26,6 +27,8 @@ pub enum LinkWay {
 pub struct LinkSetup {
     /// How the server is reached.
     pub way: LinkWay,
+    /// The era that it spoke the last time, which is then tried first.
+    pub known_era: Option<LinkEra>,
     /// As whom.
     pub identity: LinkIdentity,
     /// Within which bounds.

@@ -77,6 +77,7 @@ fn setup() -> LinkSetup {
             variables: Vec::new(),
             folder: None,
         }),
+        known_era: None,
         identity: LinkIdentity::infold(),
         limits: LinkLimits {
             start_timeout_ms: 10_000,

@@ -12,7 +12,7 @@ use crate::support::{Program, infold};
 
 fn http(url: String) -> LinkSetup {
     let way = LinkWay::Http(HttpWay { url, headers: Vec::new() });
-    LinkSetup { way, identity: LinkIdentity::infold(), limits: limits() }
+    LinkSetup { way, known_era: None, identity: LinkIdentity::infold(), limits: limits() }
 }
 
 #[tokio::test]
@@ -27,7 +27,8 @@ async fn infold_mcp_is_used_over_its_standard_streams() {
         variables: vec![("HOME".into(), folder.join("home").into())],
         folder: None,
     };
-    let setup = LinkSetup { way: LinkWay::Child(way), identity: LinkIdentity::infold(), limits: limits() };
+    let setup =
+        LinkSetup { way: LinkWay::Child(way), known_era: None, identity: LinkIdentity::infold(), limits: limits() };
     let link = start(setup).await.0.unwrap();
     assert_eq!((link.about().era, link.about().name.as_str()), (LinkEra::Legacy, "infold"));
     let tools = link.list(ListKind::Tools).await.unwrap();

@@ -21,9 +21,11 @@ use crate::gateway::router::Source;
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// How often in a row a stream is resumed that brings nothing.
 const RESUMES_MAX: u32 = 5;
-/// The wait before a stream is resumed, if the server names none, and the longest that it may name.
+/// The wait before a stream is resumed, if the server names none.
 pub(super) const RETRY_MS: u64 = 1_000;
-pub(super) const RETRY_MS_MAX: u64 = 30_000;
+/// The shortest and the longest wait that it may name.
+const RETRY_MS_MIN: u64 = 10;
+const RETRY_MS_MAX: u64 = 30_000;
 /// How much is read of an answer that only explains a status.
 const REFUSAL_BYTES_MAX: usize = 64 << 10;
 /// How much of it an error shows.
@@ -45,7 +47,7 @@ impl StreamPlace {
     }
 
     pub(super) fn pause(&self) -> Duration {
-        Duration::from_millis(self.retry_ms.unwrap_or(RETRY_MS).min(RETRY_MS_MAX))
+        Duration::from_millis(self.retry_ms.unwrap_or(RETRY_MS).clamp(RETRY_MS_MIN, RETRY_MS_MAX))
     }
 }
 

@@ -13,6 +13,7 @@ use crate::gateway::{
 fn setup(url: &str) -> LinkSetup {
     LinkSetup {
         way: LinkWay::Http(HttpWay { url: url.to_owned(), headers: vec![("X-Key".to_owned(), "open".to_owned())] }),
+        known_era: None,
         identity: LinkIdentity::infold(),
         limits: LinkLimits {
             start_timeout_ms: 10_000,

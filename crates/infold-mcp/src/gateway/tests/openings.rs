@@ -47,6 +47,17 @@ async fn a_server_that_refuses_the_older_handshake_is_asked_for_the_newer_era() 
 }
 
 #[tokio::test]
+async fn the_era_of_the_last_time_is_tried_first() {
+    let (starting, mut played, _) = begin(LinkSetup { known_era: Some(LinkEra::Modern), ..setup() });
+    let (link, ()) = tokio::join!(starting, async {
+        let (id, _) = played.expect("server/discover").await;
+        played.answer(&id, json!({ "supportedVersions": ["2025-11-25"] })).await;
+        played.shake_hands().await;
+    });
+    assert_eq!(link.unwrap().about().era, LinkEra::Legacy, "it may have changed since");
+}
+
+#[tokio::test]
 async fn an_unknown_revision_is_an_error() {
     let (starting, mut played, _) = begin(setup());
     let (link, ()) = tokio::join!(starting, async {

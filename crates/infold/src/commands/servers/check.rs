@@ -87,7 +87,7 @@ impl CheckArgs {
 /// Checks one server.
 pub fn run(args: CheckArgs, invocation: &Invocation) -> anyhow::Result<()> {
     let way = args.way(&invocation.surroundings)?;
-    let setup = LinkSetup { way, identity: LinkIdentity::infold(), limits: args.limits() };
+    let setup = LinkSetup { way, known_era: None, identity: LinkIdentity::infold(), limits: args.limits() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot wait")?;
     let report = runtime.block_on(look(setup)).map_err(refused)?;
     match invocation.output.form {
