@@ -1,7 +1,8 @@
 //! Speaks MCP for infold: the tools, over stdio and streamable HTTP, in both protocol eras.
 //!
 //! This is the only crate that names a type of the protocol library. It reads arguments, asks the
-//! engine, and renders answers; it decides nothing about branches and stores nothing.
+//! engine, and renders answers; it decides nothing about branches and stores nothing. In `gateway` it speaks to other
+//! servers, as their client.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
@@ -10,6 +11,7 @@ mod arguments;
 mod call;
 #[cfg(feature = "conformance")]
 mod fixtures;
+pub mod gateway;
 mod http;
 mod instructions;
 mod metrics;

@@ -7,8 +7,8 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::commands::{
-    connect, count, disconnect, fork, launch, man, replay, rescue, result, rules, run, scrub, secret, sessions, show,
-    top,
+    connect, count, disconnect, fork, launch, man, replay, rescue, result, rules, run, scrub, secret, servers,
+    sessions, show, tend, top,
 };
 use crate::failure;
 use crate::help;
@@ -125,6 +125,9 @@ pub enum Command {
     /// Become an agent that ends with the process that `infold run` is
     #[command(hide = true)]
     Launch(launch::LaunchArgs),
+    /// Run an MCP server for the gateway, and end every process that it leaves behind
+    #[command(hide = true)]
+    Tend(tend::TendArgs),
     /// Send an agent through infold permanently, by changing its settings files
     Connect(connect::ConnectArgs),
     /// Undo `infold connect`: restore the agent's settings files
@@ -139,6 +142,9 @@ pub enum Command {
         &[("claude mcp add infold -- infold mcp", "")],
     ))]
     Mcp,
+    /// Check other MCP servers
+    #[command(hide = true)]
+    Servers(servers::ServersArgs),
     /// List sessions, most recent first
     Sessions(sessions::SessionsArgs),
     /// Show one session: its branches, its requests and their cost
@@ -232,9 +238,11 @@ impl Cli {
             | Command::Demo
             | Command::Run(_)
             | Command::Launch(_)
+            | Command::Tend(_)
             | Command::Connect(_)
             | Command::Disconnect(_)
             | Command::Hook
+            | Command::Servers(_)
             | Command::Sessions(_)
             | Command::Show(_)
             | Command::Top(_)

@@ -20,9 +20,11 @@ pub mod run;
 pub mod scrub;
 pub mod secret;
 pub(crate) mod serve;
+pub mod servers;
 pub mod sessions;
 mod settings;
 pub mod show;
+pub mod tend;
 pub mod top;
 
 use crate::cli::{Cli, Command, Globals};
@@ -86,6 +88,7 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         Command::Man(args) => man::run(&args, &output),
         Command::Hook => hook::run(&surroundings, flags, &output),
         Command::Launch(args) => launch::run(&args),
+        Command::Tend(args) => tend::run(&args),
         // It reports what is wrong with the settings, so it reads them itself.
         Command::Doctor => doctor::run(&surroundings, flags, &output),
         Command::Serve(args) => serve::run(&args, load()?),
@@ -95,6 +98,7 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         Command::Disconnect(args) => disconnect::run(&args, &load()?),
         Command::Mcp => mcp::run(&load()?),
         Command::Settings(args) => settings::run(&args, &load()?),
+        Command::Servers(args) => servers::run(args, &load()?),
         Command::Sessions(args) => sessions::run(&args, &load()?),
         Command::Show(args) => show::run(&args, &load()?),
         Command::Top(args) => top::run(&args, &load()?),

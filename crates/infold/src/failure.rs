@@ -91,7 +91,8 @@ impl fmt::Display for SecretsFound {
 
 impl std::error::Error for SecretsFound {}
 
-/// An agent that `infold run` started has ended with this code. It has reported the reason itself.
+/// An agent that `infold run` started, or a server that `infold tend` did, has ended with this code. It has reported the
+/// reason itself.
 #[derive(Debug)]
 pub struct AgentEnded {
     /// Its exit code, or 128 and the number of the signal that ended it.

@@ -8,6 +8,7 @@ mod bad_input;
 mod cli;
 mod connect;
 mod forks;
+mod gateway;
 mod proxy;
 mod recorder;
 mod recordings;

@@ -1,0 +1,95 @@
+//! Headers of requests: the user's own, and those by which servers of the newer era can route a request unread.
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+
+use super::{HttpRequest, PROTOCOL_VERSION};
+use crate::gateway::era::{LinkEra, MODERN_VERSION};
+
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const ARGUMENT: &str = "mcp-param-";
+/// How deep a schema is searched for marked arguments.
+const DEPTH_MAX: usize = 16;
+
+/// The headers that the user has set. The error is the name of one that HTTP does not allow.
+pub(super) fn own(headers: &[(String, String)]) -> Result<HeaderMap, String> {
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        let header = HeaderName::from_bytes(name.as_bytes()).ok();
+        let value = HeaderValue::from_str(value).ok();
+        let (Some(header), Some(mut value)) = (header, value) else { return Err(name.clone()) };
+        value.set_sensitive(true);
+        map.append(header, value);
+    }
+    Ok(map)
+}
+
+/// What the newer era repeats of a request in its head.
+pub(super) fn standard(request: &HttpRequest<'_>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if request.era == LinkEra::Legacy {
+        return headers;
+    }
+    headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(MODERN_VERSION));
+    let params = &request.message["params"];
+    let key = match request.method {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" => "uri",
+        _ => "",
+    };
+    header_value(request.method).map(|value| headers.insert(METHOD, value));
+    params[key].as_str().and_then(header_value).map(|value| headers.insert(NAME, value));
+    if request.method == "tools/call"
+        && let Some(schema) = request.schema
+    {
+        mark(&mut headers, schema, &params["arguments"], 0);
+    }
+    headers
+}
+
+/// Adds the arguments that a schema marks with `x-mcp-header`.
+fn mark(headers: &mut HeaderMap, schema: &Value, arguments: &Value, depth: usize) {
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    for (name, property) in properties.filter(|_| depth < DEPTH_MAX) {
+        let Some(argument) = arguments.get(name) else { continue };
+        let text = match argument {
+            Value::String(text) => Some(text.clone()),
+            Value::Bool(_) | Value::Number(_) => Some(argument.to_string()),
+            Value::Null | Value::Array(_) | Value::Object(_) => None,
+        };
+        let marked = property.get("x-mcp-header").and_then(Value::as_str);
+        let header = marked.and_then(|marked| HeaderName::from_bytes(format!("{ARGUMENT}{marked}").as_bytes()).ok());
+        if let (Some(header), Some(value)) = (header, text.as_deref().and_then(header_value)) {
+            headers.insert(header, value);
+        }
+        mark(headers, property, argument, depth + 1);
+    }
+}
+
+/// A text as a header's value. What a header cannot carry is written in base64, in the protocol's frame.
+fn header_value(text: &str) -> Option<HeaderValue> {
+    let is_plain = text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
+    let is_framed = text.starts_with("=?base64?") && text.ends_with("?=");
+    if is_plain && text.trim_ascii().len() == text.len() && !is_framed {
+        return HeaderValue::from_str(text).ok();
+    }
+    HeaderValue::from_str(&format!("=?base64?{}?=", base64(text.as_bytes()))).ok()
+}
+
+/// The standard form of base64, padded.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let at = |index: usize| u32::from(chunk.get(index).copied().unwrap_or_default());
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        let digits = [18, 12, 6, 0].map(|shift| char::from(DIGITS[(bits >> shift & 63) as usize]));
+        text.extend(&digits[..=chunk.len()]);
+        text.push_str(&"=".repeat(3 - chunk.len()));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;
