@@ -15,6 +15,8 @@ pub(crate) fn paired<'a>(items: &'a [Item], losses: &mut Losses) -> Vec<&'a Item
     let mut pairs: HashMap<&str, (Option<usize>, Option<usize>)> = HashMap::new();
     for (at, item) in items.iter().enumerate() {
         match &item.kind {
+            // Without an id nothing says which call a result answers.
+            Kind::Call { id, .. } | Kind::Result { id, .. } if id.is_empty() => {}
             Kind::Call { id, .. } => _ = pairs.entry(id).or_default().0.get_or_insert(at),
             Kind::Result { id, .. } => {
                 let pair = pairs.entry(id).or_default();

@@ -82,3 +82,9 @@ fn what_has_no_counterpart_is_left_out_and_reported() {
 fn what_a_result_shows_goes_with_it() {
     assert_eq!(turns("c1 c2 r2 o r1 u1 o"), "model: c1 c2\nuser: r1 r2 o u1 o");
 }
+
+#[test]
+fn calls_and_results_without_an_id_are_no_pair() {
+    let lost = "lost 1 calls without a result\nlost 1 results without a call";
+    assert_eq!(turns("u c r a"), format!("user: u\nmodel: a\n{lost}"));
+}
