@@ -30,14 +30,14 @@ const SATURATION: f32 = 0.8;
 /// How often each word is in each tool.
 #[derive(Debug, Default)]
 pub(super) struct WordCounts {
-    words: BTreeMap<String, Vec<Counted>>,
+    words: BTreeMap<String, Vec<WordInTool>>,
     /// The words of each field of each tool.
     lengths: Vec<[u32; FIELDS]>,
 }
 
 /// How often a word is in one tool.
 #[derive(Debug)]
-struct Counted {
+struct WordInTool {
     tool: u32,
     times: [u16; FIELDS],
     /// Whether the tool's name is made of it and others, if there are any.
@@ -64,10 +64,10 @@ impl WordCounts {
     }
 
     /// Where a word of the tool that is last is counted.
-    fn counted(&mut self, word: String, tool: u32) -> &mut Counted {
+    fn counted(&mut self, word: String, tool: u32) -> &mut WordInTool {
         let all = self.words.entry(word).or_default();
         if all.last().is_none_or(|last| last.tool != tool) {
-            all.push(Counted { tool, times: [0; FIELDS], is_of_name: false });
+            all.push(WordInTool { tool, times: [0; FIELDS], is_of_name: false });
         }
         let last = all.len() - 1;
         &mut all[last]
@@ -82,7 +82,7 @@ impl WordCounts {
             let rarity = self.rarity(counted.len());
             counted.iter().filter(|one| one.is_of_name).for_each(|one| names[one.tool as usize] += rarity);
         }
-        let weighed = |counted: &Counted, rarity: f32| {
+        let weighed = |counted: &WordInTool, rarity: f32| {
             let tool = counted.tool as usize;
             let weight = weight(counted, &self.lengths[tool], &means);
             let gain = rarity * weight * (SATURATION + 1.0) / (weight + SATURATION);
@@ -112,7 +112,7 @@ impl WordCounts {
 }
 
 /// How much of a word there is in a tool, over all fields.
-fn weight(counted: &Counted, lengths: &[u32; FIELDS], means: &[f32; FIELDS]) -> f32 {
+fn weight(counted: &WordInTool, lengths: &[u32; FIELDS], means: &[f32; FIELDS]) -> f32 {
     let in_field = |(field, how): (usize, &FieldWeight)| {
         let length = lengths[field] as f32 / means[field];
         how.weight * f32::from(counted.times[field]) / (1.0 - how.by_length + how.by_length * length)

@@ -14,25 +14,25 @@ use crate::gateway::{LinkEra, RpcError};
 
 /// A request as the server saw it.
 #[derive(Debug, Clone)]
-struct Seen {
+struct PlayedRequest {
     method: Method,
     headers: HeaderMap,
     message: Value,
 }
 
-impl Seen {
+impl PlayedRequest {
     fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 }
 
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<Seen>>>);
+struct Log(Arc<Mutex<Vec<PlayedRequest>>>);
 
 impl Log {
     /// The requests so far, each as its method and the header.
     fn lines(&self, header: &str) -> Vec<String> {
-        let line = |seen: &Seen| {
+        let line = |seen: &PlayedRequest| {
             let method = seen.message["method"].as_str().unwrap_or(seen.method.as_str());
             format!("{method} {}", seen.header(header))
         };
@@ -48,11 +48,11 @@ impl Log {
 }
 
 /// Serves what `answer` says. Returns the address and what was asked.
-async fn played(answer: impl Fn(&Seen) -> Response + Clone + Send + Sync + 'static) -> (String, Log) {
+async fn played(answer: impl Fn(&PlayedRequest) -> Response + Clone + Send + Sync + 'static) -> (String, Log) {
     let log = Log::default();
     let kept = log.clone();
     let handler = move |method: Method, headers: HeaderMap, body: Bytes| async move {
-        let seen = Seen { method, headers, message: serde_json::from_slice(&body).unwrap_or_default() };
+        let seen = PlayedRequest { method, headers, message: serde_json::from_slice(&body).unwrap_or_default() };
         kept.0.lock().unwrap().push(seen.clone());
         answer(&seen)
     };
@@ -63,13 +63,13 @@ fn response(status: u16, kind: &str, body: impl Into<Body>) -> Response {
     Response::builder().status(status).header("content-type", kind).body(body.into()).unwrap()
 }
 
-fn json_answer(seen: &Seen, result: Value) -> Response {
+fn json_answer(seen: &PlayedRequest, result: Value) -> Response {
     let message = json!({ "jsonrpc": "2.0", "id": seen.message["id"], "result": result });
     response(200, "application/json", message.to_string())
 }
 
 /// A server of the older era: refuses the newer one, shakes hands, and answers the rest as `rest` says.
-fn older(seen: &Seen, rest: impl Fn(&Seen) -> Response) -> Response {
+fn older(seen: &PlayedRequest, rest: impl Fn(&PlayedRequest) -> Response) -> Response {
     match seen.message["method"].as_str() {
         Some("server/discover") => response(405, "text/plain", "no"),
         Some("initialize") => {
@@ -84,7 +84,7 @@ fn older(seen: &Seen, rest: impl Fn(&Seen) -> Response) -> Response {
 }
 
 /// A server of the newer era.
-fn newer(seen: &Seen, rest: impl Fn(&Seen) -> Response) -> Response {
+fn newer(seen: &PlayedRequest, rest: impl Fn(&PlayedRequest) -> Response) -> Response {
     match seen.message["method"].as_str() {
         Some("server/discover") => {
             json_answer(seen, json!({ "supportedVersions": ["2026-07-28"], "capabilities": {} }))
