@@ -57,16 +57,38 @@ pub fn atoms(text: &str) -> HashSet<Atom<'_>> {
 
 /// Calls `see` for every name in a text, in no particular order and as often as it occurs.
 pub fn each_atom<'a>(text: &'a str, mut see: impl FnMut(Atom<'a>)) {
-    // Whatever sort a name is of, all of it lies within a run of these characters.
-    for run in text.split(|c: char| !(is_path_char(c) || c == '/')).filter(|run| run.len() >= NUMBER_CHARS_MIN) {
-        path_in(run, &mut see);
-        identifiers_in(run, &mut see);
-        for number in run.split(|c: char| !(is_word(c) || c == '.')).filter(|number| is_number(number)) {
-            see(Atom { sort: AtomSort::Number, name: number });
+    // Whatever sort a name is of, all of it lies within a run of characters that have a class.
+    let (mut start, mut classes) = (0, 0);
+    for (at, c) in text.char_indices() {
+        let class = class_of(c);
+        classes |= class;
+        if class == 0 {
+            atoms_in(&text[start..at], classes, &mut see);
+            (start, classes) = (at + c.len_utf8(), 0);
         }
-        for word in run.split(|c: char| !is_word(c)).filter(|word| is_hash(word)) {
-            see(Atom { sort: AtomSort::Hash, name: &word[..HASH_CHARS_MIN] });
-        }
+    }
+    atoms_in(&text[start..], classes, &mut see);
+}
+
+/// The names in a run of characters with these classes. Most runs are plain words, which hold none.
+fn atoms_in<'a>(run: &'a str, classes: u8, see: &mut impl FnMut(Atom<'a>)) {
+    if run.len() < NUMBER_CHARS_MIN {
+        return;
+    }
+    if classes & SLASH != 0 {
+        path_in(run, see);
+    }
+    if classes & TELLING != 0 {
+        identifiers_in(run, see);
+    }
+    if classes & DIGIT == 0 {
+        return;
+    }
+    for number in run.split(|c: char| !(is_word(c) || c == '.')).filter(|number| is_number(number)) {
+        see(Atom { sort: AtomSort::Number, name: number });
+    }
+    for word in run.split(|c: char| !is_word(c)).filter(|word| is_hash(word)) {
+        see(Atom { sort: AtomSort::Hash, name: &word[..HASH_CHARS_MIN] });
     }
 }
 
@@ -76,12 +98,42 @@ pub fn edit_line(line: &str) -> Option<&str> {
     long_enough.then(|| without_line_number(line).trim_matches(is_space))
 }
 
-fn is_word(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_' || (!c.is_ascii() && c.is_alphanumeric())
+/// The class of every character that may be in a name.
+const IN_NAME: u8 = 1;
+/// The further class of those that make an identifier more than a word.
+const TELLING: u8 = 2;
+/// The further class of those that may be a digit.
+const DIGIT: u8 = 4;
+const SLASH: u8 = 8;
+
+/// The classes of the characters of ASCII.
+static ASCII_CLASSES: [u8; 128] = {
+    let mut classes = [0; 128];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        classes[byte as usize] = match byte {
+            b'a'..=b'z' | b'.' | b'-' | b'~' | b'@' | b'+' => IN_NAME,
+            b'A'..=b'Z' | b'_' => IN_NAME | TELLING,
+            b'0'..=b'9' => IN_NAME | TELLING | DIGIT,
+            b'/' => IN_NAME | SLASH,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// The classes of a character: none, if it is in no name.
+fn class_of(c: char) -> u8 {
+    match ASCII_CLASSES.get(c as usize) {
+        Some(class) => *class,
+        None if c.is_alphanumeric() => IN_NAME | DIGIT,
+        None => 0,
+    }
 }
 
-fn is_path_char(c: char) -> bool {
-    is_word(c) || matches!(c, '.' | '-' | '~' | '@' | '+')
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || (!c.is_ascii() && c.is_alphanumeric())
 }
 
 /// White space, and the four separators of ASCII, which some take for it.

@@ -72,9 +72,9 @@ impl TextSize {
             let is_letter = character.is_alphabetic();
             size.letters += u32::from(is_letter);
             size.words += u32::from(is_letter && !is_in_word);
-            size.marks += u32::from(character.is_ascii_punctuation());
             is_in_word = is_letter;
         }
+        size.marks = piece.bytes().map(|byte| u32::from(byte.is_ascii_punctuation())).sum();
         size
     }
 }

@@ -25,8 +25,10 @@ pub(super) struct Keywords {
 #[derive(Debug)]
 struct Heads {
     table: Vec<u64>,
-    /// For each bit of the table where its keywords begin in `keywords`; they end where the next bit's begin.
-    starts: Vec<u32>,
+    /// For each word of the table how many bits are set before it.
+    set_before: Vec<u32>,
+    /// For each bit that is set, where its keywords begin in `keywords`; they end where the next bit's begin.
+    starts: Vec<usize>,
     keywords: Vec<Keyword>,
 }
 
@@ -70,17 +72,25 @@ impl Heads {
     fn new(mut keywords: Vec<Keyword>, head_bytes: usize) -> Self {
         let bit = |keyword: &Keyword| table_bit(head(&keyword.word[..head_bytes]));
         keywords.sort_by_key(bit);
-        let mut table = vec![0; 1 << (TABLE_BITS_LOG - 6)];
-        let mut starts = vec![0; (1 << TABLE_BITS_LOG) + 1];
-        for keyword in &keywords {
+        let mut table = vec![0_u64; 1 << (TABLE_BITS_LOG - 6)];
+        let mut starts = Vec::new();
+        for (at, keyword) in keywords.iter().enumerate() {
             let bit = bit(keyword);
-            table[bit / 64] |= 1 << (bit % 64);
-            starts[bit + 1] += 1;
+            if table[bit / 64] >> (bit % 64) & 1 == 0 {
+                table[bit / 64] |= 1 << (bit % 64);
+                starts.push(at);
+            }
         }
-        for bit in 0..1 << TABLE_BITS_LOG {
-            starts[bit + 1] += starts[bit];
-        }
-        Self { table, starts, keywords }
+        starts.push(keywords.len());
+        let set_before = table
+            .iter()
+            .scan(0, |set, word| {
+                let before = *set;
+                *set += word.count_ones();
+                Some(before)
+            })
+            .collect();
+        Self { table, set_before, starts, keywords }
     }
 
     /// Whether a keyword may begin with these bytes.
@@ -90,7 +100,7 @@ impl Heads {
         self.table[bit / 64] >> (bit % 64) & 1 == 1
     }
 
-    /// Calls `found` with the keywords that the text has at `at`.
+    /// Calls `found` with the keywords that the text has at `at`. The table has a bit for their first bytes.
     fn compare<E>(
         &self,
         text: &[u8],
@@ -99,8 +109,9 @@ impl Heads {
         found: &mut impl FnMut(Range<usize>, &[usize]) -> Result<(), E>,
     ) -> Result<(), E> {
         let bit = table_bit(head);
-        let [first, behind] = [self.starts[bit], self.starts[bit + 1]];
-        for keyword in &self.keywords[first as usize..behind as usize] {
+        let set_in_word = (self.table[bit / 64] & ((1 << (bit % 64)) - 1)).count_ones();
+        let nth = (self.set_before[bit / 64] + set_in_word) as usize;
+        for keyword in &self.keywords[self.starts[nth]..self.starts[nth + 1]] {
             let end = at.saturating_add(keyword.word.len());
             if text.get(at..end).is_some_and(|here| here.eq_ignore_ascii_case(&keyword.word)) {
                 found(at..end, &keyword.rules)?;
