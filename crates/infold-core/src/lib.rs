@@ -12,6 +12,7 @@ mod decide;
 mod event;
 mod findings;
 pub mod fork;
+pub mod gateway;
 mod ids;
 mod input;
 mod limits;

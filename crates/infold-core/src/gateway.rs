@@ -1,0 +1,18 @@
+//! The gateway's decisions: which servers of others may be used, what their tools are called and look like, which of
+//! them a model is shown, and what a call must look like. Starting servers and speaking to them is `infold-mcp`'s work.
+
+mod canonical;
+mod definition;
+mod entry;
+mod name;
+mod pins;
+mod rights;
+
+pub use definition::{Definition, DefinitionFate, DefinitionHash, DefinitionProblem, DefinitionsRead, ToolHints};
+pub use entry::{
+    CallLimits, EntryOrigin, EntryProblem, HintTrust, LoginHints, NamedValues, ServerEntry, ServerKey, ServerKind,
+    ServerWay, Sharing, SourceClient, duplicate_names,
+};
+pub use name::{OfferedTool, ToolName, Unnamed, name_tools};
+pub use pins::{NewTools, PinState, PinStep, PinnedTool, decide_pins, refuse_changed};
+pub use rights::{ApprovalMode, Lane, Rights, RightsAction, RightsRule, RightsSource, RightsTarget, RightsVerdict};
