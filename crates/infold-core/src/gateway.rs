@@ -7,6 +7,7 @@ mod entry;
 mod name;
 mod pins;
 mod rights;
+mod validate;
 
 pub use definition::{Definition, DefinitionFate, DefinitionHash, DefinitionProblem, DefinitionsRead, ToolHints};
 pub use entry::{
@@ -16,3 +17,4 @@ pub use entry::{
 pub use name::{OfferedTool, ToolName, Unnamed, name_tools};
 pub use pins::{NewTools, PinState, PinStep, PinnedTool, decide_pins, refuse_changed};
 pub use rights::{ApprovalMode, Lane, Rights, RightsAction, RightsRule, RightsSource, RightsTarget, RightsVerdict};
+pub use validate::{ArgumentProblem, ArgumentWrong, FoundArgument, SchemaBounds, problems_of, refuse_arguments};
