@@ -8,6 +8,7 @@ mod listed;
 mod name;
 mod pins;
 mod rights;
+mod select;
 mod validate;
 
 pub use definition::{Definition, DefinitionFate, DefinitionHash, DefinitionProblem, DefinitionsRead, ToolHints};
@@ -19,4 +20,5 @@ pub use listed::{ListedTool, SchemaForm, Unlistable, list_tool, reference_schema
 pub use name::{OfferedTool, ToolName, Unnamed, name_tools};
 pub use pins::{NewTools, PinState, PinStep, PinnedTool, decide_pins, refuse_changed};
 pub use rights::{ApprovalMode, Lane, Rights, RightsAction, RightsRule, RightsSource, RightsTarget, RightsVerdict};
+pub use select::{Deferrable, DeferralMode, DeferralRules, Selection, ToolGroup, deferral_note, select_listed};
 pub use validate::{ArgumentProblem, ArgumentWrong, FoundArgument, SchemaBounds, problems_of, refuse_arguments};
