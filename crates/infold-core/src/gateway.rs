@@ -4,6 +4,7 @@
 mod canonical;
 mod definition;
 mod entry;
+mod health;
 mod listed;
 mod name;
 mod pins;
@@ -16,6 +17,7 @@ pub use entry::{
     CallLimits, EntryOrigin, EntryProblem, HintTrust, LoginHints, NamedValues, ServerEntry, ServerKey, ServerKind,
     ServerWay, Sharing, SourceClient, duplicate_names,
 };
+pub use health::{HealthAction, HealthEvent, HealthMoment, HealthRules, ServerHealth, ServerState};
 pub use listed::{ListedTool, SchemaForm, Unlistable, list_tool, reference_schema};
 pub use name::{OfferedTool, ToolName, Unnamed, name_tools};
 pub use pins::{NewTools, PinState, PinStep, PinnedTool, decide_pins, refuse_changed};
