@@ -5,6 +5,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
+use super::mend::TYPES;
+
 /// How many references lead from the root to what it is, at most.
 const REFERENCES_MAX: usize = 8;
 
@@ -65,11 +67,12 @@ fn follow<'a>(root: &'a Value, mut fields: &'a Map<String, Value>) -> Option<&'a
             None => break,
         }
     }
+    // A word that is no type, like `dict`, says nothing against an object.
+    let may_be = |kind: &str| kind == "object" || !TYPES.contains(&kind);
     let is_object = match fields.get("type") {
-        None => true,
-        Some(Value::String(kind)) => kind == "object",
-        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "object"),
-        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => true,
+        Some(Value::String(kind)) => may_be(kind),
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).any(may_be),
+        None | Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => true,
     };
     is_object.then_some(fields)
 }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 /// Types that a schema may name.
-const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
+pub const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
 
 /// The schema with every keyword in a form that providers take.
 pub fn mend_schema(schema: &Value) -> Value {

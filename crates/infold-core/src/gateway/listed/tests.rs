@@ -105,6 +105,13 @@ fn odd_keywords_are_dropped_or_written_as_they_should_be() {
 }
 
 #[test]
+fn a_word_that_is_no_type_says_nothing_against_an_object() {
+    let (input, description) = provider(json!({"type": "dict", "properties": {"a": {"type": "str"}}}));
+    let expected = json!({"type": "object", "properties": {"a": {}}});
+    assert_eq!((input, description.as_str()), (expected, "Does it."));
+}
+
+#[test]
 fn what_is_no_object_is_quoted_and_what_no_provider_takes_is_not_listed() {
     let (input, description) = provider(json!({"type": "string", "maxLength": 5}));
     assert_eq!(input, json!({"type": "object"}));

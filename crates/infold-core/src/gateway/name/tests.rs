@@ -76,6 +76,7 @@ fn tools() -> impl Strategy<Value = Vec<(String, String)>> {
     let tool = prop_oneof![
         4 => "[a-c_.]{1,3}",
         1 => "[a-z.]{40,60}",
+        2 => "a{42}[._]{1,2}",
         1 => "\\PC{0,8}",
         1 => Just("branch_return".to_owned()),
     ];
