@@ -13,6 +13,7 @@ mod rights;
 mod search;
 mod select;
 mod stem;
+mod tool;
 mod validate;
 mod words;
 
@@ -28,4 +29,5 @@ pub use pins::{NewTools, PinState, PinStep, PinnedTool, decide_pins, refuse_chan
 pub use rights::{ApprovalMode, Lane, Rights, RightsAction, RightsRule, RightsSource, RightsTarget, RightsVerdict};
 pub use search::{SearchedTool, ToolHit, ToolIndex};
 pub use select::{Deferrable, DeferralMode, DeferralRules, Selection, ToolGroup, deferral_note, select_listed};
+pub use tool::GatewayTool;
 pub use validate::{ArgumentProblem, ArgumentWrong, FoundArgument, SchemaBounds, problems_of, refuse_arguments};

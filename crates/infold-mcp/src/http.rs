@@ -140,7 +140,7 @@ async fn list(State(surface): State<Surface>, request: Request) -> Response {
     if request.extensions().get::<Principal>().is_none() {
         return unauthenticated();
     }
-    let tools = serde_json::json!({ "tools": surface.server.listed_tools() });
+    let tools = serde_json::json!({ "tools": surface.server.tools_now().await });
     json_response(StatusCode::OK, tools.to_string())
 }
 

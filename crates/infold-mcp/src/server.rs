@@ -3,6 +3,7 @@
 //! One server serves every request of every client; nothing in it belongs to a connection.
 
 mod handler;
+mod relayed;
 
 #[cfg(feature = "conformance")]
 pub(crate) use handler::LIST_TTL_MS;
@@ -16,6 +17,7 @@ use infold_engine::Engine;
 use rmcp::model::Tool;
 
 use crate::metrics::McpMetrics;
+use crate::relay::Gateway;
 use crate::settings::Settings;
 use crate::tools;
 
@@ -33,16 +35,19 @@ struct Shared {
     listed: Vec<Tool>,
     all: HashMap<Cow<'static, str>, Tool>,
     metrics: McpMetrics,
+    gateway: Option<Arc<Gateway>>,
 }
 
 impl Server {
-    /// A server on `engine` that takes the principal from each HTTP request.
-    pub fn new(engine: Engine, settings: Settings) -> Self {
+    /// A server on `engine` that takes the principal from each HTTP request. With a gateway it also serves the tools of
+    /// other servers.
+    pub fn new(engine: Engine, settings: Settings, gateway: Option<Arc<Gateway>>) -> Self {
         let all = OwnTool::ALL.into_iter().map(|tool| tools::definition(tool, engine.limits()));
         let all = all.map(|tool| (tool.name.clone(), tool)).collect();
         let shown = OwnTool::ALL.into_iter().filter(|tool| tools::is_listed(*tool, &settings.families));
         let listed = shown.map(|tool| tools::listed(tool, engine.limits(), settings.session_from)).collect();
-        Self { shared: Arc::new(Shared { engine, settings, listed, all, metrics: McpMetrics::new() }), caller: None }
+        let metrics = McpMetrics::new();
+        Self { shared: Arc::new(Shared { engine, settings, listed, all, metrics, gateway }), caller: None }
     }
 
     /// The same server, for one caller who is known beforehand.
@@ -54,8 +59,8 @@ impl Server {
         &self.shared.settings
     }
 
-    /// The tools that `tools/list` shows, in an order that never changes.
-    pub(crate) fn listed_tools(&self) -> &[Tool] {
+    /// The tools of infold's own that `tools/list` shows, in an order that never changes.
+    fn listed_tools(&self) -> &[Tool] {
         &self.shared.listed
     }
 }

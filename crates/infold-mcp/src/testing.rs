@@ -39,7 +39,7 @@ pub(crate) struct Fixture {
 pub(crate) fn server(settings: Settings) -> Fixture {
     let folder = tempfile::tempdir().unwrap();
     let engine = engine(folder.path());
-    Fixture { server: Server::new(engine.clone(), settings), engine, _folder: folder }
+    Fixture { server: Server::new(engine.clone(), settings, None), engine, _folder: folder }
 }
 
 fn engine(folder: &std::path::Path) -> Engine {

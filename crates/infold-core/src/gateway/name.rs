@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use super::entry::ServerKey;
+use super::tool::GatewayTool;
 use crate::OwnTool;
 
 #[cfg(test)]
@@ -21,9 +22,6 @@ const SUFFIX_CHARS: usize = 8;
 
 /// Names that are tried for one tool.
 const ATTEMPTS_MAX: u32 = 8;
-
-/// Tools of the gateway's own, whatever else infold serves.
-const GATEWAY_TOOLS: [&str; 3] = ["tool_search", "tool_call", "tool_call_read"];
 
 /// The name under which a tool is listed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -134,12 +132,13 @@ fn mark(whole: &str, tool: &OfferedTool<'_>, attempt: u32) -> String {
 }
 
 fn is_own(name: &str) -> bool {
-    OwnTool::named(name).is_some() || GATEWAY_TOOLS.contains(&name)
+    OwnTool::named(name).is_some() || GatewayTool::named(name).is_some()
 }
 
 /// Whether a client's prefix and one of infold's names would read like this name: then a call of it would be taken for
 /// infold's own.
 fn looks_own(name: &str) -> bool {
-    let ends_like = |own: &&str| name.strip_suffix(*own).is_some_and(|prefix| prefix.ends_with(['_', '-']));
-    OwnTool::spelled(name).is_some() || GATEWAY_TOOLS.iter().any(ends_like)
+    let ends_like =
+        |own: GatewayTool| name.strip_suffix(own.name()).is_some_and(|prefix| prefix.ends_with(['_', '-']));
+    OwnTool::spelled(name).is_some() || GatewayTool::ALL.into_iter().any(ends_like)
 }

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::definition::ToolHints;
 use super::entry::HintTrust;
 use super::name::ToolName;
+use super::tool::GatewayTool;
 use glob::{Joker, fits_glob};
 
 /// What a rule says.
@@ -136,10 +137,10 @@ pub enum Lane {
 
 impl Lane {
     /// The tool that calls targets of this lane.
-    pub fn tool(self) -> &'static str {
+    pub fn tool(self) -> GatewayTool {
         match self {
-            Self::Read => "tool_call_read",
-            Self::Change => "tool_call",
+            Self::Read => GatewayTool::CallRead,
+            Self::Change => GatewayTool::Call,
         }
     }
 
@@ -149,7 +150,7 @@ impl Lane {
             Self::Read => "only reads",
             Self::Change => "changes things",
         };
-        format!("{name} {does}: call it with {}", self.tool())
+        format!("{name} {does}: call it with {}", self.tool().name())
     }
 }
 

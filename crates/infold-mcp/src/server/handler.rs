@@ -48,11 +48,11 @@ impl ServerHandler for Server {
     ) -> Result<ListToolsResult, ErrorData> {
         // A client that asks for the tools is about to call one.
         self.shared.engine.warm_up();
-        Ok(ListToolsResult::with_all_items(self.listed_tools().to_vec()).with_ttl_ms(LIST_TTL_MS))
+        Ok(ListToolsResult::with_all_items(self.tools_now().await).with_ttl_ms(LIST_TTL_MS))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.shared.all.get(name).cloned()
+        self.shared.all.get(name).cloned().or_else(|| self.others_tool(name))
     }
 
     async fn call_tool(
@@ -62,10 +62,7 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         match OwnTool::named(&request.name) {
             Some(tool) => self.call_ours(tool, request.arguments, context).await,
-            None => {
-                let text = format!("There is no tool {:?}: tools/list names them", request.name);
-                Err(ErrorData::invalid_params(text, None))
-            }
+            None => self.call_others(request, context).await,
         }
     }
 
@@ -193,7 +190,7 @@ impl Server {
         if tools::speaks_context(tool) { outcome.map_err(ToolRefused::in_context_words) } else { outcome }
     }
 
-    fn principal(&self, context: &RequestContext<RoleServer>) -> Result<Principal, ErrorData> {
+    pub(super) fn principal(&self, context: &RequestContext<RoleServer>) -> Result<Principal, ErrorData> {
         let from_request = || {
             let parts = context.extensions.get::<http::request::Parts>()?;
             parts.extensions.get::<Principal>().cloned()

@@ -1,0 +1,288 @@
+//! One call of a server's tool: whether it may be made, how its client is kept informed, and what becomes of its result.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use infold_core::gateway::{Lane, RightsTarget, RightsVerdict, SchemaBounds, problems_of, refuse_arguments};
+use infold_engine::{Metered, RelayedCall, RelayedResult, RelayedShown, ServerCall, Verdict};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::Gateway;
+use super::caller::RelayCaller;
+use super::catalogue::Target;
+use super::content::ServerResult;
+use super::host::Host;
+use crate::answer;
+use crate::client_line::ClientLine;
+use crate::gateway::{CallNotice, CallOptions, LinkError};
+
+/// Notices of a server that may wait to be passed on.
+const NOTICES_MAX: usize = 32;
+/// The key in a result's `_meta` under which it is said where the call was counted.
+const METERED: &str = "infold/metered";
+/// The key under which the folds are that were forced since the last answer.
+const NOTICES: &str = "infold/notices";
+
+/// What a call came through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallWay {
+    /// The tool is listed, and was called by its own name.
+    Direct,
+    /// One of the gateway's two calling tools.
+    Through(Lane),
+}
+
+/// A call of a server's tool.
+pub(crate) struct RelayCall<'a> {
+    pub(crate) caller: &'a RelayCaller,
+    /// The tool's name: as it is listed, or as `server/tool`.
+    pub(crate) name: &'a str,
+    pub(crate) way: CallWay,
+    pub(crate) arguments: JsonObject,
+}
+
+/// What a call gave, for the server's figures.
+struct Relayed {
+    result: ServerResult,
+    shown: RelayedShown,
+}
+
+impl Gateway {
+    /// Makes a call. What is wrong with it, or with its server, is the text of a result that is an error.
+    pub(crate) async fn call(self: &Arc<Self>, relay: RelayCall<'_>) -> CallToolResult {
+        let (target, host) = match self.admitted(&relay).await {
+            Ok(admitted) => admitted,
+            Err(why) => return refused(why),
+        };
+        let began = Instant::now();
+        let arguments = Value::Object(relay.arguments);
+        let outcome = match self.exchange(&host, &target, arguments.clone(), relay.caller).await {
+            Ok(result) => self.take_in(&target, relay.caller, arguments, result).await,
+            Err(why) => Err(self.scrubbed(why).await),
+        };
+        self.count(relay.caller, &target, &outcome, began.elapsed());
+        match outcome {
+            Ok(relayed) => as_answer(relayed),
+            Err(why) => refused(why),
+        }
+    }
+
+    /// The target of a call that may be made.
+    async fn admitted(&self, relay: &RelayCall<'_>) -> Result<(Arc<Target>, Arc<Host>), String> {
+        let catalogue = self.ready().await;
+        let target = catalogue.find(relay.name).cloned().ok_or_else(|| catalogue.refuse(relay.name))?;
+        let host = self.hosts[target.server].clone();
+        let arguments = Value::Object(relay.arguments.clone());
+        let about = RightsTarget {
+            server: host.entry.key.as_str(),
+            tool: &target.definition.tool,
+            hints: target.definition.hints,
+        };
+        if host.entry.rights.verdict_of_call(&about, &arguments) == RightsVerdict::Deny {
+            return Err(format!("{} may not be called like this: the rules of its server deny it", target.name));
+        }
+        match relay.way {
+            CallWay::Through(lane) if lane != target.lane => return Err(target.lane.refuse_other(&target.name)),
+            CallWay::Through(_) | CallWay::Direct => {}
+        }
+        let problems = problems_of(&arguments, &target.definition.input, &SchemaBounds::USUAL);
+        if !problems.is_empty() {
+            return Err(refuse_arguments(target.name.as_str(), &problems));
+        }
+        match self.engine.admit_call(&relay.caller.who, &relay.caller.place).await {
+            Ok(()) => Ok((target, host)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Sends the call to its server and waits for the result; its client hears of progress meanwhile.
+    async fn exchange(
+        self: &Arc<Self>,
+        host: &Arc<Host>,
+        target: &Arc<Target>,
+        arguments: Value,
+        caller: &RelayCaller,
+    ) -> Result<ServerResult, String> {
+        let project = caller.project().or_else(|| self.setup.folder.clone());
+        let link = self.link(host, project).await?;
+        // The server's tools may have been seen anew since the call was admitted.
+        let catalogue = self.catalogue();
+        if catalogue.find(target.name.as_str()).is_none_or(|now| now.definition != target.definition) {
+            return Err(catalogue.refuse(target.name.as_str()));
+        }
+        let cancel = CancellationToken::new();
+        let (notices, mut news) = mpsc::channel(NOTICES_MAX);
+        let options = CallOptions {
+            timeout_ms: host.entry.limits.call_timeout_ms,
+            cancel: cancel.clone(),
+            notices: caller.client.wants_progress().then_some(notices),
+            input_schema: Some(target.definition.input.clone()),
+            ..CallOptions::within(host.entry.limits.call_timeout_ms)
+        };
+        let params = json!({ "name": target.definition.tool, "arguments": arguments });
+        let answer = link.request("tools/call", params, options);
+        tokio::pin!(answer);
+        let mut progress = Progress::new(self.setup.heartbeat);
+        let answer = loop {
+            tokio::select! {
+                answer = &mut answer => break answer,
+                () = caller.client.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
+                Some(notice) = news.recv() => progress.pass_on(self, &caller.client, notice).await,
+                () = progress.silence() => progress.beat(&caller.client).await,
+            }
+        };
+        match answer {
+            Ok(result) => {
+                host.answered();
+                self.bounded(result)
+            }
+            Err(error) => {
+                host.failed(&error);
+                if matches!(error, LinkError::Ended { .. } | LinkError::Closed) {
+                    host.ended(&link, error.to_string());
+                }
+                Err(host.words_of(&error))
+            }
+        }
+    }
+
+    /// A result within its bound, and of a kind that can be relayed.
+    fn bounded(&self, result: Value) -> Result<ServerResult, String> {
+        if result.get("resultType").and_then(Value::as_str) == Some("input_required") {
+            return Err("the server asks for input before it can answer, which infold does not relay yet".to_owned());
+        }
+        let bytes = result.to_string().len();
+        let most = self.setup.result_bytes_max;
+        if bytes > most {
+            return Err(format!("the result has {bytes} bytes, the limit is {most}: ask for less at a time"));
+        }
+        Ok(ServerResult::read(result))
+    }
+
+    /// Takes the result through the door that every result goes through.
+    async fn take_in(
+        &self,
+        target: &Target,
+        caller: &RelayCaller,
+        arguments: Value,
+        mut result: ServerResult,
+    ) -> Result<Relayed, String> {
+        let relayed = RelayedCall {
+            place: caller.place.clone(),
+            server: target.definition.server.clone(),
+            tool: target.name.to_string(),
+            arguments: arguments.to_string(),
+            call_id: caller.call_id.clone(),
+        };
+        let given =
+            RelayedResult { texts: std::mem::take(&mut result.texts), structured: result.structured.take() };
+        result.others = self.engine.scrub_values(std::mem::take(&mut result.others)).await.map_err(words)?;
+        let shown = self.engine.take_in_relayed(&caller.who, relayed, given).await.map_err(words)?;
+        Ok(Relayed { result, shown })
+    }
+
+    fn count(
+        &self,
+        caller: &RelayCaller,
+        target: &Target,
+        outcome: &Result<Relayed, String>,
+        latency: Duration,
+    ) {
+        let shown = outcome.as_ref().ok().map(|relayed| &relayed.shown);
+        self.engine.count_server_call(
+            &caller.who,
+            ServerCall {
+                server: target.definition.server.clone(),
+                tool: target.definition.tool.clone(),
+                latency,
+                is_error: outcome.as_ref().map_or(true, |relayed| relayed.result.is_error),
+                tokens_in: shown.map_or(0, |shown| shown.tokens_in),
+                tokens_out: shown.map_or(0, |shown| shown.tokens_out),
+                bytes: shown.map_or(0, |shown| shown.bytes),
+                offloaded: shown.is_some_and(|shown| shown.ref_id.is_some()),
+            },
+        );
+    }
+}
+
+fn words(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// An error that a caller can act on.
+pub(crate) fn refused(why: String) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(why)])
+}
+
+fn as_answer(relayed: Relayed) -> CallToolResult {
+    let Relayed { result, shown } = relayed;
+    let mut meta = shown.state.as_ref().map(|state| answer::meta(state).0).unwrap_or_default();
+    meta.insert(METERED.to_owned(), metered(&shown.metered));
+    if !shown.notices.is_empty() {
+        meta.insert(NOTICES.to_owned(), shown.notices.iter().map(answer::notice).collect());
+    }
+    let answered = match shown.verdict {
+        Verdict::Show => result.shown(shown.texts, shown.structured),
+        Verdict::Withheld(notice) => refused(format!(
+            "This result does not fit what is left of branch {}'s budget, so the branch has folded. Go on in {} with its \
+             result: {}",
+            notice.branch_id, notice.parent, notice.result
+        )),
+    };
+    answered.with_meta(Some(MetaObject(meta)))
+}
+
+fn metered(metered: &Metered) -> Value {
+    match metered {
+        Metered::In { session, thread, tokens, by } => {
+            json!({ "session_id": session, "branch_id": thread.branch(), "tokens": tokens, "by": by })
+        }
+        Metered::Nowhere { reason } => json!({ "session_id": null, "reason": reason }),
+    }
+}
+
+/// What a client hears of a call that takes long: the server's progress, and a sign of life where there is none.
+struct Progress {
+    heartbeat: Duration,
+    next_beat: Instant,
+    last: f64,
+}
+
+impl Progress {
+    fn new(heartbeat: Duration) -> Self {
+        // The first sign comes early: some clients give up a request whose answer has not begun.
+        Self { heartbeat, next_beat: Instant::now() + heartbeat / 3, last: 0.0 }
+    }
+
+    async fn silence(&self) {
+        tokio::time::sleep_until(self.next_beat.into()).await;
+    }
+
+    async fn pass_on(&mut self, gateway: &Gateway, client: &ClientLine, notice: CallNotice) {
+        match notice {
+            CallNotice::Progress(params) => {
+                let number = |key: &str| params.get(key).and_then(Value::as_f64);
+                let message = match params.get("message").and_then(Value::as_str) {
+                    Some(message) => Some(gateway.scrubbed(message.to_owned()).await),
+                    None => None,
+                };
+                self.say(client, number("progress").unwrap_or(self.last), number("total"), message).await;
+            }
+            CallNotice::Log(_) => {}
+        }
+    }
+
+    async fn beat(&mut self, client: &ClientLine) {
+        self.say(client, self.last, None, None).await;
+    }
+
+    /// Sends one notification. Its figure is larger than the one before, whatever the server says.
+    async fn say(&mut self, client: &ClientLine, done: f64, total: Option<f64>, message: Option<String>) {
+        self.last = if done > self.last { done } else { self.last + 0.001 };
+        self.next_beat = Instant::now() + self.heartbeat;
+        client.report_progress(self.last, total, message).await;
+    }
+}
