@@ -142,8 +142,7 @@ pub enum Command {
         &[("claude mcp add infold -- infold mcp", "")],
     ))]
     Mcp,
-    /// Check other MCP servers
-    #[command(hide = true)]
+    /// List other MCP servers that infold uses, and check them
     Servers(servers::ServersArgs),
     /// List sessions, most recent first
     Sessions(sessions::SessionsArgs),

@@ -1,16 +1,25 @@
-//! `infold servers`: other MCP servers, seen from infold. `check` starts or reaches one, lists what it has, and says what
-//! is wrong.
+//! `infold servers`: other MCP servers, seen from infold. Without more it lists those of the settings; `check` starts or
+//! reaches one, lists what it has, and says what is wrong.
 
 mod check;
-mod variables;
+mod list;
+mod report;
 
 use super::Invocation;
+use crate::help;
 
 /// Arguments of `servers`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = help::text(
+    &["Without a command, this lists the servers of your settings. Values that may be secret are never shown."],
+    &[
+        ("infold servers", "list the servers of your settings"),
+        ("infold servers check github", "start one, and say what is wrong with it"),
+    ],
+))]
 pub struct ServersArgs {
     #[command(subcommand)]
-    action: ServersAction,
+    action: Option<ServersAction>,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -22,6 +31,7 @@ enum ServersAction {
 /// Does what was asked.
 pub fn run(args: ServersArgs, invocation: &Invocation) -> anyhow::Result<()> {
     match args.action {
-        ServersAction::Check(args) => check::run(args, invocation),
+        None => list::run(invocation),
+        Some(ServersAction::Check(args)) => check::run(args, invocation),
     }
 }

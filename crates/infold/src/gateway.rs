@@ -1,0 +1,9 @@
+//! The gateway's side of the program: which servers the user has, how they are reached, and how servers of other clients
+//! become infold's.
+
+mod entries;
+mod variables;
+mod way;
+
+pub use entries::{LoadedServer, LoadedState, all_entries, load};
+pub use way::{describe as describe_way, link_way};
