@@ -182,7 +182,11 @@ impl Store {
                  WHERE open = 1 AND session_id > ?1 || '/' AND session_id < ?1 || '0' LIMIT ?2",
             )?;
             let rows = statement.query_map(params![owner.as_str(), OPEN_MAX], |row| {
-                Ok(((row.get(0)?, row.get(1)?), BranchId::from_stored(row.get(2)?), Thread::from(row.get::<_, String>(3)?)))
+                Ok((
+                    (row.get(0)?, row.get(1)?),
+                    BranchId::from_stored(row.get(2)?),
+                    Thread::from(row.get::<_, String>(3)?),
+                ))
             })?;
             let open: Vec<((String, String), BranchId, Thread)> = rows.collect::<Result<_, _>>()?;
             let is_parent = |id: &BranchId| open.iter().any(|(_, _, parent)| parent.branch() == Some(id));
