@@ -5,6 +5,7 @@ mod canonical;
 mod definition;
 mod entry;
 mod health;
+mod latency;
 mod listed;
 mod name;
 mod parameters;
@@ -23,6 +24,7 @@ pub use entry::{
     ServerWay, Sharing, SourceClient, duplicate_names,
 };
 pub use health::{HealthAction, HealthEvent, HealthMoment, HealthRules, ServerHealth, ServerState};
+pub use latency::LatencyCounts;
 pub use listed::{ListedTool, SchemaForm, Unlistable, list_tool, reference_schema};
 pub use name::{OfferedTool, ToolName, Unnamed, name_tools};
 pub use pins::{NewTools, PinState, PinStep, PinnedTool, decide_pins, refuse_changed};

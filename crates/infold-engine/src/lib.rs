@@ -12,6 +12,7 @@ mod feed;
 mod find;
 mod fold;
 mod fork;
+mod gateway;
 mod intake;
 mod meter;
 mod observe;
@@ -42,6 +43,10 @@ use tokio_util::task::TaskTracker;
 pub use answers::*;
 pub use calibration::Calibration;
 pub use error::{Error, Failure};
+pub use gateway::{
+    CallPlace, Metered, PinnedDefinition, RelayedCall, RelayedResult, RelayedShown, ServerCall, ServerFigures,
+    ServerNote, ServerTools, WaitingTool,
+};
 pub use infold_store::{RequestRow, RequestSelection, Snapshot};
 pub(crate) use meter::Spoken;
 pub use record::RequestQuery;
@@ -51,8 +56,8 @@ pub use scrubbing::{ScrubFault, ScrubSettings, TimedScrubber};
 pub use sessions::ListedSession;
 pub use timers::TimerSettings;
 pub use turn::{
-    AnswerHead, AnswerListener, IssuedCall, Legibility, ModelRequest, Prepared, Purpose, ReadyRequest, RunningScript,
-    SearchScope, SearchedBody, Shaping, TurnSettings, Withheld, arguments_hash,
+    AnswerHead, AnswerListener, IssuedCall, KeptCalls, Legibility, ModelRequest, Prepared, Purpose, ReadyRequest,
+    RunningScript, SearchScope, SearchedBody, Shaping, TurnSettings, Withheld, arguments_hash,
 };
 
 /// How many locks there are for sessions with colliding writers. Sessions share them.
@@ -136,6 +141,7 @@ struct Inner {
     calibrations: calibration::Calibrations,
     alarm: timers::Alarm,
     feed: feed::Bell,
+    gateway: gateway::GatewayState,
     warmed: AtomicBool,
     tasks: TaskTracker,
 }
@@ -162,6 +168,7 @@ impl Engine {
             calibrations: calibration::Calibrations::default(),
             alarm: timers::Alarm::default(),
             feed: feed::Bell::default(),
+            gateway: gateway::GatewayState::default(),
             warmed: AtomicBool::new(false),
             tasks: TaskTracker::new(),
         };

@@ -47,6 +47,7 @@ pub(crate) fn settings() -> EngineSettings {
             reserve_tokens: 60_000,
             sessions_max: 16,
             sessions_bytes_max: 1 << 20,
+            kept_calls: KeptCalls::Own,
         },
     }
 }

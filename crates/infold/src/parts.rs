@@ -7,7 +7,9 @@ use infold_control::{ContextRoom, ControlSettings};
 use infold_core::fork::ForkLimits;
 use infold_core::{ContextBound, Counter, Limits, ModelWindow, ModelWindows, Prices, ShapeRules};
 use infold_door::{DoorSettings, JwtSettings, LongBody, Token};
-use infold_engine::{Clock, Engine, EngineSettings, ForkSettings, ScrubSettings, Shaping, TimerSettings, TurnSettings};
+use infold_engine::{
+    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, ScrubSettings, Shaping, TimerSettings, TurnSettings,
+};
 use infold_proxy::{Planning, ProxySettings, RetryStatus, Tunnels, Upstream};
 use infold_store::{Store, StoreError, StoreSettings};
 use prometheus::Registry;
@@ -95,6 +97,7 @@ fn engine_settings(settings: &Settings) -> anyhow::Result<EngineSettings> {
             reserve_tokens: settings.rescue.reserve_tokens,
             sessions_max: settings.proxy.sessions_max,
             sessions_bytes_max: settings.proxy.sessions_bytes_max,
+            kept_calls: KeptCalls::Own,
         },
     })
 }

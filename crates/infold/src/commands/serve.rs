@@ -81,6 +81,7 @@ async fn serve(invocation: &Invocation, registry: Registry) -> anyhow::Result<()
     shutdown.cancel();
     finish_recording(engine.tasks()).await;
     engine.flush_requests().await;
+    engine.flush_gateway().await;
     timers.await.context("the timers failed")
 }
 

@@ -58,6 +58,7 @@ impl Daemon {
         self.serving.await.context("the daemon failed")?;
         finish_recording(self.engine.tasks()).await;
         self.engine.flush_requests().await;
+        self.engine.flush_gateway().await;
         self.timers.await.context("the timers failed")
     }
 }

@@ -1,0 +1,204 @@
+//! Results of other servers' tools on their way through infold: cleaned, scrubbed and shaped like those in a request.
+//!
+//! A result has texts and, often, the same once more as structured content. All of their strings are scrubbed together,
+//! because a secret may begin in one of them and end in the next. What both say is kept and counted once.
+
+use std::collections::HashMap;
+
+use infold_core::{BlobId, Field, Mentions, Scrubbed, reference, strip_hostile};
+use infold_store::CountedCall;
+use serde_json::{Map, Value};
+
+use super::{NewResult, REFERENCE_BYTES_MIN, ResultSource, ScrubbedResult, ShownResult, StandIn, digest, shape_all};
+use crate::{Engine, Error, RelayedCall, RelayedResult, random};
+
+/// A result without secrets, in the forms in which it may be shown.
+pub(crate) struct ScrubbedRelay {
+    /// What is recorded of it, and what would replace it.
+    pub(crate) result: ScrubbedResult,
+    /// Its texts, as many as there were.
+    pub(crate) texts: Vec<Scrubbed>,
+    /// Its structured content.
+    pub(crate) structured: Option<Value>,
+}
+
+/// A result whose strings are in one list, so that they are scrubbed together.
+struct OpenedResult {
+    /// The texts, and behind them the strings of the structured content that are none of them.
+    parts: Vec<String>,
+    /// How many of the parts are texts.
+    texts: usize,
+    structured: Option<Value>,
+    /// Which part each string of the structured content is, in the order of [`each_string`].
+    places: Vec<usize>,
+    /// Whether the texts say all that the structured content does.
+    is_repeated: bool,
+}
+
+impl Engine {
+    /// Takes the secrets out of a result, and writes a stand-in for it if it may be offloaded.
+    pub(crate) async fn scrub_relayed(
+        &self,
+        call: &RelayedCall,
+        result: RelayedResult,
+        source: Option<ResultSource>,
+    ) -> Result<ScrubbedRelay, Error> {
+        let opened = OpenedResult::of(result);
+        let tool = Field::TOOL_NAME.clean(&call.tool).unwrap_or_else(|_| "tool".to_owned());
+        // A client may send any id along: an improper one is left out, not refused.
+        let call_id = call.call_id.as_deref().and_then(|id| Field::CALL_ID.clean(id).ok());
+        let may_go = is_offloadable(call);
+
+        let beside = vec![tool, call.arguments.clone(), call_id.clone().unwrap_or_default()];
+        let mut beside = self.scrub_or_withhold(beside).await?.into_iter();
+        let [tool, arguments, scrubbed_call_id] = [(); 3].map(|()| beside.next().unwrap_or_default());
+        let mut parts = self.scrub_parts_or_withhold(opened.parts).await?;
+        let structured = opened.structured.map(|value| with_parts(value, &mut opened.places.into_iter(), &parts));
+        parts.truncate(opened.texts);
+        let content = match &structured {
+            Some(structured) if !opened.is_repeated => self.content_with(&parts, structured).await?,
+            Some(_) | None => joined(&parts),
+        };
+
+        let result = ScrubbedResult {
+            call: digest(&[call.call_id.as_deref().unwrap_or_default()]),
+            digest: digest(&[content.as_str()]),
+            call_id: call_id.clone().unwrap_or_default(),
+            scrubbed_call_id: call_id.map(|_| scrubbed_call_id),
+            tool,
+            arguments,
+            content,
+            remarks: Scrubbed::default(),
+            stays: ShownResult::AsItIs,
+            stand_in: None,
+        };
+        let result = match source.filter(|_| may_go && result.content.as_str().len() >= REFERENCE_BYTES_MIN) {
+            Some(source) => self.with_stand_in(result, source).await?,
+            None => result,
+        };
+        Ok(ScrubbedRelay { result, texts: parts, structured })
+    }
+
+    async fn with_stand_in(&self, result: ScrubbedResult, source: ResultSource) -> Result<ScrubbedResult, Error> {
+        let blob = BlobId::mint(random()?);
+        let reference = reference(&result.tool, &result.content, &blob);
+        let stand_in = Some(StandIn { blob, is_long: false, shaped: reference.clone(), reference });
+        let result = ScrubbedResult { stand_in, ..result };
+        // What else the thread has said is not known here.
+        let mut shaped = shape_all(vec![result], Mentions::default(), source, self.inner.settings.shape).await;
+        shaped.pop().ok_or_else(|| crate::Failure::Undecided("a result").into())
+    }
+
+    /// The texts, and below them structured content that says more than they do.
+    async fn content_with(&self, texts: &[Scrubbed], structured: &Value) -> Result<Scrubbed, Error> {
+        // All of its strings were scrubbed. Scrubbing the whole gives it the type that says so.
+        let mut all: Vec<Scrubbed> = texts.to_vec();
+        all.extend(self.scrub_or_withhold(vec![structured.to_string()]).await?);
+        Ok(joined(&all))
+    }
+}
+
+impl ScrubbedResult {
+    /// What keeps the proxy from counting the result again, which the client was shown like this.
+    pub(crate) fn counted_as(&self, shown: &Scrubbed) -> CountedCall {
+        CountedCall { call: self.call, content: digest(&[shown.as_str()]), offloaded: None }
+    }
+}
+
+/// Whether a call's result could be read back if it were offloaded.
+fn is_offloadable(call: &RelayedCall) -> bool {
+    let new = NewResult {
+        call_id: String::new(),
+        tool: call.tool.clone(),
+        arguments: call.arguments.clone(),
+        texts: Vec::new(),
+        remarks: None,
+        is_all_text: true,
+    };
+    new.can_go()
+}
+
+fn joined(parts: &[Scrubbed]) -> Scrubbed {
+    match parts {
+        [only] => only.clone(),
+        parts => Scrubbed::join(&parts.iter().collect::<Vec<_>>(), "\n"),
+    }
+}
+
+impl OpenedResult {
+    fn of(result: RelayedResult) -> Self {
+        let mut parts: Vec<String> = result.texts.iter().map(|text| strip_hostile(text)).collect();
+        let texts = parts.len();
+        let Some(structured) = result.structured else {
+            return Self { parts, texts, structured: None, places: Vec::new(), is_repeated: true };
+        };
+        let known: HashMap<&str, usize> = parts.iter().enumerate().map(|(at, text)| (text.as_str(), at)).collect();
+        let (mut places, mut more) = (Vec::new(), Vec::new());
+        each_string(&structured, &mut |text| {
+            let text = strip_hostile(text);
+            places.push(known.get(text.as_str()).copied().unwrap_or(texts + more.len()));
+            if !known.contains_key(text.as_str()) {
+                more.push(text);
+            }
+        });
+        let is_repeated = repeats(&result.texts, &structured);
+        parts.extend(more);
+        Self { parts, texts, structured: Some(structured), places, is_repeated }
+    }
+}
+
+/// Whether texts say all that structured content does: one of them is the same as JSON, or each of its strings is one of
+/// them.
+fn repeats(texts: &[String], structured: &Value) -> bool {
+    let is_it = |text: &String| serde_json::from_str::<Value>(text).is_ok_and(|value| value == *structured);
+    let mut values = Vec::new();
+    each_value(structured, &mut |text| values.push(text));
+    let is_text = |value: &str| texts.iter().any(|text| text == value);
+    (!values.is_empty() && values.into_iter().all(is_text)) || texts.iter().any(is_it)
+}
+
+/// Goes through all strings of a value, keys too.
+fn each_string<'v>(value: &'v Value, take: &mut impl FnMut(&'v str)) {
+    match value {
+        Value::String(text) => take(text),
+        Value::Array(items) => items.iter().for_each(|item| each_string(item, take)),
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                take(name);
+                each_string(field, take);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Goes through all strings of a value that are not keys.
+fn each_value<'v>(value: &'v Value, take: &mut impl FnMut(&'v str)) {
+    match value {
+        Value::String(text) => take(text),
+        Value::Array(items) => items.iter().for_each(|item| each_value(item, take)),
+        Value::Object(fields) => fields.values().for_each(|field| each_value(field, take)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The value with other strings, in the order of [`each_string`].
+fn with_parts(value: Value, places: &mut impl Iterator<Item = usize>, parts: &[Scrubbed]) -> Value {
+    let next = |places: &mut dyn Iterator<Item = usize>| {
+        let part = places.next().and_then(|at| parts.get(at));
+        part.map_or_else(String::new, |part| part.as_str().to_owned())
+    };
+    match value {
+        Value::String(_) => Value::String(next(places)),
+        Value::Array(items) => Value::Array(items.into_iter().map(|item| with_parts(item, places, parts)).collect()),
+        Value::Object(fields) => {
+            let mut changed = Map::new();
+            for (_, field) in fields {
+                let name = next(places);
+                changed.insert(name, with_parts(field, places, parts));
+            }
+            Value::Object(changed)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
+    }
+}
