@@ -52,6 +52,8 @@ pub struct GatewaySetup {
     pub list_wait_ms: u64,
     /// How long a server runs that nobody uses.
     pub idle_ms: u64,
+    /// Most connections at a time; of more, those that were not used for longest are ended.
+    pub children_max: usize,
     /// The longest result of a call.
     pub result_bytes_max: usize,
     /// How long a call may be silent before its client hears that it still runs.
@@ -90,6 +92,7 @@ struct GatewayRules {
     listing: ListingRules,
     list_wait: Duration,
     idle: Duration,
+    children_max: usize,
     result_bytes_max: usize,
     heartbeat: Duration,
 }
@@ -117,6 +120,7 @@ impl Gateway {
             listing: ListingRules { mode: listing.mode, room_tokens: listing.room_tokens, form: listing.form },
             list_wait: Duration::from_millis(setup.list_wait_ms),
             idle: Duration::from_millis(setup.idle_ms),
+            children_max: setup.children_max,
             result_bytes_max: setup.result_bytes_max,
             heartbeat: Duration::from_millis(setup.heartbeat_ms),
         };
@@ -170,7 +174,7 @@ impl Gateway {
         let mut unseen = JoinSet::new();
         for host in &self.hosts {
             match self.engine.known_tools(&host.entry.key).await {
-                Ok(tools) if !tools.is_empty() => host.set_tools(tools),
+                Ok(tools) if tools.is_known() => host.set_tools(tools),
                 Ok(_never_seen) => {
                     let (gateway, host) = (self.clone(), host.clone());
                     unseen.spawn(async move { gateway.learn(&host).await });
@@ -197,6 +201,7 @@ impl Gateway {
         match found {
             FoundLink::Running(link) => Ok(link),
             FoundLink::New(NewLink { link, events }) => {
+                self.make_room().await;
                 self.tasks.spawn(self.clone().watch(host.clone(), Arc::downgrade(&link), events));
                 Ok(link)
             }
@@ -243,6 +248,16 @@ impl Gateway {
                 LinkEvent::Ended(why) => host.ended(&link, why),
                 LinkEvent::ListChanged(_) | LinkEvent::ResourceUpdated(_) | LinkEvent::Log(_) => {}
             }
+        }
+    }
+
+    /// Ends connections that are over the bound, those that were not used for longest first.
+    async fn make_room(&self) {
+        let mut idle: Vec<Duration> = self.hosts.iter().flat_map(|host| host.idle_times()).collect();
+        idle.sort_unstable();
+        // Those that are as idle as the first one over the bound go, if no call holds them.
+        if let Some(idle) = idle.get(self.setup.children_max).copied().filter(|idle| !idle.is_zero()) {
+            self.close_unused(idle).await;
         }
     }
 

@@ -2,8 +2,10 @@
 //! become infold's.
 
 mod entries;
+mod hosting;
 mod variables;
 mod way;
 
 pub use entries::{LoadedServer, LoadedState, all_entries, load};
+pub use hosting::start;
 pub use way::{describe as describe_way, link_way};

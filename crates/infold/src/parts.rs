@@ -97,7 +97,7 @@ fn engine_settings(settings: &Settings) -> anyhow::Result<EngineSettings> {
             reserve_tokens: settings.rescue.reserve_tokens,
             sessions_max: settings.proxy.sessions_max,
             sessions_bytes_max: settings.proxy.sessions_bytes_max,
-            kept_calls: KeptCalls::Own,
+            kept_calls: if settings.gateway.servers.is_empty() { KeptCalls::Own } else { KeptCalls::All },
         },
     })
 }

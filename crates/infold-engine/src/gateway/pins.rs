@@ -39,6 +39,13 @@ pub struct ServerTools {
     pub withheld: Vec<(String, String)>,
 }
 
+impl ServerTools {
+    /// Whether anything was ever seen of the server.
+    pub fn is_known(&self) -> bool {
+        !self.usable.is_empty() || !self.withheld.is_empty()
+    }
+}
+
 /// A tool that waits for the user's approval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WaitingTool {

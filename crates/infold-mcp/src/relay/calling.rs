@@ -159,7 +159,7 @@ impl Gateway {
         if bytes > most {
             return Err(format!("the result has {bytes} bytes, the limit is {most}: ask for less at a time"));
         }
-        Ok(ServerResult::read(result))
+        Ok(ServerResult::read(result, bytes))
     }
 
     /// Takes the result through the door that every result goes through.
@@ -179,7 +179,9 @@ impl Gateway {
         };
         let given =
             RelayedResult { texts: std::mem::take(&mut result.texts), structured: result.structured.take() };
-        result.others = self.engine.scrub_values(std::mem::take(&mut result.others)).await.map_err(words)?;
+        for block in &mut result.others {
+            *block = self.engine.scrub_block(block).await.map_err(words)?;
+        }
         let shown = self.engine.take_in_relayed(&caller.who, relayed, given).await.map_err(words)?;
         Ok(Relayed { result, shown })
     }
@@ -201,7 +203,7 @@ impl Gateway {
                 is_error: outcome.as_ref().map_or(true, |relayed| relayed.result.is_error),
                 tokens_in: shown.map_or(0, |shown| shown.tokens_in),
                 tokens_out: shown.map_or(0, |shown| shown.tokens_out),
-                bytes: shown.map_or(0, |shown| shown.bytes),
+                bytes: outcome.as_ref().map_or(0, |relayed| relayed.result.bytes),
                 offloaded: shown.is_some_and(|shown| shown.ref_id.is_some()),
             },
         );

@@ -16,6 +16,8 @@ pub(super) struct ServerResult {
     pub(super) others: Vec<Value>,
     pub(super) structured: Option<Value>,
     pub(super) is_error: bool,
+    /// Its length as JSON.
+    pub(super) bytes: u64,
 }
 
 /// What is in the place of a block.
@@ -30,8 +32,8 @@ enum ResultBlock {
 }
 
 impl ServerResult {
-    /// Reads the result of a call.
-    pub(super) fn read(mut result: Value) -> Self {
+    /// Reads the result of a call, of so many bytes.
+    pub(super) fn read(mut result: Value, bytes: usize) -> Self {
         let is_error = result.get("isError").and_then(Value::as_bool).unwrap_or_default();
         let structured = result.get_mut("structuredContent").map(Value::take).filter(Value::is_object);
         let content = match result.get_mut("content").map(Value::take) {
@@ -39,7 +41,8 @@ impl ServerResult {
             Some(Value::Null) | None => Vec::new(),
             Some(other) => vec![other],
         };
-        let mut read = Self { blocks: Vec::new(), texts: Vec::new(), others: Vec::new(), structured, is_error };
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let mut read = Self { blocks: Vec::new(), texts: Vec::new(), others: Vec::new(), structured, is_error, bytes };
         content.into_iter().for_each(|block| read.take(block));
         read
     }

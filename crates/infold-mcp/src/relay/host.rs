@@ -184,6 +184,11 @@ impl Host {
         unused
     }
 
+    /// How long each connection was not used.
+    pub(super) fn idle_times(&self) -> Vec<Duration> {
+        lock(&self.links).values().map(|hosted| hosted.used_at.elapsed()).collect()
+    }
+
     /// The tools that are known of it.
     pub(super) fn tools(&self) -> Option<Arc<ServerTools>> {
         lock(&self.tools).clone()

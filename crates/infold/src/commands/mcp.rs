@@ -5,7 +5,8 @@ use infold_core::Principal;
 use tokio_util::sync::CancellationToken;
 
 use super::Invocation;
-use crate::parts;
+use crate::commands::serve::finish_recording;
+use crate::{gateway, parts};
 use crate::signals::Stops;
 use crate::telemetry::Telemetry;
 
@@ -32,7 +33,8 @@ async fn serve(invocation: &Invocation) -> anyhow::Result<()> {
         let (engine, cancel) = (engine.clone(), shutdown.clone());
         async move { engine.run_timers(cancel).await }
     });
-    let server = infold_mcp::Server::new(engine, parts::mcp_settings(settings));
+    let servers = gateway::start(invocation, &engine, &shutdown);
+    let server = infold_mcp::Server::new(engine.clone(), parts::mcp_settings(settings), servers);
     let serving = infold_mcp::serve_stdio(&server, Principal::local(), shutdown.clone());
     tokio::pin!(serving);
     let served = tokio::select! {
@@ -43,6 +45,8 @@ async fn serve(invocation: &Invocation) -> anyhow::Result<()> {
         }
     };
     shutdown.cancel();
+    finish_recording(engine.tasks()).await;
+    engine.flush_gateway().await;
     timers.await.context("the timers failed")?;
     Ok(served?)
 }

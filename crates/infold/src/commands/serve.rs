@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use super::Invocation;
 use crate::cli::ServeArgs;
 use crate::failure::{self, Interrupted, Refused};
+use crate::gateway;
 use crate::output::{Form, Output};
 use crate::parts;
 use crate::probe::{Listener, probe};
@@ -101,7 +102,8 @@ pub(crate) fn router(
     shutdown: &CancellationToken,
 ) -> anyhow::Result<Router> {
     let settings = &invocation.in_force.settings;
-    let server = infold_mcp::Server::new(engine.clone(), parts::mcp_settings(settings));
+    let servers = gateway::start(invocation, &engine, shutdown);
+    let server = infold_mcp::Server::new(engine.clone(), parts::mcp_settings(settings), servers);
     let mcp = infold_mcp::http_router(server.clone(), shutdown.clone());
     #[cfg(feature = "conformance")]
     let mcp = mcp.merge(infold_mcp::conformance_router(server, shutdown.clone()));
