@@ -2,8 +2,10 @@
 //! become infold's.
 
 mod entries;
+mod import;
 mod variables;
 mod way;
 
 pub use entries::{LoadedServer, LoadedState, all_entries, load};
+pub use import::{AddedServers, Import, ImportScope, ImportSource, ImportedServer, add_servers};
 pub use way::{describe as describe_way, link_way};
