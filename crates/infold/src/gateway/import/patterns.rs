@@ -19,9 +19,14 @@ pub fn behind(pattern: &str, prefix: &str) -> Vec<String> {
         places = with_skipped(&pattern, next.collect());
     }
     let mut rests: Vec<String> = places.iter().map(|at| pattern[*at..].iter().collect()).collect();
-    // A tool has a name, so what fits only the empty one says nothing; and what fits everything makes others needless.
+    // A tool has a name, so what fits only the empty one says nothing; and one pattern may make another needless.
     rests.retain(|rest| !rest.is_empty());
-    if rests.iter().any(|rest| is_everything(rest)) { vec!["*".to_owned()] } else { rests }
+    let is_needless = |at: usize, rest: &String| {
+        let mut others = rests.iter().enumerate();
+        others.any(|(other, wide)| other != at && covers(wide, rest) && (other < at || !covers(rest, wide)))
+    };
+    let needed = rests.iter().enumerate().filter(|(at, rest)| !is_needless(*at, rest));
+    needed.map(|(_, rest)| rest.clone()).collect()
 }
 
 /// Whether every name that fits `narrow` fits `wide` too.
@@ -51,8 +56,4 @@ fn with_skipped(pattern: &[char], places: Vec<usize>) -> Vec<usize> {
         }
     }
     all
-}
-
-fn is_everything(pattern: &str) -> bool {
-    !pattern.is_empty() && pattern.chars().all(|c| c == '*')
 }

@@ -81,7 +81,8 @@ pub fn carry_claude(draft: &mut EntryDraft, server: &str, rules: &[ClientRule]) 
 pub fn carry_opencode(draft: &mut EntryDraft, server: &str, rules: &[ClientRule]) {
     let rules = in_force(rules_of_server(draft, server, rules));
     let denies_all = |rule: &&ClientRule| rule.pattern == "*" && rule.action == RightsAction::Deny;
-    let has_only = rules.first().filter(denies_all).is_some() && rules.len() > 1;
+    let has_milder = rules.iter().any(|rule| rule.action != RightsAction::Deny);
+    let has_only = rules.first().filter(denies_all).is_some() && has_milder;
     let rules = if has_only { &rules[1..] } else { &rules[..] };
     if has_only {
         draft.set("tools", Vec::<String>::new());

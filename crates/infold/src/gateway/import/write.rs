@@ -136,10 +136,12 @@ impl ServerList<'_> {
     }
 }
 
-/// The fields of a server, its name first.
-fn in_order(server: &ImportedServer) -> impl Iterator<Item = (&String, &toml::Value)> {
-    let others = server.fields.iter().filter(|(field, _)| *field != "name");
-    server.fields.get_key_value("name").into_iter().chain(others)
+/// The fields of a server in the order in which people read them: its name, how it is reached, and the rest.
+fn in_order(server: &ImportedServer) -> Vec<(&String, &toml::Value)> {
+    let first = ["name", "command", "args", "url"];
+    let mut fields: Vec<_> = server.fields.iter().collect();
+    fields.sort_by_key(|(field, _)| first.iter().position(|name| *name == field.as_str()).unwrap_or(first.len()));
+    fields
 }
 
 fn edited(value: &toml::Value) -> Option<Value> {

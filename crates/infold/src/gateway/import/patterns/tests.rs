@@ -4,12 +4,13 @@ use super::{behind, covers};
 
 #[test]
 fn a_pattern_is_cut_down_to_one_server() {
-    let cases: [(&str, &[&str]); 9] = [
+    let cases: [(&str, &[&str]); 10] = [
         ("gh_get", &["get"]),
         ("gh_*", &["*"]),
         ("*", &["*"]),
         ("g*", &["*"]),
         ("*_delete", &["*_delete", "delete"]),
+        ("*h*_drop", &["*_drop", "drop"]),
         ("?h_a?", &["a?"]),
         ("other_*", &[]),
         ("gh_", &[]),
