@@ -142,7 +142,7 @@ pub enum Command {
         &[("claude mcp add infold -- infold mcp", "")],
     ))]
     Mcp,
-    /// List other MCP servers that infold uses, and check them
+    /// List other MCP servers that infold uses, check them, and take over those of an agent
     Servers(servers::ServersArgs),
     /// List sessions, most recent first
     Sessions(sessions::SessionsArgs),

@@ -3,9 +3,11 @@
 
 mod entries;
 mod hosting;
+mod import;
 mod variables;
 mod way;
 
 pub use entries::{LoadedServer, LoadedState, all_entries, load};
 pub use hosting::start;
+pub use import::{AddedServers, Import, ImportScope, ImportSource, ImportedServer, add_servers};
 pub use way::{describe as describe_way, link_way};

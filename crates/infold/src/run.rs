@@ -29,16 +29,22 @@ pub use agent::{Agent, on_path};
 pub use child::run as run_child;
 pub use claude::{
     folder as claude_folder, permission as claude_permission, server_for as claude_server,
-    variables_for as claude_variables,
+    servers_file as claude_servers_file, variables_for as claude_variables,
 };
-pub use codex::{BUILT_IN as CODEX_BUILT_IN, folder as codex_folder, provider_of as codex_provider};
+pub use codex::{
+    BUILT_IN as CODEX_BUILT_IN, config as codex_config, folder as codex_folder, lay_over,
+    provider_of as codex_provider, read_toml,
+};
 pub use daemon::Daemon;
 pub use guard::Guard;
-pub use opencode::{folder as opencode_folder, server_for as opencode_server, wired as opencode_providers};
+pub use opencode::{
+    folder as opencode_folder, project_files as opencode_project_files, server_for as opencode_server,
+    user_files as opencode_user_files, wired as opencode_providers,
+};
 pub use own::{AgentApi, OwnAddress, without_secrets};
 #[cfg(test)]
 pub use reading::parse_for_tests;
-pub use reading::{parse_jsonc, read_text};
+pub use reading::{parse_jsonc, read_jsonc, read_text};
 pub use savings::Savings;
 pub use window::follow as follow_window;
 

@@ -23,7 +23,7 @@ pub use entry::{Entry, Origin};
 pub use gateway::Gateway;
 pub use problem::{Problem, Problems};
 pub use server::GatewayServer;
-pub use sources::{Assignment, FlagValues, Given, LookedAt, Surroundings, gather};
+pub use sources::{Assignment, FILE_MAX_BYTES, FlagValues, Given, LookedAt, Surroundings, gather};
 pub use types::*;
 
 /// `default.toml`: the default of every setting, with a sentence on each.

@@ -2,8 +2,10 @@
 
 mod check;
 mod hostile;
+mod import;
 mod processes;
 mod real;
+mod settings;
 mod tending;
 
 use std::ffi::OsString;

@@ -3,8 +3,11 @@
 //! What is wrong with an entry as it was written is a problem of the settings. A variable that is not set is found out
 //! at the start, and concerns that one server: the others are used.
 
-use infold_core::gateway::{CallLimits, EntryOrigin, EntryProblem, ServerEntry, ServerKey};
+use std::path::Path;
 
+use infold_core::gateway::{CallLimits, EntryOrigin, EntryProblem, ServerEntry, ServerKey, ServerWay};
+
+use crate::run::SERVER;
 use crate::settings::{Gateway, GatewayServer, Surroundings};
 
 /// Characters of a server's name that its tools' names begin with, if settings do not name a prefix.
@@ -32,8 +35,7 @@ pub enum LoadedState {
 
 /// All servers of the settings in their order, with variables replaced by those of the environment.
 pub fn load(gateway: &Gateway, surroundings: &Surroundings) -> Vec<LoadedServer> {
-    // An empty value is a value: the user may have wanted it.
-    let variable = |name: &str| surroundings.variables.get(name).and_then(|value| value.to_str()).map(str::to_owned);
+    let variable = |name: &str| variable_in(surroundings, name);
     let servers = gateway.servers.iter().zip(all_entries(gateway));
     let load = |(server, entry): (&GatewayServer, ServerEntry)| {
         let state = match entry.expanded(&variable).map(Box::new) {
@@ -46,12 +48,27 @@ pub fn load(gateway: &Gateway, surroundings: &Surroundings) -> Vec<LoadedServer>
     servers.map(load).collect()
 }
 
+/// A variable of infold's environment. An empty value is a value: the user may have wanted it.
+pub fn variable_in(surroundings: &Surroundings, name: &str) -> Option<String> {
+    surroundings.variables.get(name).and_then(|value| value.to_str()).map(str::to_owned)
+}
+
+/// Whether a server is infold: behind itself it would have no end.
+pub fn is_own(entry: &ServerEntry) -> bool {
+    let is_own_program = match &entry.way {
+        ServerWay::Child { program, .. } => Path::new(program).file_name().is_some_and(|name| name == SERVER),
+        ServerWay::Http { .. } => false,
+    };
+    is_own_program || entry.key.as_str() == SERVER
+}
+
 /// The entries of all servers as they were written, also of those that are switched off.
 pub fn all_entries(gateway: &Gateway) -> Vec<ServerEntry> {
     gateway.servers.iter().map(|server| entry_of(server, gateway)).collect()
 }
 
-fn entry_of(server: &GatewayServer, gateway: &Gateway) -> ServerEntry {
+/// The entry of one server.
+pub fn entry_of(server: &GatewayServer, gateway: &Gateway) -> ServerEntry {
     ServerEntry {
         key: ServerKey::new(&server.name),
         way: server.way.clone(),

@@ -94,6 +94,15 @@ pub fn folder(surroundings: &Surroundings) -> Option<PathBuf> {
     named.or_else(|| Some(PathBuf::from(surroundings.text("HOME")?).join(".claude")))
 }
 
+/// The file with the user's servers. It is beside the folder, or in it if the user has chosen the folder.
+pub fn servers_file(surroundings: &Surroundings) -> Option<PathBuf> {
+    let folder = folder(surroundings)?;
+    Some(match surroundings.text("CLAUDE_CONFIG_DIR") {
+        Some(_) => folder.join(".claude.json"),
+        None => folder.with_file_name(".claude.json"),
+    })
+}
+
 /// What the user has configured, on the command line, in files and in the environment.
 struct Configured<'a> {
     /// Settings and where they come from, those that win first.

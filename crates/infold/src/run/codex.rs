@@ -146,7 +146,7 @@ fn is_logged_in(surroundings: &Surroundings) -> Result<bool, Refused> {
 }
 
 /// The settings in force: the user's file, the profile's, and what the command line overrides.
-fn config(arguments: &[OsString], surroundings: &Surroundings) -> Result<Table, Refused> {
+pub fn config(arguments: &[OsString], surroundings: &Surroundings) -> Result<Table, Refused> {
     let mut config = Table::new();
     if let Some(folder) = folder(surroundings) {
         lay_over(&mut config, read_toml(&folder.join("config.toml"))?);
@@ -163,7 +163,8 @@ fn config(arguments: &[OsString], surroundings: &Surroundings) -> Result<Table, 
     Ok(config)
 }
 
-fn read_toml(path: &Path) -> Result<Table, Refused> {
+/// Reads a settings file in TOML; one that does not exist is empty.
+pub fn read_toml(path: &Path) -> Result<Table, Refused> {
     let text = read_text(path)?.unwrap_or_default();
     text.parse().map_err(|error: toml::de::Error| {
         Refused::new(format!("{} is not TOML: {}", path.display(), error.message())).hint("fix the file first")
@@ -205,7 +206,8 @@ fn put(table: &mut Table, key: &str, value: Value) {
     }
 }
 
-fn lay_over(table: &mut Table, over: Table) {
+/// Lays `over` upon `table`: tables are merged, any other value is replaced.
+pub fn lay_over(table: &mut Table, over: Table) {
     for (key, value) in over {
         match (table.get_mut(&key), value) {
             (Some(Value::Table(inner)), Value::Table(over)) => lay_over(inner, over),

@@ -106,20 +106,25 @@ fn given_content(surroundings: &Surroundings) -> Result<Option<Value>, Refused> 
 
 /// All its settings, merged in the order in which it reads them.
 fn config(surroundings: &Surroundings) -> Result<Value, Refused> {
-    let mut files: Vec<PathBuf> = Vec::new();
-    files.extend(folder(surroundings).into_iter().flat_map(|folder| FILES.map(|name| folder.join(name))));
-    files.extend(surroundings.text("OPENCODE_CONFIG").map(PathBuf::from));
-    let folders: Vec<&Path> =
-        surroundings.folder.iter().flat_map(|folder| folder.ancestors()).take(FOLDERS_MAX).collect();
-    for folder in folders.into_iter().rev() {
-        files.extend(FILES[1..].iter().map(|name| folder.join(name)));
-    }
     let mut config = json!({});
-    for file in files {
+    for file in user_files(surroundings).into_iter().chain(project_files(surroundings)) {
         merge(&mut config, read_jsonc(&file)?.unwrap_or_else(|| json!({})));
     }
     merge(&mut config, given_content(surroundings)?.unwrap_or_else(|| json!({})));
     Ok(config)
+}
+
+/// The user's own settings files, in the order in which it reads them.
+pub fn user_files(surroundings: &Surroundings) -> Vec<PathBuf> {
+    let own = folder(surroundings).into_iter().flat_map(|folder| FILES.map(|name| folder.join(name)));
+    own.chain(surroundings.text("OPENCODE_CONFIG").map(PathBuf::from)).collect()
+}
+
+/// The settings files of the project that the current folder belongs to, in the order in which it reads them.
+pub fn project_files(surroundings: &Surroundings) -> Vec<PathBuf> {
+    let folders: Vec<&Path> =
+        surroundings.folder.iter().flat_map(|folder| folder.ancestors()).take(FOLDERS_MAX).collect();
+    folders.into_iter().rev().flat_map(|folder| FILES[1..].iter().map(|name| folder.join(name))).collect()
 }
 
 /// The providers whose requests go through the proxy, and the names of those whose requests cannot.

@@ -72,8 +72,8 @@ impl TryFrom<Table> for GatewayServer {
 impl GatewayServer {
     /// Reads a server. Everything that is wrong with its fields is reported at once.
     pub fn read(table: &Table) -> Result<Self, Vec<String>> {
-        let mut fields = ServerFields { table, problems: Vec::new() };
-        fields.only_known(&[&COMMON[..], &OF_PROGRAMS, &OF_ADDRESSES].concat(), "");
+        let mut fields = ServerFields { table, prefix: "", problems: Vec::new() };
+        fields.only_known(&[&COMMON[..], &OF_PROGRAMS, &OF_ADDRESSES].concat());
         let server = Self {
             name: fields.text("name").unwrap_or_default(),
             way: fields.way(),
@@ -96,6 +96,8 @@ impl GatewayServer {
 /// The fields of a server, and what is wrong with them.
 struct ServerFields<'a> {
     table: &'a Table,
+    /// What is in front of a field's name in messages.
+    prefix: &'static str,
     problems: Vec<String>,
 }
 
@@ -118,10 +120,10 @@ impl ServerFields<'_> {
                 ServerWay::Http { url, headers, helper, login: self.login() }
             }
             (command, _) => {
-                let problem = if command.is_some() { "there are both" } else { "there is neither of" };
+                let has = if command.is_some() { "both `command` and" } else { "neither `command` nor" };
                 // A field of the wrong kind has been reported already.
                 if self.problems.is_empty() {
-                    self.problems.push(format!("{problem} `command` and `url`: give one of them"));
+                    self.problems.push(format!("it has {has} `url`: give one of them"));
                 }
                 ServerWay::Http {
                     url: String::new(),
@@ -138,8 +140,8 @@ impl ServerFields<'_> {
             self.wrong_unless_absent("oauth", "a table");
             return LoginHints::default();
         };
-        let mut fields = ServerFields { table, problems: Vec::new() };
-        fields.only_known(&OF_LOGINS, "oauth.");
+        let mut fields = ServerFields { table, prefix: "oauth.", problems: Vec::new() };
+        fields.only_known(&OF_LOGINS);
         let port = fields.number("callback_port", 1..=i64::from(u16::MAX));
         let login = LoginHints {
             client_id: fields.text("client_id"),
@@ -164,7 +166,8 @@ impl ServerFields<'_> {
     }
 
     /// Reports fields that are not known, with those that are.
-    fn only_known(&mut self, known: &[&str], prefix: &str) {
+    fn only_known(&mut self, known: &[&str]) {
+        let prefix = self.prefix;
         for name in self.table.keys().filter(|name| !known.contains(&name.as_str())) {
             let known = known.join(", ");
             self.problems.push(format!("unknown field `{prefix}{}`; known are {known}", name.escape_debug()));
@@ -180,7 +183,7 @@ impl ServerFields<'_> {
 
     fn wrong_unless_absent(&mut self, field: &str, wanted: &str) {
         if self.table.contains_key(field) {
-            self.problems.push(format!("`{field}` must be {wanted}"));
+            self.problems.push(format!("`{}{field}` must be {wanted}", self.prefix));
         }
     }
 

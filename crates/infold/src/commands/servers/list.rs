@@ -8,6 +8,7 @@ use crate::draw::{Align, Column, Table, Tone};
 use crate::failure::tell;
 use crate::gateway::{LoadedServer, LoadedState, describe_way, load};
 use crate::output::Form;
+use crate::settings::Origin;
 
 /// Lists the servers.
 pub fn run(invocation: &Invocation) -> anyhow::Result<()> {
@@ -29,7 +30,12 @@ pub fn run(invocation: &Invocation) -> anyhow::Result<()> {
 /// Where the list of servers comes from. A layer has all of them or none.
 fn origin(invocation: &Invocation) -> String {
     let entry = invocation.in_force.entries.iter().find(|entry| entry.key == "gateway.servers");
-    entry.map(|entry| entry.origin.to_string()).unwrap_or_default()
+    match entry.map(|entry| &entry.origin) {
+        // Its line is that of the first server.
+        Some(Origin::User { path, line: _ }) => path.display().to_string(),
+        Some(other) => other.to_string(),
+        None => String::new(),
+    }
 }
 
 fn text(servers: &[LoadedServer], invocation: &Invocation) -> String {

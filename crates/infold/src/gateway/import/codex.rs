@@ -1,0 +1,167 @@
+//! Codex's servers: `[mcp_servers.NAME]` of its settings.
+
+use std::path::PathBuf;
+
+use infold_core::gateway::RightsAction;
+use serde_json::Value;
+
+use super::draft::{EntryDraft, texts_in};
+use super::json::map_texts;
+use super::rules::add_rule;
+use super::{FoundServer, FoundServers, ImportScope, nearest_file};
+use crate::failure::Refused;
+use crate::run::{codex_config, codex_folder, lay_over, read_toml};
+use crate::settings::Surroundings;
+
+const SECTION: &str = "mcp_servers";
+
+/// Reads its servers and rules.
+pub fn read(scope: ImportScope, surroundings: &Surroundings) -> Result<FoundServers, Refused> {
+    let no_home = || Refused::new("cannot find Codex's files: HOME is not set").hint("set HOME");
+    let own = codex_folder(surroundings).ok_or_else(no_home)?.join("config.toml");
+    let project = match scope {
+        ImportScope::Project => nearest_file(".codex/config.toml", surroundings).filter(|path| *path != own),
+        ImportScope::User => None,
+    };
+    if !own.exists() && project.is_none() {
+        return Err(Refused::new(format!("there is no file {}", own.display()))
+            .hint("has Codex been started here? `infold servers import FILE` reads another file"));
+    }
+    let mut config = codex_config(&[], surroundings)?;
+    let over = project.as_deref().map(read_toml).transpose()?.unwrap_or_default();
+    let in_project = |name: &str| over.get(SECTION).is_some_and(|servers| servers.get(name).is_some());
+    let from = |name: &str| project.clone().filter(|_| in_project(name)).unwrap_or_else(|| own.clone());
+    lay_over(&mut config, over.clone());
+
+    let servers = serde_json::to_value(config.get(SECTION)).unwrap_or_default();
+    let servers: Vec<FoundServer> = servers.as_object().into_iter().flatten().map(found(&from)).collect();
+    let allows = |server: &FoundServer| server.draft.as_ref().is_ok_and(|draft| draft.fields.contains_key("allow"));
+    let note = "Codex asks about every call that changes something through infold, also of tools that are allowed";
+    let notes = servers.iter().any(allows).then(|| note.to_owned());
+    Ok(FoundServers { servers, notes: notes.into_iter().collect() })
+}
+
+fn found(from: &impl Fn(&str) -> PathBuf) -> impl Fn((&String, &Value)) -> FoundServer {
+    |(name, entry)| FoundServer { name: name.clone(), from: from(name), draft: draft(entry) }
+}
+
+fn draft(entry: &Value) -> Result<EntryDraft, String> {
+    let mut draft = EntryDraft::new(entry)?;
+    name_literals(&mut draft, entry);
+    if draft.has("command") {
+        program(&mut draft);
+    } else if draft.has("url") {
+        address(&mut draft);
+    } else {
+        return Err("it has neither command nor url".to_owned());
+    }
+    draft.time("startup_timeout_ms", "start_timeout_ms", 1.0);
+    draft.time("startup_timeout_sec", "start_timeout_ms", 1_000.0);
+    draft.time("tool_timeout_sec", "timeout_ms", 1_000.0);
+    if draft.flag("enabled") == Some(false) {
+        draft.set("enabled", false);
+    }
+    rights(&mut draft);
+    draft.leave(&[
+        ("required", "an agent starts without a server that fails, and gets the reason when it calls one"),
+        ("supports_parallel_tool_calls", "infold lets calls of every server run side by side"),
+        ("omit_tools_from", "infold's rules are the same in every mode"),
+        ("environment_id", "infold starts servers on this machine only"),
+        ("experimental_environment", "infold starts servers on this machine only"),
+        ("name", "infold calls a server by its key"),
+    ]);
+    draft.finish();
+    Ok(draft)
+}
+
+/// Names texts that Codex leaves as they are, but in which infold would replace variables.
+fn name_literals(draft: &mut EntryDraft, entry: &Value) {
+    for (field, value) in entry.as_object().into_iter().flatten() {
+        let has_variable = map_texts(value, &|text| text.replace("${", "")) != *value;
+        if has_variable {
+            draft.drop(field, "it has ${...}, which Codex leaves as it is and infold replaces");
+        }
+    }
+}
+
+fn program(draft: &mut EntryDraft) {
+    draft.text("command", "command");
+    draft.texts("args", "args");
+    draft.values("env", "env");
+    draft.text("cwd", "cwd");
+    let Some(variables) = draft.take("env_vars") else { return };
+    let mut names = Vec::new();
+    for variable in variables.as_array().into_iter().flatten() {
+        let name = variable.as_str().or_else(|| variable["name"].as_str());
+        match (name, variable.get("source").and_then(Value::as_str)) {
+            (Some(name), None | Some("local")) => names.push(name.to_owned()),
+            (Some(name), Some(_)) => draft.drop(format!("env_vars.{name}"), "infold has only its own environment"),
+            (None, _) => draft.drop("env_vars", "one of its items has no name"),
+        }
+    }
+    draft.set("env_vars", names);
+}
+
+fn address(draft: &mut EntryDraft) {
+    draft.text("url", "url");
+    draft.values("http_headers", "headers");
+    if let Some(Value::String(variable)) = draft.take("bearer_token_env_var") {
+        draft.value("headers", "Authorization", format!("Bearer ${{{variable}}}"));
+    }
+    if let Some(Value::Object(headers)) = draft.take("env_http_headers") {
+        for (header, variable) in headers {
+            let variable = variable.as_str().unwrap_or_default();
+            draft.value("headers", &header, format!("${{{variable}}}"));
+        }
+    }
+    draft.text("http_headers_helper", "headers_helper");
+    draft.login("oauth", ["client_id", "callback_port", "metadata_url"]);
+    if let Some(scopes) = draft.take("scopes").and_then(|scopes| texts_in(&scopes)) {
+        let login = draft.fields.entry("oauth").or_insert_with(|| toml::Table::new().into());
+        if let toml::Value::Table(login) = login {
+            login.insert("scopes".to_owned(), scopes.into());
+        }
+    }
+    draft.leave(&[
+        ("auth", "infold logs in if the server wants that"),
+        ("oauth_resource", "infold asks for the server's own address"),
+        ("bearer_token", "Codex itself does not take it: use bearer_token_env_var"),
+    ]);
+}
+
+/// Lists of tools, and the modes in which Codex asks. What a mode makes of a tool's own description is not taken: for
+/// infold, every tool that does not only read is one to ask about.
+fn rights(draft: &mut EntryDraft) {
+    draft.texts("enabled_tools", "tools");
+    if let Some(disabled) = draft.take("disabled_tools") {
+        let disabled = texts_in(&disabled).unwrap_or_default();
+        disabled.iter().for_each(|tool| add_rule(draft, RightsAction::Deny, tool));
+    }
+    let usual = draft.take("default_tools_approval_mode");
+    let usual = usual.as_ref().and_then(Value::as_str).unwrap_or("auto");
+    if let Some(action) = action_of(usual) {
+        add_rule(draft, action, "*");
+    }
+    let Some(Value::Object(tools)) = draft.take("tools") else { return };
+    for (tool, settings) in tools {
+        let place = format!("tools.{tool}.approval_mode");
+        let Some(mode) = settings["approval_mode"].as_str() else { continue };
+        match action_of(mode) {
+            Some(RightsAction::Allow) | None if usual == "prompt" => {
+                draft.drop(place, format!("{mode:?} is an exception to \"prompt\": the stricter mode stays"));
+            }
+            Some(action) => add_rule(draft, action, &tool),
+            None if usual == "approve" => add_rule(draft, RightsAction::Ask, &tool),
+            None => {}
+        }
+    }
+}
+
+/// What a mode says whatever a tool says of itself.
+fn action_of(mode: &str) -> Option<RightsAction> {
+    match mode {
+        "prompt" => Some(RightsAction::Ask),
+        "approve" => Some(RightsAction::Allow),
+        _ => None,
+    }
+}

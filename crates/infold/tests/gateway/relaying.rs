@@ -1,0 +1,233 @@
+//! Tools of other servers through the daemon: listed or deferred, searched, called, and what comes back of them.
+
+use anyhow::{Context, Result};
+use infold_testkit::{CallAnswer, Daemon, DaemonSetup, Era, McpHttp, McpStdio, TempFolder};
+use serde_json::{Value, json};
+
+use super::processes::{until, until_gone};
+use super::{HANDSHAKE, MARK, mark};
+
+/// A server that lists these tools, and answers every call with this result.
+fn server(name: &str, tools: &Value, result: &Value) -> Value {
+    server_with(name, tools, &format!("answer $id '{result}'"))
+}
+
+/// A server that lists these tools, and does this when it is called.
+fn server_with(name: &str, tools: &Value, called: &str) -> Value {
+    let script = format!(
+        r#"{HANDSHAKE} shake
+while :; do
+    next
+    case "$line" in
+    *'"tools/list"'*) answer $id '{tools}' ;;
+    *'"tools/call"'*) {called} ;;
+    *) ;;
+    esac
+done"#,
+        tools = json!({ "tools": tools })
+    );
+    json!({ "name": name, "command": "sh", "args": ["-c", script], "env": { MARK: name } })
+}
+
+/// Settings' form of a list of servers: JSON's strings are TOML's, and its colons become equals signs.
+fn as_setting(servers: &[Value]) -> String {
+    fn toml(value: &Value) -> String {
+        match value {
+            Value::Object(fields) => {
+                let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name:?} = {}", toml(value))).collect();
+                format!("{{ {} }}", fields.join(", "))
+            }
+            Value::Array(items) => format!("[{}]", items.iter().map(toml).collect::<Vec<_>>().join(", ")),
+            other => other.to_string(),
+        }
+    }
+    toml(&json!(servers))
+}
+
+fn setup(servers: &[Value]) -> DaemonSetup {
+    let path = std::env::var("PATH").unwrap_or_default();
+    DaemonSetup::new(env!("CARGO_BIN_EXE_infold"))
+        .env("PATH", &path)
+        .set("gateway.list_wait_ms", 20_000)
+        .set("gateway.servers", as_setting(servers))
+}
+
+async fn daemon(servers: &[Value]) -> Result<Daemon> {
+    setup(servers).start().await
+}
+
+fn echo_tools() -> Value {
+    let input = json!({ "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] });
+    json!([
+        { "name": "read_file", "description": "Reads a file from the disk", "inputSchema": input,
+          "annotations": { "readOnlyHint": true } },
+        { "name": "delete_file", "description": "Removes a file for good", "inputSchema": input },
+    ])
+}
+
+fn text_result(text: &str) -> Value {
+    json!({ "content": [{ "type": "text", "text": text }] })
+}
+
+fn names(tools: &[Value]) -> Vec<&str> {
+    tools.iter().filter_map(|tool| tool["name"].as_str()).collect()
+}
+
+/// The text of an answer, and whether it is an error.
+fn said(answer: &CallAnswer) -> (String, bool) {
+    let text = answer.result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+    (text, answer.result["isError"] == true)
+}
+
+#[tokio::test]
+async fn tools_are_listed_and_called_in_both_eras_and_over_both_transports() -> Result<()> {
+    let mark = mark();
+    let servers = [server(&mark, &echo_tools(), &text_result("what the file says"))];
+    let daemon = daemon(&servers).await?;
+    let (read, delete) = (format!("{mark}__read_file"), format!("{mark}__delete_file"));
+    for era in [Era::Legacy, Era::Modern] {
+        let client = McpHttp::connect(daemon.base_url(), era).await?;
+        let listed = client.list_tools().await?;
+        let listed = names(&listed);
+        assert!(listed.contains(&read.as_str()) && listed.contains(&delete.as_str()), "{listed:?}");
+        let answer = client.call(&read, json!({ "path": "a" })).await?;
+        assert_eq!(said(&answer), ("what the file says".to_owned(), false));
+    }
+
+    let folder = TempFolder::new()?;
+    let settings = [format!("gateway.servers={}", as_setting(&servers)), "gateway.list_wait_ms=20000".to_owned()];
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    for era in [Era::Legacy, Era::Modern] {
+        let data = folder.join("data");
+        let binary = env!("CARGO_BIN_EXE_infold").as_ref();
+        let mut client = McpStdio::start(binary, &folder.join("home"), &data, &settings, era).await?;
+        let listed = client.list_tools().await?;
+        assert!(names(&listed).contains(&read.as_str()), "{listed:?}");
+        let answer = client.call(&read, json!({ "path": "a" })).await?;
+        assert_eq!(said(&answer).0, "what the file says");
+        client.close().await?;
+    }
+    drop(daemon);
+    until_gone(&mark);
+    Ok(())
+}
+
+#[tokio::test]
+async fn tools_that_take_too_much_are_searched_and_called_through_two_tools() -> Result<()> {
+    let mark = mark();
+    let servers = [server(&mark, &echo_tools(), &text_result("done"))];
+    let daemon = setup(&servers).set("gateway.deferral_tokens", 10).start().await?;
+    let client = McpHttp::connect(daemon.base_url(), Era::Modern).await?;
+    let listed = client.list_tools().await?;
+    let listed = names(&listed);
+    assert!(["tool_search", "tool_call", "tool_call_read"].iter().all(|name| listed.contains(name)), "{listed:?}");
+    assert!(!listed.iter().any(|name| name.contains("file")), "{listed:?}");
+
+    let found = client.call("tool_search", json!({ "query": "remove a file" })).await?;
+    let found = &found.result["structuredContent"];
+    let (read, delete) = (format!("{mark}__read_file"), format!("{mark}__delete_file"));
+    assert_eq!((&found["tools"][0]["name"], &found["tools"][0]["call"]), (&json!(delete), &json!("tool_call")));
+    assert_eq!(found["tools"][0]["input_schema"]["required"], json!(["path"]));
+    assert_eq!(found["note"], "[2 tools deferred to save context. Use tool_search to find them.]");
+
+    let call = async |tool: &str, name: &str, arguments: Value| -> Result<(String, bool)> {
+        Ok(said(&client.call(tool, json!({ "name": name, "arguments": arguments })).await?))
+    };
+    let path = json!({ "path": "a" });
+    assert_eq!(call("tool_call", &delete, path.clone()).await?, ("done".to_owned(), false));
+    assert_eq!(call("tool_call_read", &read, path.clone()).await?, ("done".to_owned(), false));
+    assert_eq!(call("tool_call_read", &format!("{mark}/read_file"), path.clone()).await?.0, "done");
+    let wrong_lane = call("tool_call_read", &delete, path.clone()).await?;
+    assert_eq!(wrong_lane, (format!("{delete} changes things: call it with tool_call"), true));
+    let (wrong, is_error) = call("tool_call", &delete, json!({ "path": 3 })).await?;
+    assert!(is_error && wrong.contains("/path") && wrong.contains("string"), "{wrong}");
+    let (unknown, is_error) = call("tool_call", "delete_files", json!({})).await?;
+    assert!(is_error && unknown.contains(&delete), "{unknown}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn secrets_and_hidden_characters_stay_out_of_results() -> Result<()> {
+    let secret = infold_testkit::canary("github");
+    let text = format!("token {secret} \u{1b}[31mred\u{202e}");
+    let result = json!({
+        "content": [
+            { "type": "text", "text": text },
+            { "type": "resource_link", "uri": format!("https://x.test/?t={secret}"), "name": "n" },
+            { "type": "hologram", "secret": secret },
+            { "type": "image", "data": "aGk=", "mimeType": "image/png" },
+        ],
+        "structuredContent": { "token": secret, "ok": true },
+    });
+    let mark = mark();
+    let daemon = daemon(&[server(&mark, &echo_tools(), &result)]).await?;
+    let client = McpHttp::connect(daemon.base_url(), Era::Modern).await?;
+    let answer = client.call(&format!("{mark}__read_file"), json!({ "path": "a" })).await?;
+    let shown = answer.result.to_string();
+    assert!(!shown.contains(&secret), "{shown}");
+    assert!(!shown.contains("\\u001b") && !shown.contains('\u{202e}'), "{shown}");
+    assert_eq!(answer.result["content"].as_array().map(Vec::len), Some(4), "{shown}");
+    assert_eq!((&answer.result["content"][3]["data"], &answer.result["structuredContent"]["ok"]), (&json!("aGk="), &json!(true)));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_long_result_is_stored_and_read_in_parts() -> Result<()> {
+    let lines: String = (0..4_000).map(|line| format!("line {line} of a long report\\n")).collect();
+    let mark = mark();
+    let called = format!("answer $id '{{\"content\":[{{\"type\":\"text\",\"text\":\"{lines}\"}}]}}'");
+    let daemon = daemon(&[server_with(&mark, &echo_tools(), &called)]).await?;
+    let client = McpHttp::connect(daemon.base_url(), Era::Modern).await?;
+    let session = json!({ "session_id": "long", "description": "d", "prompt": "p" });
+    client.call("branch_create", session).await?;
+    let meta = json!({ "infold/sessionId": "long" });
+    let tool = format!("{mark}__read_file");
+    let answer = client.call_with_meta(&tool, json!({ "path": "a" }), meta).await?;
+    let (text, _) = said(&answer);
+    assert!(text.len() < 20_000, "{} bytes", text.len());
+    let metered = &answer.result["_meta"]["infold/metered"];
+    assert_eq!((&metered["session_id"], &metered["by"]), (&json!("long"), &json!("meta")), "{metered}");
+    let ref_id = text.split_whitespace().find_map(|word| word.split("ref_id=").nth(1)).map(|id| {
+        id.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_').to_owned()
+    });
+    let ref_id = ref_id.with_context(|| format!("no handle in {text}"))?;
+    let part = client.call("read_result", json!({ "ref_id": ref_id, "pattern": "line 3777 " })).await?;
+    assert!(part.result.to_string().contains("line 3777 of a long report"), "{}", part.result);
+    Ok(())
+}
+
+#[tokio::test]
+async fn one_bad_server_harms_no_other() -> Result<()> {
+    let mark = mark();
+    let good = server(&mark, &echo_tools(), &text_result("fine"));
+    let crashes = json!({ "name": "crashes", "command": "sh", "args": ["-c", "echo no key >&2; exit 3"] });
+    let hangs = json!({ "name": "hangs", "command": "sleep", "args": ["1000"], "start_timeout_ms": 300 });
+    let unset = json!({ "name": "unset", "command": "sh", "args": ["${GATEWAY_NO_SUCH_VARIABLE}"] });
+    let daemon = daemon(&[crashes, hangs, unset, good]).await?;
+    let client = McpHttp::connect(daemon.base_url(), Era::Modern).await?;
+    let answer = client.call(&format!("{mark}__read_file"), json!({ "path": "a" })).await?;
+    assert_eq!(said(&answer), ("fine".to_owned(), false));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_that_dies_in_a_call_is_started_again_for_the_next() -> Result<()> {
+    let mark = mark();
+    let folder = TempFolder::new()?;
+    let flag = folder.join("died");
+    let called = format!(
+        "if [ -e {flag} ]; then answer $id '{{\"content\":[]}}'; else touch {flag}; exit 7; fi",
+        flag = flag.display()
+    );
+    let daemon = daemon(&[server_with(&mark, &echo_tools(), &called)]).await?;
+    let client = McpHttp::connect(daemon.base_url(), Era::Modern).await?;
+    let tool = format!("{mark}__read_file");
+    let (why, is_error) = said(&client.call(&tool, json!({ "path": "a" })).await?);
+    assert!(is_error && why.contains("exit code 7"), "{why}");
+    until(async || {
+        let answer = client.call(&tool, json!({ "path": "a" })).await;
+        answer.is_ok_and(|answer| answer.result["isError"] != true)
+    })
+    .await;
+    Ok(())
+}
