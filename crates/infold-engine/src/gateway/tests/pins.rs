@@ -18,7 +18,7 @@ fn tools(offered: &[(&str, &str)]) -> Vec<Definition> {
 }
 
 /// Usable tools with their texts, then withheld ones with the beginning of the reason.
-fn told(tools: &ServerTools) -> Vec<String> {
+fn lines(tools: &ServerTools) -> Vec<String> {
     let usable = tools.usable.iter().map(|tool| format!("{}: {}", tool.definition.tool, tool.definition.description));
     let withheld = tools.withheld.iter().map(|(tool, why)| format!("{tool} {}", why.split(':').next().unwrap()));
     usable.chain(withheld).collect()
@@ -29,7 +29,7 @@ async fn learn(bench: &Bench, offered: &[(&str, &str)], new_tools: NewTools) -> 
     let engine = bench.another(settings());
     let learnt = engine.learn_tools(&server(), tools(offered), new_tools).await.unwrap();
     assert_eq!(bench.engine.known_tools(&server()).await.unwrap(), learnt, "the store says the same");
-    told(&learnt)
+    lines(&learnt)
 }
 
 #[tokio::test]
@@ -50,7 +50,7 @@ async fn pins_outlive_restarts_and_a_changed_tool_is_withheld_until_it_is_approv
 
     assert_eq!(bench.engine.approve_tools(&server(), Some("read")).await.unwrap(), ["read"]);
     let approved = bench.engine.known_tools(&server()).await.unwrap();
-    assert_eq!(told(&approved), ["read: reads, and more", reasons[0]]);
+    assert_eq!(lines(&approved), ["read: reads, and more", reasons[0]]);
     assert_eq!(bench.engine.approve_tools(&server(), None).await.unwrap(), ["list"]);
     assert!(bench.engine.approve_tools(&server(), None).await.unwrap().is_empty());
 

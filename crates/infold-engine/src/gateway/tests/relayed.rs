@@ -180,12 +180,18 @@ async fn warnings_and_forced_folds_come_in_time_although_calls_are_held() {
     let branch = open_branch(&bench, 1_000).await;
     let words = "a word or two ".repeat(20);
     let mut shown = take(&bench, meta(), text(&words)).await;
-    let mut calls = 1;
+    let (mut calls, mut written_at) = (1, None);
     while shown.verdict == Verdict::Show && shown.notices.is_empty() {
+        let used_tokens = shown.state.as_ref().unwrap().current_branch_tokens;
+        if stored_elsewhere(&bench, &branch).await.1 > 0 {
+            written_at.get_or_insert(used_tokens);
+        }
         shown = take(&bench, meta(), text(&words)).await;
         calls += 1;
         assert!(calls < 100, "the budget is never used up");
     }
+    let written_at = written_at.expect("the warning is on disk before the fold");
+    assert!((800..1_000).contains(&written_at), "{written_at}");
     let view = bench.view(branch.as_str()).await.branch;
     assert_eq!(view.status, Status::Timeout);
     assert!(view.warned && view.used_tokens <= 1_000, "{view:?}");
