@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-const START_MS: u64 = 1_800_000_000_000;
+pub(crate) const START_MS: u64 = 1_800_000_000_000;
 
 /// An engine on a database in a temporary folder, with a clock that the test sets.
 pub(crate) struct Bench {

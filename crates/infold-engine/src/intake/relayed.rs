@@ -9,8 +9,11 @@ use infold_core::{BlobId, Field, Mentions, Scrubbed, reference, strip_hostile};
 use infold_store::CountedCall;
 use serde_json::{Map, Value};
 
-use super::{NewResult, REFERENCE_BYTES_MIN, ResultSource, ScrubbedResult, ShownResult, StandIn, digest, shape_all};
-use crate::{Engine, Error, RelayedCall, RelayedResult, random};
+use super::{
+    INLINE_BYTES_MAX, NewResult, REFERENCE_BYTES_MIN, ResultSource, ScrubbedResult, ShownResult, StandIn, digest,
+    shape_all,
+};
+use crate::{Engine, Error, Failure, RelayedCall, RelayedResult, random};
 
 /// A result without secrets, in the forms in which it may be shown.
 pub(crate) struct ScrubbedRelay {
@@ -43,7 +46,7 @@ impl Engine {
         result: RelayedResult,
         source: Option<ResultSource>,
     ) -> Result<ScrubbedRelay, Error> {
-        let opened = OpenedResult::of(result);
+        let opened = OpenedResult::make(result).await?;
         let tool = Field::TOOL_NAME.clean(&call.tool).unwrap_or_else(|_| "tool".to_owned());
         // A client may send any id along: an improper one is left out, not refused.
         let call_id = call.call_id.as_deref().and_then(|id| Field::CALL_ID.clean(id).ok());
@@ -86,7 +89,7 @@ impl Engine {
         let result = ScrubbedResult { stand_in, ..result };
         // What else the thread has said is not known here.
         let mut shaped = shape_all(vec![result], Mentions::default(), source, self.inner.settings.shape).await;
-        shaped.pop().ok_or_else(|| crate::Failure::Undecided("a result").into())
+        shaped.pop().ok_or_else(|| Failure::Undecided("a result").into())
     }
 
     /// The texts, and below them structured content that says more than they do.
@@ -126,6 +129,19 @@ fn joined(parts: &[Scrubbed]) -> Scrubbed {
 }
 
 impl OpenedResult {
+    /// A long result would hold up other calls, so it is gone through on another thread.
+    async fn make(result: RelayedResult) -> Result<Self, Error> {
+        let mut bytes: usize = result.texts.iter().map(String::len).sum();
+        if let Some(structured) = &result.structured {
+            each_string(structured, &mut |text| bytes += text.len());
+        }
+        if bytes <= INLINE_BYTES_MAX {
+            return Ok(Self::of(result));
+        }
+        let opened = tokio::task::spawn_blocking(move || Self::of(result)).await;
+        opened.map_err(|_| Failure::Undecided("a result").into())
+    }
+
     fn of(result: RelayedResult) -> Self {
         let mut parts: Vec<String> = result.texts.iter().map(|text| strip_hostile(text)).collect();
         let texts = parts.len();
