@@ -5,6 +5,7 @@ mod hostile;
 mod import;
 mod processes;
 mod real;
+mod relaying;
 mod settings;
 mod tending;
 

@@ -138,7 +138,6 @@ fn is_own(name: &str) -> bool {
 /// Whether a client's prefix and one of infold's names would read like this name: then a call of it would be taken for
 /// infold's own.
 fn looks_own(name: &str) -> bool {
-    let ends_like =
-        |own: GatewayTool| name.strip_suffix(own.name()).is_some_and(|prefix| prefix.ends_with(['_', '-']));
+    let ends_like = |own: GatewayTool| name.strip_suffix(own.name()).is_some_and(|prefix| prefix.ends_with(['_', '-']));
     OwnTool::spelled(name).is_some() || GatewayTool::ALL.into_iter().any(ends_like)
 }

@@ -177,8 +177,7 @@ impl Gateway {
             arguments: arguments.to_string(),
             call_id: caller.call_id.clone(),
         };
-        let given =
-            RelayedResult { texts: std::mem::take(&mut result.texts), structured: result.structured.take() };
+        let given = RelayedResult { texts: std::mem::take(&mut result.texts), structured: result.structured.take() };
         for block in &mut result.others {
             *block = self.engine.scrub_block(block).await.map_err(words)?;
         }
@@ -186,13 +185,7 @@ impl Gateway {
         Ok(Relayed { result, shown })
     }
 
-    fn count(
-        &self,
-        caller: &RelayCaller,
-        target: &Target,
-        outcome: &Result<Relayed, String>,
-        latency: Duration,
-    ) {
+    fn count(&self, caller: &RelayCaller, target: &Target, outcome: &Result<Relayed, String>, latency: Duration) {
         let shown = outcome.as_ref().ok().map(|relayed| &relayed.shown);
         self.engine.count_server_call(
             &caller.who,

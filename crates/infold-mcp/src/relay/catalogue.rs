@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use infold_core::gateway::{
-    Deferrable, Definition, DeferralMode, Lane, ListedTool, OfferedTool, RightsTarget, SchemaForm, SearchedTool,
+    Deferrable, DeferralMode, Definition, Lane, ListedTool, OfferedTool, RightsTarget, SchemaForm, SearchedTool,
     ServerEntry, ServerKind, ToolGroup, ToolHints, ToolIndex, ToolName, deferral_note, list_tool, name_tools,
     select_listed,
 };

@@ -79,7 +79,12 @@ fn names<'a>(servers: impl Iterator<Item = &'a str>) -> String {
 
 impl Gateway {
     /// Carries out a call of one of the gateway's own tools.
-    pub(crate) async fn call_own(self: &Arc<Self>, tool: GatewayTool, caller: &RelayCaller, given: JsonObject) -> CallToolResult {
+    pub(crate) async fn call_own(
+        self: &Arc<Self>,
+        tool: GatewayTool,
+        caller: &RelayCaller,
+        given: JsonObject,
+    ) -> CallToolResult {
         let Some(definition) = self.own.iter().find(|definition| definition.name == tool.name()) else {
             return refused(format!("{} is not served", tool.name()));
         };

@@ -6,9 +6,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::Invocation;
 use crate::commands::serve::finish_recording;
-use crate::{gateway, parts};
 use crate::signals::Stops;
 use crate::telemetry::Telemetry;
+use crate::{gateway, parts};
 
 /// Serves one client until its input ends or a signal stops the process.
 pub fn run(invocation: &Invocation) -> anyhow::Result<()> {

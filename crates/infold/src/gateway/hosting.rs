@@ -45,9 +45,7 @@ fn hosted(server: LoadedServer, surroundings: &Surroundings) -> Option<HostedSer
     let way = match server.state {
         LoadedState::Off(_) => return None,
         LoadedState::Usable(expanded) => Ok(link_way(&expanded.way, surroundings)),
-        LoadedState::Refused(problems) => {
-            Err(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
-        }
+        LoadedState::Refused(problems) => Err(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
     };
     Some(HostedServer { entry: server.entry, way })
 }

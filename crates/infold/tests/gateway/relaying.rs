@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use infold_testkit::{CallAnswer, Daemon, DaemonSetup, Era, McpHttp, McpStdio, TempFolder};
 use serde_json::{Value, json};
 
-use super::processes::{until, until_gone};
+use super::processes::until_gone;
 use super::{HANDSHAKE, MARK, mark};
 
 /// A server that lists these tools, and answers every call with this result.
@@ -34,7 +34,8 @@ fn as_setting(servers: &[Value]) -> String {
     fn toml(value: &Value) -> String {
         match value {
             Value::Object(fields) => {
-                let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name:?} = {}", toml(value))).collect();
+                let fields: Vec<String> =
+                    fields.iter().map(|(name, value)| format!("{name:?} = {}", toml(value))).collect();
                 format!("{{ {} }}", fields.join(", "))
             }
             Value::Array(items) => format!("[{}]", items.iter().map(toml).collect::<Vec<_>>().join(", ")),
@@ -74,9 +75,8 @@ fn names(tools: &[Value]) -> Vec<&str> {
 }
 
 /// The text of an answer, and whether it is an error.
-fn said(answer: &CallAnswer) -> (String, bool) {
-    let text = answer.result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
-    (text, answer.result["isError"] == true)
+fn said(answer: CallAnswer) -> (String, bool) {
+    (answer.text, answer.is_error)
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn tools_are_listed_and_called_in_both_eras_and_over_both_transports() -> 
         let listed = names(&listed);
         assert!(listed.contains(&read.as_str()) && listed.contains(&delete.as_str()), "{listed:?}");
         let answer = client.call(&read, json!({ "path": "a" })).await?;
-        assert_eq!(said(&answer), ("what the file says".to_owned(), false));
+        assert_eq!(said(answer), ("what the file says".to_owned(), false));
     }
 
     let folder = TempFolder::new()?;
@@ -104,7 +104,7 @@ async fn tools_are_listed_and_called_in_both_eras_and_over_both_transports() -> 
         let listed = client.list_tools().await?;
         assert!(names(&listed).contains(&read.as_str()), "{listed:?}");
         let answer = client.call(&read, json!({ "path": "a" })).await?;
-        assert_eq!(said(&answer).0, "what the file says");
+        assert_eq!(answer.text, "what the file says");
         client.close().await?;
     }
     drop(daemon);
@@ -131,7 +131,7 @@ async fn tools_that_take_too_much_are_searched_and_called_through_two_tools() ->
     assert_eq!(found["note"], "[2 tools deferred to save context. Use tool_search to find them.]");
 
     let call = async |tool: &str, name: &str, arguments: Value| -> Result<(String, bool)> {
-        Ok(said(&client.call(tool, json!({ "name": name, "arguments": arguments })).await?))
+        Ok(said(client.call(tool, json!({ "name": name, "arguments": arguments })).await?))
     };
     let path = json!({ "path": "a" });
     assert_eq!(call("tool_call", &delete, path.clone()).await?, ("done".to_owned(), false));
@@ -148,7 +148,7 @@ async fn tools_that_take_too_much_are_searched_and_called_through_two_tools() ->
 
 #[tokio::test]
 async fn secrets_and_hidden_characters_stay_out_of_results() -> Result<()> {
-    let secret = infold_testkit::canary("github");
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     let text = format!("token {secret} \u{1b}[31mred\u{202e}");
     let result = json!({
         "content": [
@@ -167,7 +167,11 @@ async fn secrets_and_hidden_characters_stay_out_of_results() -> Result<()> {
     assert!(!shown.contains(&secret), "{shown}");
     assert!(!shown.contains("\\u001b") && !shown.contains('\u{202e}'), "{shown}");
     assert_eq!(answer.result["content"].as_array().map(Vec::len), Some(4), "{shown}");
-    assert_eq!((&answer.result["content"][3]["data"], &answer.result["structuredContent"]["ok"]), (&json!("aGk="), &json!(true)));
+    eprintln!("{answer:#?}");
+    assert_eq!(
+        (&answer.result["content"][3]["data"], &answer.result["structuredContent"]["ok"]),
+        (&json!("aGk="), &json!(true))
+    );
     Ok(())
 }
 
@@ -180,16 +184,17 @@ async fn a_long_result_is_stored_and_read_in_parts() -> Result<()> {
     let client = McpHttp::connect(daemon.base_url(), Era::Modern).await?;
     let session = json!({ "session_id": "long", "description": "d", "prompt": "p" });
     client.call("branch_create", session).await?;
-    let meta = json!({ "infold/sessionId": "long" });
+    let meta = serde_json::Map::from_iter([("infold/sessionId".to_owned(), json!("long"))]);
     let tool = format!("{mark}__read_file");
     let answer = client.call_with_meta(&tool, json!({ "path": "a" }), meta).await?;
-    let (text, _) = said(&answer);
+    let text = answer.text.clone();
     assert!(text.len() < 20_000, "{} bytes", text.len());
     let metered = &answer.result["_meta"]["infold/metered"];
     assert_eq!((&metered["session_id"], &metered["by"]), (&json!("long"), &json!("meta")), "{metered}");
-    let ref_id = text.split_whitespace().find_map(|word| word.split("ref_id=").nth(1)).map(|id| {
-        id.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_').to_owned()
-    });
+    let ref_id = text
+        .split_whitespace()
+        .find_map(|word| word.split("ref_id=").nth(1))
+        .map(|id| id.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_').to_owned());
     let ref_id = ref_id.with_context(|| format!("no handle in {text}"))?;
     let part = client.call("read_result", json!({ "ref_id": ref_id, "pattern": "line 3777 " })).await?;
     assert!(part.result.to_string().contains("line 3777 of a long report"), "{}", part.result);
@@ -206,7 +211,7 @@ async fn one_bad_server_harms_no_other() -> Result<()> {
     let daemon = daemon(&[crashes, hangs, unset, good]).await?;
     let client = McpHttp::connect(daemon.base_url(), Era::Modern).await?;
     let answer = client.call(&format!("{mark}__read_file"), json!({ "path": "a" })).await?;
-    assert_eq!(said(&answer), ("fine".to_owned(), false));
+    assert_eq!(said(answer), ("fine".to_owned(), false));
     Ok(())
 }
 
@@ -222,12 +227,14 @@ async fn a_server_that_dies_in_a_call_is_started_again_for_the_next() -> Result<
     let daemon = daemon(&[server_with(&mark, &echo_tools(), &called)]).await?;
     let client = McpHttp::connect(daemon.base_url(), Era::Modern).await?;
     let tool = format!("{mark}__read_file");
-    let (why, is_error) = said(&client.call(&tool, json!({ "path": "a" })).await?);
+    let (why, is_error) = said(client.call(&tool, json!({ "path": "a" })).await?);
     assert!(is_error && why.contains("exit code 7"), "{why}");
-    until(async || {
-        let answer = client.call(&tool, json!({ "path": "a" })).await;
-        answer.is_ok_and(|answer| answer.result["isError"] != true)
-    })
-    .await;
+    // It is started again after a short wait.
+    let mut tries = 0;
+    while client.call(&tool, json!({ "path": "a" })).await?.is_error {
+        tries += 1;
+        assert!(tries < 200, "the server does not come back");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
     Ok(())
 }
