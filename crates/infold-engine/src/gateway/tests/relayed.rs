@@ -339,3 +339,20 @@ async fn calls_that_are_held_are_counted_once_whoever_records_them() {
     }
     assert_eq!(stored(&bench, &branch).await.1, 100 + 20);
 }
+
+#[tokio::test]
+async fn a_store_that_fails_costs_no_result_and_lets_no_secret_through() {
+    let bench = Bench::new(settings());
+    for file in std::fs::read_dir(bench.folder.path()).unwrap() {
+        let path = file.unwrap().path();
+        let bytes = std::fs::metadata(&path).unwrap().len();
+        std::fs::write(&path, vec![b'x'; usize::try_from(bytes).unwrap()]).unwrap();
+    }
+    let branch = Thread::Branch(BranchId::from_stored("br_1".to_owned()));
+    for place in [meta(), proxied(&Thread::Main), proxied(&branch), CallPlace::OnlyOpen] {
+        bench.engine.admit_call(&bench.who, &place).await.unwrap();
+        let shown = take(&bench, place, text(&format!("{}{}", long(), secret()))).await;
+        assert!(shown.texts[0].starts_with(&long()) && !shown.texts[0].contains(&secret()));
+        assert!(matches!(shown.metered, Metered::Nowhere { reason } if reason.starts_with("the store")), "{shown:?}");
+    }
+}
