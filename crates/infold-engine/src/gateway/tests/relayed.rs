@@ -126,6 +126,11 @@ async fn secrets_leave_texts_and_structured_content_before_anything_is_shown_or_
     };
     let shown = take(&bench, meta(), result).await;
     assert_eq!(shown.texts.len(), 3);
+    let by_key =
+        RelayedResult { texts: Vec::new(), structured: Some(json!({"user": "ann", "password": "Tr0ub4dor&3xQz"})) };
+    let by_key = take(&bench, meta(), by_key).await.structured.unwrap();
+    assert_eq!(by_key["user"], "ann");
+    assert!(by_key["password"].as_str().unwrap().starts_with("[SECRET:"), "{by_key}");
     let all = format!("{shown:?}");
     assert!(!all.contains(&secret()) && !all.contains(front) && !all.contains(back), "{all}");
     let long = RelayedResult { texts: vec![format!("{}{}", long(), secret())], structured: Some(json!([secret()])) };
