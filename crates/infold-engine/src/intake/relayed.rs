@@ -15,6 +15,9 @@ use super::{
 };
 use crate::{Engine, Error, Failure, RelayedCall, RelayedResult, random};
 
+/// A shorter string of the structured content is searched also where it is a text, because of the key in front of it.
+const REPEATED_BYTES_MIN: usize = 4_096;
+
 /// A result without secrets, in the forms in which it may be shown.
 pub(crate) struct ScrubbedRelay {
     /// What is recorded of it, and what would replace it.
@@ -27,7 +30,8 @@ pub(crate) struct ScrubbedRelay {
 
 /// A result whose strings are in one list, so that they are scrubbed together.
 struct OpenedResult {
-    /// The texts, and behind them the strings of the structured content that are none of them.
+    /// The texts, and behind them the strings of the structured content, each with its separator. Long ones that are
+    /// texts as well are left out.
     parts: Vec<String>,
     /// How many of the parts are texts.
     texts: usize,
@@ -133,7 +137,7 @@ impl OpenedResult {
     async fn make(result: RelayedResult) -> Result<Self, Error> {
         let mut bytes: usize = result.texts.iter().map(String::len).sum();
         if let Some(structured) = &result.structured {
-            each_string(structured, &mut |text| bytes += text.len());
+            each_string(structured, &mut |string| bytes += string.text().len());
         }
         if bytes <= INLINE_BYTES_MAX {
             return Ok(Self::of(result));
@@ -148,13 +152,18 @@ impl OpenedResult {
         let Some(structured) = result.structured else {
             return Self { parts, texts, structured: None, places: Vec::new(), is_repeated: true };
         };
-        let known: HashMap<&str, usize> = parts.iter().enumerate().map(|(at, text)| (text.as_str(), at)).collect();
-        let (mut places, mut more) = (Vec::new(), Vec::new());
-        each_string(&structured, &mut |text| {
-            let text = strip_hostile(text);
-            places.push(known.get(text.as_str()).copied().unwrap_or(texts + more.len()));
-            if !known.contains_key(text.as_str()) {
-                more.push(text);
+        let long = parts.iter().enumerate().filter(|(_, text)| text.len() >= REPEATED_BYTES_MIN);
+        let known: HashMap<&str, usize> = long.map(|(at, text)| (text.as_str(), at)).collect();
+        // What ends a text is no key of the first string.
+        let (mut places, mut more) = (Vec::new(), vec!["\n".to_owned()]);
+        each_string(&structured, &mut |string| {
+            let text = strip_hostile(string.text());
+            match known.get(text.as_str()) {
+                Some(at) => places.push(*at),
+                None => {
+                    places.push(texts + more.len());
+                    more.extend([text, string.separator().to_owned()]);
+                }
             }
         });
         let is_repeated = repeats(&result.texts, &structured);
@@ -168,32 +177,47 @@ impl OpenedResult {
 fn repeats(texts: &[String], structured: &Value) -> bool {
     let is_it = |text: &String| serde_json::from_str::<Value>(text).is_ok_and(|value| value == *structured);
     let mut values = Vec::new();
-    each_value(structured, &mut |text| values.push(text));
+    each_string(structured, &mut |string| match string {
+        StringIn::Key(_) => {}
+        StringIn::Value(text) => values.push(text),
+    });
     let is_text = |value: &str| texts.iter().any(|text| text == value);
     (!values.is_empty() && values.into_iter().all(is_text)) || texts.iter().any(is_it)
 }
 
-/// Goes through all strings of a value, keys too.
-fn each_string<'v>(value: &'v Value, take: &mut impl FnMut(&'v str)) {
-    match value {
-        Value::String(text) => take(text),
-        Value::Array(items) => items.iter().for_each(|item| each_string(item, take)),
-        Value::Object(fields) => {
-            for (name, field) in fields {
-                take(name);
-                each_string(field, take);
-            }
+/// A string of a structured content.
+enum StringIn<'v> {
+    Key(&'v str),
+    Value(&'v str),
+}
+
+impl<'v> StringIn<'v> {
+    fn text(&self) -> &'v str {
+        match self {
+            Self::Key(text) | Self::Value(text) => text,
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+
+    /// What is put behind the string for the search: many a secret is known only by the key in front of it.
+    fn separator(&self) -> &'static str {
+        match self {
+            Self::Key(_) => ": ",
+            Self::Value(_) => "\n",
+        }
     }
 }
 
-/// Goes through all strings of a value that are not keys.
-fn each_value<'v>(value: &'v Value, take: &mut impl FnMut(&'v str)) {
+/// Goes through all strings of a value.
+fn each_string<'v>(value: &'v Value, take: &mut impl FnMut(StringIn<'v>)) {
     match value {
-        Value::String(text) => take(text),
-        Value::Array(items) => items.iter().for_each(|item| each_value(item, take)),
-        Value::Object(fields) => fields.values().for_each(|field| each_value(field, take)),
+        Value::String(text) => take(StringIn::Value(text)),
+        Value::Array(items) => items.iter().for_each(|item| each_string(item, take)),
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                take(StringIn::Key(name));
+                each_string(field, take);
+            }
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

@@ -126,6 +126,11 @@ async fn secrets_leave_texts_and_structured_content_before_anything_is_shown_or_
     };
     let shown = take(&bench, meta(), result).await;
     assert_eq!(shown.texts.len(), 3);
+    let by_key =
+        RelayedResult { texts: Vec::new(), structured: Some(json!({"user": "ann", "password": "Tr0ub4dor&3xQz"})) };
+    let by_key = take(&bench, meta(), by_key).await.structured.unwrap();
+    assert_eq!(by_key["user"], "ann");
+    assert!(by_key["password"].as_str().unwrap().starts_with("[SECRET:"), "{by_key}");
     let all = format!("{shown:?}");
     assert!(!all.contains(&secret()) && !all.contains(front) && !all.contains(back), "{all}");
     let long = RelayedResult { texts: vec![format!("{}{}", long(), secret())], structured: Some(json!([secret()])) };
@@ -338,4 +343,21 @@ async fn calls_that_are_held_are_counted_once_whoever_records_them() {
         task.await.unwrap();
     }
     assert_eq!(stored(&bench, &branch).await.1, 100 + 20);
+}
+
+#[tokio::test]
+async fn a_store_that_fails_costs_no_result_and_lets_no_secret_through() {
+    let bench = Bench::new(settings());
+    for file in std::fs::read_dir(bench.folder.path()).unwrap() {
+        let path = file.unwrap().path();
+        let bytes = std::fs::metadata(&path).unwrap().len();
+        std::fs::write(&path, vec![b'x'; usize::try_from(bytes).unwrap()]).unwrap();
+    }
+    let branch = Thread::Branch(BranchId::from_stored("br_1".to_owned()));
+    for place in [meta(), proxied(&Thread::Main), proxied(&branch), CallPlace::OnlyOpen] {
+        bench.engine.admit_call(&bench.who, &place).await.unwrap();
+        let shown = take(&bench, place, text(&format!("{}{}", long(), secret()))).await;
+        assert!(shown.texts[0].starts_with(&long()) && !shown.texts[0].contains(&secret()));
+        assert!(matches!(shown.metered, Metered::Nowhere { reason } if reason.starts_with("the store")), "{shown:?}");
+    }
 }
