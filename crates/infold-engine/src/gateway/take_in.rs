@@ -5,7 +5,7 @@
 
 use infold_core::{BlobId, Command, Decision, Principal, Scrubbed, Session, SessionId, Thread};
 use infold_store::{Loaded, NewDecisions};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::place::{CountedPlace, FoundPlace};
 use super::{CallPlace, Metered, RelayedCall, RelayedResult, RelayedShown};
@@ -37,12 +37,6 @@ struct Admitted {
 }
 
 impl Engine {
-    /// A block of a result that is more than a text, without secrets. Images and the like stay as they are.
-    pub async fn scrub_block(&self, block: &Value) -> Result<Value, Error> {
-        let scrubbed = self.scrub_json(block.to_string().as_bytes(), &[]).await?;
-        Ok(serde_json::from_slice(scrubbed.bytes()).unwrap_or_default())
-    }
-
     /// Takes in the result of another server's tool: takes out what cannot be seen and secrets, offloads it if it is long
     /// or does not fit its branch's budget, and counts it where it belongs. If the store cannot take it, it is shown as
     /// it is, without secrets.

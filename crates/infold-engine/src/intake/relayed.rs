@@ -1,22 +1,18 @@
 //! Results of other servers' tools on their way through infold: cleaned, scrubbed and shaped like those in a request.
 //!
-//! A result has texts and, often, the same once more as structured content. All of their strings are scrubbed together,
-//! because a secret may begin in one of them and end in the next. What both say is kept and counted once.
-
-use std::collections::HashMap;
+//! A result has texts and, often, the same once more as structured content. Texts are scrubbed together, because a secret may
+//! begin in one of them and end in the next; a string of the structured content with its key, which may say that it is
+//! one. What both say is kept and counted once.
 
 use infold_core::{BlobId, Field, Mentions, Scrubbed, reference, strip_hostile};
 use infold_store::CountedCall;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{
     INLINE_BYTES_MAX, NewResult, REFERENCE_BYTES_MIN, ResultSource, ScrubbedResult, ShownResult, StandIn, digest,
     shape_all,
 };
 use crate::{Engine, Error, Failure, RelayedCall, RelayedResult, random};
-
-/// A shorter string of the structured content is searched also where it is a text, because of the key in front of it.
-const REPEATED_BYTES_MIN: usize = 4_096;
 
 /// A result without secrets, in the forms in which it may be shown.
 pub(crate) struct ScrubbedRelay {
@@ -28,16 +24,10 @@ pub(crate) struct ScrubbedRelay {
     pub(crate) structured: Option<Value>,
 }
 
-/// A result whose strings are in one list, so that they are scrubbed together.
+/// A result without what cannot be seen.
 struct OpenedResult {
-    /// The texts, and behind them the strings of the structured content, each with its separator. Long ones that are
-    /// texts as well are left out.
-    parts: Vec<String>,
-    /// How many of the parts are texts.
-    texts: usize,
+    texts: Vec<String>,
     structured: Option<Value>,
-    /// Which part each string of the structured content is, in the order of [`each_string`].
-    places: Vec<usize>,
     /// Whether the texts say all that the structured content does.
     is_repeated: bool,
 }
@@ -59,9 +49,11 @@ impl Engine {
         let beside = vec![tool, call.arguments.clone(), call_id.clone().unwrap_or_default()];
         let mut beside = self.scrub_or_withhold(beside).await?.into_iter();
         let [tool, arguments, scrubbed_call_id] = [(); 3].map(|()| beside.next().unwrap_or_default());
-        let mut parts = self.scrub_parts_or_withhold(opened.parts).await?;
-        let structured = opened.structured.map(|value| with_parts(value, &mut opened.places.into_iter(), &parts));
-        parts.truncate(opened.texts);
+        let parts = self.scrub_parts_or_withhold(opened.texts).await?;
+        let structured = match &opened.structured {
+            Some(structured) => Some(self.scrub_value(structured).await?),
+            None => None,
+        };
         let content = match &structured {
             Some(structured) if !opened.is_repeated => self.content_with(&parts, structured).await?,
             Some(_) | None => joined(&parts),
@@ -137,38 +129,19 @@ impl OpenedResult {
     async fn make(result: RelayedResult) -> Result<Self, Error> {
         let mut bytes: usize = result.texts.iter().map(String::len).sum();
         if let Some(structured) = &result.structured {
-            each_string(structured, &mut |string| bytes += string.text().len());
+            each_string(structured, &mut |text| bytes += text.len());
         }
         if bytes <= INLINE_BYTES_MAX {
-            return Ok(Self::of(result));
+            return Ok(Self::of(&result));
         }
-        let opened = tokio::task::spawn_blocking(move || Self::of(result)).await;
+        let opened = tokio::task::spawn_blocking(move || Self::of(&result)).await;
         opened.map_err(|_| Failure::Undecided("a result").into())
     }
 
-    fn of(result: RelayedResult) -> Self {
-        let mut parts: Vec<String> = result.texts.iter().map(|text| strip_hostile(text)).collect();
-        let texts = parts.len();
-        let Some(structured) = result.structured else {
-            return Self { parts, texts, structured: None, places: Vec::new(), is_repeated: true };
-        };
-        let long = parts.iter().enumerate().filter(|(_, text)| text.len() >= REPEATED_BYTES_MIN);
-        let known: HashMap<&str, usize> = long.map(|(at, text)| (text.as_str(), at)).collect();
-        // What ends a text is no key of the first string.
-        let (mut places, mut more) = (Vec::new(), vec!["\n".to_owned()]);
-        each_string(&structured, &mut |string| {
-            let text = strip_hostile(string.text());
-            match known.get(text.as_str()) {
-                Some(at) => places.push(*at),
-                None => {
-                    places.push(texts + more.len());
-                    more.extend([text, string.separator().to_owned()]);
-                }
-            }
-        });
-        let is_repeated = repeats(&result.texts, &structured);
-        parts.extend(more);
-        Self { parts, texts, structured: Some(structured), places, is_repeated }
+    fn of(result: &RelayedResult) -> Self {
+        let is_repeated = result.structured.as_ref().is_none_or(|structured| repeats(&result.texts, structured));
+        let texts = result.texts.iter().map(|text| strip_hostile(text)).collect();
+        Self { texts, structured: result.structured.as_ref().map(cleaned), is_repeated }
     }
 }
 
@@ -177,68 +150,29 @@ impl OpenedResult {
 fn repeats(texts: &[String], structured: &Value) -> bool {
     let is_it = |text: &String| serde_json::from_str::<Value>(text).is_ok_and(|value| value == *structured);
     let mut values = Vec::new();
-    each_string(structured, &mut |string| match string {
-        StringIn::Key(_) => {}
-        StringIn::Value(text) => values.push(text),
-    });
+    each_string(structured, &mut |text| values.push(text));
     let is_text = |value: &str| texts.iter().any(|text| text == value);
     (!values.is_empty() && values.into_iter().all(is_text)) || texts.iter().any(is_it)
 }
 
-/// A string of a structured content.
-enum StringIn<'v> {
-    Key(&'v str),
-    Value(&'v str),
-}
-
-impl<'v> StringIn<'v> {
-    fn text(&self) -> &'v str {
-        match self {
-            Self::Key(text) | Self::Value(text) => text,
-        }
-    }
-
-    /// What is put behind the string for the search: many a secret is known only by the key in front of it.
-    fn separator(&self) -> &'static str {
-        match self {
-            Self::Key(_) => ": ",
-            Self::Value(_) => "\n",
-        }
-    }
-}
-
-/// Goes through all strings of a value.
-fn each_string<'v>(value: &'v Value, take: &mut impl FnMut(StringIn<'v>)) {
+/// Goes through all strings of a value that are not keys.
+fn each_string<'v>(value: &'v Value, take: &mut impl FnMut(&'v str)) {
     match value {
-        Value::String(text) => take(StringIn::Value(text)),
+        Value::String(text) => take(text),
         Value::Array(items) => items.iter().for_each(|item| each_string(item, take)),
-        Value::Object(fields) => {
-            for (name, field) in fields {
-                take(StringIn::Key(name));
-                each_string(field, take);
-            }
-        }
+        Value::Object(fields) => fields.values().for_each(|field| each_string(field, take)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
-/// The value with other strings, in the order of [`each_string`].
-fn with_parts(value: Value, places: &mut impl Iterator<Item = usize>, parts: &[Scrubbed]) -> Value {
-    let next = |places: &mut dyn Iterator<Item = usize>| {
-        let part = places.next().and_then(|at| parts.get(at));
-        part.map_or_else(String::new, |part| part.as_str().to_owned())
-    };
+/// The value without what cannot be seen.
+fn cleaned(value: &Value) -> Value {
     match value {
-        Value::String(_) => Value::String(next(places)),
-        Value::Array(items) => Value::Array(items.into_iter().map(|item| with_parts(item, places, parts)).collect()),
+        Value::String(text) => Value::String(strip_hostile(text)),
+        Value::Array(items) => Value::Array(items.iter().map(cleaned).collect()),
         Value::Object(fields) => {
-            let mut changed = Map::new();
-            for (_, field) in fields {
-                let name = next(places);
-                changed.insert(name, with_parts(field, places, parts));
-            }
-            Value::Object(changed)
+            Value::Object(fields.iter().map(|(name, field)| (strip_hostile(name), cleaned(field))).collect())
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value,
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }

@@ -179,7 +179,7 @@ impl Gateway {
         };
         let given = RelayedResult { texts: std::mem::take(&mut result.texts), structured: result.structured.take() };
         for block in &mut result.others {
-            *block = self.engine.scrub_block(block).await.map_err(words)?;
+            *block = self.engine.scrub_value(block).await.map_err(words)?;
         }
         let shown = self.engine.take_in_relayed(&caller.who, relayed, given).await.map_err(words)?;
         Ok(Relayed { result, shown })
