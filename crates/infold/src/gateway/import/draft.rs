@@ -29,7 +29,13 @@ impl EntryDraft {
         Ok(Self { theirs, ..Self::default() })
     }
 
-    /// Puts the name in front of the other fields.
+    /// The entry of a server that is not used.
+    pub fn switched_off(mut self) -> Self {
+        self.set("enabled", false);
+        self
+    }
+
+    /// Sets the name.
     pub fn name(&mut self, name: &str) {
         self.fields.insert("name".to_owned(), name.into());
     }
