@@ -46,18 +46,24 @@ fn a_file_in_the_form_that_most_clients_share() {
         "mcp.json",
         r#"{"mcpServers": {
         "a": {"command": "a", "env": {"K": "${env:KEY}"}, "cwd": "/", "envFile": ".env", "disabled": true},
-        "b": {"url": "https://b.example/mcp"}
+        "b": {"url": "https://b.example/mcp", "headers": {"Content-Type": "text/x", "X-K": "CANARY"}},
+        "\u001b[31mc": {"command": "\u001b[31mc"}, "d": {"command": "\u001b[31md"}
     }}"#,
     );
-    assert_snapshot!(import(&home, &["../../mcp.json"]), @"
+    assert_snapshot!(import(&home, &["../../mcp.json"]), @r#"
     a: a, switched off
       from ../../mcp.json
       ! envFile: infold reads no files of variables: write them into env
       ! the variable KEY is not set: set it, or write ${KEY:-default}
     b: https://b.example/mcp
       from ../../mcp.json
-    added 2 servers to HOME/.config/infold/settings.toml
-    ");
+      ! headers.Content-Type: infold sets this one itself
+    d: d
+      from ../../mcp.json
+    \u{1b}[31mc: not taken: the name "c" must have 1 to 64 visible characters, none of them "/"
+      from ../../mcp.json
+    added 3 servers to HOME/.config/infold/settings.toml
+    "#);
     assert_snapshot!(settings(&home), @r#"
     [[gateway.servers]]
     name = "a"
@@ -69,6 +75,11 @@ fn a_file_in_the_form_that_most_clients_share() {
     [[gateway.servers]]
     name = "b"
     url = "https://b.example/mcp"
+    headers = { X-K = "c4nary-value" }
+
+    [[gateway.servers]]
+    name = "d"
+    command = "\u001B[31md"
     "#);
 }
 

@@ -1,5 +1,6 @@
 //! An entry of a client on its way into infold's form. Every field is taken, or named with the reason why it is not.
 
+use infold_core::gateway::EntryProblem;
 use serde_json::{Map, Value};
 use toml::Table;
 
@@ -199,6 +200,17 @@ impl EntryDraft {
         self.dropped.extend(inner.dropped.into_iter().map(renamed));
         if !inner.fields.is_empty() {
             self.set("oauth", inner.fields);
+        }
+    }
+
+    /// Leaves out headers that cannot be sent. Many entries have some that every request has in any case.
+    pub fn drop_headers(&mut self, problems: &[EntryProblem]) {
+        for problem in problems {
+            let EntryProblem::Header { shown, problem } = problem else { continue };
+            let headers = self.fields.get_mut("headers").and_then(toml::Value::as_table_mut);
+            if headers.and_then(|headers| headers.remove(shown)).is_some() {
+                self.drop(format!("headers.{shown}"), *problem);
+            }
         }
     }
 
