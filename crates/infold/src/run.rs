@@ -28,8 +28,8 @@ use crate::settings::{Settings, Surroundings};
 pub use agent::{Agent, on_path};
 pub use child::run as run_child;
 pub use claude::{
-    folder as claude_folder, permission as claude_permission, server_for as claude_server,
-    servers_file as claude_servers_file, variables_for as claude_variables,
+    claude_servers_file, folder as claude_folder, permission as claude_permission, server_for as claude_server,
+    variables_for as claude_variables,
 };
 pub use codex::{
     BUILT_IN as CODEX_BUILT_IN, config as codex_config, folder as codex_folder, lay_over,

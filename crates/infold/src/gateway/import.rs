@@ -152,8 +152,14 @@ fn checked(
     invocation: &Invocation,
 ) -> Result<(ServerEntry, EntryDraft, Vec<String>), String> {
     draft.name(name);
-    let server = GatewayServer::read(&draft.fields).map_err(|problems| problems.join("; "))?;
-    let entry = entry_of(&server, &invocation.in_force.settings.gateway);
+    let read = |draft: &EntryDraft| {
+        let server = GatewayServer::read(&draft.fields).map_err(|problems| problems.join("; "))?;
+        Ok::<_, String>(entry_of(&server, &invocation.in_force.settings.gateway))
+    };
+    let problems = read(&draft)?.problems();
+    draft.drop_headers(&problems);
+
+    let entry = read(&draft)?;
     if is_own(&entry) {
         return Err("it is infold itself".to_owned());
     }

@@ -1,9 +1,11 @@
 //! How a server is reached: as infold starts it, and as people may see it.
 
 use infold_core::gateway::{NamedValues, ServerWay};
+use infold_core::strip_hostile;
 use infold_mcp::gateway::{ChildWay, HttpWay, LinkWay};
 
 use super::variables;
+use crate::draw::one_line;
 use crate::settings::Surroundings;
 
 /// This program, even if its file has been replaced since it was started.
@@ -28,14 +30,16 @@ pub fn link_way(way: &ServerWay, surroundings: &Surroundings) -> LinkWay {
 /// How a server is reached, in words without secrets. People put keys into arguments, and into any part of an address
 /// but its host.
 pub fn describe(way: &ServerWay) -> String {
-    match way {
+    let words = match way {
         ServerWay::Child { program, arguments, .. } => match arguments.len() {
             0 => program.clone(),
             1 => format!("{program} (1 argument)"),
             count => format!("{program} ({count} arguments)"),
         },
         ServerWay::Http { url, .. } => describe_address(url),
-    }
+    };
+    // A stranger may have written it, in a project's file.
+    one_line(&strip_hostile(&words))
 }
 
 fn describe_address(url: &str) -> String {

@@ -95,7 +95,7 @@ pub fn folder(surroundings: &Surroundings) -> Option<PathBuf> {
 }
 
 /// The file with the user's servers. It is beside the folder, or in it if the user has chosen the folder.
-pub fn servers_file(surroundings: &Surroundings) -> Option<PathBuf> {
+pub fn claude_servers_file(surroundings: &Surroundings) -> Option<PathBuf> {
     let folder = folder(surroundings)?;
     Some(match surroundings.text("CLAUDE_CONFIG_DIR") {
         Some(_) => folder.join(".claude.json"),

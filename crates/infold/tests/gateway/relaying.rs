@@ -177,10 +177,10 @@ async fn secrets_and_hidden_characters_stay_out_of_results() -> Result<()> {
 
 #[tokio::test]
 async fn a_long_result_is_stored_and_read_in_parts() -> Result<()> {
-    let lines: String = (0..4_000).map(|line| format!("line {line} of a long report\\n")).collect();
     let mark = mark();
-    let called = format!("answer $id '{{\"content\":[{{\"type\":\"text\",\"text\":\"{lines}\"}}]}}'");
-    let daemon = daemon(&[server_with(&mark, &echo_tools(), &called)]).await?;
+    let called = r#"text=$(seq 1 4000 | sed 's/.*/line & of a long report\\n/' | tr -d '\n')
+answer $id '{"content":[{"type":"text","text":"'"$text"'"}]}'"#;
+    let daemon = daemon(&[server_with(&mark, &echo_tools(), called)]).await?;
     let client = McpHttp::connect(daemon.base_url(), Era::Modern).await?;
     let session = json!({ "session_id": "long", "description": "d", "prompt": "p" });
     client.call("branch_create", session).await?;

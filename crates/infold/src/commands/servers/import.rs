@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use infold_core::strip_hostile;
 use serde_json::{Value, json};
 
 use crate::commands::Invocation;
+use crate::draw::one_line;
 use crate::failure::Refused;
 use crate::gateway::{AddedServers, Import, ImportScope, ImportSource, ImportedServer, add_servers, describe_way};
 use crate::help;
@@ -153,7 +155,7 @@ fn rules(server: &ImportedServer) -> Vec<(String, Vec<String>)> {
     let fields = ["tools", "deny", "ask", "allow"].into_iter();
     let found = fields.filter_map(|field| {
         let patterns = server.fields.get(field)?.as_array()?.iter().filter_map(toml::Value::as_str);
-        Some((field.to_owned(), patterns.map(str::to_owned).collect()))
+        Some((field.to_owned(), patterns.map(|pattern| one_line(&strip_hostile(pattern))).collect()))
     });
     found.collect()
 }

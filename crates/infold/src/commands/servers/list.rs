@@ -50,7 +50,8 @@ fn text(servers: &[LoadedServer], invocation: &Invocation) -> String {
             (Tone::Faint, origin(invocation)),
         ]);
     }
-    let mut text = table.draw(&invocation.output.style);
+    let style = &invocation.output.style;
+    let mut text = table.dropped_to_fit(style.width, &["FROM", "SERVER"]).draw(style);
     for server in servers {
         for problem in problems(server) {
             text.push_str(&format!("\n{}: {problem}", server.entry.key));

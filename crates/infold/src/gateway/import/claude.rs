@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use infold_core::gateway::RightsAction;
 use serde_json::{Map, Value};
 
+use super::draft::EntryDraft;
 use super::json::{self, BareUrl};
 use super::patterns::covers;
 use super::rules::{ClientRule, carry_claude};
@@ -55,8 +56,11 @@ pub fn read(scope: ImportScope, surroundings: &Surroundings) -> Result<FoundServ
     }
     let servers = entries.iter().map(|(name, entry)| {
         let from = from.iter().find(|(known, _)| known == name).map(|(_, path)| path.clone()).unwrap_or_default();
-        let is_off = names_in(&local["disabledMcpServers"], name) || settings.switches_off(name);
-        FoundServer { name: name.clone(), from, draft: settings.draft(name, entry, is_off) }
+        let mut draft = settings.draft(name, entry);
+        if names_in(&local["disabledMcpServers"], name) || settings.switches_off(name) {
+            draft = draft.map(EntryDraft::switched_off);
+        }
+        FoundServer { name: name.clone(), from, draft }
     });
     Ok(FoundServers { servers: servers.collect(), notes: settings.notes() })
 }
@@ -94,12 +98,9 @@ impl Policies {
         Ok(Self { layers })
     }
 
-    fn draft(&self, name: &str, entry: &Value, is_off: bool) -> Result<super::EntryDraft, String> {
+    fn draft(&self, name: &str, entry: &Value) -> Result<EntryDraft, String> {
         self.permit(name, entry)?;
         let mut draft = json::draft(entry, BareUrl::Refused)?;
-        if is_off {
-            draft.set("enabled", false);
-        }
         carry_claude(&mut draft, name, &self.rules());
         Ok(draft)
     }

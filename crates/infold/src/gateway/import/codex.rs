@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use infold_core::gateway::RightsAction;
 use serde_json::Value;
 
-use super::draft::{EntryDraft, texts_in};
+use super::draft::EntryDraft;
 use super::json::map_texts;
 use super::rules::add_rule;
 use super::{FoundServer, FoundServers, ImportScope, nearest_file};
@@ -105,18 +105,15 @@ fn program(draft: &mut EntryDraft) {
 fn address(draft: &mut EntryDraft) {
     draft.text("url", "url");
     draft.values("http_headers", "headers");
-    if let Some(Value::String(variable)) = draft.take("bearer_token_env_var") {
+    if let Some(variable) = draft.take_text("bearer_token_env_var") {
         draft.value("headers", "Authorization", format!("Bearer ${{{variable}}}"));
     }
-    if let Some(Value::Object(headers)) = draft.take("env_http_headers") {
-        for (header, variable) in headers {
-            let variable = variable.as_str().unwrap_or_default();
-            draft.value("headers", &header, format!("${{{variable}}}"));
-        }
+    for (header, variable) in draft.take_values("env_http_headers") {
+        draft.value("headers", &header, format!("${{{variable}}}"));
     }
     draft.text("http_headers_helper", "headers_helper");
     draft.login("oauth", ["client_id", "callback_port", "metadata_url"]);
-    if let Some(scopes) = draft.take("scopes").and_then(|scopes| texts_in(&scopes)) {
+    if let Some(scopes) = draft.take_texts("scopes") {
         let login = draft.fields.entry("oauth").or_insert_with(|| toml::Table::new().into());
         if let toml::Value::Table(login) = login {
             login.insert("scopes".to_owned(), scopes.into());
@@ -133,35 +130,37 @@ fn address(draft: &mut EntryDraft) {
 /// infold, every tool that does not only read is one to ask about.
 fn rights(draft: &mut EntryDraft) {
     draft.texts("enabled_tools", "tools");
-    if let Some(disabled) = draft.take("disabled_tools") {
-        let disabled = texts_in(&disabled).unwrap_or_default();
-        disabled.iter().for_each(|tool| add_rule(draft, RightsAction::Deny, tool));
+    for tool in draft.take_texts("disabled_tools").unwrap_or_default() {
+        add_rule(draft, RightsAction::Deny, &tool);
     }
-    let usual = draft.take("default_tools_approval_mode");
-    let usual = usual.as_ref().and_then(Value::as_str).unwrap_or("auto");
-    if let Some(action) = action_of(usual) {
+    let usual = draft.take_text("default_tools_approval_mode").unwrap_or_else(|| "auto".to_owned());
+    let usual_action = action_of(&usual);
+    if let Some(action) = usual_action {
         add_rule(draft, action, "*");
     }
-    let Some(Value::Object(tools)) = draft.take("tools") else { return };
-    for (tool, settings) in tools {
+    let tools = draft.take("tools").unwrap_or_default();
+    for (tool, settings) in tools.as_object().into_iter().flatten() {
         let place = format!("tools.{tool}.approval_mode");
-        let Some(mode) = settings["approval_mode"].as_str() else { continue };
+        let Some(mode) = settings["approval_mode"].as_str() else {
+            draft.drop(place, "it is not text");
+            continue;
+        };
         match action_of(mode) {
-            Some(RightsAction::Allow) | None if usual == "prompt" => {
-                draft.drop(place, format!("{mode:?} is an exception to \"prompt\": the stricter mode stays"));
+            Some(RightsAction::Allow) | None if usual_action == Some(RightsAction::Ask) => {
+                draft.drop(place, format!("{mode:?} is an exception to {usual:?}: the stricter mode stays"));
             }
-            Some(action) => add_rule(draft, action, &tool),
-            None if usual == "approve" => add_rule(draft, RightsAction::Ask, &tool),
+            Some(action) => add_rule(draft, action, tool),
+            None if usual_action == Some(RightsAction::Allow) => add_rule(draft, RightsAction::Ask, tool),
             None => {}
         }
     }
 }
 
-/// What a mode says whatever a tool says of itself.
+/// What a mode says whatever a tool says of itself. One that is not known is taken for the strictest.
 fn action_of(mode: &str) -> Option<RightsAction> {
     match mode {
-        "prompt" => Some(RightsAction::Ask),
+        "auto" | "writes" => None,
         "approve" => Some(RightsAction::Allow),
-        _ => None,
+        _ => Some(RightsAction::Ask),
     }
 }

@@ -1,5 +1,6 @@
 //! An entry of a client on its way into infold's form. Every field is taken, or named with the reason why it is not.
 
+use infold_core::gateway::EntryProblem;
 use serde_json::{Map, Value};
 use toml::Table;
 
@@ -29,7 +30,13 @@ impl EntryDraft {
         Ok(Self { theirs, ..Self::default() })
     }
 
-    /// Puts the name in front of the other fields.
+    /// The entry of a server that is not used.
+    pub fn switched_off(mut self) -> Self {
+        self.set("enabled", false);
+        self
+    }
+
+    /// Sets the name.
     pub fn name(&mut self, name: &str) {
         self.fields.insert("name".to_owned(), name.into());
     }
@@ -68,37 +75,64 @@ impl EntryDraft {
         }
     }
 
-    /// Takes a text.
-    pub fn text(&mut self, theirs: &str, ours: &str) {
-        match self.take(theirs) {
-            Some(Value::String(text)) => self.set(ours, text),
-            Some(_) => self.drop(theirs, "it is not text"),
-            None => {}
-        }
-    }
-
-    /// Takes a list of texts, or a part of one.
-    pub fn texts(&mut self, theirs: &str, ours: &str) {
-        match self.take(theirs).map(|value| texts_in(&value)) {
-            Some(Some(texts)) => self.set(ours, texts),
-            Some(None) => self.drop(theirs, "it is not a list of texts"),
-            None => {}
-        }
-    }
-
-    /// Takes names with texts, and adds them to those that are there. A value that is no text is left out.
-    pub fn values(&mut self, theirs: &str, ours: &str) {
-        match self.take(theirs) {
-            Some(Value::Object(values)) => {
-                for (name, value) in values {
-                    match value {
-                        Value::String(text) => self.value(ours, &name, text),
-                        _ => self.drop(format!("{theirs}.{name}"), "it is not text"),
-                    }
-                }
+    /// A field that is to be text, taken out.
+    pub fn take_text(&mut self, field: &str) -> Option<String> {
+        match self.take(field)? {
+            Value::String(text) => Some(text),
+            _ => {
+                self.drop(field, "it is not text");
+                None
             }
-            Some(_) => self.drop(theirs, "it is not an object of texts"),
-            None => {}
+        }
+    }
+
+    /// A field that is to be a list of texts, taken out.
+    pub fn take_texts(&mut self, field: &str) -> Option<Vec<String>> {
+        let texts = texts_in(&self.take(field)?);
+        if texts.is_none() {
+            self.drop(field, "it is not a list of texts");
+        }
+        texts
+    }
+
+    /// A field that is to be an object of texts, taken out. A value that is no text is left out.
+    pub fn take_values(&mut self, field: &str) -> Vec<(String, String)> {
+        let values = match self.take(field) {
+            Some(Value::Object(values)) => values,
+            Some(_) => {
+                self.drop(field, "it is not an object of texts");
+                return Vec::new();
+            }
+            None => return Vec::new(),
+        };
+        let mut texts = Vec::new();
+        for (name, value) in values {
+            match value {
+                Value::String(text) => texts.push((name, text)),
+                _ => self.drop(format!("{field}.{name}"), "it is not text"),
+            }
+        }
+        texts
+    }
+
+    /// Takes a text over.
+    pub fn text(&mut self, theirs: &str, ours: &str) {
+        if let Some(text) = self.take_text(theirs) {
+            self.set(ours, text);
+        }
+    }
+
+    /// Takes a list of texts over.
+    pub fn texts(&mut self, theirs: &str, ours: &str) {
+        if let Some(texts) = self.take_texts(theirs) {
+            self.set(ours, texts);
+        }
+    }
+
+    /// Takes names with texts over, and adds them to those that are there.
+    pub fn values(&mut self, theirs: &str, ours: &str) {
+        for (name, text) in self.take_values(theirs) {
+            self.value(ours, &name, text);
         }
     }
 
@@ -169,6 +203,17 @@ impl EntryDraft {
         }
     }
 
+    /// Leaves out headers that cannot be sent. Many entries have some that every request has in any case.
+    pub fn drop_headers(&mut self, problems: &[EntryProblem]) {
+        for problem in problems {
+            let EntryProblem::Header { shown, problem } = problem else { continue };
+            let headers = self.fields.get_mut("headers").and_then(toml::Value::as_table_mut);
+            if headers.and_then(|headers| headers.remove(shown)).is_some() {
+                self.drop(format!("headers.{shown}"), *problem);
+            }
+        }
+    }
+
     /// Names every field that is left over.
     pub fn finish(&mut self) {
         for (field, value) in std::mem::take(&mut self.theirs) {
@@ -180,7 +225,7 @@ impl EntryDraft {
 }
 
 /// The texts of a list; `None` if something else is in it.
-pub fn texts_in(value: &Value) -> Option<Vec<String>> {
+fn texts_in(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(|item| item.as_str().map(str::to_owned)).collect()
 }
 
