@@ -3,14 +3,16 @@
 //! A result that a model will send back through the proxy is counted there, by the id of its call. Only if the gateway
 //! offloads it does it count it itself, and stores with it that the proxy must not.
 
-use infold_core::{BlobId, Command, Decision, Principal, Scrubbed, Session, SessionId, Thread};
+use std::sync::OnceLock;
+
+use infold_core::{BlobId, Command, Counter, Decision, Principal, Scrubbed, Session, SessionId, Thread};
 use infold_store::{Loaded, NewDecisions};
 use serde_json::json;
 
 use super::place::{CountedPlace, FoundPlace};
 use super::{CallPlace, Metered, RelayedCall, RelayedResult, RelayedShown};
 use crate::change::{Proposal, SessionChange, notice};
-use crate::intake::{Offload, ResultSource, ScrubbedRelay, ScrubbedResult};
+use crate::intake::{Offload, ResultSource, ScrubbedRelay};
 use crate::observe::has_open_sibling;
 use crate::open::{asker, ended_branches_for};
 use crate::turn::Shaping;
@@ -18,6 +20,14 @@ use crate::{Engine, Error, Notice, Observed, Verdict};
 
 /// The rest of a longer text is taken to be like its beginning, because counting all of it takes long.
 const COUNTED_BYTES_MAX: usize = 64 << 10;
+
+/// A result that is taken in, with figures that are needed more than once.
+struct WeighedRelay {
+    scrubbed: ScrubbedRelay,
+    counter: Counter,
+    tokens_in: u64,
+    content_tokens: OnceLock<u64>,
+}
 
 /// What was decided about a result.
 struct Taken {
@@ -49,7 +59,8 @@ impl Engine {
     ) -> Result<RelayedShown, Error> {
         let place = self.find_place(who, &call.place).await?;
         let call = with_call_id(call);
-        let relay = self.scrub_relayed(&call, result, self.source_for(who, &place, &call)).await?;
+        let scrubbed = self.scrub_relayed(&call, result, self.source_for(who, &place, &call)).await?;
+        let relay = WeighedRelay::new(scrubbed, self.counter_for_place(who, &place));
 
         let taken = match &place {
             FoundPlace::Proxied { session, thread } => self.take_in_proxied(who, session, thread, &relay).await,
@@ -62,7 +73,15 @@ impl Engine {
             Taken::uncounted("the store could not take it")
         });
         self.inner.metrics.results_offloaded(usize::from(taken.reference.is_some()));
-        Ok(self.shown(relay, taken))
+        Ok(relay.shown(taken))
+    }
+
+    /// Who counts a result counts it in its own way.
+    fn counter_for_place(&self, who: &Principal, place: &FoundPlace) -> Counter {
+        match place {
+            FoundPlace::Proxied { session, .. } => self.counter_in(&who.owner, session),
+            FoundPlace::Counted(_) | FoundPlace::Nowhere { .. } => self.inner.settings.counter,
+        }
     }
 
     /// How a result is shaped; `None` if it may not be offloaded.
@@ -90,11 +109,11 @@ impl Engine {
         who: &Principal,
         session: &SessionId,
         thread: &Thread,
-        relay: &ScrubbedRelay,
+        relay: &WeighedRelay,
     ) -> Result<Taken, Error> {
-        let result = &relay.result;
+        let result = &relay.scrubbed.result;
         let placement = result.place(|_| true);
-        let tokens = self.count_front(placement.text);
+        let tokens = relay.tokens(placement.text);
         let metered = Metered::In { session: session.clone(), thread: thread.clone(), tokens, by: "proxy" };
         let Some(stand_in) = placement.stand_in else {
             return Ok(Taken { reference: None, metered, observed: None });
@@ -123,12 +142,15 @@ impl Engine {
         &self,
         who: &Principal,
         place: &CountedPlace,
-        relay: &ScrubbedRelay,
+        relay: &WeighedRelay,
     ) -> Result<Taken, Error> {
-        let (session, thread, result) = (&place.session, place.thread.as_ref(), &relay.result);
-        if self.known_now(who, session).await?.is_some() {
+        let (session, thread) = (&place.session, place.thread.as_ref());
+        let is_long = relay.scrubbed.result.place(|_| true).stand_in.is_some();
+        if !is_long && self.known_now(who, session).await?.is_some() {
+            // Counted beforehand, because others wait while a call is held.
+            relay.tokens(&relay.scrubbed.result.content);
             let held = self.hold_call(who, session, |known| {
-                let (proposal, admitted) = self.admit_relayed(known, thread, result);
+                let (proposal, admitted) = relay.admit(known, thread);
                 let may_wait = proposal.blobs.is_empty() && admitted.over.is_none();
                 let decide = || infold_core::decide(known, &proposal.commands, self.rules(), self.now_ms()).ok();
                 may_wait.then(decide).flatten().map(|decision| (decision, admitted))
@@ -140,21 +162,30 @@ impl Engine {
         }
 
         let change = SessionChange::in_session(who, session, ended_branches_for(thread));
-        let propose = |loaded: &Loaded| Ok(self.admit_relayed(&loaded.session, thread, result));
+        let propose = |loaded: &Loaded| Ok(relay.admit(&loaded.session, thread));
         let answer =
             |before: &Session, decision: &Decision| Ok(self.observed(0, asker(thread, before), before, decision));
         let (observed, admitted) = self.change_counting(&change, &[], propose, answer).await?;
         let admitted = admitted.ok_or(crate::Failure::Undecided("a result"))?;
         Ok(Taken::counted(place, admitted, observed))
     }
+}
 
-    /// Decides what is shown of a result, by the room that its thread has left.
-    fn admit_relayed(
-        &self,
-        session: &Session,
-        thread: Option<&Thread>,
-        result: &ScrubbedResult,
-    ) -> (Proposal, Admitted) {
+impl WeighedRelay {
+    fn new(scrubbed: ScrubbedRelay, counter: Counter) -> Self {
+        let tokens_in = count_front(counter, &scrubbed.result.arguments);
+        Self { scrubbed, counter, tokens_in, content_tokens: OnceLock::new() }
+    }
+
+    fn tokens(&self, text: &Scrubbed) -> u64 {
+        let count = || count_front(self.counter, text);
+        let is_content = std::ptr::eq(text, &self.scrubbed.result.content);
+        if is_content { *self.content_tokens.get_or_init(count) } else { count() }
+    }
+
+    /// Decides what is shown of the result, by the room that its thread has left.
+    fn admit(&self, session: &Session, thread: Option<&Thread>) -> (Proposal, Admitted) {
+        let result = &self.scrubbed.result;
         let thread = asker(thread, session).clone();
         if is_over(session, &thread) {
             let over = Some(thread.branch().and_then(|id| notice(session, id)));
@@ -162,8 +193,7 @@ impl Engine {
         }
         let branch = thread.branch().and_then(|id| session.branches.get(id));
         let left_tokens = branch.map(|branch| branch.budget_left_tokens());
-        let tokens_in = self.count_front(&result.arguments);
-        let tokens = |shown: &Scrubbed| tokens_in + self.count_front(shown);
+        let tokens = |shown: &Scrubbed| self.tokens_in + self.tokens(shown);
         let placement = result.place(|shown| left_tokens.is_none_or(|left_tokens| tokens(shown) <= left_tokens));
         let tokens = tokens(placement.text);
         let reference = placement.stand_in.filter(|_| *placement.text != result.content);
@@ -177,50 +207,28 @@ impl Engine {
         (proposal, Admitted { thread, tokens, reference, over: None })
     }
 
-    fn shown(&self, relay: ScrubbedRelay, taken: Taken) -> RelayedShown {
-        let ScrubbedRelay { result, texts, structured } = relay;
+    fn shown(self, taken: Taken) -> RelayedShown {
         let (verdict, notices, state) = match taken.observed {
             Some(Observed { verdict, notices, state, .. }) => (verdict, notices, Some(state)),
             None => (Verdict::Show, Vec::new(), None),
         };
-        let tokens_in = self.count_front(&result.arguments);
-        let mut shown = RelayedShown {
-            texts: texts.into_iter().map(Scrubbed::into_string).collect(),
-            structured,
-            ref_id: taken.reference.as_ref().map(|(blob, _)| blob.clone()),
-            verdict,
-            tokens_in,
-            tokens_out: 0,
-            metered: taken.metered,
-            notices,
-            state,
-        };
-        if let Verdict::Withheld(_) = shown.verdict {
-            (shown.texts, shown.structured) = (Vec::new(), None);
-            return shown;
-        }
-        let text = match &taken.reference {
-            Some((blob, text)) => {
-                let reference = || {
-                    let stored_bytes = result.content.as_str().len();
-                    json!({"ref_id": blob.as_str(), "stored_bytes": stored_bytes, "shown": text.as_str()})
-                };
-                shown.structured = shown.structured.map(|_| reference());
-                shown.texts = vec![text.as_str().to_owned()];
-                text
+        let text = taken.reference.as_ref().map_or(&self.scrubbed.result.content, |(_, text)| text);
+        let (tokens_in, mut tokens_out) = (self.tokens_in, self.tokens(text));
+        let ScrubbedRelay { result, texts, structured } = self.scrubbed;
+        let (texts, structured) = match (&verdict, &taken.reference) {
+            (Verdict::Withheld(_), _) => {
+                tokens_out = 0;
+                (Vec::new(), None)
             }
-            None => &result.content,
+            (Verdict::Show, None) => (texts.into_iter().map(Scrubbed::into_string).collect(), structured),
+            (Verdict::Show, Some((blob, text))) => {
+                let (blob, text, stored_bytes) = (blob.as_str(), text.as_str(), result.content.as_str().len());
+                let reference = json!({"ref_id": blob, "stored_bytes": stored_bytes, "shown": text});
+                (vec![text.to_owned()], structured.map(|_| reference))
+            }
         };
-        shown.tokens_out = self.count_front(text);
-        shown
-    }
-
-    /// Counts the tokens of a text; of a long one only the front, from which the whole is estimated.
-    fn count_front(&self, text: &Scrubbed) -> u64 {
-        let text = text.as_str();
-        let front = &text[..text.floor_char_boundary(COUNTED_BYTES_MAX)];
-        let tokens = self.count(front);
-        if front.len() == text.len() { tokens } else { tokens * text.len() as u64 / (front.len() as u64).max(1) }
+        let (ref_id, metered) = (taken.reference.map(|(blob, _)| blob), taken.metered);
+        RelayedShown { texts, structured, ref_id, verdict, tokens_in, tokens_out, metered, notices, state }
     }
 }
 
@@ -254,4 +262,12 @@ fn with_call_id(call: RelayedCall) -> RelayedCall {
 fn is_over(session: &Session, thread: &Thread) -> bool {
     let is_open = |id: &infold_core::BranchId| session.branches.get(id).is_some_and(|branch| branch.is_open());
     session.ended_at_ms.is_some() || thread.branch().is_some_and(|id| !is_open(id))
+}
+
+/// Counts the tokens of a text; of a long one only the front, from which the whole is estimated.
+fn count_front(counter: Counter, text: &Scrubbed) -> u64 {
+    let text = text.as_str();
+    let front = &text[..text.floor_char_boundary(COUNTED_BYTES_MAX)];
+    let tokens = counter.count(front);
+    if front.len() == text.len() { tokens } else { tokens * text.len() as u64 / (front.len() as u64).max(1) }
 }
