@@ -56,7 +56,7 @@ pub struct GatewaySetup {
     pub children_max: usize,
     /// The longest result of a call.
     pub result_bytes_max: usize,
-    /// How long a call may be silent before its client hears that it still runs.
+    /// How long a call may be silent before its client gets a sign of life.
     pub heartbeat_ms: u64,
 }
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Gateway;
 use super::caller::RelayCaller;
-use super::catalogue::Target;
+use super::catalogue::ServerTool;
 use super::content::ServerResult;
 use super::host::Host;
 use crate::answer;
@@ -71,7 +71,7 @@ impl Gateway {
     }
 
     /// The target of a call that may be made.
-    async fn admitted(&self, relay: &RelayCall<'_>) -> Result<(Arc<Target>, Arc<Host>), String> {
+    async fn admitted(&self, relay: &RelayCall<'_>) -> Result<(Arc<ServerTool>, Arc<Host>), String> {
         let catalogue = self.ready().await;
         let target = catalogue.find(relay.name).cloned().ok_or_else(|| catalogue.refuse(relay.name))?;
         let host = self.hosts[target.server].clone();
@@ -98,11 +98,11 @@ impl Gateway {
         }
     }
 
-    /// Sends the call to its server and waits for the result; its client hears of progress meanwhile.
+    /// Sends the call to its server and waits for the result; its client is sent progress meanwhile.
     async fn exchange(
         self: &Arc<Self>,
         host: &Arc<Host>,
-        target: &Arc<Target>,
+        target: &Arc<ServerTool>,
         arguments: Value,
         caller: &RelayCaller,
     ) -> Result<ServerResult, String> {
@@ -125,7 +125,7 @@ impl Gateway {
         let params = json!({ "name": target.definition.tool, "arguments": arguments });
         let answer = link.request("tools/call", params, options);
         tokio::pin!(answer);
-        let mut progress = Progress::new(self.setup.heartbeat);
+        let mut progress = CallProgress::new(self.setup.heartbeat);
         let answer = loop {
             tokio::select! {
                 answer = &mut answer => break answer,
@@ -165,7 +165,7 @@ impl Gateway {
     /// Takes the result through the door that every result goes through.
     async fn take_in(
         &self,
-        target: &Target,
+        target: &ServerTool,
         caller: &RelayCaller,
         arguments: Value,
         mut result: ServerResult,
@@ -185,7 +185,7 @@ impl Gateway {
         Ok(Relayed { result, shown })
     }
 
-    fn count(&self, caller: &RelayCaller, target: &Target, outcome: &Result<Relayed, String>, latency: Duration) {
+    fn count(&self, caller: &RelayCaller, target: &ServerTool, outcome: &Result<Relayed, String>, latency: Duration) {
         let shown = outcome.as_ref().ok().map(|relayed| &relayed.shown);
         self.engine.count_server_call(
             &caller.who,
@@ -239,14 +239,14 @@ fn metered(metered: &Metered) -> Value {
     }
 }
 
-/// What a client hears of a call that takes long: the server's progress, and a sign of life where there is none.
-struct Progress {
+/// What a client is sent while a call takes long: the server's progress, and a sign of life where there is none.
+struct CallProgress {
     heartbeat: Duration,
     next_beat: Instant,
     last: f64,
 }
 
-impl Progress {
+impl CallProgress {
     fn new(heartbeat: Duration) -> Self {
         // The first sign comes early: some clients give up a request whose answer has not begun.
         Self { heartbeat, next_beat: Instant::now() + heartbeat / 3, last: 0.0 }

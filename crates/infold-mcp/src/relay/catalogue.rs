@@ -22,7 +22,7 @@ const NEAREST_MAX: usize = 3;
 
 /// A tool of a server that may be called.
 #[derive(Debug)]
-pub(crate) struct Target {
+pub(crate) struct ServerTool {
     pub(crate) name: ToolName,
     /// The place of its server among the entries.
     pub(crate) server: usize,
@@ -43,7 +43,7 @@ pub(crate) struct ListingRules {
 /// The tools of all servers at one moment.
 #[derive(Debug)]
 pub(crate) struct Catalogue {
-    targets: Vec<Arc<Target>>,
+    targets: Vec<Arc<ServerTool>>,
     by_name: HashMap<String, usize>,
     /// Tools that must not be called now, by name, with what their callers read.
     withheld: HashMap<String, String>,
@@ -74,12 +74,12 @@ impl Catalogue {
     }
 
     /// The tool that a caller names: as it is listed, or as `server/tool`.
-    pub(crate) fn find(&self, name: &str) -> Option<&Arc<Target>> {
+    pub(crate) fn find(&self, name: &str) -> Option<&Arc<ServerTool>> {
         self.by_name.get(name).map(|at| &self.targets[*at])
     }
 
     /// The tools that fit a query best.
-    pub(crate) fn search(&self, query: &str, limit: usize) -> Vec<&Arc<Target>> {
+    pub(crate) fn search(&self, query: &str, limit: usize) -> Vec<&Arc<ServerTool>> {
         self.index.find(query, limit).into_iter().map(|hit| &self.targets[hit.tool]).collect()
     }
 
@@ -109,7 +109,7 @@ impl Catalogue {
 type Withheld = HashMap<String, String>;
 
 /// Gives every tool its name, and leaves out what must not be called.
-fn named(servers: &[(&ServerEntry, Option<Arc<ServerTools>>)]) -> (Vec<Arc<Target>>, Withheld) {
+fn named(servers: &[(&ServerEntry, Option<Arc<ServerTools>>)]) -> (Vec<Arc<ServerTool>>, Withheld) {
     let mut withheld = Withheld::new();
     let known = servers.iter().enumerate().filter_map(|(at, (entry, tools))| Some((at, *entry, tools.as_ref()?)));
     let mut offered = Vec::new();
@@ -132,7 +132,7 @@ fn named(servers: &[(&ServerEntry, Option<Arc<ServerTools>>)]) -> (Vec<Arc<Targe
         match (name, entry.rights.lane(&about, entry.hints)) {
             (Ok(name), Some(lane)) => {
                 let definition = tool.definition.clone();
-                targets.push(Arc::new(Target { name, server: *server, definition, lane, tokens: tool.tokens }));
+                targets.push(Arc::new(ServerTool { name, server: *server, definition, lane, tokens: tool.tokens }));
             }
             (Ok(name), None) => {
                 let why = format!("{name} may not be called: the rules of its server deny it");
@@ -149,11 +149,11 @@ fn named(servers: &[(&ServerEntry, Option<Arc<ServerTools>>)]) -> (Vec<Arc<Targe
 
 /// The tools that are listed, and how many are held back.
 fn listed(
-    targets: &[Arc<Target>],
+    targets: &[Arc<ServerTool>],
     servers: &[(&ServerEntry, Option<Arc<ServerTools>>)],
     rules: &ListingRules,
 ) -> (Vec<Tool>, usize) {
-    let group = |target: &Target| match servers[target.server].0.kind {
+    let group = |target: &ServerTool| match servers[target.server].0.kind {
         ServerKind::Plain => ToolGroup::Server,
         ServerKind::Skill => ToolGroup::Skill,
     };

@@ -9,7 +9,7 @@ use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use super::calling::refused;
-use super::catalogue::Target;
+use super::catalogue::ServerTool;
 use super::{CallWay, Gateway, RelayCall, RelayCaller};
 use crate::answer;
 use crate::arguments::Arguments;
@@ -142,7 +142,7 @@ impl Gateway {
 }
 
 /// A tool in the answer of a search.
-fn as_found(target: &Target) -> Value {
+fn as_found(target: &ServerTool) -> Value {
     let description = &target.definition.description;
     let description = match description.char_indices().nth(DESCRIPTION_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &description[..end]),
