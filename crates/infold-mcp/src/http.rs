@@ -137,10 +137,10 @@ async fn entry(State(surface): State<Surface>, request: Request) -> Response {
 }
 
 async fn list(State(surface): State<Surface>, request: Request) -> Response {
-    if request.extensions().get::<Principal>().is_none() {
+    let Some(principal) = request.extensions().get::<Principal>() else {
         return unauthenticated();
-    }
-    let tools = serde_json::json!({ "tools": surface.server.tools_now().await });
+    };
+    let tools = serde_json::json!({ "tools": surface.server.tools_of(principal).await });
     json_response(StatusCode::OK, tools.to_string())
 }
 

@@ -9,6 +9,7 @@ mod calling;
 mod catalogue;
 mod content;
 mod host;
+mod offers;
 mod tools;
 
 use std::path::PathBuf;
@@ -29,6 +30,7 @@ pub(crate) use calling::{CallWay, RelayCall};
 use catalogue::{Catalogue, ListingRules};
 pub use host::HostedServer;
 use host::{FoundLink, Host, NewLink};
+pub(crate) use offers::Offer;
 
 /// How often it is looked for servers that nobody uses.
 const IDLE_LOOK: Duration = Duration::from_secs(5);

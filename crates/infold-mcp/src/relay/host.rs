@@ -10,6 +10,7 @@ use infold_core::gateway::{
     HealthAction, HealthEvent, HealthMoment, HealthRules, ServerEntry, ServerHealth, ServerState, Sharing,
 };
 use infold_engine::ServerTools;
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::gateway::{LinkEra, LinkError, LinkEvent, LinkIdentity, LinkLimits, LinkSetup, LinkWay, ServerLink};
@@ -41,6 +42,8 @@ pub(super) struct Host {
     starting: tokio::sync::Mutex<()>,
     tools: Mutex<Option<Arc<ServerTools>>>,
     era: Mutex<Option<LinkEra>>,
+    /// What it can do, once it was started.
+    capabilities: Mutex<Option<Arc<Value>>>,
 }
 
 #[derive(Debug)]
@@ -75,6 +78,7 @@ impl Host {
             starting: tokio::sync::Mutex::default(),
             tools: Mutex::default(),
             era: Mutex::default(),
+            capabilities: Mutex::default(),
             entry: server.entry,
         };
         if let Err(why) = &host.way {
@@ -108,7 +112,9 @@ impl Host {
         let (sender, events) = mpsc::channel(EVENTS_MAX);
         match begin(setup, sender, prepare).await {
             Ok(link) => {
-                *lock(&self.era) = Some(link.about().era);
+                let about = link.about();
+                *lock(&self.era) = Some(about.era);
+                *lock(&self.capabilities) = Some(Arc::new(about.capabilities));
                 self.step(HealthEvent::Started);
                 lock(&self.links).insert(project, HostedLink { link: link.clone(), used_at: Instant::now() });
                 Ok(FoundLink::New(NewLink { link, events }))
@@ -187,6 +193,11 @@ impl Host {
     /// How long each connection was not used.
     pub(super) fn idle_times(&self) -> Vec<Duration> {
         lock(&self.links).values().map(|hosted| hosted.used_at.elapsed()).collect()
+    }
+
+    /// What it can do besides; `None` if it was never started by this process.
+    pub(super) fn capabilities(&self) -> Option<Arc<Value>> {
+        lock(&self.capabilities).clone()
     }
 
     /// The tools that are known of it.

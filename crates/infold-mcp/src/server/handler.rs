@@ -6,9 +6,9 @@ use std::time::Instant;
 use infold_core::{OwnTool, Principal};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
-    DiscoverResult, ErrorCode, Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
-    Tool,
+    DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerConfig, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -17,9 +17,11 @@ use super::Server;
 use crate::answer::ToolAnswer;
 use crate::arguments::Arguments;
 use crate::call::{CallSetup, ToolCall};
+use crate::gateway::ListKind;
 use crate::refused::ToolRefused;
+use crate::relay::Offer;
 use crate::settings::ErrorStyle;
-use crate::{instructions, tools};
+use crate::tools;
 
 /// How long a client may cache the list of tools, which does not change while the server runs.
 pub(crate) const LIST_TTL_MS: u64 = 3_600_000;
@@ -29,10 +31,10 @@ impl ServerHandler for Server {
         let about = Implementation::new("infold", env!("CARGO_PKG_VERSION"))
             .with_title("infold")
             .with_description("Keeps an agent's context small: branches that fold into one message");
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(self.capabilities())
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
             .with_server_info(about)
-            .with_instructions(instructions::text(self.settings().session_from))
+            .with_instructions(self.instructions())
     }
 
     async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
@@ -44,11 +46,11 @@ impl ServerHandler for Server {
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         // A client that asks for the tools is about to call one.
         self.shared.engine.warm_up();
-        Ok(ListToolsResult::with_all_items(self.tools_now().await).with_ttl_ms(LIST_TTL_MS))
+        Ok(ListToolsResult::with_all_items(self.tools_of(&self.principal(&context)?).await).with_ttl_ms(LIST_TTL_MS))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -81,38 +83,57 @@ impl ServerHandler for Server {
         Err(not_served(request.method))
     }
 
-    // The library would answer these with empty lists; infold has no prompts and no resources.
+    // Prompts and resources are those of other servers; infold has none of its own.
 
     async fn list_prompts(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Err(not_served("prompts/list"))
+        let gateway = self.gateway_with(Offer::Prompts, "prompts/list", &context)?;
+        Ok(ListPromptsResult::with_all_items(gateway.list_all(ListKind::Prompts).await))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        self.relay_prompt(request, &context).await
     }
 
     async fn list_resources(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Err(not_served("resources/list"))
+        let gateway = self.gateway_with(Offer::Resources, "resources/list", &context)?;
+        Ok(ListResourcesResult::with_all_items(gateway.list_all(ListKind::Resources).await))
     }
 
     async fn list_resource_templates(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(not_served("resources/templates/list"))
+        let gateway = self.gateway_with(Offer::Resources, "resources/templates/list", &context)?;
+        Ok(ListResourceTemplatesResult::with_all_items(gateway.list_all(ListKind::ResourceTemplates).await))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.relay_resource(&request.uri, &context).await
     }
 
     async fn complete(
         &self,
-        _request: CompleteRequestParams,
-        _context: RequestContext<RoleServer>,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        Err(not_served("completion/complete"))
+        self.relay_completion(&request, &context).await
     }
 }
 
@@ -227,6 +248,6 @@ async fn run_tool(
     }
 }
 
-fn not_served(method: impl Into<Cow<'static, str>>) -> ErrorData {
+pub(super) fn not_served(method: impl Into<Cow<'static, str>>) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
 }

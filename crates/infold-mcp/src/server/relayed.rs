@@ -1,23 +1,57 @@
-//! Calls that go on to other servers, and the tools that they add to the list.
+//! What goes on to other servers: calls of their tools, prompts and resources, and what they add to infold's lists.
+//!
+//! Servers are the user's own, with the user's keys, so only programs of the same user get to them.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use infold_core::gateway::GatewayTool;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, Tool};
+use infold_core::{Owner, Principal};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, GetPromptRequestParams,
+    GetPromptResponse, GetPromptResult, ReadResourceResponse, ReadResourceResult, ServerCapabilities, Tool,
+};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 use super::Server;
-use crate::relay::{CallWay, RelayCall, RelayCaller};
+use super::handler::not_served;
+use crate::instructions;
+use crate::relay::{CallWay, Gateway, Offer, RelayCall, RelayCaller};
 
 /// The name under which calls of servers' tools are measured: their own names are theirs to choose.
 const MEASURED_AS: &str = "server_tool";
 
 impl Server {
-    /// The tools that `tools/list` shows: infold's own, then the gateway's, then those of servers that are listed.
-    pub(crate) async fn tools_now(&self) -> Vec<Tool> {
+    /// What this server can do: what other servers have counts too.
+    pub(super) fn capabilities(&self) -> ServerCapabilities {
+        let mut capabilities = ServerCapabilities::builder().enable_tools().build();
+        let Some(gateway) = &self.shared.gateway else { return capabilities };
+        let all = ServerCapabilities::builder().enable_prompts().enable_resources().enable_completions().build();
+        if gateway.offers(Offer::Prompts) {
+            (capabilities.prompts, capabilities.completions) = (all.prompts, all.completions);
+        }
+        if gateway.offers(Offer::Resources) {
+            capabilities.resources = all.resources;
+        }
+        capabilities
+    }
+
+    /// What a model reads about this server, with the note about tools that are held back.
+    pub(super) fn instructions(&self) -> String {
+        let own = instructions::text(self.settings().session_from);
+        match self.shared.gateway.as_ref().and_then(|gateway| gateway.catalogue().note()) {
+            Some(note) => format!("{own}\n\n{note}"),
+            None => own.to_owned(),
+        }
+    }
+
+    /// The tools that `tools/list` shows a caller: infold's own, then the gateway's, then those of servers that are listed.
+    pub(crate) async fn tools_of(&self, who: &Principal) -> Vec<Tool> {
         let mut tools = self.listed_tools().to_vec();
-        if let Some(gateway) = &self.shared.gateway {
+        if let Some(gateway) = self.gateway_of(who) {
             tools.extend_from_slice(gateway.own_tools());
             tools.extend_from_slice(&gateway.ready().await.listed);
         }
@@ -37,12 +71,12 @@ impl Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(gateway) = &self.shared.gateway else {
+        let began = Instant::now();
+        let who = self.principal(&context)?;
+        let Some(gateway) = self.gateway_of(&who) else {
             let text = format!("There is no tool {:?}: tools/list names them", request.name);
             return Err(ErrorData::invalid_params(text, None));
         };
-        let began = Instant::now();
-        let who = self.principal(&context)?;
         let arguments = request.arguments.unwrap_or_default();
         let caller = RelayCaller::new(&self.shared.engine, who, (&request.name, &arguments), context);
         let (measured, result) = match GatewayTool::named(&request.name) {
@@ -56,4 +90,55 @@ impl Server {
         self.shared.metrics.called(measured, word, began.elapsed());
         Ok(result.into())
     }
+
+    pub(super) async fn relay_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let gateway = self.gateway_with(Offer::Prompts, "prompts/get", context)?;
+        let answer = gateway.prompt(&request.name, json!(request.arguments.unwrap_or_default())).await?;
+        Ok(read::<GetPromptResult>(answer)?.into())
+    }
+
+    pub(super) async fn relay_resource(
+        &self,
+        uri: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let gateway = self.gateway_with(Offer::Resources, "resources/read", context)?;
+        Ok(read::<ReadResourceResult>(gateway.resource(uri).await?)?.into())
+    }
+
+    pub(super) async fn relay_completion(
+        &self,
+        request: &CompleteRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let gateway = self.gateway_with(Offer::Prompts, "completion/complete", context)?;
+        let params = json!({ "ref": request.r#ref, "argument": request.argument, "context": request.context });
+        read(gateway.completion(params).await?)
+    }
+
+    /// The gateway, if the caller may use it and a server has what is asked for.
+    pub(super) fn gateway_with(
+        &self,
+        offer: Offer,
+        method: &'static str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<&Arc<Gateway>, ErrorData> {
+        let gateway = self.gateway_of(&self.principal(context)?).filter(|gateway| gateway.offers(offer));
+        gateway.ok_or_else(|| not_served(method))
+    }
+
+    /// The gateway, if the caller may use it.
+    fn gateway_of(&self, who: &Principal) -> Option<&Arc<Gateway>> {
+        self.shared.gateway.as_ref().filter(|_| who.owner == Owner::local())
+    }
+}
+
+/// Reads the answer of a server. What is not of the protocol's form is no answer.
+fn read<T: DeserializeOwned>(answer: Value) -> Result<T, ErrorData> {
+    serde_json::from_value(answer)
+        .map_err(|_| ErrorData::internal_error("the server's answer does not have the form that MCP asks for", None))
 }
