@@ -97,7 +97,7 @@ impl McpHttp {
         meta: Map<String, Value>,
     ) -> Result<CallAnswer, CallError> {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let name = params.get("name").and_then(Value::as_str).map(str::to_owned);
+        let name = params.get("name").or_else(|| params.get("uri")).and_then(Value::as_str).map(str::to_owned);
         let body = self.era.request(id, method, params, meta);
         let mut request = self.http.post(&self.url).headers(self.headers.clone()).json(&body);
         if self.era == Era::Modern {

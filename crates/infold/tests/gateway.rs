@@ -3,6 +3,7 @@
 mod check;
 mod hostile;
 mod import;
+mod offers;
 mod processes;
 mod real;
 mod relaying;
