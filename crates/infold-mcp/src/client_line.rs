@@ -5,8 +5,12 @@ use std::sync::Arc;
 use rmcp::RoleServer;
 use rmcp::model::{JsonObject, ProgressNotificationParam};
 use rmcp::service::RequestContext;
+use serde_json::{Value, json};
 
 use crate::http::HttpCall;
+
+/// The `_meta` key by which every request of the newer era says which revision it is of.
+const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// The way back to the client of one call.
 pub(crate) struct ClientLine {
@@ -20,6 +24,16 @@ impl ClientLine {
         let http = context.extensions.get::<http::request::Parts>();
         let http = http.and_then(|parts| parts.extensions.get::<Arc<HttpCall>>()).cloned();
         Self { context, http }
+    }
+
+    /// What the client can do, as far as it says.
+    pub(crate) fn capabilities(&self) -> Value {
+        json!(self.context.client_capabilities().unwrap_or_default())
+    }
+
+    /// Whether the client speaks the newer era, in which a call may be answered with a question.
+    pub(crate) fn is_modern(&self) -> bool {
+        self.context.meta.contains_key(PROTOCOL_VERSION)
     }
 
     /// What the client sent along with the call.

@@ -4,6 +4,7 @@
 //! Nothing that one server does holds up another, or a list: what was learnt of a server is in the store, and a server
 //! that nobody has seen yet is learnt beside everything else.
 
+mod asking;
 mod caller;
 mod calling;
 mod catalogue;
@@ -25,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::gateway::{LinkError, LinkEvent, LinkLimits, ListKind, ServerLink};
+pub(crate) use asking::ClientInput;
 pub(crate) use caller::RelayCaller;
 pub(crate) use calling::{CallWay, RelayCall};
 use catalogue::{Catalogue, ListingRules};
@@ -84,6 +86,7 @@ pub struct Gateway {
     /// Whether every server was seen at least once, or has failed.
     learnt: watch::Sender<bool>,
     tasks: TaskTracker,
+    seal: asking::StateSeal,
 }
 
 /// What remains of the setup once the servers have their hosts.
@@ -129,7 +132,16 @@ impl Gateway {
         let catalogue = RwLock::new(Arc::new(Catalogue::of(&[], &rules.listing)));
         let learnt = watch::Sender::new(hosts.is_empty());
         let own = tools::definitions(hosts.iter().map(|host| host.entry.key.as_str()));
-        Arc::new(Self { engine, hosts, setup: rules, own, catalogue, learnt, tasks: TaskTracker::new() })
+        Arc::new(Self {
+            engine,
+            hosts,
+            setup: rules,
+            own,
+            catalogue,
+            learnt,
+            tasks: TaskTracker::new(),
+            seal: asking::StateSeal::new(),
+        })
     }
 
     /// Learns what servers have, and stops those that nobody uses, until `shutdown`; then every server is ended.

@@ -5,20 +5,24 @@ use std::time::{Duration, Instant};
 
 use infold_core::gateway::{Lane, RightsTarget, RightsVerdict, SchemaBounds, problems_of, refuse_arguments};
 use infold_engine::{Metered, RelayedCall, RelayedResult, RelayedShown, ServerCall, Verdict};
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject};
+use rmcp::ErrorData;
+use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, ErrorCode, JsonObject, MetaObject};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::Gateway;
+use super::asking::ClientInput;
 use super::caller::RelayCaller;
 use super::catalogue::ServerTool;
 use super::content::ServerResult;
 use super::host::Host;
 use crate::answer;
 use crate::client_line::ClientLine;
-use crate::gateway::{CallNotice, CallOptions, LinkError};
+use crate::gateway::{CallNotice, CallOptions, LinkError, ServerLink};
 
+/// The code of an error whose own code is none.
+const INTERNAL_ERROR: i32 = -32_603;
 /// Notices of a server that may wait to be passed on.
 const NOTICES_MAX: usize = 32;
 /// The key in a result's `_meta` under which it is said where the call was counted.
@@ -42,6 +46,22 @@ pub(crate) struct RelayCall<'a> {
     pub(crate) name: &'a str,
     pub(crate) way: CallWay,
     pub(crate) arguments: JsonObject,
+    pub(crate) input: ClientInput,
+}
+
+/// Why a call gave no result.
+enum NoResult {
+    /// In words for a model, which may hold words of the server.
+    Refused(String),
+    /// An error of the protocol, from the server or for the client.
+    Rpc(ErrorData),
+}
+
+/// What a server answered.
+enum Answered {
+    Result(ServerResult),
+    /// It asks something first.
+    Question(Value),
 }
 
 /// What a call gave, for the server's figures.
@@ -51,23 +71,42 @@ struct Relayed {
 }
 
 impl Gateway {
-    /// Makes a call. What is wrong with it, or with its server, is the text of a result that is an error.
-    pub(crate) async fn call(self: &Arc<Self>, relay: RelayCall<'_>) -> CallToolResult {
+    /// Makes a call. What is wrong with it, or with its server, is the text of a result that is an error; an error of the
+    /// protocol passes as it is, if the client called the tool itself.
+    pub(crate) async fn call(self: &Arc<Self>, relay: RelayCall<'_>) -> Result<CallToolResponse, ErrorData> {
         let (target, host) = match self.admitted(&relay).await {
             Ok(admitted) => admitted,
-            Err(why) => return refused(why),
+            Err(why) => return Ok(refused(why).into()),
         };
         let began = Instant::now();
-        let arguments = Value::Object(relay.arguments);
-        let outcome = match self.exchange(&host, &target, arguments.clone(), relay.caller).await {
-            Ok(result) => self.take_in(&target, relay.caller, arguments, result).await,
-            Err(why) => Err(self.scrubbed(why).await),
+        let RelayCall { caller, way, arguments, input, .. } = relay;
+        let arguments = Value::Object(arguments);
+        let result = match self.exchange((&host, &target), arguments.clone(), input, caller).await {
+            Ok(Answered::Question(asked)) => {
+                return self.question(asked, (&caller.who, &target.definition.server)).await;
+            }
+            Ok(Answered::Result(result)) => self.take_in(&target, caller, arguments, result).await,
+            Err(no_result) => Err(no_result),
         };
-        self.count(relay.caller, &target, &outcome, began.elapsed());
-        match outcome {
-            Ok(relayed) => as_answer(relayed),
-            Err(why) => refused(why),
+        self.count(caller, &target, &result, began.elapsed());
+        match (result, way) {
+            (Ok(relayed), _) => Ok(as_answer(relayed).into()),
+            (Err(NoResult::Refused(why)), _) => Ok(refused(self.scrubbed(why).await).into()),
+            (Err(NoResult::Rpc(error)), CallWay::Direct) => Err(self.scrubbed_error(error).await),
+            (Err(NoResult::Rpc(error)), CallWay::Through(_)) => {
+                let error = self.scrubbed_error(error).await;
+                Ok(refused(format!("{}: error {}: {}", target.name, error.code.0, error.message)).into())
+            }
         }
+    }
+
+    /// An error of a server without secrets.
+    async fn scrubbed_error(&self, error: ErrorData) -> ErrorData {
+        let data = match &error.data {
+            Some(data) => self.engine.scrub_value(data).await.ok(),
+            None => None,
+        };
+        ErrorData::new(error.code, self.scrubbed(error.message.into_owned()).await, data)
     }
 
     /// The target of a call that may be made.
@@ -101,65 +140,86 @@ impl Gateway {
     /// Sends the call to its server and waits for the result; its client is sent progress meanwhile.
     async fn exchange(
         self: &Arc<Self>,
-        host: &Arc<Host>,
-        target: &Arc<ServerTool>,
+        (host, target): (&Arc<Host>, &Arc<ServerTool>),
         arguments: Value,
+        input: ClientInput,
         caller: &RelayCaller,
-    ) -> Result<ServerResult, String> {
+    ) -> Result<Answered, NoResult> {
         let project = caller.project().or_else(|| self.setup.folder.clone());
-        let link = self.link(host, project).await?;
+        let link = self.link(host, project).await.map_err(NoResult::Refused)?;
         // The server's tools may have been seen anew since the call was admitted.
         let catalogue = self.catalogue();
         if catalogue.find(target.name.as_str()).is_none_or(|now| now.definition != target.definition) {
-            return Err(catalogue.refuse(target.name.as_str()));
+            return Err(NoResult::Refused(catalogue.refuse(target.name.as_str())));
         }
-        let cancel = CancellationToken::new();
-        let (notices, mut news) = mpsc::channel(NOTICES_MAX);
-        let options = CallOptions {
-            timeout_ms: host.entry.limits.call_timeout_ms,
-            cancel: cancel.clone(),
-            notices: caller.client.wants_progress().then_some(notices),
-            input_schema: Some(target.definition.input.clone()),
-            ..CallOptions::within(host.entry.limits.call_timeout_ms)
-        };
-        let params = json!({ "name": target.definition.tool, "arguments": arguments });
-        let answer = link.request("tools/call", params, options);
-        tokio::pin!(answer);
-        let mut progress = CallProgress::new(self.setup.heartbeat);
-        let answer = loop {
-            tokio::select! {
-                answer = &mut answer => break answer,
-                () = caller.client.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
-                Some(notice) = news.recv() => progress.pass_on(self, &caller.client, notice).await,
-                () = progress.silence() => progress.beat(&caller.client).await,
-            }
-        };
+        let mut params = json!({ "name": target.definition.tool, "arguments": arguments });
+        input.add_to(&mut params, &self.seal, (&caller.who, &host.entry.key)).map_err(NoResult::Rpc)?;
+        let answer = self.follow(&link, (host, target), params, caller).await;
         match answer {
             Ok(result) => {
                 host.answered();
-                self.bounded(result)
+                self.answered(result, caller).map_err(NoResult::Refused)
+            }
+            Err(LinkError::Rpc(error)) => {
+                let code = i32::try_from(error.code).unwrap_or(INTERNAL_ERROR);
+                Err(NoResult::Rpc(ErrorData::new(ErrorCode(code), error.message, error.data)))
             }
             Err(error) => {
                 host.failed(&error);
                 if matches!(error, LinkError::Ended { .. } | LinkError::Closed) {
                     host.ended(&link, error.to_string());
                 }
-                Err(host.words_of(&error))
+                Err(NoResult::Refused(host.words_of(&error)))
             }
         }
     }
 
-    /// A result within its bound, and of a kind that can be relayed.
-    fn bounded(&self, result: Value) -> Result<ServerResult, String> {
+    /// One request with everything that goes along with it, until its end.
+    async fn follow(
+        &self,
+        link: &ServerLink,
+        (host, target): (&Host, &ServerTool),
+        params: Value,
+        caller: &RelayCaller,
+    ) -> Result<Value, LinkError> {
+        let cancel = CancellationToken::new();
+        let (notices, mut news) = mpsc::channel(NOTICES_MAX);
+        let options = CallOptions {
+            cancel: cancel.clone(),
+            notices: caller.client.wants_progress().then_some(notices),
+            capabilities: Some(caller.client.capabilities()),
+            input_schema: Some(target.definition.input.clone()),
+            ..CallOptions::within(host.entry.limits.call_timeout_ms)
+        };
+        let answer = link.request("tools/call", params, options);
+        tokio::pin!(answer);
+        let mut progress = CallProgress::new(self.setup.heartbeat);
+        loop {
+            tokio::select! {
+                answer = &mut answer => return answer,
+                () = caller.client.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
+                Some(notice) = news.recv() => progress.pass_on(self, &caller.client, notice).await,
+                () = progress.silence() => progress.beat(&caller.client).await,
+            }
+        }
+    }
+
+    /// A result within its bound, or a question that its client can be asked.
+    fn answered(&self, result: Value, caller: &RelayCaller) -> Result<Answered, String> {
         if result.get("resultType").and_then(Value::as_str) == Some("input_required") {
-            return Err("the server asks for input before it can answer, which infold does not relay yet".to_owned());
+            return match caller.client.is_modern() {
+                true => Ok(Answered::Question(result)),
+                false => {
+                    Err("the server asks for input before it can answer, and this client cannot be asked".to_owned())
+                }
+            };
         }
         let bytes = result.to_string().len();
         let most = self.setup.result_bytes_max;
         if bytes > most {
             return Err(format!("the result has {bytes} bytes, the limit is {most}: ask for less at a time"));
         }
-        Ok(ServerResult::read(result, bytes))
+        Ok(Answered::Result(ServerResult::read(result, bytes)))
     }
 
     /// Takes the result through the door that every result goes through.
@@ -169,7 +229,7 @@ impl Gateway {
         caller: &RelayCaller,
         arguments: Value,
         mut result: ServerResult,
-    ) -> Result<Relayed, String> {
+    ) -> Result<Relayed, NoResult> {
         let relayed = RelayedCall {
             place: caller.place.clone(),
             server: target.definition.server.clone(),
@@ -179,13 +239,13 @@ impl Gateway {
         };
         let given = RelayedResult { texts: std::mem::take(&mut result.texts), structured: result.structured.take() };
         for block in &mut result.others {
-            *block = self.engine.scrub_value(block).await.map_err(words)?;
+            *block = self.engine.scrub_value(block).await.map_err(unscrubbed)?;
         }
-        let shown = self.engine.take_in_relayed(&caller.who, relayed, given).await.map_err(words)?;
+        let shown = self.engine.take_in_relayed(&caller.who, relayed, given).await.map_err(unscrubbed)?;
         Ok(Relayed { result, shown })
     }
 
-    fn count(&self, caller: &RelayCaller, target: &ServerTool, outcome: &Result<Relayed, String>, latency: Duration) {
+    fn count(&self, caller: &RelayCaller, target: &ServerTool, outcome: &Result<Relayed, NoResult>, latency: Duration) {
         let shown = outcome.as_ref().ok().map(|relayed| &relayed.shown);
         self.engine.count_server_call(
             &caller.who,
@@ -203,8 +263,8 @@ impl Gateway {
     }
 }
 
-fn words(error: impl std::fmt::Display) -> String {
-    error.to_string()
+fn unscrubbed(error: infold_engine::Error) -> NoResult {
+    NoResult::Refused(error.to_string())
 }
 
 /// An error that a caller can act on.

@@ -5,12 +5,13 @@
 use std::sync::Arc;
 
 use infold_core::gateway::{GatewayTool, Lane};
-use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
+use rmcp::ErrorData;
+use rmcp::model::{CallToolResponse, CallToolResult, JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use super::calling::refused;
 use super::catalogue::ServerTool;
-use super::{CallWay, Gateway, RelayCall, RelayCaller};
+use super::{CallWay, ClientInput, Gateway, RelayCall, RelayCaller};
 use crate::answer;
 use crate::arguments::Arguments;
 
@@ -83,31 +84,31 @@ impl Gateway {
         self: &Arc<Self>,
         tool: GatewayTool,
         caller: &RelayCaller,
-        given: JsonObject,
-    ) -> CallToolResult {
+        (given, input): (JsonObject, ClientInput),
+    ) -> Result<CallToolResponse, ErrorData> {
         let Some(definition) = self.own.iter().find(|definition| definition.name == tool.name()) else {
-            return refused(format!("{} is not served", tool.name()));
+            return Ok(refused(format!("{} is not served", tool.name())).into());
         };
-        let outcome = match Arguments::new(definition, Some(given)) {
-            Ok(mut arguments) => match tool {
-                GatewayTool::Search => self.search(&mut arguments).await,
-                GatewayTool::Call => self.call_through(Lane::Change, caller, &mut arguments).await,
-                GatewayTool::CallRead => self.call_through(Lane::Read, caller, &mut arguments).await,
-            },
-            Err(refusal) => Err(refusal),
+        let mut arguments = match Arguments::new(definition, Some(given)) {
+            Ok(arguments) => arguments,
+            Err(refusal) => return Ok(refused(refusal.to_string()).into()),
         };
-        outcome.unwrap_or_else(|refusal| refused(refusal.to_string()))
-    }
-
-    async fn call_through(
-        self: &Arc<Self>,
-        lane: Lane,
-        caller: &RelayCaller,
-        arguments: &mut Arguments,
-    ) -> Result<CallToolResult, infold_core::Refusal> {
-        let name = arguments.text("name")?;
-        let arguments = arguments.optional_object("arguments")?.unwrap_or_default();
-        Ok(self.call(RelayCall { caller, name: &name, way: CallWay::Through(lane), arguments }).await)
+        let lane = match tool {
+            GatewayTool::Search => {
+                let found = self.search(&mut arguments).await;
+                return Ok(found.unwrap_or_else(|refusal| refused(refusal.to_string())).into());
+            }
+            GatewayTool::Call => Lane::Change,
+            GatewayTool::CallRead => Lane::Read,
+        };
+        let named = arguments.text("name").and_then(|name| Ok((name, arguments.optional_object("arguments")?)));
+        match named {
+            Ok((name, arguments)) => {
+                let arguments = arguments.unwrap_or_default();
+                self.call(RelayCall { caller, name: &name, way: CallWay::Through(lane), arguments, input }).await
+            }
+            Err(refusal) => Ok(refused(refusal.to_string()).into()),
+        }
     }
 
     async fn search(&self, arguments: &mut Arguments) -> Result<CallToolResult, infold_core::Refusal> {

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::Server;
 use super::handler::not_served;
 use crate::instructions;
-use crate::relay::{CallWay, Gateway, Offer, RelayCall, RelayCaller};
+use crate::relay::{CallWay, ClientInput, Gateway, Offer, RelayCall, RelayCaller};
 
 /// The name under which calls of servers' tools are measured: their own names are theirs to choose.
 const MEASURED_AS: &str = "server_tool";
@@ -68,7 +68,7 @@ impl Server {
     /// Calls a tool that is not one of infold's own: the gateway's, or a server's that is listed.
     pub(super) async fn call_others(
         &self,
-        request: CallToolRequestParams,
+        mut request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let began = Instant::now();
@@ -77,18 +77,23 @@ impl Server {
             let text = format!("There is no tool {:?}: tools/list names them", request.name);
             return Err(ErrorData::invalid_params(text, None));
         };
+        let input = ClientInput::of(&mut request);
         let arguments = request.arguments.unwrap_or_default();
         let caller = RelayCaller::new(&self.shared.engine, who, (&request.name, &arguments), context);
-        let (measured, result) = match GatewayTool::named(&request.name) {
-            Some(tool) => (tool.name(), gateway.call_own(tool, &caller, arguments).await),
+        let (measured, answer) = match GatewayTool::named(&request.name) {
+            Some(tool) => (tool.name(), gateway.call_own(tool, &caller, (arguments, input)).await),
             None => {
-                let relay = RelayCall { caller: &caller, name: &request.name, way: CallWay::Direct, arguments };
+                let relay = RelayCall { caller: &caller, name: &request.name, way: CallWay::Direct, arguments, input };
                 (MEASURED_AS, gateway.call(relay).await)
             }
         };
-        let word = if result.is_error == Some(true) { "error" } else { "ok" };
-        self.shared.metrics.called(measured, word, began.elapsed());
-        Ok(result.into())
+        let is_error = match &answer {
+            Ok(CallToolResponse::Complete(result)) => result.is_error == Some(true),
+            Ok(_) => false,
+            Err(_) => true,
+        };
+        self.shared.metrics.called(measured, if is_error { "error" } else { "ok" }, began.elapsed());
+        answer
     }
 
     pub(super) async fn relay_prompt(
