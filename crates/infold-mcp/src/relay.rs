@@ -32,7 +32,7 @@ pub(crate) use calling::{CallWay, RelayCall};
 use catalogue::{Catalogue, ListingRules};
 pub use host::HostedServer;
 use host::{FoundLink, Host, NewLink};
-pub(crate) use offers::Offer;
+pub(crate) use offers::{Offer, OfferAnswer, OfferAsker};
 
 /// How often it is looked for servers that nobody uses.
 const IDLE_LOOK: Duration = Duration::from_secs(5);

@@ -7,7 +7,7 @@
 use infold_core::Principal;
 use infold_core::gateway::ServerKey;
 use rmcp::ErrorData;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, InputRequiredResult};
+use rmcp::model::{InputRequiredResult, InputResponses};
 use serde_json::{Value, json};
 
 use super::Gateway;
@@ -20,9 +20,8 @@ pub(crate) struct ClientInput {
 }
 
 impl ClientInput {
-    pub(crate) fn of(request: &mut CallToolRequestParams) -> Self {
-        let responses = request.input_responses.take().map(|responses| json!(responses));
-        Self { responses, state: request.request_state.take() }
+    pub(crate) fn new(responses: Option<InputResponses>, state: Option<String>) -> Self {
+        Self { responses: responses.map(|responses| json!(responses)), state }
     }
 
     /// Adds it to the parameters of the server's call.
@@ -40,6 +39,11 @@ impl ClientInput {
         }
         Ok(())
     }
+}
+
+/// Whether a server's answer is a question.
+pub(super) fn is_question(answer: &Value) -> bool {
+    answer.get("resultType").and_then(Value::as_str) == Some("input_required")
 }
 
 /// Seals what travels through a client. The key is this process's own: after a restart the call is to be made anew.
@@ -73,12 +77,12 @@ impl StateSeal {
 }
 
 impl Gateway {
-    /// A server's question as the answer of the call. Its words are the server's, so they are scrubbed.
+    /// A server's question as the answer of a request. Its words are the server's, so they are scrubbed.
     pub(super) async fn question(
         &self,
         mut asked: Value,
         whose: (&Principal, &ServerKey),
-    ) -> Result<CallToolResponse, ErrorData> {
+    ) -> Result<InputRequiredResult, ErrorData> {
         let state = asked.get_mut("requestState").map(Value::take);
         let state = state.as_ref().and_then(Value::as_str).map(|state| self.seal.close(state, whose));
         let unreadable = || ErrorData::internal_error("the server asks in a form that MCP does not know", None);
@@ -88,6 +92,6 @@ impl Gateway {
             Value::Null => None,
             requests => Some(serde_json::from_value(requests).map_err(|_| unreadable())?),
         };
-        Ok(InputRequiredResult::new(requests, state).into())
+        Ok(InputRequiredResult::new(requests, state))
     }
 }

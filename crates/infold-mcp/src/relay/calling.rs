@@ -12,14 +12,14 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::Gateway;
-use super::asking::ClientInput;
+use super::asking::{ClientInput, is_question};
 use super::caller::RelayCaller;
 use super::catalogue::ServerTool;
 use super::content::ServerResult;
 use super::host::Host;
 use crate::answer;
 use crate::client_line::ClientLine;
-use crate::gateway::{CallNotice, CallOptions, LinkError, ServerLink};
+use crate::gateway::{CallNotice, CallOptions, LinkError, RpcError, ServerLink};
 
 /// The code of an error whose own code is none.
 const INTERNAL_ERROR: i32 = -32_603;
@@ -83,7 +83,7 @@ impl Gateway {
         let arguments = Value::Object(arguments);
         let result = match self.exchange((&host, &target), arguments.clone(), input, caller).await {
             Ok(Answered::Question(asked)) => {
-                return self.question(asked, (&caller.who, &target.definition.server)).await;
+                return Ok(self.question(asked, (&caller.who, &target.definition.server)).await?.into());
             }
             Ok(Answered::Result(result)) => self.take_in(&target, caller, arguments, result).await,
             Err(no_result) => Err(no_result),
@@ -101,7 +101,7 @@ impl Gateway {
     }
 
     /// An error of a server without secrets.
-    async fn scrubbed_error(&self, error: ErrorData) -> ErrorData {
+    pub(super) async fn scrubbed_error(&self, error: ErrorData) -> ErrorData {
         let data = match &error.data {
             Some(data) => self.engine.scrub_value(data).await.ok(),
             None => None,
@@ -160,10 +160,7 @@ impl Gateway {
                 host.answered();
                 self.answered(result, caller).map_err(NoResult::Refused)
             }
-            Err(LinkError::Rpc(error)) => {
-                let code = i32::try_from(error.code).unwrap_or(INTERNAL_ERROR);
-                Err(NoResult::Rpc(ErrorData::new(ErrorCode(code), error.message, error.data)))
-            }
+            Err(LinkError::Rpc(error)) => Err(NoResult::Rpc(as_protocol(error))),
             Err(error) => {
                 host.failed(&error);
                 if matches!(error, LinkError::Ended { .. } | LinkError::Closed) {
@@ -206,7 +203,7 @@ impl Gateway {
 
     /// A result within its bound, or a question that its client can be asked.
     fn answered(&self, result: Value, caller: &RelayCaller) -> Result<Answered, String> {
-        if result.get("resultType").and_then(Value::as_str) == Some("input_required") {
+        if is_question(&result) {
             return match caller.client.is_modern() {
                 true => Ok(Answered::Question(result)),
                 false => {
@@ -265,6 +262,12 @@ impl Gateway {
 
 fn unscrubbed(error: infold_engine::Error) -> NoResult {
     NoResult::Refused(error.to_string())
+}
+
+/// An error of a server in the protocol library's form; it is not scrubbed yet.
+pub(super) fn as_protocol(error: RpcError) -> ErrorData {
+    let code = i32::try_from(error.code).unwrap_or(INTERNAL_ERROR);
+    ErrorData::new(ErrorCode(code), error.message, error.data)
 }
 
 /// An error that a caller can act on.

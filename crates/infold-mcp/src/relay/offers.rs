@@ -5,14 +5,20 @@
 
 use std::sync::Arc;
 
+use infold_core::Principal;
 use infold_core::gateway::ServerEntry;
-use rmcp::ErrorData;
+use rmcp::model::InputRequiredResult;
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::Gateway;
+use super::asking::{ClientInput, is_question};
+use super::calling::as_protocol;
 use super::host::Host;
+use crate::client_line::ClientLine;
 use crate::gateway::{CallOptions, LinkError, ListKind};
 
 /// What a server may have besides tools.
@@ -32,6 +38,26 @@ impl Offer {
     }
 }
 
+/// Who asks for a prompt or a resource, with the client's answer if it was asked something before.
+pub(crate) struct OfferAsker {
+    who: Principal,
+    client: ClientLine,
+    input: ClientInput,
+}
+
+impl OfferAsker {
+    pub(crate) fn new(who: Principal, context: RequestContext<RoleServer>, input: ClientInput) -> Self {
+        Self { who, client: ClientLine::new(context), input }
+    }
+}
+
+/// What a server answers.
+pub(crate) enum OfferAnswer {
+    Given(Value),
+    /// It asks something first.
+    Question(InputRequiredResult),
+}
+
 impl Gateway {
     /// Whether a server has this. One that was not started yet may have it.
     pub(crate) fn offers(&self, offer: Offer) -> bool {
@@ -45,20 +71,29 @@ impl Gateway {
     }
 
     /// The prompt of this name, from the server that has it.
-    pub(crate) async fn prompt(self: &Arc<Self>, name: &str, arguments: Value) -> Result<Value, ErrorData> {
+    pub(crate) async fn prompt(
+        self: &Arc<Self>,
+        name: &str,
+        arguments: Value,
+        asker: OfferAsker,
+    ) -> Result<OfferAnswer, ErrorData> {
         let host = self.host_of_prompt(name)?;
         let own_name = &name[host.entry.prefix.len()..];
-        self.ask(&host, "prompts/get", json!({ "name": own_name, "arguments": arguments })).await
+        self.ask(&host, "prompts/get", json!({ "name": own_name, "arguments": arguments }), asker).await
     }
 
     /// The resource at this address, from the server that lists it.
-    pub(crate) async fn resource(self: &Arc<Self>, uri: &str) -> Result<Value, ErrorData> {
+    pub(crate) async fn resource(self: &Arc<Self>, uri: &str, asker: OfferAsker) -> Result<OfferAnswer, ErrorData> {
         let host = self.host_of_resource(uri).await?;
-        self.ask(&host, "resources/read", json!({ "uri": uri })).await
+        self.ask(&host, "resources/read", json!({ "uri": uri }), asker).await
     }
 
     /// What completes an argument of a prompt or of a resource's address.
-    pub(crate) async fn completion(self: &Arc<Self>, mut params: Value) -> Result<Value, ErrorData> {
+    pub(crate) async fn completion(
+        self: &Arc<Self>,
+        mut params: Value,
+        asker: OfferAsker,
+    ) -> Result<OfferAnswer, ErrorData> {
         let of = |params: &Value, key: &str| params["ref"][key].as_str().map(str::to_owned);
         let host = match (of(&params, "name"), of(&params, "uri")) {
             (Some(name), _) => {
@@ -69,7 +104,7 @@ impl Gateway {
             (None, Some(uri)) => self.host_of_resource(&uri).await?,
             (None, None) => return Err(ErrorData::invalid_params("ref names a prompt or a resource", None)),
         };
-        self.ask(&host, "completion/complete", params).await
+        self.ask(&host, "completion/complete", params, asker).await
     }
 
     fn host_of_prompt(&self, name: &str) -> Result<Arc<Host>, ErrorData> {
@@ -131,22 +166,33 @@ impl Gateway {
     }
 
     /// One request to a server, and its answer without secrets.
-    async fn ask(self: &Arc<Self>, host: &Arc<Host>, method: &str, params: Value) -> Result<Value, ErrorData> {
+    async fn ask(
+        self: &Arc<Self>,
+        host: &Arc<Host>,
+        method: &str,
+        mut params: Value,
+        asker: OfferAsker,
+    ) -> Result<OfferAnswer, ErrorData> {
+        let OfferAsker { who, client, input } = asker;
+        let whose = (&who, &host.entry.key);
+        input.add_to(&mut params, &self.seal, whose)?;
         let link = match self.link(host, self.setup.folder.clone()).await {
             Ok(link) => link,
             Err(why) => return Err(ErrorData::internal_error(self.scrubbed(why).await, None)),
         };
-        match link.request(method, params, CallOptions::within(host.entry.limits.call_timeout_ms)).await {
+        let capabilities = Some(client.capabilities());
+        let options = CallOptions { capabilities, ..CallOptions::within(host.entry.limits.call_timeout_ms) };
+        match link.request(method, params, options).await {
+            Ok(answer) if is_question(&answer) && client.is_modern() => {
+                host.answered();
+                Ok(OfferAnswer::Question(self.question(answer, whose).await?))
+            }
             Ok(answer) => {
                 host.answered();
                 let clean = self.engine.scrub_value(&answer).await;
-                clean.map_err(|error| ErrorData::internal_error(error.to_string(), None))
+                clean.map(OfferAnswer::Given).map_err(|error| ErrorData::internal_error(error.to_string(), None))
             }
-            Err(LinkError::Rpc(error)) => {
-                let message = self.scrubbed(error.message).await;
-                let code = i32::try_from(error.code).unwrap_or(-32_603);
-                Err(ErrorData::new(rmcp::model::ErrorCode(code), message, None))
-            }
+            Err(LinkError::Rpc(error)) => Err(self.scrubbed_error(as_protocol(error)).await),
             Err(error) => {
                 host.failed(&error);
                 Err(ErrorData::internal_error(self.scrubbed(host.words_of(&error)).await, None))

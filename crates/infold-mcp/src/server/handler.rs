@@ -99,7 +99,7 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        self.relay_prompt(request, &context).await
+        self.relay_prompt(request, context).await
     }
 
     async fn list_resources(
@@ -125,7 +125,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        self.relay_resource(&request.uri, &context).await
+        self.relay_resource(request, context).await
     }
 
     async fn complete(
@@ -133,7 +133,7 @@ impl ServerHandler for Server {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        self.relay_completion(&request, &context).await
+        self.relay_completion(&request, context).await
     }
 }
 

@@ -9,7 +9,8 @@ use infold_core::gateway::GatewayTool;
 use infold_core::{Owner, Principal};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, GetPromptRequestParams,
-    GetPromptResponse, GetPromptResult, ReadResourceResponse, ReadResourceResult, ServerCapabilities, Tool,
+    GetPromptResponse, GetPromptResult, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ServerCapabilities, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -19,7 +20,7 @@ use serde_json::{Value, json};
 use super::Server;
 use super::handler::not_served;
 use crate::instructions;
-use crate::relay::{CallWay, ClientInput, Gateway, Offer, RelayCall, RelayCaller};
+use crate::relay::{CallWay, ClientInput, Gateway, Offer, OfferAnswer, OfferAsker, RelayCall, RelayCaller};
 
 /// The name under which calls of servers' tools are measured: their own names are theirs to choose.
 const MEASURED_AS: &str = "server_tool";
@@ -68,7 +69,7 @@ impl Server {
     /// Calls a tool that is not one of infold's own: the gateway's, or a server's that is listed.
     pub(super) async fn call_others(
         &self,
-        mut request: CallToolRequestParams,
+        request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let began = Instant::now();
@@ -77,7 +78,7 @@ impl Server {
             let text = format!("There is no tool {:?}: tools/list names them", request.name);
             return Err(ErrorData::invalid_params(text, None));
         };
-        let input = ClientInput::of(&mut request);
+        let input = ClientInput::new(request.input_responses, request.request_state);
         let arguments = request.arguments.unwrap_or_default();
         let caller = RelayCaller::new(&self.shared.engine, who, (&request.name, &arguments), context);
         let (measured, answer) = match GatewayTool::named(&request.name) {
@@ -99,30 +100,46 @@ impl Server {
     pub(super) async fn relay_prompt(
         &self,
         request: GetPromptRequestParams,
-        context: &RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let gateway = self.gateway_with(Offer::Prompts, "prompts/get", context)?;
-        let answer = gateway.prompt(&request.name, json!(request.arguments.unwrap_or_default())).await?;
-        Ok(read::<GetPromptResult>(answer)?.into())
+        let gateway = self.gateway_with(Offer::Prompts, "prompts/get", &context)?;
+        let input = ClientInput::new(request.input_responses, request.request_state);
+        let asker = OfferAsker::new(self.principal(&context)?, context, input);
+        let arguments = json!(request.arguments.unwrap_or_default());
+        match gateway.prompt(&request.name, arguments, asker).await? {
+            OfferAnswer::Given(answer) => Ok(read::<GetPromptResult>(answer)?.into()),
+            OfferAnswer::Question(question) => Ok(question.into()),
+        }
     }
 
     pub(super) async fn relay_resource(
         &self,
-        uri: &str,
-        context: &RequestContext<RoleServer>,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let gateway = self.gateway_with(Offer::Resources, "resources/read", context)?;
-        Ok(read::<ReadResourceResult>(gateway.resource(uri).await?)?.into())
+        let gateway = self.gateway_with(Offer::Resources, "resources/read", &context)?;
+        let input = ClientInput::new(request.input_responses, request.request_state);
+        let asker = OfferAsker::new(self.principal(&context)?, context, input);
+        match gateway.resource(&request.uri, asker).await? {
+            OfferAnswer::Given(answer) => Ok(read::<ReadResourceResult>(answer)?.into()),
+            OfferAnswer::Question(question) => Ok(question.into()),
+        }
     }
 
     pub(super) async fn relay_completion(
         &self,
         request: &CompleteRequestParams,
-        context: &RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let gateway = self.gateway_with(Offer::Prompts, "completion/complete", context)?;
+        let gateway = self.gateway_with(Offer::Prompts, "completion/complete", &context)?;
         let params = json!({ "ref": request.r#ref, "argument": request.argument, "context": request.context });
-        read(gateway.completion(params).await?)
+        let asker = OfferAsker::new(self.principal(&context)?, context, ClientInput::default());
+        match gateway.completion(params, asker).await? {
+            OfferAnswer::Given(answer) => read(answer),
+            OfferAnswer::Question(_) => {
+                Err(ErrorData::internal_error("the server asks where MCP has no questions", None))
+            }
+        }
     }
 
     /// The gateway, if the caller may use it and a server has what is asked for.
