@@ -31,6 +31,8 @@ pub use http::http_router;
 pub use relay::{Gateway, GatewayListing, GatewaySetup, HostedServer, ServerNow};
 pub use server::Server;
 pub use settings::{ErrorStyle, SessionFrom, Settings, ToolFamily};
+#[cfg(feature = "conformance")]
+pub use stdio::serve_fixtures;
 pub use stdio::{StdioError, serve_stdio, serve_streams};
 
 /// The log target of the protocol library. At levels below `error` it logs whole messages, unscrubbed, so the

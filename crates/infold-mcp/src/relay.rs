@@ -11,15 +11,17 @@ mod catalogue;
 mod content;
 mod host;
 mod offers;
+mod subscriptions;
 mod tools;
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use infold_core::gateway::{DefinitionsRead, HealthRules, NewTools, ServerKey, ServerState};
 use infold_engine::Engine;
 use rmcp::model::Tool;
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -87,6 +89,8 @@ pub struct Gateway {
     learnt: watch::Sender<bool>,
     tasks: TaskTracker,
     seal: asking::StateSeal,
+    log_level: Mutex<Option<Value>>,
+    subscriptions: subscriptions::Subscriptions,
 }
 
 /// What remains of the setup once the servers have their hosts.
@@ -141,6 +145,8 @@ impl Gateway {
             learnt,
             tasks: TaskTracker::new(),
             seal: asking::StateSeal::new(),
+            log_level: Mutex::default(),
+            subscriptions: subscriptions::Subscriptions::default(),
         })
     }
 
@@ -215,6 +221,7 @@ impl Gateway {
         match found {
             FoundLink::Running(link) => Ok(link),
             FoundLink::New(NewLink { link, events }) => {
+                self.apply_log_level(&link).await;
                 self.make_room().await;
                 self.tasks.spawn(self.clone().watch(host.clone(), Arc::downgrade(&link), events));
                 Ok(link)
@@ -260,7 +267,8 @@ impl Gateway {
                     }
                 }
                 LinkEvent::Ended(why) => host.ended(&link, why),
-                LinkEvent::ListChanged(_) | LinkEvent::ResourceUpdated(_) | LinkEvent::Log(_) => {}
+                LinkEvent::ResourceUpdated(notice) => self.resource_updated(&notice).await,
+                LinkEvent::ListChanged(_) | LinkEvent::Log(_) => {}
             }
         }
     }

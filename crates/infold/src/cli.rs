@@ -142,6 +142,10 @@ pub enum Command {
         &[("claude mcp add infold -- infold mcp", "")],
     ))]
     Mcp,
+    /// The same with the fixtures of the conformance suite
+    #[cfg(feature = "conformance")]
+    #[command(hide = true)]
+    Fixtures,
     /// List other MCP servers that infold uses, check them, and take over those of an agent
     Servers(servers::ServersArgs),
     /// List sessions, most recent first
@@ -233,6 +237,8 @@ impl Cli {
     pub fn flag_values(&self) -> FlagValues {
         let listen = match &self.command {
             Command::Serve(serve) => serve.listen.clone(),
+            #[cfg(feature = "conformance")]
+            Command::Fixtures => None,
             Command::Mcp
             | Command::Demo
             | Command::Run(_)

@@ -96,7 +96,9 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         Command::Run(args) => run::run(&args, load()?),
         Command::Connect(args) => connect::run(&args, &load()?),
         Command::Disconnect(args) => disconnect::run(&args, &load()?),
-        Command::Mcp => mcp::run(&load()?),
+        Command::Mcp => mcp::run(&load()?, mcp::ServedTools::Own),
+        #[cfg(feature = "conformance")]
+        Command::Fixtures => mcp::run(&load()?, mcp::ServedTools::Fixtures),
         Command::Settings(args) => settings::run(&args, &load()?),
         Command::Servers(args) => servers::run(args, &load()?),
         Command::Sessions(args) => sessions::run(&args, &load()?),

@@ -221,7 +221,7 @@ async fn sessions_of_the_older_era_are_bounded() {
     let fixture = server(settings());
     let router = super::conformance_router(fixture.server.clone(), CancellationToken::new());
     let headers = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
-    for _ in 0..crate::fixtures::SESSIONS_MAX {
+    for _ in 0..super::sessions::SESSIONS_MAX {
         let opened = send(&router, "POST", "/mcp/conformance", &headers, initialize().to_string()).await;
         assert_eq!(opened.status, StatusCode::OK);
     }

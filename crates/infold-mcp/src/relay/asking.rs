@@ -1,5 +1,5 @@
-//! What a server of the newer era asks before it can answer: the question travels to the client as the answer of its call,
-//! and the client's answer comes back with the same call once more.
+//! What a server asks before it can answer. To a client of the newer era the question travels as the answer of its call, and
+//! its answer comes back with the same call once more; one of the older era is asked while its call waits.
 //!
 //! What the server wants to remember in between is sealed with the server's name and the caller's, so that it reaches no
 //! other server and nobody else's call.
@@ -11,6 +11,14 @@ use rmcp::model::{InputRequiredResult, InputResponses};
 use serde_json::{Value, json};
 
 use super::Gateway;
+use super::caller::RelayCaller;
+use super::catalogue::ServerTool;
+use super::host::Host;
+use crate::client_line::ClientLine;
+use crate::gateway::{Ask, LinkError, RpcError, ServerLink};
+
+/// How often a server may ask before it answers.
+const ROUNDS_MAX: usize = 10;
 
 /// What a client sends along with a call that was answered with a question.
 #[derive(Debug, Default)]
@@ -77,6 +85,56 @@ impl StateSeal {
 }
 
 impl Gateway {
+    /// Asks the client what a server of the older era wants to know in the middle of a call, and passes its answer on.
+    pub(super) fn pass_question(&self, question: Ask, client: &ClientLine) {
+        let (engine, method) = (self.engine.clone(), question.method.clone());
+        let asking = client.asker();
+        self.tasks.spawn(async move {
+            let answer = match engine.scrub_value(&question.params).await {
+                Ok(params) => asking.ask(&method, params).await,
+                Err(error) => Err(error.to_string()),
+            };
+            question.answer(answer.map_err(RpcError::not_answered));
+        });
+    }
+
+    /// A call of a server that may ask before it answers, for a client of the older era: the client is asked one question
+    /// after another, and the call made again with its answers.
+    pub(super) async fn follow_rounds(
+        &self,
+        link: &ServerLink,
+        target: (&Host, &ServerTool),
+        mut params: Value,
+        caller: &RelayCaller,
+    ) -> Result<Value, LinkError> {
+        for _round in 0..ROUNDS_MAX {
+            let answer = self.follow(link, target, params.clone(), caller).await?;
+            if !is_question(&answer) || caller.client.is_modern() || caller.client.session().is_none() {
+                return Ok(answer);
+            }
+            params["inputResponses"] = self.answers(&answer, &caller.client).await;
+            match answer.get("requestState") {
+                Some(state) => params["requestState"] = state.clone(),
+                None => params["requestState"] = Value::Null,
+            }
+        }
+        Err(LinkError::NotMcp(format!("it asked {ROUNDS_MAX} times without an answer")))
+    }
+
+    /// The client's answers to all questions of a server. A question that it does not answer is cancelled.
+    async fn answers(&self, asked: &Value, client: &ClientLine) -> Value {
+        let mut answers = serde_json::Map::new();
+        for (key, question) in asked["inputRequests"].as_object().into_iter().flatten() {
+            let method = question["method"].as_str().unwrap_or_default();
+            let answer = match self.engine.scrub_value(&question["params"]).await {
+                Ok(params) => client.asker().ask(method, params).await,
+                Err(error) => Err(error.to_string()),
+            };
+            answers.insert(key.clone(), answer.unwrap_or_else(|_| json!({ "action": "cancel" })));
+        }
+        Value::Object(answers)
+    }
+
     /// A server's question as the answer of a request. Its words are the server's, so they are scrubbed.
     pub(super) async fn question(
         &self,

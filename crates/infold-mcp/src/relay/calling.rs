@@ -23,6 +23,8 @@ use crate::gateway::{CallNotice, CallOptions, LinkError, RpcError, ServerLink};
 
 /// The code of an error whose own code is none.
 const INTERNAL_ERROR: i32 = -32_603;
+/// Questions of a server that may wait.
+const ASKS_MAX: usize = 4;
 /// Notices of a server that may wait to be passed on.
 const NOTICES_MAX: usize = 32;
 /// The key in a result's `_meta` under which it is said where the call was counted.
@@ -154,7 +156,7 @@ impl Gateway {
         }
         let mut params = json!({ "name": target.definition.tool, "arguments": arguments });
         input.add_to(&mut params, &self.seal, (&caller.who, &host.entry.key)).map_err(NoResult::Rpc)?;
-        let answer = self.follow(&link, (host, target), params, caller).await;
+        let answer = self.follow_rounds(&link, (host, target), params, caller).await;
         match answer {
             Ok(result) => {
                 host.answered();
@@ -172,7 +174,7 @@ impl Gateway {
     }
 
     /// One request with everything that goes along with it, until its end.
-    async fn follow(
+    pub(super) async fn follow(
         &self,
         link: &ServerLink,
         (host, target): (&Host, &ServerTool),
@@ -181,9 +183,13 @@ impl Gateway {
     ) -> Result<Value, LinkError> {
         let cancel = CancellationToken::new();
         let (notices, mut news) = mpsc::channel(NOTICES_MAX);
+        let (asks, mut questions) = mpsc::channel(ASKS_MAX);
+        let session = caller.client.session();
         let options = CallOptions {
             cancel: cancel.clone(),
-            notices: caller.client.wants_progress().then_some(notices),
+            asks: session.is_some().then_some(asks),
+            session,
+            notices: Some(notices),
             capabilities: Some(caller.client.capabilities()),
             input_schema: Some(target.definition.input.clone()),
             ..CallOptions::within(host.entry.limits.call_timeout_ms)
@@ -196,6 +202,7 @@ impl Gateway {
                 answer = &mut answer => return answer,
                 () = caller.client.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
                 Some(notice) = news.recv() => progress.pass_on(self, &caller.client, notice).await,
+                Some(question) = questions.recv() => self.pass_question(question, &caller.client),
                 () = progress.silence() => progress.beat(&caller.client).await,
             }
         }
@@ -203,13 +210,14 @@ impl Gateway {
 
     /// A result within its bound, or a question that its client can be asked.
     fn answered(&self, result: Value, caller: &RelayCaller) -> Result<Answered, String> {
-        if is_question(&result) {
-            return match caller.client.is_modern() {
-                true => Ok(Answered::Question(result)),
-                false => {
-                    Err("the server asks for input before it can answer, and this client cannot be asked".to_owned())
-                }
-            };
+        match is_question(&result).then(|| caller.client.is_modern()) {
+            Some(true) => return Ok(Answered::Question(result)),
+            Some(false) => {
+                return Err(
+                    "the server asks for input before it can answer, and this client cannot be asked".to_owned()
+                );
+            }
+            None => {}
         }
         let bytes = result.to_string().len();
         let most = self.setup.result_bytes_max;
@@ -329,7 +337,11 @@ impl CallProgress {
                 };
                 self.say(client, number("progress").unwrap_or(self.last), number("total"), message).await;
             }
-            CallNotice::Log(_) => {}
+            CallNotice::Log(params) => {
+                if let Ok(params) = gateway.engine.scrub_value(&params).await {
+                    client.log(params).await;
+                }
+            }
         }
     }
 

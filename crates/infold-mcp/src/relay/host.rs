@@ -108,7 +108,8 @@ impl Host {
         }
         let way = self.way_for(project.as_deref())?;
         let known_era = *lock(&self.era);
-        let setup = LinkSetup { way, known_era, identity: LinkIdentity::infold(), limits: self.limits.clone() };
+        let identity = LinkIdentity::relaying(project.as_deref());
+        let setup = LinkSetup { way, known_era, identity, limits: self.limits.clone() };
         let (sender, events) = mpsc::channel(EVENTS_MAX);
         match begin(setup, sender, prepare).await {
             Ok(link) => {
@@ -193,6 +194,11 @@ impl Host {
     /// How long each connection was not used.
     pub(super) fn idle_times(&self) -> Vec<Duration> {
         lock(&self.links).values().map(|hosted| hosted.used_at.elapsed()).collect()
+    }
+
+    /// The connections that run.
+    pub(super) fn links(&self) -> Vec<Arc<ServerLink>> {
+        lock(&self.links).values().map(|hosted| hosted.link.clone()).collect()
     }
 
     /// What it can do besides; `None` if it was never started by this process.

@@ -3,7 +3,7 @@
 //!
 //! Lists are asked for anew each time, of all servers at once, and what does not come in time is left out of that list.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use infold_core::Principal;
 use infold_core::gateway::ServerEntry;
@@ -19,13 +19,17 @@ use super::asking::{ClientInput, is_question};
 use super::calling::as_protocol;
 use super::host::Host;
 use crate::client_line::ClientLine;
-use crate::gateway::{CallOptions, LinkError, ListKind};
+use crate::gateway::{CallOptions, LinkEra, LinkError, ListKind, ServerLink};
+
+/// How long a server may take to note a level.
+const LEVEL_TIMEOUT_MS: u64 = 5_000;
 
 /// What a server may have besides tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Offer {
     Prompts,
     Resources,
+    Logging,
 }
 
 impl Offer {
@@ -34,6 +38,7 @@ impl Offer {
         match self {
             Self::Prompts => "prompts",
             Self::Resources => "resources",
+            Self::Logging => "logging",
         }
     }
 }
@@ -41,7 +46,7 @@ impl Offer {
 /// Who asks for a prompt or a resource, with the client's answer if it was asked something before.
 pub(crate) struct OfferAsker {
     who: Principal,
-    client: ClientLine,
+    pub(super) client: ClientLine,
     input: ClientInput,
 }
 
@@ -62,6 +67,28 @@ impl Gateway {
     /// Whether a server has this. One that was not started yet may have it.
     pub(crate) fn offers(&self, offer: Offer) -> bool {
         self.hosts.iter().any(|host| may_have(host, offer))
+    }
+
+    /// Sets how much servers of the older era log, those that run and those that are started later.
+    pub(crate) async fn set_log_level(&self, level: Value) {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+        for host in self.hosts.iter().filter(|host| may_have(host, Offer::Logging)) {
+            for link in host.links() {
+                self.apply_log_level(&link).await;
+            }
+        }
+    }
+
+    pub(super) async fn apply_log_level(&self, link: &ServerLink) {
+        let about = link.about();
+        let level = self.log_level.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let (LinkEra::Legacy, Some(level)) = (about.era, level)
+            && about.capabilities.get(Offer::Logging.name()).is_some_and(Value::is_object)
+        {
+            let options = CallOptions::within(LEVEL_TIMEOUT_MS);
+            // A server that does not take the level logs as it likes.
+            let _ = link.request("logging/setLevel", json!({ "level": level }), options).await;
+        }
     }
 
     /// The prompts, resources or templates of all servers, in the order of settings.
@@ -113,7 +140,7 @@ impl Gateway {
         host.cloned().ok_or_else(|| ErrorData::invalid_params(format!("There is no prompt {name:?}"), None))
     }
 
-    async fn host_of_resource(self: &Arc<Self>, uri: &str) -> Result<Arc<Host>, ErrorData> {
+    pub(super) async fn host_of_resource(self: &Arc<Self>, uri: &str) -> Result<Arc<Host>, ErrorData> {
         let listed = self.lists(ListKind::Resources).await;
         let found = listed.into_iter().find(|(_, item)| item["uri"] == uri).map(|(at, _)| at);
         let found = match found {
@@ -166,7 +193,7 @@ impl Gateway {
     }
 
     /// One request to a server, and its answer without secrets.
-    async fn ask(
+    pub(super) async fn ask(
         self: &Arc<Self>,
         host: &Arc<Host>,
         method: &str,

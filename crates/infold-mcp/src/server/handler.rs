@@ -1,5 +1,8 @@
 //! The protocol's methods: the server's description of itself, its list of tools, and the entry point for calls.
 
+// Logging is deprecated in the newer protocol revision, and clients of the older ones have it.
+#![allow(deprecated)]
+
 use std::borrow::Cow;
 use std::time::Instant;
 
@@ -8,7 +11,8 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
     DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerConfig, Tool,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestParams,
+    SubscribeRequestParams, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -40,7 +44,10 @@ impl ServerHandler for Server {
     async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         self.shared.engine.warm_up();
         let versions = self.supported_protocol_versions().into_owned();
-        Ok(DiscoverResult::from_server_info(versions, self.get_info()).with_ttl_ms(LIST_TTL_MS))
+        let mut info = self.get_info();
+        // In the newer era clients listen instead, and infold has nothing to say there.
+        info.capabilities.resources.iter_mut().for_each(|resources| resources.subscribe = None);
+        Ok(DiscoverResult::from_server_info(versions, info).with_ttl_ms(LIST_TTL_MS))
     }
 
     async fn list_tools(
@@ -126,6 +133,34 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         self.relay_resource(request, context).await
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let (gateway, asker) = self.resource_asker("resources/subscribe", context)?;
+        gateway.subscribe(&request.uri, asker).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let (gateway, asker) = self.resource_asker("resources/unsubscribe", context)?;
+        gateway.unsubscribe(&request.uri, asker).await
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let gateway = self.gateway_with(Offer::Logging, "logging/setLevel", &context)?;
+        gateway.set_log_level(serde_json::json!(request.level)).await;
+        Ok(())
     }
 
     async fn complete(

@@ -2,6 +2,9 @@
 //!
 //! Servers are the user's own, with the user's keys, so only programs of the same user get to them.
 
+// Logging is deprecated in the newer protocol revision, and clients of the older ones have it.
+#![allow(deprecated)]
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -30,12 +33,21 @@ impl Server {
     pub(super) fn capabilities(&self) -> ServerCapabilities {
         let mut capabilities = ServerCapabilities::builder().enable_tools().build();
         let Some(gateway) = &self.shared.gateway else { return capabilities };
-        let all = ServerCapabilities::builder().enable_prompts().enable_resources().enable_completions().build();
+        let all = ServerCapabilities::builder()
+            .enable_prompts()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .enable_completions()
+            .enable_logging()
+            .build();
         if gateway.offers(Offer::Prompts) {
             (capabilities.prompts, capabilities.completions) = (all.prompts, all.completions);
         }
         if gateway.offers(Offer::Resources) {
             capabilities.resources = all.resources;
+        }
+        if gateway.offers(Offer::Logging) {
+            capabilities.logging = all.logging;
         }
         capabilities
     }
@@ -126,6 +138,17 @@ impl Server {
         }
     }
 
+    /// The gateway, and who asks it for a resource.
+    pub(super) fn resource_asker(
+        &self,
+        method: &'static str,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(&Arc<Gateway>, OfferAsker), ErrorData> {
+        let gateway = self.gateway_with(Offer::Resources, method, &context)?;
+        let asker = OfferAsker::new(self.principal(&context)?, context, ClientInput::default());
+        Ok((gateway, asker))
+    }
+
     pub(super) async fn relay_completion(
         &self,
         request: &CompleteRequestParams,
@@ -153,6 +176,11 @@ impl Server {
         gateway.ok_or_else(|| not_served(method))
     }
 
+    /// Whether other servers are behind this one.
+    pub(crate) fn relays(&self) -> bool {
+        self.shared.gateway.is_some()
+    }
+
     /// The gateway, if the caller may use it.
     fn gateway_of(&self, who: &Principal) -> Option<&Arc<Gateway>> {
         self.shared.gateway.as_ref().filter(|_| who.owner == Owner::local())
@@ -160,7 +188,11 @@ impl Server {
 }
 
 /// Reads the answer of a server. What is not of the protocol's form is no answer.
-fn read<T: DeserializeOwned>(answer: Value) -> Result<T, ErrorData> {
+fn read<T: DeserializeOwned>(mut answer: Value) -> Result<T, ErrorData> {
+    // Servers of the older era do not say that an answer is complete, and clients of the newer one want to know.
+    if let Some(fields) = answer.as_object_mut() {
+        fields.entry("resultType").or_insert_with(|| json!("complete"));
+    }
     serde_json::from_value(answer)
         .map_err(|_| ErrorData::internal_error("the server's answer does not have the form that MCP asks for", None))
 }
