@@ -10,6 +10,7 @@ mod end;
 mod error;
 mod feed;
 mod find;
+mod find_results;
 mod fold;
 mod fork;
 mod gateway;
@@ -43,6 +44,7 @@ use tokio_util::task::TaskTracker;
 pub use answers::*;
 pub use calibration::Calibration;
 pub use error::{Error, Failure};
+pub use find_results::FoundInResults;
 pub use gateway::{
     CallPlace, Metered, PinnedDefinition, RelayedCall, RelayedResult, RelayedShown, ServerCall, ServerFigures,
     ServerNote, ServerTools, WaitingTool,

@@ -36,7 +36,7 @@ use infold_core::{Owner, SessionId};
 
 pub use append::{Append, NewBlob, ProjectSlot, Reply};
 pub use archive::{ArchiveQuery, Archived, Trajectory};
-pub use blobs::Blob;
+pub use blobs::{Blob, SessionBlob};
 pub use connection::{StoreSettings, Synchronous};
 pub use error::StoreError;
 pub use feed::{FeedQuery, RecordedEvent};

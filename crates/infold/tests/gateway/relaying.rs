@@ -238,3 +238,44 @@ async fn a_server_that_dies_in_a_call_is_started_again_for_the_next() -> Result<
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn a_search_through_stored_results_stays_inside_the_branch() -> Result<()> {
+    let called = r#"path=${line#*\"path\":\"}; path=${path%%\"*}
+text=$(seq 1 3000 | sed "s/.*/$path has line & of it\\\\n/" | tr -d '\n')
+answer $id '{"content":[{"type":"text","text":"'"$text"'"}]}'"#;
+    let mark = mark();
+    let daemon = daemon(&[server_with(&mark, &echo_tools(), called)]).await?;
+    let client = McpHttp::connect(daemon.base_url(), Era::Modern).await?;
+    let branch = async |name: &str| -> Result<String> {
+        let arguments = json!({ "session_id": "s", "description": name, "prompt": "p", "parent_branch_id": "main" });
+        Ok(client.call("branch_create", arguments).await?.text_field("branch_id"))
+    };
+    let read = async |path: &str, branch: &str| -> Result<CallAnswer> {
+        let meta = [("infold/sessionId".to_owned(), json!("s")), ("infold/branchId".to_owned(), json!(branch))];
+        let tool = format!("{mark}__read_file");
+        Ok(client.call_with_meta(&tool, json!({ "path": path }), serde_json::Map::from_iter(meta)).await?)
+    };
+    let search = async |branch: &str| -> Result<String> {
+        let meta = serde_json::Map::from_iter([("infold/branchId".to_owned(), json!(branch))]);
+        let arguments = json!({ "session_id": "s", "pattern": "has line 2999 " });
+        Ok(client.call_with_meta("read_result", arguments, meta).await?.text_field("content"))
+    };
+    read("main.txt", "main").await?;
+    let first = branch("one").await?;
+    read("first.txt", &first).await?;
+    let second = branch("two").await?;
+    read("second.txt", &second).await?;
+
+    let seen = search(&second).await?;
+    assert!(seen.contains("second.txt has line 2999") && !seen.contains("first") && !seen.contains("main"), "{seen}");
+    let seen = search("main").await?;
+    assert_eq!(seen.lines().count(), 3, "{seen}");
+    let place = seen.lines().next().context("nothing was found")?.to_owned();
+    let ref_id = place.split(':').next().context("no handle")?;
+    let part = client.call("read_result", json!({ "ref_id": ref_id, "start_line": 2999, "end_line": 2999 })).await?;
+    assert!(part.text_field("content").contains("has line 2999 of it"), "{}", part.text);
+    let nothing = client.call("read_result", json!({ "limit": 10 })).await?;
+    assert!(nothing.is_error && nothing.text.contains("pattern"), "{}", nothing.text);
+    Ok(())
+}
