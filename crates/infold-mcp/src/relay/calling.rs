@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use infold_core::gateway::{Lane, RightsTarget, RightsVerdict, SchemaBounds, problems_of, refuse_arguments};
-use infold_engine::{Metered, RelayedCall, RelayedResult, RelayedShown, ServerCall, Verdict};
+use infold_engine::{Metered, RelayedCall, RelayedResult, RelayedShown, ServerCall, ServerTool, Verdict};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::Gateway;
 use super::caller::RelayCaller;
-use super::catalogue::ServerTool;
 use super::content::ServerResult;
 use super::host::Host;
 use crate::answer;

@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use infold_core::gateway::{GatewayTool, Lane};
+use infold_engine::ServerTool;
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use super::calling::refused;
-use super::catalogue::ServerTool;
 use super::{CallWay, Gateway, RelayCall, RelayCaller};
 use crate::answer;
 use crate::arguments::Arguments;
