@@ -9,6 +9,7 @@ mod calling;
 mod catalogue;
 mod content;
 mod host;
+mod stored;
 mod tools;
 
 use std::path::PathBuf;
@@ -18,7 +19,7 @@ use std::time::Duration;
 use infold_core::gateway::{DefinitionsRead, HealthRules, NewTools, ServerKey, ServerState};
 use infold_engine::Engine;
 use rmcp::model::Tool;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -81,6 +82,8 @@ pub struct Gateway {
     catalogue: RwLock<Arc<Catalogue>>,
     /// Whether every server was seen at least once, or has failed.
     learnt: watch::Sender<bool>,
+    /// Woken when a server's state has changed.
+    changed: Arc<Notify>,
     tasks: TaskTracker,
 }
 
@@ -111,7 +114,8 @@ pub struct ServerNow {
 impl Gateway {
     /// A gateway to these servers; none of them is started yet.
     pub fn new(engine: Engine, setup: GatewaySetup) -> Arc<Self> {
-        let host = |server| Arc::new(Host::new(server, setup.health, &setup.limits));
+        let changed = Arc::new(Notify::new());
+        let host = |server| Arc::new(Host::new(server, setup.health, &setup.limits, &changed));
         let hosts: Vec<Arc<Host>> = setup.servers.into_iter().map(host).collect();
         let listing = setup.listing;
         let rules = GatewayRules {
@@ -127,17 +131,21 @@ impl Gateway {
         let catalogue = RwLock::new(Arc::new(Catalogue::of(&[], &rules.listing)));
         let learnt = watch::Sender::new(hosts.is_empty());
         let own = tools::definitions(hosts.iter().map(|host| host.entry.key.as_str()));
-        Arc::new(Self { engine, hosts, setup: rules, own, catalogue, learnt, tasks: TaskTracker::new() })
+        Arc::new(Self { engine, hosts, setup: rules, own, catalogue, learnt, changed, tasks: TaskTracker::new() })
     }
 
     /// Learns what servers have, and stops those that nobody uses, until `shutdown`; then every server is ended.
     pub async fn run(self: Arc<Self>, shutdown: CancellationToken) {
+        let noting = self.tasks.spawn(self.clone().note_changes(shutdown.clone()));
         shutdown.run_until_cancelled(self.learn_all()).await;
         let mut look = tokio::time::interval(IDLE_LOOK.min(self.setup.idle));
         while shutdown.run_until_cancelled(look.tick()).await.is_some() {
             self.close_unused(self.setup.idle).await;
         }
         self.close_unused(Duration::ZERO).await;
+        // A note that is being written must not overtake the last one.
+        let _ = noting.await;
+        self.note_servers().await;
         self.tasks.close();
         let _ = tokio::time::timeout(Duration::from_secs(2), self.tasks.wait()).await;
     }

@@ -87,7 +87,7 @@ pub struct ServerFigures {
 
 impl ServerFigures {
     /// The figures of a server that nothing is known of.
-    pub(super) fn none(server: &ServerKey) -> Self {
+    pub fn none(server: &ServerKey) -> Self {
         Self {
             server: server.clone(),
             state: None,

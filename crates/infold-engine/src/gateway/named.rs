@@ -9,6 +9,7 @@ use infold_core::gateway::{
     name_tools,
 };
 
+use super::overview::{ConfiguredServer, ServerUse};
 use super::pins::{PinnedDefinition, ServerTools};
 use crate::{Engine, Error};
 
@@ -127,14 +128,12 @@ impl NamedTools {
 }
 
 impl Engine {
-    /// The tools of these servers as they are stored, under the names that callers use; no server is asked.
-    pub async fn named_tools<'a>(
-        &self,
-        entries: impl IntoIterator<Item = &'a ServerEntry>,
-    ) -> Result<NamedTools, Error> {
+    /// The tools of these servers as they are stored, under the names that callers use; no server is asked. Servers that
+    /// are switched off are left out.
+    pub async fn named_tools(&self, configured: &[ConfiguredServer]) -> Result<NamedTools, Error> {
         let mut servers = Vec::new();
-        for entry in entries {
-            servers.push((entry, Some(Arc::new(self.known_tools(&entry.key).await?))));
+        for server in configured.iter().filter(|server| server.use_now != ServerUse::Off) {
+            servers.push((&server.entry, Some(Arc::new(self.known_tools(&server.entry.key).await?))));
         }
         Ok(NamedTools::of(&servers))
     }

@@ -71,7 +71,10 @@ impl Gateway {
 
     /// The target of a call that may be made.
     async fn admitted(&self, relay: &RelayCall<'_>) -> Result<(Arc<ServerTool>, Arc<Host>), String> {
-        let catalogue = self.ready().await;
+        let mut catalogue = self.ready().await;
+        if catalogue.find(relay.name).is_none() {
+            catalogue = self.renewed().await;
+        }
         let target = catalogue.find(relay.name).cloned().ok_or_else(|| catalogue.refuse(relay.name))?;
         let host = self.hosts[target.server].clone();
         let arguments = Value::Object(relay.arguments.clone());

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use infold_core::gateway::{
     HealthAction, HealthEvent, HealthMoment, HealthRules, ServerEntry, ServerHealth, ServerState, Sharing,
 };
-use infold_engine::ServerTools;
-use tokio::sync::mpsc;
+use infold_engine::{ServerNote, ServerTools};
+use tokio::sync::{Notify, mpsc};
 
 use crate::gateway::{LinkEra, LinkError, LinkEvent, LinkIdentity, LinkLimits, LinkSetup, LinkWay, ServerLink};
 
@@ -41,6 +41,10 @@ pub(super) struct Host {
     starting: tokio::sync::Mutex<()>,
     tools: Mutex<Option<Arc<ServerTools>>>,
     era: Mutex<Option<LinkEra>>,
+    /// The word for its state that was noted last.
+    noted: Mutex<&'static str>,
+    /// Woken when there is something to note.
+    changed: Arc<Notify>,
 }
 
 #[derive(Debug)]
@@ -64,7 +68,7 @@ pub(super) enum FoundLink {
 }
 
 impl Host {
-    pub(super) fn new(server: HostedServer, rules: HealthRules, limits: &LinkLimits) -> Self {
+    pub(super) fn new(server: HostedServer, rules: HealthRules, limits: &LinkLimits, changed: &Arc<Notify>) -> Self {
         let start_timeout_ms = server.entry.limits.start_timeout_ms;
         let host = Self {
             way: server.way,
@@ -75,6 +79,8 @@ impl Host {
             starting: tokio::sync::Mutex::default(),
             tools: Mutex::default(),
             era: Mutex::default(),
+            noted: Mutex::new(ServerState::Configured.word()),
+            changed: changed.clone(),
             entry: server.entry,
         };
         if let Err(why) = &host.way {
@@ -198,17 +204,43 @@ impl Host {
         *lock(&self.tools) = Some(Arc::new(tools));
     }
 
+    /// Takes `now` in place of what was known before. Returns whether it did: what was learnt meanwhile is newer.
+    pub(super) fn replace_tools(&self, before: &Arc<ServerTools>, now: ServerTools) -> bool {
+        let mut tools = lock(&self.tools);
+        let is_same = tools.as_ref().is_some_and(|tools| Arc::ptr_eq(tools, before));
+        if is_same {
+            *tools = Some(Arc::new(now));
+        }
+        is_same
+    }
+
     /// How it is, with why it failed last.
     pub(super) fn health(&self) -> ServerHealth {
         lock(&self.health).clone()
+    }
+
+    /// What is to be stored about it, if its state has another word than the one that was stored last.
+    pub(super) fn take_note(&self) -> Option<ServerNote> {
+        let (health, mut noted) = (self.health(), lock(&self.noted));
+        let state = health.state.word();
+        if *noted == state {
+            return None;
+        }
+        *noted = state;
+        let era = lock(&self.era).map(LinkEra::word);
+        Some(ServerNote { state, detail: health.detail().map(str::to_owned), era })
     }
 
     fn step(&self, event: HealthEvent) {
         let moment = HealthMoment { now_ms: now_ms(), jitter: jitter() };
         let mut health = lock(&self.health);
         let (next, action) = health.step(event, moment, &self.rules);
+        let is_other = health.state.word() != next.state.word();
         *health = next;
         drop(health);
+        if is_other {
+            self.changed.notify_one();
+        }
         if action == Some(HealthAction::Stop) {
             // Whoever still has a connection ends with it; a new one is made when its time has come.
             lock(&self.links).clear();
