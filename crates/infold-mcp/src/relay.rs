@@ -8,6 +8,7 @@ mod caller;
 mod calling;
 mod catalogue;
 mod content;
+mod hidden;
 mod host;
 mod stored;
 mod tools;

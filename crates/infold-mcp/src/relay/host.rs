@@ -12,6 +12,7 @@ use infold_core::gateway::{
 use infold_engine::{ServerNote, ServerTools};
 use tokio::sync::{Notify, mpsc};
 
+use super::hidden::HiddenValues;
 use crate::gateway::{LinkEra, LinkError, LinkEvent, LinkIdentity, LinkLimits, LinkSetup, LinkWay, ServerLink};
 
 /// Events of a server that may wait to be looked at.
@@ -33,6 +34,7 @@ pub struct HostedServer {
 pub(super) struct Host {
     pub(super) entry: ServerEntry,
     way: Result<LinkWay, String>,
+    hidden: HiddenValues,
     health: Mutex<ServerHealth>,
     rules: HealthRules,
     limits: LinkLimits,
@@ -71,6 +73,7 @@ impl Host {
     pub(super) fn new(server: HostedServer, rules: HealthRules, limits: &LinkLimits, changed: &Arc<Notify>) -> Self {
         let start_timeout_ms = server.entry.limits.start_timeout_ms;
         let host = Self {
+            hidden: server.way.as_ref().map(|way| HiddenValues::of(&server.entry, way)).unwrap_or_default(),
             way: server.way,
             health: Mutex::new(ServerHealth::new()),
             rules,
@@ -133,7 +136,7 @@ impl Host {
                 "{0} needs a login: ask the user to run `infold servers login {0}`, or to put a token into its headers",
                 self.entry.key
             ),
-            _ => format!("{}: {error}", self.entry.key),
+            _ => format!("{}: {}", self.entry.key, self.hidden.hide(error.to_string())),
         }
     }
 
@@ -144,7 +147,7 @@ impl Host {
 
     /// Takes note of an error of the server; errors of a caller say nothing about it.
     pub(super) fn failed(&self, error: &LinkError) {
-        let why = error.to_string();
+        let why = self.hidden.hide(error.to_string());
         match error {
             LinkError::NeedsLogin { .. } => self.step(HealthEvent::LoginMissing),
             LinkError::CannotStart { .. }
@@ -170,7 +173,7 @@ impl Host {
         links.retain(|_, hosted| !Arc::ptr_eq(&hosted.link, link));
         if links.len() < before {
             drop(links);
-            self.step(HealthEvent::Ended { why });
+            self.step(HealthEvent::Ended { why: self.hidden.hide(why) });
         }
     }
 

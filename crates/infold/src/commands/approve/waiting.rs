@@ -11,6 +11,9 @@ use crate::draw::{Style, Tone, one_line, wrapped};
 /// Columns of the description's lines: short enough for a change to be seen in its line.
 const TEXT_COLUMNS: usize = 90;
 
+/// Lines without a change that are shown on either side of one.
+const LINES_AROUND: usize = 3;
+
 /// What is said where two definitions look the same.
 const SAME: &str = "  the difference is only in what was taken out as a secret\n";
 
@@ -50,11 +53,16 @@ fn why(waiting: &WaitingTool) -> Withholding {
     }
 }
 
-/// The change, as a patch without its head.
+/// The change in the form of a patch: lines that changed, with those around them.
 fn diff(waiting: &WaitingTool) -> String {
     let before = waiting.pinned.as_ref().map(written).unwrap_or_default();
     let after = written(&waiting.offered);
-    similar::TextDiff::from_lines(&before, &after).unified_diff().missing_newline_hint(false).to_string()
+    let diff = similar::TextDiff::from_lines(&before, &after);
+    let part = |operations: &Vec<similar::DiffOp>| -> String {
+        let changes = operations.iter().flat_map(|operation| diff.iter_changes(operation));
+        changes.map(|change| format!("{}{}", change.tag(), change.value())).collect()
+    };
+    diff.grouped_ops(LINES_AROUND).iter().map(part).collect::<Vec<_>>().join(" ...\n")
 }
 
 /// A definition in lines, in which a change is easy to see. A stranger wrote it.
