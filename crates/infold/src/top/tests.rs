@@ -174,7 +174,11 @@ fn servers_are_below_the_sessions_unless_they_are_hidden() {
     let (style, size) = (style(Charset::Utf8, 150), FrameSize { width: 150, height: 40 });
     let text = once(&view, size, &style);
     let block: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("SERVER")).take(4).collect();
-    assert_snapshot!(block.join("\n"), @"");
+    assert_snapshot!(block.join("\n"), @"
+    SERVER  STATE        TOOLS  TOKENS  CALLS    P50  ERRORS
+    github  ready           26    4.3k     41  42 ms       1
+    linear  needs login     26    4.3k      0      -       0
+    ");
     let hidden = frame::FrameChoice { session: None, servers: frame::ServerBlock::Shown.other() };
     let lines = frame::frame(&view, &hidden, size, &style);
     assert!(!lines.iter().any(|line| style.line(line).contains("github")));
