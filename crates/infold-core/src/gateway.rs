@@ -27,7 +27,7 @@ pub use health::{HealthAction, HealthEvent, HealthMoment, HealthRules, ServerHea
 pub use latency::LatencyCounts;
 pub use listed::{ListedTool, SchemaForm, Unlistable, list_tool, reference_schema};
 pub use name::{OfferedTool, ToolName, Unnamed, name_tools};
-pub use pins::{NewTools, PinState, PinStep, PinnedTool, decide_pins, refuse_changed};
+pub use pins::{NewTools, PinState, PinStep, PinnedTool, Withholding, decide_pins};
 pub use rights::{ApprovalMode, Lane, Rights, RightsAction, RightsRule, RightsSource, RightsTarget, RightsVerdict};
 pub use search::{SearchedTool, ToolHit, ToolIndex};
 pub use select::{Deferrable, DeferralMode, DeferralRules, Selection, ToolGroup, deferral_note, select_listed};

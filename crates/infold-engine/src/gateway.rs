@@ -7,6 +7,8 @@
 mod figures;
 mod held;
 mod metrics;
+mod named;
+mod overview;
 mod pins;
 mod place;
 mod relayed;
@@ -25,7 +27,9 @@ use tokio_util::sync::CancellationToken;
 use crate::Engine;
 
 pub use figures::{ServerCall, ServerFigures, ServerNote};
-pub use pins::{PinnedDefinition, ServerTools, WaitingTool};
+pub use named::{NamedTools, ServerTool};
+pub use overview::{ConfiguredServer, ServerOverview, ServerUse};
+pub use pins::{PinnedDefinition, ServerTools, WaitingTool, WithheldTool};
 pub use relayed::{CallPlace, Metered, RelayedCall, RelayedResult, RelayedShown};
 
 pub(crate) use held::TakenCalls;

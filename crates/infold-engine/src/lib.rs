@@ -46,8 +46,9 @@ pub use calibration::Calibration;
 pub use error::{Error, Failure};
 pub use find_results::FoundInResults;
 pub use gateway::{
-    CallPlace, Metered, PinnedDefinition, RelayedCall, RelayedResult, RelayedShown, ServerCall, ServerFigures,
-    ServerNote, ServerTools, WaitingTool,
+    CallPlace, ConfiguredServer, Metered, NamedTools, PinnedDefinition, RelayedCall, RelayedResult, RelayedShown,
+    ServerCall, ServerFigures, ServerNote, ServerOverview, ServerTool, ServerTools, ServerUse, WaitingTool,
+    WithheldTool,
 };
 pub use infold_store::{RequestRow, RequestSelection, Snapshot};
 pub(crate) use meter::Spoken;

@@ -9,8 +9,10 @@ mod caller;
 mod calling;
 mod catalogue;
 mod content;
+mod hidden;
 mod host;
 mod offers;
+mod stored;
 mod subscriptions;
 mod tools;
 
@@ -22,7 +24,7 @@ use infold_core::gateway::{DefinitionsRead, HealthRules, NewTools, ServerKey, Se
 use infold_engine::Engine;
 use rmcp::model::Tool;
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -87,6 +89,8 @@ pub struct Gateway {
     catalogue: RwLock<Arc<Catalogue>>,
     /// Whether every server was seen at least once, or has failed.
     learnt: watch::Sender<bool>,
+    /// Woken when a server's state has changed.
+    changed: Arc<Notify>,
     tasks: TaskTracker,
     seal: asking::StateSeal,
     log_level: Mutex<Option<Value>>,
@@ -120,7 +124,8 @@ pub struct ServerNow {
 impl Gateway {
     /// A gateway to these servers; none of them is started yet.
     pub fn new(engine: Engine, setup: GatewaySetup) -> Arc<Self> {
-        let host = |server| Arc::new(Host::new(server, setup.health, &setup.limits));
+        let changed = Arc::new(Notify::new());
+        let host = |server| Arc::new(Host::new(server, setup.health, &setup.limits, &changed));
         let hosts: Vec<Arc<Host>> = setup.servers.into_iter().map(host).collect();
         let listing = setup.listing;
         let rules = GatewayRules {
@@ -143,6 +148,7 @@ impl Gateway {
             own,
             catalogue,
             learnt,
+            changed,
             tasks: TaskTracker::new(),
             seal: asking::StateSeal::new(),
             log_level: Mutex::default(),
@@ -152,12 +158,16 @@ impl Gateway {
 
     /// Learns what servers have, and stops those that nobody uses, until `shutdown`; then every server is ended.
     pub async fn run(self: Arc<Self>, shutdown: CancellationToken) {
+        let noting = self.tasks.spawn(self.clone().note_changes(shutdown.clone()));
         shutdown.run_until_cancelled(self.learn_all()).await;
         let mut look = tokio::time::interval(IDLE_LOOK.min(self.setup.idle));
         while shutdown.run_until_cancelled(look.tick()).await.is_some() {
             self.close_unused(self.setup.idle).await;
         }
         self.close_unused(Duration::ZERO).await;
+        // A note that is being written must not overtake the last one.
+        let _ = noting.await;
+        self.note_servers().await;
         self.tasks.close();
         let _ = tokio::time::timeout(Duration::from_secs(2), self.tasks.wait()).await;
     }

@@ -7,8 +7,8 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::commands::{
-    connect, count, disconnect, fork, launch, man, replay, rescue, result, rules, run, scrub, secret, servers,
-    sessions, show, tend, top,
+    approve, connect, count, disconnect, fork, launch, man, replay, rescue, result, rules, run, scrub, secret, servers,
+    sessions, show, tend, tools, top,
 };
 use crate::failure;
 use crate::help;
@@ -148,6 +148,10 @@ pub enum Command {
     Fixtures,
     /// List other MCP servers that infold uses, check them, and take over those of an agent
     Servers(servers::ServersArgs),
+    /// Find tools of other MCP servers, as a model finds them
+    Tools(tools::ToolsArgs),
+    /// Show what other MCP servers have changed in their tools, and approve it
+    Approve(approve::ApproveArgs),
     /// List sessions, most recent first
     Sessions(sessions::SessionsArgs),
     /// Show one session: its branches, its requests and their cost
@@ -248,6 +252,8 @@ impl Cli {
             | Command::Disconnect(_)
             | Command::Hook
             | Command::Servers(_)
+            | Command::Tools(_)
+            | Command::Approve(_)
             | Command::Sessions(_)
             | Command::Show(_)
             | Command::Top(_)

@@ -1,12 +1,14 @@
 //! The gateway's side of the program: which servers the user has, how they are reached, and how servers of other clients
 //! become infold's.
 
+mod configured;
 mod entries;
 mod hosting;
 mod import;
 mod variables;
 mod way;
 
+pub use configured::configured;
 pub use entries::{LoadedServer, LoadedState, all_entries, load};
 pub use hosting::start;
 pub use import::{AddedServers, Import, ImportScope, ImportSource, ImportedServer, add_servers};

@@ -15,8 +15,10 @@ use infold_store::{Store, StoreError, StoreSettings};
 use prometheus::Registry;
 use tokio_util::sync::CancellationToken;
 
+use crate::commands::Invocation;
 use crate::data_folder::DataFolder;
 use crate::failure::Refused;
+use crate::gateway;
 use crate::scrub_rules;
 use crate::settings::{
     Allocation, ErrorForm, Family, Isolation, Jwt, ScrubFault, SessionSource, Settings, Surroundings, Synchronous,
@@ -283,13 +285,15 @@ pub fn room(settings: &Settings) -> ContextRoom {
     ContextRoom { windows: windows(settings), context_limit_tokens: settings.context.context_limit }
 }
 
-/// The JSON API's limits, the metrics that it shows, and the token that ends its event streams.
-pub fn control_settings(settings: &Settings, registry: Registry, shutdown: CancellationToken) -> ControlSettings {
+/// The JSON API's limits, the servers and metrics that it shows, and the token that ends its event streams.
+pub fn control_settings(invocation: &Invocation, registry: Registry, shutdown: CancellationToken) -> ControlSettings {
+    let settings = &invocation.in_force.settings;
     ControlSettings {
         streams_max: settings.server.streams_max,
         body_bytes_max: usize::try_from(settings.server.body_bytes_max).unwrap_or(usize::MAX),
         transcript_bytes_max: transcript_bytes_max(settings),
         room: room(settings),
+        servers: gateway::configured(invocation).into(),
         registry,
         shutdown,
     }

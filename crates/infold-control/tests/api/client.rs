@@ -123,6 +123,7 @@ fn setup() -> Setup {
                 windows: ModelWindows { default_tokens: 200_000, models: Vec::new() },
                 context_limit_tokens: 32_768,
             },
+            servers: [].into(),
             registry: prometheus::Registry::new(),
             shutdown: CancellationToken::new(),
         },

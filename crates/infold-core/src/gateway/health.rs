@@ -39,6 +39,23 @@ pub enum ServerState {
     Refused(String),
 }
 
+impl ServerState {
+    /// A word for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Configured => "configured",
+            Self::Starting => "starting",
+            Self::Ready => "ready",
+            Self::Idle => "idle",
+            Self::Failing { .. } => "failing",
+            Self::Open { .. } => "unavailable",
+            Self::NeedsLogin => "needs_login",
+            Self::NeedsApproval => "needs_approval",
+            Self::Refused(_) => "refused",
+        }
+    }
+}
+
 /// What happened to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HealthEvent {
@@ -159,6 +176,20 @@ impl ServerHealth {
             | HealthEvent::LoggedIn
             | HealthEvent::Approved
             | HealthEvent::Reset => (self.clone(), None),
+        }
+    }
+
+    /// Why it is as it is, if there is more to say than the state's word.
+    pub fn detail(&self) -> Option<&str> {
+        match &self.state {
+            ServerState::Refused(why) => Some(why),
+            ServerState::Failing { .. } | ServerState::Open { .. } => self.last_failure.as_deref(),
+            ServerState::Configured
+            | ServerState::Starting
+            | ServerState::Ready
+            | ServerState::Idle
+            | ServerState::NeedsLogin
+            | ServerState::NeedsApproval => None,
         }
     }
 

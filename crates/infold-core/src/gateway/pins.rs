@@ -84,9 +84,46 @@ pub fn decide_pins(
     decided
 }
 
-/// What a caller of a changed tool reads.
-pub fn refuse_changed(name: &ToolName, server: &ServerKey, tool: &str) -> String {
-    format!(
-        "{name} was changed by its server since it was approved: ask the user to run `infold approve {server}/{tool}`"
-    )
+/// Why a tool is withheld.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Withholding {
+    /// Its server changed it since it was approved.
+    Changed,
+    /// It is new, and new tools wait for approval.
+    New,
+    /// What is stored of it cannot be read.
+    Unreadable,
+    /// It cannot be stored.
+    Unstorable,
+}
+
+impl Withholding {
+    /// Whether the user's approval makes the tool usable.
+    pub fn waits_for_approval(self) -> bool {
+        match self {
+            Self::Changed | Self::New => true,
+            Self::Unreadable | Self::Unstorable => false,
+        }
+    }
+
+    /// Why, in words that follow the tool's name.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Changed => "was changed by its server since it was approved",
+            Self::New => "is new, and was not approved yet",
+            Self::Unreadable => "cannot be read back from the store",
+            Self::Unstorable => {
+                "cannot be stored: its name has something in it that looks like a secret, or it is too long"
+            }
+        }
+    }
+
+    /// What a caller of the tool reads.
+    pub fn refuse(self, name: &ToolName, server: &ServerKey, tool: &str) -> String {
+        let words = self.words();
+        match self.waits_for_approval() {
+            true => format!("{name} {words}: ask the user to run `infold approve {server}/{tool}`"),
+            false => format!("{name} {words}"),
+        }
+    }
 }

@@ -85,6 +85,30 @@ pub struct ServerFigures {
     pub last_at_ms: Option<u64>,
 }
 
+impl ServerFigures {
+    /// The figures of a server that nothing is known of.
+    pub fn none(server: &ServerKey) -> Self {
+        Self {
+            server: server.clone(),
+            state: None,
+            detail: None,
+            era: None,
+            tools: 0,
+            withheld: 0,
+            definition_tokens: 0,
+            calls: 0,
+            errors: 0,
+            tokens_in: 0,
+            tokens_out: 0,
+            bytes: 0,
+            offloaded: 0,
+            p50_ms: None,
+            p95_ms: None,
+            last_at_ms: None,
+        }
+    }
+}
+
 /// Figures that are not written yet.
 #[derive(Default)]
 pub(super) struct WaitingFigures {
@@ -190,25 +214,7 @@ struct ServerSum {
 
 impl ServerSum {
     fn new(server: &ServerKey) -> Self {
-        let figures = ServerFigures {
-            server: server.clone(),
-            state: None,
-            detail: None,
-            era: None,
-            tools: 0,
-            withheld: 0,
-            definition_tokens: 0,
-            calls: 0,
-            errors: 0,
-            tokens_in: 0,
-            tokens_out: 0,
-            bytes: 0,
-            offloaded: 0,
-            p50_ms: None,
-            p95_ms: None,
-            last_at_ms: None,
-        };
-        Self { figures, latencies: LatencyCounts::default() }
+        Self { figures: ServerFigures::none(server), latencies: LatencyCounts::default() }
     }
 
     fn note(&mut self, noted: StoredServer) {

@@ -6,7 +6,9 @@
 mod learn;
 
 use infold_core::ProjectHash;
-use infold_core::gateway::{Definition, DefinitionHash, DefinitionsRead, NewTools, ServerEntry, ServerKey};
+use infold_core::gateway::{
+    Definition, DefinitionHash, DefinitionsRead, NewTools, ServerEntry, ServerKey, Withholding,
+};
 use infold_core::view::ScrubbedJson;
 use infold_store::{StoredPin, StoredTool};
 
@@ -15,9 +17,6 @@ use learn::{Learning, is_stored};
 
 /// How often a server is learnt again because another process learnt it meanwhile.
 const ATTEMPTS_MAX: usize = 4;
-
-/// Why a tool is withheld that cannot be stored.
-const UNSTORABLE: &str = "cannot be stored: its name has something in it that looks like a secret, or it is too long";
 
 /// A tool that may be used.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,19 +29,33 @@ pub struct PinnedDefinition {
     pub tokens: u64,
 }
 
+/// A tool that may not be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WithheldTool {
+    /// What its server calls it.
+    pub tool: String,
+    /// Why.
+    pub why: Withholding,
+}
+
 /// The tools of a server, in order of names.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ServerTools {
     /// Those that may be used.
     pub usable: Vec<PinnedDefinition>,
-    /// Those that may not, by what their server calls them, each with the reason.
-    pub withheld: Vec<(String, String)>,
+    /// Those that may not.
+    pub withheld: Vec<WithheldTool>,
 }
 
 impl ServerTools {
     /// Whether anything was ever seen of the server.
     pub fn is_known(&self) -> bool {
         !self.usable.is_empty() || !self.withheld.is_empty()
+    }
+
+    /// Whether any of its tools waits for the user's approval.
+    pub fn waits_for_approval(&self) -> bool {
+        self.withheld.iter().any(|withheld| withheld.why.waits_for_approval())
     }
 }
 
@@ -145,14 +158,14 @@ impl Engine {
     }
 
     /// Makes ready what may have to be stored: all that is not stored yet in the same form. Returns beside it the tools
-    /// that cannot be stored, with the reasons.
+    /// that cannot be stored.
     async fn prepare_learning(
         &self,
         server: &ServerKey,
         offered: &[Definition],
         stored: &[StoredTool],
         new_tools: NewTools,
-    ) -> Result<(Learning, Vec<(String, String)>), Error> {
+    ) -> Result<(Learning, Vec<WithheldTool>), Error> {
         let mut learning = Learning::new(server, new_tools, self.now_ms());
         let mut unusable = Vec::new();
         for definition in offered {
@@ -165,7 +178,7 @@ impl Engine {
                 Some(ready) => learning.offer(&definition.tool, hash, Some(ready)),
                 None => {
                     let [name] = self.scrub([definition.tool.clone()]).await?;
-                    unusable.push((name.into_string(), UNSTORABLE.to_owned()));
+                    unusable.push(WithheldTool { tool: name.into_string(), why: Withholding::Unstorable });
                 }
             }
         }
@@ -196,18 +209,16 @@ fn definition_of(server: &ServerKey, json: &ScrubbedJson) -> Option<Definition> 
 fn tools_of(stored: &[StoredTool]) -> ServerTools {
     let mut tools = ServerTools::default();
     for StoredTool { server, tool, pin, waiting, gone_at_ms } in stored {
-        let mut withhold = |why: &str| {
-            tools.withheld.push((tool.clone(), format!("{why}: ask the user to run `infold approve {server}/{tool}`")));
-        };
+        let mut withhold = |why| tools.withheld.push(WithheldTool { tool: tool.clone(), why });
         match (pin, waiting, gone_at_ms) {
-            (Some(_), Some(_), _) => withhold("was changed by its server since it was approved"),
-            (None, Some(_), _) => withhold("is new, and was not approved yet"),
+            (Some(_), Some(_), _) => withhold(Withholding::Changed),
+            (None, Some(_), _) => withhold(Withholding::New),
             (Some(pin), None, None) => match definition_of(server, &pin.kept.definition) {
                 Some(definition) => {
                     let (hash, tokens) = (pin.kept.hash.clone(), pin.tokens);
                     tools.usable.push(PinnedDefinition { definition, hash, tokens });
                 }
-                None => tools.withheld.push((tool.clone(), "cannot be read back from the store".to_owned())),
+                None => withhold(Withholding::Unreadable),
             },
             (_, None, _) => {}
         }

@@ -6,13 +6,13 @@
 
 use infold_core::Principal;
 use infold_core::gateway::ServerKey;
+use infold_engine::ServerTool;
 use rmcp::ErrorData;
 use rmcp::model::{InputRequiredResult, InputResponses};
 use serde_json::{Value, json};
 
 use super::Gateway;
 use super::caller::RelayCaller;
-use super::catalogue::ServerTool;
 use super::host::Host;
 use crate::client_line::ClientLine;
 use crate::gateway::{Ask, LinkError, RpcError, ServerLink};

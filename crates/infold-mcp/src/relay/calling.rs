@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use infold_core::gateway::{Lane, RightsTarget, RightsVerdict, SchemaBounds, problems_of, refuse_arguments};
-use infold_engine::{Metered, RelayedCall, RelayedResult, RelayedShown, ServerCall, Verdict};
+use infold_engine::{Metered, RelayedCall, RelayedResult, RelayedShown, ServerCall, ServerTool, Verdict};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, ErrorCode, JsonObject, MetaObject};
 use serde_json::{Value, json};
@@ -14,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 use super::Gateway;
 use super::asking::{ClientInput, is_question};
 use super::caller::RelayCaller;
-use super::catalogue::ServerTool;
 use super::content::ServerResult;
 use super::host::Host;
 use crate::answer;
@@ -113,7 +112,10 @@ impl Gateway {
 
     /// The target of a call that may be made.
     async fn admitted(&self, relay: &RelayCall<'_>) -> Result<(Arc<ServerTool>, Arc<Host>), String> {
-        let catalogue = self.ready().await;
+        let mut catalogue = self.ready().await;
+        if catalogue.find(relay.name).is_none() {
+            catalogue = self.renewed().await;
+        }
         let target = catalogue.find(relay.name).cloned().ok_or_else(|| catalogue.refuse(relay.name))?;
         let host = self.hosts[target.server].clone();
         let arguments = Value::Object(relay.arguments.clone());

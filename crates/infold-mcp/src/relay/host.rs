@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use infold_core::gateway::{
     HealthAction, HealthEvent, HealthMoment, HealthRules, ServerEntry, ServerHealth, ServerState, Sharing,
 };
-use infold_engine::ServerTools;
+use infold_engine::{ServerNote, ServerTools};
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
+use super::hidden::HiddenValues;
 use crate::gateway::{LinkEra, LinkError, LinkEvent, LinkIdentity, LinkLimits, LinkSetup, LinkWay, ServerLink};
 
 /// Events of a server that may wait to be looked at.
@@ -34,6 +35,7 @@ pub struct HostedServer {
 pub(super) struct Host {
     pub(super) entry: ServerEntry,
     way: Result<LinkWay, String>,
+    hidden: HiddenValues,
     health: Mutex<ServerHealth>,
     rules: HealthRules,
     limits: LinkLimits,
@@ -44,6 +46,10 @@ pub(super) struct Host {
     era: Mutex<Option<LinkEra>>,
     /// What it can do, once it was started.
     capabilities: Mutex<Option<Arc<Value>>>,
+    /// The word for its state that was noted last.
+    noted: Mutex<&'static str>,
+    /// Woken when there is something to note.
+    changed: Arc<Notify>,
 }
 
 #[derive(Debug)]
@@ -67,9 +73,10 @@ pub(super) enum FoundLink {
 }
 
 impl Host {
-    pub(super) fn new(server: HostedServer, rules: HealthRules, limits: &LinkLimits) -> Self {
+    pub(super) fn new(server: HostedServer, rules: HealthRules, limits: &LinkLimits, changed: &Arc<Notify>) -> Self {
         let start_timeout_ms = server.entry.limits.start_timeout_ms;
         let host = Self {
+            hidden: server.way.as_ref().map(|way| HiddenValues::of(&server.entry, way)).unwrap_or_default(),
             way: server.way,
             health: Mutex::new(ServerHealth::new()),
             rules,
@@ -79,6 +86,8 @@ impl Host {
             tools: Mutex::default(),
             era: Mutex::default(),
             capabilities: Mutex::default(),
+            noted: Mutex::new(ServerState::Configured.word()),
+            changed: changed.clone(),
             entry: server.entry,
         };
         if let Err(why) = &host.way {
@@ -134,7 +143,7 @@ impl Host {
                 "{0} needs a login: ask the user to run `infold servers login {0}`, or to put a token into its headers",
                 self.entry.key
             ),
-            _ => format!("{}: {error}", self.entry.key),
+            _ => format!("{}: {}", self.entry.key, self.hidden.hide(error.to_string())),
         }
     }
 
@@ -145,7 +154,7 @@ impl Host {
 
     /// Takes note of an error of the server; errors of a caller say nothing about it.
     pub(super) fn failed(&self, error: &LinkError) {
-        let why = error.to_string();
+        let why = self.hidden.hide(error.to_string());
         match error {
             LinkError::NeedsLogin { .. } => self.step(HealthEvent::LoginMissing),
             LinkError::CannotStart { .. }
@@ -171,7 +180,7 @@ impl Host {
         links.retain(|_, hosted| !Arc::ptr_eq(&hosted.link, link));
         if links.len() < before {
             drop(links);
-            self.step(HealthEvent::Ended { why });
+            self.step(HealthEvent::Ended { why: self.hidden.hide(why) });
         }
     }
 
@@ -215,17 +224,43 @@ impl Host {
         *lock(&self.tools) = Some(Arc::new(tools));
     }
 
+    /// Takes `now` in place of what was known before. Returns whether it did: what was learnt meanwhile is newer.
+    pub(super) fn replace_tools(&self, before: &Arc<ServerTools>, now: ServerTools) -> bool {
+        let mut tools = lock(&self.tools);
+        let is_same = tools.as_ref().is_some_and(|tools| Arc::ptr_eq(tools, before));
+        if is_same {
+            *tools = Some(Arc::new(now));
+        }
+        is_same
+    }
+
     /// How it is, with why it failed last.
     pub(super) fn health(&self) -> ServerHealth {
         lock(&self.health).clone()
+    }
+
+    /// What is to be stored about it, if its state has another word than the one that was stored last.
+    pub(super) fn take_note(&self) -> Option<ServerNote> {
+        let (health, mut noted) = (self.health(), lock(&self.noted));
+        let state = health.state.word();
+        if *noted == state {
+            return None;
+        }
+        *noted = state;
+        let era = lock(&self.era).map(LinkEra::word);
+        Some(ServerNote { state, detail: health.detail().map(str::to_owned), era })
     }
 
     fn step(&self, event: HealthEvent) {
         let moment = HealthMoment { now_ms: now_ms(), jitter: jitter() };
         let mut health = lock(&self.health);
         let (next, action) = health.step(event, moment, &self.rules);
+        let is_other = health.state.word() != next.state.word();
         *health = next;
         drop(health);
+        if is_other {
+            self.changed.notify_one();
+        }
         if action == Some(HealthAction::Stop) {
             // Whoever still has a connection ends with it; a new one is made when its time has come.
             lock(&self.links).clear();

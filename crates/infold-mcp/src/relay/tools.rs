@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use infold_core::gateway::{GatewayTool, Lane};
+use infold_engine::ServerTool;
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, CallToolResult, JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use super::calling::refused;
-use super::catalogue::ServerTool;
 use super::{CallWay, ClientInput, Gateway, RelayCall, RelayCaller};
 use crate::answer;
 use crate::arguments::Arguments;
@@ -114,7 +114,7 @@ impl Gateway {
     async fn search(&self, arguments: &mut Arguments) -> Result<CallToolResult, infold_core::Refusal> {
         let query = arguments.text("query")?;
         let limit = arguments.optional_number("limit", 1)?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
-        let catalogue = self.ready().await;
+        let catalogue = self.renewed().await;
         let found = catalogue.search(&query, usize::try_from(limit).unwrap_or(usize::MAX));
         let mut shown: Vec<Value> = Vec::new();
         let mut bytes = 0;

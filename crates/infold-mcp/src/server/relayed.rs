@@ -66,7 +66,7 @@ impl Server {
         let mut tools = self.listed_tools().to_vec();
         if let Some(gateway) = self.gateway_of(who) {
             tools.extend_from_slice(gateway.own_tools());
-            tools.extend_from_slice(&gateway.ready().await.listed);
+            tools.extend_from_slice(&gateway.renewed().await.listed);
         }
         tools
     }

@@ -107,7 +107,7 @@ pub(crate) fn router(
     let mcp = infold_mcp::http_router(server.clone(), shutdown.clone());
     #[cfg(feature = "conformance")]
     let mcp = mcp.merge(infold_mcp::conformance_router(server, shutdown.clone()));
-    let control_settings = parts::control_settings(settings, registry, shutdown.clone());
+    let control_settings = parts::control_settings(invocation, registry, shutdown.clone());
     let control = infold_control::router(engine.clone(), control_settings);
     let mut proxy_settings = parts::proxy_settings(settings)?;
     match parts::tunnels(&invocation.surroundings) {

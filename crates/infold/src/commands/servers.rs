@@ -1,25 +1,37 @@
-//! `infold servers`: other MCP servers, seen from infold. Without more it lists those of the settings; `check` starts or
+//! `infold servers`: other MCP servers, seen from infold. Without more it lists those of the settings, with a name it shows
+//! one of them; `check` starts or
 //! reaches one, lists what it has, and says what is wrong; `import` takes those of an agent.
 
 mod check;
+mod detail;
 mod import;
 mod list;
 mod report;
 
 use super::Invocation;
 use crate::help;
+pub use list::{latency, tone};
 
 /// Arguments of `servers`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = help::text(
-    &["Without a command, this lists the servers of your settings. Values that may be secret are never shown."],
+    &[
+        "Without a command, this lists the servers of your settings, and says how they were when they were last used. \
+         None is started. Values that may be secret are never shown.",
+        "TOKENS is what the definitions of all tools would take in a request. P50 and P95 say how long half and 95 % of \
+         the calls took at most.",
+    ],
     &[
         ("infold servers", "list the servers of your settings"),
+        ("infold servers github", "show one, with the tools of it that wait for approval"),
         ("infold servers import claude", "add those of Claude Code to your settings"),
         ("infold servers check github", "start one, and say what is wrong with it"),
     ],
 ))]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct ServersArgs {
+    /// Show only this server, with all that is known of it
+    name: Option<String>,
     #[command(subcommand)]
     action: Option<ServersAction>,
 }
@@ -34,9 +46,10 @@ enum ServersAction {
 
 /// Does what was asked.
 pub fn run(args: ServersArgs, invocation: &Invocation) -> anyhow::Result<()> {
-    match args.action {
-        None => list::run(invocation),
-        Some(ServersAction::Check(args)) => check::run(args, invocation),
-        Some(ServersAction::Import(args)) => import::run(&args, invocation),
+    match (args.action, args.name) {
+        (None, None) => list::run(invocation),
+        (None, Some(name)) => detail::run(&name, invocation),
+        (Some(ServersAction::Check(args)), _) => check::run(args, invocation),
+        (Some(ServersAction::Import(args)), _) => import::run(&args, invocation),
     }
 }

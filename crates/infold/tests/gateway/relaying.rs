@@ -8,12 +8,12 @@ use super::processes::until_gone;
 use super::{HANDSHAKE, MARK, mark};
 
 /// A server that lists these tools, and answers every call with this result.
-fn server(name: &str, tools: &Value, result: &Value) -> Value {
+pub(super) fn server(name: &str, tools: &Value, result: &Value) -> Value {
     server_with(name, tools, &format!("answer $id '{result}'"))
 }
 
 /// A server that lists these tools, and does this when it is called.
-fn server_with(name: &str, tools: &Value, called: &str) -> Value {
+pub(super) fn server_with(name: &str, tools: &Value, called: &str) -> Value {
     let script = format!(
         r#"{HANDSHAKE} shake
 while :; do
@@ -30,7 +30,7 @@ done"#,
 }
 
 /// Settings' form of a list of servers: JSON's strings are TOML's, and its colons become equals signs.
-fn as_setting(servers: &[Value]) -> String {
+pub(super) fn as_setting(servers: &[Value]) -> String {
     fn toml(value: &Value) -> String {
         match value {
             Value::Object(fields) => {
@@ -45,7 +45,7 @@ fn as_setting(servers: &[Value]) -> String {
     toml(&json!(servers))
 }
 
-fn setup(servers: &[Value]) -> DaemonSetup {
+pub(super) fn setup(servers: &[Value]) -> DaemonSetup {
     let path = std::env::var("PATH").unwrap_or_default();
     DaemonSetup::new(env!("CARGO_BIN_EXE_infold"))
         .env("PATH", &path)
@@ -57,7 +57,7 @@ async fn daemon(servers: &[Value]) -> Result<Daemon> {
     setup(servers).start().await
 }
 
-fn echo_tools() -> Value {
+pub(super) fn echo_tools() -> Value {
     let input = json!({ "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] });
     json!([
         { "name": "read_file", "description": "Reads a file from the disk", "inputSchema": input,
@@ -66,16 +66,16 @@ fn echo_tools() -> Value {
     ])
 }
 
-fn text_result(text: &str) -> Value {
+pub(super) fn text_result(text: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": text }] })
 }
 
-fn names(tools: &[Value]) -> Vec<&str> {
+pub(super) fn names(tools: &[Value]) -> Vec<&str> {
     tools.iter().filter_map(|tool| tool["name"].as_str()).collect()
 }
 
 /// The text of an answer, and whether it is an error.
-fn said(answer: CallAnswer) -> (String, bool) {
+pub(super) fn said(answer: CallAnswer) -> (String, bool) {
     (answer.text, answer.is_error)
 }
 

@@ -1,6 +1,7 @@
 //! Servers in the settings: what is read, what is refused, and what nobody gets to see.
 
 use insta::assert_snapshot;
+use serde_json::Value;
 
 use super::HANDSHAKE;
 use crate::cli::home::Home;
@@ -52,36 +53,35 @@ enabled = false
 fn servers_are_listed_and_no_value_is_shown() {
     let home = home(TWO);
     assert_snapshot!(home.run(&["servers"]).stdout, @"
-    NAME       STATE       SERVER                        FROM
-    github     configured  npx (3 arguments)             HOME/.config/infold/settings.toml
-    My server  configured  https://mcp.example:8443/...  HOME/.config/infold/settings.toml
-    off        off         off                           HOME/.config/infold/settings.toml
+    NAME       STATE       TOOLS  TOKENS  CALLS  P50  P95  ERRORS  LAST  SERVER
+    github     configured      0       0      0    -    -       0  -     npx (3 arguments)
+    My server  configured      0       0      0    -    -       0  -     https://mcp.example:8443/...
+    off        off             0       0      0    -    -       0  -     off
     ");
-    assert_snapshot!(home.run(&["servers", "--json"]).stdout, @r#"
+    let listed: Value = serde_json::from_str(&home.run(&["servers", "--json"]).stdout).unwrap();
+    let states = listed["servers"].as_array().unwrap().iter().map(|server| server["state"].as_str().unwrap());
+    assert_eq!(states.collect::<Vec<_>>(), ["configured", "configured", "off"]);
+    assert_snapshot!(format!("{:#}", listed["servers"][0]), @r#"
     {
-      "servers": [
-        {
-          "name": "github",
-          "state": "configured",
-          "server": "npx (3 arguments)",
-          "origin": "HOME/.config/infold/settings.toml",
-          "problems": []
-        },
-        {
-          "name": "My server",
-          "state": "configured",
-          "server": "https://mcp.example:8443/...",
-          "origin": "HOME/.config/infold/settings.toml",
-          "problems": []
-        },
-        {
-          "name": "off",
-          "state": "off",
-          "server": "off",
-          "origin": "HOME/.config/infold/settings.toml",
-          "problems": []
-        }
-      ]
+      "name": "github",
+      "server": "npx (3 arguments)",
+      "origin": "HOME/.config/infold/settings.toml",
+      "state": "configured",
+      "detail": null,
+      "era": null,
+      "tools": 0,
+      "withheld": 0,
+      "definition_tokens": 0,
+      "calls": 0,
+      "errors": 0,
+      "tokens_in": 0,
+      "tokens_out": 0,
+      "offloaded": 0,
+      "latency_ms": {
+        "p50": null,
+        "p95": null
+      },
+      "last_at": null
     }
     "#);
     let shown = home.run(&["settings"]).stdout;
@@ -198,10 +198,9 @@ fn a_variable_that_is_not_set_refuses_one_server_and_the_others_go_on() {
     let ended = home.run(&["servers"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
     assert_snapshot!(ended.stdout, @"
-    NAME   STATE       SERVER  FROM
-    needs  refused     x       HOME/.config/infold/settings.toml
-    other  configured  y       HOME/.config/infold/settings.toml
-
+    NAME   STATE       TOOLS  TOKENS  CALLS  P50  P95  ERRORS  LAST  SERVER
+    needs  refused         0       0      0    -    -       0  -     x
+    other  configured      0       0      0    -    -       0  -     y
     needs: the variable GATEWAY_KEY is not set: set it, or write ${GATEWAY_KEY:-default}
     ");
     let with = home.command(&["servers"]).env("GATEWAY_KEY", "").output().unwrap();

@@ -40,7 +40,7 @@ fn a_refusal_says_what_to_run() {
     let offered = [OfferedTool { server: &server, prefix: "github__", tool: "create_issue" }];
     let name = name_tools(&offered).remove(0).unwrap();
     assert_eq!(
-        refuse_changed(&name, &server, "create_issue"),
+        Withholding::Changed.refuse(&name, &server, "create_issue"),
         "github__create_issue was changed by its server since it was approved: \
          ask the user to run `infold approve github/create_issue`"
     );

@@ -17,10 +17,10 @@ fn tools(offered: &[(&str, &str)]) -> Vec<Definition> {
     DefinitionsRead::of(&server(), &values).definitions
 }
 
-/// Usable tools with their texts, then withheld ones with the beginning of the reason.
+/// Usable tools with their texts, then withheld ones with the reason.
 fn lines(tools: &ServerTools) -> Vec<String> {
     let usable = tools.usable.iter().map(|tool| format!("{}: {}", tool.definition.tool, tool.definition.description));
-    let withheld = tools.withheld.iter().map(|(tool, why)| format!("{tool} {}", why.split(':').next().unwrap()));
+    let withheld = tools.withheld.iter().map(|withheld| format!("{} {}", withheld.tool, withheld.why.words()));
     usable.chain(withheld).collect()
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 use infold_core::strip_controls;
-use infold_mcp::gateway::{LinkCounts, LinkEra, LinkError, LinkSetup, ListKind, Listed, ServerAbout, ServerLink};
+use infold_mcp::gateway::{LinkCounts, LinkError, LinkSetup, ListKind, Listed, ServerAbout, ServerLink};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -69,7 +69,7 @@ impl ServerReport {
         json!({
             "name": self.about.name,
             "version": self.about.version,
-            "era": era_name(self.about.era),
+            "era": self.about.era.word(),
             "protocol": self.about.protocol,
             "instructions": self.about.instructions,
             "ready_ms": self.ready_ms,
@@ -110,13 +110,6 @@ impl ServerReport {
             );
         }
         text
-    }
-}
-
-fn era_name(era: LinkEra) -> &'static str {
-    match era {
-        LinkEra::Legacy => "legacy",
-        LinkEra::Modern => "modern",
     }
 }
 
