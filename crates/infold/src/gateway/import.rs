@@ -17,7 +17,7 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use infold_core::gateway::ServerEntry;
+use infold_core::gateway::{RightsSource, ServerEntry};
 use toml::Table;
 
 pub use draft::DroppedField;
@@ -73,6 +73,10 @@ pub struct ImportedServer {
     pub entry: ServerEntry,
     /// The file that it comes from.
     pub from: PathBuf,
+    /// The folder of the project whose file has it; `None` if it is in the user's own.
+    pub project: Option<PathBuf>,
+    /// The client's own rules for its tools, if there are any.
+    pub own_rules: Option<RightsSource>,
     /// The fields of its section in infold's settings. Values may be secrets.
     pub fields: Table,
     /// Fields that infold cannot honour.
@@ -120,11 +124,11 @@ impl Import {
     }
 
     fn add(&mut self, server: FoundServer, invocation: &Invocation) {
-        let FoundServer { name, from, draft } = server;
+        let FoundServer { name, from, project, own_rules, draft } = server;
         match draft.and_then(|draft| checked(&name, draft, invocation)) {
             Ok((entry, draft, missing)) => {
                 let EntryDraft { fields, dropped, .. } = draft;
-                self.taken.push(ImportedServer { entry, from, fields, dropped, missing });
+                self.taken.push(ImportedServer { entry, from, project, own_rules, fields, dropped, missing });
             }
             Err(why) => self.left.push(LeftServer { name, from, why }),
         }
@@ -135,6 +139,8 @@ impl Import {
 struct FoundServer {
     name: String,
     from: PathBuf,
+    project: Option<PathBuf>,
+    own_rules: Option<RightsSource>,
     draft: Result<EntryDraft, String>,
 }
 

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use infold_core::gateway::RightsAction;
+use infold_core::gateway::{RightsAction, RightsSource};
 use serde_json::{Map, Value};
 
 use super::draft::EntryDraft;
@@ -60,7 +60,9 @@ pub fn read(scope: ImportScope, surroundings: &Surroundings) -> Result<FoundServ
         if names_in(&local["disabledMcpServers"], name) || settings.switches_off(name) {
             draft = draft.map(EntryDraft::switched_off);
         }
-        FoundServer { name: name.clone(), from, draft }
+        let project = shared.iter().find(|shared| **shared == from).and_then(|shared| shared.parent());
+        let (project, own_rules) = (project.map(Path::to_owned), Some(settings.rights()));
+        FoundServer { name: name.clone(), from, project, own_rules, draft }
     });
     Ok(FoundServers { servers: servers.collect(), notes: settings.notes() })
 }
@@ -117,6 +119,10 @@ impl Policies {
             })
         });
         rules.collect()
+    }
+
+    fn rights(&self) -> RightsSource {
+        RightsSource::Claude { rules: self.rules().into_iter().map(ClientRule::in_own_form).collect() }
     }
 
     fn switches_off(&self, name: &str) -> bool {

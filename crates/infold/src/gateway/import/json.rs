@@ -36,6 +36,8 @@ pub fn read(path: &Path) -> Result<FoundServers, Refused> {
     let found = |(name, entry): (&String, &Value)| FoundServer {
         name: name.clone(),
         from: path.to_owned(),
+        project: None,
+        own_rules: None,
         draft: draft(&plain_variables(entry), BareUrl::Http),
     };
     Ok(FoundServers { servers: servers.iter().map(found).collect(), notes: Vec::new() })

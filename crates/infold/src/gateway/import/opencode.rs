@@ -1,9 +1,9 @@
 //! OpenCode's servers: `mcp.NAME` of its settings, or `mcp.servers.NAME` in their newer form. Later files replace what
 //! earlier ones say, field by field; lists are replaced whole.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use infold_core::gateway::RightsAction;
+use infold_core::gateway::{RightsAction, RightsSource};
 use serde_json::{Map, Value};
 
 use super::draft::EntryDraft;
@@ -17,6 +17,7 @@ use crate::settings::Surroundings;
 /// Reads its servers and rules.
 pub fn read(scope: ImportScope, surroundings: &Surroundings) -> Result<FoundServers, Refused> {
     let mut paths = opencode_user_files(surroundings);
+    let own = paths.clone();
     if scope == ImportScope::Project {
         paths.extend(opencode_project_files(surroundings));
     }
@@ -37,7 +38,10 @@ pub fn read(scope: ImportScope, surroundings: &Surroundings) -> Result<FoundServ
     let servers = servers.map(|(name, entry)| {
         let has = |(_, file): &&(PathBuf, Value)| servers_of(file).is_some_and(|servers| servers.contains_key(name));
         let from = files.iter().rev().find(has).map(|(path, _)| path.clone()).unwrap_or_default();
-        FoundServer { name: name.clone(), from, draft: draft(name, entry, &rules) }
+        let project = from.parent().filter(|_| !own.contains(&from)).map(Path::to_owned);
+        let own_rules = rules.iter().cloned().map(ClientRule::in_own_form).collect();
+        let own_rules = Some(RightsSource::Opencode { rules: own_rules });
+        FoundServer { name: name.clone(), from, project, own_rules, draft: draft(name, entry, &rules) }
     });
     Ok(FoundServers { servers: servers.collect(), notes: notes(&config) })
 }
