@@ -21,9 +21,7 @@ while IFS= read -r line; do
     id=${line#*\"id\":}; id=${id%%,*}
     case "$line" in
     *'"initialize"'*) answer $id '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
-    *'"tools/list"'*) answer $id '{"tools":[
-        {"name":"look","description":"Looks into the harbour log","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},
-        {"name":"write","description":"Writes into the harbour log","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/list"'*) answer $id '{"tools":[{"name":"look","description":"Looks into the harbour log","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"write","description":"Writes into the harbour log","inputSchema":{"type":"object"}}]}' ;;
     *'"tools/call"'*) echo "$line" >> $HOME/calls; answer $id '{"content":[{"type":"text","text":"the harbour log has 12 pages"}]}' ;;
     *'"method":"server/discover"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id" ;;
     esac
@@ -114,6 +112,8 @@ fn write_files(scene: &Scene, agent: RealAgent) -> Result<Vec<(PathBuf, String)>
         RealAgent::Opencode => {
             let file = home.path().join(".config/opencode/opencode.json");
             let mut config: Value = serde_json::from_str(&std::fs::read_to_string(&file)?)?;
+            // OpenCode adds this to a file that lacks it.
+            config["$schema"] = json!("https://opencode.ai/config.json");
             config["mcp"]["notes"] = json!({"type": "local", "command": ["sh", script]});
             std::fs::write(&file, config.to_string())?;
             vec![file]
