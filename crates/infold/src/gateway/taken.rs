@@ -204,3 +204,6 @@ impl TakenServers {
 fn plain(text: &str) -> String {
     one_line(&strip_hostile(text))
 }
+
+#[cfg(test)]
+mod tests;
