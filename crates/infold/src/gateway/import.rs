@@ -105,6 +105,8 @@ pub struct Import {
     pub left: Vec<LeftServer>,
     /// What concerns all of them.
     pub notes: Vec<String>,
+    /// The client's name, if it gives programs its whole environment.
+    pub whole_environment: Option<&'static str>,
 }
 
 impl Import {
@@ -116,11 +118,19 @@ impl Import {
             ImportSource::Opencode => opencode::read(scope, &invocation.surroundings),
             ImportSource::File(path) => json::read(path),
         }?;
-        let mut import = Self { notes: found.notes, ..Self::default() };
+        let mut import = Self { notes: found.notes, whole_environment: found.whole_environment, ..Self::default() };
         for server in found.servers {
             import.add(server, invocation);
         }
         Ok(import)
+    }
+
+    /// What concerns all of them, for somebody who can write `remedy` where programs need more variables.
+    pub fn notes_with(&self, remedy: &str) -> Vec<String> {
+        let environment = self.whole_environment.map(|client| {
+            format!("{client} gives programs its whole environment, infold only PATH, HOME and the like: {remedy}")
+        });
+        environment.into_iter().chain(self.notes.iter().cloned()).collect()
     }
 
     fn add(&mut self, server: FoundServer, invocation: &Invocation) {
@@ -149,6 +159,7 @@ struct FoundServer {
 struct FoundServers {
     servers: Vec<FoundServer>,
     notes: Vec<String>,
+    whole_environment: Option<&'static str>,
 }
 
 /// Reads the entry as infold's settings would. What is wrong with it then is why it is not taken.

@@ -83,13 +83,16 @@ pub async fn take_servers(
     for server in &import.left {
         taken.leave(agent, &server.name, &server.why);
     }
+    let remedy =
+        format!("`infold servers import {}` takes them over for good, with env_vars for more", agent.program());
+    let notes = import.notes_with(&remedy);
     for server in import.taken {
         match takes.keeps(&server, engine).await? {
             Some(why) => taken.leave(agent, server.entry.key.as_str(), &why),
             None => takes.take(server, &mut taken),
         }
     }
-    taken.name_taken(agent, import.notes);
+    taken.name_taken(agent, notes);
     Ok(taken)
 }
 
@@ -187,14 +190,14 @@ impl TakenServers {
         }
     }
 
-    /// Names what was taken, and what is different from the agent for those that are programs.
+    /// Names what was taken, and what is different from the agent for it.
     fn name_taken(&mut self, agent: Agent, notes: Vec<String>) {
         let names: Vec<String> = self.off.iter().map(|server| plain(&server.name)).collect();
         if !names.is_empty() {
             let names = names.join(", ");
             self.notes.push(format!("servers of {} behind the gateway for this run: {names}", agent.name()));
         }
-        if self.entries.iter().any(|entry| matches!(entry.way, ServerWay::Child { .. })) {
+        if !self.entries.is_empty() {
             self.notes.extend(notes);
         }
     }

@@ -64,7 +64,7 @@ pub fn read(scope: ImportScope, surroundings: &Surroundings) -> Result<FoundServ
         let (project, own_rules) = (project.map(Path::to_owned), Some(settings.rights()));
         FoundServer { name: name.clone(), from, project, own_rules, draft }
     });
-    Ok(FoundServers { servers: servers.collect(), notes: settings.notes() })
+    Ok(FoundServers { servers: servers.collect(), notes: settings.notes(), whole_environment: Some("Claude Code") })
 }
 
 /// What the user's file has of the project that the current folder belongs to.
@@ -148,12 +148,7 @@ impl Policies {
             plugins.is_some_and(|plugins| plugins.values().any(|enabled| enabled != false))
         };
         let plugins = self.layers.iter().any(|(settings, _)| has_plugins(settings));
-        let environment =
-            "Claude Code gives programs its whole environment, infold only PATH, HOME and the like: name \
-                           further variables in env_vars, or \"*\" for all"
-                .to_owned();
-        let plugins = plugins.then(|| "servers of plugins and of claude.ai stay with Claude Code".to_owned());
-        [environment].into_iter().chain(plugins).collect()
+        plugins.then(|| "servers of plugins and of claude.ai stay with Claude Code".to_owned()).into_iter().collect()
     }
 }
 

@@ -38,7 +38,7 @@ pub fn read(scope: ImportScope, surroundings: &Surroundings) -> Result<FoundServ
     let allows = |server: &FoundServer| server.draft.as_ref().is_ok_and(|draft| draft.fields.contains_key("allow"));
     let note = "Codex asks about every call that changes something through infold, also of tools that are allowed";
     let notes = servers.iter().any(allows).then(|| note.to_owned());
-    Ok(FoundServers { servers, notes: notes.into_iter().collect() })
+    Ok(FoundServers { servers, notes: notes.into_iter().collect(), whole_environment: None })
 }
 
 fn found(own: &Path, of_project: &impl Fn(&str) -> Option<PathBuf>) -> impl Fn((&String, &Value)) -> FoundServer {

@@ -40,7 +40,7 @@ pub fn read(path: &Path) -> Result<FoundServers, Refused> {
         own_rules: None,
         draft: draft(&plain_variables(entry), BareUrl::Http),
     };
-    Ok(FoundServers { servers: servers.iter().map(found).collect(), notes: Vec::new() })
+    Ok(FoundServers { servers: servers.iter().map(found).collect(), ..FoundServers::default() })
 }
 
 /// An entry in infold's form, or why it is not taken.

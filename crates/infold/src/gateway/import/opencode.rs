@@ -43,7 +43,7 @@ pub fn read(scope: ImportScope, surroundings: &Surroundings) -> Result<FoundServ
         let own_rules = Some(RightsSource::Opencode { rules: own_rules });
         FoundServer { name: name.clone(), from, project, own_rules, draft: draft(name, entry, &rules) }
     });
-    Ok(FoundServers { servers: servers.collect(), notes: notes(&config) })
+    Ok(FoundServers { servers: servers.collect(), notes: notes(&config), whole_environment: Some("OpenCode") })
 }
 
 /// The servers of a file, in its older or newer form.
@@ -77,13 +77,11 @@ fn lay_over(config: &mut Value, over: &Value) {
 }
 
 fn notes(config: &Value) -> Vec<String> {
-    let environment = "OpenCode gives programs its whole environment, infold only PATH, HOME and the like: name further \
-                       variables in env_vars, or \"*\" for all";
     let has_rules = |agent: &Value| !agent["permission"].is_null() || !agent["tools"].is_null();
     let agents = ["agent", "mode"].iter().filter_map(|section| config[*section].as_object());
     let agents = agents.flat_map(Map::values).any(has_rules);
     let agents = agents.then(|| "rules of single agents are not taken: infold has the same rules for all".to_owned());
-    [environment.to_owned()].into_iter().chain(agents).collect()
+    agents.into_iter().collect()
 }
 
 fn draft(name: &str, entry: &Value, rules: &[ClientRule]) -> Result<EntryDraft, String> {
