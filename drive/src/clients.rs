@@ -5,6 +5,7 @@
 
 mod agents;
 mod attached;
+mod behind;
 mod beside;
 mod checks;
 mod connect;

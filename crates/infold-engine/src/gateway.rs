@@ -17,10 +17,12 @@ mod take_in;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use infold_core::gateway::ServerKey;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -44,6 +46,8 @@ pub(crate) struct GatewayState {
     figures: figures::WaitingFigures,
     held: Arc<Mutex<held::HeldCalls>>,
     known: Mutex<held::KnownSessions>,
+    /// The servers that were called.
+    called: Mutex<HashSet<ServerKey>>,
     /// How many decisions this process has recorded: what was read before the last one may be out of date.
     recorded: AtomicU64,
     came: Notify,

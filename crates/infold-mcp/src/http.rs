@@ -1,4 +1,5 @@
-//! MCP over streamable HTTP: `/mcp`, and `GET /mcp/tools/list` for discovery.
+//! MCP over streamable HTTP: `/mcp`, `/mcp/servers` with the tools of other servers only, and `GET /mcp/tools/list` for
+//! discovery.
 //!
 //! Both protocol eras are served on one path; each request shows which era it is of. No state belongs to a
 //! connection: every request is served on its own, and the session id that older clients get is only a name
@@ -30,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 
 #[cfg(feature = "conformance")]
 use crate::fixtures::FixtureServer;
-use crate::server::Server;
+use crate::server::{Server, ShownTools};
 use message::Envelope;
 use running::RunningCalls;
 pub(crate) use sessions::InSession;
@@ -86,15 +87,20 @@ enum Service {
 ///
 /// When `shutdown` is cancelled, open streams end and calls that wait are cancelled.
 pub fn http_router(server: Server, shutdown: CancellationToken) -> Router {
-    let config = config(&server, shutdown);
-    let service = if server.relays() {
-        Service::Relay(SessionService::new(server.clone(), &config))
-    } else {
-        let own = server.clone();
-        Service::Own(StreamableHttpService::new(move || Ok(own.clone()), Arc::default(), config))
-    };
+    let servers = server.showing(ShownTools::Servers);
+    let others = Router::new().route("/mcp/servers", any(entry));
+    let others = with_surface(others, servers.clone(), own_service(servers, shutdown.clone()));
     let routes = Router::new().route("/mcp", any(entry)).route("/mcp/tools/list", get(list));
-    with_surface(routes, server, service)
+    with_surface(routes, server.clone(), own_service(server, shutdown)).merge(others)
+}
+
+fn own_service(server: Server, shutdown: CancellationToken) -> Service {
+    let config = config(&server, shutdown);
+    if server.relays() {
+        Service::Relay(SessionService::new(server, &config))
+    } else {
+        Service::Own(StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config))
+    }
 }
 
 /// The path at which the conformance suite finds infold's tools and its own fixtures.

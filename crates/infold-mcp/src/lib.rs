@@ -29,7 +29,7 @@ mod tools;
 pub use http::conformance_router;
 pub use http::http_router;
 pub use relay::{Gateway, GatewayListing, GatewaySetup, HostedServer, ServerNow};
-pub use server::Server;
+pub use server::{Server, ShownTools};
 pub use settings::{ErrorStyle, SessionFrom, Settings, ToolFamily};
 #[cfg(feature = "conformance")]
 pub use stdio::serve_fixtures;

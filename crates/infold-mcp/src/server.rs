@@ -27,6 +27,19 @@ pub struct Server {
     shared: Arc<Shared>,
     /// Who makes all requests, for transports whose requests carry no principal.
     caller: Option<Principal>,
+    shown: ShownTools,
+}
+
+/// Which tools a server lists and takes calls of. Clients treat all tools of one entry alike, and tools of other
+/// servers are not to be loaded or allowed because infold's own are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShownTools {
+    /// infold's own, the gateway's, and those of other servers that are listed.
+    All,
+    /// infold's own and the gateway's.
+    Own,
+    /// Those of other servers that are listed.
+    Servers,
 }
 
 struct Shared {
@@ -47,12 +60,21 @@ impl Server {
         let shown = OwnTool::ALL.into_iter().filter(|tool| tools::is_listed(*tool, &settings.families));
         let listed = shown.map(|tool| tools::listed(tool, engine.limits(), settings.session_from)).collect();
         let metrics = McpMetrics::new();
-        Self { shared: Arc::new(Shared { engine, settings, listed, all, metrics, gateway }), caller: None }
+        Self {
+            shared: Arc::new(Shared { engine, settings, listed, all, metrics, gateway }),
+            caller: None,
+            shown: ShownTools::All,
+        }
+    }
+
+    /// The same server with other tools.
+    pub fn showing(&self, shown: ShownTools) -> Self {
+        Self { shown, ..self.clone() }
     }
 
     /// The same server, for one caller who is known beforehand.
     pub(crate) fn for_caller(&self, caller: Principal) -> Self {
-        Self { shared: self.shared.clone(), caller: Some(caller) }
+        Self { caller: Some(caller), ..self.clone() }
     }
 
     pub(crate) fn settings(&self) -> &Settings {

@@ -37,10 +37,15 @@ impl McpHttp {
     /// Connects through an HTTP client that several connections share. Tests with many clients should use this,
     /// because making an HTTP client reads the machine's certificates.
     pub async fn connect_with(http: reqwest::Client, base_url: &str, era: Era) -> Result<Self, CallError> {
+        Self::connect_at(http, format!("{base_url}/mcp"), era).await
+    }
+
+    /// Connects to the server at exactly this address.
+    pub async fn connect_at(http: reqwest::Client, url: String, era: Era) -> Result<Self, CallError> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let mut client = Self { http, url: format!("{base_url}/mcp"), era, headers, last_id: AtomicU64::new(0) };
+        let mut client = Self { http, url, era, headers, last_id: AtomicU64::new(0) };
         match era {
             Era::Legacy => client.shake_hands().await?,
             Era::Modern => client.name_version(),

@@ -5,6 +5,9 @@ mod configured;
 mod entries;
 mod hosting;
 mod import;
+#[allow(dead_code, reason = "`infold approve` uses it")]
+mod project;
+mod taken;
 mod variables;
 mod way;
 
@@ -12,4 +15,7 @@ pub use configured::configured;
 pub use entries::{LoadedServer, LoadedState, all_entries, load};
 pub use hosting::start;
 pub use import::{AddedServers, Import, ImportScope, ImportSource, ImportedServer, add_servers};
+#[allow(unused_imports, reason = "`infold approve` uses them")]
+pub use project::{ProjectServer, approve_project_server, project_servers};
+pub use taken::{OffServer, TakenServers, take_none, take_servers};
 pub use way::{describe as describe_way, link_way};

@@ -99,7 +99,10 @@ fn engine_settings(settings: &Settings) -> anyhow::Result<EngineSettings> {
             reserve_tokens: settings.rescue.reserve_tokens,
             sessions_max: settings.proxy.sessions_max,
             sessions_bytes_max: settings.proxy.sessions_bytes_max,
-            kept_calls: if settings.gateway.servers.is_empty() { KeptCalls::Own } else { KeptCalls::All },
+            kept_calls: match settings.gateway.servers.is_empty() && !settings.run.gateway {
+                true => KeptCalls::Own,
+                false => KeptCalls::All,
+            },
         },
     })
 }

@@ -6,6 +6,7 @@
 //! the user had configured for the model becomes the upstream.
 
 mod agent;
+mod behind;
 mod child;
 mod claude;
 mod codex;
@@ -23,9 +24,11 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::gateway::TakenServers;
 use crate::settings::{Settings, Surroundings};
 
 pub use agent::{Agent, on_path};
+pub use behind::{ChangedServers, servers_entry};
 pub use child::run as run_child;
 pub use claude::{
     claude_servers_file, folder as claude_folder, permission as claude_permission, server_for as claude_server,
@@ -63,6 +66,8 @@ pub struct Wires<'a> {
     pub settings: &'a Settings,
     /// Whether infold's tools are shown to the model from the start, where the agent can do that.
     pub tools: ToolListing,
+    /// What the agent needs for other servers, if there are any behind infold.
+    pub servers: Option<&'a TakenServers>,
 }
 
 /// How an agent shows infold's tools to the model.

@@ -148,6 +148,10 @@ impl Engine {
 
     /// Counts a call that is over. It never waits for the disk.
     pub fn count_server_call(&self, who: &Principal, call: ServerCall) {
+        self.inner.metrics.gateway.called(&call);
+        if locked(&self.inner.gateway.called).insert(call.server.clone()) {
+            self.inner.metrics.gateway.first_called();
+        }
         let mut latencies = LatencyCounts::default();
         latencies.note(u64::try_from(call.latency.as_micros()).unwrap_or(u64::MAX));
         let new = ToolFigures {

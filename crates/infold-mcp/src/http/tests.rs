@@ -14,7 +14,7 @@ use crate::Settings;
 use crate::testing::{Fixture, server, settings};
 
 /// Every route, with the methods that it answers.
-const ROUTES: [(&str, &[&str]); 2] = [("/mcp", &["POST"]), ("/mcp/tools/list", &["GET"])];
+const ROUTES: [(&str, &[&str]); 3] = [("/mcp", &["POST"]), ("/mcp/servers", &["POST"]), ("/mcp/tools/list", &["GET"])];
 
 fn router(fixture: &Fixture) -> Router {
     http_router(fixture.server.clone(), CancellationToken::new())

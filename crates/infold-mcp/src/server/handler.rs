@@ -35,10 +35,13 @@ impl ServerHandler for Server {
         let about = Implementation::new("infold", env!("CARGO_PKG_VERSION"))
             .with_title("infold")
             .with_description("Keeps an agent's context small: branches that fold into one message");
-        ServerConfig::new(self.capabilities())
+        let config = ServerConfig::new(self.capabilities())
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
-            .with_server_info(about)
-            .with_instructions(self.instructions())
+            .with_server_info(about);
+        match self.instructions() {
+            Some(instructions) => config.with_instructions(instructions),
+            None => config,
+        }
     }
 
     async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
@@ -61,7 +64,8 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.shared.all.get(name).cloned().or_else(|| self.others_tool(name))
+        let own = self.shared.all.get(name).filter(|_| self.shows_own()).cloned();
+        own.or_else(|| self.others_tool(name))
     }
 
     async fn call_tool(
@@ -69,7 +73,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        match OwnTool::named(&request.name) {
+        match OwnTool::named(&request.name).filter(|_| self.shows_own()) {
             Some(tool) => self.call_ours(tool, request.arguments, context).await,
             None => self.call_others(request, context).await,
         }

@@ -20,8 +20,8 @@ use rmcp::{ErrorData, RoleServer};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::Server;
 use super::handler::not_served;
+use super::{Server, ShownTools};
 use crate::instructions;
 use crate::relay::{CallWay, ClientInput, Gateway, Offer, OfferAnswer, OfferAsker, RelayCall, RelayCaller};
 
@@ -32,7 +32,9 @@ impl Server {
     /// What this server can do: what other servers have counts too.
     pub(super) fn capabilities(&self) -> ServerCapabilities {
         let mut capabilities = ServerCapabilities::builder().enable_tools().build();
-        let Some(gateway) = &self.shared.gateway else { return capabilities };
+        let Some(gateway) = self.shared.gateway.as_ref().filter(|_| self.shown != ShownTools::Own) else {
+            return capabilities;
+        };
         let all = ServerCapabilities::builder()
             .enable_prompts()
             .enable_resources()
@@ -52,29 +54,40 @@ impl Server {
         capabilities
     }
 
-    /// What a model reads about this server, with the note about tools that are held back.
-    pub(super) fn instructions(&self) -> String {
-        let own = instructions::text(self.settings().session_from);
+    /// What a model reads about infold's own tools, with the note about tools that are held back.
+    pub(super) fn instructions(&self) -> Option<String> {
+        let own = self.shows_own().then(|| instructions::text(self.settings().session_from))?;
         match self.shared.gateway.as_ref().and_then(|gateway| gateway.catalogue().note()) {
-            Some(note) => format!("{own}\n\n{note}"),
-            None => own.to_owned(),
+            Some(note) => Some(format!("{own}\n\n{note}")),
+            None => Some(own.to_owned()),
         }
     }
 
     /// The tools that `tools/list` shows a caller: infold's own, then the gateway's, then those of servers that are listed.
     pub(crate) async fn tools_of(&self, who: &Principal) -> Vec<Tool> {
-        let mut tools = self.listed_tools().to_vec();
-        if let Some(gateway) = self.gateway_of(who) {
+        let mut tools = if self.shows_own() { self.listed_tools().to_vec() } else { Vec::new() };
+        let Some(gateway) = self.gateway_of(who) else { return tools };
+        if self.shows_own() {
             tools.extend_from_slice(gateway.own_tools());
+        }
+        if self.shown != ShownTools::Own {
             tools.extend_from_slice(&gateway.renewed().await.listed);
         }
         tools
     }
 
+    /// Whether infold's own tools and the gateway's can be called here.
+    pub(super) fn shows_own(&self) -> bool {
+        match self.shown {
+            ShownTools::All | ShownTools::Own => true,
+            ShownTools::Servers => false,
+        }
+    }
+
     /// A tool that is listed and not infold's own.
     pub(super) fn others_tool(&self, name: &str) -> Option<Tool> {
         let gateway = self.shared.gateway.as_ref()?;
-        let own = gateway.own_tools().iter().find(|tool| tool.name == name).cloned();
+        let own = gateway.own_tools().iter().find(|tool| self.shows_own() && tool.name == name).cloned();
         own.or_else(|| gateway.catalogue().listed.iter().find(|tool| tool.name == name).cloned())
     }
 
@@ -93,7 +106,8 @@ impl Server {
         let input = ClientInput::new(request.input_responses, request.request_state);
         let arguments = request.arguments.unwrap_or_default();
         let caller = RelayCaller::new(&self.shared.engine, who, (&request.name, &arguments), context);
-        let (measured, answer) = match GatewayTool::named(&request.name) {
+        let of_gateway = GatewayTool::named(&request.name).filter(|_| self.shows_own());
+        let (measured, answer) = match of_gateway {
             Some(tool) => (tool.name(), gateway.call_own(tool, &caller, (arguments, input)).await),
             None => {
                 let relay = RelayCall { caller: &caller, name: &request.name, way: CallWay::Direct, arguments, input };

@@ -43,7 +43,7 @@ async fn serve(invocation: &Invocation, tools: ServedTools) -> anyhow::Result<()
         let (engine, cancel) = (engine.clone(), shutdown.clone());
         async move { engine.run_timers(cancel).await }
     });
-    let servers = gateway::start(invocation, &engine, &shutdown);
+    let servers = gateway::start(invocation, &engine, &shutdown, Vec::new());
     let server = infold_mcp::Server::new(engine.clone(), parts::mcp_settings(settings), servers);
     let serving = async {
         match tools {

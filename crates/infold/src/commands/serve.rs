@@ -72,7 +72,9 @@ async fn serve(invocation: &Invocation, registry: Registry) -> anyhow::Result<()
         let (engine, cancel) = (engine.clone(), shutdown.clone());
         async move { engine.run_timers(cancel).await }
     });
-    let router = router(invocation, engine.clone(), registry, &shutdown)?;
+    let servers = gateway::start(invocation, &engine, &shutdown, Vec::new());
+    let server = infold_mcp::Server::new(engine.clone(), parts::mcp_settings(settings), servers);
+    let router = router(invocation, (engine.clone(), server), registry, &shutdown)?;
 
     let address = door.address();
     announce(address, &invocation.output)?;
@@ -97,13 +99,11 @@ pub(crate) async fn finish_recording(tasks: &TaskTracker) {
 /// Everything that the daemon serves: MCP, the JSON API and the proxy.
 pub(crate) fn router(
     invocation: &Invocation,
-    engine: Engine,
+    (engine, server): (Engine, infold_mcp::Server),
     registry: Registry,
     shutdown: &CancellationToken,
 ) -> anyhow::Result<Router> {
     let settings = &invocation.in_force.settings;
-    let servers = gateway::start(invocation, &engine, shutdown);
-    let server = infold_mcp::Server::new(engine.clone(), parts::mcp_settings(settings), servers);
     let mcp = infold_mcp::http_router(server.clone(), shutdown.clone());
     #[cfg(feature = "conformance")]
     let mcp = mcp.merge(infold_mcp::conformance_router(server, shutdown.clone()));

@@ -35,17 +35,27 @@ pub enum LoadedState {
 
 /// All servers of the settings in their order, with variables replaced by those of the environment.
 pub fn load(gateway: &Gateway, surroundings: &Surroundings) -> Vec<LoadedServer> {
-    let variable = |name: &str| variable_in(surroundings, name);
     let servers = gateway.servers.iter().zip(all_entries(gateway));
     let load = |(server, entry): (&GatewayServer, ServerEntry)| {
-        let state = match entry.expanded(&variable).map(Box::new) {
-            expanded if !server.is_enabled => LoadedState::Off(expanded),
-            Ok(expanded) => LoadedState::Usable(expanded),
-            Err(problems) => LoadedState::Refused(problems),
+        let LoadedServer { entry, state } = load_entry(entry, surroundings);
+        let state = match state {
+            state if server.is_enabled => state,
+            LoadedState::Usable(expanded) => LoadedState::Off(Ok(expanded)),
+            LoadedState::Refused(problems) => LoadedState::Off(Err(problems)),
+            LoadedState::Off(off) => LoadedState::Off(off),
         };
         LoadedServer { entry, state }
     };
     servers.map(load).collect()
+}
+
+/// A server that is not switched off, with variables replaced by those of the environment.
+pub fn load_entry(entry: ServerEntry, surroundings: &Surroundings) -> LoadedServer {
+    let state = match entry.expanded(&|name| variable_in(surroundings, name)).map(Box::new) {
+        Ok(expanded) => LoadedState::Usable(expanded),
+        Err(problems) => LoadedState::Refused(problems),
+    };
+    LoadedServer { entry, state }
 }
 
 /// A variable of infold's environment. An empty value is a value: the user may have wanted it.

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use infold_core::gateway::{DeferralRules, HealthRules};
+use infold_core::gateway::{DeferralRules, HealthRules, ServerEntry};
 use infold_engine::Engine;
 use infold_mcp::gateway::{LinkLimits, ListLimits};
 use infold_mcp::{Gateway, GatewayListing, GatewaySetup, HostedServer};
 use tokio_util::sync::CancellationToken;
 
-use super::entries::{LoadedServer, LoadedState, load};
+use super::entries::{LoadedServer, LoadedState, load, load_entry};
 use super::way::link_way;
 use crate::commands::Invocation;
 use crate::parts;
@@ -25,12 +25,20 @@ const PAGES_MAX: usize = 100;
 const ITEMS_MAX: usize = 2_000;
 const ITEM_BYTES_MAX: usize = 64 << 10;
 
-/// Starts the gateway if settings name servers. It works until `shutdown`, and the engine's tasks end with it.
-pub fn start(invocation: &Invocation, engine: &Engine, shutdown: &CancellationToken) -> Option<Arc<Gateway>> {
-    let settings = &invocation.in_force.settings;
-    let servers: Vec<HostedServer> = load(&settings.gateway, &invocation.surroundings)
+/// Starts the gateway if there are servers: those of settings, and `taken` beside them. It works until `shutdown`, and the
+/// engine's tasks end with it.
+pub fn start(
+    invocation: &Invocation,
+    engine: &Engine,
+    shutdown: &CancellationToken,
+    taken: Vec<ServerEntry>,
+) -> Option<Arc<Gateway>> {
+    let (settings, surroundings) = (&invocation.in_force.settings, &invocation.surroundings);
+    let taken = taken.into_iter().map(|entry| load_entry(entry, surroundings));
+    let servers: Vec<HostedServer> = load(&settings.gateway, surroundings)
         .into_iter()
-        .filter_map(|server| hosted(server, &invocation.surroundings))
+        .chain(taken)
+        .filter_map(|server| hosted(server, surroundings))
         .collect();
     if servers.is_empty() {
         return None;

@@ -17,7 +17,7 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use infold_core::gateway::ServerEntry;
+use infold_core::gateway::{RightsSource, ServerEntry};
 use toml::Table;
 
 pub use draft::DroppedField;
@@ -73,6 +73,10 @@ pub struct ImportedServer {
     pub entry: ServerEntry,
     /// The file that it comes from.
     pub from: PathBuf,
+    /// The folder of the project whose file has it; `None` if it is in the user's own.
+    pub project: Option<PathBuf>,
+    /// The client's own rules for its tools, if there are any.
+    pub own_rules: Option<RightsSource>,
     /// The fields of its section in infold's settings. Values may be secrets.
     pub fields: Table,
     /// Fields that infold cannot honour.
@@ -101,6 +105,8 @@ pub struct Import {
     pub left: Vec<LeftServer>,
     /// What concerns all of them.
     pub notes: Vec<String>,
+    /// The client's name, if it gives programs its whole environment.
+    pub whole_environment: Option<&'static str>,
 }
 
 impl Import {
@@ -112,19 +118,27 @@ impl Import {
             ImportSource::Opencode => opencode::read(scope, &invocation.surroundings),
             ImportSource::File(path) => json::read(path),
         }?;
-        let mut import = Self { notes: found.notes, ..Self::default() };
+        let mut import = Self { notes: found.notes, whole_environment: found.whole_environment, ..Self::default() };
         for server in found.servers {
             import.add(server, invocation);
         }
         Ok(import)
     }
 
+    /// What concerns all of them, for somebody who can write `remedy` where programs need more variables.
+    pub fn notes_with(&self, remedy: &str) -> Vec<String> {
+        let environment = self.whole_environment.map(|client| {
+            format!("{client} gives programs its whole environment, infold only PATH, HOME and the like: {remedy}")
+        });
+        environment.into_iter().chain(self.notes.iter().cloned()).collect()
+    }
+
     fn add(&mut self, server: FoundServer, invocation: &Invocation) {
-        let FoundServer { name, from, draft } = server;
+        let FoundServer { name, from, project, own_rules, draft } = server;
         match draft.and_then(|draft| checked(&name, draft, invocation)) {
             Ok((entry, draft, missing)) => {
                 let EntryDraft { fields, dropped, .. } = draft;
-                self.taken.push(ImportedServer { entry, from, fields, dropped, missing });
+                self.taken.push(ImportedServer { entry, from, project, own_rules, fields, dropped, missing });
             }
             Err(why) => self.left.push(LeftServer { name, from, why }),
         }
@@ -135,6 +149,8 @@ impl Import {
 struct FoundServer {
     name: String,
     from: PathBuf,
+    project: Option<PathBuf>,
+    own_rules: Option<RightsSource>,
     draft: Result<EntryDraft, String>,
 }
 
@@ -143,6 +159,7 @@ struct FoundServer {
 struct FoundServers {
     servers: Vec<FoundServer>,
     notes: Vec<String>,
+    whole_environment: Option<&'static str>,
 }
 
 /// Reads the entry as infold's settings would. What is wrong with it then is why it is not taken.

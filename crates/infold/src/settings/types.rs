@@ -295,6 +295,7 @@ pub struct Run {
     pub max_branches_per_minute: u32,
     pub max_concurrent_per_session: u32,
     pub always_load: bool,
+    pub gateway: bool,
 }
 
 /// `[prices]`

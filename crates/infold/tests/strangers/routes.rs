@@ -9,9 +9,10 @@ use crate::support::Program;
 pub const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
 
 /// Paths that the OpenAPI description does not name.
-const OTHERS: [&str; 10] = [
+const OTHERS: [&str; 11] = [
     "/",
     "/mcp",
+    "/mcp/servers",
     "/mcp/tools/list",
     "/mcp/",
     "/api",

@@ -14,6 +14,9 @@ use crate::gateway::{AddedServers, Import, ImportScope, ImportSource, ImportedSe
 use crate::help;
 use crate::output::Form;
 
+/// What to do where programs need more variables.
+const REMEDY: &str = "name further variables in env_vars, or \"*\" for all";
+
 /// Arguments of `servers import`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = help::text(
@@ -91,7 +94,7 @@ impl Outcome<'_> {
             let _ =
                 writeln!(text, "{}: not taken: {}\n  from {}", left.name.escape_debug(), left.why, left.from.display());
         }
-        for note in self.import.notes.iter().filter(|_| !self.import.taken.is_empty()) {
+        for note in self.import.notes_with(REMEDY).iter().filter(|_| !self.import.taken.is_empty()) {
             let _ = writeln!(text, "note: {note}");
         }
         let (count, path) = (self.added.added.len(), self.path.display());
@@ -142,7 +145,7 @@ impl Outcome<'_> {
         json!({
             "taken": taken.collect::<Vec<_>>(),
             "left": left.collect::<Vec<_>>(),
-            "notes": self.import.notes,
+            "notes": self.import.notes_with(REMEDY),
             "added": self.added.added,
             "file": self.path,
             "dry_run": self.is_dry,

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use infold_core::gateway::RightsAction;
+use infold_core::gateway::{RightsAction, RightsSource};
 use serde_json::{Map, Value};
 
 use super::draft::EntryDraft;
@@ -60,9 +60,11 @@ pub fn read(scope: ImportScope, surroundings: &Surroundings) -> Result<FoundServ
         if names_in(&local["disabledMcpServers"], name) || settings.switches_off(name) {
             draft = draft.map(EntryDraft::switched_off);
         }
-        FoundServer { name: name.clone(), from, draft }
+        let project = shared.iter().find(|shared| **shared == from).and_then(|shared| shared.parent());
+        let (project, own_rules) = (project.map(Path::to_owned), Some(settings.rights()));
+        FoundServer { name: name.clone(), from, project, own_rules, draft }
     });
-    Ok(FoundServers { servers: servers.collect(), notes: settings.notes() })
+    Ok(FoundServers { servers: servers.collect(), notes: settings.notes(), whole_environment: Some("Claude Code") })
 }
 
 /// What the user's file has of the project that the current folder belongs to.
@@ -119,6 +121,10 @@ impl Policies {
         rules.collect()
     }
 
+    fn rights(&self) -> RightsSource {
+        RightsSource::Claude { rules: self.rules().into_iter().map(ClientRule::in_own_form).collect() }
+    }
+
     fn switches_off(&self, name: &str) -> bool {
         self.layers.iter().any(|(settings, _)| names_in(&settings["disabledMcpjsonServers"], name))
     }
@@ -142,12 +148,7 @@ impl Policies {
             plugins.is_some_and(|plugins| plugins.values().any(|enabled| enabled != false))
         };
         let plugins = self.layers.iter().any(|(settings, _)| has_plugins(settings));
-        let environment =
-            "Claude Code gives programs its whole environment, infold only PATH, HOME and the like: name \
-                           further variables in env_vars, or \"*\" for all"
-                .to_owned();
-        let plugins = plugins.then(|| "servers of plugins and of claude.ai stay with Claude Code".to_owned());
-        [environment].into_iter().chain(plugins).collect()
+        plugins.then(|| "servers of plugins and of claude.ai stay with Claude Code".to_owned()).into_iter().collect()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Codex's servers: `[mcp_servers.NAME]` of its settings.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use infold_core::gateway::RightsAction;
+use infold_core::gateway::{ApprovalMode, RightsAction, RightsSource};
 use serde_json::Value;
 
 use super::draft::EntryDraft;
@@ -30,19 +30,50 @@ pub fn read(scope: ImportScope, surroundings: &Surroundings) -> Result<FoundServ
     let mut config = codex_config(&[], surroundings)?;
     let over = project.as_deref().map(read_toml).transpose()?.unwrap_or_default();
     let in_project = |name: &str| over.get(SECTION).is_some_and(|servers| servers.get(name).is_some());
-    let from = |name: &str| project.clone().filter(|_| in_project(name)).unwrap_or_else(|| own.clone());
+    let of_project = |name: &str| project.clone().filter(|_| in_project(name));
     lay_over(&mut config, over.clone());
 
     let servers = serde_json::to_value(config.get(SECTION)).unwrap_or_default();
-    let servers: Vec<FoundServer> = servers.as_object().into_iter().flatten().map(found(&from)).collect();
+    let servers: Vec<FoundServer> = servers.as_object().into_iter().flatten().map(found(&own, &of_project)).collect();
     let allows = |server: &FoundServer| server.draft.as_ref().is_ok_and(|draft| draft.fields.contains_key("allow"));
     let note = "Codex asks about every call that changes something through infold, also of tools that are allowed";
     let notes = servers.iter().any(allows).then(|| note.to_owned());
-    Ok(FoundServers { servers, notes: notes.into_iter().collect() })
+    Ok(FoundServers { servers, notes: notes.into_iter().collect(), whole_environment: None })
 }
 
-fn found(from: &impl Fn(&str) -> PathBuf) -> impl Fn((&String, &Value)) -> FoundServer {
-    |(name, entry)| FoundServer { name: name.clone(), from: from(name), draft: draft(entry) }
+fn found(own: &Path, of_project: &impl Fn(&str) -> Option<PathBuf>) -> impl Fn((&String, &Value)) -> FoundServer {
+    |(name, entry)| {
+        let file = of_project(name);
+        // The file is in a folder of its own within the project.
+        let project = file.as_deref().and_then(Path::parent).and_then(Path::parent).map(Path::to_owned);
+        let from = file.unwrap_or_else(|| own.to_owned());
+        FoundServer { name: name.clone(), from, project, own_rules: Some(own_rules(entry)), draft: draft(entry) }
+    }
+}
+
+/// The rules of an entry, as Codex itself reads them. A mode that is not known is taken for the strictest.
+fn own_rules(entry: &Value) -> RightsSource {
+    let texts = |field: &str| {
+        let list = entry[field].as_array()?;
+        Some(list.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>())
+    };
+    let tools = entry["tools"].as_object().into_iter().flatten();
+    let modes = tools.filter_map(|(tool, settings)| Some((tool.clone(), mode_of(settings["approval_mode"].as_str()?))));
+    RightsSource::Codex {
+        enabled: texts("enabled_tools"),
+        disabled: texts("disabled_tools").unwrap_or_default(),
+        mode: entry["default_tools_approval_mode"].as_str().map_or(ApprovalMode::Auto, mode_of),
+        modes: modes.collect(),
+    }
+}
+
+fn mode_of(mode: &str) -> ApprovalMode {
+    match mode {
+        "auto" => ApprovalMode::Auto,
+        "writes" => ApprovalMode::Writes,
+        "approve" => ApprovalMode::Approve,
+        _ => ApprovalMode::Prompt,
+    }
 }
 
 fn draft(entry: &Value) -> Result<EntryDraft, String> {

@@ -36,9 +36,11 @@ pub fn read(path: &Path) -> Result<FoundServers, Refused> {
     let found = |(name, entry): (&String, &Value)| FoundServer {
         name: name.clone(),
         from: path.to_owned(),
+        project: None,
+        own_rules: None,
         draft: draft(&plain_variables(entry), BareUrl::Http),
     };
-    Ok(FoundServers { servers: servers.iter().map(found).collect(), notes: Vec::new() })
+    Ok(FoundServers { servers: servers.iter().map(found).collect(), ..FoundServers::default() })
 }
 
 /// An entry in infold's form, or why it is not taken.

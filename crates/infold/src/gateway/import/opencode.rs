@@ -1,9 +1,9 @@
 //! OpenCode's servers: `mcp.NAME` of its settings, or `mcp.servers.NAME` in their newer form. Later files replace what
 //! earlier ones say, field by field; lists are replaced whole.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use infold_core::gateway::RightsAction;
+use infold_core::gateway::{RightsAction, RightsSource};
 use serde_json::{Map, Value};
 
 use super::draft::EntryDraft;
@@ -17,6 +17,7 @@ use crate::settings::Surroundings;
 /// Reads its servers and rules.
 pub fn read(scope: ImportScope, surroundings: &Surroundings) -> Result<FoundServers, Refused> {
     let mut paths = opencode_user_files(surroundings);
+    let own = paths.clone();
     if scope == ImportScope::Project {
         paths.extend(opencode_project_files(surroundings));
     }
@@ -37,9 +38,12 @@ pub fn read(scope: ImportScope, surroundings: &Surroundings) -> Result<FoundServ
     let servers = servers.map(|(name, entry)| {
         let has = |(_, file): &&(PathBuf, Value)| servers_of(file).is_some_and(|servers| servers.contains_key(name));
         let from = files.iter().rev().find(has).map(|(path, _)| path.clone()).unwrap_or_default();
-        FoundServer { name: name.clone(), from, draft: draft(name, entry, &rules) }
+        let project = from.parent().filter(|_| !own.contains(&from)).map(Path::to_owned);
+        let own_rules = rules.iter().cloned().map(ClientRule::in_own_form).collect();
+        let own_rules = Some(RightsSource::Opencode { rules: own_rules });
+        FoundServer { name: name.clone(), from, project, own_rules, draft: draft(name, entry, &rules) }
     });
-    Ok(FoundServers { servers: servers.collect(), notes: notes(&config) })
+    Ok(FoundServers { servers: servers.collect(), notes: notes(&config), whole_environment: Some("OpenCode") })
 }
 
 /// The servers of a file, in its older or newer form.
@@ -73,13 +77,11 @@ fn lay_over(config: &mut Value, over: &Value) {
 }
 
 fn notes(config: &Value) -> Vec<String> {
-    let environment = "OpenCode gives programs its whole environment, infold only PATH, HOME and the like: name further \
-                       variables in env_vars, or \"*\" for all";
     let has_rules = |agent: &Value| !agent["permission"].is_null() || !agent["tools"].is_null();
     let agents = ["agent", "mode"].iter().filter_map(|section| config[*section].as_object());
     let agents = agents.flat_map(Map::values).any(has_rules);
     let agents = agents.then(|| "rules of single agents are not taken: infold has the same rules for all".to_owned());
-    [environment.to_owned()].into_iter().chain(agents).collect()
+    agents.into_iter().collect()
 }
 
 fn draft(name: &str, entry: &Value, rules: &[ClientRule]) -> Result<EntryDraft, String> {

@@ -1,7 +1,7 @@
 //! Rules of clients for MCP tools, as infold's settings have them: patterns of tools' own names, of which the strictest
 //! that fits counts.
 
-use infold_core::gateway::RightsAction;
+use infold_core::gateway::{RightsAction, RightsRule};
 
 use super::draft::EntryDraft;
 use super::patterns::{behind, covers};
@@ -12,6 +12,13 @@ pub struct ClientRule {
     pub pattern: String,
     pub action: RightsAction,
     pub place: String,
+}
+
+impl ClientRule {
+    /// The rule by itself, with its pattern in the client's form.
+    pub fn in_own_form(self) -> RightsRule {
+        RightsRule { pattern: self.pattern, action: self.action }
+    }
 }
 
 /// A server's name as clients spell it for models.
