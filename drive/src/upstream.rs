@@ -113,7 +113,8 @@ async fn serve(stream: TcpStream, retention: Retention, stored: &Mutex<StoredReq
 pub struct Request {
     /// The request line and the headers, with an empty line at the end.
     pub head: String,
-    path: String,
+    /// The path, with its query.
+    pub path: String,
     session: String,
     /// What was posted.
     pub body: Vec<u8>,

@@ -87,6 +87,10 @@ async fn serve(stream: TcpStream) -> Result<()> {
 
 /// The response to a request. There is no stream to listen on, and no session to end.
 fn respond(request: &Request) -> String {
+    if request.path != "/mcp" {
+        // Clients look for ways to log in; there are none.
+        return "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".to_owned();
+    }
     if !request.head.starts_with("POST") {
         return "HTTP/1.1 405 Method Not Allowed\r\nallow: POST\r\ncontent-length: 0\r\n\r\n".to_owned();
     }

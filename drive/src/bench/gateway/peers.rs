@@ -68,17 +68,20 @@ impl GatewayPeer {
         command.env("HOME", folder.path()).current_dir(folder.path());
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
-        let running = StoppedAtDrop(child);
+        let mut running = StoppedAtDrop(child);
         let base_url = format!("http://127.0.0.1:{port}");
         let process = Process(running.0.id());
         for _ in 0..READY_TRIES_MAX {
             if let Ok(called) = CalledGateway::connect(self.name(), &base_url, Some(process)).await {
                 return Ok(RunningPeer { called, _running: running, _folder: folder });
             }
+            if running.0.try_wait()?.is_some() {
+                break;
+            }
             tokio::time::sleep(BETWEEN_TRIES).await;
         }
         let log = fs::read_to_string(folder.path().join("log")).unwrap_or_default();
-        bail!("it did not answer in time: {}", log.lines().last().unwrap_or_default())
+        bail!("it does not answer: {}", log.lines().last().unwrap_or_default())
     }
 
     fn command(self, program: &Path, folder: &Path, port: u16, backend: &BackendWay) -> Result<Command> {
@@ -89,7 +92,8 @@ impl GatewayPeer {
                 let level = if self == Self::CompressorMax { "max" } else { "medium" };
                 command.args(["-c", level, "-n", "code", "--transport", "streamable-http", "--port", &port, "--"]);
                 match backend {
-                    BackendWay::Http(url) => command.arg(format!("{url}/mcp")),
+                    // Without this it demands a login.
+                    BackendWay::Http(url) => command.arg(format!("{url}/mcp")).args(["--auth", "explicit-headers"]),
                     BackendWay::Stdio(program) => command.arg(program).arg("backend"),
                 };
             }
