@@ -44,7 +44,7 @@ static BENCH: LazyLock<Bench> = LazyLock::new(|| {
         message_bytes_max: 8 << 10,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be made");
-    let server = Server::new(engine(&folder), settings);
+    let server = Server::new(engine(&folder), settings, None);
     Bench { runtime, server, _folder: folder }
 });
 

@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 
 #[cfg(feature = "conformance")]
 use crate::fixtures::FixtureServer;
-use crate::server::{Server, ShownTools};
+use crate::server::{RelayServer, Server, ShownTools};
 use message::Envelope;
 use running::RunningCalls;
 pub(crate) use sessions::InSession;
@@ -77,7 +77,7 @@ enum Service {
     /// Serves infold's own tools, each request by itself.
     Own(StreamableHttpService<Server, NeverSessionManager>),
     /// The same with the tools of other servers, which may ask their client something: older clients have sessions.
-    Relay(SessionService<Server>),
+    Relay(SessionService<RelayServer>),
     /// Serves the fixtures of the conformance suite too, which ask as well.
     #[cfg(feature = "conformance")]
     Fixtures(SessionService<FixtureServer>),
@@ -97,7 +97,7 @@ pub fn http_router(server: Server, shutdown: CancellationToken) -> Router {
 fn own_service(server: Server, shutdown: CancellationToken) -> Service {
     let config = config(&server, shutdown);
     if server.relays() {
-        Service::Relay(SessionService::new(server, &config))
+        Service::Relay(SessionService::new(RelayServer(server), &config))
     } else {
         Service::Own(StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config))
     }

@@ -3,10 +3,12 @@
 //! One server serves every request of every client; nothing in it belongs to a connection.
 
 mod handler;
+mod relay_handler;
 mod relayed;
 
 #[cfg(feature = "conformance")]
 pub(crate) use handler::LIST_TTL_MS;
+pub(crate) use relay_handler::RelayServer;
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::server::Server;
+use crate::server::{RelayServer, Server};
 
 /// The buffer between the streams and the server, in bytes.
 const PIPE_BYTES: usize = 64 << 10;
@@ -57,7 +57,11 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let line_bytes_max = server.settings().message_bytes_max;
-    serve_handler(server.for_caller(caller), line_bytes_max, (input, output), shutdown).await
+    let server = server.for_caller(caller);
+    if server.relays() {
+        return serve_handler(RelayServer(server), line_bytes_max, (input, output), shutdown).await;
+    }
+    serve_handler(server, line_bytes_max, (input, output), shutdown).await
 }
 
 async fn serve_handler<S, R, W>(

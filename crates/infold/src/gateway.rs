@@ -12,7 +12,7 @@ mod variables;
 mod way;
 
 pub use configured::configured;
-pub use entries::{LoadedServer, LoadedState, all_entries, load};
+pub use entries::{LoadedServer, LoadedState, load};
 pub use hosting::start;
 pub use import::{AddedServers, Import, ImportScope, ImportSource, ImportedServer, add_servers};
 #[allow(unused_imports, reason = "`infold approve` uses them")]

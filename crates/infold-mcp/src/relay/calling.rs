@@ -59,7 +59,7 @@ enum NoResult {
 }
 
 /// What a server answered.
-enum Answered {
+enum CallOutcome {
     Result(ServerResult),
     /// It asks something first.
     Question(Value),
@@ -83,10 +83,10 @@ impl Gateway {
         let RelayCall { caller, way, arguments, input, .. } = relay;
         let arguments = Value::Object(arguments);
         let result = match self.exchange((&host, &target), arguments.clone(), input, caller).await {
-            Ok(Answered::Question(asked)) => {
+            Ok(CallOutcome::Question(asked)) => {
                 return Ok(self.question(asked, (&caller.who, &target.definition.server)).await?.into());
             }
-            Ok(Answered::Result(result)) => self.take_in(&target, caller, arguments, result).await,
+            Ok(CallOutcome::Result(result)) => self.take_in(&target, caller, arguments, result).await,
             Err(no_result) => Err(no_result),
         };
         self.count(caller, &target, &result, began.elapsed());
@@ -148,7 +148,7 @@ impl Gateway {
         arguments: Value,
         input: ClientInput,
         caller: &RelayCaller,
-    ) -> Result<Answered, NoResult> {
+    ) -> Result<CallOutcome, NoResult> {
         let project = caller.project().or_else(|| self.setup.folder.clone());
         let link = self.link(host, project).await.map_err(NoResult::Refused)?;
         // The server's tools may have been seen anew since the call was admitted.
@@ -211,9 +211,9 @@ impl Gateway {
     }
 
     /// A result within its bound, or a question that its client can be asked.
-    fn answered(&self, result: Value, caller: &RelayCaller) -> Result<Answered, String> {
+    fn answered(&self, result: Value, caller: &RelayCaller) -> Result<CallOutcome, String> {
         match is_question(&result).then(|| caller.client.is_modern()) {
-            Some(true) => return Ok(Answered::Question(result)),
+            Some(true) => return Ok(CallOutcome::Question(result)),
             Some(false) => {
                 return Err(
                     "the server asks for input before it can answer, and this client cannot be asked".to_owned()
@@ -226,7 +226,7 @@ impl Gateway {
         if bytes > most {
             return Err(format!("the result has {bytes} bytes, the limit is {most}: ask for less at a time"));
         }
-        Ok(Answered::Result(ServerResult::read(result, bytes)))
+        Ok(CallOutcome::Result(ServerResult::read(result, bytes)))
     }
 
     /// Takes the result through the door that every result goes through.

@@ -1,18 +1,14 @@
 //! The protocol's methods: the server's description of itself, its list of tools, and the entry point for calls.
 
-// Logging is deprecated in the newer protocol revision, and clients of the older ones have it.
-#![allow(deprecated)]
-
 use std::borrow::Cow;
 use std::time::Instant;
 
 use infold_core::{OwnTool, Principal};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
-    DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestParams,
-    SubscribeRequestParams, Tool, UnsubscribeRequestParams,
+    DiscoverResult, ErrorCode, Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+    Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -21,11 +17,9 @@ use super::Server;
 use crate::answer::ToolAnswer;
 use crate::arguments::Arguments;
 use crate::call::{CallSetup, ToolCall};
-use crate::gateway::ListKind;
 use crate::refused::ToolRefused;
-use crate::relay::Offer;
 use crate::settings::ErrorStyle;
-use crate::tools;
+use crate::{instructions, tools};
 
 /// How long a client may cache the list of tools, which does not change while the server runs.
 pub(crate) const LIST_TTL_MS: u64 = 3_600_000;
@@ -35,37 +29,30 @@ impl ServerHandler for Server {
         let about = Implementation::new("infold", env!("CARGO_PKG_VERSION"))
             .with_title("infold")
             .with_description("Keeps an agent's context small: branches that fold into one message");
-        let config = ServerConfig::new(self.capabilities())
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
-            .with_server_info(about);
-        match self.instructions() {
-            Some(instructions) => config.with_instructions(instructions),
-            None => config,
-        }
+            .with_server_info(about)
+            .with_instructions(instructions::text(self.settings().session_from))
     }
 
     async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         self.shared.engine.warm_up();
         let versions = self.supported_protocol_versions().into_owned();
-        let mut info = self.get_info();
-        // In the newer era clients listen instead, and infold has nothing to say there.
-        info.capabilities.resources.iter_mut().for_each(|resources| resources.subscribe = None);
-        Ok(DiscoverResult::from_server_info(versions, info).with_ttl_ms(LIST_TTL_MS))
+        Ok(DiscoverResult::from_server_info(versions, self.get_info()).with_ttl_ms(LIST_TTL_MS))
     }
 
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
+        _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         // A client that asks for the tools is about to call one.
         self.shared.engine.warm_up();
-        Ok(ListToolsResult::with_all_items(self.tools_of(&self.principal(&context)?).await).with_ttl_ms(LIST_TTL_MS))
+        Ok(ListToolsResult::with_all_items(self.listed_tools().to_vec()).with_ttl_ms(LIST_TTL_MS))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let own = self.shared.all.get(name).filter(|_| self.shows_own()).cloned();
-        own.or_else(|| self.others_tool(name))
+        self.shared.all.get(name).cloned()
     }
 
     async fn call_tool(
@@ -73,9 +60,12 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        match OwnTool::named(&request.name).filter(|_| self.shows_own()) {
+        match OwnTool::named(&request.name) {
             Some(tool) => self.call_ours(tool, request.arguments, context).await,
-            None => self.call_others(request, context).await,
+            None => {
+                let text = format!("There is no tool {:?}: tools/list names them", request.name);
+                Err(ErrorData::invalid_params(text, None))
+            }
         }
     }
 
@@ -94,85 +84,38 @@ impl ServerHandler for Server {
         Err(not_served(request.method))
     }
 
-    // Prompts and resources are those of other servers; infold has none of its own.
+    // The library would answer these with empty lists; infold has no prompts and no resources.
 
     async fn list_prompts(
         &self,
         _request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
+        _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let gateway = self.gateway_with(Offer::Prompts, "prompts/list", &context)?;
-        Ok(ListPromptsResult::with_all_items(gateway.list_all(ListKind::Prompts).await))
-    }
-
-    async fn get_prompt(
-        &self,
-        request: GetPromptRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<GetPromptResponse, ErrorData> {
-        self.relay_prompt(request, context).await
+        Err(not_served("prompts/list"))
     }
 
     async fn list_resources(
         &self,
         _request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
+        _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let gateway = self.gateway_with(Offer::Resources, "resources/list", &context)?;
-        Ok(ListResourcesResult::with_all_items(gateway.list_all(ListKind::Resources).await))
+        Err(not_served("resources/list"))
     }
 
     async fn list_resource_templates(
         &self,
         _request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
+        _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let gateway = self.gateway_with(Offer::Resources, "resources/templates/list", &context)?;
-        Ok(ListResourceTemplatesResult::with_all_items(gateway.list_all(ListKind::ResourceTemplates).await))
-    }
-
-    async fn read_resource(
-        &self,
-        request: ReadResourceRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ReadResourceResponse, ErrorData> {
-        self.relay_resource(request, context).await
-    }
-
-    async fn subscribe(
-        &self,
-        request: SubscribeRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        let (gateway, asker) = self.resource_asker("resources/subscribe", context)?;
-        gateway.subscribe(&request.uri, asker).await
-    }
-
-    async fn unsubscribe(
-        &self,
-        request: UnsubscribeRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        let (gateway, asker) = self.resource_asker("resources/unsubscribe", context)?;
-        gateway.unsubscribe(&request.uri, asker).await
-    }
-
-    async fn set_level(
-        &self,
-        request: SetLevelRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        let gateway = self.gateway_with(Offer::Logging, "logging/setLevel", &context)?;
-        gateway.set_log_level(serde_json::json!(request.level)).await;
-        Ok(())
+        Err(not_served("resources/templates/list"))
     }
 
     async fn complete(
         &self,
-        request: CompleteRequestParams,
-        context: RequestContext<RoleServer>,
+        _request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        self.relay_completion(&request, context).await
+        Err(not_served("completion/complete"))
     }
 }
 

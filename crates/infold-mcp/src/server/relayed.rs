@@ -1,4 +1,5 @@
-//! What goes on to other servers: calls of their tools, prompts and resources, and what they add to infold's lists.
+//! What goes on to other servers: calls of their tools, prompts and resources, and what they add to infold's lists. The
+//! protocol's methods are in `relay_handler`.
 //!
 //! Servers are the user's own, with the user's keys, so only programs of the same user get to them.
 

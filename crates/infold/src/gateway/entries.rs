@@ -5,13 +5,10 @@
 
 use std::path::Path;
 
-use infold_core::gateway::{CallLimits, EntryOrigin, EntryProblem, ServerEntry, ServerKey, ServerWay};
+use infold_core::gateway::{EntryProblem, ServerEntry, ServerWay};
 
 use crate::run::SERVER;
 use crate::settings::{Gateway, GatewayServer, Surroundings};
-
-/// Characters of a server's name that its tools' names begin with, if settings do not name a prefix.
-const PREFIX_CHARS_MAX: usize = 30;
 
 /// A server of the settings, and whether it can be used.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +32,7 @@ pub enum LoadedState {
 
 /// All servers of the settings in their order, with variables replaced by those of the environment.
 pub fn load(gateway: &Gateway, surroundings: &Surroundings) -> Vec<LoadedServer> {
-    let servers = gateway.servers.iter().zip(all_entries(gateway));
+    let servers = gateway.servers.iter().zip(gateway.entries());
     let load = |(server, entry): (&GatewayServer, ServerEntry)| {
         let LoadedServer { entry, state } = load_entry(entry, surroundings);
         let state = match state {
@@ -70,34 +67,4 @@ pub fn is_own(entry: &ServerEntry) -> bool {
         ServerWay::Http { .. } => false,
     };
     is_own_program || entry.key.as_str() == SERVER
-}
-
-/// The entries of all servers as they were written, also of those that are switched off.
-pub fn all_entries(gateway: &Gateway) -> Vec<ServerEntry> {
-    gateway.servers.iter().map(|server| entry_of(server, gateway)).collect()
-}
-
-/// The entry of one server.
-pub fn entry_of(server: &GatewayServer, gateway: &Gateway) -> ServerEntry {
-    ServerEntry {
-        key: ServerKey::new(&server.name),
-        way: server.way.clone(),
-        prefix: server.prefix.clone().unwrap_or_else(|| usual_prefix(&server.name)),
-        kind: server.kind,
-        sharing: server.sharing,
-        limits: CallLimits {
-            start_timeout_ms: server.start_timeout_ms.unwrap_or(gateway.start_timeout_ms),
-            call_timeout_ms: server.timeout_ms.unwrap_or(gateway.call_timeout_ms),
-        },
-        rights: server.rights.clone(),
-        hints: server.hints,
-        origin: EntryOrigin::Settings,
-    }
-}
-
-/// The prefix of a server for which settings name none. A name may have characters that a prefix must not have.
-fn usual_prefix(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
-    let name: String = name.chars().map(plain).take(PREFIX_CHARS_MAX).collect();
-    ServerEntry::usual_prefix(&ServerKey::new(name))
 }

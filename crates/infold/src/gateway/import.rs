@@ -23,7 +23,7 @@ use toml::Table;
 pub use draft::DroppedField;
 pub use write::{AddedServers, add_servers};
 
-use super::entries::{entry_of, is_own, variable_in};
+use super::entries::{is_own, variable_in};
 use crate::commands::Invocation;
 use crate::settings::{GatewayServer, Surroundings};
 use draft::EntryDraft;
@@ -171,7 +171,7 @@ fn checked(
     draft.name(name);
     let read = |draft: &EntryDraft| {
         let server = GatewayServer::read(&draft.fields).map_err(|problems| problems.join("; "))?;
-        Ok::<_, String>(entry_of(&server, &invocation.in_force.settings.gateway))
+        Ok::<_, String>(invocation.in_force.settings.gateway.entry(&server))
     };
     let problems = read(&draft)?.problems();
     draft.drop_headers(&problems);

@@ -1,9 +1,12 @@
 //! `[gateway]` as types. `default.toml` says what each setting means.
 
-use infold_core::gateway::{DeferralMode, NewTools, SchemaForm};
+use infold_core::gateway::{CallLimits, DeferralMode, EntryOrigin, NewTools, SchemaForm, ServerEntry, ServerKey};
 use serde::Deserialize;
 
 use super::server::GatewayServer;
+
+/// Characters of a server's name that its tools' names begin with, if settings do not name a prefix.
+const PREFIX_CHARS_MAX: usize = 30;
 
 /// `[gateway]`
 #[derive(Debug, Clone, Deserialize)]
@@ -27,6 +30,38 @@ pub struct Gateway {
     pub failures_max: u32,
     pub retry_max_ms: u64,
     pub heartbeat_ms: u64,
+}
+
+impl Gateway {
+    /// The entries of all servers as they were written, also of those that are switched off.
+    pub fn entries(&self) -> Vec<ServerEntry> {
+        self.servers.iter().map(|server| self.entry(server)).collect()
+    }
+
+    /// The entry of one server.
+    pub fn entry(&self, server: &GatewayServer) -> ServerEntry {
+        ServerEntry {
+            key: ServerKey::new(&server.name),
+            way: server.way.clone(),
+            prefix: server.prefix.clone().unwrap_or_else(|| usual_prefix(&server.name)),
+            kind: server.kind,
+            sharing: server.sharing,
+            limits: CallLimits {
+                start_timeout_ms: server.start_timeout_ms.unwrap_or(self.start_timeout_ms),
+                call_timeout_ms: server.timeout_ms.unwrap_or(self.call_timeout_ms),
+            },
+            rights: server.rights.clone(),
+            hints: server.hints,
+            origin: EntryOrigin::Settings,
+        }
+    }
+}
+
+/// The prefix of a server for which settings name none. A name may have characters that a prefix must not have.
+fn usual_prefix(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
+    let name: String = name.chars().map(plain).take(PREFIX_CHARS_MAX).collect();
+    ServerEntry::usual_prefix(&ServerKey::new(name))
 }
 
 /// What happens if the definitions of tools take too many tokens.

@@ -3,9 +3,8 @@
 use infold_core::gateway::duplicate_names;
 use toml::Value;
 
+use super::super::server::GatewayServer;
 use super::{Entry, Problem, Problems, Settings, entry, origin};
-use crate::gateway;
-use crate::settings::server::GatewayServer;
 
 const SERVERS: &str = "gateway.servers";
 
@@ -30,7 +29,7 @@ pub(super) fn read_servers(entries: &[Entry], problems: &mut Problems) {
 
 /// Checks names, addresses and headers of the servers, and the longest message.
 pub(super) fn check(settings: &Settings, entries: &[Entry], problems: &mut Problems) {
-    let servers = gateway::all_entries(&settings.gateway);
+    let servers = settings.gateway.entries();
     let origin = origin(entries, SERVERS);
     for server in &servers {
         for problem in server.problems() {
