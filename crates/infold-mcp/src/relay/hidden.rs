@@ -1,6 +1,9 @@
 //! Takes the user's values out of what a server says: programs print keys that they do not like, and no rule for secrets
 //! knows every key.
 
+#[cfg(test)]
+mod tests;
+
 use infold_core::gateway::{NamedValues, ServerEntry, ServerWay};
 
 use crate::gateway::LinkWay;

@@ -9,6 +9,7 @@ mod list;
 mod report;
 
 use super::Invocation;
+use crate::failure::Refused;
 use crate::help;
 pub use list::{latency, tone};
 
@@ -28,7 +29,6 @@ pub use list::{latency, tone};
         ("infold servers check github", "start one, and say what is wrong with it"),
     ],
 ))]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct ServersArgs {
     /// Show only this server, with all that is known of it
     name: Option<String>,
@@ -49,7 +49,10 @@ pub fn run(args: ServersArgs, invocation: &Invocation) -> anyhow::Result<()> {
     match (args.action, args.name) {
         (None, None) => list::run(invocation),
         (None, Some(name)) => detail::run(&name, invocation),
-        (Some(ServersAction::Check(args)), _) => check::run(args, invocation),
-        (Some(ServersAction::Import(args)), _) => import::run(&args, invocation),
+        (Some(_), Some(_)) => Err(Refused::new("a server's name comes after the command")
+            .hint("such as `infold servers check NAME`")
+            .into()),
+        (Some(ServersAction::Check(args)), None) => check::run(args, invocation),
+        (Some(ServersAction::Import(args)), None) => import::run(&args, invocation),
     }
 }
