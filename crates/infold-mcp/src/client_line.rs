@@ -66,6 +66,13 @@ impl ClientLine {
         }
     }
 
+    /// Says to the client that the list of tools has changed. One that has no session lists them when it likes.
+    pub(crate) async fn tools_changed(&self) {
+        if self.session().is_some() {
+            let _ = self.context.peer.notify_tool_list_changed().await;
+        }
+    }
+
     /// Whether the client speaks the newer era, in which a call may be answered with a question.
     pub(crate) fn is_modern(&self) -> bool {
         self.context.meta.contains_key(PROTOCOL_VERSION)

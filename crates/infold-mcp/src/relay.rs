@@ -12,10 +12,12 @@ mod content;
 mod hidden;
 mod host;
 mod offers;
+mod promoting;
 mod stored;
 mod subscriptions;
 mod tools;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -95,6 +97,7 @@ pub struct Gateway {
     seal: asking::StateSeal,
     log_level: Mutex<Option<Value>>,
     subscriptions: subscriptions::Subscriptions,
+    last_uses: promoting::LastUses,
 }
 
 /// What remains of the setup once the servers have their hosts.
@@ -138,7 +141,7 @@ impl Gateway {
             result_bytes_max: setup.result_bytes_max,
             heartbeat: Duration::from_millis(setup.heartbeat_ms),
         };
-        let catalogue = RwLock::new(Arc::new(Catalogue::of(&[], &rules.listing)));
+        let catalogue = RwLock::new(Arc::new(Catalogue::of(&[], &rules.listing, &HashMap::new())));
         let learnt = watch::Sender::new(hosts.is_empty());
         let own = tools::definitions(hosts.iter().map(|host| host.entry.key.as_str()));
         Arc::new(Self {
@@ -153,6 +156,7 @@ impl Gateway {
             seal: asking::StateSeal::new(),
             log_level: Mutex::default(),
             subscriptions: subscriptions::Subscriptions::default(),
+            last_uses: promoting::LastUses::default(),
         })
     }
 
@@ -257,7 +261,7 @@ impl Gateway {
 
     fn renew_catalogue(&self) {
         let servers: Vec<_> = self.hosts.iter().map(|host| (&host.entry, host.tools())).collect();
-        let catalogue = Arc::new(Catalogue::of(&servers, &self.setup.listing));
+        let catalogue = Arc::new(Catalogue::of(&servers, &self.setup.listing, &self.last_uses.all()));
         *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = catalogue;
     }
 

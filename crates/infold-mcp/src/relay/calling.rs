@@ -90,6 +90,7 @@ impl Gateway {
             Err(no_result) => Err(no_result),
         };
         self.count(caller, &target, &result, began.elapsed());
+        self.promote(std::iter::once(target.name.as_str()), &caller.client).await;
         match (result, way) {
             (Ok(relayed), _) => Ok(as_answer(relayed).into()),
             (Err(NoResult::Refused(why)), _) => Ok(refused(self.scrubbed(why).await).into()),

@@ -42,7 +42,12 @@ pub(crate) struct Catalogue {
 
 impl Catalogue {
     /// The catalogue of these servers, in the order of the entries. A server that nothing is known of has no tools.
-    pub(crate) fn of(servers: &[(&ServerEntry, Option<Arc<ServerTools>>)], rules: &ListingRules) -> Self {
+    /// Where not all fit into the list, `used` says which were used last.
+    pub(crate) fn of(
+        servers: &[(&ServerEntry, Option<Arc<ServerTools>>)],
+        rules: &ListingRules,
+        used: &HashMap<String, u64>,
+    ) -> Self {
         let tools = NamedTools::of(servers);
         let by_name = tools.callable.iter().enumerate().flat_map(|(at, target)| {
             let Definition { server, tool, .. } = &target.definition;
@@ -50,7 +55,7 @@ impl Catalogue {
         });
         let by_name = by_name.collect();
         let index = tools.index();
-        let (listed, deferred) = listed(&tools.callable, servers, rules);
+        let (listed, deferred) = listed(&tools.callable, servers, rules, used);
         Self { tools, by_name, index, listed, deferred }
     }
 
@@ -92,6 +97,7 @@ fn listed(
     targets: &[Arc<ServerTool>],
     servers: &[(&ServerEntry, Option<Arc<ServerTools>>)],
     rules: &ListingRules,
+    used: &HashMap<String, u64>,
 ) -> (Vec<Tool>, usize) {
     let group = |target: &ServerTool| match servers[target.server].0.kind {
         ServerKind::Plain => ToolGroup::Server,
@@ -99,7 +105,11 @@ fn listed(
     };
     let deferrable: Vec<Deferrable> = targets
         .iter()
-        .map(|target| Deferrable { group: group(target), tokens: target.tokens, last_used: None })
+        .map(|target| Deferrable {
+            group: group(target),
+            tokens: target.tokens,
+            last_used: used.get(target.name.as_str()).copied(),
+        })
         .collect();
     let selection = select_listed(&deferrable, rules.room_tokens, rules.mode);
     let listed: Vec<Tool> = selection

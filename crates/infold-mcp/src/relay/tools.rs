@@ -95,7 +95,7 @@ impl Gateway {
         };
         let lane = match tool {
             GatewayTool::Search => {
-                let found = self.search(&mut arguments).await;
+                let found = self.search(&mut arguments, caller).await;
                 return Ok(found.unwrap_or_else(|refusal| refused(refusal.to_string())).into());
             }
             GatewayTool::Call => Lane::Change,
@@ -111,7 +111,11 @@ impl Gateway {
         }
     }
 
-    async fn search(&self, arguments: &mut Arguments) -> Result<CallToolResult, infold_core::Refusal> {
+    async fn search(
+        &self,
+        arguments: &mut Arguments,
+        caller: &RelayCaller,
+    ) -> Result<CallToolResult, infold_core::Refusal> {
         let query = arguments.text("query")?;
         let limit = arguments.optional_number("limit", 1)?.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX);
         let catalogue = self.renewed().await;
@@ -135,7 +139,8 @@ impl Gateway {
             let all = catalogue.len();
             body["hint"] = json!(format!("none of the {all} tools fits: say what the tool does in other words"));
         }
-        if let Some(note) = catalogue.note() {
+        self.promote(found.iter().map(|target| target.name.as_str()), &caller.client).await;
+        if let Some(note) = self.catalogue().note() {
             body["note"] = json!(note);
         }
         Ok(CallToolResult::structured(body))

@@ -46,7 +46,7 @@ impl ServerHandler for RelayServer {
     ) -> Result<ListToolsResult, ErrorData> {
         self.0.shared.engine.warm_up();
         let tools = self.0.tools_of(&self.0.principal(&context)?).await;
-        Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(LIST_TTL_MS))
+        Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(if self.0.promotes() { 0 } else { LIST_TTL_MS }))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

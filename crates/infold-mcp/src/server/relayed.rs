@@ -36,6 +36,9 @@ impl Server {
         let Some(gateway) = self.shared.gateway.as_ref().filter(|_| self.shown != ShownTools::Own) else {
             return capabilities;
         };
+        if let Some(tools) = capabilities.tools.as_mut().filter(|_| gateway.promotes()) {
+            tools.list_changed = Some(true);
+        }
         let all = ServerCapabilities::builder()
             .enable_prompts()
             .enable_resources()
@@ -189,6 +192,11 @@ impl Server {
     ) -> Result<&Arc<Gateway>, ErrorData> {
         let gateway = self.gateway_of(&self.principal(context)?).filter(|gateway| gateway.offers(offer));
         gateway.ok_or_else(|| not_served(method))
+    }
+
+    /// Whether the list of tools changes with what is used.
+    pub(super) fn promotes(&self) -> bool {
+        self.shared.gateway.as_ref().is_some_and(|gateway| gateway.promotes())
     }
 
     /// Whether other servers are behind this one.

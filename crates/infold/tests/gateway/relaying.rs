@@ -279,3 +279,27 @@ answer $id '{"content":[{"type":"text","text":"'"$text"'"}]}'"#;
     assert!(nothing.is_error && nothing.text.contains("pattern"), "{}", nothing.text);
     Ok(())
 }
+
+#[tokio::test]
+async fn in_the_mode_promote_what_is_found_is_listed_and_the_rest_leaves() -> Result<()> {
+    let tool = |name: &str, about: &str| json!({ "name": name, "description": about.repeat(20), "inputSchema": { "type": "object" } });
+    let tools = json!([tool("weather", "Says how the weather is. "), tool("mail", "Sends a mail to somebody. ")]);
+    let mark = mark();
+    let setup = setup(&[server(&mark, &tools, &text_result("done"))]).set("gateway.deferral", "promote");
+    let daemon = setup.set("gateway.deferral_tokens", 160).start().await?;
+    let client = McpHttp::connect(daemon.base_url(), Era::Legacy).await?;
+    let listed = async || -> Result<Vec<String>> {
+        let tools = client.list_tools().await?;
+        Ok(names(&tools).into_iter().filter(|name| name.starts_with(&mark)).map(str::to_owned).collect())
+    };
+    let (mail, weather) = (format!("{mark}__mail"), format!("{mark}__weather"));
+    assert_eq!(listed().await?.len(), 1, "one of the two fits");
+    for (query, found) in [("send a mail", &mail), ("the weather", &weather), ("send a mail", &mail)] {
+        let answer = client.call("tool_search", json!({ "query": query, "limit": 1 })).await?;
+        assert_eq!(answer.field("tools")[0]["name"], **found);
+        assert_eq!(answer.field("note"), "[1 tools deferred to save context. Use tool_search to find them.]");
+        assert_eq!(listed().await?, [found.clone()]);
+    }
+    assert_eq!(said(client.call(&mail, json!({})).await?), ("done".to_owned(), false));
+    Ok(())
+}
