@@ -1,6 +1,7 @@
 //! The gateway's operations on a real store in a temporary folder.
 
 mod figures;
+mod named;
 mod pins;
 mod relayed;
 
