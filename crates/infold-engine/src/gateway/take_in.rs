@@ -59,7 +59,8 @@ impl Engine {
     ) -> Result<RelayedShown, Error> {
         let place = self.find_place(who, &call.place).await?;
         let call = with_call_id(call);
-        let scrubbed = self.scrub_relayed(&call, result, self.source_for(who, &place, &call)).await?;
+        let source = self.source_for(who, &place, &call).await;
+        let scrubbed = self.scrub_relayed(&call, result, source).await?;
         let relay = WeighedRelay::new(scrubbed, self.counter_for_place(who, &place));
 
         let taken = match &place {
@@ -85,7 +86,7 @@ impl Engine {
     }
 
     /// How a result is shaped; `None` if it may not be offloaded.
-    fn source_for(&self, who: &Principal, place: &FoundPlace, call: &RelayedCall) -> Option<ResultSource> {
+    async fn source_for(&self, who: &Principal, place: &FoundPlace, call: &RelayedCall) -> Option<ResultSource> {
         // Without an id the proxy could not know that the result was counted.
         let has_id = call.call_id.as_ref().is_some_and(|id| !id.is_empty());
         if self.inner.settings.turn.shaping == Shaping::Off {
@@ -98,8 +99,20 @@ impl Engine {
         match place {
             FoundPlace::Proxied { .. } if !has_id => None,
             FoundPlace::Proxied { session, .. } => source(session, false),
-            FoundPlace::Counted(place) => source(&place.session, place.thread != Some(Thread::Main)),
+            FoundPlace::Counted(place) => source(&place.session, self.is_bounded(who, place).await),
             FoundPlace::Nowhere { .. } => None,
+        }
+    }
+
+    /// Whether a call's thread has a budget, or may have one. Only then may a result have to be offloaded that is short,
+    /// and writing a stand-in takes longer than searching it for secrets.
+    async fn is_bounded(&self, who: &Principal, place: &CountedPlace) -> bool {
+        match &place.thread {
+            Some(thread) => *thread != Thread::Main,
+            None => {
+                let known = self.known_now(who, &place.session).await;
+                !matches!(known, Ok(Some(session)) if session.active == Thread::Main)
+            }
         }
     }
 
