@@ -5,7 +5,6 @@ mod configured;
 mod entries;
 mod hosting;
 mod import;
-#[allow(dead_code, reason = "`infold approve` uses it")]
 mod project;
 mod taken;
 mod variables;
@@ -15,7 +14,6 @@ pub use configured::configured;
 pub use entries::{LoadedServer, LoadedState, load};
 pub use hosting::start;
 pub use import::{AddedServers, Import, ImportScope, ImportSource, ImportedServer, add_servers};
-#[allow(unused_imports, reason = "`infold approve` uses them")]
 pub use project::{ProjectServer, approve_project_server, project_servers};
 pub use taken::{OffServer, TakenServers, take_none, take_servers};
 pub use way::{describe as describe_way, link_way};

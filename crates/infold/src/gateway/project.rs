@@ -18,8 +18,9 @@ pub struct ProjectServer {
     pub is_approved: bool,
 }
 
-/// All servers in files of this project, of every client whose files can be read.
-pub async fn project_servers(invocation: &Invocation, engine: &Engine) -> anyhow::Result<Vec<ProjectServer>> {
+/// All servers in files of this project, of every client whose files can be read. Without an engine, nothing was stored
+/// yet, and none is approved.
+pub async fn project_servers(invocation: &Invocation, engine: Option<&Engine>) -> anyhow::Result<Vec<ProjectServer>> {
     let mut servers = Vec::new();
     for client in [SourceClient::Claude, SourceClient::Codex, SourceClient::Opencode] {
         // A client that is not set up here has no files, and one whose files are broken says so itself.
@@ -27,7 +28,10 @@ pub async fn project_servers(invocation: &Invocation, engine: &Engine) -> anyhow
         for server in import.taken {
             let origin = origin_of(client, &server);
             let EntryOrigin::Project { path, .. } = &origin else { continue };
-            let is_approved = engine.is_entry_approved(path, &server.entry).await?;
+            let is_approved = match engine {
+                Some(engine) => engine.is_entry_approved(path, &server.entry).await?,
+                None => false,
+            };
             servers.push(ProjectServer { entry: ServerEntry { origin, ..server.entry }, is_approved });
         }
     }

@@ -261,3 +261,26 @@ fn without_servers_the_agent_is_wired_as_ever_and_a_note_says_why() {
     let ended = agent.home.ended(agent.gateway_command(&[], &[]).output().unwrap());
     assert!(ended.stderr.contains("infold does not read servers of goose"), "{}", ended.stderr);
 }
+
+#[tokio::test]
+async fn a_projects_server_is_used_once_it_is_approved() -> Result<()> {
+    let agent = claude();
+    let shown = agent.home.run(&["approve"]);
+    assert!(
+        shown.stdout.starts_with("theirs is a server of the project HOME/project\n  \"sh\" \"-c\""),
+        "{}",
+        shown.stdout
+    );
+    let approved = agent.home.run(&["approve", "theirs"]);
+    assert_eq!((approved.code, approved.stdout.as_str()), (0, "approved theirs\n"));
+
+    let running = Running::start(&agent, &[]);
+    let denied = running.option("--settings")["deniedMcpServers"].to_string();
+    assert!(denied.contains("theirs"), "{denied}");
+    let servers = running.option("--mcp-config")["mcpServers"].clone();
+    let others = connect(servers["servers"]["url"].as_str().unwrap()).await?;
+    assert!(names(&others).await?.contains(&"theirs__look".to_owned()));
+    running.end();
+    assert_eq!(started(&agent.home), ["notes", "theirs"]);
+    Ok(())
+}

@@ -49,14 +49,14 @@ async fn a_projects_server_is_taken_once_it_is_approved_and_not_when_it_is_anoth
     assert!(before.entries.is_empty() && before.off.is_empty(), "{before:?}");
     assert!(before.notes[0].ends_with("waits for `infold approve theirs`"), "{:?}", before.notes);
 
-    let waiting = project_servers(&project.invocation, &project.engine).await.unwrap();
+    let waiting = project_servers(&project.invocation, Some(&project.engine)).await.unwrap();
     assert_eq!(waiting.iter().map(|server| server.is_approved).collect::<Vec<_>>(), [false]);
     approve_project_server(&waiting[0], &project.engine).await.unwrap();
 
     let after = project.taken().await;
     assert!(matches!(after.entries[0].origin, EntryOrigin::Project { client: SourceClient::Claude, .. }));
     assert_eq!(after.off[0].name, "theirs");
-    let known = project_servers(&project.invocation, &project.engine).await.unwrap();
+    let known = project_servers(&project.invocation, Some(&project.engine)).await.unwrap();
     assert!(known[0].is_approved);
 
     project.write("another-program");
