@@ -303,3 +303,86 @@ async fn in_the_mode_promote_what_is_found_is_listed_and_the_rest_leaves() -> Re
     assert_eq!(said(client.call(&mail, json!({})).await?), ("done".to_owned(), false));
     Ok(())
 }
+
+#[tokio::test]
+async fn a_branch_that_calls_tools_until_its_budget_is_gone_is_folded_in_mid_work() -> Result<()> {
+    let words = "a few words that a tool has found and that all have to be counted in the branch. ".repeat(12);
+    let mark = mark();
+    let daemon = daemon(&[server(&mark, &echo_tools(), &text_result(&words))]).await?;
+    let client = McpHttp::connect(daemon.base_url(), Era::Modern).await?;
+    let opened = json!({ "session_id": "s", "description": "look", "prompt": "look at it", "budget": 1_500 });
+    let branch = client.call("branch_create", opened).await?.text_field("branch_id");
+    let meta = || {
+        let keys = [("infold/sessionId".to_owned(), json!("s")), ("infold/branchId".to_owned(), json!(branch))];
+        serde_json::Map::from_iter(keys)
+    };
+    let tool = format!("{mark}__read_file");
+    let call =
+        async || -> Result<CallAnswer> { Ok(client.call_with_meta(&tool, json!({ "path": "a" }), meta()).await?) };
+    let mut calls = 0;
+    let folded = loop {
+        let answer = call().await?;
+        if answer.is_error {
+            break answer;
+        }
+        calls += 1;
+        let metered = answer.meta.context("no _meta")?["infold/metered"].clone();
+        assert_eq!(metered["branch_id"], json!(branch), "{metered}");
+        assert!(calls < 50, "the budget does not bind");
+    };
+    assert!(calls >= 2, "{calls}");
+    assert!(folded.text.contains("budget") && folded.text.contains(&branch), "{}", folded.text);
+    let after = call().await?;
+    assert!(after.is_error && after.text.contains(&branch), "{}", after.text);
+    let status = client.call("branch_status", json!({ "branch_id": branch })).await?;
+    assert_ne!(status.text_field("status"), "active", "{}", status.text);
+    Ok(())
+}
+
+#[tokio::test]
+async fn ten_clients_with_the_same_ids_each_get_their_own_answer() -> Result<()> {
+    // Answers come in another order than calls: each is held back until the next one is there.
+    let called = r#"path=${line#*\"path\":\"}; path=${path%%\"*}; mine=$id
+( sleep 0.$((id % 7)); answer $mine '{"content":[{"type":"text","text":"'"$path"'"}]}' ) &"#;
+    let mark = mark();
+    let daemon = daemon(&[server_with(&mark, &echo_tools(), called)]).await?;
+    let mut asking = tokio::task::JoinSet::new();
+    for number in 0..10 {
+        let (base_url, tool) = (daemon.base_url().to_owned(), format!("{mark}__read_file"));
+        let era = if number % 2 == 0 { Era::Legacy } else { Era::Modern };
+        asking.spawn(async move {
+            let client = McpHttp::connect(&base_url, era).await?;
+            for round in 0..5 {
+                let path = format!("{number}-{round}");
+                let answer = client.call(&tool, json!({ "path": path })).await?;
+                anyhow::ensure!(answer.text == path, "{number} got {} for {path}", answer.text);
+            }
+            Ok(())
+        });
+    }
+    for asked in asking.join_all().await {
+        asked?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_silent_call_gives_signs_of_life_and_can_be_cancelled() -> Result<()> {
+    let mark = mark();
+    let slow = "sleep 1; answer $id '{\"content\":[]}'";
+    let daemon = setup(&[server_with(&mark, &echo_tools(), slow)]).set("gateway.heartbeat_ms", 200).start().await?;
+    let client = McpHttp::connect(daemon.base_url(), Era::Modern).await?;
+    let tool = format!("{mark}__read_file");
+    let meta = serde_json::Map::from_iter([("progressToken".to_owned(), json!(7))]);
+    let answer = client.call_with_meta(&tool, json!({ "path": "a" }), meta).await?;
+    let values: Vec<f64> =
+        answer.notifications.iter().filter_map(|notice| notice["params"]["progress"].as_f64()).collect();
+    assert!(values.len() >= 3 && values.is_sorted_by(|one, next| one < next), "{values:?}");
+
+    // A client that goes away takes its call with it, and the server is free for the next one.
+    let call = client.call(&tool, json!({ "path": "b" }));
+    assert!(tokio::time::timeout(std::time::Duration::from_millis(200), call).await.is_err());
+    let answer = client.call(&tool, json!({ "path": "c" })).await?;
+    assert!(!answer.is_error, "{}", answer.text);
+    Ok(())
+}
