@@ -29,7 +29,7 @@ const DEEDS: [(&str, &str, bool); 6] = [
     ("delete", "Delete one for good. This cannot be undone; archive it instead where that is enough.", false),
 ];
 
-/// The tool that is called, the id that it is given, and what comes back of it.
+/// The tool that is called.
 pub const READING_TOOL: &str = "get_issue";
 /// The id whose result is [`LONG_BYTES`] long.
 pub const LONG_ID: &str = "long";
