@@ -59,8 +59,8 @@ impl ServerHandler for RelayServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         match OwnTool::named(&request.name).filter(|_| self.0.shows_own()) {
-            Some(_) => self.0.call_tool(request, context).await,
-            None => self.0.call_others(request, context).await,
+            Some(_) => Box::pin(self.0.call_tool(request, context)).await,
+            None => Box::pin(self.0.call_others(request, context)).await,
         }
     }
 
