@@ -5,6 +5,7 @@
 
 mod agents;
 mod attached;
+mod behind;
 mod beside;
 mod checks;
 mod connect;
@@ -21,6 +22,7 @@ pub mod record;
 mod rescue;
 mod run;
 mod scripts;
+mod servers;
 mod sessions;
 mod spoken;
 mod steps;
@@ -60,6 +62,9 @@ pub struct ClientsArguments {
     /// Only the coding agents, not the SDKs and the Inspector.
     #[arg(long)]
     agents: bool,
+    /// Only other people's servers behind infold.
+    #[arg(long)]
+    servers: bool,
     /// Only goose and Qwen Code, which are large and not run otherwise.
     #[arg(long)]
     more: bool,
@@ -75,8 +80,13 @@ pub fn run(workspace: &Workspace, arguments: &ClientsArguments, program: &Path, 
         more::stage(workspace, &arguments.only, program, &mut report);
         return Ok(report.finish());
     }
+    if arguments.servers {
+        servers::stage(workspace, (program, absent), &mut report);
+        return Ok(report.finish());
+    }
     if !arguments.agents {
         clients_stage(workspace, program, absent, &mut report);
+        servers::stage(workspace, (program, absent), &mut report);
     }
     checks::stage(workspace, &arguments.only, (program, absent), &mut report);
     Ok(report.finish())

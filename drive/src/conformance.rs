@@ -1,4 +1,5 @@
-//! The official MCP conformance suite against the real program, in both revisions that it scores.
+//! The official MCP conformance suite against the real program, in both revisions that it scores: directly, and with the
+//! fixtures behind another infold as their gateway.
 //!
 //! The suite calls tools, prompts and resources of its own. The program that the tests build serves them at a path of
 //! its own (feature `conformance`); the one that people build has none of it. There is no list of expected failures:
@@ -18,6 +19,9 @@ use xtask::workspace::{Workspace, run_seeing_lines};
 /// The revisions whose required scenarios must pass.
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 
+/// Where the program that the tests build serves the suite's fixtures.
+const FIXTURES: &str = "/mcp/conformance";
+
 /// The suite's program, below the folder of npm packages.
 const SUITE: &str = "@modelcontextprotocol/conformance/dist/index.js";
 
@@ -35,28 +39,54 @@ pub fn run(workspace: &Workspace, program: &Path, absent: IfAbsent) -> Result<Ex
 fn check(workspace: &Workspace, node: &Node, program: &Path) -> Result<Totals> {
     let runtime = tokio::runtime::Runtime::new()?;
     let daemon = runtime.block_on(DaemonSetup::new(program).start())?;
+    let fixtures = format!("{}{FIXTURES}", daemon.base_url());
+
+    // Questions in the middle of a call are the older era's, and a program on standard streams speaks that one first.
+    let folder = TempFolder::new()?;
+    let data = folder.join("fixtures");
+    let child = format!(
+        "{{ name = \"up\", prefix = \"\", command = {program:?}, args = [\"fixtures\", \"--data\", {data:?}] }}"
+    );
+    let remote = format!("{{ name = \"up\", prefix = \"\", url = \"{fixtures}\" }}");
+    let older = runtime.block_on(gateway(program, &child).start())?;
+    let newer = runtime.block_on(gateway(program, &remote).start())?;
 
     let mut totals = Totals::default();
-    for revision in REVISIONS {
-        let found = run_suite(workspace, node, &daemon, revision)?;
+    let runs = [
+        (REVISIONS[0], "directly", &daemon, FIXTURES),
+        (REVISIONS[1], "directly", &daemon, FIXTURES),
+        (REVISIONS[0], "through the gateway", &older, "/mcp"),
+        (REVISIONS[1], "through the gateway", &newer, "/mcp"),
+    ];
+    for (revision, way, daemon, path) in runs {
+        let found = run_suite(workspace, node, (daemon, path), revision)?;
         let Totals { passed, failed, .. } = found;
-        println!("required by {revision}: {passed} checks passed, {failed} failed");
+        println!("required by {revision}, {way}: {passed} checks passed, {failed} failed");
         totals.add(found);
-    }
-    if totals.failed > 0 {
-        println!("the daemon said:\n{}", daemon.stderr());
+        if failed > 0 {
+            println!("the daemon said:\n{}", daemon.stderr());
+        }
     }
     Ok(totals)
 }
 
+/// A daemon in front of one server, whose tools are all listed.
+fn gateway(program: &Path, server: &str) -> DaemonSetup {
+    DaemonSetup::new(program)
+        .set("gateway.servers", format!("[{server}]"))
+        .set("gateway.list_wait_ms", 20_000)
+        .set("gateway.deferral_percent", 100)
+        .set("gateway.deferral_tokens", 1_000_000)
+}
+
 /// Runs the suite once. Its exit code also counts scenarios that no revision requires, so the
 /// outcome is read from its summary.
-fn run_suite(workspace: &Workspace, node: &Node, daemon: &Daemon, revision: &str) -> Result<Totals> {
+fn run_suite(workspace: &Workspace, node: &Node, (daemon, path): (&Daemon, &str), revision: &str) -> Result<Totals> {
     let output = TempFolder::new()?;
     let mut command = workspace.command(&node.program);
     command
         .arg(node.modules.join(SUITE))
-        .args(["server", "--url", &format!("{}/mcp/conformance", daemon.base_url())])
+        .args(["server", "--url", &format!("{}{path}", daemon.base_url())])
         .args(["--requirements", revision, "--output-dir"])
         .arg(output.path())
         .env("HOME", daemon.home());

@@ -44,6 +44,9 @@ enum Chore {
     Model(clients::model::ModelArguments),
     /// Measure the program and compare with the targets.
     Bench(bench::BenchArguments),
+    /// Be the server behind the gateways that `bench gateway` measures, on standard input.
+    #[command(hide = true)]
+    Backend,
     /// Show that two programs do the same: what models are sent, what commands make, every figure.
     Same(same::SameArguments),
     /// Look at the page of `infold replay` in a real browser.
@@ -72,6 +75,10 @@ fn main() -> ExitCode {
 }
 
 fn run(DriveArguments { tested, chore }: DriveArguments) -> Result<ExitCode> {
+    // Gateways start the backend in any folder and with any home, so it looks for no workspace.
+    if matches!(chore, Chore::Backend) {
+        return bench::gateway::serve_backend();
+    }
     let workspace = Workspace::find()?;
     let program = || tested.clone().map_or_else(|| workspace.build_tested_program(), Ok);
     // Whoever asks for one chore wants it done; as a part of the test command it may be left out.
@@ -82,6 +89,7 @@ fn run(DriveArguments { tested, chore }: DriveArguments) -> Result<ExitCode> {
         Chore::Record => clients::record::run(&workspace),
         Chore::Model(arguments) => clients::model::run(&arguments),
         Chore::Bench(arguments) => bench::run(&workspace, &arguments),
+        Chore::Backend => bench::gateway::serve_backend(),
         Chore::Same(arguments) => same::run(&workspace, &arguments),
         Chore::Page => page::run(&workspace, &program()?, absent),
         Chore::Secrets(arguments) => secrets::run(&workspace, &arguments),

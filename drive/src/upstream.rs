@@ -100,7 +100,7 @@ async fn serve(stream: TcpStream, retention: Retention, stored: &Mutex<StoredReq
     stream.set_nodelay(true)?;
     let address = stream.local_addr()?.to_string();
     let mut stream = BufReader::with_capacity(64 << 10, stream);
-    while let Some(request) = read(&mut stream).await? {
+    while let Some(request) = read_request(&mut stream).await? {
         let answer = answer(&request, retention);
         stored.lock().unwrap_or_else(PoisonError::into_inner).take(request, retention, &address);
         stream.get_mut().write_all(answer.as_bytes()).await?;
@@ -108,15 +108,20 @@ async fn serve(stream: TcpStream, retention: Retention, stored: &Mutex<StoredReq
     Ok(())
 }
 
-struct Request {
+/// A request as it came.
+#[derive(Debug)]
+pub struct Request {
     /// The request line and the headers, with an empty line at the end.
-    head: String,
-    path: String,
+    pub head: String,
+    /// The path, with its query.
+    pub path: String,
     session: String,
-    body: Vec<u8>,
+    /// What was posted.
+    pub body: Vec<u8>,
 }
 
-async fn read(stream: &mut (impl AsyncBufReadExt + Unpin)) -> Result<Option<Request>> {
+/// Reads the next request; nothing if the client is done.
+pub async fn read_request(stream: &mut (impl AsyncBufReadExt + Unpin)) -> Result<Option<Request>> {
     let first = line(stream).await?;
     let Some(path) = first.split(' ').nth(1).map(str::to_owned) else { return Ok(None) };
     let (mut session, mut length) = (String::new(), 0);

@@ -10,7 +10,8 @@ use std::time::Duration;
 use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{Counter, Family, Isolation, ModelWindows, Prices, Principal, ShapeRules};
 use infold_engine::{
-    Clock, Engine, EngineSettings, ForkSettings, ScrubFault, ScrubSettings, Shaping, TimerSettings, TurnSettings,
+    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, ScrubFault, ScrubSettings, Shaping, TimerSettings,
+    TurnSettings,
 };
 use infold_mcp::{ErrorStyle, Server, SessionFrom, Settings, ToolFamily, serve_streams};
 use infold_store::{Store, StoreSettings, Synchronous};
@@ -43,7 +44,7 @@ static BENCH: LazyLock<Bench> = LazyLock::new(|| {
         message_bytes_max: 8 << 10,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be made");
-    let server = Server::new(engine(&folder), settings);
+    let server = Server::new(engine(&folder), settings, None);
     Bench { runtime, server, _folder: folder }
 });
 
@@ -73,6 +74,7 @@ fn engine(folder: &TempDir) -> Engine {
             reserve_tokens: 60_000,
             sessions_max: 16,
             sessions_bytes_max: 1 << 20,
+            kept_calls: KeptCalls::Own,
         },
     };
     let store = Store::open(&folder.path().join("fuzz.db"), &store).expect("a store can be opened");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use infold_core::{Principal, SessionId};
-use infold_engine::{Engine, SessionRef};
+use infold_engine::{ConfiguredServer, Engine, SessionRef};
 use prometheus::Registry;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -27,6 +27,8 @@ pub struct ControlSettings {
     pub transcript_bytes_max: usize,
     /// What the size of a session's main thread is measured against.
     pub room: ContextRoom,
+    /// The other MCP servers of the settings, in their order.
+    pub servers: Arc<[ConfiguredServer]>,
     /// The metrics that `/metrics` prints.
     pub registry: Registry,
     /// Cancelled at shutdown: ends the event streams, which never end by themselves.

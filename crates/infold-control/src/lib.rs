@@ -29,6 +29,7 @@ mod requests;
 mod results;
 mod route;
 mod scrub;
+mod servers;
 mod sessions;
 mod shapes;
 mod snapshots;
@@ -38,13 +39,16 @@ use std::collections::BTreeMap;
 
 use axum::Router;
 use infold_core::record::RequestTotals;
-use infold_engine::{Engine, ListedSession, RequestRow, ResultPart, SessionView};
+use infold_engine::{
+    Engine, ListedSession, NamedTools, RequestRow, ResultPart, ServerOverview, SessionView, WithheldTool,
+};
 use serde_json::Value;
 
 use page::Page;
 use shapes::branch::BranchDetail;
 use shapes::request::{RequestDetail, RequestSums};
 use shapes::result::ResultRead;
+use shapes::server::{ServerDetail, ServerSummary, ToolList};
 use shapes::session::{SessionDetail, SessionSummary};
 
 pub use control::ControlSettings;
@@ -74,6 +78,21 @@ pub fn request_json(row: &RequestRow) -> Value {
 /// The totals of many requests in the API's JSON, for commands that print the same.
 pub fn request_totals_json(totals: &RequestTotals) -> Value {
     json(RequestSums::from(totals))
+}
+
+/// Another MCP server in the API's JSON, for commands that print the same.
+pub fn server_json(server: &ServerOverview) -> Value {
+    json(ServerSummary::from(server))
+}
+
+/// Another MCP server with the tools of it that may not be used, in the API's JSON.
+pub fn server_detail_json(server: &ServerOverview, withheld: &[WithheldTool]) -> Value {
+    json(ServerDetail::new(server, withheld))
+}
+
+/// Tools of other MCP servers in the API's JSON: those that fit a query best, or without a query the first ones.
+pub fn tools_json(tools: &NamedTools, query: Option<&str>, limit: usize) -> Value {
+    json(ToolList::new(tools, query, limit))
 }
 
 /// Writes a shape as JSON, which never fails: the shapes of this crate have only text keys.

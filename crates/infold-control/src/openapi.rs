@@ -86,6 +86,7 @@ fn path_parameter(name: &str) -> Value {
         "branch" => "The branch's id, br_ and a uuid.",
         "request" => "The request's id, a number.",
         "ref_id" => "The result's handle, res_ and a uuid.",
+        "server" => "The server's name in the settings.",
         _ => "",
     };
     json!({ "name": name, "in": "path", "required": true, "description": description, "schema": { "type": "string" } })

@@ -10,6 +10,7 @@ pub(crate) mod event;
 pub(crate) mod fork;
 pub(crate) mod request;
 pub(crate) mod result;
+pub(crate) mod server;
 pub(crate) mod session;
 
 use infold_core::{BranchId, Thread};

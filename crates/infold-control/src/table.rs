@@ -11,6 +11,7 @@ use crate::requests::{self, RequestsQuery};
 use crate::results::{self, ReadQuery, RecordRequest};
 use crate::route::Route;
 use crate::scrub::{self, ScrubRequest};
+use crate::servers::{self, ToolsQuery};
 use crate::sessions::{self, EndQuery, PageQuery, RollbackRequest, SessionsQuery};
 use crate::shapes::archive::{ArchiveList, Trajectory};
 use crate::shapes::branch::{BranchDetail, BranchList, BranchOpened, BranchReturned, BranchSummary, RolledBack};
@@ -18,6 +19,7 @@ use crate::shapes::event::EventRecord;
 use crate::shapes::fork::SessionForked;
 use crate::shapes::request::{RequestDetail, RequestList};
 use crate::shapes::result::{ResultRead, ResultRecorded, ScrubbedText};
+use crate::shapes::server::{ServerDetail, ServerList, ToolList};
 use crate::shapes::session::{SessionDetail, SessionEnded, SessionList};
 use crate::snapshots::{self, SessionSnapshot, SnapshotRequest};
 
@@ -31,6 +33,7 @@ pub(crate) fn routes() -> Vec<Route> {
     routes.extend(fork_routes());
     routes.extend(request_routes());
     routes.extend(archive_routes());
+    routes.extend(server_routes());
     routes.extend(other_routes());
     routes
 }
@@ -170,6 +173,23 @@ fn archive_routes() -> Vec<Route> {
             .query::<TrajectoryQuery>()
             .answers::<Trajectory>(200)
             .refuses(&[400, 404]),
+    ]
+}
+
+fn server_routes() -> Vec<Route> {
+    vec![
+        Route::get("/api/v1/servers", "listServers", servers::list)
+            .does("Lists other MCP servers: how they are, their tools, and what the caller's calls add up to.")
+            .answers::<ServerList>(200),
+        Route::get("/api/v1/servers/{server}", "getServer", servers::show)
+            .does("Shows another MCP server, with those of its tools that may not be used.")
+            .answers::<ServerDetail>(200)
+            .refuses(&[400, 404]),
+        Route::get("/api/v1/tools", "findTools", servers::tools)
+            .does("Finds tools of other MCP servers by what they do or by name; lists them if no query is given.")
+            .query::<ToolsQuery>()
+            .answers::<ToolList>(200)
+            .refuses(&[400]),
     ]
 }
 

@@ -87,6 +87,14 @@ pub enum Command {
         /// What was called, with what, and what would be shown of the result.
         operation: Box<Operation>,
     },
+    /// Count a call whose result was shown before this was decided. Nothing happens if the thread's branch or the session
+    /// has ended.
+    ObserveShown {
+        /// The thread that it is counted in.
+        thread: Thread,
+        /// What was called, with what, and what was shown of the result.
+        operation: Box<Operation>,
+    },
     /// Remember the last words of a branch's agent, for a partial result. Nothing happens if the branch has ended.
     NoteWords {
         /// The branch whose agent spoke.

@@ -1,6 +1,10 @@
 //! What callers may write: every text that comes in is stripped of control characters and measured before anything
 //! else looks at it. Taking secrets out comes after that, in `scrub`.
 
+mod hostile;
+
+pub use hostile::strip_hostile;
+
 use crate::Refusal;
 
 /// A text argument of a tool or of the API, and how long it may be.

@@ -1,7 +1,7 @@
 //! Why a command was refused. Each variant is something that the caller can put right, and its text says how. What
 //! goes wrong on infold's own side is a failure, which the engine reports.
 
-use crate::{BranchId, SessionId, Status};
+use crate::{BranchId, SessionId, Status, Thread};
 
 /// Why a command was refused. The texts are what callers read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -67,6 +67,18 @@ pub enum Refusal {
         status: Status,
         /// The message that its parent got when it ended.
         result: Option<String>,
+    },
+    /// A call of somebody's tool comes from a branch that has ended.
+    #[error("Branch {branch} has ended, so this call was not made. Go on in {parent} with its result")]
+    BranchOver {
+        /// The branch that the call comes from.
+        branch: BranchId,
+        /// The thread that got the branch's result.
+        parent: Thread,
+        /// The status that the branch ended with.
+        status: Status,
+        /// The message that the parent got.
+        result: String,
     },
     /// The parent that was named has ended already.
     #[error("Parent branch {branch} is not active: open under \"main\" or an active branch")]
@@ -170,6 +182,7 @@ impl Refusal {
             Self::BranchNotFound { .. } => "branch_not_found",
             Self::NothingActive { .. } => "no_active_branch",
             Self::NotActive { .. } => "branch_not_active",
+            Self::BranchOver { .. } => "branch_folded",
             Self::ParentNotActive { .. } => "parent_not_active",
             Self::TooDeep { .. } => "max_depth_exceeded",
             Self::TooManyInSession { .. } => "session_limit_exceeded",
@@ -200,6 +213,7 @@ impl Refusal {
             Self::SessionOver { .. }
             | Self::SessionExists { .. }
             | Self::NotActive { .. }
+            | Self::BranchOver { .. }
             | Self::ParentNotActive { .. }
             | Self::BudgetGone
             | Self::ContextLimit { .. }

@@ -192,6 +192,7 @@ impl Engine {
         self.inner.metrics.recorded(&decision);
         self.inner.alarm.set_for(&decision.after);
         self.inner.feed.ring();
+        self.inner.gateway.note_recorded();
         Ok(())
     }
 

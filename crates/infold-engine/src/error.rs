@@ -95,6 +95,11 @@ impl Error {
             Refusal::NotActive { branch, status, result } => {
                 json!({ "branch_id": branch, "current_status": status, "result": result })
             }
+            Refusal::BranchOver { branch, parent, status, result } => {
+                json!({
+                    "branch_id": branch, "parent_branch_id": parent.branch(), "status": status, "result": result,
+                })
+            }
             Refusal::ParentNotActive { branch, status } => json!({ "branch_id": branch, "current_status": status }),
             Refusal::TooDeep { depth, depth_max } => json!({ "depth": depth, "max_depth": depth_max }),
             Refusal::TooManyInSession { open, open_max } => {

@@ -3,6 +3,8 @@
 //!
 //! Shaping fails open: if it fails, all results are shown whole.
 
+mod relayed;
+
 use infold_core::view::{Reason, reads_back};
 use infold_core::{
     BlobId, Command, Counter, Field, Mentions, Operation, ScrubError, Scrubbed, ScrubbedCall, ShapeRules, Thread,
@@ -11,6 +13,8 @@ use infold_core::{
 use infold_store::NewBlob;
 
 use crate::{Engine, Error, random};
+
+pub(crate) use relayed::ScrubbedRelay;
 
 /// Shorter results get no reference in a request, because the reference would be longer.
 const REFERENCE_BYTES_MIN: usize = 401;

@@ -10,8 +10,10 @@ mod end;
 mod error;
 mod feed;
 mod find;
+mod find_results;
 mod fold;
 mod fork;
+mod gateway;
 mod intake;
 mod meter;
 mod observe;
@@ -42,6 +44,12 @@ use tokio_util::task::TaskTracker;
 pub use answers::*;
 pub use calibration::Calibration;
 pub use error::{Error, Failure};
+pub use find_results::FoundInResults;
+pub use gateway::{
+    CallPlace, ConfiguredServer, Metered, NamedTools, PinnedDefinition, RelayedCall, RelayedResult, RelayedShown,
+    ServerCall, ServerFigures, ServerNote, ServerOverview, ServerTool, ServerTools, ServerUse, WaitingTool,
+    WithheldTool,
+};
 pub use infold_store::{RequestRow, RequestSelection, Snapshot};
 pub(crate) use meter::Spoken;
 pub use record::RequestQuery;
@@ -51,8 +59,8 @@ pub use scrubbing::{ScrubFault, ScrubSettings, TimedScrubber};
 pub use sessions::ListedSession;
 pub use timers::TimerSettings;
 pub use turn::{
-    AnswerHead, AnswerListener, IssuedCall, Legibility, ModelRequest, Prepared, Purpose, ReadyRequest, RunningScript,
-    SearchScope, SearchedBody, Shaping, TurnSettings, Withheld, arguments_hash,
+    AnswerHead, AnswerListener, IssuedCall, KeptCalls, Legibility, ModelRequest, Prepared, Purpose, ReadyRequest,
+    RunningScript, SearchScope, SearchedBody, Shaping, TurnSettings, Withheld, arguments_hash,
 };
 
 /// How many locks there are for sessions with colliding writers. Sessions share them.
@@ -136,6 +144,7 @@ struct Inner {
     calibrations: calibration::Calibrations,
     alarm: timers::Alarm,
     feed: feed::Bell,
+    gateway: gateway::GatewayState,
     warmed: AtomicBool,
     tasks: TaskTracker,
 }
@@ -162,6 +171,7 @@ impl Engine {
             calibrations: calibration::Calibrations::default(),
             alarm: timers::Alarm::default(),
             feed: feed::Bell::default(),
+            gateway: gateway::GatewayState::default(),
             warmed: AtomicBool::new(false),
             tasks: TaskTracker::new(),
         };

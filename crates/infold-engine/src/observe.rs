@@ -38,7 +38,7 @@ impl Engine {
             Ok(proposal)
         };
         let answer = |before: &Session, decision: &Decision| {
-            Ok(self.observed(&operation, asker(thread.as_ref(), before), before, decision))
+            Ok(self.observed(operation.tokens, asker(thread.as_ref(), before), before, decision))
         };
         self.change(&change, propose, answer).await
     }
@@ -99,7 +99,8 @@ impl Engine {
         Ok(Operation { tool, call_id, arguments, result, blob: None, tokens })
     }
 
-    fn observed(&self, operation: &Operation, asker: &Thread, before: &Session, decision: &Decision) -> Observed {
+    /// What is answered to `asker` after counting an item of this many tokens.
+    pub(crate) fn observed(&self, tokens: u64, asker: &Thread, before: &Session, decision: &Decision) -> Observed {
         let mut notices = notices(before, asker);
         let verdict = match exhausted_by(decision) {
             Some(notice) if !decision.item_was_let_in() => Verdict::Withheld(notice),
@@ -110,11 +111,11 @@ impl Engine {
             }
         };
         let state = ContextState::of(&decision.after, self.limits());
-        Observed { verdict, tokens: operation.tokens, state, notices }
+        Observed { verdict, tokens, state, notices }
     }
 }
 
-fn has_open_sibling(session: &Session, id: &BranchId) -> bool {
+pub(crate) fn has_open_sibling(session: &Session, id: &BranchId) -> bool {
     let parent = session.branches.get(id).map(|branch| &branch.parent);
     session.open().any(|other| other.id != *id && Some(&other.parent) == parent)
 }

@@ -239,6 +239,21 @@ pub enum Portion {
     },
 }
 
+/// A request to search all offloaded results of a session that the caller may read.
+#[derive(Debug, Clone)]
+pub struct FindInResults {
+    /// The session.
+    pub session: SessionRef,
+    /// The thread that asks: a branch id, or `main`; the active one if none is named.
+    pub thread: Option<String>,
+    /// The regular expression that lines have to match.
+    pub pattern: String,
+    /// The handle of the result behind which the search goes on, as the caller sent it.
+    pub behind: Option<String>,
+    /// How many bytes to return at most.
+    pub limit_bytes: usize,
+}
+
 /// A request to read part of an offloaded result.
 #[derive(Debug, Clone)]
 pub struct ReadResult {

@@ -158,7 +158,7 @@ fn unseen(decision: &Decision) -> Option<BlobId> {
     })
 }
 
-fn limit_bytes(wished: usize) -> Result<usize, Refusal> {
+pub(crate) fn limit_bytes(wished: usize) -> Result<usize, Refusal> {
     if wished == 0 {
         return Err(Refusal::Invalid { field: "limit", problem: "must be at least 1".to_owned() });
     }
@@ -167,15 +167,21 @@ fn limit_bytes(wished: usize) -> Result<usize, Refusal> {
 
 fn compile(portion: &Portion) -> Result<Option<regex::Regex>, Refusal> {
     let Portion::Matches { pattern, context, .. } = portion else { return Ok(None) };
+    if *context > CONTEXT_LINES_MAX {
+        let problem = format!("must be at most {CONTEXT_LINES_MAX} lines");
+        return Err(Refusal::Invalid { field: "context", problem });
+    }
+    compile_pattern(pattern).map(Some)
+}
+
+/// The regular expression of a caller, if it is one and not too large.
+pub(crate) fn compile_pattern(pattern: &str) -> Result<regex::Regex, Refusal> {
     let refuse = |field: &'static str, problem: String| Refusal::Invalid { field, problem };
     if pattern.is_empty() || pattern.chars().count() > PATTERN_CHARS_MAX {
         return Err(refuse("pattern", format!("must have 1 to {PATTERN_CHARS_MAX} characters")));
     }
-    if *context > CONTEXT_LINES_MAX {
-        return Err(refuse("context", format!("must be at most {CONTEXT_LINES_MAX} lines")));
-    }
     let compiled = regex::RegexBuilder::new(pattern).size_limit(PATTERN_BYTES_MAX).build();
-    compiled.map(Some).map_err(|error| {
+    compiled.map_err(|error| {
         let problem = error.to_string();
         let reason = problem.lines().last().unwrap_or_default().trim_start_matches("error: ");
         refuse("pattern", format!("is not a regular expression that can be used: {reason}"))

@@ -4,6 +4,7 @@ use infold_core::{Decision, Event, ScrubError, Scrubbed};
 use opentelemetry::metrics::{Counter, Histogram};
 use opentelemetry::{KeyValue, global};
 
+use crate::gateway::GatewayMetrics;
 use crate::record::RequestMetrics;
 use crate::{Error, Opened};
 
@@ -32,6 +33,7 @@ pub(crate) struct EngineMetrics {
     rollbacks: Counter<u64>,
     sessions_ended: Counter<u64>,
     pub(crate) requests: RequestMetrics,
+    pub(crate) gateway: GatewayMetrics,
 }
 
 impl EngineMetrics {
@@ -66,6 +68,7 @@ impl EngineMetrics {
             rollbacks: counter("infold.sessions.rolled_back", "Rollbacks."),
             sessions_ended: counter("infold.sessions.ended", "Sessions ended."),
             requests: RequestMetrics::new(),
+            gateway: GatewayMetrics::new(),
         }
     }
 

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-const START_MS: u64 = 1_800_000_000_000;
+pub(crate) const START_MS: u64 = 1_800_000_000_000;
 
 /// An engine on a database in a temporary folder, with a clock that the test sets.
 pub(crate) struct Bench {
@@ -47,6 +47,7 @@ pub(crate) fn settings() -> EngineSettings {
             reserve_tokens: 60_000,
             sessions_max: 16,
             sessions_bytes_max: 1 << 20,
+            kept_calls: KeptCalls::Own,
         },
     }
 }

@@ -59,6 +59,7 @@ impl Engine {
             self.watch_others(&cancel),
             self.keep_time(&cancel),
             self.write_requests(&cancel),
+            self.write_gateway(&cancel),
             self.look_for_damage(&cancel)
         );
     }

@@ -50,8 +50,10 @@ pub(crate) use issued::IssuedCalls;
 pub use issued::{IssuedCall, RunningScript, arguments_hash};
 pub(crate) use last_words::{HeldWords, PendingWords};
 pub use listen::{AnswerHead, AnswerListener, Legibility};
-pub use prepared::{ModelRequest, Prepared, Purpose, ReadyRequest, Shaping, TurnSettings, Withheld};
+pub use prepared::{KeptCalls, ModelRequest, Prepared, Purpose, ReadyRequest, Shaping, TurnSettings, Withheld};
 pub use search::{SearchScope, SearchedBody};
+#[cfg(test)]
+pub(crate) use take_in::TakeIn;
 
 /// How often a request is mended. Each kind of refusal is mended once.
 const MENDED_MAX: usize = 2;

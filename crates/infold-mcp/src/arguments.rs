@@ -94,6 +94,15 @@ impl Arguments {
         }
     }
 
+    /// An optional JSON object.
+    pub(crate) fn optional_object(&mut self, field: &'static str) -> Result<Option<JsonObject>, Refusal> {
+        match self.take(field) {
+            None => Ok(None),
+            Some(Value::Object(object)) => Ok(Some(object)),
+            Some(other) => Err(wrong_type(field, "an object", &other)),
+        }
+    }
+
     /// An optional list of JSON values.
     pub(crate) fn optional_list(&mut self, field: &'static str) -> Result<Option<Vec<Value>>, Refusal> {
         match self.take(field) {

@@ -1,9 +1,7 @@
 //! One call of a tool: who makes it, which session and thread it belongs to, what its `_meta` says, and how
 //! progress and figures get back to the client. What the tool does is in `tools`.
 
-mod progress;
-
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use infold_core::view::ScriptedCall;
 use infold_core::{ContextState, Principal, Refusal, SessionId, Start, Thread, ToolEffect};
@@ -17,18 +15,18 @@ use serde_json::Value;
 
 use crate::answer;
 use crate::arguments::Arguments;
-use crate::http::HttpCall;
+use crate::client_line::ClientLine;
 use crate::settings::SessionFrom;
 
 /// The `_meta` key that makes repeating a call safe, like the argument `idempotency_key`.
 const IDEMPOTENCY_KEY: &str = "infold/idempotencyKey";
 /// The `_meta` key that names the open branch of a call, if that is not the active one.
-const BRANCH_ID: &str = "infold/branchId";
+pub(crate) const BRANCH_ID: &str = "infold/branchId";
 /// The `_meta` keys under which clients send their own id of a call, by which it is found in a transcript.
-const CALL_IDS: [&str; 2] = ["claudecode/toolUseId", "callId"];
+pub(crate) const CALL_IDS: [&str; 2] = ["claudecode/toolUseId", "callId"];
 
 /// The `_meta` key under which Codex names the session and the turn of a call.
-const TURN: &str = "x-codex-turn-metadata";
+pub(crate) const TURN: &str = "x-codex-turn-metadata";
 
 /// What [`ToolCall::new`] needs from the server: its engine, its settings and the tool's name.
 #[derive(Clone, Copy)]
@@ -53,8 +51,7 @@ pub(crate) struct ToolCall {
     call_id: Option<String>,
     idempotency_key: Option<String>,
     session: OnceLock<SessionRef>,
-    http: Option<Arc<HttpCall>>,
-    context: RequestContext<RoleServer>,
+    pub(crate) client: ClientLine,
 }
 
 /// Whether a script made the call rather than the model itself.
@@ -86,7 +83,7 @@ fn scripted(
 }
 
 /// The session and the agent that Codex names in `_meta`, as one of infold's session ids.
-fn session_in(meta: &JsonObject) -> Option<SessionId> {
+pub(crate) fn session_in(meta: &JsonObject) -> Option<SessionId> {
     let turn = meta.get(TURN)?;
     let text = |key: &str| turn.get(key)?.as_str();
     let session = text("session_id")?;
@@ -111,7 +108,6 @@ impl ToolCall {
             Some(_) => Err(Refusal::Invalid { field: "_meta", problem: format!("must have a string for {key}") }),
         };
         let call_id = CALL_IDS.iter().find_map(|key| context.meta.get(*key)?.as_str()).map(str::to_owned);
-        let http = context.extensions.get::<http::request::Parts>();
         let arguments = arguments.and_then(|arguments| serde_json::to_string(arguments).ok()).unwrap_or_default();
         let issued = setup.engine.issued(&who, call_id.as_deref(), setup.tool, &arguments_hash(&arguments));
         let (issued, script) = match issued {
@@ -131,8 +127,7 @@ impl ToolCall {
             call_id,
             idempotency_key: text(IDEMPOTENCY_KEY)?,
             session: OnceLock::new(),
-            http: http.and_then(|parts| parts.extensions.get::<Arc<HttpCall>>()).cloned(),
-            context,
+            client: ClientLine::new(context),
         })
     }
 
@@ -251,7 +246,7 @@ impl ToolCall {
 
     /// Hands the context's figures to the HTTP side for the response header, if the call came over HTTP.
     pub(crate) fn show_context(&self, state: &ContextState) {
-        if let (Some(http), Some(header)) = (&self.http, answer::header(state)) {
+        if let (Some(http), Some(header)) = (&self.client.http, answer::header(state)) {
             http.show_context(header);
         }
     }

@@ -13,7 +13,6 @@ mod input;
 mod listening;
 mod prompts;
 mod resources;
-mod sessions;
 mod tools;
 
 use rmcp::ErrorData;
@@ -26,9 +25,6 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 
 pub(crate) use handler::FixtureServer;
 use listening::Changes;
-pub(crate) use sessions::FixtureService;
-#[cfg(test)]
-pub(crate) use sessions::SESSIONS_MAX;
 
 /// The fixtures and what they remember.
 #[derive(Debug)]

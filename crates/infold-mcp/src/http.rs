@@ -1,4 +1,5 @@
-//! MCP over streamable HTTP: `/mcp`, and `GET /mcp/tools/list` for discovery.
+//! MCP over streamable HTTP: `/mcp`, `/mcp/servers` with the tools of other servers only, and `GET /mcp/tools/list` for
+//! discovery.
 //!
 //! Both protocol eras are served on one path; each request shows which era it is of. No state belongs to a
 //! connection: every request is served on its own, and the session id that older clients get is only a name
@@ -10,6 +11,7 @@
 mod accept;
 mod message;
 mod running;
+mod sessions;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,12 +30,14 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use tokio_util::sync::CancellationToken;
 
 #[cfg(feature = "conformance")]
-use crate::fixtures::FixtureService;
-use crate::server::Server;
+use crate::fixtures::FixtureServer;
+use crate::server::{RelayServer, Server, ShownTools};
 use message::Envelope;
 use running::RunningCalls;
+pub(crate) use sessions::InSession;
+use sessions::SessionService;
 
-pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const CONTEXT_STATE: HeaderName = HeaderName::from_static("x-context-state");
 /// The value of `X-Context-State` when no session is known.
 const NO_CONTEXT: HeaderValue = HeaderValue::from_static(
@@ -72,28 +76,38 @@ struct Surface {
 enum Service {
     /// Serves infold's own tools, each request by itself.
     Own(StreamableHttpService<Server, NeverSessionManager>),
-    /// Serves the fixtures of the conformance suite too, which need sessions of the older protocol revisions.
+    /// The same with the tools of other servers, which may ask their client something: older clients have sessions.
+    Relay(SessionService<RelayServer>),
+    /// Serves the fixtures of the conformance suite too, which ask as well.
     #[cfg(feature = "conformance")]
-    Fixtures(FixtureService),
+    Fixtures(SessionService<FixtureServer>),
 }
 
 /// The routes of the MCP surface, with their full paths; merge it into the program's router.
 ///
 /// When `shutdown` is cancelled, open streams end and calls that wait are cancelled.
 pub fn http_router(server: Server, shutdown: CancellationToken) -> Router {
-    let factory = {
-        let server = server.clone();
-        move || Ok(server.clone())
-    };
-    let service = Service::Own(StreamableHttpService::new(factory, Arc::default(), config(&server, shutdown)));
+    let servers = server.showing(ShownTools::Servers);
+    let others = Router::new().route("/mcp/servers", any(entry));
+    let others = with_surface(others, servers.clone(), own_service(servers, shutdown.clone()));
     let routes = Router::new().route("/mcp", any(entry)).route("/mcp/tools/list", get(list));
-    with_surface(routes, server, service)
+    with_surface(routes, server.clone(), own_service(server, shutdown)).merge(others)
+}
+
+fn own_service(server: Server, shutdown: CancellationToken) -> Service {
+    let config = config(&server, shutdown);
+    if server.relays() {
+        Service::Relay(SessionService::new(RelayServer(server), &config))
+    } else {
+        Service::Own(StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config))
+    }
 }
 
 /// The path at which the conformance suite finds infold's tools and its own fixtures.
 #[cfg(feature = "conformance")]
 pub fn conformance_router(server: Server, shutdown: CancellationToken) -> Router {
-    let service = Service::Fixtures(FixtureService::new(&server, &config(&server, shutdown)));
+    let fixtures = FixtureServer::new(server.clone());
+    let service = Service::Fixtures(SessionService::new(fixtures, &config(&server, shutdown)));
     with_surface(Router::new().route("/mcp/conformance", any(entry)), server, service)
 }
 
@@ -125,22 +139,23 @@ async fn entry(State(surface): State<Surface>, request: Request) -> Response {
     let Some(principal) = request.extensions().get::<Principal>() else {
         return unauthenticated();
     };
+    let principal = principal.clone();
     if request.method() == Method::POST {
-        let principal = principal.clone();
         return surface.post(principal, request).await;
     }
     match &surface.service {
         Service::Own(service) => service.handle(request).await.map(Body::new),
+        Service::Relay(service) => service.handle(&principal.owner, request).await,
         #[cfg(feature = "conformance")]
-        Service::Fixtures(service) => service.handle_in_session(request).await,
+        Service::Fixtures(service) => service.handle(&principal.owner, request).await,
     }
 }
 
 async fn list(State(surface): State<Surface>, request: Request) -> Response {
-    if request.extensions().get::<Principal>().is_none() {
+    let Some(principal) = request.extensions().get::<Principal>() else {
         return unauthenticated();
-    }
-    let tools = serde_json::json!({ "tools": surface.server.listed_tools() });
+    };
+    let tools = serde_json::json!({ "tools": surface.server.tools_of(principal).await });
     json_response(StatusCode::OK, tools.to_string())
 }
 
@@ -173,21 +188,28 @@ impl Surface {
         parts.extensions.insert(entered.map(Arc::new));
 
         let request = http::Request::from_parts(parts, Full::new(body));
-        let mut response = self.forward(request, &envelope).await;
+        let mut response = self.forward(&principal, request, &envelope).await;
         if let Some(state) = call.shown_context() {
             response.headers_mut().insert(CONTEXT_STATE, state);
         }
         response
     }
 
-    async fn forward(&self, request: http::Request<Full<Bytes>>, envelope: &Envelope) -> Response {
+    async fn forward(
+        &self,
+        Principal { owner, .. }: &Principal,
+        request: http::Request<Full<Bytes>>,
+        envelope: &Envelope,
+    ) -> Response {
         let opens = envelope.method.as_deref() == Some("initialize");
         let mut response = match &self.service {
             Service::Own(service) => service.handle(request).await.map(Body::new),
+            Service::Relay(service) if opens => return service.open(owner, request).await,
+            Service::Relay(service) => return service.handle(owner, request).await,
             #[cfg(feature = "conformance")]
-            Service::Fixtures(service) if opens => return service.open(request).await,
+            Service::Fixtures(service) if opens => return service.open(owner, request).await,
             #[cfg(feature = "conformance")]
-            Service::Fixtures(service) => return service.handle(request).await,
+            Service::Fixtures(service) => return service.handle(owner, request).await,
         };
         if opens && response.status() == StatusCode::OK {
             response.headers_mut().insert(SESSION_ID, running::new_client_name());
@@ -230,7 +252,7 @@ fn json_response(status: StatusCode, body: String) -> Response {
     response
 }
 
-pub(crate) fn plain(status: StatusCode, text: impl Into<String>) -> Response {
+fn plain(status: StatusCode, text: impl Into<String>) -> Response {
     let mut response = Response::new(Body::from(text.into()));
     *response.status_mut() = status;
     response.headers_mut().insert(http::header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));

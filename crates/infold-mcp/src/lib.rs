@@ -9,6 +9,7 @@
 mod answer;
 mod arguments;
 mod call;
+mod client_line;
 #[cfg(feature = "conformance")]
 mod fixtures;
 pub mod gateway;
@@ -16,6 +17,7 @@ mod http;
 mod instructions;
 mod metrics;
 mod refused;
+mod relay;
 mod server;
 mod settings;
 mod stdio;
@@ -26,8 +28,11 @@ mod tools;
 #[cfg(feature = "conformance")]
 pub use http::conformance_router;
 pub use http::http_router;
-pub use server::Server;
+pub use relay::{Gateway, GatewayListing, GatewaySetup, HostedServer, ServerNow};
+pub use server::{Server, ShownTools};
 pub use settings::{ErrorStyle, SessionFrom, Settings, ToolFamily};
+#[cfg(feature = "conformance")]
+pub use stdio::serve_fixtures;
 pub use stdio::{StdioError, serve_stdio, serve_streams};
 
 /// The log target of the protocol library. At levels below `error` it logs whole messages, unscrubbed, so the

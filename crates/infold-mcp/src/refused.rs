@@ -173,6 +173,7 @@ fn refusal_code(refusal: &Refusal) -> ErrorCode {
         Refusal::SessionOver { .. }
         | Refusal::NothingActive { .. }
         | Refusal::NotActive { .. }
+        | Refusal::BranchOver { .. }
         | Refusal::ParentNotActive { .. }
         | Refusal::TooDeep { .. }
         | Refusal::TooManyInSession { .. }

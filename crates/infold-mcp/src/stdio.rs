@@ -5,12 +5,12 @@ mod lines;
 use infold_core::Principal;
 use rmcp::service::{QuitReason, ServerInitializeError};
 use rmcp::transport::async_rw::AsyncRwTransport;
-use rmcp::{RoleServer, ServiceExt};
+use rmcp::{RoleServer, ServerHandler, ServiceExt};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::server::Server;
+use crate::server::{RelayServer, Server};
 
 /// The buffer between the streams and the server, in bytes.
 const PIPE_BYTES: usize = 64 << 10;
@@ -37,6 +37,14 @@ pub async fn serve_stdio(server: &Server, caller: Principal, shutdown: Cancellat
     serve_streams(server, caller, (input, output), shutdown).await
 }
 
+/// Like [`serve_stdio`], with the fixtures of the conformance suite beside infold's tools.
+#[cfg(feature = "conformance")]
+pub async fn serve_fixtures(server: &Server, caller: Principal, shutdown: CancellationToken) -> Result<(), StdioError> {
+    let line_bytes_max = server.settings().message_bytes_max;
+    let fixtures = crate::fixtures::FixtureServer::new(server.for_caller(caller));
+    serve_handler(fixtures, line_bytes_max, rmcp::transport::io::stdio_pipes(), shutdown).await
+}
+
 /// Like [`serve_stdio`], on any pair of streams.
 pub async fn serve_streams<R, W>(
     server: &Server,
@@ -49,6 +57,24 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let line_bytes_max = server.settings().message_bytes_max;
+    let server = server.for_caller(caller);
+    if server.relays() {
+        return serve_handler(RelayServer(server), line_bytes_max, (input, output), shutdown).await;
+    }
+    serve_handler(server, line_bytes_max, (input, output), shutdown).await
+}
+
+async fn serve_handler<S, R, W>(
+    server: S,
+    line_bytes_max: usize,
+    (input, output): (R, W),
+    shutdown: CancellationToken,
+) -> Result<(), StdioError>
+where
+    S: ServerHandler,
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
     let (to_server, server_input) = tokio::io::duplex(PIPE_BYTES);
     let (server_output, from_server) = tokio::io::duplex(PIPE_BYTES);
     let (answer, answers) = mpsc::channel(ANSWERS_WAITING_MAX);
@@ -56,7 +82,7 @@ where
     let pumping = tokio::spawn(lines::pump(from_server, answers, output));
 
     let transport = AsyncRwTransport::new_server(server_input, server_output).with_max_line_length(line_bytes_max);
-    let served = serve(server, caller, transport, shutdown).await;
+    let served = serve(server, transport, shutdown).await;
 
     // The server is done. Reading is stopped by force, because it may wait on an input that nobody closes.
     sifting.abort();
@@ -67,13 +93,12 @@ where
     }
 }
 
-async fn serve(
-    server: &Server,
-    caller: Principal,
+async fn serve<S: ServerHandler>(
+    server: S,
     transport: AsyncRwTransport<RoleServer, DuplexStream, DuplexStream>,
     shutdown: CancellationToken,
 ) -> Result<(), StdioError> {
-    let running = match server.for_caller(caller).serve_with_ct(transport, shutdown).await {
+    let running = match server.serve_with_ct(transport, shutdown).await {
         Ok(running) => running,
         // The client went away, or the program is shutting down, before any request came.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),

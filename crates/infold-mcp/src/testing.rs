@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicU64;
 use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{Counter, Family, Principal};
 use infold_engine::{
-    Clock, Engine, EngineSettings, ForkSettings, ScrubFault, ScrubSettings, Shaping, TimerSettings, TurnSettings,
+    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, ScrubFault, ScrubSettings, Shaping, TimerSettings,
+    TurnSettings,
 };
 use infold_store::{Store, StoreSettings, Synchronous};
 use infold_testkit::documented_limits;
@@ -39,7 +40,7 @@ pub(crate) struct Fixture {
 pub(crate) fn server(settings: Settings) -> Fixture {
     let folder = tempfile::tempdir().unwrap();
     let engine = engine(folder.path());
-    Fixture { server: Server::new(engine.clone(), settings), engine, _folder: folder }
+    Fixture { server: Server::new(engine.clone(), settings, None), engine, _folder: folder }
 }
 
 fn engine(folder: &std::path::Path) -> Engine {
@@ -68,6 +69,7 @@ fn engine(folder: &std::path::Path) -> Engine {
             reserve_tokens: 60_000,
             sessions_max: 16,
             sessions_bytes_max: 1 << 20,
+            kept_calls: KeptCalls::Own,
         },
     };
     let store = Store::open(&folder.join("test.db"), &store).unwrap();

@@ -49,7 +49,42 @@ pub(crate) fn insert(transaction: &Transaction<'_>, key: &str, owner: &str, blob
     Ok(())
 }
 
+/// An offloaded result of a session, for a search through all of them.
+#[derive(Debug, Clone)]
+pub struct SessionBlob {
+    /// Its handle.
+    pub id: BlobId,
+    /// The branch that it was seen in; `None` for the main thread.
+    pub branch: Option<BranchId>,
+    /// The whole result, with secrets taken out.
+    pub content: String,
+}
+
 impl Store {
+    /// Reads the offloaded result of a session that comes next: the newest, or the one that is older than `behind`.
+    pub async fn next_blob(&self, key: SessionKey, behind: Option<BlobId>) -> Result<Option<SessionBlob>, StoreError> {
+        self.read(move |transaction| {
+            let found = transaction
+                .prepare_cached(
+                    "SELECT tool_result_blobs.id, branch, blob_contents.content
+                     FROM tool_result_blobs
+                     JOIN sessions ON sessions.id = session_id
+                     JOIN blob_contents ON hash = tool_result_blobs.content
+                     WHERE sessions.owner = ?1 AND sessions.name = ?2
+                       AND (?3 IS NULL OR tool_result_blobs.rowid < (SELECT rowid FROM tool_result_blobs WHERE id = ?3))
+                     ORDER BY tool_result_blobs.rowid DESC LIMIT 1",
+                )?
+                .query_row(params![key.owner.as_str(), key.id.as_str(), behind.as_ref().map(BlobId::as_str)], |row| {
+                    Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?, row.get::<_, Vec<u8>>(2)?))
+                })
+                .optional()?;
+            let Some((id, branch, packed)) = found else { return Ok(None) };
+            let Some(id) = BlobId::parse(&id) else { return Ok(None) };
+            Ok(Some(SessionBlob { id, branch: branch.map(BranchId::from_stored), content: unpack_text(&packed)? }))
+        })
+        .await
+    }
+
     /// Reads an offloaded result; `None` if this owner has none with that id.
     pub async fn blob(&self, owner: Owner, id: BlobId) -> Result<Option<Blob>, StoreError> {
         self.read(move |transaction| {

@@ -5,13 +5,14 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::{StoreError, identity};
 
 /// One script for each schema, in order; a database at schema N has run the first N.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("schema.sql"),
     include_str!("schema_2.sql"),
     include_str!("schema_3.sql"),
     include_str!("schema_4.sql"),
     include_str!("schema_5.sql"),
     include_str!("schema_6.sql"),
+    include_str!("schema_7.sql"),
 ];
 
 /// The newest schema version, and so the newest that this program can read.

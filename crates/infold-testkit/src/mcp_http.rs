@@ -37,10 +37,15 @@ impl McpHttp {
     /// Connects through an HTTP client that several connections share. Tests with many clients should use this,
     /// because making an HTTP client reads the machine's certificates.
     pub async fn connect_with(http: reqwest::Client, base_url: &str, era: Era) -> Result<Self, CallError> {
+        Self::connect_at(http, format!("{base_url}/mcp"), era).await
+    }
+
+    /// Connects to the server at exactly this address.
+    pub async fn connect_at(http: reqwest::Client, url: String, era: Era) -> Result<Self, CallError> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let mut client = Self { http, url: format!("{base_url}/mcp"), era, headers, last_id: AtomicU64::new(0) };
+        let mut client = Self { http, url, era, headers, last_id: AtomicU64::new(0) };
         match era {
             Era::Legacy => client.shake_hands().await?,
             Era::Modern => client.name_version(),
@@ -97,7 +102,7 @@ impl McpHttp {
         meta: Map<String, Value>,
     ) -> Result<CallAnswer, CallError> {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let name = params.get("name").and_then(Value::as_str).map(str::to_owned);
+        let name = params.get("name").or_else(|| params.get("uri")).and_then(Value::as_str).map(str::to_owned);
         let body = self.era.request(id, method, params, meta);
         let mut request = self.http.post(&self.url).headers(self.headers.clone()).json(&body);
         if self.era == Era::Modern {

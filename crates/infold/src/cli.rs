@@ -7,8 +7,8 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::commands::{
-    connect, count, disconnect, fork, launch, man, replay, rescue, result, rules, run, scrub, secret, servers,
-    sessions, show, tend, top,
+    approve, connect, count, disconnect, fork, launch, man, replay, rescue, result, rules, run, scrub, secret, servers,
+    sessions, show, tend, tools, top,
 };
 use crate::failure;
 use crate::help;
@@ -142,9 +142,16 @@ pub enum Command {
         &[("claude mcp add infold -- infold mcp", "")],
     ))]
     Mcp,
-    /// Check other MCP servers
+    /// The same with the fixtures of the conformance suite
+    #[cfg(feature = "conformance")]
     #[command(hide = true)]
+    Fixtures,
+    /// List other MCP servers that infold uses, check them, and take over those of an agent
     Servers(servers::ServersArgs),
+    /// Find tools of other MCP servers, as a model finds them
+    Tools(tools::ToolsArgs),
+    /// Show what other MCP servers have changed in their tools, and approve it
+    Approve(approve::ApproveArgs),
     /// List sessions, most recent first
     Sessions(sessions::SessionsArgs),
     /// Show one session: its branches, its requests and their cost
@@ -234,6 +241,8 @@ impl Cli {
     pub fn flag_values(&self) -> FlagValues {
         let listen = match &self.command {
             Command::Serve(serve) => serve.listen.clone(),
+            #[cfg(feature = "conformance")]
+            Command::Fixtures => None,
             Command::Mcp
             | Command::Demo
             | Command::Run(_)
@@ -243,6 +252,8 @@ impl Cli {
             | Command::Disconnect(_)
             | Command::Hook
             | Command::Servers(_)
+            | Command::Tools(_)
+            | Command::Approve(_)
             | Command::Sessions(_)
             | Command::Show(_)
             | Command::Top(_)

@@ -1,5 +1,6 @@
 //! The commands, one file each, and the [`Invocation`] that most of them get.
 
+pub mod approve;
 pub mod completions;
 pub mod connect;
 pub mod count;
@@ -25,6 +26,7 @@ pub mod sessions;
 mod settings;
 pub mod show;
 pub mod tend;
+pub mod tools;
 pub mod top;
 
 use crate::cli::{Cli, Command, Globals};
@@ -96,9 +98,13 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         Command::Run(args) => run::run(&args, load()?),
         Command::Connect(args) => connect::run(&args, &load()?),
         Command::Disconnect(args) => disconnect::run(&args, &load()?),
-        Command::Mcp => mcp::run(&load()?),
+        Command::Mcp => mcp::run(&load()?, mcp::ServedTools::Own),
+        #[cfg(feature = "conformance")]
+        Command::Fixtures => mcp::run(&load()?, mcp::ServedTools::Fixtures),
         Command::Settings(args) => settings::run(&args, &load()?),
         Command::Servers(args) => servers::run(args, &load()?),
+        Command::Tools(args) => tools::run(&args, &load()?),
+        Command::Approve(args) => approve::run(&args, &load()?),
         Command::Sessions(args) => sessions::run(&args, &load()?),
         Command::Show(args) => show::run(&args, &load()?),
         Command::Top(args) => top::run(&args, &load()?),

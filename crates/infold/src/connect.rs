@@ -21,6 +21,8 @@ use crate::data_folder::DataFolder;
 use crate::failure::Refused;
 use crate::run::Agent;
 
+pub use file::behind_links as real_path;
+
 use change::Change;
 use file::SettingsFile;
 use patch::Patch;

@@ -11,6 +11,7 @@ mod demo;
 mod draw;
 mod failure;
 mod file_scrubber;
+mod gateway;
 mod help;
 mod output;
 mod parts;

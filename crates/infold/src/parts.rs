@@ -7,14 +7,18 @@ use infold_control::{ContextRoom, ControlSettings};
 use infold_core::fork::ForkLimits;
 use infold_core::{ContextBound, Counter, Limits, ModelWindow, ModelWindows, Prices, ShapeRules};
 use infold_door::{DoorSettings, JwtSettings, LongBody, Token};
-use infold_engine::{Clock, Engine, EngineSettings, ForkSettings, ScrubSettings, Shaping, TimerSettings, TurnSettings};
+use infold_engine::{
+    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, ScrubSettings, Shaping, TimerSettings, TurnSettings,
+};
 use infold_proxy::{Planning, ProxySettings, RetryStatus, Tunnels, Upstream};
 use infold_store::{Store, StoreError, StoreSettings};
 use prometheus::Registry;
 use tokio_util::sync::CancellationToken;
 
+use crate::commands::Invocation;
 use crate::data_folder::DataFolder;
 use crate::failure::Refused;
+use crate::gateway;
 use crate::scrub_rules;
 use crate::settings::{
     Allocation, ErrorForm, Family, Isolation, Jwt, ScrubFault, SessionSource, Settings, Surroundings, Synchronous,
@@ -95,6 +99,10 @@ fn engine_settings(settings: &Settings) -> anyhow::Result<EngineSettings> {
             reserve_tokens: settings.rescue.reserve_tokens,
             sessions_max: settings.proxy.sessions_max,
             sessions_bytes_max: settings.proxy.sessions_bytes_max,
+            kept_calls: match settings.gateway.servers.is_empty() && !settings.run.gateway {
+                true => KeptCalls::Own,
+                false => KeptCalls::All,
+            },
         },
     })
 }
@@ -280,23 +288,30 @@ pub fn room(settings: &Settings) -> ContextRoom {
     ContextRoom { windows: windows(settings), context_limit_tokens: settings.context.context_limit }
 }
 
-/// The JSON API's limits, the metrics that it shows, and the token that ends its event streams.
-pub fn control_settings(settings: &Settings, registry: Registry, shutdown: CancellationToken) -> ControlSettings {
+/// The JSON API's limits, the servers and metrics that it shows, and the token that ends its event streams.
+pub fn control_settings(invocation: &Invocation, registry: Registry, shutdown: CancellationToken) -> ControlSettings {
+    let settings = &invocation.in_force.settings;
     ControlSettings {
         streams_max: settings.server.streams_max,
         body_bytes_max: usize::try_from(settings.server.body_bytes_max).unwrap_or(usize::MAX),
         transcript_bytes_max: transcript_bytes_max(settings),
         room: room(settings),
+        servers: gateway::configured(invocation).into(),
         registry,
         shutdown,
     }
 }
+
+/// The stack of a thread that serves. A request's whole way through a program that is not optimised takes up to two
+/// megabytes, which is what threads have otherwise. Only what is used of it takes memory.
+const STACK_BYTES: usize = 8 << 20;
 
 /// A runtime with several threads, for commands that serve.
 pub fn serving_runtime(settings: &Settings) -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(settings.server.worker_threads)
         .thread_name("infold")
+        .thread_stack_size(STACK_BYTES)
         .enable_all()
         .build()
         .context("cannot start threads")

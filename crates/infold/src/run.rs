@@ -6,6 +6,7 @@
 //! the user had configured for the model becomes the upstream.
 
 mod agent;
+mod behind;
 mod child;
 mod claude;
 mod codex;
@@ -23,22 +24,30 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::gateway::TakenServers;
 use crate::settings::{Settings, Surroundings};
 
 pub use agent::{Agent, on_path};
+pub use behind::{ChangedServers, servers_entry};
 pub use child::run as run_child;
 pub use claude::{
-    folder as claude_folder, permission as claude_permission, server_for as claude_server,
+    claude_servers_file, folder as claude_folder, permission as claude_permission, server_for as claude_server,
     variables_for as claude_variables,
 };
-pub use codex::{BUILT_IN as CODEX_BUILT_IN, folder as codex_folder, provider_of as codex_provider};
+pub use codex::{
+    BUILT_IN as CODEX_BUILT_IN, config as codex_config, folder as codex_folder, lay_over,
+    provider_of as codex_provider, read_toml,
+};
 pub use daemon::Daemon;
 pub use guard::Guard;
-pub use opencode::{folder as opencode_folder, server_for as opencode_server, wired as opencode_providers};
+pub use opencode::{
+    folder as opencode_folder, project_files as opencode_project_files, server_for as opencode_server,
+    user_files as opencode_user_files, wired as opencode_providers,
+};
 pub use own::{AgentApi, OwnAddress, without_secrets};
 #[cfg(test)]
 pub use reading::parse_for_tests;
-pub use reading::{parse_jsonc, read_text};
+pub use reading::{parse_jsonc, read_jsonc, read_text};
 pub use savings::Savings;
 pub use window::follow as follow_window;
 
@@ -57,6 +66,8 @@ pub struct Wires<'a> {
     pub settings: &'a Settings,
     /// Whether infold's tools are shown to the model from the start, where the agent can do that.
     pub tools: ToolListing,
+    /// What the agent needs for other servers, if there are any behind infold.
+    pub servers: Option<&'a TakenServers>,
 }
 
 /// How an agent shows infold's tools to the model.

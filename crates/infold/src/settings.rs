@@ -9,8 +9,10 @@
 
 mod check;
 mod entry;
+mod gateway;
 mod narrow;
 mod problem;
+mod server;
 mod sources;
 mod text;
 mod types;
@@ -18,8 +20,10 @@ mod types;
 use std::path::{Path, PathBuf};
 
 pub use entry::{Entry, Origin};
+pub use gateway::Gateway;
 pub use problem::{Problem, Problems};
-pub use sources::{Assignment, FlagValues, Given, LookedAt, Surroundings, gather};
+pub use server::GatewayServer;
+pub use sources::{Assignment, FILE_MAX_BYTES, FlagValues, Given, LookedAt, Surroundings, gather};
 pub use types::*;
 
 /// `default.toml`: the default of every setting, with a sentence on each.

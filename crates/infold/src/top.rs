@@ -1,13 +1,16 @@
-//! What `infold top` shows: sessions, how full each one is, its rates and its cost, and the latest requests. This file
-//! loads it; `frame` draws it, and `live` handles the terminal.
+//! What `infold top` shows: sessions, how full each one is, its rates and its cost, other MCP servers, and the latest
+//! requests. This file loads it; `frame` draws it, and `live` handles the terminal.
 
 mod frame;
 mod live;
+mod servers;
 
 use infold_control::ContextRoom;
 use infold_core::Principal;
 use infold_core::record::{RequestRecord, RequestTotals};
-use infold_engine::{Engine, Error, ListedSession, RequestQuery, RequestRow, RequestSelection};
+use infold_engine::{
+    ConfiguredServer, Engine, Error, ListedSession, RequestQuery, RequestRow, RequestSelection, ServerOverview,
+};
 use serde_json::{Value, json};
 
 use crate::recognised::short_ids;
@@ -56,20 +59,34 @@ pub struct TopView {
     pub sessions: Vec<SessionLine>,
     /// The latest requests, the newest first.
     pub requests: Vec<RequestRow>,
+    /// Other MCP servers.
+    pub servers: Vec<ServerOverview>,
     /// The totals of all sessions, also of those that are not shown.
     pub totals: RequestTotals,
     /// The rates of all loaded requests together.
     pub rates: Rates,
 }
 
+/// What a frame is loaded from.
+pub struct TopSource<'a> {
+    /// The engine on the database.
+    pub engine: &'a Engine,
+    /// What the size of main threads is measured against.
+    pub room: ContextRoom,
+    /// The other MCP servers of the settings.
+    pub configured: Vec<ConfiguredServer>,
+}
+
 /// Loads what a frame shows.
-pub async fn load(engine: &Engine, room: &ContextRoom, now_ms: u64) -> Result<TopView, Error> {
+pub async fn load(source: &TopSource<'_>, now_ms: u64) -> Result<TopView, Error> {
+    let engine = source.engine;
     let who = Principal::local();
     let query = RequestQuery { session: None, selection: RequestSelection::Newest, limit: REQUESTS_MAX };
     let mut requests = engine.requests(&who, query).await?;
     requests.reverse();
     let known = engine.listed_sessions(&who).await?;
-    Ok(TopView::new(known, requests, room, now_ms))
+    let servers = engine.servers(&who, &source.configured).await?;
+    Ok(TopView { servers, ..TopView::new(known, requests, &source.room, now_ms) })
 }
 
 fn rates<'a>(records: impl Iterator<Item = &'a RequestRecord>, now_ms: u64) -> Rates {
@@ -128,10 +145,10 @@ impl TopView {
         };
         let sessions = known.into_iter().take(SESSIONS_MAX).map(line).collect();
         let rates = rates(requests.iter().map(|row| &row.record), now_ms);
-        Self { now_ms, sessions, requests, totals, rates }
+        Self { now_ms, sessions, requests, servers: Vec::new(), totals, rates }
     }
 
-    /// The sessions, requests and totals in the shapes of the JSON API.
+    /// The sessions, requests, servers and totals in the shapes of the JSON API.
     pub fn as_json(&self, room: &ContextRoom) -> Value {
         let session = |line: &SessionLine| {
             let mut shown = infold_control::session_json(&line.known, room);
@@ -141,6 +158,7 @@ impl TopView {
         json!({
             "sessions": self.sessions.iter().map(session).collect::<Vec<Value>>(),
             "requests": self.requests.iter().map(infold_control::request_json).collect::<Vec<Value>>(),
+            "servers": self.servers.iter().map(infold_control::server_json).collect::<Vec<Value>>(),
             "request_totals": infold_control::request_totals_json(&self.totals),
         })
     }

@@ -1,9 +1,14 @@
 //! Other MCP servers behind infold: what they leave behind, what they may do to others, and what infold gets from them.
 
+mod approving;
 mod check;
 mod hostile;
+mod import;
+mod offers;
 mod processes;
 mod real;
+mod relaying;
+mod settings;
 mod tending;
 
 use std::ffi::OsString;
@@ -16,7 +21,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 /// What a script needs to shake hands, and to answer.
-const HANDSHAKE: &str = r#"
+pub const HANDSHAKE: &str = r#"
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
 next() { IFS= read -r line || exit 0; id=${line#*\"id\":}; id=${id%%,*}; }
 shake() {

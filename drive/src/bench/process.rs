@@ -24,6 +24,11 @@ impl Process {
         Ok(self.family()?.into_iter().filter_map(|pid| resident_mb(pid).ok()).sum())
     }
 
+    /// The most memory that was in RAM at any time, in units of 1,048,576 bytes, with the most of each of its children.
+    pub fn peak_mb(self) -> Result<f64> {
+        Ok(self.family()?.into_iter().filter_map(|pid| memory_mb(pid, "VmHWM:").ok()).sum())
+    }
+
     fn family(self) -> Result<Vec<u32>> {
         let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
         for entry in fs::read_dir("/proc")? {
@@ -60,8 +65,12 @@ fn ticks(pid: u32) -> Result<u64> {
 
 /// The memory of one process that is in RAM, in units of 1,048,576 bytes.
 pub fn resident_mb(pid: u32) -> Result<f64> {
+    memory_mb(pid, "VmRSS:")
+}
+
+fn memory_mb(pid: u32, field: &str) -> Result<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib = line.and_then(|line| line.trim().split(' ').next()).context("no VmRSS in /proc")?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    let kib = line.and_then(|line| line.trim().split(' ').next()).with_context(|| format!("no {field} in /proc"))?;
     Ok(kib.parse::<f64>()? / 1024.0)
 }

@@ -9,6 +9,7 @@ use infold_testkit::DaemonSetup;
 use tokio::runtime::Runtime;
 
 use super::agents::{Agents, RealAgent};
+use super::behind::{self, Reach};
 use super::findings::RunFindings;
 use super::run::{self, Listing};
 use super::spoken::{self, WordsPlace};
@@ -75,6 +76,9 @@ fn through_infold<'a>(agents: &'a Agents, binary: &'a Path, checks: &mut Checks<
         checks.add(&name("opens three branches in one message"), threads::at_once(agents, binary, agent));
         checks.add(&name("leaves a branch when the user speaks"), threads::left(agents, binary, agent));
         let refused = guarded::check(agents, binary, agent);
+        let used = |reach| behind::check(agents, binary, agent, reach);
+        checks.add(&name("uses its own server through the gateway"), used(Reach::Direct));
+        checks.add(&name("finds its own server's tools through the gateway"), used(Reach::Deferred));
         checks.add(&name("is not let to overwrite a secret with its placeholder"), refused);
     }
     checks.add("a subagent of Claude Code folds a branch of its own", threads::in_a_subagent(agents, binary));

@@ -11,7 +11,8 @@ use infold_control::{ContextRoom, ControlSettings, router};
 use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{Counter, Family, Limits, ModelWindows, Owner, Principal};
 use infold_engine::{
-    Clock, Engine, EngineSettings, ForkSettings, ScrubFault, ScrubSettings, Shaping, TimerSettings, TurnSettings,
+    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, ScrubFault, ScrubSettings, Shaping, TimerSettings,
+    TurnSettings,
 };
 use infold_store::{Store, StoreSettings, Synchronous};
 use infold_testkit::documented_limits;
@@ -111,6 +112,7 @@ fn setup() -> Setup {
                 reserve_tokens: 60_000,
                 sessions_max: 16,
                 sessions_bytes_max: 1 << 20,
+                kept_calls: KeptCalls::Own,
             },
         },
         control: ControlSettings {
@@ -121,6 +123,7 @@ fn setup() -> Setup {
                 windows: ModelWindows { default_tokens: 200_000, models: Vec::new() },
                 context_limit_tokens: 32_768,
             },
+            servers: [].into(),
             registry: prometheus::Registry::new(),
             shutdown: CancellationToken::new(),
         },

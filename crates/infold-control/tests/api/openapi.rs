@@ -55,11 +55,14 @@ GET /api/v1/openapi.json
 GET /api/v1/requests
 GET /api/v1/requests/{request}
 GET /api/v1/results/{ref_id}
+GET /api/v1/servers
+GET /api/v1/servers/{server}
 GET /api/v1/sessions
 GET /api/v1/sessions/{session}
 GET /api/v1/sessions/{session}/branches
 GET /api/v1/sessions/{session}/branches/active
 GET /api/v1/sessions/{session}/snapshot
+GET /api/v1/tools
 GET /healthz
 GET /metrics
 GET /readyz

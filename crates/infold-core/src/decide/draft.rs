@@ -25,6 +25,7 @@ pub fn decide(session: &Session, commands: &[Command], rules: Rules<'_>, now_ms:
             Command::Open(open) => draft.open(open)?,
             Command::Adopt(open) => draft.adopt(open)?,
             Command::Observe { thread, operation } => draft.observe(thread.as_ref(), operation)?,
+            Command::ObserveShown { thread, operation } => draft.observe_shown(thread, operation)?,
             Command::NoteWords { branch, words } => draft.note_words(branch, words),
             Command::Meter { thread, usage } => draft.meter(thread, usage)?,
             Command::Fold { branch, message, outcome } => draft.fold(branch.as_ref(), message, *outcome)?,

@@ -23,6 +23,17 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
+    /// Counts a call whose result was shown already. If meanwhile others have used up the budget, the branch folds.
+    pub(super) fn observe_shown(&mut self, thread: &Thread, operation: &Operation) -> Result<(), Refusal> {
+        if self.is_over(thread) { Ok(()) } else { self.observe(Some(thread), operation) }
+    }
+
+    /// Whether nothing can be counted in a thread any more.
+    fn is_over(&self, thread: &Thread) -> bool {
+        let has_ended = thread.branch().is_some_and(|id| self.require_open(id).is_err());
+        has_ended || self.session.ended_at_ms.is_some()
+    }
+
     /// Remembers an agent's last words. An empty answer leaves those from before.
     pub(super) fn note_words(&mut self, id: &BranchId, said: &Scrubbed) {
         let words = last_words(said);
@@ -35,8 +46,7 @@ impl DecisionDraft<'_> {
     /// Counts an answer in its thread. An answer cannot be withheld any more, unlike a result: if it was too much, the
     /// branch folds, and what was over its budget is counted apart.
     pub(super) fn meter(&mut self, thread: &Thread, usage: &Usage) -> Result<(), Refusal> {
-        let is_over = thread.branch().is_some_and(|id| self.require_open(id).is_err());
-        if self.session.ended_at_ms.is_some() || is_over {
+        if self.is_over(thread) {
             return Ok(());
         }
         self.begin()?;

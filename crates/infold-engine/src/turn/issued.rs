@@ -1,4 +1,4 @@
-//! Calls of infold's own tools that models were seen to make. The call itself comes by another surface, and is identified
+//! Calls of infold's own tools that models were seen to make; with a gateway, of all tools. The call itself comes by another surface, and is identified
 //! by this: it belongs to a session and a thread. Scripts that models run count as well, because they may call infold's
 //! tools.
 
@@ -9,7 +9,8 @@ use infold_core::view::runs_scripts;
 use infold_core::{Owner, Principal, SessionId, Thread, ToolEffect};
 use serde_json::Value;
 
-use crate::Engine;
+use super::KeptCalls;
+use crate::{CallPlace, Engine};
 
 /// How many calls of one owner are held; the oldest are dropped first.
 const PER_OWNER_MAX: usize = 1_024;
@@ -65,13 +66,7 @@ impl IssuedCalls {
         held.drain(..held.len().saturating_sub(PER_OWNER_MAX));
     }
 
-    fn find(
-        &mut self,
-        owner: &Owner,
-        call_id: Option<&str>,
-        tool: &str,
-        hash: &[u8; 32],
-    ) -> Option<(SessionId, Thread)> {
+    fn find(&mut self, owner: &Owner, call_id: Option<&str>, tool: &str, hash: &[u8; 32]) -> Option<&IssuedEntry> {
         let held = self.owners.get_mut(owner)?;
         let by_id = call_id.and_then(|id| held.iter().rposition(|held| held.call.id == id));
         // Of several equal ones the latest is the likeliest, because an older one was perhaps never made.
@@ -80,7 +75,7 @@ impl IssuedCalls {
         let at = by_id.or_else(|| held.iter().rposition(is_it))?;
         let found = held.get_mut(at)?;
         found.awaited = false;
-        Some((found.session.clone(), found.thread.clone()))
+        Some(found)
     }
 
     /// The script that the model of a session waits for; the last one if there are several.
@@ -174,14 +169,21 @@ fn feed_text(hasher: &mut blake3::Hasher, text: &str) {
 }
 
 impl Engine {
-    /// Registers the calls in one answer of a model. Calls of other tools than infold's are left out, except those that
-    /// run scripts, which may call infold's tools.
+    /// Registers the calls in one answer of a model. Without a gateway, calls of other tools than infold's are left out,
+    /// except those that run scripts, which may call infold's tools.
     pub fn calls_issued(&self, who: &Principal, session: &SessionId, thread: &Thread, calls: Vec<IssuedCall>) {
-        let is_ours = |call: &IssuedCall| ToolEffect::of(&call.tool).is_some() || runs_scripts(&call.tool);
-        let ours: Vec<IssuedCall> = calls.into_iter().filter(is_ours).collect();
-        if !ours.is_empty() {
+        let kept: Vec<IssuedCall> = calls.into_iter().filter(|call| self.is_kept(&call.tool)).collect();
+        if !kept.is_empty() {
             let mut registry = self.inner.issued.lock().unwrap_or_else(PoisonError::into_inner);
-            registry.note(&who.owner, session, thread, ours);
+            registry.note(&who.owner, session, thread, kept);
+        }
+    }
+
+    /// Whether calls of a tool are remembered until they arrive.
+    pub(super) fn is_kept(&self, tool: &str) -> bool {
+        match self.inner.settings.turn.kept_calls {
+            KeptCalls::Own => ToolEffect::of(tool).is_some() || runs_scripts(tool),
+            KeptCalls::All => true,
         }
     }
 
@@ -207,7 +209,22 @@ impl Engine {
         arguments_hash: &[u8; 32],
     ) -> Option<(SessionId, Thread)> {
         let mut registry = self.inner.issued.lock().unwrap_or_else(PoisonError::into_inner);
-        registry.find(&who.owner, call_id, tool, arguments_hash)
+        let found = registry.find(&who.owner, call_id, tool, arguments_hash)?;
+        Some((found.session.clone(), found.thread.clone()))
+    }
+
+    /// Finds whose a call of another server's tool is, like [`Engine::issued`].
+    pub fn issued_place(
+        &self,
+        who: &Principal,
+        call_id: Option<&str>,
+        tool: &str,
+        arguments_hash: &[u8; 32],
+    ) -> Option<CallPlace> {
+        let mut registry = self.inner.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = registry.find(&who.owner, call_id, tool, arguments_hash)?;
+        let (session, thread) = (found.session.clone(), found.thread.clone());
+        Some(CallPlace::Proxy { session, thread, call_id: found.call.id.clone() })
     }
 }
 

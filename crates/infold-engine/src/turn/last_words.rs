@@ -10,6 +10,7 @@ use std::sync::PoisonError;
 use infold_core::{BranchId, Command, Owner, Principal, Session, SessionId, Thread};
 use infold_store::{EndedBranches, SessionKey, Target};
 
+use crate::gateway::TakenCalls;
 use crate::{Engine, Error};
 
 /// How many branches' words are held; the oldest are dropped first. Words are stored within moments, so there are
@@ -31,10 +32,13 @@ pub(crate) struct HeldWords {
     held: VecDeque<UnstoredWords>,
 }
 
-/// What a session's agents said, to be recorded with the next decision on the session.
+/// What a session's agents said, and calls of theirs that were shown, to be recorded with the next decision on the
+/// session.
 #[derive(Debug, Default)]
 pub(crate) struct PendingWords {
     held: Vec<UnstoredWords>,
+    /// Calls of other servers' tools that are counted with the same decision.
+    calls: TakenCalls,
     pub(crate) commands: Vec<Command>,
 }
 
@@ -78,27 +82,32 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether words of a session are not stored yet.
+    /// Whether words or calls of a session are not stored yet.
     pub(crate) fn has_pending_words(&self, owner: &Owner, session: &SessionId) -> bool {
-        !self.inner.last_words.lock().unwrap_or_else(PoisonError::into_inner).of(owner, session).is_empty()
+        self.holds_calls(owner, session)
+            || !self.inner.last_words.lock().unwrap_or_else(PoisonError::into_inner).of(owner, session).is_empty()
     }
 
     /// Returns the words of a session that are not stored yet, scrubbed. Words that cannot be scrubbed are never
     /// stored.
     pub(crate) async fn pending_words(&self, session: &Session) -> PendingWords {
         let held = self.inner.last_words.lock().unwrap_or_else(PoisonError::into_inner).of(&session.owner, &session.id);
-        let mut pending = PendingWords { held, commands: Vec::new() };
+        let calls = self.take_held_calls(&session.owner, &session.id);
+        let mut pending = PendingWords { held, calls, commands: Vec::new() };
         for held in &pending.held {
             match self.scrub([held.words.clone()]).await {
                 Ok([words]) => pending.commands.push(Command::NoteWords { branch: held.branch.clone(), words }),
                 Err(error) => tracing::warn!(%error, "an agent's last words could not be scrubbed and are not kept"),
             }
         }
+        // Words come first: a call may fold its branch, whose partial result has them.
+        pending.commands.extend(pending.calls.commands());
         pending
     }
 
-    /// Drops words that are stored now, or never will be.
+    /// Drops words and calls that are stored now, or never will be.
     pub(crate) fn confirm_stored(&self, pending: &PendingWords) {
+        pending.calls.let_go();
         if !pending.held.is_empty() {
             self.inner.last_words.lock().unwrap_or_else(PoisonError::into_inner).let_go(&pending.held);
         }

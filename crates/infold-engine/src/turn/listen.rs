@@ -7,9 +7,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use infold_core::Principal;
 use infold_core::record::{AnswerEnd, Timing, Usage, WarningKind};
 use infold_core::view::{LastAnswer, RequestKind, runs_scripts};
-use infold_core::{Principal, ToolEffect};
 use infold_wire::answer::{Answer, AnswerCall, AnswerReader, Delivery};
 use infold_wire::request::Api;
 use infold_wire::unwrapped;
@@ -101,7 +101,7 @@ impl AnswerListener {
         pending.seen.timing.first_byte_ms.get_or_insert_with(|| millis(pending.arrived.elapsed()));
         let reader = &mut self.reader;
         self.legibility = read(&mut |bytes| reader.push(bytes));
-        let ready = complete(self.reader.calls());
+        let ready = complete(&self.engine, self.reader.calls());
         if ready.len() > self.reported_calls {
             self.reported_calls = ready.len();
             report_calls(&self.engine, pending, ready);
@@ -126,9 +126,9 @@ impl AnswerListener {
         let mut answer = reader.finish();
         // Some servers report zero tokens if they do not count.
         answer.usage = answer.usage.filter(|usage| usage.prompt_tokens() > 0 || usage.output_tokens > 0);
-        let ours: Vec<&AnswerCall> = answer.calls.iter().filter(|call| is_ours(call)).collect();
-        if ours.len() > self.reported_calls {
-            report_calls(&self.engine, &pending, ours);
+        let kept: Vec<&AnswerCall> = answer.calls.iter().filter(|call| is_kept(&self.engine, call)).collect();
+        if kept.len() > self.reported_calls {
+            report_calls(&self.engine, &pending, kept);
         }
         if !self.has_spoken {
             report_words(&self.engine, &pending, &answer.words);
@@ -198,17 +198,17 @@ fn is_success(status: u16) -> bool {
     (200..300).contains(&status)
 }
 
-/// Whether it is a call of one of infold's tools, or of a script that may make one.
-fn is_ours(call: &AnswerCall) -> bool {
-    ToolEffect::of(&call.tool).is_some() || runs_scripts(&call.tool) || unwrapped(&call.tool, &call.arguments).is_some()
+/// Whether a call is remembered: one of infold's tools, of a script that may make one, or any if there is a gateway.
+fn is_kept(engine: &Engine, call: &AnswerCall) -> bool {
+    engine.is_kept(&call.tool) || unwrapped(&call.tool, &call.arguments).is_some()
 }
 
-/// Calls of infold's tools whose arguments are complete.
-fn complete(calls: &[AnswerCall]) -> Vec<&AnswerCall> {
+/// Calls that are remembered and whose arguments are complete.
+fn complete<'c>(engine: &Engine, calls: &'c [AnswerCall]) -> Vec<&'c AnswerCall> {
     // Of a script only the id matters.
     let whole =
         |call: &&AnswerCall| runs_scripts(&call.tool) || serde_json::from_str::<IgnoredAny>(&call.arguments).is_ok();
-    calls.iter().filter(|call| is_ours(call)).take_while(whole).collect()
+    calls.iter().filter(|call| is_kept(engine, call)).take_while(whole).collect()
 }
 
 /// Reports all of an answer's calls at once, because each report replaces the one before.

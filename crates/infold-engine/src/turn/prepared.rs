@@ -26,6 +26,17 @@ pub struct TurnSettings {
     pub sessions_max: usize,
     /// How many bytes are held in memory for all sessions together.
     pub sessions_bytes_max: usize,
+    /// Which calls of models are remembered until they arrive.
+    pub kept_calls: KeptCalls,
+}
+
+/// Which calls of models are remembered until they arrive as calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeptCalls {
+    /// Calls of infold's own tools, and of scripts that may make some.
+    Own,
+    /// All calls, because there is a gateway, by which others' tools are called too.
+    All,
 }
 
 /// Whether long results are offloaded.

@@ -12,9 +12,10 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use infold_core::{ScrubError, Scrubbed};
 use infold_wire::request::{ConversationPlace, JsonBody, JsonStrings, Request};
+use serde_json::Value;
 
 use super::{ModelRequest, Withheld};
-use crate::Engine;
+use crate::{Engine, Error, Failure};
 
 /// How many bytes of strings are searched at once. Each round has the scrubber's whole time.
 const ROUND_BYTES_MAX: usize = 256 << 10;
@@ -74,6 +75,18 @@ impl Engine {
             }
         };
         Ok(searched.map_or_else(|| body.clone(), Bytes::from))
+    }
+
+    /// A JSON value of a tool's result without its secrets. Images and the like stay as they are.
+    pub async fn scrub_value(&self, value: &Value) -> Result<Value, Error> {
+        let body = value.to_string();
+        let json = JsonBody::read(body.as_bytes()).map_err(|_| Failure::Planning)?;
+        let searched = self.without_secrets(&json.strings(), Unfinished::Replaced).await;
+        let searched = searched.map_err(|_| Failure::Scrubbing(ScrubError::Missing))?;
+        match searched {
+            None => Ok(value.clone()),
+            Some(body) => Ok(serde_json::from_slice(&body).map_err(|_| Failure::Planning)?),
+        }
     }
 
     /// Reads a turn without the secrets beside its results' texts; `None` if it cannot be read as a conversation.

@@ -11,7 +11,7 @@ use crate::{Engine, Failure};
 
 impl Engine {
     /// Scrubs every string of a JSON value. Those in `known` were scrubbed before.
-    pub(super) async fn scrub_json(&self, json: &[u8], known: &[&Scrubbed]) -> Result<ScrubbedJson, Failure> {
+    pub(crate) async fn scrub_json(&self, json: &[u8], known: &[&Scrubbed]) -> Result<ScrubbedJson, Failure> {
         let body = JsonBody::read(json).map_err(|_| Failure::Planning)?;
         let JsonPieces { between, strings } = body.pieces();
         let mut scrubbed: HashMap<&str, Scrubbed> = known.iter().map(|text| (text.as_str(), (*text).clone())).collect();

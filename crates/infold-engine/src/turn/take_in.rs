@@ -41,7 +41,7 @@ impl Engine {
     ///
     /// In the main thread only what was changed is recorded, so that a plain session writes nothing to disk.
     #[tracing::instrument(skip_all)]
-    pub(super) async fn take_in(&self, who: &Principal, session: &SessionId, new: TakeIn) -> Result<TakenIn, Error> {
+    pub(crate) async fn take_in(&self, who: &Principal, session: &SessionId, new: TakeIn) -> Result<TakenIn, Error> {
         let TakeIn { thread, results, offload, mentions } = new;
         let counter = self.counter_in(&who.owner, session);
         let source = ResultSource::Request { offload, counter, is_bounded: thread != Thread::Main };

@@ -21,6 +21,16 @@ pub enum LinkEra {
     Modern,
 }
 
+impl LinkEra {
+    /// A word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Legacy => "legacy",
+            Self::Modern => "modern",
+        }
+    }
+}
+
 /// What a server says about itself.
 #[derive(Debug, Clone)]
 pub struct ServerAbout {

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+/// A question that could not be answered for another reason than that nobody knows its method.
+pub(super) const NOT_ANSWERED: i64 = -32_000;
 /// The code of a method that nobody serves.
 pub(super) const METHOD_NOT_FOUND: i64 = -32_601;
 
@@ -18,6 +20,11 @@ pub struct RpcError {
 }
 
 impl RpcError {
+    /// What a server gets if its question was not answered.
+    pub(crate) fn not_answered(why: String) -> Self {
+        Self::new(NOT_ANSWERED, why)
+    }
+
     /// An error that infold answers a server with.
     pub(super) fn new(code: i64, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }

@@ -1,5 +1,6 @@
 //! What a connection is made with, and what goes along with one request.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -47,6 +48,13 @@ pub struct LinkIdentity {
 }
 
 impl LinkIdentity {
+    /// infold with clients behind it, some of which can be asked; its root is the project.
+    pub(crate) fn relaying(project: Option<&Path>) -> Self {
+        let root = |path: &Path| json!({ "uri": format!("file://{}", path.display()) });
+        let capabilities = json!({ "elicitation": {}, "sampling": {}, "roots": {} });
+        Self { capabilities, roots: Some(project.map(root).into_iter().collect()), ..Self::infold() }
+    }
+
     /// infold itself, with nobody behind it: it can do nothing that a server could ask for.
     pub fn infold() -> Self {
         let client_info = json!({ "name": "infold", "version": env!("CARGO_PKG_VERSION") });

@@ -11,12 +11,10 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::error::{METHOD_NOT_FOUND, RpcError};
+use super::error::{METHOD_NOT_FOUND, NOT_ANSWERED, RpcError};
 use super::listing::ListKind;
 use super::options::{Ask, CallNotice, CallOptions, Counters, LinkEvent, one_more};
 
-/// A question that could not be answered for another reason than that nobody knows its method.
-const NOT_ANSWERED: i64 = -32_000;
 /// Questions of one server that may wait for an answer.
 const ASKS_MAX: usize = 16;
 

@@ -14,7 +14,7 @@ use crate::Settings;
 use crate::testing::{Fixture, server, settings};
 
 /// Every route, with the methods that it answers.
-const ROUTES: [(&str, &[&str]); 2] = [("/mcp", &["POST"]), ("/mcp/tools/list", &["GET"])];
+const ROUTES: [(&str, &[&str]); 3] = [("/mcp", &["POST"]), ("/mcp/servers", &["POST"]), ("/mcp/tools/list", &["GET"])];
 
 fn router(fixture: &Fixture) -> Router {
     http_router(fixture.server.clone(), CancellationToken::new())
@@ -221,7 +221,7 @@ async fn sessions_of_the_older_era_are_bounded() {
     let fixture = server(settings());
     let router = super::conformance_router(fixture.server.clone(), CancellationToken::new());
     let headers = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
-    for _ in 0..crate::fixtures::SESSIONS_MAX {
+    for _ in 0..super::sessions::SESSIONS_MAX {
         let opened = send(&router, "POST", "/mcp/conformance", &headers, initialize().to_string()).await;
         assert_eq!(opened.status, StatusCode::OK);
     }

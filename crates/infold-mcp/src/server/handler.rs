@@ -193,7 +193,7 @@ impl Server {
         if tools::speaks_context(tool) { outcome.map_err(ToolRefused::in_context_words) } else { outcome }
     }
 
-    fn principal(&self, context: &RequestContext<RoleServer>) -> Result<Principal, ErrorData> {
+    pub(super) fn principal(&self, context: &RequestContext<RoleServer>) -> Result<Principal, ErrorData> {
         let from_request = || {
             let parts = context.extensions.get::<http::request::Parts>()?;
             parts.extensions.get::<Principal>().cloned()
@@ -215,21 +215,22 @@ async fn run_tool(
     given: Option<JsonObject>,
 ) -> Result<ToolAnswer, ToolRefused> {
     let mut arguments = Arguments::new(definition, given)?;
+    // Boxed, because everything that waits for a call would otherwise be as large as the largest tool's work.
     match tool {
-        OwnTool::BranchCreate => tools::branch_create::run(call, &mut arguments).await,
-        OwnTool::BranchReturn => tools::branch_return::run(call, &mut arguments).await,
-        OwnTool::BranchStatus => tools::branch_status::run(call, &mut arguments).await,
-        OwnTool::ContextBranch => tools::context_branch::run(call, &mut arguments).await,
-        OwnTool::ContextReturn => tools::context_return::run(call, &mut arguments).await,
-        OwnTool::ContextBranchStatus => tools::context_branch_status::run(call, &mut arguments).await,
-        OwnTool::ContextListBranches => tools::context_list_branches::run(call, &mut arguments).await,
-        OwnTool::ContextRollback => tools::context_rollback::run(call, &mut arguments).await,
-        OwnTool::ContextFork => tools::context_fork::run(call, &mut arguments).await,
-        OwnTool::SessionEnd => tools::session_end::run(call, &mut arguments).await,
-        OwnTool::ReadResult => tools::read_result::run(call, &mut arguments).await,
+        OwnTool::BranchCreate => Box::pin(tools::branch_create::run(call, &mut arguments)).await,
+        OwnTool::BranchReturn => Box::pin(tools::branch_return::run(call, &mut arguments)).await,
+        OwnTool::BranchStatus => Box::pin(tools::branch_status::run(call, &mut arguments)).await,
+        OwnTool::ContextBranch => Box::pin(tools::context_branch::run(call, &mut arguments)).await,
+        OwnTool::ContextReturn => Box::pin(tools::context_return::run(call, &mut arguments)).await,
+        OwnTool::ContextBranchStatus => Box::pin(tools::context_branch_status::run(call, &mut arguments)).await,
+        OwnTool::ContextListBranches => Box::pin(tools::context_list_branches::run(call, &mut arguments)).await,
+        OwnTool::ContextRollback => Box::pin(tools::context_rollback::run(call, &mut arguments)).await,
+        OwnTool::ContextFork => Box::pin(tools::context_fork::run(call, &mut arguments)).await,
+        OwnTool::SessionEnd => Box::pin(tools::session_end::run(call, &mut arguments)).await,
+        OwnTool::ReadResult => Box::pin(tools::read_result::run(call, &mut arguments)).await,
     }
 }
 
-fn not_served(method: impl Into<Cow<'static, str>>) -> ErrorData {
+pub(super) fn not_served(method: impl Into<Cow<'static, str>>) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
 }

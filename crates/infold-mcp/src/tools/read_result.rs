@@ -1,7 +1,7 @@
 //! `read_result`: reads part of an offloaded result.
 
 use infold_core::{OwnTool, Refusal};
-use infold_engine::{CallKind, Portion, ReadResult, ResultPart};
+use infold_engine::{CallKind, FindInResults, Portion, ReadResult, ResultPart};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::json;
 
@@ -17,13 +17,15 @@ const LIMIT_DEFAULT_BYTES: u64 = 4_096;
 
 pub(super) fn definition() -> Tool {
     let input = json!({
-        "ref_id": schema::id("Handle of the stored result"),
+        "ref_id": schema::id("Handle of the stored result; without it, pattern is searched for in all of them"),
         "offset": schema::number("First byte (default 0)", 0),
         "limit": schema::number("Most bytes to return (default 4096, max 65536)", 1),
         "start_line": schema::number("Instead of offset, or with pattern: first line, from 1", 1),
         "end_line": schema::number("Last line", 1),
         "pattern": schema::text("Instead of offset: lines that match this regular expression", 1_000),
         "context": schema::number("Lines around each match (max 50)", 0),
+        "behind": schema::id("Without ref_id: go on behind this result"),
+        "session_id": schema::id("Without ref_id: whose results"),
     });
     let output = json!({
         "ref_id": schema::string(),
@@ -35,18 +37,17 @@ pub(super) fn definition() -> Tool {
         "next_offset": schema::count(),
         "start_line": schema::count(),
         "next_line": schema::count(),
+        "searched": schema::count(),
+        "next": schema::string(),
         "notices": schema::notices(),
     });
     let draft = ToolDraft {
         name: OwnTool::ReadResult.name(),
         title: "Read a stored result",
-        description: "Reads part of a long tool result that was stored outside the context: by bytes, by lines, or by a regular expression.",
+        description: "Reads part of a long tool result that was stored outside the context: by bytes, by lines, or by a regular expression; or searches all of them.",
         effect: Effect::Reads,
     };
-    draft.takes(
-        schema::object(input, &["ref_id"]),
-        schema::object(output, &["ref_id", "tool_name", "content", "total_bytes", "total_lines"]),
-    )
+    draft.takes(schema::object(input, &[]), schema::object(output, &["content"]))
 }
 
 /// Whether a part's position is counted in bytes or in lines.
@@ -57,8 +58,10 @@ enum PortionUnit {
 }
 
 pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
-    let ref_id = arguments.id("ref_id")?;
     let limit = arguments.optional_number("limit", 1)?.unwrap_or(LIMIT_DEFAULT_BYTES);
+    let Some(ref_id) = arguments.optional_id("ref_id")? else {
+        return search(call, arguments, size(limit)).await;
+    };
     let portion = portion(arguments)?;
     let unit = match &portion {
         Portion::Bytes { .. } => PortionUnit::Bytes,
@@ -68,6 +71,30 @@ pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<To
 
     let part = call.engine.read_result(&call.who, &request).await?;
     match reading::count(call, &part.session_id, CallKind::Content, body(&part, unit)).await? {
+        Counted::Shown(answer) => Ok(answer),
+        Counted::Folded { notice, observed } => Err(ToolRefused::withheld(&notice, observed)),
+    }
+}
+
+/// Searches all results that the caller may read.
+async fn search(call: &ToolCall, arguments: &mut Arguments, limit_bytes: usize) -> Result<ToolAnswer, ToolRefused> {
+    let Some(pattern) = arguments.optional_text("pattern")? else {
+        let problem = "is required: pass the handle of a result, or a pattern to search for in all of them";
+        return Err(Refusal::Invalid { field: "ref_id", problem: problem.to_owned() }.into());
+    };
+    let session = call.session_by_id(arguments)?;
+    let behind = arguments.optional_id("behind")?;
+    let request = FindInResults { session, thread: call.thread.clone(), pattern, behind, limit_bytes };
+    let found = call.engine.find_in_results(&call.who, &request).await?;
+    let content = match found.content.as_str() {
+        "" => format!("[No line of {} results matches {:?}.]", found.searched, request.pattern),
+        content => content.to_owned(),
+    };
+    let mut body = answer::object(json!({ "content": content, "searched": found.searched }));
+    if let Some(next) = &found.next {
+        body.insert("next".to_owned(), json!(next));
+    }
+    match reading::count(call, &found.session_id, CallKind::Content, body).await? {
         Counted::Shown(answer) => Ok(answer),
         Counted::Folded { notice, observed } => Err(ToolRefused::withheld(&notice, observed)),
     }

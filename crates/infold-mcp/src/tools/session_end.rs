@@ -47,7 +47,7 @@ pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<To
     let session = call.in_session(session(call, arguments)?);
     let request = EndSession { session, idempotency_key: call.idempotency_key(arguments)? };
 
-    if call.wants_progress()
+    if call.client.wants_progress()
         && let Ok(view) = call.engine.session(&call.who, &request.session).await
     {
         // The response's header goes out with the first progress notification, before the end is known.
@@ -94,10 +94,11 @@ async fn end(call: &ToolCall, request: EndSession) -> Result<SessionEnded, Error
         ended
     };
     let reporting = async {
-        while call.wants_progress() && news.changed().await.is_ok() {
+        while call.client.wants_progress() && news.changed().await.is_ok() {
             let now = *news.borrow_and_update();
             if let Some(EndProgress { folded, total }) = now {
-                call.report_progress(folded, total, format!("{folded} of {total} branches folded")).await;
+                let message = format!("{folded} of {total} branches folded");
+                call.client.report_progress(folded as f64, Some(total as f64), Some(message)).await;
             }
         }
     };
@@ -105,7 +106,7 @@ async fn end(call: &ToolCall, request: EndSession) -> Result<SessionEnded, Error
     tokio::pin!(both);
     tokio::select! {
         ended = &mut both => ended,
-        () = call.cancelled() => {
+        () = call.client.cancelled() => {
             cancel.cancel();
             both.await
         }

@@ -11,7 +11,8 @@ use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{Counter, Family, ModelWindows};
 use infold_door::{Closed, Door, DoorSettings, LongBody, Validator};
 use infold_engine::{
-    Clock, Engine, EngineSettings, ForkSettings, ScrubFault, ScrubSettings, Shaping, TimerSettings, TurnSettings,
+    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, ScrubFault, ScrubSettings, Shaping, TimerSettings,
+    TurnSettings,
 };
 use infold_proxy::{Planning, Provider, ProxySettings, Tunnels, Upstream};
 use infold_store::{Store, StoreSettings, Synchronous};
@@ -135,6 +136,7 @@ pub fn engine_with(folder: &std::path::Path, fault: ScrubFault, shaping: Shaping
             reserve_tokens: 60_000,
             sessions_max: 16,
             sessions_bytes_max: 1 << 20,
+            kept_calls: KeptCalls::Own,
         },
     };
     let store = Store::open(&folder.join("test.db"), &store).expect("a database");

@@ -26,7 +26,7 @@ pub fn run(mut invocation: Invocation) -> anyhow::Result<()> {
         let model = ScriptedModel::start(counter).await?;
         adapt_settings(&mut invocation, &folder.path().join("data").display().to_string(), &model.base_url)?;
         let telemetry = Telemetry::start(&invocation.logging(), "")?;
-        let daemon = Daemon::start(&invocation, telemetry.registry.clone()).await?;
+        let daemon = Daemon::start(&invocation, telemetry.registry.clone(), None).await?;
         let progress = progress(&invocation.globals);
         let show_answered = |request| {
             progress.set_message(format!("request {request} answered"));

@@ -27,6 +27,10 @@ const THREADS_TIMEOUT: Duration = Duration::from_secs(1);
          tools are added to its own. Its configuration stays in force. If you configured an address for its model \
          (ANTHROPIC_BASE_URL, a provider of Codex or OpenCode, goose's OPENAI_HOST), infold forwards to it, unless \
          infold's settings name another. Put infold's own options before `run`.",
+        "With --gateway (or the setting run.gateway), infold hosts the MCP servers in the agent's files for this run, \
+         under the agent's rules for their tools: results are scrubbed, counted and stored if they are long. No file \
+         is changed. What infold cannot take stays with the agent, and so do a project's servers until you approve \
+         them; a note names both.",
         "At the end, infold prints what it removed and saved to standard error; with --json, as one last line of JSON. \
          Standard output is the agent's alone. If infold is killed, the agent ends too.",
     ],
@@ -35,6 +39,7 @@ const THREADS_TIMEOUT: Duration = Duration::from_secs(1);
         ("infold run claude -p 'Why does the build fail?' --model opus", ""),
         ("infold run codex exec 'Why does the build fail?'", ""),
         ("infold run opencode", ""),
+        ("infold run --gateway claude", "with its MCP servers behind infold"),
         ("infold run goose run -t 'Why does the build fail?'", ""),
         ("infold run qwen 'Why does the build fail?'", ""),
         ("infold --set run.window_tokens=1000000 run claude", ""),
@@ -42,6 +47,9 @@ const THREADS_TIMEOUT: Duration = Duration::from_secs(1);
     ],
 ))]
 pub struct RunArgs {
+    /// Take the agent's MCP servers behind infold for this run (claude, codex, opencode)
+    #[arg(long)]
+    gateway: bool,
     /// claude, codex, opencode, goose or qwen, and its own arguments
     #[arg(value_name = "AGENT", required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
@@ -53,10 +61,14 @@ pub fn run(args: &RunArgs, mut invocation: Invocation) -> anyhow::Result<()> {
     let agent = Agent::named(name)?;
     let program = agent.find(&invocation.surroundings)?;
     let found = agent.look(arguments, &invocation.surroundings)?;
-    let notes: Vec<String> = adapt_settings(&mut invocation, &found)?.into_iter().chain(found.notes).collect();
-    if !invocation.globals.quiet && invocation.output.form == Form::Text {
-        notes.iter().for_each(|line| failure::tell("infold", line));
-    }
+    invocation.in_force.settings.run.gateway |= args.gateway;
+    let mut notes: Vec<String> = adapt_settings(&mut invocation, &found)?.into_iter().chain(found.notes).collect();
+    let tell = |notes: &[String], invocation: &Invocation| {
+        if !invocation.globals.quiet && invocation.output.form == Form::Text {
+            notes.iter().for_each(|line| failure::tell("infold", line));
+        }
+    };
+    tell(&notes, &invocation);
 
     let tools =
         if invocation.in_force.settings.run.always_load { agent.tool_listing(&program) } else { ToolListing::AsOthers };
@@ -67,14 +79,17 @@ pub fn run(args: &RunArgs, mut invocation: Invocation) -> anyhow::Result<()> {
     let runtime = parts::serving_runtime(&invocation.in_force.settings)?;
     let registry = telemetry.registry.clone();
     let ended = runtime.block_on(async {
-        let daemon = Daemon::start(&invocation, registry).await?;
+        let mut daemon = Daemon::start(&invocation, registry, Some((agent, arguments))).await?;
         rustix::process::umask(umask);
+        tell(&daemon.notes, &invocation);
+        notes.append(&mut daemon.notes);
         let wires = Wires {
             daemon_url: &daemon.url(),
             guard: Guard::here(&data_folder::location(&invocation.in_force)?)?,
             surroundings: &invocation.surroundings,
             settings: &invocation.in_force.settings,
             tools,
+            servers: daemon.servers.as_ref(),
         };
         let start = agent.wire(arguments, &wires)?;
         let ended = run_child(&program, &start).await;

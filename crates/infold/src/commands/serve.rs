@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use super::Invocation;
 use crate::cli::ServeArgs;
 use crate::failure::{self, Interrupted, Refused};
+use crate::gateway;
 use crate::output::{Form, Output};
 use crate::parts;
 use crate::probe::{Listener, probe};
@@ -71,7 +72,9 @@ async fn serve(invocation: &Invocation, registry: Registry) -> anyhow::Result<()
         let (engine, cancel) = (engine.clone(), shutdown.clone());
         async move { engine.run_timers(cancel).await }
     });
-    let router = router(invocation, engine.clone(), registry, &shutdown)?;
+    let servers = gateway::start(invocation, &engine, &shutdown, Vec::new());
+    let server = infold_mcp::Server::new(engine.clone(), parts::mcp_settings(settings), servers);
+    let router = router(invocation, (engine.clone(), server), registry, &shutdown)?;
 
     let address = door.address();
     announce(address, &invocation.output)?;
@@ -81,6 +84,7 @@ async fn serve(invocation: &Invocation, registry: Registry) -> anyhow::Result<()
     shutdown.cancel();
     finish_recording(engine.tasks()).await;
     engine.flush_requests().await;
+    engine.flush_gateway().await;
     timers.await.context("the timers failed")
 }
 
@@ -95,16 +99,15 @@ pub(crate) async fn finish_recording(tasks: &TaskTracker) {
 /// Everything that the daemon serves: MCP, the JSON API and the proxy.
 pub(crate) fn router(
     invocation: &Invocation,
-    engine: Engine,
+    (engine, server): (Engine, infold_mcp::Server),
     registry: Registry,
     shutdown: &CancellationToken,
 ) -> anyhow::Result<Router> {
     let settings = &invocation.in_force.settings;
-    let server = infold_mcp::Server::new(engine.clone(), parts::mcp_settings(settings));
     let mcp = infold_mcp::http_router(server.clone(), shutdown.clone());
     #[cfg(feature = "conformance")]
     let mcp = mcp.merge(infold_mcp::conformance_router(server, shutdown.clone()));
-    let control_settings = parts::control_settings(settings, registry, shutdown.clone());
+    let control_settings = parts::control_settings(invocation, registry, shutdown.clone());
     let control = infold_control::router(engine.clone(), control_settings);
     let mut proxy_settings = parts::proxy_settings(settings)?;
     match parts::tunnels(&invocation.surroundings) {

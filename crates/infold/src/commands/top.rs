@@ -6,11 +6,12 @@ use std::time::Duration;
 use super::Invocation;
 use super::sessions::now_ms;
 use crate::failure::{Refused, tell};
+use crate::gateway::configured;
 use crate::help;
 use crate::output::Form;
 use crate::parts;
 use crate::telemetry;
-use crate::top::{self, FrameSize};
+use crate::top::{self, FrameSize, TopSource};
 
 /// Lines of a frame if standard output is not a terminal.
 const HEIGHT_WITHOUT_TERMINAL: usize = 60;
@@ -19,7 +20,7 @@ const HEIGHT_WITHOUT_TERMINAL: usize = 60;
 #[derive(Debug, clap::Args)]
 #[command(after_help = help::text(
     &[
-        "Keys: q quits; up and down select a session.",
+        "Keys: q quits; up and down select a session; s shows or hides other MCP servers.",
         "INPUT, OUTPUT and CACHED are the providers' token counts. SAVED is what infold removed from prompts, by its \
          own estimate. MAIN is how full the main thread's window is.",
     ],
@@ -57,19 +58,19 @@ pub fn run(args: &TopArgs, invocation: &Invocation) -> anyhow::Result<()> {
         return Ok(());
     };
     let engine = parts::engine(&folder, settings)?;
-    let room = parts::room(settings);
+    let source = TopSource { engine: &engine, room: parts::room(settings), configured: configured(invocation) };
 
     let runtime = parts::asking_runtime()?;
     if is_live {
         let every = Duration::from_millis(args.every_ms);
-        return runtime.block_on(top::run(&engine, &room, every, &output.style));
+        return runtime.block_on(top::run(&source, every, &output.style));
     }
-    let view = runtime.block_on(top::load(&engine, &room, now_ms())).map_err(parts::command_error)?;
+    let view = runtime.block_on(top::load(&source, now_ms())).map_err(parts::command_error)?;
     match output.form {
         Form::Text => {
             let size = FrameSize { width: output.style.width, height: HEIGHT_WITHOUT_TERMINAL };
             Ok(output.text(&top::once(&view, size, &output.style))?)
         }
-        Form::Json => output.json(&view.as_json(&room)),
+        Form::Json => output.json(&view.as_json(&source.room)),
     }
 }

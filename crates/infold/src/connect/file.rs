@@ -24,7 +24,7 @@ const LINKS_MAX: usize = 40;
 
 /// Follows links to the real path of a file, even if the file does not exist yet. So a file has the same path before
 /// and after it is written, and is found again in the record.
-fn behind_links(path: &Path) -> PathBuf {
+pub fn behind_links(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
         if let Ok(found) = fs::canonicalize(&path) {

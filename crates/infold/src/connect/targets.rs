@@ -74,11 +74,7 @@ fn claude(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Targe
     changes.push(Change::append(&["permissions", "allow"], run::claude_permission()));
     let guard = run::Guard::here(&data_folder::location(&invocation.in_force)?)?;
     changes.push(Change::append(&["hooks", "PreToolUse"], guard.claude_hook()));
-    // Servers are in a file of their own. It is beside the folder, or in it if the user has chosen the folder.
-    let servers = match surroundings.text("CLAUDE_CONFIG_DIR") {
-        Some(_) => folder.join(".claude.json"),
-        None => folder.with_file_name(".claude.json"),
-    };
+    let servers = run::claude_servers_file(surroundings).ok_or_else(no_home)?;
     let server = run::claude_server(daemon_url, ToolListing::Loaded);
     Ok(vec![
         TargetFile { path: folder.join("settings.json"), form: Syntax::Json, changes },

@@ -6,12 +6,15 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use infold_core::gateway::{RightsAction, SourceClient};
 use serde_json::{Value, json};
 
+use super::behind::{SERVERS_PATH, harmless_tools};
 use super::own::{AgentApi, OwnAddress};
 use super::reading::{merge, parse_jsonc, read_jsonc, read_text};
 use super::{FoundAgent, Guard, SERVER, Start, ToolListing, Wires};
 use crate::failure::Refused;
+use crate::gateway::TakenServers;
 use crate::settings::Surroundings;
 
 /// The variable that holds the model's address.
@@ -49,8 +52,13 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
         variables.retain(|(name, _)| *name != TOOL_SEARCH);
     }
     merge(&mut settings, settings_for(&variables, &wires.guard));
+    merge(&mut settings, permissions_for(wires.servers));
 
-    let servers = json!({"mcpServers": {SERVER: server_for(wires.daemon_url, wires.tools)}});
+    let mut servers = json!({"mcpServers": {SERVER: server_for(wires.daemon_url, wires.tools)}});
+    if let Some(taken) = wires.servers {
+        let url = format!("{}{SERVERS_PATH}", wires.daemon_url);
+        servers["mcpServers"][taken.entry] = json!({"type": "http", "url": url});
+    }
     // With `=` an option takes this one value, and none of what follows it.
     let mut start = Start { arguments: vec![format!("--mcp-config={servers}").into()], ..Start::default() };
     start.arguments.push(format!("--settings={settings}").into());
@@ -83,15 +91,36 @@ fn settings_for(variables: &[(&str, String)], guard: &Guard) -> Value {
         variables.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
     json!({
         "env": variables,
-        "permissions": {"allow": [permission()]},
         "hooks": {"PreToolUse": [guard.claude_hook()]},
     })
+}
+
+/// What may be called without asking. With servers behind infold, these are single tools and the rules for servers' tools
+/// as they are listed; and the servers that infold took are denied to Claude Code itself.
+fn permissions_for(servers: Option<&TakenServers>) -> Value {
+    let Some(servers) = servers else { return json!({"permissions": {"allow": [permission()]}}) };
+    let spell = |entry: &str, tool: &str| SourceClient::Claude.spell(entry, tool);
+    let listed = |action| servers.patterns(action).map(|pattern| spell(servers.entry, pattern));
+    let allow: Vec<String> =
+        harmless_tools().map(|tool| spell(SERVER, tool)).chain(listed(RightsAction::Allow)).collect();
+    let ask: Vec<String> = listed(RightsAction::Ask).collect();
+    let denied = servers.off.iter().map(|server| json!({"serverName": server.name}));
+    json!({"permissions": {"allow": allow, "ask": ask}, "deniedMcpServers": denied.collect::<Vec<_>>()})
 }
 
 /// The folder of Claude Code's own settings; `None` if HOME is not set.
 pub fn folder(surroundings: &Surroundings) -> Option<PathBuf> {
     let named = surroundings.text("CLAUDE_CONFIG_DIR").map(PathBuf::from);
     named.or_else(|| Some(PathBuf::from(surroundings.text("HOME")?).join(".claude")))
+}
+
+/// The file with the user's servers. It is beside the folder, or in it if the user has chosen the folder.
+pub fn claude_servers_file(surroundings: &Surroundings) -> Option<PathBuf> {
+    let folder = folder(surroundings)?;
+    Some(match surroundings.text("CLAUDE_CONFIG_DIR") {
+        Some(_) => folder.join(".claude.json"),
+        None => folder.with_file_name(".claude.json"),
+    })
 }
 
 /// What the user has configured, on the command line, in files and in the environment.

@@ -8,15 +8,20 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use infold_core::gateway::{RightsAction, ServerWay};
 use toml::{Table, Value};
 
+use super::behind::{SERVERS_PATH, harmless_tools};
 use super::claude::value_of;
 use super::own::{AgentApi, OwnAddress};
 use super::reading::read_text;
 use super::{FoundAgent, SERVER, Start, ToolListing, Wires};
 use crate::failure::Refused;
+use crate::gateway::{OffServer, TakenServers};
 use crate::settings::Surroundings;
 
+/// The section with servers.
+const SERVERS: &str = "mcp_servers";
 /// The setting with the groups of tools that are listed in every request, and the first version that knows it.
 const LISTED: &str = "direct_only_tool_namespaces";
 const LISTS_SINCE: (u32, u32) = (0, 142);
@@ -58,8 +63,12 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
         BUILT_IN => BUILT_IN_ADDRESS.to_owned(),
         provider => format!("model_providers.{provider}.base_url"),
     };
-    let server =
-        format!("mcp_servers.{SERVER}={{url=\"{}/mcp\",default_tools_approval_mode=\"approve\"}}", wires.daemon_url);
+    let server = match wires.servers {
+        Some(servers) => servers_for(wires.daemon_url, servers, &config),
+        None => {
+            format!("{SERVERS}.{SERVER}={{url=\"{}/mcp\",default_tools_approval_mode=\"approve\"}}", wires.daemon_url)
+        }
+    };
     let mut ours = vec![format!("{key}=\"{base_url}\""), server];
     ours.extend(match wires.tools {
         ToolListing::Loaded => Some(listing(&config)),
@@ -77,6 +86,59 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
     let ours = ours.into_iter().flat_map(|setting| ["-c".to_owned(), setting]);
     start.arguments = ours.map(OsString::from).chain(arguments.iter().cloned()).collect();
     Ok(start)
+}
+
+/// The setting with infold's two entries and those of the servers that infold took, which are switched off. It is one
+/// table, because names may have dots, at which Codex would split a key.
+fn servers_for(daemon_url: &str, servers: &TakenServers, config: &Table) -> String {
+    let text = |text: &str| Value::String(text.to_owned());
+    let mode = |mode: &str| Value::Table([("approval_mode".to_owned(), text(mode))].into_iter().collect());
+    let entry = |path: &str, tools: Table| {
+        let timeout_s = Value::Integer(i64::try_from(servers.call_timeout_s()).unwrap_or(i64::MAX));
+        let mut entry = Table::new();
+        entry.insert("url".to_owned(), text(&format!("{daemon_url}{path}")));
+        entry.insert("tool_timeout_sec".to_owned(), timeout_s);
+        entry.insert("tools".to_owned(), Value::Table(tools));
+        entry
+    };
+    let is_single = |pattern: &&str| !pattern.contains('*');
+    let single = |action, word: &'static str| {
+        let tools = servers.patterns(action).filter(is_single);
+        tools.map(move |tool| (tool.to_owned(), mode(word))).collect::<Table>()
+    };
+    let mut listed = single(RightsAction::Allow, "approve");
+    listed.extend(single(RightsAction::Ask, "prompt"));
+    let mut others = entry(SERVERS_PATH, listed);
+    // Codex has no patterns, so it asks about all servers if it has to ask about all tools of one.
+    if servers.patterns(RightsAction::Ask).any(|pattern| !is_single(&pattern)) {
+        others.insert("default_tools_approval_mode".to_owned(), text("prompt"));
+    }
+    let own = entry("/mcp", harmless_tools().map(|tool| (tool.to_owned(), mode("approve"))).collect());
+    let mut all: Table = servers.off.iter().map(|server| (server.name.clone(), off(server, config))).collect();
+    all.insert(SERVER.to_owned(), Value::Table(own));
+    all.insert(servers.entry.to_owned(), Value::Table(others));
+    format!("{SERVERS}={}", Value::Table(all))
+}
+
+/// An entry that switches a server off. If Codex does not read the file that has it, it has to be whole.
+fn off(server: &OffServer, config: &Table) -> Value {
+    let mut entry = Table::from_iter([("enabled".to_owned(), Value::Boolean(false))]);
+    if config.get(SERVERS).and_then(|servers| servers.get(&server.name)).is_none() {
+        let (field, value) = match &server.way {
+            ServerWay::Child { program, .. } => ("command", program),
+            ServerWay::Http { url, .. } => ("url", url),
+        };
+        entry.insert(field.to_owned(), Value::String(value.clone()));
+    }
+    Value::Table(entry)
+}
+
+/// The names of servers that a profile or another option of the command line changes.
+pub fn changed_servers(arguments: &[OsString], surroundings: &Surroundings) -> Result<Vec<String>, Refused> {
+    let servers = |config: Table| config.get(SERVERS).and_then(Value::as_table).cloned().unwrap_or_default();
+    let (files, used) = (servers(config(&[], surroundings)?), servers(config(arguments, surroundings)?));
+    let names = files.keys().chain(used.keys()).filter(|name| files.get(*name) != used.get(*name));
+    Ok(names.cloned().collect())
 }
 
 /// The setting that lists infold's tools in every request, beside those that the user has chosen for that.
@@ -146,7 +208,7 @@ fn is_logged_in(surroundings: &Surroundings) -> Result<bool, Refused> {
 }
 
 /// The settings in force: the user's file, the profile's, and what the command line overrides.
-fn config(arguments: &[OsString], surroundings: &Surroundings) -> Result<Table, Refused> {
+pub fn config(arguments: &[OsString], surroundings: &Surroundings) -> Result<Table, Refused> {
     let mut config = Table::new();
     if let Some(folder) = folder(surroundings) {
         lay_over(&mut config, read_toml(&folder.join("config.toml"))?);
@@ -163,7 +225,8 @@ fn config(arguments: &[OsString], surroundings: &Surroundings) -> Result<Table, 
     Ok(config)
 }
 
-fn read_toml(path: &Path) -> Result<Table, Refused> {
+/// Reads a settings file in TOML; one that does not exist is empty.
+pub fn read_toml(path: &Path) -> Result<Table, Refused> {
     let text = read_text(path)?.unwrap_or_default();
     text.parse().map_err(|error: toml::de::Error| {
         Refused::new(format!("{} is not TOML: {}", path.display(), error.message())).hint("fix the file first")
@@ -205,7 +268,8 @@ fn put(table: &mut Table, key: &str, value: Value) {
     }
 }
 
-fn lay_over(table: &mut Table, over: Table) {
+/// Lays `over` upon `table`: tables are merged, any other value is replaced.
+pub fn lay_over(table: &mut Table, over: Table) {
     for (key, value) in over {
         match (table.get_mut(&key), value) {
             (Some(Value::Table(inner)), Value::Table(over)) => lay_over(inner, over),

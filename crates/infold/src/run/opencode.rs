@@ -7,17 +7,20 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use infold_core::gateway::{GatewayTool, RightsAction, SourceClient};
 use serde_json::{Map, Value, json};
 
+use super::behind::SERVERS_PATH;
 use super::claude::value_of;
 use super::own::{AgentApi, OwnAddress};
 use super::reading::{merge, parse_jsonc, read_jsonc};
 use super::{FoundAgent, SERVER, Start, Wires};
 use crate::failure::Refused;
+use crate::gateway::TakenServers;
 use crate::settings::{Settings, Surroundings};
 
 /// The variable with settings, which OpenCode lays over those of its files.
-const CONTENT: &str = "OPENCODE_CONFIG_CONTENT";
+pub const CONTENT: &str = "OPENCODE_CONFIG_CONTENT";
 /// The names of its settings files; later ones win.
 const FILES: [&str; 3] = ["config.json", "opencode.json", "opencode.jsonc"];
 /// How many folders upward a project's settings are looked for.
@@ -73,8 +76,42 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
     let plugin = wires.guard.opencode_plugin()?;
     let ours = json!({"provider": addresses, "mcp": {SERVER: server_for(wires.daemon_url)}, "plugin": [plugin]});
     merge(&mut content, ours);
+    if let Some(servers) = wires.servers {
+        merge(&mut content, servers_for(wires.daemon_url, servers, &config(wires.surroundings)?));
+    }
     let environment = vec![(CONTENT.to_owned(), content.to_string().into())];
     Ok(Start { arguments: arguments.to_vec(), environment })
+}
+
+/// The entry with the tools of servers, their rules as they are listed, and the servers that infold took, switched off.
+fn servers_for(daemon_url: &str, servers: &TakenServers, config: &Value) -> Value {
+    let entry = servers.entry;
+    let off = servers.off.iter().map(|server| (server.name.clone(), json!({"enabled": false})));
+    let mut entries: Map<_, _> = off.collect();
+    let url = format!("{daemon_url}{SERVERS_PATH}");
+    entries.insert(entry.to_owned(), json!({"type": "remote", "url": url, "enabled": true}));
+
+    let mut rules = Map::new();
+    // One word for all tools is the same as a rule for all of them, and as a word it would be lost.
+    if let Some(all) = config["permission"].as_str() {
+        rules.insert("*".to_owned(), json!(all));
+    }
+    // The last rule that fits counts, so the stricter ones come last.
+    for (action, word) in [(RightsAction::Allow, "allow"), (RightsAction::Ask, "ask"), (RightsAction::Deny, "deny")] {
+        let listed = servers.patterns(action).map(|pattern| SourceClient::Opencode.spell(entry, pattern));
+        rules.extend(listed.map(|pattern| (pattern, json!(word))));
+    }
+    if servers.patterns(RightsAction::Ask).next().is_some() {
+        let call = SourceClient::Opencode.spell(SERVER, GatewayTool::Call.name());
+        rules.insert(call, json!("ask"));
+    }
+    json!({"mcp": entries, "permission": rules})
+}
+
+/// The names of servers that the variable with settings changes.
+pub fn changed_servers(surroundings: &Surroundings) -> Result<Vec<String>, Refused> {
+    let content = given_content(surroundings)?.unwrap_or_default();
+    Ok(content["mcp"].as_object().into_iter().flat_map(|servers| servers.keys().cloned()).collect())
 }
 
 /// The providers whose requests go through the proxy.
@@ -106,20 +143,25 @@ fn given_content(surroundings: &Surroundings) -> Result<Option<Value>, Refused> 
 
 /// All its settings, merged in the order in which it reads them.
 fn config(surroundings: &Surroundings) -> Result<Value, Refused> {
-    let mut files: Vec<PathBuf> = Vec::new();
-    files.extend(folder(surroundings).into_iter().flat_map(|folder| FILES.map(|name| folder.join(name))));
-    files.extend(surroundings.text("OPENCODE_CONFIG").map(PathBuf::from));
-    let folders: Vec<&Path> =
-        surroundings.folder.iter().flat_map(|folder| folder.ancestors()).take(FOLDERS_MAX).collect();
-    for folder in folders.into_iter().rev() {
-        files.extend(FILES[1..].iter().map(|name| folder.join(name)));
-    }
     let mut config = json!({});
-    for file in files {
+    for file in user_files(surroundings).into_iter().chain(project_files(surroundings)) {
         merge(&mut config, read_jsonc(&file)?.unwrap_or_else(|| json!({})));
     }
     merge(&mut config, given_content(surroundings)?.unwrap_or_else(|| json!({})));
     Ok(config)
+}
+
+/// The user's own settings files, in the order in which it reads them.
+pub fn user_files(surroundings: &Surroundings) -> Vec<PathBuf> {
+    let own = folder(surroundings).into_iter().flat_map(|folder| FILES.map(|name| folder.join(name)));
+    own.chain(surroundings.text("OPENCODE_CONFIG").map(PathBuf::from)).collect()
+}
+
+/// The settings files of the project that the current folder belongs to, in the order in which it reads them.
+pub fn project_files(surroundings: &Surroundings) -> Vec<PathBuf> {
+    let folders: Vec<&Path> =
+        surroundings.folder.iter().flat_map(|folder| folder.ancestors()).take(FOLDERS_MAX).collect();
+    folders.into_iter().rev().flat_map(|folder| FILES[1..].iter().map(|name| folder.join(name))).collect()
 }
 
 /// The providers whose requests go through the proxy, and the names of those whose requests cannot.

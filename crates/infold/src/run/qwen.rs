@@ -54,7 +54,9 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
     let base_url = format!("{}{}{version}", wires.daemon_url, AgentApi::OpenAi.route());
     let given = value_of(arguments, SERVERS).map(|given| read_settings(OsStr::new(&given), SERVERS)).transpose()?;
     let mut servers = given.unwrap_or_else(|| json!({}));
-    let server = json!({"httpUrl": format!("{}/mcp", wires.daemon_url), "trust": true});
+    // Qwen Code trusts all tools of a server or none, and tools of other servers may change things.
+    let is_trusted = wires.servers.is_none();
+    let server = json!({"httpUrl": format!("{}/mcp", wires.daemon_url), "trust": is_trusted});
     merge(&mut servers, json!({"mcpServers": {SERVER: server}}));
 
     let mut all: Vec<OsString> = vec![format!("{BASE_URL}={base_url}").into(), format!("{SERVERS}={servers}").into()];

@@ -26,6 +26,10 @@ pub struct Savings {
     failures: u64,
     /// Calls of infold's tools that belong to no session of the proxy.
     unplaced: u64,
+    /// Calls of other servers' tools, the servers that were called, and the results that were stored.
+    server_calls: u64,
+    servers: u64,
+    stored: u64,
 }
 
 /// The smallest saving that is shown as a figure.
@@ -52,6 +56,9 @@ impl Savings {
             failures: counts.sum("infold_proxy_planning_failures_total", None),
             secrets: counts.sum("infold_scrub_secrets_total", None),
             unplaced: counts.sum("infold_tool_unplaced_total", None),
+            server_calls: counts.sum("infold_gateway_calls_total", None),
+            servers: counts.sum("infold_gateway_servers_total", None),
+            stored: counts.sum("infold_gateway_stored_total", None),
         }
     }
 
@@ -71,6 +78,9 @@ impl Savings {
             "secrets_scrubbed": self.secrets,
             "planning_failures": self.failures,
             "unplaced_calls": self.unplaced,
+            "server_calls": self.server_calls,
+            "servers_called": self.servers,
+            "server_results_stored": self.stored,
         })
     }
 
@@ -82,7 +92,8 @@ impl Savings {
     /// A few lines for people: failures first, then what was saved, then how to resume the session.
     pub fn lines(&self, agent: Agent) -> Vec<String> {
         if self.requests == 0 {
-            return vec!["no requests went through infold".to_owned()];
+            let nothing = "no requests went through infold".to_owned();
+            return [nothing].into_iter().chain(self.of_servers()).collect();
         }
         let mut lines = Vec::new();
         if self.unanswered > 0 {
@@ -122,6 +133,7 @@ impl Savings {
         if !aside.is_empty() {
             lines.push(aside.join(", "));
         }
+        lines.extend(self.of_servers());
         if self.unplaced > 0 {
             let calls = counted(self.unplaced, "call", "calls");
             lines.push(format!("{calls} of infold's tools had no effect: they came from outside the proxied session"));
@@ -131,6 +143,14 @@ impl Savings {
             lines.push(format!("resume: `infold run {}`", agent.resuming()));
         }
         lines
+    }
+
+    /// What the gateway did, if it did something.
+    fn of_servers(&self) -> Option<String> {
+        let calls = counted(self.server_calls, "call", "calls");
+        let servers = counted(self.servers, "server", "servers");
+        let stored = counted(self.stored, "result", "results");
+        (self.server_calls > 0).then(|| format!("{calls} of {servers}; {stored} stored"))
     }
 
     /// How many tokens infold removed or added, and what that saved.

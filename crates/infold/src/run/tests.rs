@@ -50,6 +50,7 @@ impl Home {
             surroundings: &self.surroundings,
             settings: &settings,
             tools: ToolListing::Loaded,
+            servers: None,
         };
         agent.wire(&words(arguments), &wires)
     }

@@ -1,5 +1,6 @@
 //! Checks the values: each number against its range, each choice against the known ones, and several together.
 
+mod gateway;
 mod proxy;
 
 use std::net::SocketAddr;
@@ -74,6 +75,19 @@ pub(super) const RANGES: &[(&str, RangeInclusive<i64>)] = &[
     ("store.checkpoint_pages", 1..=1_000_000),
     ("store.result_offload_threshold", 256..=1_024 * MIB),
     ("mcp.message_bytes_max", 1_024..=1_024 * MIB),
+    ("gateway.deferral_percent", 0..=100),
+    ("gateway.deferral_tokens", 0..=100_000_000),
+    ("gateway.start_timeout_ms", 1..=60 * MINUTE_MS),
+    ("gateway.call_timeout_ms", 1..=1_440 * MINUTE_MS),
+    ("gateway.list_wait_ms", 0..=MINUTE_MS),
+    ("gateway.idle_ms", 1_000..=1_440 * MINUTE_MS),
+    ("gateway.children_max", 1..=1_000),
+    ("gateway.calls_max", 1..=10_000),
+    ("gateway.message_bytes_max", 1_024..=1_024 * MIB),
+    ("gateway.result_bytes_max", 1_024..=1_024 * MIB),
+    ("gateway.failures_max", 1..=1_000),
+    ("gateway.retry_max_ms", 1..=60 * MINUTE_MS),
+    ("gateway.heartbeat_ms", 30..=10 * MINUTE_MS),
     ("auth.jwt.leeway_seconds", 0..=600),
 ];
 
@@ -82,6 +96,7 @@ pub fn typed(entries: &[Entry], problems: &mut Problems) -> Option<Settings> {
     for problem in entries.iter().filter_map(out_of_range) {
         problems.add(problem);
     }
+    gateway::read_servers(entries, problems);
     if !problems.is_empty() {
         return None;
     }
@@ -170,6 +185,7 @@ fn together(settings: &Settings, entries: &[Entry], problems: &mut Problems) {
     prices(settings, entries, problems);
     windows(settings, entries, problems);
     proxy::check(settings, entries, problems);
+    gateway::check(settings, entries, problems);
     data_folder(settings, entries, problems);
     listen(settings, entries, problems);
     jwt(settings, problems);

@@ -68,9 +68,10 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The value as it may be shown: a password or key in an address is left out.
+    /// The value as it may be shown: a password or key in an address is left out, and of servers only names are left.
     pub fn shown(&self) -> String {
         match &self.value {
+            Value::Array(servers) if self.key == "gateway.servers" => Value::Array(names(servers)).to_string(),
             Value::String(address) if self.key == "telemetry.otlp_endpoint" => {
                 format!("{:?}", without_credentials(address))
             }
@@ -81,10 +82,18 @@ impl Entry {
     /// The value as it may be shown in JSON, without a password or key.
     pub fn shown_json(&self) -> serde_json::Value {
         match &self.value {
+            Value::Array(servers) if self.key == "gateway.servers" => {
+                serde_json::to_value(names(servers)).unwrap_or_default()
+            }
             Value::String(address) if self.key == "telemetry.otlp_endpoint" => without_credentials(address).into(),
             value => serde_json::to_value(value).unwrap_or_default(),
         }
     }
+}
+
+/// The names of servers. Everything else of them may be a secret.
+fn names(servers: &[Value]) -> Vec<Value> {
+    servers.iter().filter_map(|server| server.get("name").cloned()).collect()
 }
 
 fn without_credentials(address: &str) -> String {

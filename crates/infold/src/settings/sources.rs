@@ -13,7 +13,7 @@ use std::str::FromStr;
 use super::problem::{Problem, Problems};
 
 /// Longest settings file that is read.
-const FILE_MAX_BYTES: u64 = 256 * 1024;
+pub const FILE_MAX_BYTES: u64 = 256 * 1024;
 /// How many folders upward a project's file is looked for.
 const FOLDERS_MAX: usize = 64;
 /// The name of a project's file.

@@ -5,6 +5,8 @@
 
 use serde::Deserialize;
 
+use super::gateway::Gateway;
+
 /// All settings, with a field for each section of `default.toml`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -41,6 +43,8 @@ pub struct Settings {
     pub store: Store,
     /// Which MCP tools are listed, and their limits.
     pub mcp: Mcp,
+    /// Other MCP servers, and how their tools are used.
+    pub gateway: Gateway,
     /// Who may use the daemon.
     pub auth: Auth,
     /// Where logs, traces and metrics go.
@@ -291,6 +295,7 @@ pub struct Run {
     pub max_branches_per_minute: u32,
     pub max_concurrent_per_session: u32,
     pub always_load: bool,
+    pub gateway: bool,
 }
 
 /// `[prices]`

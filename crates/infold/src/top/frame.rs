@@ -3,7 +3,7 @@
 use infold_core::SessionId;
 use infold_core::record::RequestRecord;
 
-use super::{SessionLine, TopView};
+use super::{SessionLine, TopView, servers};
 use crate::draw::{
     Align, Column, RequestScope, Spans, Style, Table, Tone, ago, fitted, money, one_line, request_lines, short,
 };
@@ -35,26 +35,70 @@ pub struct FrameSize {
     pub height: usize,
 }
 
+/// Whether the block with servers is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerBlock {
+    /// It is, if there are servers.
+    Shown,
+    /// It is not.
+    Hidden,
+}
+
+impl ServerBlock {
+    /// The other one of the two.
+    pub fn other(self) -> Self {
+        match self {
+            Self::Shown => Self::Hidden,
+            Self::Hidden => Self::Shown,
+        }
+    }
+}
+
+/// What the user chose by keys.
+#[derive(Debug, Clone)]
+pub struct FrameChoice {
+    /// The session whose requests alone are shown.
+    pub session: Option<SessionId>,
+    /// Whether servers are shown.
+    pub servers: ServerBlock,
+}
+
+impl FrameChoice {
+    /// What is shown before any key was pressed.
+    pub fn first() -> Self {
+        Self { session: None, servers: ServerBlock::Shown }
+    }
+}
+
 /// Draws a frame as text for scripts, without a chosen session and the line of keys.
 pub fn once(view: &TopView, size: FrameSize, style: &Style) -> String {
-    let lines = frame(view, None, size, style);
+    let lines = frame(view, &FrameChoice::first(), size, style);
     lines.iter().map(|line| style.line(line) + "\n").collect()
 }
 
 /// Draws a frame. If a session is chosen, only its requests are shown.
-pub fn frame(view: &TopView, chosen: Option<&SessionId>, size: FrameSize, style: &Style) -> Vec<Spans> {
+pub fn frame(view: &TopView, choice: &FrameChoice, size: FrameSize, style: &Style) -> Vec<Spans> {
+    let chosen = choice.session.as_ref();
     let style = Style { width: size.width, ..*style };
     let mut lines = head(view, &style);
     lines.push(Vec::new());
+    let servers = match choice.servers {
+        ServerBlock::Shown if !view.servers.is_empty() => servers::lines(&view.servers, &style),
+        ServerBlock::Shown | ServerBlock::Hidden => Vec::new(),
+    };
     if view.sessions.is_empty() && view.requests.is_empty() {
         lines
             .push(vec![(Tone::Faint, fitted("no sessions yet: start an agent with `infold run`", size.width, &style))]);
+        add_below(&mut lines, servers, size.height);
         return lines;
     }
     // Sessions get at most half of the room, because the latest requests are below them.
     let sessions = sessions(view, chosen, &style);
     let room = (size.height.saturating_sub(lines.len() + 2) / 2).max(2);
     lines.extend(within(sessions, room));
+    // Servers get at most half of the rest.
+    let half = lines.len() + size.height.saturating_sub(lines.len()) / 2;
+    add_below(&mut lines, servers, half);
 
     let records: Vec<&RequestRecord> = view
         .requests
@@ -69,6 +113,15 @@ pub fn frame(view: &TopView, chosen: Option<&SessionId>, size: FrameSize, style:
         lines.extend(request_lines(&records, RequestScope::Several, view.now_ms, &style).into_iter().take(room));
     }
     lines
+}
+
+/// Adds a block below others, up to this height; with no room for a head, a line and a gap it is left out.
+fn add_below(lines: &mut Vec<Spans>, block: Vec<Spans>, height: usize) {
+    let room = height.saturating_sub(lines.len() + 1);
+    if !block.is_empty() && room >= 2 {
+        lines.push(Vec::new());
+        lines.extend(within(block, room));
+    }
 }
 
 /// As many lines as there is room for; the last one says how many are left out.

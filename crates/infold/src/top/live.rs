@@ -9,24 +9,22 @@ use std::time::Duration;
 use anyhow::Context;
 use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use futures::StreamExt;
-use infold_control::ContextRoom;
 use infold_core::SessionId;
-use infold_engine::Engine;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::style::{Color, Modifier, Style as Look};
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::Paragraph;
 
-use super::frame::{FrameSize, frame};
-use super::{TopView, load};
+use super::frame::{FrameChoice, FrameSize, frame};
+use super::{TopSource, TopView, load};
 use crate::commands::sessions::now_ms;
 use crate::draw::{Paint, Spans, Style, Tone};
 use crate::parts;
 use crate::signals::Stops;
 
 /// The text of the line at the bottom.
-const KEYS: &str = "q quits, up and down select a session";
+const KEYS: &str = "q quits, up and down select a session, s shows servers";
 
 /// What a key does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +32,7 @@ enum KeyAction {
     Quit,
     Up,
     Down,
+    Servers,
     None,
 }
 
@@ -54,23 +53,24 @@ impl Drop for Screen {
 }
 
 /// Draws a frame every `every`, until the user quits or a signal comes.
-pub async fn run(engine: &Engine, room: &ContextRoom, every: Duration, style: &Style) -> anyhow::Result<()> {
+pub async fn run(source: &TopSource<'_>, every: Duration, style: &Style) -> anyhow::Result<()> {
     let mut stops = Stops::catch()?;
-    let mut view = load(engine, room, now_ms()).await.map_err(parts::command_error)?;
+    let mut view = load(source, now_ms()).await.map_err(parts::command_error)?;
     let mut screen = Screen::take()?;
     let mut keys = EventStream::new();
-    let mut chosen: Option<SessionId> = None;
+    let mut choice = FrameChoice::first();
     let mut ticks = tokio::time::interval(every);
     loop {
-        draw(&mut screen, &view, chosen.as_ref(), style)?;
+        draw(&mut screen, &view, &choice, style)?;
         tokio::select! {
             () = stops.next() => return Ok(()),
-            _ = ticks.tick() => view = load(engine, room, now_ms()).await.map_err(parts::command_error)?,
+            _ = ticks.tick() => view = load(source, now_ms()).await.map_err(parts::command_error)?,
             event = keys.next() => match event {
                 Some(Ok(Event::Key(key))) => match action_of(key) {
                     KeyAction::Quit => return Ok(()),
-                    KeyAction::Up => chosen = next(&view, chosen.as_ref(), KeyAction::Up),
-                    KeyAction::Down => chosen = next(&view, chosen.as_ref(), KeyAction::Down),
+                    KeyAction::Up => choice.session = next(&view, choice.session.as_ref(), KeyAction::Up),
+                    KeyAction::Down => choice.session = next(&view, choice.session.as_ref(), KeyAction::Down),
+                    KeyAction::Servers => choice.servers = choice.servers.other(),
                     KeyAction::None => {}
                 },
                 // If the terminal's size has changed, the next round draws the new one at once.
@@ -91,6 +91,7 @@ fn action_of(key: KeyEvent) -> KeyAction {
         KeyCode::Char('q') | KeyCode::Esc => KeyAction::Quit,
         KeyCode::Up | KeyCode::Char('k') => KeyAction::Up,
         KeyCode::Down | KeyCode::Char('j') => KeyAction::Down,
+        KeyCode::Char('s') => KeyAction::Servers,
         _ => KeyAction::None,
     }
 }
@@ -102,16 +103,16 @@ fn next(view: &TopView, chosen: Option<&SessionId>, to: KeyAction) -> Option<Ses
         (KeyAction::Down, None) => 0,
         (KeyAction::Down, Some(at)) => (at + 1).min(view.sessions.len().saturating_sub(1)),
         (KeyAction::Up, Some(at)) => at.checked_sub(1)?,
-        (KeyAction::Up, None) | (KeyAction::Quit | KeyAction::None, _) => return None,
+        (KeyAction::Up, None) | (KeyAction::Quit | KeyAction::Servers | KeyAction::None, _) => return None,
     };
     view.sessions.get(at).map(|line| line.known.id.clone())
 }
 
-fn draw(screen: &mut Screen, view: &TopView, chosen: Option<&SessionId>, style: &Style) -> anyhow::Result<()> {
+fn draw(screen: &mut Screen, view: &TopView, choice: &FrameChoice, style: &Style) -> anyhow::Result<()> {
     let drawn = screen.0.draw(|on| {
         let area = on.area();
         let size = FrameSize { width: usize::from(area.width), height: usize::from(area.height).saturating_sub(1) };
-        let mut lines = frame(view, chosen, size, style);
+        let mut lines = frame(view, choice, size, style);
         lines.resize(size.height, Vec::new());
         lines.push(vec![(Tone::Faint, KEYS.to_owned())]);
         let lines: Vec<Line<'_>> = lines.iter().map(|line| shown(line, style.paint)).collect();

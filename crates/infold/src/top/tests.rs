@@ -1,8 +1,10 @@
 //! Frames of `infold top` as text.
 
+use infold_core::gateway::ServerKey;
 use infold_core::record::{AnswerEnd, Cause, Miss, SessionLabel, SessionOverview, Timing, TokenBreakdown, Usage};
 use infold_core::view::{Edit, Reason, RequestKind};
 use infold_core::{Owner, Scrubbed, Session, SessionId, Thread};
+use infold_engine::ServerFigures;
 use infold_store::SessionRow;
 use insta::assert_snapshot;
 
@@ -134,6 +136,7 @@ fn nothing_is_said_to_be_nothing() {
         now_ms: NOW_MS,
         sessions: Vec::new(),
         requests: Vec::new(),
+        servers: Vec::new(),
         totals: RequestTotals::default(),
         rates: Rates::default(),
     };
@@ -144,10 +147,41 @@ fn nothing_is_said_to_be_nothing() {
 #[test]
 fn requests_of_a_chosen_session_alone_are_shown() {
     let view = view();
-    let chosen = named("docs");
+    let choice = frame::FrameChoice { session: Some(named("docs")), ..frame::FrameChoice::first() };
     let style = style(Charset::Utf8, 150);
-    let lines = frame::frame(&view, Some(&chosen), FrameSize { width: 150, height: 40 }, &style);
+    let lines = frame::frame(&view, &choice, FrameSize { width: 150, height: 40 }, &style);
     let text: Vec<String> = lines.iter().map(|line| style.line(line)).collect();
     assert!(text.iter().any(|line| line.starts_with("› docs")), "{text:?}");
     assert_eq!(text.iter().filter(|line| line.contains("claude-opus-4-6")).count(), 1, "{text:?}");
+}
+
+fn server(name: &str, state: &str, calls: u64) -> ServerOverview {
+    let figures = ServerFigures {
+        tools: 26,
+        definition_tokens: 4_310,
+        calls,
+        errors: u64::from(calls > 0),
+        p50_ms: (calls > 0).then_some(41.5),
+        ..ServerFigures::none(&ServerKey::new(name))
+    };
+    ServerOverview { state: state.to_owned(), detail: None, way: None, origin: None, figures }
+}
+
+#[test]
+fn servers_are_below_the_sessions_unless_they_are_hidden() {
+    let mut view = view();
+    view.servers = vec![server("github", "ready", 41), server("linear", "needs_login", 0)];
+    let (style, size) = (style(Charset::Utf8, 150), FrameSize { width: 150, height: 40 });
+    let text = once(&view, size, &style);
+    let block: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("SERVER")).take(4).collect();
+    assert_snapshot!(block.join("\n"), @"
+    SERVER  STATE        TOOLS  TOKENS  CALLS    P50  ERRORS
+    github  ready           26    4.3k     41  42 ms       1
+    linear  needs login     26    4.3k      0      -       0
+    ");
+    let hidden = frame::FrameChoice { session: None, servers: frame::ServerBlock::Shown.other() };
+    let lines = frame::frame(&view, &hidden, size, &style);
+    assert!(!lines.iter().any(|line| style.line(line).contains("github")));
+    let low = once(&view, FrameSize { width: 60, height: 12 }, &style);
+    assert!(low.lines().count() <= 12, "{low}");
 }

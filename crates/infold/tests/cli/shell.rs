@@ -49,7 +49,8 @@ fn help_is_laid_out_for_the_terminal_that_it_is_read_on() {
     let text = home.ended(program.env("COLUMNS", "40").output().unwrap()).stdout;
     insta::assert_snapshot!(below_options(&text), @"
     Keys: q quits; up and down select a
-    session.
+    session; s shows or hides other MCP
+    servers.
 
     INPUT, OUTPUT and CACHED are the
     providers' token counts. SAVED is what

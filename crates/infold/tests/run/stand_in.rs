@@ -24,7 +24,16 @@ impl StandIn {
 
     /// `infold FLAGS run AGENT ARGUMENTS`, ready to be started.
     pub fn command(&self, flags: &[&str], arguments: &[&str]) -> Command {
-        let mut command = self.home.command(&[flags, &["run", self.agent], arguments].concat());
+        self.started(&[flags, &["run", self.agent], arguments].concat())
+    }
+
+    /// `infold FLAGS run --gateway AGENT ARGUMENTS`, ready to be started.
+    pub fn gateway_command(&self, flags: &[&str], arguments: &[&str]) -> Command {
+        self.started(&[flags, &["run", "--gateway", self.agent], arguments].concat())
+    }
+
+    fn started(&self, arguments: &[&str]) -> Command {
+        let mut command = self.home.command(arguments);
         command.env("PATH", format!("{}:/usr/bin:/bin", self.home.join("bin").display()));
         command
     }

@@ -9,9 +9,10 @@ use crate::support::Program;
 pub const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
 
 /// Paths that the OpenAPI description does not name.
-const OTHERS: [&str; 10] = [
+const OTHERS: [&str; 11] = [
     "/",
     "/mcp",
+    "/mcp/servers",
     "/mcp/tools/list",
     "/mcp/",
     "/api",
@@ -58,6 +59,7 @@ pub async fn paths(program: &Program) -> Result<Vec<String>> {
             path.replace("{session}", "some-session")
                 .replace("{branch}", "br_01234567-89ab-8def-8123-456789abcdef")
                 .replace("{ref_id}", "res_01234567-89ab-4def-8123-456789abcdef")
+                .replace("{server}", "some-server")
                 .replace("{request}", "1")
         })
         .collect();

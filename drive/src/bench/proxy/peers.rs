@@ -6,7 +6,7 @@
 
 use std::fs::{self, File};
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use infold_testkit::TempFolder;
 use super::load::{LoadWay, Target};
 use super::talk::Talk;
 use crate::bench::process::Process;
+use crate::bench::python::PythonProgram;
 use xtask::workspace::Workspace;
 
 /// How long a peer may take until it answers.
@@ -38,37 +39,16 @@ impl Peer {
         }
     }
 
-    fn package(self) -> &'static str {
+    fn python(self) -> PythonProgram {
         match self {
-            Self::LiteLlm => "litellm[proxy]==1.106.2",
-            Self::Headroom => "headroom-ai[proxy]==0.41.0",
+            Self::LiteLlm => PythonProgram { package: "litellm[proxy]==1.106.2", program: "litellm" },
+            Self::Headroom => PythonProgram { package: "headroom-ai[proxy]==0.41.0", program: "headroom" },
         }
-    }
-
-    fn program(self) -> &'static str {
-        match self {
-            Self::LiteLlm => "litellm",
-            Self::Headroom => "headroom",
-        }
-    }
-
-    /// Installs the peer, if it is not there. Each has a folder of its own: they need different versions of the same
-    /// packages.
-    fn install(self, workspace: &Workspace) -> Result<PathBuf> {
-        let folder = workspace.tools().join("bench").join(self.program());
-        let program = folder.join("bin").join(self.program());
-        if program.exists() {
-            return Ok(program);
-        }
-        fs::create_dir_all(&folder)?;
-        quietly(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-        quietly(Command::new(folder.join("bin/pip")).args(["install", "--quiet", self.package()]))?;
-        Ok(program)
     }
 
     /// Starts the peer in front of a provider, and waits until it passes a request on.
     pub async fn start(self, workspace: &Workspace, provider: &str) -> Result<Running> {
-        let program = self.install(workspace)?;
+        let program = self.python().install(workspace)?;
         let folder = TempFolder::new()?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let mut command = self.command(&program, folder.path(), port, provider)?;
@@ -111,15 +91,6 @@ impl Peer {
         }
         Ok(command)
     }
-}
-
-fn quietly(command: &mut Command) -> Result<()> {
-    let output = command.output().with_context(|| format!("cannot run {}", xtask::workspace::shown(command)))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("{}: {}", xtask::workspace::shown(command), said.lines().last().unwrap_or_default());
-    }
-    Ok(())
 }
 
 /// A peer that runs. It is stopped when it is dropped.

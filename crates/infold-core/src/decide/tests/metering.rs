@@ -89,3 +89,18 @@ fn a_message_that_does_not_fit_its_parent_leaves_that_at_its_budget_and_a_rollba
     assert_eq!(world.session.branches[&id(1)].used_tokens, brief_tokens);
     assert_eq!((world.session.folded_tokens, world.session.returned_tokens), (0, 0));
 }
+
+#[test]
+fn a_call_that_was_shown_is_counted_where_that_is_possible_and_never_refused() {
+    let mut world = World::new(limits());
+    world.run(&open(1, None, Some(1_000))).unwrap();
+    let shown = |tokens: u64| {
+        let Command::Observe { operation, .. } = observe(None, tokens) else { unreachable!() };
+        Command::ObserveShown { thread: Thread::Branch(id(1)), operation }
+    };
+    assert_eq!(world.run(&shown(10)).unwrap().events.len(), 1);
+    assert_eq!(names(&world.run(&shown(2_000)).unwrap()), ["budget.exhausted", "branch.folded"]);
+    assert!(world.run(&shown(10)).unwrap().events.is_empty(), "the branch is over");
+    world.run(&Command::EndSession).unwrap();
+    assert!(world.run(&shown(10)).unwrap().events.is_empty());
+}

@@ -18,7 +18,7 @@ fn note(registry: &mut IssuedCalls, name: &str, calls: Vec<IssuedCall>) {
 
 fn find(registry: &mut IssuedCalls, id: Option<&str>, tool: &str, arguments: &str) -> Option<String> {
     let found = registry.find(&Owner::local(), id, tool, &arguments_hash(arguments));
-    found.map(|(session, _)| session.to_string())
+    found.map(|found| found.session.to_string())
 }
 
 #[test]

@@ -1,48 +1,39 @@
 //! `infold servers check`: what a server is, what it lists, how long it took, and what is wrong with it.
 
-use std::ffi::OsString;
-use std::fmt::Write as _;
-use std::path::PathBuf;
-use std::time::Instant;
-
 use anyhow::Context;
-use infold_core::strip_controls;
-use infold_mcp::gateway::{
-    ChildWay, HttpWay, LinkCounts, LinkEra, LinkError, LinkIdentity, LinkLimits, LinkSetup, LinkWay, ListKind,
-    ListLimits, Listed, ServerAbout, ServerLink,
-};
-use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use infold_core::gateway::{LoginHints, NamedValues, ServerEntry, ServerWay};
+use infold_mcp::gateway::{LinkError, LinkIdentity, LinkLimits, LinkSetup, ListLimits};
 
-use super::variables;
+use super::report::look;
 use crate::commands::Invocation;
 use crate::failure::Refused;
+use crate::gateway::{LoadedServer, LoadedState, link_way, load};
+use crate::help;
 use crate::output::Form;
-use crate::settings::Surroundings;
+use crate::settings::Gateway;
 
-/// This program, even if its file has been replaced since it was started.
-const THIS: &str = "/proc/self/exe";
-/// Bounds of a check. They are the ones that the gateway has by default.
-const LIMITS: LinkLimits = LinkLimits {
-    start_timeout_ms: 30_000,
-    message_bytes_max: 32 << 20,
-    calls_max: 64,
-    close_timeout_ms: 2_000,
-    list: ListLimits { pages_max: 100, items_max: 2_000, item_bytes_max: 64 << 10, timeout_ms: 30_000 },
-};
-/// Events that may wait; a check looks at none.
-const EVENTS_MAX: usize = 1;
-const NAME_CHARS_MAX: usize = 60;
+/// How long a server may take to end.
+const CLOSE_TIMEOUT_MS: u64 = 2_000;
+/// Bounds of each list.
+const LIST: ListLimits = ListLimits { pages_max: 100, items_max: 2_000, item_bytes_max: 64 << 10, timeout_ms: 30_000 };
 
 /// Arguments of `servers check`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = help::text(
+    &["A server of the settings is checked as the gateway would start it. The command in headers_helper is not run."],
+    &[
+        ("infold servers check github", "a server of the settings"),
+        ("infold servers check https://mcp.example/mcp --header 'Authorization: Bearer ...'", ""),
+        ("infold servers check --env GITHUB_TOKEN -- npx -y some-server", ""),
+    ],
+))]
 pub struct CheckArgs {
-    /// The server's address
-    #[arg(required_unless_present = "command", conflicts_with = "command")]
-    url: Option<String>,
+    /// The name of a server in the settings, or an address
+    #[arg(required_unless_present = "command", conflicts_with = "command", value_name = "NAME|URL")]
+    server: Option<String>,
     /// The program of a server on standard input and output, and what it takes
     #[arg(last = true)]
-    command: Vec<OsString>,
+    command: Vec<String>,
     /// A variable for the server's environment; the value may be left out if infold has it
     #[arg(long, value_name = "NAME[=VALUE]")]
     env: Vec<String>,
@@ -51,43 +42,91 @@ pub struct CheckArgs {
     header: Vec<String>,
     /// The folder that the server starts in
     #[arg(long, value_name = "DIR")]
-    folder: Option<PathBuf>,
+    folder: Option<String>,
     /// How long the server may take to start, and each list
-    #[arg(long, value_name = "MS", default_value_t = LIMITS.start_timeout_ms)]
-    timeout_ms: u64,
+    #[arg(long, value_name = "MS")]
+    timeout_ms: Option<u64>,
 }
 
 impl CheckArgs {
-    fn way(&self, surroundings: &Surroundings) -> anyhow::Result<LinkWay> {
-        let Some(url) = &self.url else {
-            let (program, arguments) = self.command.split_first().context("no server was named")?;
-            return Ok(LinkWay::Child(ChildWay {
-                tender: THIS.into(),
-                program: program.clone(),
-                arguments: arguments.to_vec(),
-                variables: variables::of_server(surroundings, &self.env),
-                folder: self.folder.clone(),
-            }));
-        };
+    /// How the server is reached, and how long its start may take.
+    fn way(&self, invocation: &Invocation) -> anyhow::Result<(ServerWay, u64)> {
+        let gateway = &invocation.in_force.settings.gateway;
+        match &self.server {
+            None => Ok((self.program()?, gateway.start_timeout_ms)),
+            Some(url) if url.contains("://") => Ok((self.address(url)?, gateway.start_timeout_ms)),
+            Some(name) => {
+                if !(self.env.is_empty() && self.header.is_empty() && self.folder.is_none()) {
+                    let problem = "--env, --header and --folder are for servers that are not in the settings";
+                    return Err(Refused::new(problem).hint("change the server's entry in your settings").into());
+                }
+                let entry = named(name, &load(gateway, &invocation.surroundings))?;
+                Ok((entry.way, entry.limits.start_timeout_ms))
+            }
+        }
+    }
+
+    fn program(&self) -> anyhow::Result<ServerWay> {
+        let (program, arguments) = self.command.split_first().context("no server was named")?;
+        let (valued, inherited): (Vec<_>, Vec<_>) = self.env.iter().partition(|variable| variable.contains('='));
+        let valued = valued.into_iter().filter_map(|variable| variable.split_once('='));
+        Ok(ServerWay::Child {
+            program: program.clone(),
+            arguments: arguments.to_vec(),
+            variables: NamedValues(valued.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()),
+            inherited: inherited.into_iter().cloned().collect(),
+            folder: self.folder.clone(),
+        })
+    }
+
+    fn address(&self, url: &str) -> anyhow::Result<ServerWay> {
         let headers = self.header.iter().map(|header| {
             let (name, value) = header.split_once(':').ok_or_else(|| {
-                Refused::new(format!("{header:?} is no header")).hint("the form is --header 'NAME: VALUE'")
+                // What is no header may be a key.
+                Refused::new("a --header has no colon").hint("the form is --header 'NAME: VALUE'")
             })?;
             Ok((name.trim().to_owned(), value.trim().to_owned()))
         });
-        Ok(LinkWay::Http(HttpWay { url: url.clone(), headers: headers.collect::<anyhow::Result<_>>()? }))
+        let headers = NamedValues(headers.collect::<anyhow::Result<_>>()?);
+        Ok(ServerWay::Http { url: url.to_owned(), headers, helper: None, login: LoginHints::default() })
     }
 
-    fn limits(&self) -> LinkLimits {
-        let list = ListLimits { timeout_ms: self.timeout_ms, ..LIMITS.list };
-        LinkLimits { start_timeout_ms: self.timeout_ms, list, ..LIMITS }
+    fn limits(&self, gateway: &Gateway, start_timeout_ms: u64) -> LinkLimits {
+        LinkLimits {
+            start_timeout_ms: self.timeout_ms.unwrap_or(start_timeout_ms),
+            message_bytes_max: gateway.message_bytes_max,
+            calls_max: gateway.calls_max,
+            close_timeout_ms: CLOSE_TIMEOUT_MS,
+            list: ListLimits { timeout_ms: self.timeout_ms.unwrap_or(LIST.timeout_ms), ..LIST },
+        }
+    }
+}
+
+/// The entry of a server of the settings that can be used; one that is switched off is checked as well.
+fn named(name: &str, servers: &[LoadedServer]) -> anyhow::Result<ServerEntry> {
+    let Some(server) = servers.iter().find(|server| server.entry.key.as_str() == name) else {
+        let known: Vec<&str> = servers.iter().map(|server| server.entry.key.as_str()).collect();
+        let hint = match known.as_slice() {
+            [] => "there are none: add one to your settings, or give an address".to_owned(),
+            known => format!("the settings have {}", known.join(", ")),
+        };
+        return Err(Refused::new(format!("no server is called {name:?}")).hint(hint).into());
+    };
+    match &server.state {
+        LoadedState::Usable(entry) | LoadedState::Off(Ok(entry)) => Ok(ServerEntry::clone(entry)),
+        LoadedState::Refused(problems) | LoadedState::Off(Err(problems)) => {
+            let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            Err(Refused::new(format!("{name}: {}", problems.join("; "))).code("server_unusable").into())
+        }
     }
 }
 
 /// Checks one server.
 pub fn run(args: CheckArgs, invocation: &Invocation) -> anyhow::Result<()> {
-    let way = args.way(&invocation.surroundings)?;
-    let setup = LinkSetup { way, known_era: None, identity: LinkIdentity::infold(), limits: args.limits() };
+    let (way, start_timeout_ms) = args.way(invocation)?;
+    let way = link_way(&way, &invocation.surroundings);
+    let limits = args.limits(&invocation.in_force.settings.gateway, start_timeout_ms);
+    let setup = LinkSetup { way, known_era: None, identity: LinkIdentity::infold(), limits };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot wait")?;
     let report = runtime.block_on(look(setup)).map_err(refused)?;
     match invocation.output.form {
@@ -106,118 +145,4 @@ fn refused(error: LinkError) -> anyhow::Error {
         _ => Refused::new(error.to_string()).code("server_unusable"),
     };
     refused.into()
-}
-
-/// What a check has found.
-struct ServerReport {
-    about: ServerAbout,
-    ready_ms: u128,
-    lists_ms: u128,
-    close_ms: u128,
-    lists: Vec<(&'static str, Listed)>,
-    counts: LinkCounts,
-    last_words: String,
-}
-
-async fn look(setup: LinkSetup) -> Result<ServerReport, LinkError> {
-    let begin = Instant::now();
-    let (events, _nobody) = mpsc::channel(EVENTS_MAX);
-    let link = ServerLink::start(setup, events).await?;
-    let ready_ms = begin.elapsed().as_millis();
-    let about = link.about();
-
-    let begin = Instant::now();
-    let lists = all_lists(&link, &about).await;
-    let lists_ms = begin.elapsed().as_millis();
-
-    let begin = Instant::now();
-    let (counts, last_words) = (link.counts(), link.last_words());
-    link.close().await;
-    let close_ms = begin.elapsed().as_millis();
-    Ok(ServerReport { about, ready_ms, lists_ms, close_ms, lists: lists?, counts, last_words })
-}
-
-async fn all_lists(link: &ServerLink, about: &ServerAbout) -> Result<Vec<(&'static str, Listed)>, LinkError> {
-    let kinds = [
-        ("tools", "tools", ListKind::Tools),
-        ("prompts", "prompts", ListKind::Prompts),
-        ("resources", "resources", ListKind::Resources),
-        ("resource templates", "resources", ListKind::ResourceTemplates),
-    ];
-    let mut lists = Vec::new();
-    for (name, capability, kind) in kinds {
-        if about.capabilities.get(capability).is_some_and(Value::is_object) {
-            lists.push((name, link.list(kind).await?));
-        }
-    }
-    Ok(lists)
-}
-
-impl ServerReport {
-    fn as_json(&self) -> Value {
-        let lists = self.lists.iter().map(|(name, listed)| {
-            let names: Vec<String> = listed.items.iter().map(item_name).collect();
-            let list = json!({ "names": names, "bytes": bytes(listed), "problems": listed.problems });
-            (name.replace(' ', "_"), list)
-        });
-        json!({
-            "name": self.about.name,
-            "version": self.about.version,
-            "era": era_name(self.about.era),
-            "protocol": self.about.protocol,
-            "instructions": self.about.instructions,
-            "ready_ms": self.ready_ms,
-            "lists_ms": self.lists_ms,
-            "close_ms": self.close_ms,
-            "lists": lists.collect::<serde_json::Map<_, _>>(),
-            "dropped": {
-                "unknown_ids": self.counts.unknown_ids,
-                "unreadable": self.counts.unreadable,
-                "too_long": self.counts.too_long,
-                "unwanted": self.counts.unwanted,
-                "unanswered": self.counts.unanswered,
-            },
-            "last_words": self.last_words,
-        })
-    }
-
-    fn as_text(&self) -> String {
-        let about = &self.about;
-        let (name, version) = (strip_controls(&about.name), strip_controls(&about.version));
-        let mut text = format!("{name} {version}, MCP {}, ready in {} ms\n", about.protocol, self.ready_ms);
-        for (kind, listed) in &self.lists {
-            let _ = writeln!(text, "{} {kind}, {} bytes", listed.items.len(), bytes(listed));
-            listed.items.iter().for_each(|item| {
-                let _ = writeln!(text, "  {}", item_name(item));
-            });
-            listed.problems.iter().for_each(|problem| {
-                let _ = writeln!(text, "  ! {}", strip_controls(problem));
-            });
-        }
-        let _ = writeln!(text, "listed in {} ms, closed in {} ms", self.lists_ms, self.close_ms);
-        if self.counts.unreadable + self.counts.unknown_ids + self.counts.too_long > 0 {
-            let LinkCounts { unreadable, unknown_ids, too_long, .. } = self.counts;
-            let _ = writeln!(
-                text,
-                "dropped: {unreadable} lines that are no message, {unknown_ids} answers to nobody, {too_long} too long"
-            );
-        }
-        text
-    }
-}
-
-fn era_name(era: LinkEra) -> &'static str {
-    match era {
-        LinkEra::Legacy => "legacy",
-        LinkEra::Modern => "modern",
-    }
-}
-
-fn item_name(item: &Value) -> String {
-    let name = ["name", "uri", "uriTemplate"].iter().find_map(|key| item.get(*key)?.as_str()).unwrap_or("(no name)");
-    strip_controls(name).chars().take(NAME_CHARS_MAX).collect()
-}
-
-fn bytes(listed: &Listed) -> usize {
-    listed.items.iter().map(|item| item.to_string().len()).sum()
 }

@@ -37,6 +37,9 @@ fn what_was_folded_and_what_was_sent_is_said_in_a_few_lines() {
         secrets: 1,
         failures: 0,
         unplaced: 0,
+        server_calls: 41,
+        servers: 3,
+        stored: 12,
     };
     assert_eq!(
         savings.lines(Agent::Claude),
@@ -44,6 +47,7 @@ fn what_was_folded_and_what_was_sent_is_said_in_a_few_lines() {
             "2 branches folded: 38,500 tokens of work replaced by 1,600",
             "14 requests: 100,000 input tokens (90 % cached); infold removed 81,000, saving about $0.06",
             "3 long tool results replaced by references, 1 secret removed",
+            "41 calls of 3 servers; 12 results stored",
             "resume: `infold run claude --continue`",
         ]
     );

@@ -23,6 +23,7 @@ fn view(names: &[&str]) -> TopView {
         now_ms: 0,
         sessions: names.iter().map(line).collect(),
         requests: Vec::new(),
+        servers: Vec::new(),
         totals: RequestTotals::default(),
         rates: Rates::default(),
     }

@@ -1,0 +1,361 @@
+//! One call of a server's tool: whether it may be made, how its client is kept informed, and what becomes of its result.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use infold_core::gateway::{Lane, RightsTarget, RightsVerdict, SchemaBounds, problems_of, refuse_arguments};
+use infold_engine::{Metered, RelayedCall, RelayedResult, RelayedShown, ServerCall, ServerTool, Verdict};
+use rmcp::ErrorData;
+use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, ErrorCode, JsonObject, MetaObject};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::Gateway;
+use super::asking::{ClientInput, is_question};
+use super::caller::RelayCaller;
+use super::content::ServerResult;
+use super::host::Host;
+use crate::answer;
+use crate::client_line::ClientLine;
+use crate::gateway::{CallNotice, CallOptions, LinkError, RpcError, ServerLink};
+
+/// The code of an error whose own code is none.
+const INTERNAL_ERROR: i32 = -32_603;
+/// Questions of a server that may wait.
+const ASKS_MAX: usize = 4;
+/// Notices of a server that may wait to be passed on.
+const NOTICES_MAX: usize = 32;
+/// The key in a result's `_meta` under which it is said where the call was counted.
+const METERED: &str = "infold/metered";
+/// The key under which the folds are that were forced since the last answer.
+const NOTICES: &str = "infold/notices";
+
+/// What a call came through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallWay {
+    /// The tool is listed, and was called by its own name.
+    Direct,
+    /// One of the gateway's two calling tools.
+    Through(Lane),
+}
+
+/// A call of a server's tool.
+pub(crate) struct RelayCall<'a> {
+    pub(crate) caller: &'a RelayCaller,
+    /// The tool's name: as it is listed, or as `server/tool`.
+    pub(crate) name: &'a str,
+    pub(crate) way: CallWay,
+    pub(crate) arguments: JsonObject,
+    pub(crate) input: ClientInput,
+}
+
+/// Why a call gave no result.
+enum NoResult {
+    /// In words for a model, which may hold words of the server.
+    Refused(String),
+    /// An error of the protocol, from the server or for the client.
+    Rpc(ErrorData),
+}
+
+/// What a server answered.
+enum CallOutcome {
+    Result(ServerResult),
+    /// It asks something first.
+    Question(Value),
+}
+
+/// What a call gave, for the server's figures.
+struct Relayed {
+    result: ServerResult,
+    shown: RelayedShown,
+}
+
+impl Gateway {
+    /// Makes a call. What is wrong with it, or with its server, is the text of a result that is an error; an error of the
+    /// protocol passes as it is, if the client called the tool itself.
+    pub(crate) async fn call(self: &Arc<Self>, relay: RelayCall<'_>) -> Result<CallToolResponse, ErrorData> {
+        let (target, host) = match self.admitted(&relay).await {
+            Ok(admitted) => admitted,
+            Err(why) => return Ok(refused(why).into()),
+        };
+        let began = Instant::now();
+        let RelayCall { caller, way, arguments, input, .. } = relay;
+        let arguments = Value::Object(arguments);
+        let result = match self.exchange((&host, &target), arguments.clone(), input, caller).await {
+            Ok(CallOutcome::Question(asked)) => {
+                return Ok(self.question(asked, (&caller.who, &target.definition.server)).await?.into());
+            }
+            Ok(CallOutcome::Result(result)) => self.take_in(&target, caller, arguments, result).await,
+            Err(no_result) => Err(no_result),
+        };
+        self.count(caller, &target, &result, began.elapsed());
+        self.promote(std::iter::once(target.name.as_str()), &caller.client).await;
+        match (result, way) {
+            (Ok(relayed), _) => Ok(as_answer(relayed).into()),
+            (Err(NoResult::Refused(why)), _) => Ok(refused(self.scrubbed(why).await).into()),
+            (Err(NoResult::Rpc(error)), CallWay::Direct) => Err(self.scrubbed_error(error).await),
+            (Err(NoResult::Rpc(error)), CallWay::Through(_)) => {
+                let error = self.scrubbed_error(error).await;
+                Ok(refused(format!("{}: error {}: {}", target.name, error.code.0, error.message)).into())
+            }
+        }
+    }
+
+    /// An error of a server without secrets.
+    pub(super) async fn scrubbed_error(&self, error: ErrorData) -> ErrorData {
+        let data = match &error.data {
+            Some(data) => self.engine.scrub_value(data).await.ok(),
+            None => None,
+        };
+        ErrorData::new(error.code, self.scrubbed(error.message.into_owned()).await, data)
+    }
+
+    /// The target of a call that may be made.
+    async fn admitted(&self, relay: &RelayCall<'_>) -> Result<(Arc<ServerTool>, Arc<Host>), String> {
+        let mut catalogue = self.ready().await;
+        if catalogue.find(relay.name).is_none() {
+            catalogue = self.renewed().await;
+        }
+        let target = catalogue.find(relay.name).cloned().ok_or_else(|| catalogue.refuse(relay.name))?;
+        let host = self.hosts[target.server].clone();
+        let arguments = Value::Object(relay.arguments.clone());
+        let about = RightsTarget {
+            server: host.entry.key.as_str(),
+            tool: &target.definition.tool,
+            hints: target.definition.hints,
+        };
+        if host.entry.rights.verdict_of_call(&about, &arguments) == RightsVerdict::Deny {
+            return Err(format!("{} may not be called like this: the rules of its server deny it", target.name));
+        }
+        match relay.way {
+            CallWay::Through(lane) if lane != target.lane => return Err(target.lane.refuse_other(&target.name)),
+            CallWay::Through(_) | CallWay::Direct => {}
+        }
+        let problems = problems_of(&arguments, &target.definition.input, &SchemaBounds::USUAL);
+        if !problems.is_empty() {
+            return Err(refuse_arguments(target.name.as_str(), &problems));
+        }
+        match self.engine.admit_call(&relay.caller.who, &relay.caller.place).await {
+            Ok(()) => Ok((target, host)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Sends the call to its server and waits for the result; its client is sent progress meanwhile.
+    async fn exchange(
+        self: &Arc<Self>,
+        (host, target): (&Arc<Host>, &Arc<ServerTool>),
+        arguments: Value,
+        input: ClientInput,
+        caller: &RelayCaller,
+    ) -> Result<CallOutcome, NoResult> {
+        let project = caller.project().or_else(|| self.setup.folder.clone());
+        let link = self.link(host, project).await.map_err(NoResult::Refused)?;
+        // The server's tools may have been seen anew since the call was admitted.
+        let catalogue = self.catalogue();
+        if catalogue.find(target.name.as_str()).is_none_or(|now| now.definition != target.definition) {
+            return Err(NoResult::Refused(catalogue.refuse(target.name.as_str())));
+        }
+        let mut params = json!({ "name": target.definition.tool, "arguments": arguments });
+        input.add_to(&mut params, &self.seal, (&caller.who, &host.entry.key)).map_err(NoResult::Rpc)?;
+        let answer = self.follow_rounds(&link, (host, target), params, caller).await;
+        match answer {
+            Ok(result) => {
+                host.answered();
+                self.answered(result, caller).map_err(NoResult::Refused)
+            }
+            Err(LinkError::Rpc(error)) => Err(NoResult::Rpc(as_protocol(error))),
+            Err(error) => {
+                host.failed(&error);
+                if matches!(error, LinkError::Ended { .. } | LinkError::Closed) {
+                    host.ended(&link, error.to_string());
+                }
+                Err(NoResult::Refused(host.words_of(&error)))
+            }
+        }
+    }
+
+    /// One request with everything that goes along with it, until its end.
+    pub(super) async fn follow(
+        &self,
+        link: &ServerLink,
+        (host, target): (&Host, &ServerTool),
+        params: Value,
+        caller: &RelayCaller,
+    ) -> Result<Value, LinkError> {
+        let cancel = CancellationToken::new();
+        let (notices, mut news) = mpsc::channel(NOTICES_MAX);
+        let (asks, mut questions) = mpsc::channel(ASKS_MAX);
+        let session = caller.client.session();
+        let options = CallOptions {
+            cancel: cancel.clone(),
+            asks: session.is_some().then_some(asks),
+            session,
+            notices: Some(notices),
+            capabilities: Some(caller.client.capabilities()),
+            input_schema: Some(target.definition.input.clone()),
+            ..CallOptions::within(host.entry.limits.call_timeout_ms)
+        };
+        let answer = link.request("tools/call", params, options);
+        tokio::pin!(answer);
+        let mut progress = CallProgress::new(self.setup.heartbeat);
+        loop {
+            tokio::select! {
+                answer = &mut answer => return answer,
+                () = caller.client.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
+                Some(notice) = news.recv() => progress.pass_on(self, &caller.client, notice).await,
+                Some(question) = questions.recv() => self.pass_question(question, &caller.client),
+                () = progress.silence() => progress.beat(&caller.client).await,
+            }
+        }
+    }
+
+    /// A result within its bound, or a question that its client can be asked.
+    fn answered(&self, result: Value, caller: &RelayCaller) -> Result<CallOutcome, String> {
+        match is_question(&result).then(|| caller.client.is_modern()) {
+            Some(true) => return Ok(CallOutcome::Question(result)),
+            Some(false) => {
+                return Err(
+                    "the server asks for input before it can answer, and this client cannot be asked".to_owned()
+                );
+            }
+            None => {}
+        }
+        let bytes = result.to_string().len();
+        let most = self.setup.result_bytes_max;
+        if bytes > most {
+            return Err(format!("the result has {bytes} bytes, the limit is {most}: ask for less at a time"));
+        }
+        Ok(CallOutcome::Result(ServerResult::read(result, bytes)))
+    }
+
+    /// Takes the result through the door that every result goes through.
+    async fn take_in(
+        &self,
+        target: &ServerTool,
+        caller: &RelayCaller,
+        arguments: Value,
+        mut result: ServerResult,
+    ) -> Result<Relayed, NoResult> {
+        let relayed = RelayedCall {
+            place: caller.place.clone(),
+            server: target.definition.server.clone(),
+            tool: target.name.to_string(),
+            arguments: arguments.to_string(),
+            call_id: caller.call_id.clone(),
+        };
+        let given = RelayedResult { texts: std::mem::take(&mut result.texts), structured: result.structured.take() };
+        for block in &mut result.others {
+            *block = self.engine.scrub_value(block).await.map_err(unscrubbed)?;
+        }
+        let shown = self.engine.take_in_relayed(&caller.who, relayed, given).await.map_err(unscrubbed)?;
+        Ok(Relayed { result, shown })
+    }
+
+    fn count(&self, caller: &RelayCaller, target: &ServerTool, outcome: &Result<Relayed, NoResult>, latency: Duration) {
+        let shown = outcome.as_ref().ok().map(|relayed| &relayed.shown);
+        self.engine.count_server_call(
+            &caller.who,
+            ServerCall {
+                server: target.definition.server.clone(),
+                tool: target.definition.tool.clone(),
+                latency,
+                is_error: outcome.as_ref().map_or(true, |relayed| relayed.result.is_error),
+                tokens_in: shown.map_or(0, |shown| shown.tokens_in),
+                tokens_out: shown.map_or(0, |shown| shown.tokens_out),
+                bytes: outcome.as_ref().map_or(0, |relayed| relayed.result.bytes),
+                offloaded: shown.is_some_and(|shown| shown.ref_id.is_some()),
+            },
+        );
+    }
+}
+
+fn unscrubbed(error: infold_engine::Error) -> NoResult {
+    NoResult::Refused(error.to_string())
+}
+
+/// An error of a server in the protocol library's form; it is not scrubbed yet.
+pub(super) fn as_protocol(error: RpcError) -> ErrorData {
+    let code = i32::try_from(error.code).unwrap_or(INTERNAL_ERROR);
+    ErrorData::new(ErrorCode(code), error.message, error.data)
+}
+
+/// An error that a caller can act on.
+pub(crate) fn refused(why: String) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(why)])
+}
+
+fn as_answer(relayed: Relayed) -> CallToolResult {
+    let Relayed { result, shown } = relayed;
+    let mut meta = shown.state.as_ref().map(|state| answer::meta(state).0).unwrap_or_default();
+    meta.insert(METERED.to_owned(), metered(&shown.metered));
+    if !shown.notices.is_empty() {
+        meta.insert(NOTICES.to_owned(), shown.notices.iter().map(answer::notice).collect());
+    }
+    let answered = match shown.verdict {
+        Verdict::Show => result.shown(shown.texts, shown.structured),
+        Verdict::Withheld(notice) => refused(format!(
+            "This result does not fit what is left of branch {}'s budget, so the branch has folded. Go on in {} with its \
+             result: {}",
+            notice.branch_id, notice.parent, notice.result
+        )),
+    };
+    answered.with_meta(Some(MetaObject(meta)))
+}
+
+fn metered(metered: &Metered) -> Value {
+    match metered {
+        Metered::In { session, thread, tokens, by } => {
+            json!({ "session_id": session, "branch_id": thread.branch(), "tokens": tokens, "by": by })
+        }
+        Metered::Nowhere { reason } => json!({ "session_id": null, "reason": reason }),
+    }
+}
+
+/// What a client is sent while a call takes long: the server's progress, and a sign of life where there is none.
+struct CallProgress {
+    heartbeat: Duration,
+    next_beat: Instant,
+    last: f64,
+}
+
+impl CallProgress {
+    fn new(heartbeat: Duration) -> Self {
+        // The first sign comes early: some clients give up a request whose answer has not begun.
+        Self { heartbeat, next_beat: Instant::now() + heartbeat / 3, last: 0.0 }
+    }
+
+    async fn silence(&self) {
+        tokio::time::sleep_until(self.next_beat.into()).await;
+    }
+
+    async fn pass_on(&mut self, gateway: &Gateway, client: &ClientLine, notice: CallNotice) {
+        match notice {
+            CallNotice::Progress(params) => {
+                let number = |key: &str| params.get(key).and_then(Value::as_f64);
+                let message = match params.get("message").and_then(Value::as_str) {
+                    Some(message) => Some(gateway.scrubbed(message.to_owned()).await),
+                    None => None,
+                };
+                self.say(client, number("progress").unwrap_or(self.last), number("total"), message).await;
+            }
+            CallNotice::Log(params) => {
+                if let Ok(params) = gateway.engine.scrub_value(&params).await {
+                    client.log(params).await;
+                }
+            }
+        }
+    }
+
+    async fn beat(&mut self, client: &ClientLine) {
+        self.say(client, self.last, None, None).await;
+    }
+
+    /// Sends one notification. Its figure is larger than the one before, whatever the server says.
+    async fn say(&mut self, client: &ClientLine, done: f64, total: Option<f64>, message: Option<String>) {
+        self.last = if done > self.last { done } else { self.last + 0.001 };
+        self.next_beat = Instant::now() + self.heartbeat;
+        client.report_progress(self.last, total, message).await;
+    }
+}

@@ -1,0 +1,46 @@
+//! Takes the user's values out of what a server says: programs print keys that they do not like, and no rule for secrets
+//! knows every key.
+
+#[cfg(test)]
+mod tests;
+
+use infold_core::gateway::{NamedValues, ServerEntry, ServerWay};
+
+use crate::gateway::LinkWay;
+
+/// Values that are shorter than this are no secrets, and taking them out would make words unreadable.
+const SECRET_BYTES_MIN: usize = 8;
+/// What is shown instead of a value.
+const HIDDEN: &str = "[hidden]";
+
+/// Values of an entry that must not be shown.
+#[derive(Debug, Default)]
+pub(super) struct HiddenValues(Vec<String>);
+
+impl HiddenValues {
+    /// The values of variables and headers that an entry names, as its server gets them.
+    pub(super) fn of(entry: &ServerEntry, way: &LinkWay) -> Self {
+        let mut values: Vec<String> = match (way, &entry.way) {
+            (LinkWay::Child(child), ServerWay::Child { variables: NamedValues(own), inherited, .. }) => {
+                let is_named =
+                    |name: &str| own.iter().any(|(own, _)| own == name) || inherited.iter().any(|i| i == name);
+                let named = child.variables.iter().filter(|(name, _)| name.to_str().is_some_and(is_named));
+                named.filter_map(|(_, value)| value.to_str().map(str::to_owned)).collect()
+            }
+            // The scheme in front of a token is not secret, and a server may repeat the token alone.
+            (LinkWay::Http(http), _) => {
+                http.headers.iter().flat_map(|(_, value)| value.split_whitespace()).map(str::to_owned).collect()
+            }
+            (LinkWay::Child(_), ServerWay::Http { .. }) => Vec::new(),
+        };
+        values.retain(|value| value.len() >= SECRET_BYTES_MIN);
+        // A value that contains another one goes first.
+        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        Self(values)
+    }
+
+    /// The words without the values.
+    pub(super) fn hide(&self, words: String) -> String {
+        self.0.iter().fold(words, |words, value| words.replace(value, HIDDEN))
+    }
+}

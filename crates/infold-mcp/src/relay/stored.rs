@@ -1,0 +1,52 @@
+//! What the gateway stores of its servers, and reads again because another process may have changed it: how they are, for
+//! people who ask, and which tools the user has approved.
+
+use std::sync::Arc;
+
+use infold_core::gateway::Withholding;
+use tokio_util::sync::CancellationToken;
+
+use super::Gateway;
+use super::catalogue::Catalogue;
+
+impl Gateway {
+    /// As [`Self::ready`], with what the user has approved since, in this process or another.
+    pub(crate) async fn renewed(&self) -> Arc<Catalogue> {
+        let catalogue = self.ready().await;
+        let mut is_renewed = false;
+        for host in &self.hosts {
+            let Some(before) = host.tools().filter(|tools| tools.waits_for_approval()) else { continue };
+            match self.engine.known_tools(&host.entry.key).await {
+                Ok(mut now) => {
+                    // Those that cannot be stored are known only from the server itself.
+                    let unstored = before.withheld.iter().filter(|withheld| withheld.why == Withholding::Unstorable);
+                    now.withheld.extend(unstored.cloned());
+                    is_renewed |= now != *before && host.replace_tools(&before, now);
+                }
+                Err(error) => tracing::error!(server = %host.entry.key, %error, "its pins could not be read again"),
+            }
+        }
+        if !is_renewed {
+            return catalogue;
+        }
+        self.renew_catalogue();
+        self.catalogue()
+    }
+
+    /// Stores how servers are whenever that changes, until `shutdown`.
+    pub(super) async fn note_changes(self: Arc<Self>, shutdown: CancellationToken) {
+        while shutdown.run_until_cancelled(self.changed.notified()).await.is_some() {
+            self.note_servers().await;
+        }
+    }
+
+    /// Stores how those servers are whose state has changed.
+    pub(super) async fn note_servers(&self) {
+        for host in &self.hosts {
+            let Some(note) = host.take_note() else { continue };
+            if let Err(error) = self.engine.note_server(&host.entry.key, note).await {
+                tracing::warn!(server = %host.entry.key, %error, "how it is could not be stored");
+            }
+        }
+    }
+}

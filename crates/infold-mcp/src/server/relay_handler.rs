@@ -1,0 +1,157 @@
+//! The protocol's methods where other servers are behind infold: infold's own, and theirs beside them.
+
+// Logging is deprecated in the newer protocol revision, and clients of the older ones have it.
+#![allow(deprecated)]
+
+use infold_core::OwnTool;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
+    DiscoverResult, GetPromptRequestParams, GetPromptResponse, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ServerConfig, SetLevelRequestParams, SubscribeRequestParams, Tool, UnsubscribeRequestParams,
+};
+use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+
+use super::Server;
+use super::handler::LIST_TTL_MS;
+use crate::gateway::ListKind;
+use crate::relay::Offer;
+
+/// infold's server with other servers behind it.
+#[derive(Clone)]
+pub(crate) struct RelayServer(pub(crate) Server);
+
+impl ServerHandler for RelayServer {
+    fn get_info(&self) -> ServerConfig {
+        let mut about = self.0.get_info();
+        about.capabilities = self.0.capabilities();
+        about.instructions = self.0.instructions();
+        about
+    }
+
+    async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        self.0.shared.engine.warm_up();
+        let versions = self.supported_protocol_versions().into_owned();
+        let mut info = self.get_info();
+        // In the newer era clients listen instead, and infold has nothing to say there.
+        info.capabilities.resources.iter_mut().for_each(|resources| resources.subscribe = None);
+        Ok(DiscoverResult::from_server_info(versions, info).with_ttl_ms(LIST_TTL_MS))
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        self.0.shared.engine.warm_up();
+        let tools = self.0.tools_of(&self.0.principal(&context)?).await;
+        Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(if self.0.promotes() { 0 } else { LIST_TTL_MS }))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.0.get_tool(name).or_else(|| self.0.others_tool(name))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        match OwnTool::named(&request.name).filter(|_| self.0.shows_own()) {
+            Some(_) => Box::pin(self.0.call_tool(request, context)).await,
+            None => Box::pin(self.0.call_others(request, context)).await,
+        }
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.0.on_initialized(context).await;
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        self.0.on_custom_request(request, context).await
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let gateway = self.0.gateway_with(Offer::Prompts, "prompts/list", &context)?;
+        Ok(ListPromptsResult::with_all_items(gateway.list_all(ListKind::Prompts).await))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        self.0.relay_prompt(request, context).await
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let gateway = self.0.gateway_with(Offer::Resources, "resources/list", &context)?;
+        Ok(ListResourcesResult::with_all_items(gateway.list_all(ListKind::Resources).await))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let gateway = self.0.gateway_with(Offer::Resources, "resources/templates/list", &context)?;
+        Ok(ListResourceTemplatesResult::with_all_items(gateway.list_all(ListKind::ResourceTemplates).await))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.0.relay_resource(request, context).await
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let (gateway, asker) = self.0.resource_asker("resources/subscribe", context)?;
+        gateway.subscribe(&request.uri, asker).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let (gateway, asker) = self.0.resource_asker("resources/unsubscribe", context)?;
+        gateway.unsubscribe(&request.uri, asker).await
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let gateway = self.0.gateway_with(Offer::Logging, "logging/setLevel", &context)?;
+        gateway.set_log_level(serde_json::json!(request.level)).await;
+        Ok(())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.0.relay_completion(&request, context).await
+    }
+}
