@@ -39,6 +39,11 @@ const RECORDING_TIMEOUT: Duration = Duration::from_secs(5);
 pub fn run(args: &ServeArgs, mut invocation: Invocation) -> anyhow::Result<()> {
     if args.agents {
         follow_window(&mut invocation.in_force, None);
+        // Connected agents may call every tool of infold's without asking, and that must not reach other servers.
+        let servers = &mut invocation.in_force.settings.gateway.servers;
+        if !std::mem::take(servers).is_empty() && !invocation.globals.quiet {
+            failure::tell("note", "with --agents other MCP servers are not used: `infold run --gateway` uses them");
+        }
     }
     let invocation = &invocation;
     let settings = &invocation.in_force.settings;

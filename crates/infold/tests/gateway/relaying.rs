@@ -298,7 +298,7 @@ async fn in_the_mode_promote_what_is_found_is_listed_and_the_rest_leaves() -> Re
         let answer = client.call("tool_search", json!({ "query": query, "limit": 1 })).await?;
         assert_eq!(answer.field("tools")[0]["name"], **found);
         assert_eq!(answer.field("note"), "[1 tools deferred to save context. Use tool_search to find them.]");
-        assert_eq!(listed().await?, [found.clone()]);
+        assert_eq!(listed().await?, std::slice::from_ref(found));
     }
     assert_eq!(said(client.call(&mail, json!({})).await?), ("done".to_owned(), false));
     Ok(())
