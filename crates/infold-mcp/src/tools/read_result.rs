@@ -82,6 +82,12 @@ async fn search(call: &ToolCall, arguments: &mut Arguments, limit_bytes: usize) 
         let problem = "is required: pass the handle of a result, or a pattern to search for in all of them";
         return Err(Refusal::Invalid { field: "ref_id", problem: problem.to_owned() }.into());
     };
+    for field in ["offset", "start_line", "end_line", "context"] {
+        if arguments.optional_number(field, 0)?.is_some() {
+            let problem = "goes with ref_id: pass that too, or leave it out";
+            return Err(Refusal::Invalid { field, problem: problem.to_owned() }.into());
+        }
+    }
     let session = call.session_by_id(arguments)?;
     let behind = arguments.optional_id("behind")?;
     let request = FindInResults { session, thread: call.thread.clone(), pattern, behind, limit_bytes };

@@ -66,7 +66,7 @@ impl Things {
             "session_id" => json!(self.session),
             "project_path" => json!(self.project),
             "branch_id" | "parent_branch_id" => json!(self.branch),
-            "ref_id" => json!(self.ref_id),
+            "ref_id" | "behind" => json!(self.ref_id),
             "description" | "prompt" | "message" | "text" | "content" | "tool_name" => json!("Plain words"),
             "idempotency_key" => json!(format!("key of {}", self.session)),
             "budget" => json!(1_000),
@@ -88,9 +88,11 @@ impl Things {
     pub fn enough(&self, schema: &Value) -> Result<Map<String, Value>> {
         let required = schema["required"].as_array().cloned().unwrap_or_default();
         let mut names: Vec<&str> = required.iter().filter_map(Value::as_str).collect();
-        // Where a schema requires no argument, one of several is needed, and a session always suffices.
+        // Where a schema requires no argument, one of several is needed, and a session always suffices; where something
+        // is searched for, with what that is.
         if names.is_empty() {
             names.push("session_id");
+            names.extend(schema["properties"].get("pattern").map(|_| "pattern"));
         }
         names.into_iter().map(|name| Ok((name.to_owned(), self.good(name)?))).collect()
     }
