@@ -5,11 +5,11 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use infold_core::{BlobId, Principal, Refusal, SessionId};
+use infold_core::{BlobId, Principal, SessionId};
 use infold_store::{EndedBranches, SessionKey};
 
 use crate::results::{compile_pattern, limit_bytes, may_read};
-use crate::{Engine, Error, FindInResults, shown};
+use crate::{Engine, Error, FindInResults};
 
 /// Bytes of results that one search reads.
 const READ_BYTES_MAX: usize = 64 << 20;
@@ -29,8 +29,8 @@ pub struct FoundInResults {
     pub content: String,
     /// How many results were searched.
     pub searched: usize,
-    /// The last result that was searched, if there are more.
-    pub next: Option<BlobId>,
+    /// How many results are to be passed over to go on, if there are more.
+    pub next: Option<usize>,
 }
 
 impl Engine {
@@ -40,11 +40,6 @@ impl Engine {
     pub async fn find_in_results(&self, who: &Principal, request: &FindInResults) -> Result<FoundInResults, Error> {
         let pattern = compile_pattern(&request.pattern)?;
         let limit = limit_bytes(request.limit_bytes)?;
-        let behind = request
-            .behind
-            .as_deref()
-            .map(|id| BlobId::parse(id).ok_or_else(|| Refusal::ResultNotFound { ref_id: shown(id) }));
-        let mut behind = behind.transpose()?;
         let session = self.require_session(who, &request.session, EndedBranches::All).await?;
         let thread = request.thread.as_deref().map(|thread| self.thread(thread)).transpose()?;
         let reader = thread.unwrap_or_else(|| session.active.clone());
@@ -53,28 +48,21 @@ impl Engine {
         let mut found =
             FoundInResults { session_id: session.id.clone(), content: String::new(), searched: 0, next: None };
         let (began, mut read_bytes) = (Instant::now(), 0);
-        while let Some(blob) = self.inner.store.next_blob(key.clone(), behind.take()).await? {
-            if may_read(&session, &reader, blob.branch.as_ref()) {
-                found.searched += 1;
-                read_bytes += blob.content.len();
-                let lines = matching_lines(&blob.id, &blob.content, &pattern);
-                if found.content.len() + lines.len() > limit && !found.content.is_empty() {
-                    break;
-                }
-                found.content.push_str(&lines);
-                found.content.truncate(found.content.floor_char_boundary(limit));
-            }
-            behind = Some(blob.id.clone());
-            found.next = Some(blob.id);
+        let mut place = request.passed_over;
+        while let Some(blob) = self.inner.store.nth_blob(key.clone(), place).await? {
             if found.content.len() >= limit || read_bytes >= READ_BYTES_MAX || began.elapsed() >= SEARCH_TIME {
-                return Ok(found);
+                found.next = Some(place);
+                break;
             }
+            place += 1;
+            if !may_read(&session, &reader, blob.branch.as_ref()) {
+                continue;
+            }
+            found.searched += 1;
+            read_bytes += blob.content.len();
+            found.content.push_str(&matching_lines(&blob.id, &blob.content, &pattern));
+            found.content.truncate(found.content.floor_char_boundary(limit));
         }
-        let has_more = match &found.next {
-            Some(last) => self.inner.store.next_blob(key, Some(last.clone())).await?.is_some(),
-            None => false,
-        };
-        found.next = found.next.filter(|_| has_more);
         Ok(found)
     }
 }

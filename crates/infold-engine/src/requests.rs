@@ -248,8 +248,8 @@ pub struct FindInResults {
     pub thread: Option<String>,
     /// The regular expression that lines have to match.
     pub pattern: String,
-    /// The handle of the result behind which the search goes on, as the caller sent it.
-    pub behind: Option<String>,
+    /// How many results are passed over, the newest first.
+    pub passed_over: usize,
     /// How many bytes to return at most.
     pub limit_bytes: usize,
 }

@@ -61,8 +61,8 @@ pub struct SessionBlob {
 }
 
 impl Store {
-    /// Reads the offloaded result of a session that comes next: the newest, or the one that is older than `behind`.
-    pub async fn next_blob(&self, key: SessionKey, behind: Option<BlobId>) -> Result<Option<SessionBlob>, StoreError> {
+    /// Reads one offloaded result of a session: the newest that is left if so many are passed over.
+    pub async fn nth_blob(&self, key: SessionKey, passed_over: usize) -> Result<Option<SessionBlob>, StoreError> {
         self.read(move |transaction| {
             let found = transaction
                 .prepare_cached(
@@ -71,10 +71,9 @@ impl Store {
                      JOIN sessions ON sessions.id = session_id
                      JOIN blob_contents ON hash = tool_result_blobs.content
                      WHERE sessions.owner = ?1 AND sessions.name = ?2
-                       AND (?3 IS NULL OR tool_result_blobs.rowid < (SELECT rowid FROM tool_result_blobs WHERE id = ?3))
-                     ORDER BY tool_result_blobs.rowid DESC LIMIT 1",
+                     ORDER BY tool_result_blobs.rowid DESC LIMIT 1 OFFSET ?3",
                 )?
-                .query_row(params![key.owner.as_str(), key.id.as_str(), behind.as_ref().map(BlobId::as_str)], |row| {
+                .query_row(params![key.owner.as_str(), key.id.as_str(), passed_over], |row| {
                     Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?, row.get::<_, Vec<u8>>(2)?))
                 })
                 .optional()?;

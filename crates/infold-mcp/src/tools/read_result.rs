@@ -17,15 +17,14 @@ const LIMIT_DEFAULT_BYTES: u64 = 4_096;
 
 pub(super) fn definition() -> Tool {
     let input = json!({
-        "ref_id": schema::id("Handle of the stored result; without it, pattern is searched for in all of them"),
+        "ref_id": schema::id("Handle of the stored result; without it all are searched for pattern"),
         "offset": schema::number("First byte (default 0)", 0),
         "limit": schema::number("Most bytes to return (default 4096, max 65536)", 1),
         "start_line": schema::number("Instead of offset, or with pattern: first line, from 1", 1),
         "end_line": schema::number("Last line", 1),
         "pattern": schema::text("Instead of offset: lines that match this regular expression", 1_000),
         "context": schema::number("Lines around each match (max 50)", 0),
-        "behind": schema::id("Without ref_id: go on behind this result"),
-        "session_id": schema::id("Without ref_id: whose results"),
+        "session_id": schema::id("Without ref_id: whose"),
     });
     let output = json!({
         "ref_id": schema::string(),
@@ -38,13 +37,12 @@ pub(super) fn definition() -> Tool {
         "start_line": schema::count(),
         "next_line": schema::count(),
         "searched": schema::count(),
-        "next": schema::string(),
         "notices": schema::notices(),
     });
     let draft = ToolDraft {
         name: OwnTool::ReadResult.name(),
         title: "Read a stored result",
-        description: "Reads part of a long tool result that was stored outside the context: by bytes, by lines, or by a regular expression; or searches all of them.",
+        description: "Reads part of a long tool result that was stored outside the context: by bytes, by lines, or by a regular expression.",
         effect: Effect::Reads,
     };
     draft.takes(schema::object(input, &[]), schema::object(output, &["content"]))
@@ -82,15 +80,15 @@ async fn search(call: &ToolCall, arguments: &mut Arguments, limit_bytes: usize) 
         let problem = "is required: pass the handle of a result, or a pattern to search for in all of them";
         return Err(Refusal::Invalid { field: "ref_id", problem: problem.to_owned() }.into());
     };
-    for field in ["offset", "start_line", "end_line", "context"] {
+    for field in ["start_line", "end_line", "context"] {
         if arguments.optional_number(field, 0)?.is_some() {
             let problem = "goes with ref_id: pass that too, or leave it out";
             return Err(Refusal::Invalid { field, problem: problem.to_owned() }.into());
         }
     }
     let session = call.session_by_id(arguments)?;
-    let behind = arguments.optional_id("behind")?;
-    let request = FindInResults { session, thread: call.thread.clone(), pattern, behind, limit_bytes };
+    let passed_over = size(arguments.optional_number("offset", 0)?.unwrap_or(0));
+    let request = FindInResults { session, thread: call.thread.clone(), pattern, passed_over, limit_bytes };
     let found = call.engine.find_in_results(&call.who, &request).await?;
     let content = match found.content.as_str() {
         "" => format!("[No line of {} results matches {:?}.]", found.searched, request.pattern),
@@ -98,7 +96,7 @@ async fn search(call: &ToolCall, arguments: &mut Arguments, limit_bytes: usize) 
     };
     let mut body = answer::object(json!({ "content": content, "searched": found.searched }));
     if let Some(next) = &found.next {
-        body.insert("next".to_owned(), json!(next));
+        body.insert("next_offset".to_owned(), json!(next));
     }
     match reading::count(call, &found.session_id, CallKind::Content, body).await? {
         Counted::Shown(answer) => Ok(answer),

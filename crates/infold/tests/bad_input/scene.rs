@@ -66,7 +66,7 @@ impl Things {
             "session_id" => json!(self.session),
             "project_path" => json!(self.project),
             "branch_id" | "parent_branch_id" => json!(self.branch),
-            "ref_id" | "behind" => json!(self.ref_id),
+            "ref_id" => json!(self.ref_id),
             "description" | "prompt" | "message" | "text" | "content" | "tool_name" => json!("Plain words"),
             "idempotency_key" => json!(format!("key of {}", self.session)),
             "budget" => json!(1_000),
