@@ -107,7 +107,8 @@ impl Servers<'_> {
         let (node, memory) = (&self.node.program, self.folder.join("memory.jsonl"));
         let of_node = |name: &str, package: &str, argument: &Path| {
             let package = self.package(package);
-            format!(r#"{{ name = "{name}", command = {node:?}, args = [{package:?}, {argument:?}] }}"#)
+            // Shared, because a server that gets a project's folder as its root takes that for the folder it may read.
+            format!(r#"{{ name = "{name}", shared = true, command = {node:?}, args = [{package:?}, {argument:?}] }}"#)
         };
         let server = self.workspace.root.join(SERVER);
         let entries = [
