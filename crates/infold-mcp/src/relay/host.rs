@@ -140,7 +140,7 @@ impl Host {
     pub(super) fn words_of(&self, error: &LinkError) -> String {
         match lock(&self.health).state {
             ServerState::NeedsLogin => format!(
-                "{0} needs a login: ask the user to run `infold servers login {0}`, or to put a token into its headers",
+                "{} needs a login: ask the user to put a token into its headers in infold's settings",
                 self.entry.key
             ),
             _ => format!("{}: {}", self.entry.key, self.hidden.hide(error.to_string())),
