@@ -31,16 +31,16 @@ fn write_tools(file: &Path, description: &str, others: &[&str]) -> Result<()> {
 }
 
 /// What a command prints, with the server's name written as SERVER.
-struct Shown {
+struct CommandOutput {
     code: i32,
     stdout: String,
     stderr: String,
 }
 
-async fn run(daemon: &Daemon, mark: &str, arguments: &[&str]) -> Result<Shown> {
+async fn run(daemon: &Daemon, mark: &str, arguments: &[&str]) -> Result<CommandOutput> {
     let Output { status, stdout, stderr } = daemon.program(arguments).output().await?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).replace(mark, "SERVER");
-    Ok(Shown { code: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) })
+    Ok(CommandOutput { code: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) })
 }
 
 #[tokio::test]

@@ -33,14 +33,14 @@ fn script(name: &str) -> String {
 }
 
 /// An agent that runs, and what it was given.
-struct Running<'a> {
+struct StandInRun<'a> {
     agent: &'a StandIn,
     child: Child,
     given: Vec<String>,
     files: BTreeMap<String, Vec<u8>>,
 }
 
-impl<'a> Running<'a> {
+impl<'a> StandInRun<'a> {
     fn start(agent: &'a StandIn, arguments: &[&str]) -> Self {
         let files = user_files(&agent.home);
         let flags = ["--set", "gateway.list_wait_ms=20000"];
@@ -118,7 +118,8 @@ fn claude() -> StandIn {
 #[tokio::test]
 async fn claude_code_reaches_its_servers_through_infold_and_only_so() -> Result<()> {
     let agent = claude();
-    let running = Running::start(&agent, &["--settings", "{\"deniedMcpServers\": [{\"serverName\": \"mine\"}]}", "-p"]);
+    let running =
+        StandInRun::start(&agent, &["--settings", "{\"deniedMcpServers\": [{\"serverName\": \"mine\"}]}", "-p"]);
 
     let settings = running.option("--settings");
     assert_eq!(settings["deniedMcpServers"], json!([{"serverName": "mine"}, {"serverName": "notes"}]));
@@ -171,7 +172,7 @@ async fn codex_reaches_its_servers_through_infold_and_only_so() -> Result<()> {
     agent.home.write(".codex/config.toml", &text);
     let theirs = "[mcp_servers.theirs]\ncommand = \"sh\"\nargs = [\"-c\", \"echo theirs >> $HOME/started\"]\n";
     agent.home.write("project/.codex/config.toml", theirs);
-    let running = Running::start(&agent, &["-c", "mcp_servers.off.enabled=false", "exec", "hi"]);
+    let running = StandInRun::start(&agent, &["-c", "mcp_servers.off.enabled=false", "exec", "hi"]);
 
     let setting = running.given.iter().find_map(|word| word.strip_prefix("mcp_servers=")).unwrap();
     let servers: toml::Table = format!("all = {setting}").parse()?;
@@ -210,7 +211,7 @@ async fn opencode_reaches_its_servers_through_infold_and_only_so() -> Result<()>
     });
     agent.home.write(".config/opencode/opencode.json", &own.to_string());
     agent.home.write("project/opencode.json", &json!({"mcp": {"theirs": server("theirs")}}).to_string());
-    let running = Running::start(&agent, &["run", "hi"]);
+    let running = StandInRun::start(&agent, &["run", "hi"]);
 
     let content: Value = serde_json::from_str(running.given.last().unwrap())?;
     assert_eq!(content["mcp"]["notes"], json!({"enabled": false}));
@@ -274,7 +275,7 @@ async fn a_projects_server_is_used_once_it_is_approved() -> Result<()> {
     let approved = agent.home.run(&["approve", "theirs"]);
     assert_eq!((approved.code, approved.stdout.as_str()), (0, "approved theirs\n"));
 
-    let running = Running::start(&agent, &[]);
+    let running = StandInRun::start(&agent, &[]);
     let denied = running.option("--settings")["deniedMcpServers"].to_string();
     assert!(denied.contains("theirs"), "{denied}");
     let servers = running.option("--mcp-config")["mcpServers"].clone();

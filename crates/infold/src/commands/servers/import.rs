@@ -57,7 +57,7 @@ pub fn run(args: &ImportArgs, invocation: &Invocation) -> anyhow::Result<()> {
     if !args.dry_run {
         added.write(&path)?;
     }
-    let outcome = Outcome { import: &import, added: &added, path: &path, is_dry: args.dry_run };
+    let outcome = ImportReport { import: &import, added: &added, path: &path, is_dry: args.dry_run };
     match invocation.output.form {
         Form::Json => invocation.output.json(&outcome.as_json()),
         Form::Text => Ok(invocation.output.text(&outcome.as_text())?),
@@ -72,14 +72,14 @@ fn settings_file(invocation: &Invocation) -> Result<PathBuf, Refused> {
 }
 
 /// What was found and what became of it.
-struct Outcome<'a> {
+struct ImportReport<'a> {
     import: &'a Import,
     added: &'a AddedServers,
     path: &'a Path,
     is_dry: bool,
 }
 
-impl Outcome<'_> {
+impl ImportReport<'_> {
     fn is_known(&self, server: &ImportedServer) -> bool {
         self.added.known.iter().any(|name| name == server.entry.key.as_str())
     }
