@@ -56,8 +56,17 @@ impl Field {
 
 /// Takes out control characters (line feed and tab stay) and the marks that reorder text on screen.
 pub fn strip_controls(text: &str) -> String {
+    if is_plain(text) {
+        return text.to_owned();
+    }
     let reorders = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !(c.is_control() || reorders(*c))).collect()
+}
+
+/// Whether a text is of printable ASCII, line feeds and tabs: most texts are, and this is seen many bytes at a time.
+fn is_plain(text: &str) -> bool {
+    let is_plain = |byte: &u8| matches!(byte, b'\n' | b'\t' | b' '..=b'~');
+    text.as_bytes().chunks(64).all(|bytes| bytes.iter().fold(true, |all, byte| all & is_plain(byte)))
 }
 
 /// Normalises a project's path: absolute, no empty, `.` or `..` parts, no slash at the end.

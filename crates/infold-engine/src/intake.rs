@@ -343,8 +343,12 @@ impl ToShape {
 /// Shapes results in order. What is shown of each one is known when the next one is shaped.
 fn shaped(all: &[ToShape], mut mentions: Mentions, source: ResultSource, rules: ShapeRules) -> Vec<Shaped> {
     let mut found = Vec::with_capacity(all.len());
-    for to_shape in all {
+    for (at, to_shape) in all.iter().enumerate() {
         let shaped = to_shape.shaped(&mentions, source, &rules);
+        if at + 1 == all.len() {
+            found.push(shaped);
+            break;
+        }
         let shown = match &shaped {
             Some((shaped, true)) => shaped.as_str(),
             Some((_, false)) | None => to_shape.content.as_str(),

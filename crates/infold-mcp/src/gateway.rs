@@ -26,6 +26,7 @@ pub use child::ChildWay;
 pub use era::{LinkEra, ServerAbout};
 pub use error::{LinkError, RpcError};
 pub use http::HttpWay;
+pub(crate) use http::marks_arguments;
 pub use link::ServerLink;
 pub use listing::{ListKind, Listed};
 pub use options::{

@@ -1,17 +1,27 @@
 //! How values become columns: JSON as text, and long JSON compressed.
 
+use std::cell::RefCell;
+
 use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, Value, ValueRef};
 use rusqlite::{Row, ToSql};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use zstd::bulk::Compressor;
 
 use crate::StoreError;
 
 /// Shorter payloads are stored as plain text, because compressing them would not pay.
 const COMPRESS_BYTES_MIN: usize = 1024;
 const COMPRESSION_LEVEL: i32 = 3;
+/// What is no longer than this is compressed by a packer that its thread keeps: making one takes longer than using it. It
+/// takes memory by the longest text that it has seen.
+const SHORT_BYTES_MAX: usize = 16 << 10;
 /// Bounds how many bytes a compressed value may unpack to.
 const UNPACKED_BYTES_MAX: usize = 256 << 20;
+
+thread_local! {
+    static SHORT_PACKER: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+}
 
 pub(crate) fn to_json<T: Serialize>(what: &'static str, value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::Unreadable { what, problem: error.to_string() })
@@ -26,8 +36,15 @@ pub(crate) fn column<T: DeserializeOwned>(row: &Row<'_>, index: usize, what: &'s
 }
 
 pub(crate) fn pack(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
-    zstd::bulk::compress(bytes, COMPRESSION_LEVEL)
-        .map_err(|error| StoreError::Unreadable { what: "compressed text", problem: error.to_string() })
+    let packed = if bytes.len() <= SHORT_BYTES_MAX {
+        SHORT_PACKER.with_borrow_mut(|packer| match packer {
+            Some(packer) => packer.compress(bytes),
+            None => packer.insert(Compressor::new(COMPRESSION_LEVEL)?).compress(bytes),
+        })
+    } else {
+        zstd::bulk::compress(bytes, COMPRESSION_LEVEL)
+    };
+    packed.map_err(|error| StoreError::Unreadable { what: "compressed text", problem: error.to_string() })
 }
 
 pub(crate) fn unpack(packed: &[u8]) -> Result<Vec<u8>, StoreError> {

@@ -66,16 +66,9 @@ impl TextSize {
     /// The size of a piece that is counted by itself.
     pub(super) fn of_piece(piece: &str) -> Self {
         let tokens = u32::try_from(vocabulary_tokens(piece)).unwrap_or(u32::MAX);
-        let mut size = Self { written_tokens: tokens, read_tokens: tokens, ..Self::default() };
-        let mut is_in_word = false;
-        for character in piece.chars() {
-            let is_letter = character.is_alphabetic();
-            size.letters += u32::from(is_letter);
-            size.words += u32::from(is_letter && !is_in_word);
-            is_in_word = is_letter;
-        }
-        size.marks = piece.bytes().map(|byte| u32::from(byte.is_ascii_punctuation())).sum();
-        size
+        let (words, letters) = if piece.is_ascii() { ascii_words(piece) } else { words_of_any_script(piece) };
+        let marks = piece.bytes().map(|byte| u32::from(byte.is_ascii_punctuation())).sum();
+        Self { written_tokens: tokens, read_tokens: tokens, words, letters, marks, ..Self::default() }
     }
 }
 
@@ -108,11 +101,46 @@ impl Sum for TextSize {
     }
 }
 
+/// How many words and letters a text of ASCII has. A word begins at a letter that follows none, which can be seen of many
+/// bytes at a time.
+fn ascii_words(piece: &str) -> (u32, u32) {
+    let bytes = piece.as_bytes();
+    let letters = bytes.iter().map(|byte| u32::from(byte.is_ascii_alphabetic())).sum();
+    let begins = |(before, byte): (&u8, &u8)| u32::from(!before.is_ascii_alphabetic() & byte.is_ascii_alphabetic());
+    let first = u32::from(bytes.first().is_some_and(u8::is_ascii_alphabetic));
+    (first + bytes.iter().zip(&bytes[1.min(bytes.len())..]).map(begins).sum::<u32>(), letters)
+}
+
+fn words_of_any_script(piece: &str) -> (u32, u32) {
+    let (mut words, mut letters, mut is_in_word) = (0, 0, false);
+    for character in piece.chars() {
+        let is_letter = character.is_alphabetic();
+        letters += u32::from(is_letter);
+        words += u32::from(is_letter && !is_in_word);
+        is_in_word = is_letter;
+    }
+    (words, letters)
+}
+
 fn vocabulary_tokens(piece: &str) -> usize {
     match tiktoken::get_encoding(VOCABULARY) {
         Some(vocabulary) => vocabulary.count(piece),
         // Only a build without the vocabulary comes here. No token is shorter than a byte, so
         // this bound holds a budget for any text, where zero would switch budgets off.
         None => piece.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{ascii_words, words_of_any_script};
+
+    proptest! {
+        #[test]
+        fn ascii_is_counted_like_any_script(text in "[ -~\n]{0,200}") {
+            prop_assert_eq!(ascii_words(&text), words_of_any_script(&text));
+        }
     }
 }

@@ -4,13 +4,16 @@
 #[cfg(test)]
 mod tests;
 
-use super::strip_controls;
+use super::{is_plain, strip_controls};
 
 const ESCAPE: char = '\u{1b}';
 
 /// Takes out escape sequences of terminals with all that is in them, control characters (line feed and tab stay), marks
 /// that reorder text, and tag characters.
 pub fn strip_hostile(text: &str) -> String {
+    if is_plain(text) {
+        return text.to_owned();
+    }
     let hides = |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{e0000}'..='\u{e007f}');
     let mut escapes = Escapes { may_close: true };
     let mut kept = String::with_capacity(text.len());

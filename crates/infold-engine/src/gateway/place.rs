@@ -33,7 +33,7 @@ pub(super) struct CountedPlace {
 
 impl Engine {
     /// Says whether a call may be made: its session and its branch must not be over. If the store cannot be read, it may.
-    #[tracing::instrument(skip_all)]
+    #[tracing::instrument(level = "debug", skip_all)]
     pub async fn admit_call(&self, who: &Principal, place: &CallPlace) -> Result<(), Error> {
         let (session, thread) = match place {
             // Nothing bounds the main thread.

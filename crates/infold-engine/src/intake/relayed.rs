@@ -4,7 +4,7 @@
 //! begin in one of them and end in the next; a string of the structured content with its key, which may say that it is
 //! one. What both say is kept and counted once.
 
-use infold_core::{BlobId, Field, Mentions, Scrubbed, reference, strip_hostile};
+use infold_core::{BlobId, Field, Mentions, Scrubbed, ToolResult, reference, strip_hostile};
 use infold_store::CountedCall;
 use serde_json::Value;
 
@@ -71,11 +71,22 @@ impl Engine {
             stays: ShownResult::AsItIs,
             stand_in: None,
         };
-        let result = match source.filter(|_| may_go && result.content.as_str().len() >= REFERENCE_BYTES_MIN) {
+        let result = match source.filter(|source| may_go && self.may_need_reference(&result, *source)) {
             Some(source) => self.with_stand_in(result, source).await?,
             None => result,
         };
         Ok(ScrubbedRelay { result, texts: parts, structured })
+    }
+
+    /// Whether a result may be shown as a reference. Most are short and in no branch that bounds them.
+    fn may_need_reference(&self, result: &ScrubbedResult, source: ResultSource) -> bool {
+        let (tool, arguments, text) = (result.tool.as_str(), result.arguments.as_str(), result.content.as_str());
+        let may_be_long = || self.inner.settings.shape.may_offload(&ToolResult { tool, arguments, text });
+        text.len() >= REFERENCE_BYTES_MIN
+            && match source {
+                ResultSource::Request { is_bounded: false, .. } => may_be_long(),
+                ResultSource::Request { is_bounded: true, .. } | ResultSource::HandedIn => true,
+            }
     }
 
     async fn with_stand_in(&self, result: ScrubbedResult, source: ResultSource) -> Result<ScrubbedResult, Error> {

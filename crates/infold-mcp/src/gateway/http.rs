@@ -24,6 +24,7 @@ use super::era::{LinkEra, ServerAbout};
 use super::error::LinkError;
 use super::message;
 use super::stream::StreamParts;
+pub(crate) use headers::marks_arguments;
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -145,7 +146,7 @@ impl HttpLeg {
     /// Ends the connection; a session of the older era is given back.
     pub(super) async fn close(&self) {
         self.closing.cancel();
-        if self.session().id.is_some() {
+        if self.has_session() {
             let _ = timeout(CLOSE_TIMEOUT, self.send(self.to(Method::DELETE, LinkEra::Legacy))).await;
         }
     }
@@ -181,6 +182,11 @@ impl HttpLeg {
         self.session.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Whether the server has given this connection a session.
+    pub(super) fn has_session(&self) -> bool {
+        self.session.read().unwrap_or_else(PoisonError::into_inner).id.is_some()
+    }
+
     fn forget_session(&self) {
         let mut session = self.session.write().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *session).over.cancel();
@@ -193,7 +199,7 @@ impl HttpLeg {
 
     /// Whether a status says that the session is not known any more.
     fn is_session_gone(&self, status: StatusCode, era: LinkEra) -> bool {
-        status == StatusCode::NOT_FOUND && era == LinkEra::Legacy && self.session().id.is_some()
+        status == StatusCode::NOT_FOUND && era == LinkEra::Legacy && self.has_session()
     }
 }
 

@@ -145,14 +145,24 @@ impl ServerLink {
         let calls_max = self.limits.calls_max;
         let _room = self.calls.try_acquire().map_err(|_| LinkError::Busy { calls_max })?;
         let openings = self.openings.load(Ordering::Acquire);
-        let outcome = self.attempt(method, params.clone(), &options).await;
-        if outcome != Err(LinkError::SessionGone) {
-            return outcome;
+        let again = self.has_session().then(|| params.clone());
+        let outcome = self.attempt(method, params, &options).await;
+        match (outcome, again) {
+            // The server does not know the session, so it has not begun with the request either.
+            (Err(LinkError::SessionGone), Some(params)) => {
+                self.open_again(openings).await?;
+                self.attempt(method, params, &options).await
+            }
+            (outcome, _) => outcome,
         }
+    }
 
-        // The server does not know the session, so it has not begun with the request either.
-        self.open_again(openings).await?;
-        self.attempt(method, params, &options).await
+    /// Whether there is a session that the server may lose.
+    fn has_session(&self) -> bool {
+        match &self.leg {
+            Leg::Child(_) => false,
+            Leg::Http(leg) => leg.has_session(),
+        }
     }
 
     /// Sends a notification.

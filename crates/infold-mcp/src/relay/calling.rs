@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use infold_core::gateway::{Lane, RightsTarget, RightsVerdict, SchemaBounds, problems_of, refuse_arguments};
 use infold_engine::{Metered, RelayedCall, RelayedResult, RelayedShown, ServerCall, ServerTool, Verdict};
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, ErrorCode, JsonObject, MetaObject};
+use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, ErrorCode, MetaObject};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,7 @@ use super::content::ServerResult;
 use super::host::Host;
 use crate::answer;
 use crate::client_line::ClientLine;
-use crate::gateway::{CallNotice, CallOptions, LinkError, RpcError, ServerLink};
+use crate::gateway::{CallNotice, CallOptions, LinkError, RpcError, ServerLink, marks_arguments};
 
 /// The code of an error whose own code is none.
 const INTERNAL_ERROR: i32 = -32_603;
@@ -46,7 +46,8 @@ pub(crate) struct RelayCall<'a> {
     /// The tool's name: as it is listed, or as `server/tool`.
     pub(crate) name: &'a str,
     pub(crate) way: CallWay,
-    pub(crate) arguments: JsonObject,
+    /// An object.
+    pub(crate) arguments: Value,
     pub(crate) input: ClientInput,
 }
 
@@ -81,12 +82,12 @@ impl Gateway {
         };
         let began = Instant::now();
         let RelayCall { caller, way, arguments, input, .. } = relay;
-        let arguments = Value::Object(arguments);
-        let result = match self.exchange((&host, &target), arguments.clone(), input, caller).await {
+        let written = arguments.to_string();
+        let result = match self.exchange((&host, &target), arguments, input, caller).await {
             Ok(CallOutcome::Question(asked)) => {
                 return Ok(self.question(asked, (&caller.who, &target.definition.server)).await?.into());
             }
-            Ok(CallOutcome::Result(result)) => self.take_in(&target, caller, arguments, result).await,
+            Ok(CallOutcome::Result(result)) => self.take_in(&target, caller, written, result).await,
             Err(no_result) => Err(no_result),
         };
         self.count(caller, &target, &result, began.elapsed());
@@ -119,20 +120,19 @@ impl Gateway {
         }
         let target = catalogue.find(relay.name).cloned().ok_or_else(|| catalogue.refuse(relay.name))?;
         let host = self.hosts[target.server].clone();
-        let arguments = Value::Object(relay.arguments.clone());
         let about = RightsTarget {
             server: host.entry.key.as_str(),
             tool: &target.definition.tool,
             hints: target.definition.hints,
         };
-        if host.entry.rights.verdict_of_call(&about, &arguments) == RightsVerdict::Deny {
+        if host.entry.rights.verdict_of_call(&about, &relay.arguments) == RightsVerdict::Deny {
             return Err(format!("{} may not be called like this: the rules of its server deny it", target.name));
         }
         match relay.way {
             CallWay::Through(lane) if lane != target.lane => return Err(target.lane.refuse_other(&target.name)),
             CallWay::Through(_) | CallWay::Direct => {}
         }
-        let problems = problems_of(&arguments, &target.definition.input, &SchemaBounds::USUAL);
+        let problems = problems_of(&relay.arguments, &target.definition.input, &SchemaBounds::USUAL);
         if !problems.is_empty() {
             return Err(refuse_arguments(target.name.as_str(), &problems));
         }
@@ -154,7 +154,8 @@ impl Gateway {
         let link = self.link(host, project).await.map_err(NoResult::Refused)?;
         // The server's tools may have been seen anew since the call was admitted.
         let catalogue = self.catalogue();
-        if catalogue.find(target.name.as_str()).is_none_or(|now| now.definition != target.definition) {
+        let is_same = |now: &Arc<ServerTool>| Arc::ptr_eq(now, target) || now.definition == target.definition;
+        if !catalogue.find(target.name.as_str()).is_some_and(is_same) {
             return Err(NoResult::Refused(catalogue.refuse(target.name.as_str())));
         }
         let mut params = json!({ "name": target.definition.tool, "arguments": arguments });
@@ -194,7 +195,7 @@ impl Gateway {
             session,
             notices: Some(notices),
             capabilities: Some(caller.client.capabilities()),
-            input_schema: Some(target.definition.input.clone()),
+            input_schema: marks_arguments(&target.definition.input).then(|| target.definition.input.clone()),
             ..CallOptions::within(host.entry.limits.call_timeout_ms)
         };
         let answer = link.request("tools/call", params, options);
@@ -222,8 +223,7 @@ impl Gateway {
             }
             None => {}
         }
-        let bytes = result.to_string().len();
-        let most = self.setup.result_bytes_max;
+        let (bytes, most) = (json_bytes(&result), self.setup.result_bytes_max);
         if bytes > most {
             return Err(format!("the result has {bytes} bytes, the limit is {most}: ask for less at a time"));
         }
@@ -235,14 +235,14 @@ impl Gateway {
         &self,
         target: &ServerTool,
         caller: &RelayCaller,
-        arguments: Value,
+        arguments: String,
         mut result: ServerResult,
     ) -> Result<Relayed, NoResult> {
         let relayed = RelayedCall {
             place: caller.place.clone(),
             server: target.definition.server.clone(),
             tool: target.name.to_string(),
-            arguments: arguments.to_string(),
+            arguments,
             call_id: caller.call_id.clone(),
         };
         let given = RelayedResult { texts: std::mem::take(&mut result.texts), structured: result.structured.take() };
@@ -268,6 +268,19 @@ impl Gateway {
                 offloaded: shown.is_some_and(|shown| shown.ref_id.is_some()),
             },
         );
+    }
+}
+
+/// The length of a value as JSON, but for what has to be escaped: found without writing it down.
+fn json_bytes(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 4,
+        Value::Number(number) => number.to_string().len(),
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| json_bytes(item) + 1).sum::<usize>() + 1,
+        Value::Object(fields) => {
+            fields.iter().map(|(name, field)| name.len() + json_bytes(field) + 4).sum::<usize>() + 1
+        }
     }
 }
 

@@ -104,7 +104,7 @@ impl Gateway {
         let named = arguments.text("name").and_then(|name| Ok((name, arguments.optional_object("arguments")?)));
         match named {
             Ok((name, arguments)) => {
-                let arguments = arguments.unwrap_or_default();
+                let arguments = Value::Object(arguments.unwrap_or_default());
                 self.call(RelayCall { caller, name: &name, way: CallWay::Through(lane), arguments, input }).await
             }
             Err(refusal) => Ok(refused(refusal.to_string()).into()),

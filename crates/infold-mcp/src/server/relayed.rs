@@ -114,6 +114,7 @@ impl Server {
         let (measured, answer) = match of_gateway {
             Some(tool) => (tool.name(), gateway.call_own(tool, &caller, (arguments, input)).await),
             None => {
+                let arguments = Value::Object(arguments);
                 let relay = RelayCall { caller: &caller, name: &request.name, way: CallWay::Direct, arguments, input };
                 (MEASURED_AS, gateway.call(relay).await)
             }

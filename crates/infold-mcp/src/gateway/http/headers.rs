@@ -9,6 +9,8 @@ use crate::gateway::era::{LinkEra, MODERN_VERSION};
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const ARGUMENT: &str = "mcp-param-";
+/// The word of a schema that marks an argument.
+const MARK: &str = "x-mcp-header";
 /// How deep a schema is searched for marked arguments.
 const DEPTH_MAX: usize = 16;
 
@@ -58,13 +60,26 @@ fn mark(headers: &mut HeaderMap, schema: &Value, arguments: &Value, depth: usize
             Value::Bool(_) | Value::Number(_) => Some(argument.to_string()),
             Value::Null | Value::Array(_) | Value::Object(_) => None,
         };
-        let marked = property.get("x-mcp-header").and_then(Value::as_str);
+        let marked = property.get(MARK).and_then(Value::as_str);
         let header = marked.and_then(|marked| HeaderName::from_bytes(format!("{ARGUMENT}{marked}").as_bytes()).ok());
         if let (Some(header), Some(value)) = (header, text.as_deref().and_then(header_value)) {
             headers.insert(header, value);
         }
         mark(headers, property, argument, depth + 1);
     }
+}
+
+/// Whether a schema marks arguments that are repeated in a request's head.
+pub(crate) fn marks_arguments(schema: &Value) -> bool {
+    marks_at(schema, 0)
+}
+
+fn marks_at(schema: &Value, depth: usize) -> bool {
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    depth < DEPTH_MAX
+        && properties
+            .map(|(_, property)| property)
+            .any(|property| property.get(MARK).is_some() || marks_at(property, depth + 1))
 }
 
 /// A text as a header's value. What a header cannot carry is written in base64, in the protocol's frame.

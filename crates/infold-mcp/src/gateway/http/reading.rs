@@ -69,14 +69,14 @@ impl HttpLeg {
             return Err(self.refusal(response).await);
         }
         let body = read_body(response, self.parts.message_bytes_max).await?;
-        let shown = shown(&body);
+        let head = body[..body.len().min(4 * REFUSAL_SHOWN_CHARS)].to_vec();
         match message::read(body).await {
             // An error may come without an id, where the server could not read one.
             Some(Incoming::Answer { id, outcome }) if id == Some(request.id) || (id.is_none() && outcome.is_err()) => {
                 Ok(outcome?)
             }
-            _ if !status.is_success() => Err(LinkError::Http { status: status.as_u16(), body: shown }),
-            _ => Err(LinkError::NotMcp(format!("its answer to {} is not one: {shown}", request.method))),
+            _ if !status.is_success() => Err(LinkError::Http { status: status.as_u16(), body: shown(&head) }),
+            _ => Err(LinkError::NotMcp(format!("its answer to {} is not one: {}", request.method, shown(&head)))),
         }
     }
 
