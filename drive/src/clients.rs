@@ -38,6 +38,7 @@ use infold_testkit::{Daemon, DaemonSetup, Era, McpHttp};
 use serde_json::{Value, json};
 
 use crate::IfAbsent;
+use checks::AgentTier;
 use xtask::report::{Report, Totals, script_totals};
 use xtask::tools::{Node, Tools};
 use xtask::workspace::{Workspace, run_seeing_lines};
@@ -68,6 +69,9 @@ pub struct ClientsArguments {
     /// Only goose and Qwen Code, which are large and not run otherwise.
     #[arg(long)]
     more: bool,
+    /// Only a server's calls that say nothing for three minutes, in each coding agent; they are not run otherwise.
+    #[arg(long)]
+    silent: bool,
     /// Of the checks with coding agents only those whose names hold this.
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
@@ -84,11 +88,12 @@ pub fn run(workspace: &Workspace, arguments: &ClientsArguments, program: &Path, 
         servers::stage(workspace, (program, absent), &mut report);
         return Ok(report.finish());
     }
-    if !arguments.agents {
+    if !arguments.agents && !arguments.silent {
         clients_stage(workspace, program, absent, &mut report);
         servers::stage(workspace, (program, absent), &mut report);
     }
-    checks::stage(workspace, &arguments.only, (program, absent), &mut report);
+    let tier = if arguments.silent { AgentTier::Silent } else { AgentTier::Usual };
+    checks::stage(workspace, (tier, &arguments.only), (program, absent), &mut report);
     Ok(report.finish())
 }
 

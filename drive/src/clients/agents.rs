@@ -15,7 +15,7 @@ use xtask::tools::install_agents;
 use xtask::workspace::Workspace;
 
 /// How long one run of an agent may take. The first run of a home does its own installing.
-const RUN_TIMEOUT: Duration = Duration::from_secs(180);
+const RUN_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// How much of what an agent printed a failure shows.
 const SHOWN_CHARS_MAX: usize = 2_000;

@@ -22,7 +22,7 @@ while IFS= read -r line; do
     case "$line" in
     *'"initialize"'*) answer $id '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
     *'"tools/list"'*) answer $id '{"tools":[{"name":"look","description":"Looks into the harbour log","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"write","description":"Writes into the harbour log","inputSchema":{"type":"object"}}]}' ;;
-    *'"tools/call"'*) echo "$line" >> $HOME/calls; answer $id '{"content":[{"type":"text","text":"the harbour log has 12 pages"}]}' ;;
+    *'"tools/call"'*) echo "$line" >> $HOME/calls; case "$line" in *'"look"'*) sleep SILENCE ;; esac; answer $id '{"content":[{"type":"text","text":"the harbour log has 12 pages"}]}' ;;
     *'"method":"server/discover"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id" ;;
     esac
 done
@@ -37,8 +37,13 @@ pub enum Reach {
     Deferred,
 }
 
-/// Uses the server with an agent.
-pub async fn check(agents: &Agents, binary: &Path, agent: RealAgent, reach: Reach) -> Result<()> {
+/// Uses the server with an agent. The server says nothing for some seconds before it answers the first call.
+pub async fn check(
+    agents: &Agents,
+    binary: &Path,
+    agent: RealAgent,
+    (reach, silence_seconds): (Reach, u32),
+) -> Result<()> {
     let steps = match reach {
         Reach::Direct => vec![load(agent), by_name()],
         Reach::Deferred => {
@@ -47,7 +52,7 @@ pub async fn check(agents: &Agents, binary: &Path, agent: RealAgent, reach: Reac
     };
     let scene = Scene::start(|_| Script::new(steps.into_iter().chain([Step::text(FINISHED)]))).await?;
     let mut command = agents.around(agent, binary, &scene.home, scene.model.base_url())?;
-    let files = write_files(&scene, agent)?;
+    let files = write_files(&scene, agent, silence_seconds)?;
     if reach == Reach::Deferred {
         command.args(["--set", "gateway.deferral_tokens=1"]);
     }
@@ -89,10 +94,10 @@ fn check_turns(scene: &Scene, ended: &AgentEnded, agent: RealAgent, reach: Reach
 }
 
 /// Adds the server to the agent's files, and returns what they are then.
-fn write_files(scene: &Scene, agent: RealAgent) -> Result<Vec<(PathBuf, String)>> {
+fn write_files(scene: &Scene, agent: RealAgent, silence_seconds: u32) -> Result<Vec<(PathBuf, String)>> {
     let home = &scene.home;
     let script = home.path().join("server.sh");
-    std::fs::write(&script, SERVER)?;
+    std::fs::write(&script, SERVER.replace("SILENCE", &silence_seconds.to_string()))?;
     let files = match agent {
         RealAgent::Claude => {
             std::fs::create_dir_all(home.claude())?;

@@ -23,6 +23,9 @@ use xtask::workspace::{Workspace, in_ci};
 const NAMED: [(RealAgent, &str); 3] =
     [(RealAgent::Claude, "Claude Code"), (RealAgent::Codex, "Codex"), (RealAgent::Opencode, "OpenCode")];
 
+/// How long a server says nothing, where that is what is checked.
+const SILENCE_SECONDS: u32 = 180;
+
 /// Checks that run at once.
 const AT_ONCE: usize = 2;
 
@@ -30,10 +33,27 @@ const AT_ONCE: usize = 2;
 const WORDS: [(WordsPlace, &str); 2] =
     [(WordsPlace::Beside, "words beside results"), (WordsPlace::Inside, "words inside results")];
 
+/// Which checks are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentTier {
+    /// Those of the test command.
+    Usual,
+    /// Those in which a server says nothing for minutes.
+    Silent,
+}
+
 /// Runs the checks whose names hold `only`, or reports why they are left out. In CI nothing is left out.
-pub fn stage(workspace: &Workspace, only: &str, (binary, absent): (&Path, IfAbsent), report: &mut Report) {
+pub fn stage(
+    workspace: &Workspace,
+    (tier, only): (AgentTier, &str),
+    (binary, absent): (&Path, IfAbsent),
+    report: &mut Report,
+) {
     match Agents::install(workspace) {
-        Ok(agents) => report.stage("agents", || check(workspace, only, &agents, binary)),
+        Ok(agents) => report.stage("agents", || match tier {
+            AgentTier::Usual => check(workspace, only, &agents, binary),
+            AgentTier::Silent => in_silence(only, &agents, binary),
+        }),
         Err(error) if absent == IfAbsent::Skip => report.skip("agents", &format!("{error:#}")),
         Err(error) => report.stage("agents", || Err(error)),
     }
@@ -51,6 +71,17 @@ fn check(workspace: &Workspace, only: &str, agents: &Agents, binary: &Path) -> R
     through_infold(agents, binary, &mut checks);
     by_themselves(agents, binary, &mut checks);
     at_a_terminal(agents, binary, &mut checks);
+    checks.run()
+}
+
+fn in_silence(only: &str, agents: &Agents, binary: &Path) -> Result<Totals> {
+    let mut checks = Checks::wanted(only);
+    for (agent, name) in NAMED {
+        for (reach, way) in [(Reach::Direct, "by its name"), (Reach::Deferred, "through infold's tools")] {
+            let waited = behind::check(agents, binary, agent, (reach, SILENCE_SECONDS));
+            checks.add(&format!("{name} waits {SILENCE_SECONDS} silent seconds for a call {way}"), waited);
+        }
+    }
     checks.run()
 }
 
@@ -76,7 +107,7 @@ fn through_infold<'a>(agents: &'a Agents, binary: &'a Path, checks: &mut Checks<
         checks.add(&name("opens three branches in one message"), threads::at_once(agents, binary, agent));
         checks.add(&name("leaves a branch when the user speaks"), threads::left(agents, binary, agent));
         let refused = guarded::check(agents, binary, agent);
-        let used = |reach| behind::check(agents, binary, agent, reach);
+        let used = |reach| behind::check(agents, binary, agent, (reach, 0));
         checks.add(&name("uses its own server through the gateway"), used(Reach::Direct));
         checks.add(&name("finds its own server's tools through the gateway"), used(Reach::Deferred));
         checks.add(&name("is not let to overwrite a secret with its placeholder"), refused);
