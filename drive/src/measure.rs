@@ -6,6 +6,7 @@
 mod claims;
 mod counting;
 pub(crate) mod parts;
+mod planted;
 pub(crate) mod proxied;
 mod tables;
 #[cfg(test)]
@@ -145,6 +146,8 @@ enum OnlyTable {
     Counting,
     /// How well tools are found.
     Tools,
+    /// How many errors in long results can still be seen or found.
+    Planted,
 }
 
 /// Tables between the marks of one name, and the claims about them that do not hold.
@@ -165,6 +168,7 @@ pub fn run(workspace: &Workspace, arguments: &MeasureArguments) -> Result<ExitCo
         // How long a query takes is measured too.
         Some(OnlyTable::Tools) if cfg!(debug_assertions) => return run_release_build(workspace),
         Some(OnlyTable::Tools) => return put_only(workspace, tools::run(&data)?),
+        Some(OnlyTable::Planted) => return put_only(workspace, Some(planted::run(&data)?)),
         None => {}
     }
     let Some(read) = recorded(&data)? else {
@@ -191,7 +195,8 @@ pub fn run(workspace: &Workspace, arguments: &MeasureArguments) -> Result<ExitCo
         eprintln!("{}: {} items", recording.name, recording.transcript.items.len());
         paper.add(recording);
     }
-    let others = [counting::run(&data, &played)?, tools::run(&data)?].into_iter().flatten().collect();
+    let others = [counting::run(&data, &played)?, tools::run(&data)?, Some(planted::run(&data)?)];
+    let others = others.into_iter().flatten().collect();
     finish(workspace, paper, &recordings, &proxied, others)
 }
 

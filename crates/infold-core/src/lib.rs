@@ -43,8 +43,8 @@ pub use input::{Field, normalise_project_path, strip_controls, strip_hostile};
 pub use limits::{Allocation, ContextBound, Limits};
 pub use models::{ModelWindow, ModelWindows};
 pub use offload::{
-    ResultPage, ScrubbedCall, grouped, lines, matches, no_match, page, reference, reference_if_offloaded,
-    reference_text, shaped_reference, withheld,
+    ResultPage, ScrubbedCall, around_matches, grouped, lines, matches, no_match, page, reference,
+    reference_if_offloaded, reference_text, shaped_reference, withheld,
 };
 pub use own_tools::{OwnTool, ToolEffect};
 pub use prices::{Price, Prices};

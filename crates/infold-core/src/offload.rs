@@ -3,12 +3,20 @@
 //! All positions are bytes, moved back to the start of a character. Which results are offloaded is decided in `shape`;
 //! storing them is the engine's.
 
+mod around;
+
+use std::borrow::Cow;
+
 use crate::shape::{Shape, excerpt, shape};
 use crate::{BlobId, Counter, Mentions, ScrubError, Scrubbed, ShapeRules, ToolResult};
+
+pub use around::around_matches;
 
 const PREVIEW_CHARS: usize = 200;
 /// Most bytes that a pattern may compile to once it ignores case.
 const ANY_CASE_BYTES_MAX: usize = 4 << 20;
+/// What a page needs beside the parts of a long line.
+const LINE_FRAME_BYTES: usize = 100;
 /// Follows a line that was too long to be shown whole.
 const CUT: &str = "\n[line cut here: read the rest by offset]\n";
 
@@ -127,11 +135,11 @@ pub fn page(text: &str, offset: usize, limit: usize) -> ResultPage {
 pub fn lines(text: &str, first: usize, last: usize, limit: usize) -> ResultPage {
     let wanted =
         text.lines().enumerate().skip(first.max(1) - 1).take(last.saturating_add(1).saturating_sub(first.max(1)));
-    numbered(wanted.map(|(at, line)| (at + 1, line, ':')), limit)
+    numbered(wanted.map(|(at, line)| (at + 1, Cow::Borrowed(line), ':')), limit)
 }
 
 /// Lines from `first` on that match, each with its number and `context` lines around it, within
-/// `limit` bytes.
+/// `limit` bytes. Of a long line the parts around its matches are shown.
 pub fn matches(text: &str, pattern: &regex::Regex, first: usize, context: usize, limit: usize) -> ResultPage {
     let all: Vec<&str> = text.lines().collect();
     let mut shown = std::collections::BTreeMap::new();
@@ -143,7 +151,13 @@ pub fn matches(text: &str, pattern: &regex::Regex, first: usize, context: usize,
             shown.insert(at, ':');
         }
     }
-    numbered(shown.into_iter().map(|(at, mark)| (at + 1, all[at], mark)), limit)
+    let line = |at: usize, mark: char| {
+        let line_offset = all[at].as_ptr() as usize - text.as_ptr() as usize;
+        let line_bytes_max = limit.saturating_sub(LINE_FRAME_BYTES);
+        let parts = (mark == ':').then(|| around_matches(all[at], pattern, line_offset, line_bytes_max)).flatten();
+        parts.map_or(Cow::Borrowed(all[at]), Cow::Owned)
+    };
+    numbered(shown.into_iter().map(|(at, mark)| (at + 1, line(at, mark), mark)), limit)
 }
 
 /// The answer to somebody whose pattern matches no line from `first` on: that, and what to try instead.
@@ -173,7 +187,7 @@ pub fn no_match(text: &str, pattern: &regex::Regex, first: usize) -> String {
 
 /// As many lines as fit. A line that does not fit by itself is cut, so that reading on always comes
 /// to an end; its rest can be read by bytes.
-fn numbered<'a>(lines: impl Iterator<Item = (usize, &'a str, char)>, limit: usize) -> ResultPage {
+fn numbered<'a>(lines: impl Iterator<Item = (usize, Cow<'a, str>, char)>, limit: usize) -> ResultPage {
     let mut content = String::new();
     let mut first = None;
     let mut lines = lines.peekable();

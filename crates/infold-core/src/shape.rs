@@ -19,6 +19,7 @@
 
 mod again;
 mod command_line;
+mod flagged;
 mod hits;
 mod kept_lines;
 mod kind;
@@ -27,6 +28,7 @@ mod mentions;
 mod names;
 mod notices;
 mod odd;
+mod pieces;
 mod shell;
 mod wish;
 mod worth;
@@ -34,13 +36,14 @@ mod worth;
 use crate::offload::reference_text;
 use crate::{Counter, ToolEffect};
 use again::ShownBefore;
+use flagged::FlaggedLines;
 use kept_lines::KeptLines;
 use kind::ResultKind;
 use names::FoundNames;
 
 pub use mentions::{Mentions, plain_arguments};
 pub use wish::Wish;
-use worth::{EXAMPLE_HANDLE, Worth, share_of};
+use worth::{EXAMPLE_HANDLE, LARGE_BYTES, Worth, share_of};
 
 /// Of a longer text only this much is examined: half at the front, half at the end.
 const LOOK_BYTES_MAX: usize = 4 << 20;
@@ -220,15 +223,20 @@ impl<'a> ResultLook<'a> {
     fn excerpt(&self, result: &ToolResult<'_>, mentions: &Mentions, rules: &ShapeRules, part: usize) -> String {
         let lead = reference_text(result.tool, result.text, EXAMPLE_HANDLE, "");
         let notices = notices::notices(&self.lines, self.kind);
-        let heads = LINES_HEAD.len() + "Found: \nNames: \n".len();
+        let heads = LINES_HEAD.len() + "Found: \nNames: \n".len() + flagged::suggestion_chars_max(result.text);
         let taken_chars = lead.chars().count() + notices.chars().count() + heads;
         let room_chars = (result.text.chars().count() / share_of(result.text)).saturating_sub(taken_chars) / part;
 
-        let found = FoundNames::in_lines(&self.lines, self.kind);
+        let pieces = pieces::pieces_of(&self.lines);
+        let found = FoundNames::in_lines(&pieces, self.kind);
         let lines_room_chars = room_chars - room_chars / NAMES_SHARE;
-        let kept = match self.kind {
-            ResultKind::File | ResultKind::Text => self.of_file(result, mentions, rules, &found, lines_room_chars),
-            ResultKind::Search | ResultKind::Output => self.of_output(rules.lines_chars_max.min(lines_room_chars)),
+        let (kept, suggestion) = match self.kind {
+            ResultKind::File | ResultKind::Text => {
+                self.of_file(result, mentions, rules, (&pieces, &found), lines_room_chars)
+            }
+            ResultKind::Search | ResultKind::Output => {
+                self.of_output(result, &pieces, rules.lines_chars_max.min(lines_room_chars))
+            }
         };
         let names_chars_max = rules.names_chars_max.min(room_chars / NAMES_SHARE);
         let hits = match self.kind {
@@ -237,54 +245,61 @@ impl<'a> ResultLook<'a> {
         };
         let shown = [notices.as_str(), &hits, &kept].join("\n");
         let names = found.list(mentions, result.text, &shown, names_chars_max - hits.chars().count());
-        let parts = [("", &notices), (LINES_HEAD, &kept), ("Found: ", &hits), ("Names: ", &names)];
+        let parts = [("", &notices), (LINES_HEAD, &kept), ("Found: ", &hits), ("Names: ", &names), ("", &suggestion)];
         let parts = parts.into_iter().filter(|(_, part)| !part.is_empty());
         parts.map(|(head, part)| format!("{head}{part}")).collect::<Vec<_>>().join("\n")
     }
 
-    /// The lines that are kept of a file: its end, and those around names that the session has spoken of.
+    /// The lines that are kept of a file: its end, and those around names that the session has spoken of; and a pattern for
+    /// errors that are not among them.
     fn of_file(
         &self,
         result: &ToolResult<'_>,
         mentions: &Mentions,
         rules: &ShapeRules,
-        found: &FoundNames<'_>,
+        (pieces, found): (&[NumberedLine<'_>], &FoundNames<'_>),
         room_chars: usize,
-    ) -> String {
+    ) -> (String, String) {
         let (factor, around) = match mentions.has_asked_for(result.arguments) {
             true => (ASKED_FACTOR, AROUND_LINES_ASKED),
             false => (1, AROUND_LINES),
         };
-        let mut kept = KeptLines::new(&self.lines, self.kind, (factor * rules.lines_chars_max).min(room_chars));
+        let mut kept = KeptLines::new(pieces, self.kind, (factor * rules.lines_chars_max).min(room_chars));
         kept.end(END_CHARS_MAX_ELSE);
         if self.kind == ResultKind::Text {
             marks::keep_status(&mut kept);
         }
+        let is_large = result.text.len() > LARGE_BYTES;
+        let flagged = FlaggedLines::of(&kept, result.text);
+        let flagged = if is_large { flagged } else { flagged.messages() };
+        flagged.keep(&mut kept);
         let spoken_of = found.lines_spoken_of(mentions, result.arguments);
         spoken_of.into_iter().for_each(|at| kept.around(at, around));
         odd::keep_odd(&mut kept);
-        kept.render()
+        let suggestion = if is_large { flagged.suggestion(&kept) } else { String::new() };
+        (kept.render(), suggestion)
     }
 
-    fn of_output(&self, chars_max: usize) -> String {
-        let mut kept = KeptLines::new(&self.lines, self.kind, chars_max);
-        if self.kind == ResultKind::Search {
-            kept.end(END_CHARS_MAX_ELSE);
-            marks::keep_status(&mut kept);
-        } else {
-            kept.end(END_CHARS_MAX);
-            marks::keep_status(&mut kept);
-            marks::keep_flagged(&mut kept);
+    /// The lines that are kept of anything else, and a pattern for errors that are not among them.
+    fn of_output(&self, result: &ToolResult<'_>, pieces: &[NumberedLine<'_>], chars_max: usize) -> (String, String) {
+        let mut kept = KeptLines::new(pieces, self.kind, chars_max);
+        let is_search = self.kind == ResultKind::Search;
+        kept.end(if is_search { END_CHARS_MAX_ELSE } else { END_CHARS_MAX });
+        marks::keep_status(&mut kept);
+        let flagged = FlaggedLines::of(&kept, result.text);
+        flagged.keep(&mut kept);
+        if !is_search {
+            flagged::keep_warnings(&mut kept);
             marks::keep_counts(&mut kept);
             odd::keep_odd(&mut kept);
         }
-        kept.render()
+        (kept.render(), flagged.suggestion(&kept))
     }
 }
 
 /// The lines that are examined, each with its number, counted from 1.
 fn lines_of(text: &str) -> Vec<NumberedLine<'_>> {
-    let number = |from: usize| move |(at, text)| NumberedLine { number: from + at, text };
+    let number = |from: usize| move |(at, text)| NumberedLine { number: from + at, text, goes_on: false };
     if text.len() <= LOOK_BYTES_MAX {
         return text.split('\n').enumerate().map(number(1)).collect();
     }
@@ -307,6 +322,8 @@ fn lines_of(text: &str) -> Vec<NumberedLine<'_>> {
 struct NumberedLine<'a> {
     number: usize,
     text: &'a str,
+    /// Whether it is a piece that goes on with the line of the one before it.
+    goes_on: bool,
 }
 
 #[cfg(test)]

@@ -71,7 +71,11 @@ fn matching_lines(id: &BlobId, content: &str, pattern: &regex::Regex) -> String 
     let mut lines = String::new();
     let mut matching = content.lines().enumerate().filter(|(_, line)| pattern.is_match(line));
     for (at, line) in matching.by_ref().take(LINES_MAX) {
-        let line: String = line.chars().take(LINE_CHARS_MAX).collect();
+        let line_offset = line.as_ptr() as usize - content.as_ptr() as usize;
+        let line = match infold_core::around_matches(line, pattern, line_offset, LINE_CHARS_MAX) {
+            Some(parts) => parts,
+            None => line.chars().take(LINE_CHARS_MAX).collect(),
+        };
         let _ = writeln!(lines, "{id}:{}:{line}", at + 1);
     }
     let more = matching.count();

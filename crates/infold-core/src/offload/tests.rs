@@ -77,3 +77,20 @@ fn a_pattern_without_a_match_says_so_and_what_to_try() {
     );
     assert!(hint("four", 1).contains("Try a shorter pattern"), "{}", hint("four", 1));
 }
+
+#[test]
+fn of_a_long_line_the_parts_around_matches_are_shown_and_where_the_next_one_is() {
+    let records = |count: usize| (0..count).map(|at| format!("{{\"id\":{at},\"name\":\"é\"}},")).collect::<String>();
+    let text = format!("first\n[{}{{\"id\":7,\"status\":\"failed\"}},{}]", records(900), records(900));
+    let pattern = regex::Regex::new("failed").unwrap();
+    let page = matches(&text, &pattern, 1, 0, 4_096);
+    assert!(page.content.starts_with("2:…") && page.content.ends_with("…\n"), "{}", page.content);
+    assert!(page.content.contains("\"status\":\"failed\"") && page.content.len() < 400, "{}", page.content);
+    assert_eq!(page.next_offset, None);
+
+    let page = matches(&text, &regex::Regex::new("\"id\":").unwrap(), 1, 0, 1_000);
+    assert!(page.content.len() <= 1_000, "{}", page.content.len());
+    let (_, offset) = page.content.rsplit_once("more places in this line: the next is at offset ").unwrap();
+    let offset: usize = offset.trim_end_matches("]\n").parse().unwrap();
+    assert!(text[offset..].starts_with("\"id\":") && page.content.contains(&text[offset - 60..offset - 40]));
+}

@@ -1,6 +1,6 @@
 //! Collects the lines of an excerpt, within a bound on their characters, and writes them out with marks at the gaps.
 //!
-//! Which lines are worth keeping is for `marks`, `odd` and `names` to say.
+//! Which lines are worth keeping is for `marks`, `flagged`, `odd` and `names` to say. A long line is kept in pieces.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -53,8 +53,13 @@ impl<'a> KeptLines<'a> {
         self.lines
     }
 
+    pub(super) fn kind(&self) -> ResultKind {
+        self.kind
+    }
+
+    /// Whether a line is kept, and not only its end.
     pub(super) fn has(&self, at: usize) -> bool {
-        self.shown.contains_key(&at)
+        self.shown.get(&at) == Some(&ShownEnd::Front)
     }
 
     /// An allowance of `chars_max` for one rule, or of what is left for all rules.
@@ -111,7 +116,13 @@ impl<'a> KeptLines<'a> {
     }
 
     fn cost(&self, at: usize) -> usize {
-        head(self.text(at), LINE_CHARS_MAX).chars().count() + 1
+        let gaps = usize::from(self.goes_on(at)) + usize::from(self.goes_on(at + 1));
+        head(self.text(at), LINE_CHARS_MAX).chars().count() + 1 + gaps
+    }
+
+    /// Whether a piece goes on with the line of the one before it.
+    fn goes_on(&self, at: usize) -> bool {
+        self.lines.get(at).is_some_and(|line| line.goes_on)
     }
 
     fn spend(&mut self, share: &mut CharAllowance, cost: usize) {
@@ -130,11 +141,19 @@ impl<'a> KeptLines<'a> {
             if at != next || is_first {
                 out.push(gap_before(&self.lines[at], self.kind));
             }
-            next = at + 1;
-            out.push(match shown {
+            let mut text = match shown {
+                ShownEnd::Front if self.goes_on(at) && at != next => format!("{GAP}{}", self.text(at)),
                 ShownEnd::Front => front(self.text(at)),
                 ShownEnd::End(chars) => end(self.text(at), chars),
-            });
+            };
+            if self.goes_on(at + 1) && !self.shown.contains_key(&(at + 1)) {
+                text.push_str(GAP);
+            }
+            match out.last_mut() {
+                Some(before) if self.goes_on(at) && at == next => before.push_str(&text),
+                Some(_) | None => out.push(text),
+            }
+            next = at + 1;
         }
         out.join("\n")
     }
@@ -152,6 +171,7 @@ pub(super) fn render_runs(lines: &[NumberedLine<'_>], kind: ResultKind, runs: &[
 
 fn text_of<'a>(line: &NumberedLine<'a>, kind: ResultKind) -> &'a str {
     match kind {
+        ResultKind::File if line.goes_on => line.text,
         ResultKind::File => split_number(line.text).map_or(line.text, |(_, line)| line),
         ResultKind::Text | ResultKind::Search | ResultKind::Output => line.text,
     }

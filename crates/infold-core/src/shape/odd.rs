@@ -86,7 +86,7 @@ fn form_of(word: &str) -> u64 {
 }
 
 /// A hash of a line's look: where it has words and figures, and the signs between them.
-fn look_of(line: &str) -> u64 {
+pub(super) fn look_of(line: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     let mut before = '\0';
     for c in line.trim().chars() {

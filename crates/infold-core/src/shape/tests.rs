@@ -286,14 +286,49 @@ fn of_a_search_the_names_and_the_end_are_kept() {
     let text: String = (0..120)
         .map(|at| format!("src/part_{}/mod.rs:{}:    call_{}_site(error)\n", at / 40, 1 + at % 40, at / 9))
         .collect();
-    assert_snapshot!(shaped(&text, &Mentions::default()), @r"
+    assert_snapshot!(shaped(&text, &Mentions::default()), @r#"
     Lines of it:
+    src/part_0/mod.rs:1:    call_0_site(error)
     …
     src/part_2/mod.rs:39:    call_13_site(error)
     src/part_2/mod.rs:40:    call_13_site(error)
     Found: src/part_0/mod.rs:1,2,3,4,5,6,7,8 +32 src/part_1/mod.rs:1,2,3,4,5,6,7,8 +32 src/part_2/mod.rs:1,2,3,4,5,6,7,8 +32
     Names: call_1_site call_2_site
-    ");
+    Try pattern "(?i)error": 117 more
+    "#);
+}
+
+#[test]
+fn of_one_long_line_the_records_that_report_an_error_are_shown() {
+    let record = |at: usize| format!("{{\"id\":{at},\"status\":\"done\",\"error\":null,\"errors\":[]}}");
+    let mut records: Vec<String> = (0..400).map(record).collect();
+    records[250] = r#"{"id":250,"status":"failed","why":"lease of shard 31 is gone"}"#.to_owned();
+    let text = format!("[{}]", records.join(","));
+    assert_snapshot!(shaped(&text, &Mentions::default()), @r#"
+    Lines of it:
+    [{"id":0,"status":"done","error":null,"errors":[]},…
+    … line 1:
+    …{"id":250,"status":"failed","why":"lease of shard 31 is gone"},…
+    … line 1:
+    …{"id":397,"status":"done","error":null,"errors":[]},{"id":398,"status":"done","error":null,"errors":[]},{"id":399,"status":"done","error":null,"errors":[]}]
+    "#);
+}
+
+#[test]
+fn an_error_of_its_own_kind_is_shown_among_thousands_alike_and_the_rest_can_be_found() {
+    let mut lines: Vec<String> = (0..4_000).map(|at| format!("ERROR step {at} failed: no lease")).collect();
+    lines[2_600] = "thread 'worker-7' panicked at src/pool.rs:219:14:".to_owned();
+    let made = shaped(&lines.join("\n"), &Mentions::default());
+    assert!(made.contains("panicked at src/pool.rs:219:14:"), "{made}");
+    assert!(made.chars().count() < 1_500, "{made}");
+    assert_eq!(made.lines().last(), Some("Try pattern \"(?i)error\": 3987 more"));
+}
+
+#[test]
+fn a_text_that_says_nothing_went_wrong_suggests_nothing() {
+    let text: String =
+        (0..900).map(|at| format!("suite {at}: 12 passed, 0 failed, errors: 0, exit code 0\n")).collect();
+    assert!(!shaped(&text, &Mentions::default()).contains("Try pattern"));
 }
 
 #[test]
@@ -312,7 +347,7 @@ fn names_that_are_known_or_shown_are_not_listed() {
 
 #[test]
 fn every_pattern_compiles() {
-    assert!(marks::compile() && notices::NOTICE.is_some());
+    assert!(marks::compile() && flagged::compile() && notices::NOTICE.is_some());
     assert!(shell::printed_by("cat a", "").is_some() && shell::commands_in("{cmd: 'x'}") == ["x"]);
 }
 

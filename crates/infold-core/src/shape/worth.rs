@@ -12,7 +12,7 @@ const COUNT_BYTES_MAX: usize = 256 << 10;
 /// A reference takes less than a third of the result that it replaces, and less than a tenth of a result that has more
 /// bytes than `LARGE_BYTES`.
 const SHARE: usize = 3;
-const LARGE_BYTES: usize = 64 << 10;
+pub(super) const LARGE_BYTES: usize = 64 << 10;
 const LARGE_SHARE: usize = 10;
 
 /// What a result costs, to compare its reference with.

@@ -3,6 +3,7 @@
 mod figures;
 mod named;
 mod pins;
+mod planted;
 mod relayed;
 
 use infold_core::gateway::ServerKey;
