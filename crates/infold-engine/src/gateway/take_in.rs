@@ -32,7 +32,7 @@ struct WeighedRelay {
 /// What was decided about a result.
 struct Taken {
     /// What is shown in the result's place, if it is offloaded.
-    reference: Option<(BlobId, Scrubbed)>,
+    reference: Option<(BlobId, String)>,
     metered: Metered,
     observed: Option<Observed>,
 }
@@ -41,7 +41,7 @@ struct Taken {
 struct Admitted {
     thread: Thread,
     tokens: u64,
-    reference: Option<(BlobId, Scrubbed)>,
+    reference: Option<(BlobId, String)>,
     /// Whether nothing can be counted in the thread any more, and what its parent got.
     over: Option<Option<Notice>>,
 }
@@ -134,14 +134,18 @@ impl Engine {
 
         let change = SessionChange::in_session(who, session, ended_branches_for(Some(thread)));
         let propose = |loaded: &Loaded| {
-            if !loaded.counted.is_empty() || is_over(&loaded.session, thread) {
+            if let Some(before) = loaded.counted.first() {
+                // A client that makes the call again gets the same reference, if that is what it got.
+                return Ok((Proposal::default(), before.offloaded.clone()));
+            }
+            if is_over(&loaded.session, thread) {
                 return Ok((Proposal::default(), None));
             }
             let (command, blob) = result.recorded(&placement, thread, tokens);
-            let counted = vec![result.counted_as(placement.text)];
+            let counted = vec![result.counted_as(&stand_in.blob, placement.text)];
             let new_decisions = NewDecisions { counted, ..NewDecisions::default() };
             let proposal = Proposal { blobs: blob.into_iter().collect(), new_decisions, ..Proposal::of(vec![command]) };
-            Ok((proposal, Some((stand_in.blob.clone(), placement.text.clone()))))
+            Ok((proposal, Some((stand_in.blob.clone(), placement.text.as_str().to_owned()))))
         };
         let answer = |before: &Session, decision: &Decision| Ok(self.observed(tokens, thread, before, decision));
         let (observed, reference) = self.change_counting(&change, &[result.call], propose, answer).await?;
@@ -186,12 +190,12 @@ impl Engine {
 
 impl WeighedRelay {
     fn new(scrubbed: ScrubbedRelay, counter: Counter) -> Self {
-        let tokens_in = count_front(counter, &scrubbed.result.arguments);
+        let tokens_in = count_front(counter, scrubbed.result.arguments.as_str());
         Self { scrubbed, counter, tokens_in, content_tokens: OnceLock::new() }
     }
 
     fn tokens(&self, text: &Scrubbed) -> u64 {
-        let count = || count_front(self.counter, text);
+        let count = || count_front(self.counter, text.as_str());
         let is_content = std::ptr::eq(text, &self.scrubbed.result.content);
         if is_content { *self.content_tokens.get_or_init(count) } else { count() }
     }
@@ -210,7 +214,7 @@ impl WeighedRelay {
         let placement = result.place(|shown| left_tokens.is_none_or(|left_tokens| tokens(shown) <= left_tokens));
         let tokens = tokens(placement.text);
         let reference = placement.stand_in.filter(|_| *placement.text != result.content);
-        let reference = reference.map(|stand_in| (stand_in.blob.clone(), placement.text.clone()));
+        let reference = reference.map(|stand_in| (stand_in.blob.clone(), placement.text.as_str().to_owned()));
 
         let (command, blob) = result.recorded(&placement, &thread, tokens);
         let mut proposal = Proposal { blobs: blob.into_iter().collect(), ..Proposal::telling(&thread, command) };
@@ -225,8 +229,11 @@ impl WeighedRelay {
             Some(Observed { verdict, notices, state, .. }) => (verdict, notices, Some(state)),
             None => (Verdict::Show, Vec::new(), None),
         };
-        let text = taken.reference.as_ref().map_or(&self.scrubbed.result.content, |(_, text)| text);
-        let (tokens_in, mut tokens_out) = (self.tokens_in, self.tokens(text));
+        let mut tokens_out = match &taken.reference {
+            Some((_, text)) => count_front(self.counter, text),
+            None => self.tokens(&self.scrubbed.result.content),
+        };
+        let tokens_in = self.tokens_in;
         let ScrubbedRelay { result, texts, structured } = self.scrubbed;
         let (texts, structured) = match (&verdict, &taken.reference) {
             (Verdict::Withheld(_), _) => {
@@ -235,9 +242,9 @@ impl WeighedRelay {
             }
             (Verdict::Show, None) => (texts.into_iter().map(Scrubbed::into_string).collect(), structured),
             (Verdict::Show, Some((blob, text))) => {
-                let (blob, text, stored_bytes) = (blob.as_str(), text.as_str(), result.content.as_str().len());
-                let reference = json!({"ref_id": blob, "stored_bytes": stored_bytes, "shown": text});
-                (vec![text.to_owned()], structured.map(|_| reference))
+                let stored_bytes = result.content.as_str().len();
+                let reference = json!({"ref_id": blob.as_str(), "stored_bytes": stored_bytes, "shown": text});
+                (vec![text.clone()], structured.map(|_| reference))
             }
         };
         let (ref_id, metered) = (taken.reference.map(|(blob, _)| blob), taken.metered);
@@ -278,8 +285,7 @@ fn is_over(session: &Session, thread: &Thread) -> bool {
 }
 
 /// Counts the tokens of a text; of a long one only the front, from which the whole is estimated.
-fn count_front(counter: Counter, text: &Scrubbed) -> u64 {
-    let text = text.as_str();
+fn count_front(counter: Counter, text: &str) -> u64 {
     let front = &text[..text.floor_char_boundary(COUNTED_BYTES_MAX)];
     let tokens = counter.count(front);
     if front.len() == text.len() { tokens } else { tokens * text.len() as u64 / (front.len() as u64).max(1) }

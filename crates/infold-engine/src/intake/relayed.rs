@@ -94,7 +94,8 @@ impl Engine {
         let reference = reference(&result.tool, &result.content, &blob);
         let stand_in = Some(StandIn { blob, is_long: false, shaped: reference.clone(), reference });
         let result = ScrubbedResult { stand_in, ..result };
-        // What else the thread has said is not known here.
+        // What the session's cache holds was said up to an earlier turn, and in whichever thread: by it a file could be called
+        // known that this thread has never seen. So nothing counts as said.
         let mut shaped = shape_all(vec![result], Mentions::default(), source, self.inner.settings.shape).await;
         shaped.pop().ok_or_else(|| Failure::Undecided("a result").into())
     }
@@ -109,9 +110,11 @@ impl Engine {
 }
 
 impl ScrubbedResult {
-    /// What keeps the proxy from counting the result again, which the client was shown like this.
-    pub(crate) fn counted_as(&self, shown: &Scrubbed) -> CountedCall {
-        CountedCall { call: self.call, content: digest(&[shown.as_str()]), offloaded: None }
+    /// What keeps the proxy from counting the result again, which the client was shown as this reference, and what a client is
+    /// answered that makes the call again.
+    pub(crate) fn counted_as(&self, blob: &BlobId, shown: &Scrubbed) -> CountedCall {
+        let offloaded = Some((blob.clone(), shown.as_str().to_owned()));
+        CountedCall { call: self.call, content: digest(&[shown.as_str()]), offloaded }
     }
 }
 

@@ -190,9 +190,12 @@ fn was_counted(result: &ScrubbedResult) -> bool {
     ToolEffect::of(result.tool.as_str()).is_some_and(ToolEffect::changes_tree)
 }
 
-/// What is sent of a result that was counted before by a process that then stopped before it stored the bytes.
+/// What is sent of a result that was counted before: by the gateway, or by a process that then stopped before it stored the
+/// bytes.
 fn as_before(before: &CountedCall, result: &ScrubbedResult) -> ShownResult {
     match &before.offloaded {
+        // The gateway has put the reference there.
+        Some((_, text)) if *text == result.content.as_str() => result.stays.clone(),
         Some((blob, text)) if before.content == result.digest => {
             ShownResult::Reference { text: text.clone(), blob: blob.clone() }
         }
