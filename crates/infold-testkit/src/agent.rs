@@ -117,6 +117,8 @@ pub struct Agent {
     /// The entries of the conversation, in the client's own form, without cache marks.
     pub transcript: Vec<Value>,
     files: BTreeMap<String, String>,
+    /// Names of tools that are listed with infold's and that the agent answers itself, from its files.
+    served: Vec<String>,
     reminders: Reminders,
     ids: Ids,
 }
@@ -172,6 +174,7 @@ impl Agent {
             subagent: None,
             transcript: Vec::new(),
             files: BTreeMap::new(),
+            served: Vec::new(),
             reminders: Reminders::None,
             ids: Ids::Sent,
         };
@@ -206,6 +209,14 @@ impl Agent {
     /// Gives the agent a file. A call of one of the agent's own tools that mentions `path` is answered with `content`.
     pub fn file(&mut self, path: &str, content: &str) {
         self.files.insert(path.to_owned(), content.to_owned());
+    }
+
+    /// The same agent with tools of another server, which are spelled as if infold listed them. It answers their calls from its
+    /// files.
+    pub fn serving(mut self, tools: &[Value]) -> Self {
+        self.served.extend(tools.iter().filter_map(|tool| tool["name"].as_str()).map(str::to_owned));
+        self.server_tools.extend_from_slice(tools);
+        self
     }
 
     /// The client that the agent behaves like.
@@ -354,6 +365,22 @@ impl Agent {
         Ok(())
     }
 
+    /// Makes all of the reply's calls at once, each of them twice as a client does whose connection broke, and adds the second
+    /// results to the transcript. Only for calls of infold's tools.
+    pub async fn answer_at_once_and_again(&mut self, said: &ModelReply) -> Result<()> {
+        for round in 0..2 {
+            let calls = said.calls.iter().map(|call| async {
+                let name = self.server_tool(&call.tool).context("it is no tool of infold's")?;
+                anyhow::Ok((call.clone(), self.call_server(&name, call).await?))
+            });
+            let results = futures::future::try_join_all(calls).await?;
+            if round == 1 {
+                self.add_results(&results);
+            }
+        }
+        Ok(())
+    }
+
     /// Adds the results of calls to the transcript, in the client's form.
     pub fn add_results(&mut self, results: &[(ReplyCall, ToolOutput)]) {
         let entries = match self.client {
@@ -365,7 +392,7 @@ impl Agent {
     }
 
     async fn call(&mut self, call: &ReplyCall) -> Result<ToolOutput> {
-        if let Some(name) = self.server_tool(&call.tool) {
+        if let Some(name) = self.server_tool(&call.tool).filter(|name| !self.served.contains(name)) {
             return self.call_server(&name, call).await;
         }
         if call.tool == "ToolSearch" || call.tool == "tool_search" {

@@ -7,8 +7,8 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::commands::{
-    approve, connect, count, disconnect, fork, launch, man, replay, rescue, result, rules, run, scrub, secret, servers,
-    sessions, show, tend, tools, top,
+    approve, connect, count, disconnect, fork, hook, launch, man, replay, rescue, result, rules, run, scrub, secret,
+    servers, sessions, show, tend, tools, top,
 };
 use crate::failure;
 use crate::help;
@@ -134,7 +134,7 @@ pub enum Command {
     Disconnect(disconnect::DisconnectArgs),
     /// Answer an agent's question before a tool runs that can write a file
     #[command(hide = true)]
-    Hook,
+    Hook(hook::HookArgs),
     /// Serve infold's tools to an MCP client over stdio
     #[command(after_help = help::text(
         &["An MCP client starts this. It can run beside the daemon and beside others of its kind, on the same data \
@@ -250,7 +250,7 @@ impl Cli {
             | Command::Tend(_)
             | Command::Connect(_)
             | Command::Disconnect(_)
-            | Command::Hook
+            | Command::Hook(_)
             | Command::Servers(_)
             | Command::Tools(_)
             | Command::Approve(_)

@@ -8,7 +8,7 @@ mod demo;
 pub mod disconnect;
 pub mod doctor;
 pub mod fork;
-mod hook;
+pub mod hook;
 pub mod launch;
 pub mod man;
 mod mcp;
@@ -88,7 +88,7 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         // These have to work whatever the settings say.
         Command::Completions { shell } => completions::run(shell, &output),
         Command::Man(args) => man::run(&args, &output),
-        Command::Hook => hook::run(&surroundings, flags, &output),
+        Command::Hook(args) => hook::run(&args, &surroundings, flags, &output),
         Command::Launch(args) => launch::run(&args),
         Command::Tend(args) => tend::run(&args),
         // It reports what is wrong with the settings, so it reads them itself.

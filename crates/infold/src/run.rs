@@ -39,7 +39,7 @@ pub use codex::{
     provider_of as codex_provider, read_toml,
 };
 pub use daemon::Daemon;
-pub use guard::Guard;
+pub use guard::{Guard, rules_decision};
 pub use opencode::{
     folder as opencode_folder, project_files as opencode_project_files, server_for as opencode_server,
     user_files as opencode_user_files, wired as opencode_providers,

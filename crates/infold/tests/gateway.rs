@@ -2,6 +2,7 @@
 
 mod approving;
 mod check;
+mod counted_once;
 mod hostile;
 mod import;
 mod offers;

@@ -18,7 +18,7 @@ mod others;
 mod overflow;
 mod recorder;
 mod restarts;
-mod scene;
+pub mod scene;
 mod scripts;
 mod secrets;
 mod sessions;

@@ -2,13 +2,14 @@
 //!
 //! infold replaces a secret in a tool's result by a placeholder. A model that writes the result back, with an editor, a
 //! patch or a shell, would overwrite the secret with its placeholder. So a call that would write a placeholder is
-//! refused, with the reason and what to do instead. Any other call is none of infold's business, and gets no answer.
+//! refused, with the reason and what to do instead. A call of another server's tool through `tool_call` is answered by the
+//! user's rules for that tool. Any other call is none of infold's business, and gets no answer.
 //!
 //! The key in the data folder shows which placeholders are infold's own. Without a key, everything that looks like a
 //! placeholder counts as one.
 
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use infold_core::writes::{Means, writing_of};
 use infold_core::{Scrubber, placeholders};
@@ -17,25 +18,40 @@ use serde_json::{Value, json};
 
 use crate::data_folder;
 use crate::output::Output;
+use crate::run::rules_decision;
 use crate::settings::{FlagValues, Surroundings, gather, resolve};
 
 /// Longest question that is read. A write is never longer than a request.
 const QUESTION_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Reads the agent's question from standard input, and prints a refusal if the call would write a placeholder.
-pub fn run(surroundings: &Surroundings, flags: FlagValues, output: &Output) -> anyhow::Result<()> {
+/// What the hook takes.
+#[derive(Debug, clap::Args)]
+pub struct HookArgs {
+    /// A file with the user's rules for tools of other servers
+    #[arg(long)]
+    rules: Option<PathBuf>,
+}
+
+/// Reads the agent's question from standard input, and prints a refusal if the call would write a placeholder, or what the rules
+/// say about it.
+pub fn run(args: &HookArgs, surroundings: &Surroundings, flags: FlagValues, output: &Output) -> anyhow::Result<()> {
     let mut bytes = Vec::new();
     io::stdin().lock().take(QUESTION_BYTES_MAX).read_to_end(&mut bytes)?;
     let question = String::from_utf8_lossy(&bytes);
     // Most questions hold nothing that even looks like a placeholder, and need no file to be read.
-    if placeholders(&question).next().is_none() {
-        return Ok(());
-    }
-    let scrubber = scrubber(surroundings, flags);
-    if let Some(refused) = refused(&question, scrubber.as_ref()) {
-        output.text(&format!("{}\n", refusal(&refused)))?;
-    }
-    Ok(())
+    let has_placeholders = placeholders(&question).next().is_some();
+    let refused = has_placeholders.then(|| refused(&question, scrubber(surroundings, flags).as_ref())).flatten();
+    let answer = match refused {
+        Some(refused) => Some(refusal(&refused)),
+        None => args.rules.as_deref().and_then(|rules| by_rules(&question, rules)),
+    };
+    answer.map_or(Ok(()), |answer| output.text(&format!("{answer}\n")).map_err(Into::into))
+}
+
+/// What the rules in a file say about the call in a question.
+fn by_rules(question: &str, rules: &Path) -> Option<Value> {
+    let question: Value = serde_json::from_str(question).ok()?;
+    rules_decision(rules, &question).map(|(decision, reason)| answer(decision, &reason))
 }
 
 /// The scrubber that recognises infold's own placeholders; `None` if its key cannot be read. Wrong settings are not
@@ -83,9 +99,14 @@ fn refusal(refused: &RefusedWrite) -> Value {
          only the lines around it, with an edit that does not contain it; to use the secret elsewhere, refer to an \
          environment variable or read it from its file in the same command; or ask the user to write it."
     );
+    answer("deny", &reason)
+}
+
+/// An answer in the form that agents read.
+fn answer(decision: &str, reason: &str) -> Value {
     json!({"hookSpecificOutput": {
         "hookEventName": "PreToolUse",
-        "permissionDecision": "deny",
+        "permissionDecision": decision,
         "permissionDecisionReason": reason,
     }})
 }

@@ -73,7 +73,7 @@ fn claude(daemon_url: &str, invocation: &Invocation) -> anyhow::Result<Vec<Targe
         run::claude_variables(daemon_url).into_iter().map(|(name, value)| Change::set(&["env", name], value)).collect();
     changes.push(Change::append(&["permissions", "allow"], run::claude_permission()));
     let guard = run::Guard::here(&data_folder::location(&invocation.in_force)?)?;
-    changes.push(Change::append(&["hooks", "PreToolUse"], guard.claude_hook()));
+    changes.push(Change::append(&["hooks", "PreToolUse"], guard.claude_hook(None)?));
     let servers = run::claude_servers_file(surroundings).ok_or_else(no_home)?;
     let server = run::claude_server(daemon_url, ToolListing::Loaded);
     Ok(vec![

@@ -200,6 +200,18 @@ impl TakenServers {
         if !self.entries.is_empty() {
             self.notes.extend(notes);
         }
+        let has = |action| self.patterns(action).next().is_some();
+        let asks = match agent {
+            Agent::Codex => has(RightsAction::Allow),
+            // It asks about all of `tool_call` as soon as it has to ask about one tool.
+            Agent::Opencode => has(RightsAction::Allow) && has(RightsAction::Ask),
+            Agent::Claude | Agent::Goose | Agent::Qwen => false,
+        };
+        if asks {
+            let name = agent.name();
+            self.notes
+                .push(format!("{name} asks about what is called through tool_call, also where its rules allow it"));
+        }
     }
 }
 

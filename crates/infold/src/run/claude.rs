@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::behind::{SERVERS_PATH, harmless_tools};
 use super::own::{AgentApi, OwnAddress};
 use super::reading::{merge, parse_jsonc, read_jsonc, read_text};
-use super::{FoundAgent, Guard, SERVER, Start, ToolListing, Wires};
+use super::{FoundAgent, SERVER, Start, ToolListing, Wires};
 use crate::failure::Refused;
 use crate::gateway::TakenServers;
 use crate::settings::Surroundings;
@@ -51,7 +51,7 @@ pub fn wire(arguments: &[OsString], wires: &Wires<'_>) -> anyhow::Result<Start> 
     if Configured::read(arguments, wires.surroundings)?.variable(TOOL_SEARCH).is_some() {
         variables.retain(|(name, _)| *name != TOOL_SEARCH);
     }
-    merge(&mut settings, settings_for(&variables, &wires.guard));
+    merge(&mut settings, settings_for(&variables, wires.guard.claude_hook(wires.servers)?));
     merge(&mut settings, permissions_for(wires.servers));
 
     let mut servers = json!({"mcpServers": {SERVER: server_for(wires.daemon_url, wires.tools)}});
@@ -86,12 +86,12 @@ pub fn permission() -> String {
     format!("mcp__{SERVER}")
 }
 
-fn settings_for(variables: &[(&str, String)], guard: &Guard) -> Value {
+fn settings_for(variables: &[(&str, String)], hook: Value) -> Value {
     let variables: serde_json::Map<_, _> =
         variables.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
     json!({
         "env": variables,
-        "hooks": {"PreToolUse": [guard.claude_hook()]},
+        "hooks": {"PreToolUse": [hook]},
     })
 }
 

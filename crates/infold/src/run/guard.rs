@@ -4,6 +4,11 @@
 //! user has reviewed and trusted, and recognises them by a digest. Whoever starts `infold run codex` wants this hook,
 //! so its digest, and no other, is trusted for that run alone. OpenCode loads a plugin from a file in infold's data
 //! folder, and the plugin asks.
+//!
+//! With servers behind infold, Claude Code also asks whether a call through `tool_call` needs the user's word. The others have
+//! no such question: Codex's hooks cannot allow, and OpenCode never asks its plugins.
+
+mod rules;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,7 +17,10 @@ use aws_lc_rs::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
 use crate::data_folder::quoted;
+use crate::gateway::TakenServers;
 use crate::whole_file::{self, IfThere};
+
+pub use rules::decision as rules_decision;
 
 /// The tools of Claude Code that write into files, or may.
 const CLAUDE_WRITERS: &str = "Bash|Write|Edit|MultiEdit|NotebookEdit|mcp__.*";
@@ -44,9 +52,12 @@ impl Guard {
         format!("{} hook --data {}", quoted(&self.program), quoted(&self.data))
     }
 
-    /// The hook for Claude Code's settings.
-    pub fn claude_hook(&self) -> Value {
-        json!({"matcher": CLAUDE_WRITERS, "hooks": [{"type": "command", "command": self.command()}]})
+    /// The hook for Claude Code's settings, with the rules for the servers behind infold.
+    pub fn claude_hook(&self, servers: Option<&TakenServers>) -> anyhow::Result<Value> {
+        let rules = servers.map(|servers| rules::write_rules(&self.data, servers)).transpose()?.flatten();
+        let rules = rules.map_or_else(String::new, |file| format!(" --rules {}", quoted(&file)));
+        let command = format!("{}{rules}", self.command());
+        Ok(json!({"matcher": CLAUDE_WRITERS, "hooks": [{"type": "command", "command": command}]}))
     }
 
     /// The settings for Codex's command line: the hook itself, and that it is trusted.

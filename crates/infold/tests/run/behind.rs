@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use anyhow::Result;
 use infold_testkit::{Era, McpHttp};
@@ -109,10 +109,51 @@ fn claude() -> StandIn {
         "made": {"type": "http", "url": "http://made.example/mcp", "headersHelper": "make-headers"},
     }});
     agent.home.write(".claude.json", &own.to_string());
-    let rules = json!({"permissions": {"deny": ["mcp__notes__drop"], "allow": ["mcp__notes__look"]}});
+    let rules = json!({"permissions": {
+        "deny": ["mcp__notes__drop"], "allow": ["mcp__notes__look", "mcp__notes__write", "mcp__notes__sign"],
+        "ask": ["mcp__notes__sign"],
+    }});
     agent.home.write(".claude/settings.json", &rules.to_string());
     agent.home.write("project/.mcp.json", &json!({"mcpServers": {"theirs": server("theirs")}}).to_string());
     agent
+}
+
+/// Asks the hook that Claude Code was given what it may do through `tool_call`, as Claude Code asks.
+fn assert_rules_are_carried(agent: &StandIn, hook: &Value) {
+    assert!(hook["matcher"].as_str().unwrap().contains("mcp__.*"));
+    let command = hook["hooks"][0]["command"].as_str().unwrap();
+    assert!(!command.contains("notes"), "the rules are in a file: {command}");
+    let decide = |tool: &str, target: &str, mode: &str| {
+        let input = json!({"name": target, "arguments": {}});
+        let question = json!({"tool_name": tool, "tool_input": input, "permission_mode": mode});
+        let mut asked = Command::new("sh")
+            .args(["-c", command])
+            .env("HOME", agent.home.join(""))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        asked.stdin.take().unwrap().write_all(question.to_string().as_bytes()).unwrap();
+        let answered = asked.wait_with_output().unwrap();
+        assert!(answered.status.success(), "{answered:?}");
+        let answer: Value = serde_json::from_slice(&answered.stdout).unwrap_or_default();
+        answer["hookSpecificOutput"]["permissionDecision"].as_str().unwrap_or("none").to_owned()
+    };
+    let call = "mcp__infold__tool_call";
+    for (target, decision) in [
+        ("notes__write", "allow"),
+        ("notes/write", "allow"),
+        ("notes__sign", "ask"),
+        ("notes/sign", "ask"),
+        ("notes__drop", "deny"),
+        ("notes__other", "none"),
+        ("notes__write_more", "none"),
+        ("", "none"),
+    ] {
+        assert_eq!(decide(call, target, "default"), decision, "{target}");
+    }
+    assert_eq!(decide(call, "notes__write", "plan"), "none", "in the mode plan nothing may be changed");
+    assert_eq!(decide("mcp__servers__tool_call", "notes__write", "default"), "none", "it is another server's tool");
 }
 
 #[tokio::test]
@@ -128,6 +169,7 @@ async fn claude_code_reaches_its_servers_through_infold_and_only_so() -> Result<
     assert!(allowed.contains(&"mcp__infold__branch_create") && allowed.contains(&"mcp__infold__tool_call_read"));
     assert!(allowed.contains(&"mcp__servers__notes__look"), "{allowed:?}");
     assert!(!allowed.contains(&"mcp__infold") && !allowed.contains(&"mcp__infold__tool_call"), "{allowed:?}");
+    assert_rules_are_carried(&agent, &settings["hooks"]["PreToolUse"][0]);
     let servers = running.option("--mcp-config")["mcpServers"].clone();
     assert_eq!(servers["servers"]["alwaysLoad"], Value::Null);
     assert_eq!(servers["infold"]["alwaysLoad"], true);
@@ -166,7 +208,8 @@ async fn codex_reaches_its_servers_through_infold_and_only_so() -> Result<()> {
     let agent = StandIn::new("codex", SHOWS);
     let text = format!(
         "[mcp_servers.\"my.notes\"]\ncommand = \"sh\"\nargs = [\"-c\", {}]\ndisabled_tools = [\"drop\"]\n\
-         [mcp_servers.\"my.notes\".tools.write]\napproval_mode = \"prompt\"\n[mcp_servers.off]\ncommand = \"x\"\n",
+         [mcp_servers.\"my.notes\".tools.write]\napproval_mode = \"prompt\"\n\
+         [mcp_servers.\"my.notes\".tools.look]\napproval_mode = \"approve\"\n[mcp_servers.off]\ncommand = \"x\"\n",
         toml::Value::String(script("notes"))
     );
     agent.home.write(".codex/config.toml", &text);
@@ -197,6 +240,7 @@ async fn codex_reaches_its_servers_through_infold_and_only_so() -> Result<()> {
     assert_eq!(started(&agent.home), ["notes"]);
     assert!(ended.stderr.contains("server off stays with Codex: its command line changes it"), "{}", ended.stderr);
     assert!(ended.stderr.contains("server theirs stays with Codex: it is the project's"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("Codex asks about what is called through tool_call"), "{}", ended.stderr);
     assert!(ended.stderr.contains("1 call of 1 server; 0 results stored"), "{}", ended.stderr);
     Ok(())
 }

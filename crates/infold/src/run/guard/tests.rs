@@ -10,7 +10,7 @@ fn guard() -> Guard {
 
 #[test]
 fn claude_code_asks_before_shells_editors_and_tools_of_servers() {
-    let hook = guard().claude_hook();
+    let hook = guard().claude_hook(None).unwrap();
     assert_eq!(hook["matcher"], "Bash|Write|Edit|MultiEdit|NotebookEdit|mcp__.*");
     assert_eq!(hook["hooks"][0]["command"], r"'/opt/in fold' hook --data '/home/a'\''b/data'");
 }
