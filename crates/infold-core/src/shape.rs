@@ -11,10 +11,11 @@
 //!   much, in larger pieces. A run of lines has one line number: one for each line took a quarter of the tokens.
 //! - From other output, the exit status, error lines, counts, the end, and lines unlike all others.
 //! - Names worth searching for.
+//! - If more lines report errors than fit, a pattern that finds them.
 //!
 //! What must hold: the same arguments give the same excerpt. A reference takes less than a third of the result that it
 //! replaces, in bytes and in tokens, and less than a tenth if the result is very long; otherwise the result is shown.
-//! Every line in an excerpt is a line of the text, whole or cut at a character, without the number that a tool put
+//! Every line in an excerpt is a line of the text, whole or cut at characters, without the number that a tool put
 //! before it. The work grows with the length of the text and no faster.
 
 mod again;

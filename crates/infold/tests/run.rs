@@ -2,6 +2,7 @@
 //! arguments, signals and exit code are its own, and its requests go through infold.
 
 mod behind;
+mod folding_behind;
 mod mistakes;
 mod passing_through;
 mod saving;

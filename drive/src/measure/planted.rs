@@ -87,9 +87,6 @@ fn outcome(tool: &str, planted: &PlantedText) -> Outcome {
     if reference.contains(fact.as_str()) {
         return Outcome::Visible;
     }
-    if std::env::var_os("SHOW_LOST").is_some() {
-        eprintln!("--- {fact}\n{excerpt}\n");
-    }
     let suggested = excerpt.lines().rev().find_map(|line| line.strip_prefix("Try pattern \"")?.rsplit_once('"'));
     let Some(pattern) = suggested.and_then(|(pattern, _)| regex::Regex::new(pattern).ok()) else {
         return Outcome::Lost;

@@ -123,11 +123,23 @@ async fn agent(scene: &Scene, client: Client, holder: Holder) -> Result<Agent> {
     Ok(agent)
 }
 
-/// Plays the script. Calls of a round are made at once, and clients that send ids with them make each of them twice.
 async fn play(client: Client, holder: Holder, budget_tokens: u64) -> Result<Played> {
-    let scene = scene(holder, budget_tokens).await;
+    play_with(client, holder, budget_tokens, CrashAfter::No).await
+}
+
+/// When the daemon is killed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CrashAfter {
+    No,
+    /// When so many calls were answered, and before the model gets the results.
+    Calls(u64),
+}
+
+/// Plays the script. Calls of a round are made at once, and clients that send ids with them make each of them twice.
+async fn play_with(client: Client, holder: Holder, budget_tokens: u64, crash: CrashAfter) -> Result<Played> {
+    let mut scene = scene(holder, budget_tokens).await;
     let mut agent = agent(&scene, client, holder).await?;
-    let (mut calls, mut server_calls) = (0, 0);
+    let (mut calls, mut server_calls, mut lost_rows) = (0, 0, 0);
     agent.say(ASKED);
     let said = loop {
         let said = match agent.turn().await {
@@ -154,11 +166,16 @@ async fn play(client: Client, holder: Holder, budget_tokens: u64) -> Result<Play
             }
             (Holder::Agent, _) => agent.answer(&said).await?,
         }
+        if crash == CrashAfter::Calls(calls) {
+            scene.restart(&mut agent).await;
+            // Rows that were not written yet are lost with the daemon.
+            lost_rows = scene.model.requests().len() as u64 - requests(&scene).await?;
+        }
     };
     let turns = scene.turns();
     let branch = turns.iter().rev().find_map(Received::own_branch).context("no branch was opened")?;
     // An answer's row is written once the answer is counted.
-    let answered = scene.model.requests().len() as u64;
+    let answered = scene.model.requests().len() as u64 - lost_rows;
     until(async || Ok(requests(&scene).await? == answered)).await?;
     Ok(Played { scene, said, branch, calls, server_calls })
 }
@@ -252,6 +269,19 @@ async fn hold_folded(client: Client) -> Result<()> {
     assert!(result.contains(&all) || result.contains(&but_last), "{counted}: {result}");
     let told = folded.scene.main_turns().pop().context("the parent was not asked")?;
     assert!(told.holds("budget exhausted") && told.holds("Sub-task: look"), "{}", told.shape());
+    Ok(())
+}
+
+/// What is held in memory of calls is nothing that the proxy needs: the next request has the results, and they are counted then.
+#[tokio::test]
+async fn a_crash_between_a_call_and_the_next_request_loses_no_token() -> Result<()> {
+    let whole = play(Client::ClaudeCode, Holder::Gateway, 30_000).await?;
+    // After a round with short results, and after one with a long result.
+    for crash in [CrashAfter::Calls(2), CrashAfter::Calls(5)] {
+        let crashed = play_with(Client::ClaudeCode, Holder::Gateway, 30_000, crash).await?;
+        assert_eq!((crashed.calls, crashed.counted()?), (whole.calls, whole.calls));
+        assert_eq!(crashed.used_tokens().await?, whole.used_tokens().await?);
+    }
     Ok(())
 }
 
