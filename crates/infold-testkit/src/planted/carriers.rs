@@ -142,7 +142,7 @@ fn as_field(error: &ErrorWords, colon: &str) -> PlantedText {
     }
 }
 
-/// An error as it stands in a cell of a table.
+/// An error as a cell of a table.
 fn as_cell(error: &ErrorWords) -> PlantedText {
     match error {
         ErrorWords::Said { lines, fact } => PlantedText { text: lines.replace('\n', " "), fact: fact.clone() },

@@ -79,8 +79,8 @@ async fn a_branch_is_folded_in_mid_work_and_each_call_was_counted_once() -> Resu
         }
     }
     assert_eq!(model.broken(), Vec::<String>::new());
-    let told = model.turns().pop().context("nothing was asked")?;
-    assert!(told.holds("budget exhausted") && told.holds("mcp__infold__tool_call_read"), "{}", told.shape());
+    let parent = model.turns().pop().context("nothing was asked")?;
+    assert!(parent.holds("budget exhausted") && parent.holds("mcp__infold__tool_call_read"), "{}", parent.shape());
 
     drop(child.stdin.take());
     let ended = claude.home.ended(child.wait_with_output()?);
