@@ -12,6 +12,7 @@ mod content;
 mod hidden;
 mod host;
 mod offers;
+mod progress;
 mod promoting;
 mod stored;
 mod subscriptions;
@@ -20,7 +21,7 @@ mod tools;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use infold_core::gateway::{DefinitionsRead, HealthRules, NewTools, ServerKey, ServerState};
 use infold_engine::Engine;
@@ -42,6 +43,8 @@ pub(crate) use offers::{Offer, OfferAnswer, OfferAsker};
 
 /// How often it is looked for servers that nobody uses.
 const IDLE_LOOK: Duration = Duration::from_secs(5);
+/// The shortest time between two readings of a list that its server says has changed.
+const RELIST_PAUSE: Duration = Duration::from_secs(1);
 
 /// What the gateway is made with. The program fills in every field.
 #[derive(Debug)]
@@ -251,6 +254,7 @@ impl Gateway {
             tracing::debug!(server = %host.entry.key, tool = problem.tool, "a tool's definition is odd");
         }
         match self.engine.learn_tools(&host.entry.key, read.definitions, self.setup.new_tools).await {
+            Ok(tools) if host.tools().is_some_and(|before| *before == tools) => return Ok(()),
             Ok(tools) => host.set_tools(tools),
             // What was known before still counts.
             Err(error) => tracing::error!(server = %host.entry.key, %error, "its tools could not be stored"),
@@ -272,14 +276,22 @@ impl Gateway {
         link: std::sync::Weak<ServerLink>,
         mut events: tokio::sync::mpsc::Receiver<LinkEvent>,
     ) {
-        while let Some(event) = events.recv().await {
-            let Some(link) = link.upgrade() else { return };
-            match event {
-                LinkEvent::ListChanged(ListKind::Tools) => {
+        let mut relisting = Relisting::new();
+        loop {
+            let event = tokio::select! {
+                event = events.recv() => event,
+                () = relisting.due() => {
+                    let Some(link) = link.upgrade() else { return };
                     if let Err(error) = self.take_tools(&host, &link).await {
                         host.failed(&error);
                     }
+                    relisting.done();
+                    continue;
                 }
+            };
+            let (Some(event), Some(link)) = (event, link.upgrade()) else { return };
+            match event {
+                LinkEvent::ListChanged(ListKind::Tools) => relisting.want(),
                 LinkEvent::Ended(why) => host.ended(&link, why),
                 LinkEvent::ResourceUpdated(notice) => self.resource_updated(&notice).await,
                 LinkEvent::ListChanged(_) | LinkEvent::Log(_) => {}
@@ -311,5 +323,34 @@ impl Gateway {
             Ok([words]) => words.as_str().to_owned(),
             Err(_) => "its words were withheld, because they could not be searched for secrets".to_owned(),
         }
+    }
+}
+
+/// When a list is read again that its server says has changed: at once, and then at most once in a while, however often
+/// the server says so.
+struct Relisting {
+    is_wanted: bool,
+    not_before: Instant,
+}
+
+impl Relisting {
+    fn new() -> Self {
+        Self { is_wanted: false, not_before: Instant::now() }
+    }
+
+    fn want(&mut self) {
+        self.is_wanted = true;
+    }
+
+    fn done(&mut self) {
+        *self = Self { is_wanted: false, not_before: Instant::now() + RELIST_PAUSE };
+    }
+
+    /// Waits until the list is to be read.
+    async fn due(&self) {
+        if !self.is_wanted {
+            return std::future::pending().await;
+        }
+        tokio::time::sleep_until(self.not_before.into()).await;
     }
 }

@@ -17,6 +17,9 @@ use learn::{Learning, is_stored};
 
 /// How often a server is learnt again because another process learnt it meanwhile.
 const ATTEMPTS_MAX: usize = 4;
+/// Tools that are stored of one server, with those that it has no longer. Their pins stay, so a server that has other names
+/// each time would fill the disk.
+const STORED_MAX: usize = 4_000;
 
 /// A tool that may be used.
 #[derive(Debug, Clone, PartialEq)]
@@ -168,13 +171,17 @@ impl Engine {
     ) -> Result<(Learning, Vec<WithheldTool>), Error> {
         let mut learning = Learning::new(server, new_tools, self.now_ms());
         let mut unusable = Vec::new();
+        let mut room = STORED_MAX.saturating_sub(stored.len());
         for definition in offered {
             let hash = definition.hash();
             if is_stored(stored, &definition.tool, &hash) {
                 learning.offer(&definition.tool, hash, None);
                 continue;
             }
-            match self.storable(definition).await? {
+            let is_known = stored.iter().any(|stored| stored.tool == definition.tool);
+            let storable = if is_known || room > 0 { self.storable(definition).await? } else { None };
+            room -= usize::from(!is_known && storable.is_some());
+            match storable {
                 Some(ready) => learning.offer(&definition.tool, hash, Some(ready)),
                 None => {
                     let [name] = self.scrub([definition.tool.clone()]).await?;

@@ -86,12 +86,16 @@ impl StateSeal {
 
 impl Gateway {
     /// Asks the client what a server of the older era wants to know in the middle of a call, and passes its answer on.
-    pub(super) fn pass_question(&self, question: Ask, client: &ClientLine) {
+    /// When the call is over, nobody waits for it any more.
+    pub(super) fn pass_question(&self, mut question: Ask, client: &ClientLine) {
         let (engine, method) = (self.engine.clone(), question.method.clone());
         let asking = client.asker();
         self.tasks.spawn(async move {
-            let answer = match engine.scrub_value(&question.params).await {
-                Ok(params) => asking.ask(&method, params).await,
+            let answer = match engine.clean_value(&question.params).await {
+                Ok(params) => tokio::select! {
+                    answer = asking.ask(&method, params) => answer,
+                    () = question.unwanted() => return,
+                },
                 Err(error) => Err(error.to_string()),
             };
             question.answer(answer.map_err(RpcError::not_answered));
@@ -126,7 +130,7 @@ impl Gateway {
         let mut answers = serde_json::Map::new();
         for (key, question) in asked["inputRequests"].as_object().into_iter().flatten() {
             let method = question["method"].as_str().unwrap_or_default();
-            let answer = match self.engine.scrub_value(&question["params"]).await {
+            let answer = match self.engine.clean_value(&question["params"]).await {
                 Ok(params) => client.asker().ask(method, params).await,
                 Err(error) => Err(error.to_string()),
             };
@@ -145,7 +149,7 @@ impl Gateway {
         let state = state.as_ref().and_then(Value::as_str).map(|state| self.seal.close(state, whose));
         let unreadable = || ErrorData::internal_error("the server asks in a form that MCP does not know", None);
         let requests = asked.get("inputRequests").cloned().unwrap_or_default();
-        let requests = self.engine.scrub_value(&requests).await.map_err(|_| unreadable())?;
+        let requests = self.engine.clean_value(&requests).await.map_err(|_| unreadable())?;
         let requests = match requests {
             Value::Null => None,
             requests => Some(serde_json::from_value(requests).map_err(|_| unreadable())?),

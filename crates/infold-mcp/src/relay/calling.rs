@@ -16,9 +16,9 @@ use super::asking::{ClientInput, is_question};
 use super::caller::RelayCaller;
 use super::content::ServerResult;
 use super::host::Host;
+use super::progress::CallProgress;
 use crate::answer;
-use crate::client_line::ClientLine;
-use crate::gateway::{CallNotice, CallOptions, LinkError, RpcError, ServerLink, marks_arguments};
+use crate::gateway::{CallOptions, LinkError, RpcError, ServerLink, marks_arguments};
 
 /// The code of an error whose own code is none.
 const INTERNAL_ERROR: i32 = -32_603;
@@ -106,7 +106,7 @@ impl Gateway {
     /// An error of a server without secrets.
     pub(super) async fn scrubbed_error(&self, error: ErrorData) -> ErrorData {
         let data = match &error.data {
-            Some(data) => self.engine.scrub_value(data).await.ok(),
+            Some(data) => self.engine.clean_value(data).await.ok(),
             None => None,
         };
         ErrorData::new(error.code, self.scrubbed(error.message.into_owned()).await, data)
@@ -207,7 +207,7 @@ impl Gateway {
                 () = caller.client.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
                 Some(notice) = news.recv() => progress.pass_on(self, &caller.client, notice).await,
                 Some(question) = questions.recv() => self.pass_question(question, &caller.client),
-                () = progress.silence() => progress.beat(&caller.client).await,
+                () = progress.due() => progress.go_on(self, &caller.client).await,
             }
         }
     }
@@ -247,7 +247,7 @@ impl Gateway {
         };
         let given = RelayedResult { texts: std::mem::take(&mut result.texts), structured: result.structured.take() };
         for block in &mut result.others {
-            *block = self.engine.scrub_value(block).await.map_err(unscrubbed)?;
+            *block = self.engine.clean_value(block).await.map_err(unscrubbed)?;
         }
         let shown = self.engine.take_in_relayed(&caller.who, relayed, given).await.map_err(unscrubbed)?;
         Ok(Relayed { result, shown })
@@ -323,52 +323,5 @@ fn metered(metered: &Metered) -> Value {
             json!({ "session_id": session, "branch_id": thread.branch(), "tokens": tokens, "by": by })
         }
         Metered::Nowhere { reason } => json!({ "session_id": null, "reason": reason }),
-    }
-}
-
-/// What a client is sent while a call takes long: the server's progress, and a sign of life where there is none.
-struct CallProgress {
-    heartbeat: Duration,
-    next_beat: Instant,
-    last: f64,
-}
-
-impl CallProgress {
-    fn new(heartbeat: Duration) -> Self {
-        // The first sign comes early: some clients give up a request whose answer has not begun.
-        Self { heartbeat, next_beat: Instant::now() + heartbeat / 3, last: 0.0 }
-    }
-
-    async fn silence(&self) {
-        tokio::time::sleep_until(self.next_beat.into()).await;
-    }
-
-    async fn pass_on(&mut self, gateway: &Gateway, client: &ClientLine, notice: CallNotice) {
-        match notice {
-            CallNotice::Progress(params) => {
-                let number = |key: &str| params.get(key).and_then(Value::as_f64);
-                let message = match params.get("message").and_then(Value::as_str) {
-                    Some(message) => Some(gateway.scrubbed(message.to_owned()).await),
-                    None => None,
-                };
-                self.say(client, number("progress").unwrap_or(self.last), number("total"), message).await;
-            }
-            CallNotice::Log(params) => {
-                if let Ok(params) = gateway.engine.scrub_value(&params).await {
-                    client.log(params).await;
-                }
-            }
-        }
-    }
-
-    async fn beat(&mut self, client: &ClientLine) {
-        self.say(client, self.last, None, None).await;
-    }
-
-    /// Sends one notification. Its figure is larger than the one before, whatever the server says.
-    async fn say(&mut self, client: &ClientLine, done: f64, total: Option<f64>, message: Option<String>) {
-        self.last = if done > self.last { done } else { self.last + 0.001 };
-        self.next_beat = Instant::now() + self.heartbeat;
-        client.report_progress(self.last, total, message).await;
     }
 }

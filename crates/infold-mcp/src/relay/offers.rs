@@ -184,7 +184,7 @@ impl Gateway {
         let mut items = Vec::with_capacity(listed.len());
         for item in listed {
             // An item that cannot be searched for secrets is left out.
-            if let Ok(mut item) = self.engine.scrub_value(&item).await {
+            if let Ok(mut item) = self.engine.clean_value(&item).await {
                 prefix(&host.entry, kind, &mut item);
                 items.push(item);
             }
@@ -216,7 +216,7 @@ impl Gateway {
             }
             Ok(answer) => {
                 host.answered();
-                let clean = self.engine.scrub_value(&answer).await;
+                let clean = self.engine.clean_value(&answer).await;
                 clean.map(OfferAnswer::Given).map_err(|error| ErrorData::internal_error(error.to_string(), None))
             }
             Err(LinkError::Rpc(error)) => Err(self.scrubbed_error(as_protocol(error)).await),
