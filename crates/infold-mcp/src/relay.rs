@@ -92,6 +92,8 @@ pub struct Gateway {
     /// The definitions of the gateway's own tools.
     own: Vec<Tool>,
     catalogue: RwLock<Arc<Catalogue>>,
+    /// Held while the catalogue is made anew.
+    renewing: Mutex<()>,
     /// Whether every server was seen at least once, or has failed.
     learnt: watch::Sender<bool>,
     /// Woken when a server's state has changed.
@@ -153,6 +155,7 @@ impl Gateway {
             setup: rules,
             own,
             catalogue,
+            renewing: Mutex::default(),
             learnt,
             changed,
             tasks: TaskTracker::new(),
@@ -264,6 +267,8 @@ impl Gateway {
     }
 
     fn renew_catalogue(&self) {
+        // Of two servers that are learnt at once, the later one's catalogue has to have both.
+        let _one_at_a_time = self.renewing.lock().unwrap_or_else(PoisonError::into_inner);
         let servers: Vec<_> = self.hosts.iter().map(|host| (&host.entry, host.tools())).collect();
         let catalogue = Arc::new(Catalogue::of(&servers, &self.setup.listing, &self.last_uses.all()));
         *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = catalogue;

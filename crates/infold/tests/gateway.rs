@@ -4,6 +4,8 @@ mod approving;
 mod check;
 mod hostile;
 mod import;
+mod misbehaving;
+mod misbehaving_http;
 mod offers;
 mod processes;
 mod real;

@@ -113,9 +113,10 @@ impl Gateway {
     }
 
     /// The target of a call that may be made.
-    async fn admitted(&self, relay: &RelayCall<'_>) -> Result<(Arc<ServerTool>, Arc<Host>), String> {
+    async fn admitted(self: &Arc<Self>, relay: &RelayCall<'_>) -> Result<(Arc<ServerTool>, Arc<Host>), String> {
         let mut catalogue = self.ready().await;
         if catalogue.find(relay.name).is_none() {
+            self.see_host_of(relay.name).await?;
             catalogue = self.renewed().await;
         }
         let target = catalogue.find(relay.name).cloned().ok_or_else(|| catalogue.refuse(relay.name))?;
@@ -166,7 +167,7 @@ impl Gateway {
                 host.answered();
                 self.answered(result, caller).map_err(NoResult::Refused)
             }
-            Err(LinkError::Rpc(error)) => Err(NoResult::Rpc(as_protocol(error))),
+            Err(LinkError::Rpc(error)) => Err(NoResult::Rpc(as_protocol(host.without_values(error)))),
             Err(error) => {
                 host.failed(&error);
                 if matches!(error, LinkError::Ended { .. } | LinkError::Closed) {

@@ -14,7 +14,9 @@ use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
 
 use super::hidden::HiddenValues;
-use crate::gateway::{LinkEra, LinkError, LinkEvent, LinkIdentity, LinkLimits, LinkSetup, LinkWay, ServerLink};
+use crate::gateway::{
+    LinkEra, LinkError, LinkEvent, LinkIdentity, LinkLimits, LinkSetup, LinkWay, ListLimits, RpcError, ServerLink,
+};
 
 /// Events of a server that may wait to be looked at.
 const EVENTS_MAX: usize = 16;
@@ -80,7 +82,11 @@ impl Host {
             way: server.way,
             health: Mutex::new(ServerHealth::new()),
             rules,
-            limits: LinkLimits { start_timeout_ms, ..limits.clone() },
+            limits: LinkLimits {
+                start_timeout_ms,
+                list: ListLimits { timeout_ms: start_timeout_ms, ..limits.list.clone() },
+                ..limits.clone()
+            },
             links: Mutex::default(),
             starting: tokio::sync::Mutex::default(),
             tools: Mutex::default(),
@@ -145,6 +151,11 @@ impl Host {
             ),
             _ => format!("{}: {}", self.entry.key, self.hidden.hide(error.to_string())),
         }
+    }
+
+    /// An error that the server answered with, without the user's values.
+    pub(super) fn without_values(&self, error: RpcError) -> RpcError {
+        self.hidden.hide_in(error)
     }
 
     /// Takes note of a call that was answered.
@@ -237,6 +248,14 @@ impl Host {
     /// How it is, with why it failed last.
     pub(super) fn health(&self) -> ServerHealth {
         lock(&self.health).clone()
+    }
+
+    /// Whether nobody has seen its tools yet, and it may be started to see them.
+    pub(super) fn may_be_learnt(&self) -> bool {
+        let health = self.health();
+        let is_off =
+            matches!(health.state, ServerState::Configured | ServerState::Failing { .. } | ServerState::Open { .. });
+        self.tools().is_none() && is_off && health.wait_ms(now_ms(), &self.rules).is_none()
     }
 
     /// What is to be stored about it, if its state has another word than the one that was stored last.

@@ -219,7 +219,7 @@ impl Gateway {
                 let clean = self.engine.clean_value(&answer).await;
                 clean.map(OfferAnswer::Given).map_err(|error| ErrorData::internal_error(error.to_string(), None))
             }
-            Err(LinkError::Rpc(error)) => Err(self.scrubbed_error(as_protocol(error)).await),
+            Err(LinkError::Rpc(error)) => Err(self.scrubbed_error(as_protocol(host.without_values(error))).await),
             Err(error) => {
                 host.failed(&error);
                 Err(ErrorData::internal_error(self.scrubbed(host.words_of(&error)).await, None))

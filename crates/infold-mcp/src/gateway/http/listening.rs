@@ -80,7 +80,7 @@ impl HttpLeg {
                 match event.data {
                     EventData::None => {}
                     EventData::Whole(data) => {
-                                self.take(message::read(data).await, Source::Connection);
+                        self.take(message::read(data).await, Source::Connection);
                         pace.message(0).await;
                     }
                     EventData::TooLong => one_more(&self.parts.router.counters.too_long),
