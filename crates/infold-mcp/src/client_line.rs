@@ -50,6 +50,16 @@ impl ClientLine {
         }
     }
 
+    /// Whether the client says that it answers questions of this kind.
+    pub(crate) fn can_be_asked(&self, method: &str) -> bool {
+        let capability = match method {
+            "elicitation/create" => "elicitation",
+            "sampling/createMessage" => "sampling",
+            _ => return false,
+        };
+        self.capabilities().get(capability).is_some_and(Value::is_object)
+    }
+
     /// What asks the client, also while this is in use.
     pub(crate) fn asker(&self) -> ClientAsker {
         ClientAsker(self.context.peer.clone())

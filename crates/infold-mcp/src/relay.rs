@@ -16,6 +16,7 @@ mod progress;
 mod promoting;
 mod stored;
 mod subscriptions;
+mod suspended;
 mod tools;
 
 use std::collections::HashMap;
@@ -71,6 +72,10 @@ pub struct GatewaySetup {
     pub result_bytes_max: usize,
     /// How long a call may be silent before its client gets a sign of life.
     pub heartbeat_ms: u64,
+    /// Calls that may wait for what their clients say to a server's question.
+    pub questions_max: usize,
+    /// How long such a call waits.
+    pub question_wait_ms: u64,
 }
 
 /// How tools of servers are listed.
@@ -102,6 +107,7 @@ pub struct Gateway {
     seal: asking::StateSeal,
     log_level: Mutex<Option<Value>>,
     subscriptions: subscriptions::Subscriptions,
+    suspended: suspended::SuspendedCalls,
     last_uses: promoting::LastUses,
 }
 
@@ -162,6 +168,10 @@ impl Gateway {
             seal: asking::StateSeal::new(),
             log_level: Mutex::default(),
             subscriptions: subscriptions::Subscriptions::default(),
+            suspended: suspended::SuspendedCalls::new(
+                setup.questions_max,
+                Duration::from_millis(setup.question_wait_ms),
+            ),
             last_uses: promoting::LastUses::default(),
         })
     }
@@ -172,8 +182,10 @@ impl Gateway {
         shutdown.run_until_cancelled(self.learn_all()).await;
         let mut look = tokio::time::interval(IDLE_LOOK.min(self.setup.idle));
         while shutdown.run_until_cancelled(look.tick()).await.is_some() {
+            self.suspended.drop_old();
             self.close_unused(self.setup.idle).await;
         }
+        self.suspended.clear();
         self.close_unused(Duration::ZERO).await;
         // A note that is being written must not overtake the last one.
         let _ = noting.await;

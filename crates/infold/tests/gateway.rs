@@ -8,6 +8,7 @@ mod misbehaving;
 mod misbehaving_http;
 mod offers;
 mod processes;
+mod questions;
 mod real;
 mod relaying;
 mod settings;

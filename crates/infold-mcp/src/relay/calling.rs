@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use infold_core::gateway::{Lane, RightsTarget, RightsVerdict, SchemaBounds, problems_of, refuse_arguments};
 use infold_engine::{Metered, RelayedCall, RelayedResult, RelayedShown, ServerCall, ServerTool, Verdict};
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, ErrorCode, MetaObject};
+use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, ErrorCode, InputRequiredResult, MetaObject};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +16,7 @@ use super::asking::{ClientInput, is_question};
 use super::caller::RelayCaller;
 use super::content::ServerResult;
 use super::host::Host;
-use super::progress::CallProgress;
+use super::suspended::{CallStep, RunningCall};
 use crate::answer;
 use crate::gateway::{CallOptions, LinkError, RpcError, ServerLink, marks_arguments};
 
@@ -64,6 +64,8 @@ enum CallOutcome {
     Result(ServerResult),
     /// It asks something first.
     Question(Value),
+    /// It asks in the middle of the call, which waits for the client's answer.
+    Waits(InputRequiredResult),
 }
 
 /// What a call gave, for the server's figures.
@@ -83,10 +85,11 @@ impl Gateway {
         let began = Instant::now();
         let RelayCall { caller, way, arguments, input, .. } = relay;
         let written = arguments.to_string();
-        let result = match self.exchange((&host, &target), arguments, input, caller).await {
+        let result = match self.exchange((&host, &target), (arguments, &written), input, caller).await {
             Ok(CallOutcome::Question(asked)) => {
                 return Ok(self.question(asked, (&caller.who, &target.definition.server)).await?.into());
             }
+            Ok(CallOutcome::Waits(asked)) => return Ok(asked.into()),
             Ok(CallOutcome::Result(result)) => self.take_in(&target, caller, written, result).await,
             Err(no_result) => Err(no_result),
         };
@@ -147,28 +150,32 @@ impl Gateway {
     async fn exchange(
         self: &Arc<Self>,
         (host, target): (&Arc<Host>, &Arc<ServerTool>),
-        arguments: Value,
+        (arguments, written): (Value, &str),
         input: ClientInput,
         caller: &RelayCaller,
     ) -> Result<CallOutcome, NoResult> {
-        let project = caller.project().or_else(|| self.setup.folder.clone());
-        let link = self.link(host, project).await.map_err(NoResult::Refused)?;
-        // The server's tools may have been seen anew since the call was admitted.
-        let catalogue = self.catalogue();
-        let is_same = |now: &Arc<ServerTool>| Arc::ptr_eq(now, target) || now.definition == target.definition;
-        if !catalogue.find(target.name.as_str()).is_some_and(is_same) {
-            return Err(NoResult::Refused(catalogue.refuse(target.name.as_str())));
-        }
-        let mut params = json!({ "name": target.definition.tool, "arguments": arguments });
-        input.add_to(&mut params, &self.seal, (&caller.who, &host.entry.key)).map_err(NoResult::Rpc)?;
-        let answer = self.follow_rounds(&link, (host, target), params, caller).await;
-        match answer {
-            Ok(result) => {
+        let whose = (&caller.who, &host.entry.key);
+        let step = match input.resumes(&self.seal, whose) {
+            Some(name) => {
+                let running = self.resume(&name, (target, written), input).map_err(NoResult::Rpc)?;
+                let link = running.link.clone();
+                (self.follow_running(running, (target, written), caller).await, link)
+            }
+            None => {
+                let link = self.link_for(host, target, caller).await.map_err(NoResult::Refused)?;
+                let mut params = json!({ "name": target.definition.tool, "arguments": arguments });
+                input.add_to(&mut params, &self.seal, whose).map_err(NoResult::Rpc)?;
+                (self.follow_rounds(&link, (host, target), (params, written), caller).await, link)
+            }
+        };
+        match step {
+            (Ok(CallStep::Answer(result)), _) => {
                 host.answered();
                 self.answered(result, caller).map_err(NoResult::Refused)
             }
-            Err(LinkError::Rpc(error)) => Err(NoResult::Rpc(as_protocol(host.without_values(error)))),
-            Err(error) => {
+            (Ok(CallStep::Waits(asked)), _) => Ok(CallOutcome::Waits(asked)),
+            (Err(LinkError::Rpc(error)), _) => Err(NoResult::Rpc(as_protocol(host.without_values(error)))),
+            (Err(error), link) => {
                 host.failed(&error);
                 if matches!(error, LinkError::Ended { .. } | LinkError::Closed) {
                     host.ended(&link, error.to_string());
@@ -178,39 +185,46 @@ impl Gateway {
         }
     }
 
-    /// One request with everything that goes along with it, until its end.
-    pub(super) async fn follow(
+    /// The connection that a call goes over. The server's tools may have been seen anew since the call was admitted.
+    async fn link_for(
+        self: &Arc<Self>,
+        host: &Arc<Host>,
+        target: &Arc<ServerTool>,
+        caller: &RelayCaller,
+    ) -> Result<Arc<ServerLink>, String> {
+        let project = caller.project().or_else(|| self.setup.folder.clone());
+        let link = self.link(host, project).await?;
+        let catalogue = self.catalogue();
+        match catalogue.find(target.name.as_str()) {
+            Some(now) if Arc::ptr_eq(now, target) || now.definition == target.definition => Ok(link),
+            Some(_) | None => Err(catalogue.refuse(target.name.as_str())),
+        }
+    }
+
+    /// Begins one request, with everything that goes along with it.
+    pub(super) fn begin(
         &self,
-        link: &ServerLink,
+        link: &Arc<ServerLink>,
         (host, target): (&Host, &ServerTool),
         params: Value,
         caller: &RelayCaller,
-    ) -> Result<Value, LinkError> {
-        let cancel = CancellationToken::new();
-        let (notices, mut news) = mpsc::channel(NOTICES_MAX);
-        let (asks, mut questions) = mpsc::channel(ASKS_MAX);
+    ) -> RunningCall {
+        let (link, cancel) = (link.clone(), CancellationToken::new());
+        let (notices, news) = mpsc::channel(NOTICES_MAX);
+        let (asks, questions) = mpsc::channel(ASKS_MAX);
         let session = caller.client.session();
         let options = CallOptions {
             cancel: cancel.clone(),
-            asks: session.is_some().then_some(asks),
+            asks: (session.is_some() || caller.client.is_modern()).then_some(asks),
             session,
             notices: Some(notices),
             capabilities: Some(caller.client.capabilities()),
             input_schema: marks_arguments(&target.definition.input).then(|| target.definition.input.clone()),
             ..CallOptions::within(host.entry.limits.call_timeout_ms)
         };
-        let answer = link.request("tools/call", params, options);
-        tokio::pin!(answer);
-        let mut progress = CallProgress::new(self.setup.heartbeat);
-        loop {
-            tokio::select! {
-                answer = &mut answer => return answer,
-                () = caller.client.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
-                Some(notice) = news.recv() => progress.pass_on(self, &caller.client, notice).await,
-                Some(question) = questions.recv() => self.pass_question(question, &caller.client),
-                () = progress.due() => progress.go_on(self, &caller.client).await,
-            }
-        }
+        let asked = link.clone();
+        let answer = Box::pin(async move { asked.request("tools/call", params, options).await });
+        RunningCall { link, answer, news, questions, cancel }
     }
 
     /// A result within its bound, or a question that its client can be asked.
