@@ -11,6 +11,7 @@ mod catalogue;
 mod content;
 mod hidden;
 mod host;
+mod levels;
 mod offers;
 mod progress;
 mod promoting;
@@ -27,7 +28,6 @@ use std::time::{Duration, Instant};
 use infold_core::gateway::{DefinitionsRead, HealthRules, NewTools, ServerKey, ServerState};
 use infold_engine::Engine;
 use rmcp::model::Tool;
-use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -105,7 +105,7 @@ pub struct Gateway {
     changed: Arc<Notify>,
     tasks: TaskTracker,
     seal: asking::StateSeal,
-    log_level: Mutex<Option<Value>>,
+    levels: levels::LogLevels,
     subscriptions: subscriptions::Subscriptions,
     suspended: suspended::SuspendedCalls,
     last_uses: promoting::LastUses,
@@ -166,7 +166,7 @@ impl Gateway {
             changed,
             tasks: TaskTracker::new(),
             seal: asking::StateSeal::new(),
-            log_level: Mutex::default(),
+            levels: levels::LogLevels::default(),
             subscriptions: subscriptions::Subscriptions::default(),
             suspended: suspended::SuspendedCalls::new(
                 setup.questions_max,
@@ -225,7 +225,7 @@ impl Gateway {
     async fn learn_all(self: &Arc<Self>) {
         let mut unseen = JoinSet::new();
         for host in &self.hosts {
-            match self.engine.known_tools(&host.entry.key).await {
+            match self.engine.pinned_tools(&host.entry.pin_key()).await {
                 Ok(tools) if tools.is_known() => host.set_tools(tools),
                 Ok(_never_seen) => {
                     let (gateway, host) = (self.clone(), host.clone());
@@ -268,7 +268,7 @@ impl Gateway {
         for problem in &read.problems {
             tracing::debug!(server = %host.entry.key, tool = problem.tool, "a tool's definition is odd");
         }
-        match self.engine.learn_tools(&host.entry.key, read.definitions, self.setup.new_tools).await {
+        match self.engine.learn_tools(&host.entry.pin_key(), read.definitions, self.setup.new_tools).await {
             Ok(tools) if host.tools().is_some_and(|before| *before == tools) => return Ok(()),
             Ok(tools) => host.set_tools(tools),
             // What was known before still counts.

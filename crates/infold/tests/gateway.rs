@@ -1,5 +1,6 @@
 //! Other MCP servers behind infold: what they leave behind, what they may do to others, and what infold gets from them.
 
+mod apart;
 mod approving;
 mod check;
 mod hostile;

@@ -7,13 +7,13 @@ mod learn;
 
 use infold_core::ProjectHash;
 use infold_core::gateway::{
-    Definition, DefinitionHash, DefinitionsRead, NewTools, ServerEntry, ServerKey, Withholding,
+    Definition, DefinitionHash, DefinitionsRead, NewTools, PinKey, ServerEntry, ServerKey, Withholding,
 };
 use infold_core::view::ScrubbedJson;
 use infold_store::{StoredPin, StoredTool};
 
 use crate::{Engine, Error, Failure};
-use learn::{Learning, is_stored};
+use learn::{Learning, is_stored, rows_of};
 
 /// How often a server is learnt again because another process learnt it meanwhile.
 const ATTEMPTS_MAX: usize = 4;
@@ -81,16 +81,16 @@ impl Engine {
     #[tracing::instrument(skip_all)]
     pub async fn learn_tools(
         &self,
-        server: &ServerKey,
+        key: &PinKey,
         offered: Vec<Definition>,
         new_tools: NewTools,
     ) -> Result<ServerTools, Error> {
-        let mut stored = self.inner.store.gateway_tools(Some(server.clone())).await?;
+        let mut stored = self.stored_of(key).await?;
         for _ in 0..ATTEMPTS_MAX {
-            let (learning, unusable) = self.prepare_learning(server, &offered, &stored, new_tools).await?;
+            let (learning, unusable) = self.prepare_learning(key, &offered, &stored, new_tools).await?;
 
             let decide = move |stored: Vec<StoredTool>| learning.decide(stored);
-            match self.inner.store.change_gateway_tools(server.clone(), decide).await? {
+            match self.inner.store.change_gateway_tools(key.server.clone(), decide).await? {
                 Ok(tools) => {
                     let mut tools = tools_of(&tools);
                     tools.withheld.extend(unusable);
@@ -103,6 +103,11 @@ impl Engine {
     }
 
     /// The tools of a server as they are stored; the server is not asked.
+    pub async fn pinned_tools(&self, key: &PinKey) -> Result<ServerTools, Error> {
+        Ok(tools_of(&self.stored_of(key).await?))
+    }
+
+    /// The tools of all servers of a name as they are stored.
     pub async fn known_tools(&self, server: &ServerKey) -> Result<ServerTools, Error> {
         Ok(tools_of(&self.inner.store.gateway_tools(Some(server.clone())).await?))
     }
@@ -127,7 +132,8 @@ impl Engine {
 
         let decide = move |now: Vec<StoredTool>| {
             let waits = |hash: &DefinitionHash, approved: &StoredTool| {
-                let mut waiting = now.iter().filter(|now| now.tool == approved.tool);
+                let is_it = |now: &&StoredTool| now.tool == approved.tool && now.target == approved.target;
+                let mut waiting = now.iter().filter(is_it);
                 waiting.any(|now| now.waiting.as_ref().is_some_and(|waiting| waiting.hash == *hash))
             };
             // What was offered meanwhile was not looked at by anybody, so it goes on waiting.
@@ -148,6 +154,11 @@ impl Engine {
         Some((hash, StoredTool { pin, waiting: None, ..stored }))
     }
 
+    async fn stored_of(&self, key: &PinKey) -> Result<Vec<StoredTool>, Error> {
+        let stored = self.inner.store.gateway_tools(Some(key.server.clone())).await?;
+        Ok(rows_of(stored, &key.target).rows)
+    }
+
     /// Stores that the user approved a server of a project, as it is written now.
     pub async fn approve_entry(&self, project_path: &str, entry: &ServerEntry) -> Result<(), Error> {
         let (project, hash) = (ProjectHash::of(project_path), entry.approval_hash());
@@ -164,12 +175,12 @@ impl Engine {
     /// that cannot be stored.
     async fn prepare_learning(
         &self,
-        server: &ServerKey,
+        key: &PinKey,
         offered: &[Definition],
         stored: &[StoredTool],
         new_tools: NewTools,
     ) -> Result<(Learning, Vec<WithheldTool>), Error> {
-        let mut learning = Learning::new(server, new_tools, self.now_ms());
+        let mut learning = Learning::new(key, new_tools, self.now_ms());
         let mut unusable = Vec::new();
         let mut room = STORED_MAX.saturating_sub(stored.len());
         for definition in offered {
@@ -215,7 +226,7 @@ fn definition_of(server: &ServerKey, json: &ScrubbedJson) -> Option<Definition> 
 /// What stored tools are to whoever wants to use them. Those that are gone are left out.
 fn tools_of(stored: &[StoredTool]) -> ServerTools {
     let mut tools = ServerTools::default();
-    for StoredTool { server, tool, pin, waiting, gone_at_ms } in stored {
+    for StoredTool { server, tool, pin, waiting, gone_at_ms, .. } in stored {
         let mut withhold = |why| tools.withheld.push(WithheldTool { tool: tool.clone(), why });
         match (pin, waiting, gone_at_ms) {
             (Some(_), Some(_), _) => withhold(Withholding::Changed),

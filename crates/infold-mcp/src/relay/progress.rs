@@ -70,7 +70,8 @@ impl CallProgress {
             CallNotice::Progress(params) if Instant::now() < self.not_before => self.held = Some(params),
             CallNotice::Progress(params) => self.report(gateway, client, &params).await,
             CallNotice::Log(params) => {
-                if self.has_room_for_line()
+                if gateway.levels.wants(client, &params)
+                    && self.has_room_for_line()
                     && let Ok(params) = gateway.engine.clean_value(&params).await
                 {
                     let _ = timeout(SEND_TIMEOUT, client.log(params)).await;

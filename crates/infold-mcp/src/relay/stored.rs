@@ -21,7 +21,7 @@ impl Gateway {
         let mut is_renewed = false;
         for host in &self.hosts {
             let Some(before) = host.tools().filter(|tools| tools.waits_for_approval()) else { continue };
-            match self.engine.known_tools(&host.entry.key).await {
+            match self.engine.pinned_tools(&host.entry.pin_key()).await {
                 Ok(mut now) => {
                     // Those that cannot be stored are known only from the server itself.
                     let unstored = before.withheld.iter().filter(|withheld| withheld.why == Withholding::Unstorable);

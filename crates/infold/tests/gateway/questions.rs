@@ -55,17 +55,17 @@ done"#,
 }
 
 /// A client of the older era that answers questions. They come on a stream beside its calls.
-struct AskedClient {
+pub(super) struct AskedClient {
     http: reqwest::Client,
     url: String,
     session: Option<HeaderValue>,
 }
 
-/// A question of a server: its id and its parameters.
-type Question = (Value, Value);
+/// A question of a server: its id and its parameters. A notice has no id.
+pub(super) type Question = (Value, Value);
 
 impl AskedClient {
-    async fn connect(daemon: &Daemon) -> Result<(Self, mpsc::Receiver<Question>)> {
+    pub(super) async fn connect(daemon: &Daemon) -> Result<(Self, mpsc::Receiver<Question>)> {
         let http = McpHttp::connect(daemon.base_url(), Era::Modern).await?.http().clone();
         let mut client = Self { http, url: format!("{}/mcp", daemon.base_url()), session: None };
         let params = json!({
@@ -95,7 +95,7 @@ impl AskedClient {
         self.session.iter().fold(request, |request, session| request.header("mcp-session-id", session))
     }
 
-    async fn post(&self, body: &Value) -> Result<reqwest::Response> {
+    pub(super) async fn post(&self, body: &Value) -> Result<reqwest::Response> {
         Ok(self.with_headers(self.http.post(&self.url).json(body)).send().await?)
     }
 
@@ -106,7 +106,7 @@ impl AskedClient {
     }
 
     /// Calls the server's tool; the text of its answer comes back.
-    async fn call(&self, path: &str) -> Result<String> {
+    pub(super) async fn call(&self, path: &str) -> Result<String> {
         let params = json!({ "name": "asks__read_file", "arguments": { "path": path } });
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
         let answer = read_events(self.post(&body).await?, |message| {
