@@ -139,7 +139,13 @@ impl Gateway {
         let mut progress = CallProgress::new(self.setup.heartbeat);
         loop {
             let question = tokio::select! {
-                answer = &mut running.answer => return answer.map(CallStep::Answer),
+                answer = &mut running.answer => {
+                    // What the server said before it answered comes before the answer.
+                    while let Ok(notice) = running.news.try_recv() {
+                        progress.pass_on(self, &caller.client, notice).await;
+                    }
+                    return answer.map(CallStep::Answer);
+                }
                 () = caller.client.cancelled(), if !running.cancel.is_cancelled() => {
                     running.cancel.cancel();
                     continue;

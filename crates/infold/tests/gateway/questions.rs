@@ -54,11 +54,13 @@ done"#,
     json!({ "name": "asks", "command": "sh", "args": ["-c", script], "shared": true, "env": { MARK: name } })
 }
 
-/// A client of the older era that answers questions. They come on a stream beside its calls.
+/// A client of the older era that answers questions. They come with its calls, or on a stream
+/// beside them.
 pub(super) struct AskedClient {
     http: reqwest::Client,
     url: String,
     session: Option<HeaderValue>,
+    heard: mpsc::Sender<Question>,
 }
 
 /// A question of a server: its id and its parameters. A notice has no id.
@@ -67,7 +69,8 @@ pub(super) type Question = (Value, Value);
 impl AskedClient {
     pub(super) async fn connect(daemon: &Daemon) -> Result<(Self, mpsc::Receiver<Question>)> {
         let http = McpHttp::connect(daemon.base_url(), Era::Modern).await?.http().clone();
-        let mut client = Self { http, url: format!("{}/mcp", daemon.base_url()), session: None };
+        let (heard, questions) = mpsc::channel(16);
+        let mut client = Self { http, url: format!("{}/mcp", daemon.base_url()), session: None, heard };
         let params = json!({
             "protocolVersion": "2025-11-25", "capabilities": { "elicitation": {}, "sampling": {} },
             "clientInfo": { "name": "asked", "version": "1" },
@@ -78,14 +81,8 @@ impl AskedClient {
         response.text().await?;
         client.post(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await?;
         let stream = client.with_headers(client.http.get(&client.url)).send().await?.error_for_status()?;
-        let (sender, questions) = mpsc::channel(4);
-        tokio::spawn(async move {
-            read_events(stream, |message| {
-                let _ = sender.try_send((message["id"].clone(), message["params"].clone()));
-                None::<()>
-            })
-            .await
-        });
+        let heard = client.heard.clone();
+        tokio::spawn(async move { read_events(stream, |message| hear(&heard, &message, None::<()>)).await });
         Ok((client, questions))
     }
 
@@ -110,11 +107,20 @@ impl AskedClient {
         let params = json!({ "name": "asks__read_file", "arguments": { "path": path } });
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
         let answer = read_events(self.post(&body).await?, |message| {
-            (message["id"] == 1).then(|| message["result"]["content"][0]["text"].clone())
+            let text = (message["id"] == 1).then(|| message["result"]["content"][0]["text"].clone());
+            hear(&self.heard, &message, text)
         });
         let text = answer.await.context("no answer")?;
         Ok(text.as_str().unwrap_or_default().to_owned())
     }
+}
+
+/// Notes what a server asks or says, and passes on what was looked for.
+fn hear<T>(heard: &mpsc::Sender<Question>, message: &Value, found: Option<T>) -> Option<T> {
+    if message["method"].is_string() {
+        let _ = heard.try_send((message["id"].clone(), message["params"].clone()));
+    }
+    found
 }
 
 /// Reads messages of a stream until one is what is looked for.
