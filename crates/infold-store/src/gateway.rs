@@ -46,7 +46,7 @@ pub struct StoredPin {
 pub struct StoredTool {
     /// Its server.
     pub server: ServerKey,
-    /// What the server's name stands for; empty if it was stored before that was known.
+    /// Which server has that name, as a hash; empty if it was stored before that was known.
     pub target: String,
     /// What its server calls it.
     pub tool: String,

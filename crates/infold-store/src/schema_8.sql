@@ -1,4 +1,4 @@
--- Servers of one name may be different ones: pins are of a name and of what it stands for. And who noted how a server is,
+-- Servers of one name may be different ones: pins are of a name and of the server that has it. And who noted how a server is,
 -- so that the note of a process that was killed is not believed.
 
 ALTER TABLE gateway_servers ADD COLUMN process TEXT;   -- its number and when it began; null where nobody knows

@@ -18,7 +18,7 @@ use serde_json::json;
 use super::canonical::write_canonical;
 use super::rights::Rights;
 
-/// Characters of the hash that says what a server's name stands for.
+/// Characters of the hash that says which server has a name.
 const TARGET_CHARS: usize = 16;
 
 /// The name of a server, as settings or a client's file have it.
@@ -43,7 +43,7 @@ impl fmt::Display for ServerKey {
     }
 }
 
-/// What pins are of: a server's name, and what the name stands for. Two agents may call different servers the same.
+/// What pins are of: a server's name, and which server has that name. Two agents may call different servers the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinKey {
     /// The name.

@@ -42,8 +42,11 @@ fn has_too_many_values(bytes: &[u8]) -> bool {
             b',' | b'[' | b'{' if !is_text => values += 1,
             _ => {}
         }
+        if values > VALUES_MAX {
+            return true;
+        }
     }
-    values > VALUES_MAX
+    false
 }
 
 /// As [`read`], on this thread. The parser goes 128 levels deep, and no further.

@@ -1,5 +1,5 @@
 //! Calls that wait for their client's answer. A server of the older era asks in the middle of a call; a client of the newer
-//! era hears of it in the answer of that call, and makes the call once more with what it has to say. Between the two the
+//! era gets the question in the answer of that call, and makes the call once more with what it has to say. Between the two the
 //! server's call stays as it is, under a handle that only its own caller can use.
 //!
 //! Must hold: at most so many calls wait, each for a bounded time. What waits no longer is cancelled at its server.
@@ -122,7 +122,7 @@ impl Gateway {
             return Err(rmcp::ErrorData::invalid_params(why, None));
         };
         let SuspendedCall { running, question, .. } = suspended;
-        // Without an answer the server hears that nobody could be asked.
+        // Without an answer the server gets the word that nobody could be asked.
         if let Some(answer) = input.response(QUESTION) {
             question.answer(Ok(answer));
         }

@@ -1,4 +1,4 @@
-//! What is one client's, one server's or one process's stays with it: how much a client wants to hear, pins of servers that
+//! What is one client's, one server's or one process's stays with it: how much a client wants to know, pins of servers that
 //! have the same name, and the word of a daemon that was killed.
 
 use anyhow::{Context, Result, ensure};
@@ -42,7 +42,7 @@ async fn levels(lines: &mut mpsc::Receiver<Question>) -> Result<Vec<String>> {
 }
 
 #[tokio::test]
-async fn a_client_hears_as_much_as_it_asked_for_itself() -> Result<()> {
+async fn a_client_gets_as_many_log_lines_as_it_asked_for_itself() -> Result<()> {
     let daemon = setup(&[logging_server()]).start().await?;
     let (curious, mut to_curious) = AskedClient::connect(&daemon).await?;
     let (calm, mut to_calm) = AskedClient::connect(&daemon).await?;

@@ -15,7 +15,7 @@ use super::relaying::{echo_tools, said, setup};
 use super::{HANDSHAKE, MARK, mark};
 use crate::support::Issuer;
 
-/// A server that asks before it answers a call, and says then what it was told. It goes on reading meanwhile, and writes down
+/// A server that asks before it answers a call, and says then what the answer was. It goes on reading meanwhile, and writes down
 /// which calls were cancelled.
 fn asking_server(name: &str, cancelled: &Path) -> Value {
     let form =
@@ -60,7 +60,7 @@ pub(super) struct AskedClient {
     http: reqwest::Client,
     url: String,
     session: Option<HeaderValue>,
-    heard: mpsc::Sender<Question>,
+    received: mpsc::Sender<Question>,
 }
 
 /// A question of a server: its id and its parameters. A notice has no id.
@@ -69,8 +69,8 @@ pub(super) type Question = (Value, Value);
 impl AskedClient {
     pub(super) async fn connect(daemon: &Daemon) -> Result<(Self, mpsc::Receiver<Question>)> {
         let http = McpHttp::connect(daemon.base_url(), Era::Modern).await?.http().clone();
-        let (heard, questions) = mpsc::channel(16);
-        let mut client = Self { http, url: format!("{}/mcp", daemon.base_url()), session: None, heard };
+        let (received, questions) = mpsc::channel(16);
+        let mut client = Self { http, url: format!("{}/mcp", daemon.base_url()), session: None, received };
         let params = json!({
             "protocolVersion": "2025-11-25", "capabilities": { "elicitation": {}, "sampling": {} },
             "clientInfo": { "name": "asked", "version": "1" },
@@ -81,8 +81,8 @@ impl AskedClient {
         response.text().await?;
         client.post(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await?;
         let stream = client.with_headers(client.http.get(&client.url)).send().await?.error_for_status()?;
-        let heard = client.heard.clone();
-        tokio::spawn(async move { read_events(stream, |message| hear(&heard, &message, None::<()>)).await });
+        let received = client.received.clone();
+        tokio::spawn(async move { read_events(stream, |message| note(&received, &message, None::<()>)).await });
         Ok((client, questions))
     }
 
@@ -108,7 +108,7 @@ impl AskedClient {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
         let answer = read_events(self.post(&body).await?, |message| {
             let text = (message["id"] == 1).then(|| message["result"]["content"][0]["text"].clone());
-            hear(&self.heard, &message, text)
+            note(&self.received, &message, text)
         });
         let text = answer.await.context("no answer")?;
         Ok(text.as_str().unwrap_or_default().to_owned())
@@ -116,9 +116,9 @@ impl AskedClient {
 }
 
 /// Notes what a server asks or says, and passes on what was looked for.
-fn hear<T>(heard: &mpsc::Sender<Question>, message: &Value, found: Option<T>) -> Option<T> {
+fn note<T>(received: &mpsc::Sender<Question>, message: &Value, found: Option<T>) -> Option<T> {
     if message["method"].is_string() {
-        let _ = heard.try_send((message["id"].clone(), message["params"].clone()));
+        let _ = received.try_send((message["id"].clone(), message["params"].clone()));
     }
     found
 }

@@ -26,7 +26,7 @@ pub(super) struct TargetRows {
     left: Vec<StoredTool>,
 }
 
-/// The rows of what a server's name stands for. Rows from before that was known are those of the first who comes.
+/// The rows of the server that has the name here. Rows from before that was known are those of the first who comes.
 pub(super) fn rows_of(stored: Vec<StoredTool>, target: &str) -> TargetRows {
     if stored.iter().any(|stored| stored.target == target) {
         let rows = stored.into_iter().filter(|stored| stored.target == target).collect();

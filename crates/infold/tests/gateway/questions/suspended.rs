@@ -54,11 +54,11 @@ impl Scene {
         Ok(asked.result["requestState"].as_str().context("no handle")?.to_owned())
     }
 
-    /// Waits until the server has heard that a call is given up.
+    /// Waits until the server has received the word that a call is given up.
     async fn until_cancelled(&self) -> Result<()> {
         let begin = Instant::now();
         while !self.folder.join("cancelled").exists() {
-            ensure!(begin.elapsed() < PATIENCE, "the server was not told");
+            ensure!(begin.elapsed() < PATIENCE, "the server got no word of it");
             tokio::time::sleep(POLL).await;
         }
         Ok(())
