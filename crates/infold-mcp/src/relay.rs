@@ -19,11 +19,12 @@ mod stored;
 mod subscriptions;
 mod suspended;
 mod tools;
+mod watching;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use infold_core::gateway::{DefinitionsRead, HealthRules, NewTools, ServerKey, ServerState};
 use infold_engine::Engine;
@@ -33,7 +34,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::gateway::{LinkError, LinkEvent, LinkLimits, ListKind, ServerLink};
+use crate::gateway::{LinkError, LinkLimits, ListKind, ServerLink};
 pub(crate) use asking::ClientInput;
 pub(crate) use caller::RelayCaller;
 pub(crate) use calling::{CallWay, RelayCall};
@@ -44,8 +45,6 @@ pub(crate) use offers::{Offer, OfferAnswer, OfferAsker};
 
 /// How often it is looked for servers that nobody uses.
 const IDLE_LOOK: Duration = Duration::from_secs(5);
-/// The shortest time between two readings of a list that its server says has changed.
-const RELIST_PAUSE: Duration = Duration::from_secs(1);
 
 /// What the gateway is made with. The program fills in every field.
 #[derive(Debug)]
@@ -286,36 +285,6 @@ impl Gateway {
         *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = catalogue;
     }
 
-    /// Follows what a server says that belongs to no call, until its connection ends.
-    async fn watch(
-        self: Arc<Self>,
-        host: Arc<Host>,
-        link: std::sync::Weak<ServerLink>,
-        mut events: tokio::sync::mpsc::Receiver<LinkEvent>,
-    ) {
-        let mut relisting = Relisting::new();
-        loop {
-            let event = tokio::select! {
-                event = events.recv() => event,
-                () = relisting.due() => {
-                    let Some(link) = link.upgrade() else { return };
-                    if let Err(error) = self.take_tools(&host, &link).await {
-                        host.failed(&error);
-                    }
-                    relisting.done();
-                    continue;
-                }
-            };
-            let (Some(event), Some(link)) = (event, link.upgrade()) else { return };
-            match event {
-                LinkEvent::ListChanged(ListKind::Tools) => relisting.want(),
-                LinkEvent::Ended(why) => host.ended(&link, why),
-                LinkEvent::ResourceUpdated(notice) => self.resource_updated(&notice).await,
-                LinkEvent::ListChanged(_) | LinkEvent::Log(_) => {}
-            }
-        }
-    }
-
     /// Ends connections that are over the bound, those that were not used for longest first.
     async fn make_room(&self) {
         let mut idle: Vec<Duration> = self.hosts.iter().flat_map(|host| host.idle_times()).collect();
@@ -340,34 +309,5 @@ impl Gateway {
             Ok([words]) => words.as_str().to_owned(),
             Err(_) => "its words were withheld, because they could not be searched for secrets".to_owned(),
         }
-    }
-}
-
-/// When a list is read again that its server says has changed: at once, and then at most once in a while, however often
-/// the server says so.
-struct Relisting {
-    is_wanted: bool,
-    not_before: Instant,
-}
-
-impl Relisting {
-    fn new() -> Self {
-        Self { is_wanted: false, not_before: Instant::now() }
-    }
-
-    fn want(&mut self) {
-        self.is_wanted = true;
-    }
-
-    fn done(&mut self) {
-        *self = Self { is_wanted: false, not_before: Instant::now() + RELIST_PAUSE };
-    }
-
-    /// Waits until the list is to be read.
-    async fn due(&self) {
-        if !self.is_wanted {
-            return std::future::pending().await;
-        }
-        tokio::time::sleep_until(self.not_before.into()).await;
     }
 }
