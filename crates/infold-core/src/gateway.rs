@@ -20,8 +20,8 @@ mod words;
 
 pub use definition::{Definition, DefinitionFate, DefinitionHash, DefinitionProblem, DefinitionsRead, ToolHints};
 pub use entry::{
-    CallLimits, EntryOrigin, EntryProblem, HintTrust, LoginHints, NamedValues, ServerEntry, ServerKey, ServerKind,
-    ServerWay, Sharing, SourceClient, duplicate_names,
+    CallLimits, EntryOrigin, EntryProblem, HintTrust, LoginHints, NamedValues, PinKey, ServerEntry, ServerKey,
+    ServerKind, ServerWay, Sharing, SourceClient, duplicate_names,
 };
 pub use health::{HealthAction, HealthEvent, HealthMoment, HealthRules, ServerHealth, ServerState};
 pub use latency::LatencyCounts;

@@ -3,7 +3,7 @@
 
 mod hostile;
 
-pub use hostile::strip_hostile;
+pub use hostile::{strip_hostile, strip_hostile_in};
 
 use crate::Refusal;
 

@@ -39,7 +39,7 @@ pub use decide::{Command, Decision, Open, ReturnOutcome, Rules, decide};
 pub use event::{Event, Opening, Operation, Origin};
 pub use findings::{Findings, ToolUse, partial_result};
 pub use ids::{BadSessionId, BlobId, BranchId, IdKey, ProjectHash, SessionId, Thread};
-pub use input::{Field, normalise_project_path, strip_controls, strip_hostile};
+pub use input::{Field, normalise_project_path, strip_controls, strip_hostile, strip_hostile_in};
 pub use limits::{Allocation, ContextBound, Limits};
 pub use models::{ModelWindow, ModelWindows};
 pub use offload::{

@@ -11,6 +11,7 @@ mod named;
 mod overview;
 mod pins;
 mod place;
+mod process;
 mod relayed;
 mod take_in;
 

@@ -50,16 +50,28 @@ impl ClientLine {
         }
     }
 
+    /// Whether the client says that it answers questions of this kind.
+    pub(crate) fn can_be_asked(&self, method: &str) -> bool {
+        let capability = match method {
+            "elicitation/create" => "elicitation",
+            "sampling/createMessage" => "sampling",
+            _ => return false,
+        };
+        self.capabilities().get(capability).is_some_and(Value::is_object)
+    }
+
     /// What asks the client, also while this is in use.
     pub(crate) fn asker(&self) -> ClientAsker {
         ClientAsker(self.context.peer.clone())
     }
 
-    /// Sends the client a log line of a server. One of the newer era wants them only if it says so.
+    /// The level from which a client of the newer era wants log lines, if it says so.
+    pub(crate) fn log_level(&self) -> Option<&str> {
+        self.context.meta.get(LOG_LEVEL).and_then(Value::as_str)
+    }
+
+    /// Sends the client a log line of a server.
     pub(crate) async fn log(&self, params: Value) {
-        if self.is_modern() && !self.context.meta.contains_key(LOG_LEVEL) {
-            return;
-        }
         // A line that is not of the protocol's form is nobody's.
         if let Ok(line) = serde_json::from_value::<LoggingMessageNotificationParam>(params) {
             let _ = self.context.peer.notify_logging_message(line).await;

@@ -11,11 +11,15 @@ mod catalogue;
 mod content;
 mod hidden;
 mod host;
+mod levels;
 mod offers;
+mod progress;
 mod promoting;
 mod stored;
 mod subscriptions;
+mod suspended;
 mod tools;
+mod watching;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -25,13 +29,12 @@ use std::time::Duration;
 use infold_core::gateway::{DefinitionsRead, HealthRules, NewTools, ServerKey, ServerState};
 use infold_engine::Engine;
 use rmcp::model::Tool;
-use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::gateway::{LinkError, LinkEvent, LinkLimits, ListKind, ServerLink};
+use crate::gateway::{LinkError, LinkLimits, ListKind, ServerLink};
 pub(crate) use asking::ClientInput;
 pub(crate) use caller::RelayCaller;
 pub(crate) use calling::{CallWay, RelayCall};
@@ -68,6 +71,10 @@ pub struct GatewaySetup {
     pub result_bytes_max: usize,
     /// How long a call may be silent before its client gets a sign of life.
     pub heartbeat_ms: u64,
+    /// Calls that may wait for what their clients say to a server's question.
+    pub questions_max: usize,
+    /// How long such a call waits.
+    pub question_wait_ms: u64,
 }
 
 /// How tools of servers are listed.
@@ -89,14 +96,17 @@ pub struct Gateway {
     /// The definitions of the gateway's own tools.
     own: Vec<Tool>,
     catalogue: RwLock<Arc<Catalogue>>,
+    /// Held while the catalogue is made anew.
+    renewing: Mutex<()>,
     /// Whether every server was seen at least once, or has failed.
     learnt: watch::Sender<bool>,
     /// Woken when a server's state has changed.
     changed: Arc<Notify>,
     tasks: TaskTracker,
     seal: asking::StateSeal,
-    log_level: Mutex<Option<Value>>,
+    levels: levels::LogLevels,
     subscriptions: subscriptions::Subscriptions,
+    suspended: suspended::SuspendedCalls,
     last_uses: promoting::LastUses,
 }
 
@@ -150,12 +160,17 @@ impl Gateway {
             setup: rules,
             own,
             catalogue,
+            renewing: Mutex::default(),
             learnt,
             changed,
             tasks: TaskTracker::new(),
             seal: asking::StateSeal::new(),
-            log_level: Mutex::default(),
+            levels: levels::LogLevels::default(),
             subscriptions: subscriptions::Subscriptions::default(),
+            suspended: suspended::SuspendedCalls::new(
+                setup.questions_max,
+                Duration::from_millis(setup.question_wait_ms),
+            ),
             last_uses: promoting::LastUses::default(),
         })
     }
@@ -166,8 +181,10 @@ impl Gateway {
         shutdown.run_until_cancelled(self.learn_all()).await;
         let mut look = tokio::time::interval(IDLE_LOOK.min(self.setup.idle));
         while shutdown.run_until_cancelled(look.tick()).await.is_some() {
+            self.suspended.drop_old();
             self.close_unused(self.setup.idle).await;
         }
+        self.suspended.clear();
         self.close_unused(Duration::ZERO).await;
         // A note that is being written must not overtake the last one.
         let _ = noting.await;
@@ -207,7 +224,7 @@ impl Gateway {
     async fn learn_all(self: &Arc<Self>) {
         let mut unseen = JoinSet::new();
         for host in &self.hosts {
-            match self.engine.known_tools(&host.entry.key).await {
+            match self.engine.pinned_tools(&host.entry.pin_key()).await {
                 Ok(tools) if tools.is_known() => host.set_tools(tools),
                 Ok(_never_seen) => {
                     let (gateway, host) = (self.clone(), host.clone());
@@ -250,7 +267,8 @@ impl Gateway {
         for problem in &read.problems {
             tracing::debug!(server = %host.entry.key, tool = problem.tool, "a tool's definition is odd");
         }
-        match self.engine.learn_tools(&host.entry.key, read.definitions, self.setup.new_tools).await {
+        match self.engine.learn_tools(&host.entry.pin_key(), read.definitions, self.setup.new_tools).await {
+            Ok(tools) if host.tools().is_some_and(|before| *before == tools) => return Ok(()),
             Ok(tools) => host.set_tools(tools),
             // What was known before still counts.
             Err(error) => tracing::error!(server = %host.entry.key, %error, "its tools could not be stored"),
@@ -260,31 +278,11 @@ impl Gateway {
     }
 
     fn renew_catalogue(&self) {
+        // Of two servers that are learnt at once, the later one's catalogue has to have both.
+        let _one_at_a_time = self.renewing.lock().unwrap_or_else(PoisonError::into_inner);
         let servers: Vec<_> = self.hosts.iter().map(|host| (&host.entry, host.tools())).collect();
         let catalogue = Arc::new(Catalogue::of(&servers, &self.setup.listing, &self.last_uses.all()));
         *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = catalogue;
-    }
-
-    /// Follows what a server says that belongs to no call, until its connection ends.
-    async fn watch(
-        self: Arc<Self>,
-        host: Arc<Host>,
-        link: std::sync::Weak<ServerLink>,
-        mut events: tokio::sync::mpsc::Receiver<LinkEvent>,
-    ) {
-        while let Some(event) = events.recv().await {
-            let Some(link) = link.upgrade() else { return };
-            match event {
-                LinkEvent::ListChanged(ListKind::Tools) => {
-                    if let Err(error) = self.take_tools(&host, &link).await {
-                        host.failed(&error);
-                    }
-                }
-                LinkEvent::Ended(why) => host.ended(&link, why),
-                LinkEvent::ResourceUpdated(notice) => self.resource_updated(&notice).await,
-                LinkEvent::ListChanged(_) | LinkEvent::Log(_) => {}
-            }
-        }
     }
 
     /// Ends connections that are over the bound, those that were not used for longest first.

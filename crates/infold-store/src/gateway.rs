@@ -46,6 +46,8 @@ pub struct StoredPin {
 pub struct StoredTool {
     /// Its server.
     pub server: ServerKey,
+    /// Which server has that name, as a hash; empty if it was stored before that was known.
+    pub target: String,
     /// What its server calls it.
     pub tool: String,
     /// The pin, if it has one.
@@ -69,6 +71,8 @@ pub struct StoredServer {
     pub era: Option<Scrubbed>,
     /// When this was noted, in milliseconds since 1970.
     pub at_ms: u64,
+    /// The process that noted it.
+    pub process: Option<String>,
 }
 
 impl Store {
@@ -97,8 +101,8 @@ impl Store {
     /// Reads what is known of servers, in order of names.
     pub async fn gateway_servers(&self) -> Result<Vec<StoredServer>, StoreError> {
         self.read(|transaction| {
-            let mut statement =
-                transaction.prepare_cached("SELECT key, state, detail, era, at FROM gateway_servers ORDER BY key")?;
+            let mut statement = transaction
+                .prepare_cached("SELECT key, state, detail, era, at, process FROM gateway_servers ORDER BY key")?;
             let rows = statement.query_map([], |row| {
                 Ok(StoredServer {
                     key: ServerKey::new(row.get::<_, String>(0)?),
@@ -106,6 +110,7 @@ impl Store {
                     detail: row.get::<_, Option<String>>(2)?.map(stored_text),
                     era: row.get::<_, Option<String>>(3)?.map(stored_text),
                     at_ms: row.get(4)?,
+                    process: row.get(5)?,
                 })
             })?;
             Ok(rows.collect::<Result<_, _>>()?)
@@ -121,15 +126,17 @@ impl Store {
                 let text = |text: &Option<Scrubbed>| text.as_ref().map(|text| text.as_str().to_owned());
                 transaction
                     .prepare_cached(
-                        "INSERT INTO gateway_servers (key, state, detail, era, at) VALUES (?1, ?2, ?3, ?4, ?5)
-                         ON CONFLICT (key) DO UPDATE SET state = ?2, detail = ?3, era = coalesce(?4, era), at = ?5",
+                        "INSERT INTO gateway_servers (key, state, detail, era, at, process) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                         ON CONFLICT (key) DO UPDATE
+                         SET state = ?2, detail = ?3, era = coalesce(?4, era), at = ?5, process = ?6",
                     )?
                     .execute(params![
                         server.key.as_str(),
                         server.state.as_str(),
                         text(&server.detail),
                         text(&server.era),
-                        server.at_ms
+                        server.at_ms,
+                        server.process
                     ])?;
                 Ok(())
             })
@@ -207,8 +214,8 @@ fn stored_text(text: String) -> Scrubbed {
 
 fn read_tools(transaction: &Transaction<'_>, server: Option<&ServerKey>) -> Result<Vec<StoredTool>, StoreError> {
     let mut statement = transaction.prepare_cached(
-        "SELECT server, tool, hash, definition, tokens, pinned_at, offered_hash, offered, gone_at
-         FROM gateway_definitions WHERE ?1 IS NULL OR server = ?1 ORDER BY server, tool",
+        "SELECT server, tool, hash, definition, tokens, pinned_at, offered_hash, offered, gone_at, target
+         FROM gateway_definitions WHERE ?1 IS NULL OR server = ?1 ORDER BY server, tool, target",
     )?;
     let rows = statement.query_map([server.map(ServerKey::as_str)], stored_tool)?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -227,6 +234,7 @@ fn stored_tool(row: &Row<'_>) -> rusqlite::Result<StoredTool> {
     };
     Ok(StoredTool {
         server: ServerKey::new(row.get::<_, String>(0)?),
+        target: row.get(9)?,
         tool: row.get(1)?,
         pin,
         waiting: kept(6, 7)?,
@@ -237,16 +245,16 @@ fn stored_tool(row: &Row<'_>) -> rusqlite::Result<StoredTool> {
 fn write_tool(transaction: &Transaction<'_>, tool: &StoredTool) -> Result<(), StoreError> {
     if tool.pin.is_none() && tool.waiting.is_none() {
         transaction
-            .prepare_cached("DELETE FROM gateway_definitions WHERE server = ?1 AND tool = ?2")?
-            .execute(params![tool.server.as_str(), tool.tool])?;
+            .prepare_cached("DELETE FROM gateway_definitions WHERE server = ?1 AND tool = ?2 AND target = ?3")?
+            .execute(params![tool.server.as_str(), tool.tool, tool.target])?;
         return Ok(());
     }
     let (pin, waiting) = (tool.pin.as_ref(), tool.waiting.as_ref());
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO gateway_definitions
-             (server, tool, hash, definition, tokens, pinned_at, offered_hash, offered, gone_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+             (server, tool, hash, definition, tokens, pinned_at, offered_hash, offered, gone_at, target)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute(params![
             tool.server.as_str(),
@@ -257,7 +265,8 @@ fn write_tool(transaction: &Transaction<'_>, tool: &StoredTool) -> Result<(), St
             pin.map(|pin| pin.at_ms),
             waiting.map(|waiting| waiting.hash.as_str()),
             waiting.map(payload).transpose()?,
-            tool.gone_at_ms
+            tool.gone_at_ms,
+            tool.target
         ])?;
     Ok(())
 }

@@ -13,6 +13,7 @@ mod era;
 mod limits;
 mod mcp_http;
 mod mcp_stdio;
+pub mod misbehave;
 pub mod model;
 pub mod planted;
 mod seed;

@@ -1,12 +1,16 @@
 //! Other MCP servers behind infold: what they leave behind, what they may do to others, and what infold gets from them.
 
+mod apart;
 mod approving;
 mod check;
 mod counted_once;
 mod hostile;
 mod import;
+mod misbehaving;
+mod misbehaving_http;
 mod offers;
 mod processes;
+mod questions;
 mod real;
 mod relaying;
 mod settings;

@@ -4,6 +4,7 @@
 //! The gateways take turns, so that a busy moment of the machine falls on all of them.
 
 mod backend;
+mod beside;
 mod called;
 mod peers;
 
@@ -32,6 +33,9 @@ pub struct GatewayBenchArguments {
     /// Measure infold alone.
     #[arg(long)]
     no_peers: bool,
+    /// Measure only what bad servers cost the good one beside them.
+    #[arg(long)]
+    beside: bool,
 }
 
 /// Calls that one gateway gets before it is the next one's turn.
@@ -44,6 +48,8 @@ const OURS: usize = 2;
 const WARM_UP_TURNS: usize = 10;
 /// Calls before memory is read.
 const MEMORY_CALLS: usize = 500;
+/// Beside each kind of bad server there are as many calls as in this part of all.
+const BESIDE_PART: usize = 4;
 const USUAL_ID: &str = "17";
 const INFOLD: &str = "infold";
 
@@ -58,6 +64,10 @@ pub async fn run(workspace: &Workspace, program: &Path, arguments: &GatewayBench
     let over_http = BackendWay::Http(backend.base_url());
     let wanted: &[GatewayPeer] = if arguments.no_peers { &[] } else { &GatewayPeer::ALL };
     let mut table = Table::default();
+    if arguments.beside {
+        beside::run(program, &over_http, arguments.calls / BESIDE_PART, &mut table).await?;
+        return Ok(table.finish());
+    }
     list_bytes(program, &over_http, &mut table).await?;
 
     let direct = CalledGateway::connect("direct", &backend.base_url(), None).await?;
@@ -82,12 +92,18 @@ pub async fn run(workspace: &Workspace, program: &Path, arguments: &GatewayBench
     drop((daemon, peers));
 
     memory(workspace, program, wanted, &mut table).await?;
+    beside::run(program, &over_http, arguments.calls / BESIDE_PART, &mut table).await?;
     Ok(table.finish())
 }
 
 /// Starts a daemon in front of the backend, with room for no tool in its list.
 async fn start(program: &Path, backend: &BackendWay) -> Result<(Daemon, CalledGateway)> {
-    let daemon = with_backend(DaemonSetup::new(program), backend).start().await?;
+    connected(with_backend(DaemonSetup::new(program), backend)).await
+}
+
+/// Starts a daemon, and connects to it.
+async fn connected(setup: DaemonSetup) -> Result<(Daemon, CalledGateway)> {
+    let daemon = setup.start().await?;
     let process = Process(daemon.pid()?);
     let called = CalledGateway::connect(INFOLD, daemon.base_url(), Some(process)).await;
     let called = called.with_context(|| format!("the daemon said:\n{}", daemon.stderr()))?;
@@ -95,13 +111,19 @@ async fn start(program: &Path, backend: &BackendWay) -> Result<(Daemon, CalledGa
 }
 
 fn with_backend(setup: DaemonSetup, backend: &BackendWay) -> DaemonSetup {
+    with_servers(setup, backend, &[])
+}
+
+/// A daemon with the backend and these servers behind it.
+fn with_servers(setup: DaemonSetup, backend: &BackendWay, others: &[String]) -> DaemonSetup {
     let entry = match backend {
-        BackendWay::Http(url) => format!(r#"[{{ name = "code", url = "{url}/mcp" }}]"#),
+        BackendWay::Http(url) => format!(r#"{{ name = "code", url = "{url}/mcp" }}"#),
         BackendWay::Stdio(program) => {
-            format!(r#"[{{ name = "code", command = "{}", args = ["backend"] }}]"#, program.display())
+            format!(r#"{{ name = "code", command = "{}", args = ["backend"] }}"#, program.display())
         }
     };
-    setup.set("gateway.list_wait_ms", 20_000).set("gateway.servers", entry)
+    let servers = [std::slice::from_ref(&entry), others].concat().join(", ");
+    setup.set("gateway.list_wait_ms", 20_000).set("gateway.servers", format!("[{servers}]"))
 }
 
 async fn start_peers(

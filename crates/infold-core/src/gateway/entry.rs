@@ -18,6 +18,9 @@ use serde_json::json;
 use super::canonical::write_canonical;
 use super::rights::Rights;
 
+/// Characters of the hash that says which server has a name.
+const TARGET_CHARS: usize = 16;
+
 /// The name of a server, as settings or a client's file have it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerKey(String);
@@ -38,6 +41,15 @@ impl fmt::Display for ServerKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
+}
+
+/// What pins are of: a server's name, and which server has that name. Two agents may call different servers the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PinKey {
+    /// The name.
+    pub server: ServerKey,
+    /// A hash of the program with its arguments, or of the address.
+    pub target: String,
 }
 
 /// A client whose files entries and rules are taken from.
@@ -241,6 +253,16 @@ impl ServerEntry {
     /// What a server's tools are called by if settings say nothing else.
     pub fn usual_prefix(key: &ServerKey) -> String {
         format!("{key}__")
+    }
+
+    /// What the pins of its tools are of. Variables and headers do not make it another server.
+    pub fn pin_key(&self) -> PinKey {
+        let target = match &self.way {
+            ServerWay::Child { program, arguments, .. } => json!({ "program": program, "arguments": arguments }),
+            ServerWay::Http { url, .. } => json!({ "url": plain_address(url).trim_end_matches('/') }),
+        };
+        let hash = blake3::hash(write_canonical(&target).as_bytes()).to_hex();
+        PinKey { server: self.key.clone(), target: hash.chars().take(TARGET_CHARS).collect() }
     }
 
     /// What an approval of this entry is for: how the server is reached, as it was written. Another program, argument,

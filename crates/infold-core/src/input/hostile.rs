@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod tests;
 
+use serde_json::Value;
+
 use super::{is_plain, strip_controls};
 
 const ESCAPE: char = '\u{1b}';
@@ -24,6 +26,18 @@ pub fn strip_hostile(text: &str) -> String {
     }
     kept.push_str(rest);
     strip_controls(&kept).chars().filter(|c| !hides(*c)).collect()
+}
+
+/// A value of which every string and every name went through [`strip_hostile`].
+pub fn strip_hostile_in(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(strip_hostile(text)),
+        Value::Array(items) => Value::Array(items.iter().map(strip_hostile_in).collect()),
+        Value::Object(fields) => {
+            Value::Object(fields.iter().map(|(name, field)| (strip_hostile(name), strip_hostile_in(field))).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
 }
 
 fn begins_escape(c: char) -> bool {

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use infold_core::gateway::{LatencyCounts, ServerKey};
+use infold_core::gateway::{LatencyCounts, ServerKey, ServerState};
 use infold_core::{Owner, Principal, Scrubbed};
 use infold_store::{StoredServer, StoredTool, ToolFigures};
 
-use super::locked;
+use super::{locked, process};
 use crate::{Engine, Error};
 
 /// How many tools' figures may wait; calls of others are not counted until those are written.
@@ -142,7 +142,8 @@ impl Engine {
         };
 
         let (state, era) = (Scrubbed::fixed(note.state), note.era.map(Scrubbed::fixed));
-        let stored = StoredServer { key: server.clone(), state, detail, era, at_ms: self.now_ms() };
+        let process = process::own_name();
+        let stored = StoredServer { key: server.clone(), state, detail, era, at_ms: self.now_ms(), process };
         Ok(self.inner.store.note_gateway_server(stored).await?)
     }
 
@@ -200,10 +201,36 @@ impl Engine {
 
         let mut sums = BTreeMap::new();
         noted.into_iter().for_each(|server| sum_of(&mut sums, &server.key).note(server));
-        tools.iter().for_each(|tool| sum_of(&mut sums, &tool.server).add_tool(tool));
+        let newest = newest_targets(&tools);
+        for tool in &tools {
+            let counted = newest.get(&tool.server).map(|(_, target)| target.as_str());
+            sum_of(&mut sums, &tool.server).add_tool(tool, counted);
+        }
         calls.iter().for_each(|call| sum_of(&mut sums, &call.server).add_calls(call));
         Ok(sums.into_values().map(ServerSum::figures).collect())
     }
+}
+
+/// How a server is, as far as its note can be believed: one that a process had running does not run any more when that
+/// process is gone.
+fn state_now(noted: &StoredServer) -> &str {
+    let state = noted.state.as_str();
+    let ran = [ServerState::Ready, ServerState::Starting].iter().any(|running| running.word() == state);
+    let is_gone = noted.process.as_deref().is_some_and(|name| !process::lives(name));
+    if ran && is_gone { ServerState::Idle.word() } else { state }
+}
+
+/// Of servers with the same name, the target whose tools were pinned last, and when that was.
+fn newest_targets(tools: &[StoredTool]) -> BTreeMap<ServerKey, (u64, String)> {
+    let mut newest: BTreeMap<ServerKey, (u64, String)> = BTreeMap::new();
+    for tool in tools {
+        let pinned = (tool.pin.as_ref().map_or(0, |pin| pin.at_ms), tool.target.clone());
+        let known = newest.entry(tool.server.clone()).or_insert_with(|| pinned.clone());
+        if pinned.0 > known.0 {
+            *known = pinned;
+        }
+    }
+    newest
 }
 
 fn sum_of<'s>(sums: &'s mut BTreeMap<ServerKey, ServerSum>, server: &ServerKey) -> &'s mut ServerSum {
@@ -222,15 +249,16 @@ impl ServerSum {
     }
 
     fn note(&mut self, noted: StoredServer) {
-        self.figures.state = Some(noted.state.into_string());
+        self.figures.state = Some(state_now(&noted).to_owned());
         self.figures.detail = noted.detail.map(Scrubbed::into_string);
         self.figures.era = noted.era.map(Scrubbed::into_string);
     }
 
-    fn add_tool(&mut self, tool: &StoredTool) {
+    /// Adds a tool, which counts if it is of the target `counted`.
+    fn add_tool(&mut self, tool: &StoredTool, counted: Option<&str>) {
         match (&tool.pin, &tool.waiting, tool.gone_at_ms) {
             (_, Some(_), _) => self.figures.withheld += 1,
-            (Some(pin), None, None) => {
+            (Some(pin), None, None) if counted == Some(tool.target.as_str()) => {
                 self.figures.tools += 1;
                 self.figures.definition_tokens += pin.tokens;
             }

@@ -133,7 +133,7 @@ impl Engine {
     pub async fn named_tools(&self, configured: &[ConfiguredServer]) -> Result<NamedTools, Error> {
         let mut servers = Vec::new();
         for server in configured.iter().filter(|server| server.use_now != ServerUse::Off) {
-            servers.push((&server.entry, Some(Arc::new(self.known_tools(&server.entry.key).await?))));
+            servers.push((&server.entry, Some(Arc::new(self.pinned_tools(&server.entry.pin_key()).await?))));
         }
         Ok(NamedTools::of(&servers))
     }

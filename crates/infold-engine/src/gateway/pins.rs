@@ -7,16 +7,19 @@ mod learn;
 
 use infold_core::ProjectHash;
 use infold_core::gateway::{
-    Definition, DefinitionHash, DefinitionsRead, NewTools, ServerEntry, ServerKey, Withholding,
+    Definition, DefinitionHash, DefinitionsRead, NewTools, PinKey, ServerEntry, ServerKey, Withholding,
 };
 use infold_core::view::ScrubbedJson;
 use infold_store::{StoredPin, StoredTool};
 
 use crate::{Engine, Error, Failure};
-use learn::{Learning, is_stored};
+use learn::{Learning, is_stored, rows_of};
 
 /// How often a server is learnt again because another process learnt it meanwhile.
 const ATTEMPTS_MAX: usize = 4;
+/// Tools that are stored of one server, with those that it has no longer. Their pins stay, so a server that has other names
+/// each time would fill the disk.
+const STORED_MAX: usize = 4_000;
 
 /// A tool that may be used.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,16 +81,16 @@ impl Engine {
     #[tracing::instrument(skip_all)]
     pub async fn learn_tools(
         &self,
-        server: &ServerKey,
+        key: &PinKey,
         offered: Vec<Definition>,
         new_tools: NewTools,
     ) -> Result<ServerTools, Error> {
-        let mut stored = self.inner.store.gateway_tools(Some(server.clone())).await?;
+        let mut stored = self.stored_of(key).await?;
         for _ in 0..ATTEMPTS_MAX {
-            let (learning, unusable) = self.prepare_learning(server, &offered, &stored, new_tools).await?;
+            let (learning, unusable) = self.prepare_learning(key, &offered, &stored, new_tools).await?;
 
             let decide = move |stored: Vec<StoredTool>| learning.decide(stored);
-            match self.inner.store.change_gateway_tools(server.clone(), decide).await? {
+            match self.inner.store.change_gateway_tools(key.server.clone(), decide).await? {
                 Ok(tools) => {
                     let mut tools = tools_of(&tools);
                     tools.withheld.extend(unusable);
@@ -100,6 +103,11 @@ impl Engine {
     }
 
     /// The tools of a server as they are stored; the server is not asked.
+    pub async fn pinned_tools(&self, key: &PinKey) -> Result<ServerTools, Error> {
+        Ok(tools_of(&self.stored_of(key).await?))
+    }
+
+    /// The tools of all servers of a name as they are stored.
     pub async fn known_tools(&self, server: &ServerKey) -> Result<ServerTools, Error> {
         Ok(tools_of(&self.inner.store.gateway_tools(Some(server.clone())).await?))
     }
@@ -124,7 +132,8 @@ impl Engine {
 
         let decide = move |now: Vec<StoredTool>| {
             let waits = |hash: &DefinitionHash, approved: &StoredTool| {
-                let mut waiting = now.iter().filter(|now| now.tool == approved.tool);
+                let is_it = |now: &&StoredTool| now.tool == approved.tool && now.target == approved.target;
+                let mut waiting = now.iter().filter(is_it);
                 waiting.any(|now| now.waiting.as_ref().is_some_and(|waiting| waiting.hash == *hash))
             };
             // What was offered meanwhile was not looked at by anybody, so it goes on waiting.
@@ -145,6 +154,11 @@ impl Engine {
         Some((hash, StoredTool { pin, waiting: None, ..stored }))
     }
 
+    async fn stored_of(&self, key: &PinKey) -> Result<Vec<StoredTool>, Error> {
+        let stored = self.inner.store.gateway_tools(Some(key.server.clone())).await?;
+        Ok(rows_of(stored, &key.target).rows)
+    }
+
     /// Stores that the user approved a server of a project, as it is written now.
     pub async fn approve_entry(&self, project_path: &str, entry: &ServerEntry) -> Result<(), Error> {
         let (project, hash) = (ProjectHash::of(project_path), entry.approval_hash());
@@ -161,20 +175,24 @@ impl Engine {
     /// that cannot be stored.
     async fn prepare_learning(
         &self,
-        server: &ServerKey,
+        key: &PinKey,
         offered: &[Definition],
         stored: &[StoredTool],
         new_tools: NewTools,
     ) -> Result<(Learning, Vec<WithheldTool>), Error> {
-        let mut learning = Learning::new(server, new_tools, self.now_ms());
+        let mut learning = Learning::new(key, new_tools, self.now_ms());
         let mut unusable = Vec::new();
+        let mut room = STORED_MAX.saturating_sub(stored.len());
         for definition in offered {
             let hash = definition.hash();
             if is_stored(stored, &definition.tool, &hash) {
                 learning.offer(&definition.tool, hash, None);
                 continue;
             }
-            match self.storable(definition).await? {
+            let is_known = stored.iter().any(|stored| stored.tool == definition.tool);
+            let storable = if is_known || room > 0 { self.storable(definition).await? } else { None };
+            room -= usize::from(!is_known && storable.is_some());
+            match storable {
                 Some(ready) => learning.offer(&definition.tool, hash, Some(ready)),
                 None => {
                     let [name] = self.scrub([definition.tool.clone()]).await?;
@@ -208,7 +226,7 @@ fn definition_of(server: &ServerKey, json: &ScrubbedJson) -> Option<Definition> 
 /// What stored tools are to whoever wants to use them. Those that are gone are left out.
 fn tools_of(stored: &[StoredTool]) -> ServerTools {
     let mut tools = ServerTools::default();
-    for StoredTool { server, tool, pin, waiting, gone_at_ms } in stored {
+    for StoredTool { server, tool, pin, waiting, gone_at_ms, .. } in stored {
         let mut withhold = |why| tools.withheld.push(WithheldTool { tool: tool.clone(), why });
         match (pin, waiting, gone_at_ms) {
             (Some(_), Some(_), _) => withhold(Withholding::Changed),

@@ -4,7 +4,7 @@
 //! begin in one of them and end in the next; a string of the structured content with its key, which may say that it is
 //! one. What both say is kept and counted once.
 
-use infold_core::{BlobId, Field, Mentions, Scrubbed, ToolResult, reference, strip_hostile};
+use infold_core::{BlobId, Field, Mentions, Scrubbed, ToolResult, reference, strip_hostile, strip_hostile_in};
 use infold_store::CountedCall;
 use serde_json::Value;
 
@@ -155,7 +155,7 @@ impl OpenedResult {
     fn of(result: &RelayedResult) -> Self {
         let is_repeated = result.structured.as_ref().is_none_or(|structured| repeats(&result.texts, structured));
         let texts = result.texts.iter().map(|text| strip_hostile(text)).collect();
-        Self { texts, structured: result.structured.as_ref().map(cleaned), is_repeated }
+        Self { texts, structured: result.structured.as_ref().map(strip_hostile_in), is_repeated }
     }
 }
 
@@ -176,17 +176,5 @@ fn each_string<'v>(value: &'v Value, take: &mut impl FnMut(&'v str)) {
         Value::Array(items) => items.iter().for_each(|item| each_string(item, take)),
         Value::Object(fields) => fields.values().for_each(|field| each_string(field, take)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
-/// The value without what cannot be seen.
-fn cleaned(value: &Value) -> Value {
-    match value {
-        Value::String(text) => Value::String(strip_hostile(text)),
-        Value::Array(items) => Value::Array(items.iter().map(cleaned).collect()),
-        Value::Object(fields) => {
-            Value::Object(fields.iter().map(|(name, field)| (strip_hostile(name), cleaned(field))).collect())
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }

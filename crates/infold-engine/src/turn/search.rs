@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use infold_core::{ScrubError, Scrubbed};
+use infold_core::{ScrubError, Scrubbed, strip_hostile_in};
 use infold_wire::request::{ConversationPlace, JsonBody, JsonStrings, Request};
 use serde_json::Value;
 
@@ -78,7 +78,7 @@ impl Engine {
     }
 
     /// A JSON value of a tool's result without its secrets. Images and the like stay as they are.
-    pub async fn scrub_value(&self, value: &Value) -> Result<Value, Error> {
+    pub(crate) async fn scrub_value(&self, value: &Value) -> Result<Value, Error> {
         let body = value.to_string();
         let json = JsonBody::read(body.as_bytes()).map_err(|_| Failure::Planning)?;
         let searched = self.without_secrets(&json.strings(), Unfinished::Replaced).await;
@@ -87,6 +87,11 @@ impl Engine {
             None => Ok(value.clone()),
             Some(body) => Ok(serde_json::from_slice(&body).map_err(|_| Failure::Planning)?),
         }
+    }
+
+    /// What a server says beside the texts of its results, without secrets and without what cannot be seen.
+    pub async fn clean_value(&self, value: &Value) -> Result<Value, Error> {
+        self.scrub_value(&strip_hostile_in(value)).await
     }
 
     /// Reads a turn without the secrets beside its results' texts; `None` if it cannot be read as a conversation.

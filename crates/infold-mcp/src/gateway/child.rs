@@ -185,9 +185,9 @@ impl Watch {
         };
         let _ = timeout(DRAIN_TIMEOUT, keeping).await;
         let reason = LinkError::Ended { how: how(status), words: self.process.words.shown() };
-        self.parts.router.event(LinkEvent::Ended(reason.to_string()));
-        self.stream.waiting().end(reason);
+        self.stream.waiting().end(reason.clone());
         self.process.ended.cancel();
+        self.parts.router.last_event(LinkEvent::Ended(reason.to_string())).await;
     }
 
     /// Waits for a child whose output has ended. If it goes on without, it is of no use any more.

@@ -307,6 +307,7 @@ fn may_be_older(error: &LinkError) -> bool {
     }
 }
 
-fn milliseconds_to(deadline: Instant) -> u64 {
+/// The time that is left.
+pub(super) fn milliseconds_to(deadline: Instant) -> u64 {
     u64::try_from(deadline.saturating_duration_since(Instant::now()).as_millis()).unwrap_or(u64::MAX)
 }

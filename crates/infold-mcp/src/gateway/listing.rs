@@ -1,10 +1,12 @@
 //! Lists of a server, page by page, within bounds. An item that is too long or no object is left out and named; the others
 //! stay.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::error::{LinkError, METHOD_NOT_FOUND};
-use super::link::ServerLink;
+use super::link::{ServerLink, milliseconds_to};
 use super::options::{CallOptions, ListLimits};
 
 /// Characters of an item's name in a message.
@@ -76,7 +78,8 @@ impl Listed {
     /// Takes the items of a page in. Returns whether there is room for more.
     fn take(&mut self, page: Vec<Value>, limits: &ListLimits) -> ListRoom {
         for item in page {
-            if self.items.len() >= limits.items_max {
+            // What is left out counts too: nobody lists nonsense without end.
+            if self.items.len() + self.problems.len() >= limits.items_max {
                 self.problems.push(format!("only the first {} entries are used", limits.items_max));
                 return ListRoom::None;
             }
@@ -110,10 +113,15 @@ impl ServerLink {
         let limits = self.limits().list.clone();
         let mut listed = Listed::default();
         let mut cursor: Option<Value> = None;
+        let deadline = Instant::now() + Duration::from_millis(limits.timeout_ms);
         for _page in 0..limits.pages_max {
             let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
-            let mut page = match self.request(what.method(), params, CallOptions::within(limits.timeout_ms)).await {
+            let options = CallOptions::within(milliseconds_to(deadline));
+            let mut page = match self.request(what.method(), params, options).await {
                 Err(LinkError::Rpc(error)) if error.code == METHOD_NOT_FOUND => return Ok(listed),
+                Err(LinkError::TimedOut { method, .. }) => {
+                    return Err(LinkError::TimedOut { method, timeout_ms: limits.timeout_ms });
+                }
                 page => page?,
             };
             let Some(Value::Array(items)) = page.get_mut(what.key()).map(Value::take) else {

@@ -6,6 +6,9 @@ use super::error::RpcError;
 
 /// A message over this length is parsed on a thread of its own, so that other connections go on.
 const PARSED_HERE_BYTES_MAX: usize = 256 << 10;
+/// Values that a longer message may have. Each takes several times the room of its bytes once it is read, so that a list
+/// of numbers would grow to a gigabyte.
+const VALUES_MAX: usize = 2_000_000;
 /// How much of the beginning and the end of a lost message is kept, to find its id.
 pub(super) const ENDS_BYTES: usize = 512;
 
@@ -25,7 +28,25 @@ pub(super) async fn read(bytes: Vec<u8>) -> Option<Incoming> {
     if bytes.len() <= PARSED_HERE_BYTES_MAX {
         return parse(&bytes);
     }
-    tokio::task::spawn_blocking(move || parse(&bytes)).await.ok()?
+    tokio::task::spawn_blocking(move || if has_too_many_values(&bytes) { None } else { parse(&bytes) }).await.ok()?
+}
+
+/// Whether a text that may be JSON has more values than a message may have. Signs within strings do not count.
+fn has_too_many_values(bytes: &[u8]) -> bool {
+    let (mut values, mut is_text, mut is_escaped) = (0, false, false);
+    for byte in bytes {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_text,
+            b'"' => is_text = !is_text,
+            b',' | b'[' | b'{' if !is_text => values += 1,
+            _ => {}
+        }
+        if values > VALUES_MAX {
+            return true;
+        }
+    }
+    false
 }
 
 /// As [`read`], on this thread. The parser goes 128 levels deep, and no further.

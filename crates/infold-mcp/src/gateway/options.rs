@@ -86,7 +86,7 @@ pub struct ListLimits {
     pub items_max: usize,
     /// The longest item; a longer one is left out.
     pub item_bytes_max: usize,
-    /// How long one page may take.
+    /// How long the whole list may take.
     pub timeout_ms: u64,
 }
 
@@ -144,6 +144,11 @@ pub struct Ask {
 }
 
 impl Ask {
+    /// Waits until the server does not want the answer any more: its call is over.
+    pub(crate) async fn unwanted(&mut self) {
+        self.reply.closed().await;
+    }
+
     /// Answers the server.
     pub fn answer(self, answer: Result<Value, RpcError>) {
         // The request that this belongs to may have ended, and then nobody waits for the answer.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
@@ -17,6 +18,8 @@ use super::options::{Ask, CallNotice, CallOptions, Counters, LinkEvent, one_more
 
 /// Questions of one server that may wait for an answer.
 const ASKS_MAX: usize = 16;
+/// How long the word that a server is gone waits until somebody has time for it.
+const LAST_EVENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What is known of a request while it is in flight.
 #[derive(Debug)]
@@ -89,6 +92,13 @@ impl Router {
     /// Passes on what belongs to no request. If nobody takes it in time, it is dropped.
     pub(super) fn event(&self, event: LinkEvent) {
         if self.events.try_send(event).is_err() {
+            one_more(&self.counters.unwanted);
+        }
+    }
+
+    /// Passes on that the server is gone. That is not dropped for want of room, unless nobody looks at events for long.
+    pub(super) async fn last_event(&self, event: LinkEvent) {
+        if self.events.send_timeout(event, LAST_EVENT_TIMEOUT).await.is_err() {
             one_more(&self.counters.unwanted);
         }
     }

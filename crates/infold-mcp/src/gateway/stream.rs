@@ -185,7 +185,7 @@ impl<R: AsyncRead + Unpin> StreamReader<R> {
             None => {
                 one_more(&router.counters.unreadable);
                 if let Some(id) = message::id_of_lost(&head, &tail) {
-                    let reason = "its answer is not JSON, or is nested too deeply".to_owned();
+                    let reason = "its answer is not JSON, is nested too deeply, or has too many parts".to_owned();
                     self.leg.waiting.answer(id, Err(LinkError::NotMcp(reason)));
                 }
             }

@@ -1,8 +1,11 @@
 //! What a server asks before it can answer. To a client of the newer era the question travels as the answer of its call, and
-//! its answer comes back with the same call once more; one of the older era is asked while its call waits.
+//! its answer comes back with the same call once more; one of the older era is asked while its call waits. What a server of
+//! the older era asks a client of the newer one is in `suspended`.
 //!
 //! What the server wants to remember in between is sealed with the server's name and the caller's, so that it reaches no
 //! other server and nobody else's call.
+
+use std::sync::Arc;
 
 use infold_core::Principal;
 use infold_core::gateway::ServerKey;
@@ -14,6 +17,7 @@ use serde_json::{Value, json};
 use super::Gateway;
 use super::caller::RelayCaller;
 use super::host::Host;
+use super::suspended::CallStep;
 use crate::client_line::ClientLine;
 use crate::gateway::{Ask, LinkError, RpcError, ServerLink};
 
@@ -30,6 +34,16 @@ pub(crate) struct ClientInput {
 impl ClientInput {
     pub(crate) fn new(responses: Option<InputResponses>, state: Option<String>) -> Self {
         Self { responses: responses.map(|responses| json!(responses)), state }
+    }
+
+    /// The name of the suspended call that goes on with it.
+    pub(super) fn resumes(&self, seal: &StateSeal, whose: (&Principal, &ServerKey)) -> Option<String> {
+        seal.open_call(self.state.as_deref()?, whose)
+    }
+
+    /// What the client says to a question.
+    pub(super) fn response(mut self, question: &str) -> Option<Value> {
+        self.responses.as_mut()?.get_mut(question).map(Value::take)
     }
 
     /// Adds it to the parameters of the server's call.
@@ -65,52 +79,88 @@ impl StateSeal {
         Self(key)
     }
 
+    /// Seals what a server wants to remember.
     fn close(&self, state: &str, whose: (&Principal, &ServerKey)) -> String {
-        json!({ "state": state, "seal": self.mark(state, whose) }).to_string()
+        json!({ "state": state, "seal": self.mark(Sealed::State, state, whose) }).to_string()
     }
 
     fn open(&self, sealed: &str, whose: (&Principal, &ServerKey)) -> Result<String, ErrorData> {
         let sealed: Value = serde_json::from_str(sealed).unwrap_or_default();
         let state = sealed["state"].as_str().unwrap_or_default();
-        if sealed["seal"] != self.mark(state, whose) {
+        if sealed["seal"] != self.mark(Sealed::State, state, whose) {
             return Err(ErrorData::invalid_params("requestState is not of this call: make the call anew", None));
         }
         Ok(state.to_owned())
     }
 
-    fn mark(&self, state: &str, (who, server): (&Principal, &ServerKey)) -> String {
-        let sealed = json!([who.owner.as_str(), server.as_str(), state]).to_string();
+    /// Seals the name of a call that waits for its client.
+    pub(super) fn close_call(&self, name: &str, whose: (&Principal, &ServerKey)) -> String {
+        json!({ "call": name, "seal": self.mark(Sealed::Call, name, whose) }).to_string()
+    }
+
+    fn open_call(&self, sealed: &str, whose: (&Principal, &ServerKey)) -> Option<String> {
+        let sealed: Value = serde_json::from_str(sealed).ok()?;
+        let name = sealed["call"].as_str()?;
+        (sealed["seal"] == self.mark(Sealed::Call, name, whose)).then(|| name.to_owned())
+    }
+
+    fn mark(&self, what: Sealed, text: &str, (who, server): (&Principal, &ServerKey)) -> String {
+        let sealed = json!([what.word(), who.owner.as_str(), server.as_str(), text]).to_string();
         blake3::keyed_hash(&self.0, sealed.as_bytes()).to_hex().to_string()
+    }
+}
+
+/// What is sealed: a server's own words cannot pass for the name of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sealed {
+    State,
+    Call,
+}
+
+impl Sealed {
+    fn word(self) -> &'static str {
+        match self {
+            Self::State => "state",
+            Self::Call => "call",
+        }
     }
 }
 
 impl Gateway {
     /// Asks the client what a server of the older era wants to know in the middle of a call, and passes its answer on.
-    pub(super) fn pass_question(&self, question: Ask, client: &ClientLine) {
+    /// When the call is over, nobody waits for it any more.
+    pub(super) fn pass_question(&self, mut question: Ask, client: &ClientLine) {
         let (engine, method) = (self.engine.clone(), question.method.clone());
         let asking = client.asker();
         self.tasks.spawn(async move {
-            let answer = match engine.scrub_value(&question.params).await {
-                Ok(params) => asking.ask(&method, params).await,
+            let answer = match engine.clean_value(&question.params).await {
+                Ok(params) => tokio::select! {
+                    answer = asking.ask(&method, params) => answer,
+                    () = question.unwanted() => return,
+                },
                 Err(error) => Err(error.to_string()),
             };
             question.answer(answer.map_err(RpcError::not_answered));
         });
     }
 
-    /// A call of a server that may ask before it answers, for a client of the older era: the client is asked one question
-    /// after another, and the call made again with its answers.
+    /// A call of a server that may ask before it answers. A client of the older era is asked one question after another,
+    /// and the call made again with its answers.
     pub(super) async fn follow_rounds(
         &self,
-        link: &ServerLink,
+        link: &Arc<ServerLink>,
         target: (&Host, &ServerTool),
-        mut params: Value,
+        (mut params, written): (Value, &str),
         caller: &RelayCaller,
-    ) -> Result<Value, LinkError> {
+    ) -> Result<CallStep, LinkError> {
         for _round in 0..ROUNDS_MAX {
-            let answer = self.follow(link, target, params.clone(), caller).await?;
+            let running = self.begin(link, target, params.clone(), caller);
+            let answer = match self.follow_running(running, (target.1, written), caller).await? {
+                CallStep::Answer(answer) => answer,
+                waits @ CallStep::Waits(_) => return Ok(waits),
+            };
             if !is_question(&answer) || caller.client.is_modern() || caller.client.session().is_none() {
-                return Ok(answer);
+                return Ok(CallStep::Answer(answer));
             }
             params["inputResponses"] = self.answers(&answer, &caller.client).await;
             match answer.get("requestState") {
@@ -126,7 +176,7 @@ impl Gateway {
         let mut answers = serde_json::Map::new();
         for (key, question) in asked["inputRequests"].as_object().into_iter().flatten() {
             let method = question["method"].as_str().unwrap_or_default();
-            let answer = match self.engine.scrub_value(&question["params"]).await {
+            let answer = match self.engine.clean_value(&question["params"]).await {
                 Ok(params) => client.asker().ask(method, params).await,
                 Err(error) => Err(error.to_string()),
             };
@@ -145,7 +195,7 @@ impl Gateway {
         let state = state.as_ref().and_then(Value::as_str).map(|state| self.seal.close(state, whose));
         let unreadable = || ErrorData::internal_error("the server asks in a form that MCP does not know", None);
         let requests = asked.get("inputRequests").cloned().unwrap_or_default();
-        let requests = self.engine.scrub_value(&requests).await.map_err(|_| unreadable())?;
+        let requests = self.engine.clean_value(&requests).await.map_err(|_| unreadable())?;
         let requests = match requests {
             Value::Null => None,
             requests => Some(serde_json::from_value(requests).map_err(|_| unreadable())?),

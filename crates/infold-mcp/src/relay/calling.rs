@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use infold_core::gateway::{Lane, RightsTarget, RightsVerdict, SchemaBounds, problems_of, refuse_arguments};
 use infold_engine::{Metered, RelayedCall, RelayedResult, RelayedShown, ServerCall, ServerTool, Verdict};
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, ErrorCode, MetaObject};
+use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, ErrorCode, InputRequiredResult, MetaObject};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -16,9 +16,9 @@ use super::asking::{ClientInput, is_question};
 use super::caller::RelayCaller;
 use super::content::ServerResult;
 use super::host::Host;
+use super::suspended::{CallStep, RunningCall};
 use crate::answer;
-use crate::client_line::ClientLine;
-use crate::gateway::{CallNotice, CallOptions, LinkError, RpcError, ServerLink, marks_arguments};
+use crate::gateway::{CallOptions, LinkError, RpcError, ServerLink, marks_arguments};
 
 /// The code of an error whose own code is none.
 const INTERNAL_ERROR: i32 = -32_603;
@@ -64,6 +64,8 @@ enum CallOutcome {
     Result(ServerResult),
     /// It asks something first.
     Question(Value),
+    /// It asks in the middle of the call, which waits for the client's answer.
+    Waits(InputRequiredResult),
 }
 
 /// What a call gave, for the server's figures.
@@ -83,10 +85,11 @@ impl Gateway {
         let began = Instant::now();
         let RelayCall { caller, way, arguments, input, .. } = relay;
         let written = arguments.to_string();
-        let result = match self.exchange((&host, &target), arguments, input, caller).await {
+        let result = match self.exchange((&host, &target), (arguments, &written), input, caller).await {
             Ok(CallOutcome::Question(asked)) => {
                 return Ok(self.question(asked, (&caller.who, &target.definition.server)).await?.into());
             }
+            Ok(CallOutcome::Waits(asked)) => return Ok(asked.into()),
             Ok(CallOutcome::Result(result)) => self.take_in(&target, caller, written, result).await,
             Err(no_result) => Err(no_result),
         };
@@ -106,16 +109,17 @@ impl Gateway {
     /// An error of a server without secrets.
     pub(super) async fn scrubbed_error(&self, error: ErrorData) -> ErrorData {
         let data = match &error.data {
-            Some(data) => self.engine.scrub_value(data).await.ok(),
+            Some(data) => self.engine.clean_value(data).await.ok(),
             None => None,
         };
         ErrorData::new(error.code, self.scrubbed(error.message.into_owned()).await, data)
     }
 
     /// The target of a call that may be made.
-    async fn admitted(&self, relay: &RelayCall<'_>) -> Result<(Arc<ServerTool>, Arc<Host>), String> {
+    async fn admitted(self: &Arc<Self>, relay: &RelayCall<'_>) -> Result<(Arc<ServerTool>, Arc<Host>), String> {
         let mut catalogue = self.ready().await;
         if catalogue.find(relay.name).is_none() {
+            self.see_host_of(relay.name).await?;
             catalogue = self.renewed().await;
         }
         let target = catalogue.find(relay.name).cloned().ok_or_else(|| catalogue.refuse(relay.name))?;
@@ -146,28 +150,32 @@ impl Gateway {
     async fn exchange(
         self: &Arc<Self>,
         (host, target): (&Arc<Host>, &Arc<ServerTool>),
-        arguments: Value,
+        (arguments, written): (Value, &str),
         input: ClientInput,
         caller: &RelayCaller,
     ) -> Result<CallOutcome, NoResult> {
-        let project = caller.project().or_else(|| self.setup.folder.clone());
-        let link = self.link(host, project).await.map_err(NoResult::Refused)?;
-        // The server's tools may have been seen anew since the call was admitted.
-        let catalogue = self.catalogue();
-        let is_same = |now: &Arc<ServerTool>| Arc::ptr_eq(now, target) || now.definition == target.definition;
-        if !catalogue.find(target.name.as_str()).is_some_and(is_same) {
-            return Err(NoResult::Refused(catalogue.refuse(target.name.as_str())));
-        }
-        let mut params = json!({ "name": target.definition.tool, "arguments": arguments });
-        input.add_to(&mut params, &self.seal, (&caller.who, &host.entry.key)).map_err(NoResult::Rpc)?;
-        let answer = self.follow_rounds(&link, (host, target), params, caller).await;
-        match answer {
-            Ok(result) => {
+        let whose = (&caller.who, &host.entry.key);
+        let step = match input.resumes(&self.seal, whose) {
+            Some(name) => {
+                let running = self.resume(&name, (target, written), input).map_err(NoResult::Rpc)?;
+                let link = running.link.clone();
+                (self.follow_running(running, (target, written), caller).await, link)
+            }
+            None => {
+                let link = self.link_for(host, target, caller).await.map_err(NoResult::Refused)?;
+                let mut params = json!({ "name": target.definition.tool, "arguments": arguments });
+                input.add_to(&mut params, &self.seal, whose).map_err(NoResult::Rpc)?;
+                (self.follow_rounds(&link, (host, target), (params, written), caller).await, link)
+            }
+        };
+        match step {
+            (Ok(CallStep::Answer(result)), _) => {
                 host.answered();
                 self.answered(result, caller).map_err(NoResult::Refused)
             }
-            Err(LinkError::Rpc(error)) => Err(NoResult::Rpc(as_protocol(error))),
-            Err(error) => {
+            (Ok(CallStep::Waits(asked)), _) => Ok(CallOutcome::Waits(asked)),
+            (Err(LinkError::Rpc(error)), _) => Err(NoResult::Rpc(as_protocol(host.without_values(error)))),
+            (Err(error), link) => {
                 host.failed(&error);
                 if matches!(error, LinkError::Ended { .. } | LinkError::Closed) {
                     host.ended(&link, error.to_string());
@@ -177,39 +185,46 @@ impl Gateway {
         }
     }
 
-    /// One request with everything that goes along with it, until its end.
-    pub(super) async fn follow(
+    /// The connection that a call goes over. The server's tools may have been seen anew since the call was admitted.
+    async fn link_for(
+        self: &Arc<Self>,
+        host: &Arc<Host>,
+        target: &Arc<ServerTool>,
+        caller: &RelayCaller,
+    ) -> Result<Arc<ServerLink>, String> {
+        let project = caller.project().or_else(|| self.setup.folder.clone());
+        let link = self.link(host, project).await?;
+        let catalogue = self.catalogue();
+        match catalogue.find(target.name.as_str()) {
+            Some(now) if Arc::ptr_eq(now, target) || now.definition == target.definition => Ok(link),
+            Some(_) | None => Err(catalogue.refuse(target.name.as_str())),
+        }
+    }
+
+    /// Begins one request, with everything that goes along with it.
+    pub(super) fn begin(
         &self,
-        link: &ServerLink,
+        link: &Arc<ServerLink>,
         (host, target): (&Host, &ServerTool),
         params: Value,
         caller: &RelayCaller,
-    ) -> Result<Value, LinkError> {
-        let cancel = CancellationToken::new();
-        let (notices, mut news) = mpsc::channel(NOTICES_MAX);
-        let (asks, mut questions) = mpsc::channel(ASKS_MAX);
+    ) -> RunningCall {
+        let (link, cancel) = (link.clone(), CancellationToken::new());
+        let (notices, news) = mpsc::channel(NOTICES_MAX);
+        let (asks, questions) = mpsc::channel(ASKS_MAX);
         let session = caller.client.session();
         let options = CallOptions {
             cancel: cancel.clone(),
-            asks: session.is_some().then_some(asks),
+            asks: (session.is_some() || caller.client.is_modern()).then_some(asks),
             session,
             notices: Some(notices),
             capabilities: Some(caller.client.capabilities()),
             input_schema: marks_arguments(&target.definition.input).then(|| target.definition.input.clone()),
             ..CallOptions::within(host.entry.limits.call_timeout_ms)
         };
-        let answer = link.request("tools/call", params, options);
-        tokio::pin!(answer);
-        let mut progress = CallProgress::new(self.setup.heartbeat);
-        loop {
-            tokio::select! {
-                answer = &mut answer => return answer,
-                () = caller.client.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
-                Some(notice) = news.recv() => progress.pass_on(self, &caller.client, notice).await,
-                Some(question) = questions.recv() => self.pass_question(question, &caller.client),
-                () = progress.silence() => progress.beat(&caller.client).await,
-            }
-        }
+        let asked = link.clone();
+        let answer = Box::pin(async move { asked.request("tools/call", params, options).await });
+        RunningCall { link, answer, news, questions, cancel }
     }
 
     /// A result within its bound, or a question that its client can be asked.
@@ -247,7 +262,7 @@ impl Gateway {
         };
         let given = RelayedResult { texts: std::mem::take(&mut result.texts), structured: result.structured.take() };
         for block in &mut result.others {
-            *block = self.engine.scrub_value(block).await.map_err(unscrubbed)?;
+            *block = self.engine.clean_value(block).await.map_err(unscrubbed)?;
         }
         let shown = self.engine.take_in_relayed(&caller.who, relayed, given).await.map_err(unscrubbed)?;
         Ok(Relayed { result, shown })
@@ -323,52 +338,5 @@ fn metered(metered: &Metered) -> Value {
             json!({ "session_id": session, "branch_id": thread.branch(), "tokens": tokens, "by": by })
         }
         Metered::Nowhere { reason } => json!({ "session_id": null, "reason": reason }),
-    }
-}
-
-/// What a client is sent while a call takes long: the server's progress, and a sign of life where there is none.
-struct CallProgress {
-    heartbeat: Duration,
-    next_beat: Instant,
-    last: f64,
-}
-
-impl CallProgress {
-    fn new(heartbeat: Duration) -> Self {
-        // The first sign comes early: some clients give up a request whose answer has not begun.
-        Self { heartbeat, next_beat: Instant::now() + heartbeat / 3, last: 0.0 }
-    }
-
-    async fn silence(&self) {
-        tokio::time::sleep_until(self.next_beat.into()).await;
-    }
-
-    async fn pass_on(&mut self, gateway: &Gateway, client: &ClientLine, notice: CallNotice) {
-        match notice {
-            CallNotice::Progress(params) => {
-                let number = |key: &str| params.get(key).and_then(Value::as_f64);
-                let message = match params.get("message").and_then(Value::as_str) {
-                    Some(message) => Some(gateway.scrubbed(message.to_owned()).await),
-                    None => None,
-                };
-                self.say(client, number("progress").unwrap_or(self.last), number("total"), message).await;
-            }
-            CallNotice::Log(params) => {
-                if let Ok(params) = gateway.engine.scrub_value(&params).await {
-                    client.log(params).await;
-                }
-            }
-        }
-    }
-
-    async fn beat(&mut self, client: &ClientLine) {
-        self.say(client, self.last, None, None).await;
-    }
-
-    /// Sends one notification. Its figure is larger than the one before, whatever the server says.
-    async fn say(&mut self, client: &ClientLine, done: f64, total: Option<f64>, message: Option<String>) {
-        self.last = if done > self.last { done } else { self.last + 0.001 };
-        self.next_beat = Instant::now() + self.heartbeat;
-        client.report_progress(self.last, total, message).await;
     }
 }

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use infold_core::gateway::{
-    Deferrable, DeferralMode, Definition, ListedTool, SchemaForm, ServerEntry, ServerKind, ToolGroup, ToolHints,
-    ToolIndex, deferral_note, list_tool, select_listed,
+    Deferrable, DeferralMode, Definition, HintTrust, ListedTool, SchemaForm, ServerEntry, ServerKind, ToolGroup,
+    ToolHints, ToolIndex, deferral_note, list_tool, select_listed,
 };
 use infold_engine::{NamedTools, ServerTool, ServerTools};
 use rmcp::model::{Tool, ToolAnnotations};
@@ -115,21 +115,29 @@ fn listed(
     let listed: Vec<Tool> = selection
         .listed
         .iter()
-        .filter_map(|at| list_tool(&targets[*at].definition, &targets[*at].name, rules.form).ok())
-        .map(as_protocol)
+        .filter_map(|at| {
+            let target = &targets[*at];
+            let listed = list_tool(&target.definition, &target.name, rules.form).ok()?;
+            Some(as_protocol(listed, servers[target.server].0.hints))
+        })
         .collect();
     let deferred = targets.len() - listed.len();
     (listed, deferred)
 }
 
-/// A listed tool in the protocol's form.
-fn as_protocol(listed: ListedTool) -> Tool {
+/// A listed tool in the protocol's form. Clients let tools run because of their hints, so those that do not count are left
+/// out.
+fn as_protocol(listed: ListedTool, trust: HintTrust) -> Tool {
     let input = answer::object(listed.input);
     let mut tool = Tool::new(listed.name.to_string(), listed.description, Arc::new(input));
     if let Some(output) = listed.output {
         tool = tool.with_raw_output_schema(Arc::new(answer::object(output)));
     }
-    let annotations = annotations(listed.title.as_deref(), listed.hints);
+    let hints = match trust {
+        HintTrust::Trusted => listed.hints,
+        HintTrust::Ignored => ToolHints::default(),
+    };
+    let annotations = annotations(listed.title.as_deref(), hints);
     if let Some(title) = listed.title {
         tool = tool.with_title(title);
     }

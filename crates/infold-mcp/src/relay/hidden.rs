@@ -5,8 +5,9 @@
 mod tests;
 
 use infold_core::gateway::{NamedValues, ServerEntry, ServerWay};
+use serde_json::Value;
 
-use crate::gateway::LinkWay;
+use crate::gateway::{LinkWay, RpcError};
 
 /// Values that are shorter than this are no secrets, and taking them out would make words unreadable.
 const SECRET_BYTES_MIN: usize = 8;
@@ -37,6 +38,23 @@ impl HiddenValues {
         // A value that contains another one goes first.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         Self(values)
+    }
+
+    /// The error without the values.
+    pub(super) fn hide_in(&self, error: RpcError) -> RpcError {
+        let data = error.data.map(|data| self.hide_in_value(data));
+        RpcError { message: self.hide(error.message), data, ..error }
+    }
+
+    fn hide_in_value(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.hide(text)),
+            Value::Array(items) => items.into_iter().map(|item| self.hide_in_value(item)).collect(),
+            Value::Object(fields) => {
+                fields.into_iter().map(|(name, field)| (name, self.hide_in_value(field))).collect()
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value,
+        }
     }
 
     /// The words without the values.

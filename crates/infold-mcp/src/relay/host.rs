@@ -1,20 +1,22 @@
 //! One server with its connections: started when it is wanted, one for each project or one for all, and stopped when
-//! nobody has used it for a while.
+//! nobody has used it for a while. How it is, and what is said of it, is in `health`.
+
+mod health;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use infold_core::gateway::{
-    HealthAction, HealthEvent, HealthMoment, HealthRules, ServerEntry, ServerHealth, ServerState, Sharing,
-};
-use infold_engine::{ServerNote, ServerTools};
+use infold_core::gateway::{HealthEvent, HealthRules, ServerEntry, ServerHealth, ServerState, Sharing};
+use infold_engine::ServerTools;
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
 
 use super::hidden::HiddenValues;
-use crate::gateway::{LinkEra, LinkError, LinkEvent, LinkIdentity, LinkLimits, LinkSetup, LinkWay, ServerLink};
+use crate::gateway::{
+    LinkEra, LinkError, LinkEvent, LinkIdentity, LinkLimits, LinkSetup, LinkWay, ListLimits, ServerLink,
+};
 
 /// Events of a server that may wait to be looked at.
 const EVENTS_MAX: usize = 16;
@@ -80,7 +82,11 @@ impl Host {
             way: server.way,
             health: Mutex::new(ServerHealth::new()),
             rules,
-            limits: LinkLimits { start_timeout_ms, ..limits.clone() },
+            limits: LinkLimits {
+                start_timeout_ms,
+                list: ListLimits { timeout_ms: start_timeout_ms, ..limits.list.clone() },
+                ..limits.clone()
+            },
             links: Mutex::default(),
             starting: tokio::sync::Mutex::default(),
             tools: Mutex::default(),
@@ -133,43 +139,6 @@ impl Host {
                 self.failed(&error);
                 Err(self.words_of(&error))
             }
-        }
-    }
-
-    /// What a caller reads of an error of this server.
-    pub(super) fn words_of(&self, error: &LinkError) -> String {
-        match lock(&self.health).state {
-            ServerState::NeedsLogin => format!(
-                "{} needs a login: ask the user to put a token into its headers in infold's settings",
-                self.entry.key
-            ),
-            _ => format!("{}: {}", self.entry.key, self.hidden.hide(error.to_string())),
-        }
-    }
-
-    /// Takes note of a call that was answered.
-    pub(super) fn answered(&self) {
-        self.step(HealthEvent::Answered);
-    }
-
-    /// Takes note of an error of the server; errors of a caller say nothing about it.
-    pub(super) fn failed(&self, error: &LinkError) {
-        let why = self.hidden.hide(error.to_string());
-        match error {
-            LinkError::NeedsLogin { .. } => self.step(HealthEvent::LoginMissing),
-            LinkError::CannotStart { .. }
-            | LinkError::TimedOut { .. }
-            | LinkError::NotMcp(_)
-            | LinkError::Http { .. }
-            | LinkError::SessionGone
-            | LinkError::Unreachable(_) => self.step(HealthEvent::Failed { why }),
-            LinkError::Ended { .. } => self.step(HealthEvent::Ended { why }),
-            LinkError::Rpc(_)
-            | LinkError::Cancelled
-            | LinkError::TooLong { .. }
-            | LinkError::RequestTooLong { .. }
-            | LinkError::Busy { .. }
-            | LinkError::Closed => {}
         }
     }
 
@@ -234,39 +203,6 @@ impl Host {
         is_same
     }
 
-    /// How it is, with why it failed last.
-    pub(super) fn health(&self) -> ServerHealth {
-        lock(&self.health).clone()
-    }
-
-    /// What is to be stored about it, if its state has another word than the one that was stored last.
-    pub(super) fn take_note(&self) -> Option<ServerNote> {
-        let (health, mut noted) = (self.health(), lock(&self.noted));
-        let state = health.state.word();
-        if *noted == state {
-            return None;
-        }
-        *noted = state;
-        let era = lock(&self.era).map(LinkEra::word);
-        Some(ServerNote { state, detail: health.detail().map(str::to_owned), era })
-    }
-
-    fn step(&self, event: HealthEvent) {
-        let moment = HealthMoment { now_ms: now_ms(), jitter: jitter() };
-        let mut health = lock(&self.health);
-        let (next, action) = health.step(event, moment, &self.rules);
-        let is_other = health.state.word() != next.state.word();
-        *health = next;
-        drop(health);
-        if is_other {
-            self.changed.notify_one();
-        }
-        if action == Some(HealthAction::Stop) {
-            // Whoever still has a connection ends with it; a new one is made when its time has come.
-            lock(&self.links).clear();
-        }
-    }
-
     fn running(&self, project: Option<&PathBuf>) -> Option<Arc<ServerLink>> {
         let mut links = lock(&self.links);
         let hosted = links.get_mut(&project.cloned())?;
@@ -315,11 +251,4 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn now_ms() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn jitter() -> u16 {
-    let mut bytes = [0; 2];
-    // Without chance all servers wait equally long, which is no harm.
-    let _ = getrandom::fill(&mut bytes);
-    u16::from_le_bytes(bytes)
 }

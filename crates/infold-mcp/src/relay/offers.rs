@@ -3,7 +3,7 @@
 //!
 //! Lists are asked for anew each time, of all servers at once, and what does not come in time is left out of that list.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use infold_core::Principal;
 use infold_core::gateway::ServerEntry;
@@ -19,10 +19,7 @@ use super::asking::{ClientInput, is_question};
 use super::calling::as_protocol;
 use super::host::Host;
 use crate::client_line::ClientLine;
-use crate::gateway::{CallOptions, LinkEra, LinkError, ListKind, ServerLink};
-
-/// How long a server may take to note a level.
-const LEVEL_TIMEOUT_MS: u64 = 5_000;
+use crate::gateway::{CallOptions, LinkError, ListKind};
 
 /// What a server may have besides tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +31,7 @@ pub(crate) enum Offer {
 
 impl Offer {
     /// The name of the capability.
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Prompts => "prompts",
             Self::Resources => "resources",
@@ -67,28 +64,6 @@ impl Gateway {
     /// Whether a server has this. One that was not started yet may have it.
     pub(crate) fn offers(&self, offer: Offer) -> bool {
         self.hosts.iter().any(|host| may_have(host, offer))
-    }
-
-    /// Sets how much servers of the older era log, those that run and those that are started later.
-    pub(crate) async fn set_log_level(&self, level: Value) {
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
-        for host in self.hosts.iter().filter(|host| may_have(host, Offer::Logging)) {
-            for link in host.links() {
-                self.apply_log_level(&link).await;
-            }
-        }
-    }
-
-    pub(super) async fn apply_log_level(&self, link: &ServerLink) {
-        let about = link.about();
-        let level = self.log_level.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let (LinkEra::Legacy, Some(level)) = (about.era, level)
-            && about.capabilities.get(Offer::Logging.name()).is_some_and(Value::is_object)
-        {
-            let options = CallOptions::within(LEVEL_TIMEOUT_MS);
-            // A server that does not take the level logs as it likes.
-            let _ = link.request("logging/setLevel", json!({ "level": level }), options).await;
-        }
     }
 
     /// The prompts, resources or templates of all servers, in the order of settings.
@@ -184,7 +159,7 @@ impl Gateway {
         let mut items = Vec::with_capacity(listed.len());
         for item in listed {
             // An item that cannot be searched for secrets is left out.
-            if let Ok(mut item) = self.engine.scrub_value(&item).await {
+            if let Ok(mut item) = self.engine.clean_value(&item).await {
                 prefix(&host.entry, kind, &mut item);
                 items.push(item);
             }
@@ -216,10 +191,10 @@ impl Gateway {
             }
             Ok(answer) => {
                 host.answered();
-                let clean = self.engine.scrub_value(&answer).await;
+                let clean = self.engine.clean_value(&answer).await;
                 clean.map(OfferAnswer::Given).map_err(|error| ErrorData::internal_error(error.to_string(), None))
             }
-            Err(LinkError::Rpc(error)) => Err(self.scrubbed_error(as_protocol(error)).await),
+            Err(LinkError::Rpc(error)) => Err(self.scrubbed_error(as_protocol(host.without_values(error))).await),
             Err(error) => {
                 host.failed(&error);
                 Err(ErrorData::internal_error(self.scrubbed(host.words_of(&error)).await, None))
@@ -228,7 +203,7 @@ impl Gateway {
     }
 }
 
-fn may_have(host: &Host, offer: Offer) -> bool {
+pub(super) fn may_have(host: &Host, offer: Offer) -> bool {
     host.capabilities().is_none_or(|capabilities| capabilities.get(offer.name()).is_some_and(Value::is_object))
 }
 

@@ -15,6 +15,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use super::Server;
 use super::handler::LIST_TTL_MS;
+use crate::client_line::ClientLine;
 use crate::gateway::ListKind;
 use crate::relay::Offer;
 
@@ -143,7 +144,8 @@ impl ServerHandler for RelayServer {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let gateway = self.0.gateway_with(Offer::Logging, "logging/setLevel", &context)?;
-        gateway.set_log_level(serde_json::json!(request.level)).await;
+        let level = serde_json::json!(request.level);
+        gateway.set_log_level(level.as_str().unwrap_or_default(), &ClientLine::new(context)).await;
         Ok(())
     }
 

@@ -16,6 +16,7 @@ fn kept(hash: &str) -> KeptDefinition {
 fn tool(name: &str, pin: Option<&str>, waiting: Option<&str>) -> StoredTool {
     StoredTool {
         server: ServerKey::new("files"),
+        target: "t".to_owned(),
         tool: name.to_owned(),
         pin: pin.map(|hash| StoredPin { kept: kept(hash), tokens: 7, at_ms: 1 }),
         waiting: waiting.map(kept),

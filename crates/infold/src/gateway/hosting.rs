@@ -98,5 +98,7 @@ fn setup(settings: &Settings, servers: Vec<HostedServer>) -> GatewaySetup {
         children_max: gateway.children_max,
         result_bytes_max: gateway.result_bytes_max,
         heartbeat_ms: gateway.heartbeat_ms,
+        questions_max: gateway.questions_max,
+        question_wait_ms: gateway.question_wait_ms,
     }
 }

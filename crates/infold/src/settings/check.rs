@@ -88,6 +88,8 @@ pub(super) const RANGES: &[(&str, RangeInclusive<i64>)] = &[
     ("gateway.failures_max", 1..=1_000),
     ("gateway.retry_max_ms", 1..=60 * MINUTE_MS),
     ("gateway.heartbeat_ms", 30..=10 * MINUTE_MS),
+    ("gateway.questions_max", 0..=10_000),
+    ("gateway.question_wait_ms", 1..=60 * MINUTE_MS),
     ("auth.jwt.leeway_seconds", 0..=600),
 ];
 

@@ -30,6 +30,8 @@ pub struct Gateway {
     pub failures_max: u32,
     pub retry_max_ms: u64,
     pub heartbeat_ms: u64,
+    pub questions_max: usize,
+    pub question_wait_ms: u64,
 }
 
 impl Gateway {

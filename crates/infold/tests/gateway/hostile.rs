@@ -43,6 +43,24 @@ async fn a_crash_in_the_middle_of_a_call_fails_the_call() {
 }
 
 #[tokio::test]
+async fn the_word_that_a_server_is_gone_is_not_lost_among_others() {
+    let noise = r#"printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'"#;
+    let text = format!("shake; next; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do {noise}; done; exit 3");
+    let (link, mut events) = start(script(&text, &mark())).await;
+    let link = link.unwrap();
+    call(&link, 20_000).await.unwrap_err();
+    let ended = async {
+        loop {
+            if let Some(LinkEvent::Ended(why)) = events.recv().await {
+                return why;
+            }
+        }
+    };
+    let why = tokio::time::timeout(crate::support::PATIENCE, ended).await.unwrap();
+    assert_eq!(why, "the server ended (exit code 3)");
+}
+
+#[tokio::test]
 async fn nonsense_between_messages_is_dropped() {
     let text = r#"
         echo 'Server starting...'; echo '{"half": '; printf '\000\377\n\n\n'; echo '[1,2,3]'

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{Definition, ToolHints};
 use crate::gateway::canonical::depth_of;
 use crate::gateway::entry::ServerKey;
-use crate::strip_hostile;
+use crate::{strip_hostile, strip_hostile_in};
 
 /// Tools of one server; what comes later is left out.
 const TOOLS_MAX: usize = 2_000;
@@ -162,7 +162,7 @@ fn clean_text(text: &str, chars_max: usize) -> String {
 /// The schema of the arguments. A tool without a readable one takes any object: its server checks them anyway.
 fn input(fields: &Map<String, Value>, mended: &mut Vec<&'static str>) -> Value {
     match fields.get("inputSchema") {
-        Some(schema @ Value::Object(_)) => clean_schema(schema),
+        Some(schema @ Value::Object(_)) => strip_hostile_in(schema),
         None | Some(Value::Null | Value::Bool(true)) => json!({"type": "object"}),
         Some(_) => {
             mended.push("its inputSchema is not an object: any arguments are taken");
@@ -178,20 +178,7 @@ fn output(fields: &Map<String, Value>, mended: &mut Vec<&'static str>) -> Option
         mended.push("its outputSchema is not one of an object: it is left out");
         return None;
     }
-    Some(clean_schema(schema))
-}
-
-/// A schema in which no text has anything that cannot be seen.
-fn clean_schema(schema: &Value) -> Value {
-    match schema {
-        Value::String(text) => Value::String(strip_hostile(text)),
-        Value::Array(items) => Value::Array(items.iter().map(clean_schema).collect()),
-        Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, field)| (strip_hostile(name), clean_schema(field)));
-            Value::Object(fields.collect())
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => schema.clone(),
-    }
+    Some(strip_hostile_in(schema))
 }
 
 fn hints(fields: &Map<String, Value>) -> ToolHints {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use infold_core::gateway::{DefinitionHash, NewTools, PinStep, PinnedTool, ServerKey, decide_pins};
+use infold_core::gateway::{DefinitionHash, NewTools, PinKey, PinStep, PinnedTool, decide_pins};
 use infold_core::view::ScrubbedJson;
 use infold_store::{KeptDefinition, StoredPin, StoredTool};
 
 /// What a server offers, ready to be compared with what is stored.
 pub(super) struct Learning {
-    server: ServerKey,
+    key: PinKey,
     new_tools: NewTools,
     now_ms: u64,
     offered: BTreeMap<String, DefinitionHash>,
@@ -18,6 +18,25 @@ pub(super) struct Learning {
 
 /// All rows of a server after a decision, or the rows before it if something for it is not ready.
 type Learnt = Result<Vec<StoredTool>, Vec<StoredTool>>;
+
+/// The rows of one of the servers that have a name.
+pub(super) struct TargetRows {
+    pub(super) rows: Vec<StoredTool>,
+    /// Rows to be deleted once these are written.
+    left: Vec<StoredTool>,
+}
+
+/// The rows of the server that has the name here. Rows from before that was known are those of the first who comes.
+pub(super) fn rows_of(stored: Vec<StoredTool>, target: &str) -> TargetRows {
+    if stored.iter().any(|stored| stored.target == target) {
+        let rows = stored.into_iter().filter(|stored| stored.target == target).collect();
+        return TargetRows { rows, left: Vec::new() };
+    }
+    let old: Vec<StoredTool> = stored.into_iter().filter(|stored| stored.target.is_empty()).collect();
+    let left = old.iter().map(|old| StoredTool { pin: None, waiting: None, ..old.clone() }).collect();
+    let rows = old.into_iter().map(|old| StoredTool { target: target.to_owned(), ..old }).collect();
+    TargetRows { rows, left }
+}
 
 /// Whether nothing has to be made ready for a tool that is offered with this hash.
 pub(super) fn is_stored(stored: &[StoredTool], tool: &str, hash: &DefinitionHash) -> bool {
@@ -33,8 +52,8 @@ fn kept_of<'s>(stored: &'s [StoredTool], tool: &str, hash: &DefinitionHash) -> O
 }
 
 impl Learning {
-    pub(super) fn new(server: &ServerKey, new_tools: NewTools, now_ms: u64) -> Self {
-        Self { server: server.clone(), new_tools, now_ms, offered: BTreeMap::new(), ready: BTreeMap::new() }
+    pub(super) fn new(key: &PinKey, new_tools: NewTools, now_ms: u64) -> Self {
+        Self { key: key.clone(), new_tools, now_ms, offered: BTreeMap::new(), ready: BTreeMap::new() }
     }
 
     /// Adds a tool that the server offers. `ready` is what to store of it, if that is not stored yet.
@@ -45,6 +64,7 @@ impl Learning {
 
     /// Decides on the stored rows. Returns those that change, and all of them.
     pub(super) fn decide(self, stored: Vec<StoredTool>) -> (Vec<StoredTool>, Learnt) {
+        let TargetRows { rows: stored, left } = rows_of(stored, &self.key.target);
         let pinned =
             stored.iter().filter_map(|stored| Some((stored.tool.clone(), stored.pin.as_ref()?.kept.hash.clone())));
         let decided = decide_pins(&pinned.collect(), &self.offered, self.new_tools);
@@ -54,8 +74,10 @@ impl Learning {
         let is_left = |stored: &&StoredTool| !after.iter().any(|after| after.tool == stored.tool);
         let forgotten: Vec<StoredTool> =
             stored.iter().filter(is_left).map(|stored| StoredTool { waiting: None, ..stored.clone() }).collect();
-        let mut changed: Vec<StoredTool> = after.iter().filter(|after| !stored.contains(after)).cloned().collect();
+        let is_written = |after: &&StoredTool| left.is_empty() && stored.contains(after);
+        let mut changed: Vec<StoredTool> = after.iter().filter(|after| !is_written(after)).cloned().collect();
         changed.extend(forgotten);
+        changed.extend(left);
         after.sort_by(|one, other| one.tool.cmp(&other.tool));
         (changed, Ok(after))
     }
@@ -64,7 +86,8 @@ impl Learning {
     fn after(&self, decided: PinnedTool, stored: &[StoredTool]) -> Option<StoredTool> {
         let before = stored.iter().find(|stored| stored.tool == decided.tool).cloned();
         let before = before.unwrap_or_else(|| StoredTool {
-            server: self.server.clone(),
+            server: self.key.server.clone(),
+            target: self.key.target.clone(),
             tool: decided.tool.clone(),
             pin: None,
             waiting: None,

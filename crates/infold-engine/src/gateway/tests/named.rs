@@ -33,10 +33,10 @@ fn configured(name: &str, use_now: ServerUse) -> ConfiguredServer {
 }
 
 async fn learn(bench: &Bench, server: &str, description: &str) {
-    let server = ServerKey::new(server);
+    let key = configured(server, ServerUse::On).entry.pin_key();
     let offered = json!({"name": "read", "description": description, "inputSchema": {"type": "object"}});
-    let offered = DefinitionsRead::of(&server, [&offered]).definitions;
-    bench.engine.learn_tools(&server, offered, NewTools::Pin).await.unwrap();
+    let offered = DefinitionsRead::of(&key.server, [&offered]).definitions;
+    bench.engine.learn_tools(&key, offered, NewTools::Pin).await.unwrap();
 }
 
 fn names(tools: &NamedTools) -> Vec<String> {

@@ -1,8 +1,8 @@
 //! Tools that are learnt, pinned, changed and approved, over restarts.
 
 use infold_core::gateway::{
-    CallLimits, Definition, DefinitionsRead, EntryOrigin, HintTrust, NamedValues, NewTools, Rights, ServerEntry,
-    ServerKind, ServerWay, Sharing,
+    CallLimits, Definition, DefinitionsRead, EntryOrigin, HintTrust, NamedValues, NewTools, PinKey, Rights,
+    ServerEntry, ServerKind, ServerWay, Sharing,
 };
 use serde_json::json;
 
@@ -17,6 +17,10 @@ fn tools(offered: &[(&str, &str)]) -> Vec<Definition> {
     DefinitionsRead::of(&server(), &values).definitions
 }
 
+fn pin_key() -> PinKey {
+    PinKey { server: server(), target: "one".to_owned() }
+}
+
 /// Usable tools with their texts, then withheld ones with the reason.
 fn lines(tools: &ServerTools) -> Vec<String> {
     let usable = tools.usable.iter().map(|tool| format!("{}: {}", tool.definition.tool, tool.definition.description));
@@ -27,7 +31,7 @@ fn lines(tools: &ServerTools) -> Vec<String> {
 async fn learn(bench: &Bench, offered: &[(&str, &str)], new_tools: NewTools) -> Vec<String> {
     // Every time in another process.
     let engine = bench.another(settings());
-    let learnt = engine.learn_tools(&server(), tools(offered), new_tools).await.unwrap();
+    let learnt = engine.learn_tools(&pin_key(), tools(offered), new_tools).await.unwrap();
     assert_eq!(bench.engine.known_tools(&server()).await.unwrap(), learnt, "the store says the same");
     lines(&learnt)
 }
@@ -79,13 +83,13 @@ async fn no_secret_in_a_definition_is_stored_and_its_tool_is_usable() {
     let text = format!("pass token={}", secret());
     let offered = tools(&[("read", &text), (&secret(), "odd")]);
     let hash = offered[0].hash();
-    let learnt = bench.engine.learn_tools(&server(), offered, NewTools::Pin).await.unwrap();
+    let learnt = bench.engine.learn_tools(&pin_key(), offered, NewTools::Pin).await.unwrap();
     assert_eq!((learnt.usable.len(), learnt.withheld.len()), (1, 1));
     assert!(learnt.usable[0].definition.description.contains("[SECRET:"), "{learnt:?}");
     assert_eq!(learnt.usable[0].hash, hash, "what the server sent is what is compared");
     assert!(learnt.usable[0].tokens > 10);
     assert!(!format!("{learnt:?}").contains(&secret()) && !is_on_disk(&bench, &secret()));
-    let again = bench.engine.learn_tools(&server(), tools(&[("read", &text)]), NewTools::Pin).await.unwrap();
+    let again = bench.engine.learn_tools(&pin_key(), tools(&[("read", &text)]), NewTools::Pin).await.unwrap();
     assert_eq!(again.usable, learnt.usable);
 }
 
@@ -114,4 +118,40 @@ async fn a_projects_server_is_approved_as_it_is_written() {
     assert!(again.is_entry_approved("/a", &entry("x")).await.unwrap());
     assert!(!again.is_entry_approved("/b", &entry("x")).await.unwrap(), "another project");
     assert!(!again.is_entry_approved("/a", &entry("y")).await.unwrap(), "another program");
+}
+
+#[tokio::test]
+async fn servers_of_one_name_have_pins_of_their_own() {
+    let bench = Bench::new(settings());
+    let other = PinKey { target: "two".to_owned(), ..pin_key() };
+    let here = tools(&[("read", "reads files")]);
+    let there = tools(&[("read", "reads mail"), ("send", "sends mail")]);
+    for _ in 0..2 {
+        let learnt = bench.engine.learn_tools(&pin_key(), here.clone(), NewTools::Pin).await.unwrap();
+        assert_eq!(lines(&learnt), ["read: reads files"]);
+        let learnt = bench.engine.learn_tools(&other, there.clone(), NewTools::Pin).await.unwrap();
+        assert_eq!(lines(&learnt), ["read: reads mail", "send: sends mail"]);
+    }
+    assert!(bench.engine.waiting_tools().await.unwrap().is_empty());
+
+    let changed = tools(&[("read", "reads everything")]);
+    bench.engine.learn_tools(&pin_key(), changed, NewTools::Pin).await.unwrap();
+    assert_eq!(bench.engine.pinned_tools(&other).await.unwrap().usable.len(), 2, "the other one has not changed");
+    assert_eq!(bench.engine.approve_tools(&server(), None).await.unwrap(), ["read"]);
+    assert_eq!(lines(&bench.engine.pinned_tools(&pin_key()).await.unwrap()), ["read: reads everything"]);
+    assert_eq!(bench.engine.pinned_tools(&other).await.unwrap().usable.len(), 2);
+}
+
+#[tokio::test]
+async fn pins_from_before_targets_were_known_are_the_first_ones_who_comes() {
+    let bench = Bench::new(settings());
+    let before = PinKey { target: String::new(), ..pin_key() };
+    bench.engine.learn_tools(&before, tools(&[("read", "reads")]), NewTools::Pin).await.unwrap();
+    assert_eq!(lines(&bench.engine.pinned_tools(&pin_key()).await.unwrap()), ["read: reads"]);
+
+    let changed = bench.engine.learn_tools(&pin_key(), tools(&[("read", "deletes")]), NewTools::Pin).await.unwrap();
+    assert_eq!(lines(&changed), ["read was changed by its server since it was approved"]);
+    let other = PinKey { target: "two".to_owned(), ..pin_key() };
+    let learnt = bench.engine.learn_tools(&other, tools(&[("read", "sings")]), NewTools::Pin).await.unwrap();
+    assert_eq!(lines(&learnt), ["read: sings"]);
 }

@@ -73,14 +73,15 @@ impl HttpLeg {
         let mut reader = SseReader::new(self.parts.message_bytes_max);
         let mut pace = Pace::new();
         while let Ok(Some(bytes)) = response.chunk().await {
+            // What says nothing, such as comments, counts too.
+            pace.bytes(bytes.len()).await;
             for event in reader.push(&bytes) {
                 place.pass(&event);
                 match event.data {
                     EventData::None => {}
                     EventData::Whole(data) => {
-                        let bytes = data.len();
                         self.take(message::read(data).await, Source::Connection);
-                        pace.message(bytes).await;
+                        pace.message(0).await;
                     }
                     EventData::TooLong => one_more(&self.parts.router.counters.too_long),
                 }

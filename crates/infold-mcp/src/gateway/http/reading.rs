@@ -119,6 +119,8 @@ impl HttpLeg {
         let mut reader = SseReader::new(bytes_max);
         let mut pace = Pace::new();
         while let Some(bytes) = response.chunk().await.map_err(|error| unreachable(&error.without_url()))? {
+            // What says nothing, such as comments, counts too.
+            pace.bytes(bytes.len()).await;
             for event in reader.push(&bytes) {
                 place.pass(&event);
                 let data = match event.data {
@@ -129,12 +131,11 @@ impl HttpLeg {
                         return Err(LinkError::TooLong { bytes_max });
                     }
                 };
-                let bytes = data.len();
                 match message::read(data).await {
                     Some(Incoming::Answer { id, outcome }) if id == Some(request.id) => return Ok(Some(outcome?)),
                     incoming => self.take(incoming, Source::Request(request.id)),
                 }
-                pace.message(bytes).await;
+                pace.message(0).await;
             }
         }
         Ok(None)

@@ -52,6 +52,14 @@ async fn a_list_without_end_has_an_end() {
 }
 
 #[tokio::test]
+async fn nonsense_in_a_list_counts_too() {
+    let numbers = json!({ "tools": [1, 2, 3, 4, 5, 6, 7, 8, 9], "nextCursor": "1" });
+    let listed = listed(vec![numbers]).await.unwrap();
+    assert_eq!((listed.items.len(), listed.problems.len()), (0, 6));
+    assert_eq!(listed.problems[5], "only the first 5 entries are used");
+}
+
+#[tokio::test]
 async fn an_answer_that_is_no_list_is_an_error() {
     let error = listed(vec![json!({ "tools": "none" })]).await.unwrap_err();
     assert_eq!(
