@@ -301,6 +301,7 @@ fn may_be_older(error: &LinkError) -> bool {
         | LinkError::TooLong { .. }
         | LinkError::RequestTooLong { .. }
         | LinkError::NeedsLogin { .. }
+        | LinkError::Login(_)
         | LinkError::Unreachable(_)
         | LinkError::Busy { .. }
         | LinkError::Closed => false,

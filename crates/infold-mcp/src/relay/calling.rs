@@ -113,7 +113,7 @@ impl Gateway {
     }
 
     /// The target of a call that may be made.
-    async fn admitted(&self, relay: &RelayCall<'_>) -> Result<(Arc<ServerTool>, Arc<Host>), String> {
+    async fn admitted(self: &Arc<Self>, relay: &RelayCall<'_>) -> Result<(Arc<ServerTool>, Arc<Host>), String> {
         let mut catalogue = self.ready().await;
         if catalogue.find(relay.name).is_none() {
             catalogue = self.renewed().await;

@@ -14,7 +14,9 @@ use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
 
 use super::hidden::HiddenValues;
-use crate::gateway::{LinkEra, LinkError, LinkEvent, LinkIdentity, LinkLimits, LinkSetup, LinkWay, ServerLink};
+use crate::gateway::{
+    HttpWay, LinkEra, LinkError, LinkEvent, LinkIdentity, LinkLimits, LinkSetup, LinkWay, LoginStamp, ServerLink,
+};
 
 /// Events of a server that may wait to be looked at.
 const EVENTS_MAX: usize = 16;
@@ -44,6 +46,8 @@ pub(super) struct Host {
     starting: tokio::sync::Mutex<()>,
     tools: Mutex<Option<Arc<ServerTools>>>,
     era: Mutex<Option<LinkEra>>,
+    /// The login that it was last started with.
+    login_tried: Mutex<Option<LoginStamp>>,
     /// What it can do, once it was started.
     capabilities: Mutex<Option<Arc<Value>>>,
     /// The word for its state that was noted last.
@@ -85,6 +89,7 @@ impl Host {
             starting: tokio::sync::Mutex::default(),
             tools: Mutex::default(),
             era: Mutex::default(),
+            login_tried: Mutex::default(),
             capabilities: Mutex::default(),
             noted: Mutex::new(ServerState::Configured.word()),
             changed: changed.clone(),
@@ -111,6 +116,7 @@ impl Host {
         if let Some(link) = self.running(project.as_ref()) {
             return Ok(FoundLink::Running(link));
         }
+        self.take_login();
         self.step(HealthEvent::Wanted);
         if let Some(refused) = lock(&self.health).refuse(self.entry.key.as_str(), now_ms(), &self.rules) {
             return Err(refused);
@@ -136,13 +142,34 @@ impl Host {
         }
     }
 
+    /// Whether the user has logged in since the server asked for it, here or in another process.
+    pub(super) fn is_login_new(&self) -> bool {
+        let waits = lock(&self.health).state == ServerState::NeedsLogin;
+        waits && self.login_now().is_some_and(|now| lock(&self.login_tried).as_ref() != Some(&now))
+    }
+
+    /// Goes on with the login that is there now.
+    fn take_login(&self) {
+        let is_new = self.is_login_new();
+        *lock(&self.login_tried) = self.login_now();
+        if is_new {
+            self.step(HealthEvent::LoggedIn);
+        }
+    }
+
+    fn login_now(&self) -> Option<LoginStamp> {
+        match &self.way {
+            Ok(LinkWay::Http(HttpWay { url, login: Some(login), .. })) => login.store.stamp(url),
+            Ok(LinkWay::Http(_) | LinkWay::Child(_)) | Err(_) => None,
+        }
+    }
+
     /// What a caller reads of an error of this server.
     pub(super) fn words_of(&self, error: &LinkError) -> String {
         match lock(&self.health).state {
-            ServerState::NeedsLogin => format!(
-                "{} needs a login: ask the user to put a token into its headers in infold's settings",
-                self.entry.key
-            ),
+            ServerState::NeedsLogin => {
+                format!("{0} needs a login: ask the user to run `infold servers login {0}`", self.entry.key)
+            }
             _ => format!("{}: {}", self.entry.key, self.hidden.hide(error.to_string())),
         }
     }
@@ -162,6 +189,7 @@ impl Host {
             | LinkError::NotMcp(_)
             | LinkError::Http { .. }
             | LinkError::SessionGone
+            | LinkError::Login(_)
             | LinkError::Unreachable(_) => self.step(HealthEvent::Failed { why }),
             LinkError::Ended { .. } => self.step(HealthEvent::Ended { why }),
             LinkError::Rpc(_)

@@ -11,7 +11,8 @@ use super::catalogue::Catalogue;
 
 impl Gateway {
     /// As [`Self::ready`], with what the user has approved since, in this process or another.
-    pub(crate) async fn renewed(&self) -> Arc<Catalogue> {
+    pub(crate) async fn renewed(self: &Arc<Self>) -> Arc<Catalogue> {
+        Box::pin(self.learn_logged_in()).await;
         let catalogue = self.ready().await;
         let mut is_renewed = false;
         for host in &self.hosts {
@@ -31,6 +32,22 @@ impl Gateway {
         }
         self.renew_catalogue();
         self.catalogue()
+    }
+
+    /// Starts servers to which the user has logged in since they asked for it, within the time that a list may wait.
+    async fn learn_logged_in(self: &Arc<Self>) {
+        let new = self.hosts.iter().filter(|host| host.is_login_new()).cloned();
+        let learning = new.map(|host| {
+            let gateway = self.clone();
+            self.tasks.spawn(async move { gateway.learn(&host).await })
+        });
+        let learning: Vec<_> = learning.collect();
+        let all = async {
+            for learnt in learning {
+                let _ = learnt.await;
+            }
+        };
+        let _ = tokio::time::timeout(self.setup.list_wait, all).await;
     }
 
     /// Stores how servers are whenever that changes, until `shutdown`.

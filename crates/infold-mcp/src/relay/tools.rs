@@ -112,7 +112,7 @@ impl Gateway {
     }
 
     async fn search(
-        &self,
+        self: &Arc<Self>,
         arguments: &mut Arguments,
         caller: &RelayCaller,
     ) -> Result<CallToolResult, infold_core::Refusal> {

@@ -1,0 +1,1 @@
+//! What is pure about logins, and what is kept of them.
