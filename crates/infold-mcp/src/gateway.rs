@@ -31,8 +31,8 @@ pub(crate) use http::marks_arguments;
 pub use link::ServerLink;
 pub use listing::{ListKind, Listed};
 pub use login::{
-    Forgotten, HttpLogin, LoginError, LoginFlow, LoginPlace, LoginRequest, LoginReturn, LoginStamp, LoginStore, SessionBus,
-    StoreWish, keyring_problem,
+    Forgotten, HttpLogin, LoginError, LoginFlow, LoginPlace, LoginRequest, LoginReturn, LoginStamp, LoginStore,
+    SessionBus, StoreWish, keyring_problem,
 };
 pub use options::{
     Ask, CallNotice, CallOptions, LinkCounts, LinkEvent, LinkIdentity, LinkLimits, LinkSetup, LinkWay, ListLimits,
