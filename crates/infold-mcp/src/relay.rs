@@ -11,6 +11,7 @@ mod catalogue;
 mod content;
 mod hidden;
 mod host;
+mod logins;
 mod offers;
 mod promoting;
 mod stored;

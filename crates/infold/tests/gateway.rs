@@ -4,6 +4,7 @@ mod approving;
 mod check;
 mod hostile;
 mod import;
+mod login;
 mod offers;
 mod processes;
 mod real;

@@ -34,22 +34,6 @@ impl Gateway {
         self.catalogue()
     }
 
-    /// Starts servers to which the user has logged in since they asked for it, within the time that a list may wait.
-    async fn learn_logged_in(self: &Arc<Self>) {
-        let new = self.hosts.iter().filter(|host| host.is_login_new()).cloned();
-        let learning = new.map(|host| {
-            let gateway = self.clone();
-            self.tasks.spawn(async move { gateway.learn(&host).await })
-        });
-        let learning: Vec<_> = learning.collect();
-        let all = async {
-            for learnt in learning {
-                let _ = learnt.await;
-            }
-        };
-        let _ = tokio::time::timeout(self.setup.list_wait, all).await;
-    }
-
     /// Stores how servers are whenever that changes, until `shutdown`.
     pub(super) async fn note_changes(self: Arc<Self>, shutdown: CancellationToken) {
         while shutdown.run_until_cancelled(self.changed.notified()).await.is_some() {

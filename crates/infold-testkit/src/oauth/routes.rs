@@ -176,25 +176,21 @@ fn client_of(shared: &Shared, headers: &HeaderMap, asked: &HashMap<String, Strin
         let id = asked.get("client_id")?;
         return grants.clients.get(id).filter(|client| client.secret.is_none()).map(|_| id.clone());
     };
-    let mut clients = grants.clients.iter();
-    let found = clients.find(|(id, client)| {
-        let secret = client.secret.as_deref().unwrap_or_default();
-        !secret.is_empty() && basic == format!("Basic {}", base64(format!("{id}:{secret}").as_bytes()))
-    });
-    found.map(|(id, _)| id.clone())
+    let pair = basic.strip_prefix("Basic ").and_then(decoded)?;
+    let (id, secret) = pair.split_once(':')?;
+    // Both are written as in a form before they are put together.
+    let mut shown = fields(&format!("id={id}&secret={secret}"));
+    let (id, secret) = (shown.remove("id")?, shown.remove("secret"));
+    grants.clients.get(&id).filter(|client| client.secret.is_some() && client.secret == secret).map(|_| id.clone())
 }
 
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let at = |index: usize| u32::from(chunk.get(index).copied().unwrap_or_default());
-        let bits = at(0) << 16 | at(1) << 8 | at(2);
-        let digits = [18, 12, 6, 0].map(|shift| char::from(DIGITS[(bits >> shift & 63) as usize]));
-        text.extend(&digits[..=chunk.len()]);
-        text.push_str(&"=".repeat(3 - chunk.len()));
-    }
-    text
+/// A text in base64.
+fn decoded(text: &str) -> Option<String> {
+    const DIGITS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits: Option<Vec<usize>> = text.trim_end_matches('=').chars().map(|digit| DIGITS.find(digit)).collect();
+    let bits: String = digits?.iter().map(|digit| format!("{digit:06b}")).collect();
+    let byte = |at: usize| u8::from_str_radix(bits.get(8 * at..8 * at + 8)?, 2).ok();
+    String::from_utf8((0..bits.len() / 8).map_while(byte).collect()).ok()
 }
 
 fn given(shared: &Shared, tokens: &Tokens) -> Response {

@@ -65,7 +65,7 @@ pub struct LoginStamp {
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kept_in", rename_all = "lowercase")]
 enum LoginFile {
-    File { login: StoredLogin },
+    File { login: Box<StoredLogin> },
     Keyring,
 }
 
@@ -148,7 +148,7 @@ impl KeptLogin {
             Err(error) => return Err(LoginError::not_kept("read", error)),
         };
         match serde_json::from_str(&text) {
-            Ok(LoginFile::File { login }) => Ok(Some(login)),
+            Ok(LoginFile::File { login }) => Ok(Some(*login)),
             Ok(LoginFile::Keyring) => {
                 let text = keyring::get(&self.item).await.map_err(|why| LoginError::not_kept("read", why))?;
                 Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
@@ -174,7 +174,7 @@ impl KeptLogin {
                 Err(why) => Some(why),
             },
         };
-        self.write(&LoginFile::File { login: login.clone() })?;
+        self.write(&LoginFile::File { login: Box::new(login.clone()) })?;
         Ok(LoginPlace::File { keyring_problem })
     }
 

@@ -76,8 +76,9 @@ async fn run(mut command: Command, input: Option<&str>) -> Result<String, String
         }
         let output = child.wait_with_output().await.map_err(|error| format!("{PROGRAM}: {error}"))?;
         // It ends with 1 if there is nothing to be found, and also if the keyring does not answer, but then it complains.
-        let is_absent = output.status.code() == Some(1) && output.stdout.is_empty() && output.stderr.is_empty();
-        if !output.status.success() && !(is_absent && input.is_none()) {
+        let is_silent = output.stdout.is_empty() && output.stderr.is_empty();
+        let is_absent = output.status.code() == Some(1) && is_silent && input.is_none();
+        if !output.status.success() && !is_absent {
             return Err(format!("{PROGRAM} ended with {}", output.status));
         }
         String::from_utf8(output.stdout).map_err(|_| format!("{PROGRAM} gave something that is not text"))

@@ -89,7 +89,8 @@ pub fn login(args: &LoginArgs, invocation: &Invocation) -> anyhow::Result<()> {
         let flow = LoginFlow::begin(request).await.map_err(|error| not_begun(&args.name, error))?;
         // It is made here, with the rights that it needs, before anything secret is there.
         invocation.data_folder()?;
-        let waiting = LoginWait { flow, callback, args };
+        let server = describe_way(&target.entry.way);
+        let waiting = LoginWait { flow, callback, args, server };
         let place = waiting.run(wish).await?;
         note_login(engine.as_ref(), &target).await?;
         Ok::<_, anyhow::Error>(place)
@@ -167,6 +168,8 @@ struct LoginWait<'a> {
     flow: LoginFlow,
     callback: Callback,
     args: &'a LoginArgs,
+    /// The server in words.
+    server: String,
 }
 
 impl LoginWait<'_> {
@@ -201,7 +204,7 @@ impl LoginWait<'_> {
     fn show(&self) {
         let address = self.flow.address();
         let name = one_line(&self.args.name);
-        tell("note", format!("to log in to {name}, open this address in a browser:"));
+        tell("note", format!("to log in to {name} ({}), open this address in a browser:", self.server));
         // If it cannot be shown, the browser may still open.
         let _ = writeln!(std::io::stderr().lock(), "\n{address}\n");
         tell("note", "a browser on another machine ends at an address that it cannot show: paste that one here");
