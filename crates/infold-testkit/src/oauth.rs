@@ -39,7 +39,7 @@ pub enum RefreshRule {
 pub struct OauthRules {
     /// What becomes of refreshes.
     pub refresh: RefreshRule,
-    /// Seconds that access tokens last, as clients are told. The server itself looks at no clock.
+    /// Seconds that access tokens last, as clients learn. The server itself looks at no clock.
     pub lifetime_s: u64,
     /// Whether the user agrees when asked.
     pub does_agree: bool,
@@ -87,19 +87,19 @@ pub enum OauthSeen {
 #[derive(Debug)]
 pub struct OauthServer {
     base_url: String,
-    shared: Arc<Shared>,
+    shared: Arc<OauthState>,
     serving: JoinHandle<()>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct OauthState {
     base_url: String,
     rules: watch::Sender<OauthRules>,
     seen: watch::Sender<Vec<OauthSeen>>,
     grants: Mutex<Grants>,
 }
 
-impl Shared {
+impl OauthState {
     fn rules(&self) -> OauthRules {
         self.rules.borrow().clone()
     }
@@ -132,7 +132,7 @@ impl OauthServer {
             is_open: false,
             moved_to: None,
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(OauthState {
             base_url: base_url.clone(),
             rules: watch::Sender::new(rules),
             seen: watch::Sender::default(),

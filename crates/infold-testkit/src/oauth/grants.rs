@@ -7,7 +7,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 /// Everything that was given.
 #[derive(Debug, Default)]
 pub(super) struct Grants {
-    pub(super) clients: HashMap<String, Client>,
+    pub(super) clients: HashMap<String, KnownClient>,
     codes: HashMap<String, Code>,
     access: HashMap<String, Access>,
     refresh: HashMap<String, Refresh>,
@@ -18,7 +18,7 @@ pub(super) struct Grants {
 
 /// A client that is known.
 #[derive(Debug, Clone)]
-pub(super) struct Client {
+pub(super) struct KnownClient {
     pub(super) secret: Option<String>,
     pub(super) redirect_uri: String,
 }
@@ -55,7 +55,7 @@ pub(super) struct Tokens {
 
 impl Grants {
     pub(super) fn add_client(&mut self, id: &str, secret: Option<&str>, redirect_uri: &str) {
-        let client = Client { secret: secret.map(str::to_owned), redirect_uri: redirect_uri.to_owned() };
+        let client = KnownClient { secret: secret.map(str::to_owned), redirect_uri: redirect_uri.to_owned() };
         self.secrets.extend(client.secret.clone());
         self.clients.insert(id.to_owned(), client);
     }

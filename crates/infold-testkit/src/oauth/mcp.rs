@@ -8,10 +8,10 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::routes::as_json;
-use super::{OauthSeen, Shared};
+use super::{OauthSeen, OauthState};
 
 /// Answers a request of MCP, in the newer era.
-pub(super) async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: String) -> Response {
+pub(super) async fn answer(State(shared): State<Arc<OauthState>>, headers: HeaderMap, body: String) -> Response {
     let rules = shared.rules();
     if let Some(elsewhere) = rules.moved_to {
         return (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, elsewhere)]).into_response();
@@ -38,7 +38,7 @@ pub(super) async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap
 }
 
 /// What a client reads that is not let in. It repeats the token, as careless servers do.
-fn challenge(shared: &Shared, status: StatusCode, error: &str, scope: &str, token: Option<&str>) -> Response {
+fn challenge(shared: &OauthState, status: StatusCode, error: &str, scope: &str, token: Option<&str>) -> Response {
     let metadata = format!("{}/.well-known/oauth-protected-resource/mcp", shared.base_url);
     let challenge = format!("Bearer error=\"{error}\", scope=\"{scope}\", resource_metadata=\"{metadata}\"");
     let body = format!("{error}: {}", token.unwrap_or("no token"));

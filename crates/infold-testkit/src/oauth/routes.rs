@@ -12,10 +12,10 @@ use reqwest::Url;
 use serde_json::{Value, json};
 
 use super::grants::{Code, Tokens};
-use super::{OauthSeen, RefreshRule, Shared, mcp};
+use super::{OauthSeen, OauthState, RefreshRule, mcp};
 
 /// All routes.
-pub(super) fn router(shared: Arc<Shared>) -> Router {
+pub(super) fn router(shared: Arc<OauthState>) -> Router {
     Router::new()
         .route("/mcp", post(mcp::answer))
         .route("/.well-known/oauth-protected-resource/mcp", get(resource))
@@ -28,7 +28,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-async fn resource(State(shared): State<Arc<Shared>>) -> Response {
+async fn resource(State(shared): State<Arc<OauthState>>) -> Response {
     if shared.rules().is_open {
         return StatusCode::NOT_FOUND.into_response();
     }
@@ -39,7 +39,7 @@ async fn resource(State(shared): State<Arc<Shared>>) -> Response {
     as_json(StatusCode::OK, &about)
 }
 
-async fn description(State(shared): State<Arc<Shared>>) -> Response {
+async fn description(State(shared): State<Arc<OauthState>>) -> Response {
     if shared.rules().is_open {
         return StatusCode::NOT_FOUND.into_response();
     }
@@ -61,7 +61,7 @@ async fn description(State(shared): State<Arc<Shared>>) -> Response {
     as_json(StatusCode::OK, &about)
 }
 
-async fn register(State(shared): State<Arc<Shared>>, body: String) -> Response {
+async fn register(State(shared): State<Arc<OauthState>>, body: String) -> Response {
     let asked: Value = serde_json::from_str(&body).unwrap_or_default();
     let uris: Vec<&str> = asked["redirect_uris"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let [uri] = uris.as_slice() else { return wrong(&shared, "a client needs one redirect_uri") };
@@ -81,7 +81,7 @@ async fn register(State(shared): State<Arc<Shared>>, body: String) -> Response {
     as_json(StatusCode::CREATED, &answer)
 }
 
-async fn authorize(State(shared): State<Arc<Shared>>, uri: Uri) -> Response {
+async fn authorize(State(shared): State<Arc<OauthState>>, uri: Uri) -> Response {
     let asked = fields(uri.query().unwrap_or_default());
     let field = |name: &str| asked.get(name).map(String::as_str).unwrap_or_default();
     let mut grants = shared.grants();
@@ -115,7 +115,7 @@ async fn authorize(State(shared): State<Arc<Shared>>, uri: Uri) -> Response {
     (StatusCode::FOUND, [(header::LOCATION, back.to_string())]).into_response()
 }
 
-async fn token(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: String) -> Response {
+async fn token(State(shared): State<Arc<OauthState>>, headers: HeaderMap, body: String) -> Response {
     let asked = fields(&body);
     let field = |name: &str| asked.get(name).map(String::as_str).unwrap_or_default();
     let Some(client) = client_of(&shared, &headers, &asked) else {
@@ -136,7 +136,7 @@ async fn token(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Stri
     }
 }
 
-async fn refresh(shared: &Arc<Shared>, token: &str, client: &str) -> Response {
+async fn refresh(shared: &Arc<OauthState>, token: &str, client: &str) -> Response {
     shared.note(OauthSeen::RefreshBegan);
     let mut rules = shared.rules.subscribe();
     let rule = match rules.wait_for(|rules| rules.refresh != RefreshRule::Hold).await {
@@ -159,7 +159,7 @@ async fn refresh(shared: &Arc<Shared>, token: &str, client: &str) -> Response {
     given(shared, &tokens)
 }
 
-async fn revoke(State(shared): State<Arc<Shared>>, body: String) -> Response {
+async fn revoke(State(shared): State<Arc<OauthState>>, body: String) -> Response {
     let asked = fields(&body);
     let was_good = asked.get("token").is_some_and(|token| shared.grants().revoke(token));
     if was_good {
@@ -169,7 +169,7 @@ async fn revoke(State(shared): State<Arc<Shared>>, body: String) -> Response {
 }
 
 /// The client that a request comes from; `None` if it cannot show that.
-fn client_of(shared: &Shared, headers: &HeaderMap, asked: &HashMap<String, String>) -> Option<String> {
+fn client_of(shared: &OauthState, headers: &HeaderMap, asked: &HashMap<String, String>) -> Option<String> {
     let grants = shared.grants();
     let basic = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let Some(basic) = basic else {
@@ -193,7 +193,7 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8((0..bits.len() / 8).map_while(byte).collect()).ok()
 }
 
-fn given(shared: &Shared, tokens: &Tokens) -> Response {
+fn given(shared: &OauthState, tokens: &Tokens) -> Response {
     let answer = json!({
         "access_token": tokens.access, "refresh_token": tokens.refresh, "token_type": "Bearer",
         "expires_in": shared.rules().lifetime_s, "scope": tokens.scope,
@@ -201,12 +201,12 @@ fn given(shared: &Shared, tokens: &Tokens) -> Response {
     as_json(StatusCode::OK, &answer)
 }
 
-fn refused(shared: &Shared, status: StatusCode, error: &str) -> Response {
+fn refused(shared: &OauthState, status: StatusCode, error: &str) -> Response {
     let answer = json!({ "error": error, "error_description": format!("no tokens from {}", shared.base_url) });
     as_json(status, &answer)
 }
 
-fn wrong(shared: &Shared, what: &str) -> Response {
+fn wrong(shared: &OauthState, what: &str) -> Response {
     shared.note(OauthSeen::Wrong(what.to_owned()));
     as_json(StatusCode::BAD_REQUEST, &json!({ "error": "invalid_request", "error_description": what }))
 }

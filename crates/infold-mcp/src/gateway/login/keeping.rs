@@ -100,8 +100,7 @@ impl LoginStore {
         self.of(&Url::parse(url).ok()?).stamp()
     }
 
-    /// Removes the login of a server, and tells the authorisation server so, if that can be told. Returns whether there was
-    /// one.
+    /// Removes the login of a server. The authorisation server learns of it, if it offers to.
     pub async fn forget(&self, url: &str) -> Result<Forgotten, LoginError> {
         let Ok(url) = Url::parse(url) else { return Ok(Forgotten::Nothing) };
         let kept = self.of(&url);

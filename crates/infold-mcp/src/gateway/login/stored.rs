@@ -22,7 +22,7 @@ pub(super) struct StoredLogin {
     pub(super) client: LoginClient,
     pub(super) token_endpoint: String,
     pub(super) revocation_endpoint: Option<String>,
-    /// What the tokens are for, as the authorisation server was told.
+    /// What the tokens are for, as the authorisation server knows it.
     pub(super) resource: String,
     /// Whether the refresh token was refused. The access token may last a while longer.
     #[serde(default)]

@@ -61,7 +61,7 @@ pub struct LoginArgs {
 /// Arguments of `servers logout`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = help::text(
-    &["The tokens are removed here, and the server is told so if it can be told."],
+    &["The tokens are removed here. If the server offers to take tokens back, they are given back."],
     &[("infold servers logout github", "")],
 ))]
 pub struct LogoutArgs {

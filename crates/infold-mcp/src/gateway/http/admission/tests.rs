@@ -1,3 +1,5 @@
+//! What a challenge says about missing rights.
+
 use super::missing_scopes;
 
 #[test]
