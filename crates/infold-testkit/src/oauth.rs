@@ -47,6 +47,8 @@ pub struct OauthRules {
     pub does_register: bool,
     /// Whether clients get a secret when they register, which they have to send then.
     pub gives_secrets: bool,
+    /// Whether calls fail with an error that repeats the token, as careless servers do.
+    pub does_repeat: bool,
     /// Whether anybody is let in.
     pub is_open: bool,
     /// Where requests to the MCP server are redirected to.
@@ -129,6 +131,7 @@ impl OauthServer {
             does_agree: true,
             does_register: true,
             gives_secrets: false,
+            does_repeat: false,
             is_open: false,
             moved_to: None,
         };

@@ -89,6 +89,9 @@ pub enum LinkError {
         /// The header `WWW-Authenticate`.
         challenge: Option<String>,
     },
+    /// The login has too few rights for this request.
+    #[error("the login has too few rights for this: it needs {0}")]
+    RightsMissing(String),
     /// There is a login, and it cannot be used at the moment.
     #[error("{0}")]
     Login(String),

@@ -166,11 +166,15 @@ impl Host {
 
     /// What a caller reads of an error of this server.
     pub(super) fn words_of(&self, error: &LinkError) -> String {
-        match lock(&self.health).state {
-            ServerState::NeedsLogin => {
-                format!("{0} needs a login: ask the user to run `infold servers login {0}`", self.entry.key)
+        let server = &self.entry.key;
+        match (&lock(&self.health).state, error) {
+            (ServerState::NeedsLogin, _) => {
+                format!("{server} needs a login: ask the user to run `infold servers login {server}`")
             }
-            _ => format!("{}: {}", self.entry.key, self.hidden.hide(error.to_string())),
+            (_, LinkError::RightsMissing(rights)) => format!(
+                "{server} needs a login with more rights ({rights}): ask the user to run `infold servers login {server}`"
+            ),
+            _ => format!("{server}: {}", self.hidden.hide(error.to_string())),
         }
     }
 
@@ -193,6 +197,7 @@ impl Host {
             | LinkError::Unreachable(_) => self.step(HealthEvent::Failed { why }),
             LinkError::Ended { .. } => self.step(HealthEvent::Ended { why }),
             LinkError::Rpc(_)
+            | LinkError::RightsMissing(_)
             | LinkError::Cancelled
             | LinkError::TooLong { .. }
             | LinkError::RequestTooLong { .. }

@@ -31,6 +31,9 @@ pub(super) async fn answer(State(shared): State<Arc<OauthState>>, headers: Heade
     if method == "tools/call" && is_write && !scope.split(' ').any(|scope| scope == "write") {
         return challenge(&shared, StatusCode::FORBIDDEN, "insufficient_scope", "read write", token);
     }
+    if method == "tools/call" && rules.does_repeat {
+        return (StatusCode::INTERNAL_SERVER_ERROR, format!("cannot use {token:?}")).into_response();
+    }
     let text = |value: &header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let headers = headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect();
     shared.note(OauthSeen::LetIn { method: method.clone(), headers });

@@ -4,6 +4,7 @@
 use reqwest::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use reqwest::{RequestBuilder, Response, StatusCode};
 
+use super::reading::shown;
 use super::{HttpLeg, unreachable};
 use crate::gateway::error::{LinkError, RpcError};
 use crate::gateway::login::{Bearer, LoginError, ServerTokens};
@@ -13,7 +14,10 @@ impl HttpLeg {
     pub(super) async fn send(&self, request: RequestBuilder) -> Result<Response, LinkError> {
         let Some(tokens) = &self.tokens else { return send_as(request, None).await };
         let again = request.try_clone();
-        let bearer = self.finished(Box::pin(tokens.clone().bearer())).await?;
+        let bearer = match tokens.at_hand() {
+            Some(bearer) => bearer,
+            None => self.finished(Box::pin(tokens.clone().bearer())).await?,
+        };
         let response = send_as(request, bearer.as_ref()).await?;
         self.note_scopes(tokens, &response).await;
         if response.status() != StatusCode::UNAUTHORIZED {
@@ -45,6 +49,22 @@ impl HttpLeg {
             // The login goes on as it is if this cannot be kept.
             let _ = self.finished(Box::pin(tokens.clone().want_scopes(missing))).await;
         }
+    }
+
+    /// What a status says about who may come in; `None` if it says nothing about that.
+    pub(super) fn not_let_in(&self, status: StatusCode, challenge: Option<String>) -> Option<LinkError> {
+        let has_login = self.tokens.as_ref().is_some_and(|tokens| tokens.is_logged_in());
+        match status {
+            StatusCode::UNAUTHORIZED => {}
+            StatusCode::FORBIDDEN if !has_login => {}
+            // Another login would not help, unless it has more rights.
+            StatusCode::FORBIDDEN => {
+                let missing = challenge.as_deref().and_then(missing_scopes)?;
+                return Some(LinkError::RightsMissing(shown(missing.join(" ").as_bytes())));
+            }
+            _ => return None,
+        }
+        Some(LinkError::NeedsLogin { status: status.as_u16(), challenge })
     }
 
     /// An error without the tokens that the server was sent: servers repeat what they do not like.

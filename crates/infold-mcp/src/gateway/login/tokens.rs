@@ -59,6 +59,18 @@ impl ServerTokens {
         })
     }
 
+    /// The token for the next request, if nothing has to be read or renewed for it: `Some(None)` if there is no login.
+    pub(in crate::gateway) fn at_hand(&self) -> Option<Option<Bearer>> {
+        let Some(stamp) = self.kept.stamp() else { return Some(None) };
+        let held = self.held().clone().filter(|held| held.stamp.as_ref() == Some(&stamp))?;
+        (held.login.age(now_ms()) == TokenAge::Fresh).then(|| Some(bearer(&held.login)))
+    }
+
+    /// Whether there was a login when it was last looked for.
+    pub(in crate::gateway) fn is_logged_in(&self) -> bool {
+        self.held().is_some()
+    }
+
     /// The token for the next request; `None` if there is no login. One that is about to end is renewed first.
     pub(in crate::gateway) async fn bearer(self: Arc<Self>) -> Result<Option<Bearer>, LoginError> {
         let Some(login) = self.current().await? else { return Ok(None) };

@@ -182,7 +182,9 @@ async fn a_caller_that_goes_away_does_not_cut_a_renewal_short() -> Result<()> {
 #[tokio::test]
 async fn rights_that_are_missing_are_asked_for_by_the_next_login() -> Result<()> {
     let scene = LoginScene::logged_in().await?;
-    assert_eq!(scene.call("write").await?, (WORDS.to_owned(), true));
+    let words = "locked needs a login with more rights (read write): ask the user to run `infold servers login locked`";
+    assert_eq!(scene.call("write").await?, (words.to_owned(), true));
+    assert_eq!(scene.call("read").await?, ("read is done".to_owned(), false), "what it is enough for works on");
     scene.log_in().await?;
     assert_eq!(scene.call("write").await?, ("write is done".to_owned(), false));
     assert_eq!(scene.call("read").await?, ("read is done".to_owned(), false));

@@ -28,6 +28,11 @@ async fn no_token_is_anywhere_but_in_the_private_file() -> Result<()> {
     let mut texts = vec![("the login".to_owned(), format!("{:?}", scene.log_in().await?).into_bytes())];
     let mut say = |what: &str, text: String| texts.push((what.to_owned(), text.into_bytes()));
     say("a call", scene.call("read").await?.0);
+    scene.server.set(|rules| rules.does_repeat = true);
+    let (careless, _) = scene.call("read").await?;
+    assert!(careless.contains("cannot use Some(\"[hidden]\")"), "{careless}");
+    say("a careless server", careless);
+    scene.server.set(|rules| rules.does_repeat = false);
     scene.server.end_access_tokens();
     say("a renewal", scene.call("read").await?.0);
     scene.server.end_access_tokens();
