@@ -163,15 +163,20 @@ async fn a_daemon_that_is_killed_while_it_renews_leaves_a_login_that_can_be_used
 }
 
 #[tokio::test]
-async fn a_caller_that_goes_away_does_not_cut_a_renewal_short() -> Result<()> {
-    let scene = LoginScene::logged_in().await?;
+async fn a_call_that_is_given_up_does_not_cut_a_renewal_short() -> Result<()> {
+    let impatient = |_: &_, mut entry: serde_json::Value| {
+        entry["timeout_ms"] = json!(3_000);
+        entry
+    };
+    let scene = LoginScene::with(impatient, |setup| setup).await?;
+    scene.log_in().await?;
+    assert_eq!(scene.call("read").await?, ("read is done".to_owned(), false));
     scene.server.end_access_tokens();
     scene.server.set(|rules| rules.refresh = RefreshRule::Hold);
-    let held = scene.server.until(&OauthSeen::RefreshBegan, 1);
-    tokio::select! {
-        answer = call(&scene.client, "read") => anyhow::bail!("it was not held: {answer:?}"),
-        held = held => held?,
-    }
+    let (words, is_error) = scene.call("read").await?;
+    assert!(is_error && words.contains("did not answer tools/call within 3000 ms"), "{words}");
+    assert_eq!(scene.server.count(&OauthSeen::RefreshBegan), 1);
+
     scene.server.set(|rules| rules.refresh = RefreshRule::Renew);
     scene.server.until(&OauthSeen::Refreshed, 1).await?;
     assert_eq!(scene.call("read").await?, ("read is done".to_owned(), false));
