@@ -150,11 +150,16 @@ impl Host {
 
     /// Goes on with the login that is there now.
     fn take_login(&self) {
-        let is_new = self.is_login_new();
-        *lock(&self.login_tried) = self.login_now();
-        if is_new {
+        let now = self.login_now();
+        let before = std::mem::replace(&mut *lock(&self.login_tried), now.clone());
+        if now.is_some() && now != before {
             self.step(HealthEvent::LoggedIn);
         }
+    }
+
+    /// What a caller reads if nobody has logged in.
+    pub(super) fn login_words(&self) -> String {
+        format!("{0} needs a login: ask the user to run `infold servers login {0}`", self.entry.key)
     }
 
     fn login_now(&self) -> Option<LoginStamp> {
@@ -168,9 +173,7 @@ impl Host {
     pub(super) fn words_of(&self, error: &LinkError) -> String {
         let server = &self.entry.key;
         match (&lock(&self.health).state, error) {
-            (ServerState::NeedsLogin, _) => {
-                format!("{server} needs a login: ask the user to run `infold servers login {server}`")
-            }
+            (ServerState::NeedsLogin, _) => self.login_words(),
             (_, LinkError::RightsMissing(rights)) => format!(
                 "{server} needs a login with more rights ({rights}): ask the user to run `infold servers login {server}`"
             ),

@@ -26,7 +26,7 @@ impl Gateway {
 
     /// What is said of every server that needs a login.
     pub(super) fn logins_missing(&self) -> Vec<String> {
-        self.hosts.iter().filter(|host| host.health().state == ServerState::NeedsLogin).map(words).collect()
+        self.hosts.iter().filter(|host| host.health().state == ServerState::NeedsLogin).map(|host| host.login_words()).collect()
     }
 
     /// What is said to somebody who calls a tool of a server that nobody has seen yet, because it needs a login.
@@ -37,11 +37,6 @@ impl Gateway {
             by_server || (!entry.prefix.is_empty() && tool.starts_with(&entry.prefix))
         };
         let mut waiting = self.hosts.iter().filter(|host| host.health().state == ServerState::NeedsLogin);
-        waiting.find(is_its).map(words)
+        waiting.find(is_its).map(|host| host.login_words())
     }
-}
-
-fn words(host: &Arc<Host>) -> String {
-    let server = &host.entry.key;
-    format!("{server} needs a login: ask the user to run `infold servers login {server}`")
 }

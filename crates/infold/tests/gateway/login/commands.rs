@@ -152,3 +152,20 @@ async fn a_check_uses_the_login() -> Result<()> {
     assert!(ended.stdout.starts_with("behind a login 1, MCP 2026-07-28"), "{ended:?}");
     Ok(())
 }
+
+#[tokio::test]
+async fn a_server_of_an_agent_can_be_logged_in_to_by_its_name_there() -> Result<()> {
+    let scene = LoginScene::new().await?;
+    let servers = |name: &str| json!({ "mcpServers": { name: { "type": "http", "url": scene.server.url() } } });
+    std::fs::write(scene.daemon.home().join(".claude.json"), servers("theirs").to_string())?;
+    std::fs::write(scene.daemon.home().join(".mcp.json"), servers("strangers").to_string())?;
+    let ended = scene.run(&["servers", "login", "strangers"]).await?;
+    assert_eq!(
+        ended.stderr,
+        "error: strangers is in a project's file, and waits for approval\n  hint: run `infold approve strangers` first\n"
+    );
+    let ended = scene.follow(scene.program(&["servers", "login", "theirs", "--no-browser"])).await?;
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert_eq!(scene.call("read").await?, ("read is done".to_owned(), false), "a login is for an address");
+    Ok(())
+}
