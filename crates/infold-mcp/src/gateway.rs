@@ -15,6 +15,7 @@ mod http;
 mod lines;
 mod link;
 mod listing;
+mod login;
 mod message;
 mod options;
 mod pace;
@@ -29,6 +30,10 @@ pub use http::HttpWay;
 pub(crate) use http::marks_arguments;
 pub use link::ServerLink;
 pub use listing::{ListKind, Listed};
+pub use login::{
+    Forgotten, HttpLogin, LoginError, LoginFlow, LoginPlace, LoginRequest, LoginReturn, LoginStamp, LoginStore,
+    SessionBus, StoreWish, keyring_problem,
+};
 pub use options::{
     Ask, CallNotice, CallOptions, LinkCounts, LinkEvent, LinkIdentity, LinkLimits, LinkSetup, LinkWay, ListLimits,
 };

@@ -12,6 +12,7 @@ mod content;
 mod hidden;
 mod host;
 mod levels;
+mod logins;
 mod offers;
 mod progress;
 mod promoting;

@@ -20,7 +20,7 @@ mod types;
 use std::path::{Path, PathBuf};
 
 pub use entry::{Entry, Origin};
-pub use gateway::Gateway;
+pub use gateway::{CredentialsPlace, Gateway};
 pub use problem::{Problem, Problems};
 pub use server::GatewayServer;
 pub use sources::{Assignment, FILE_MAX_BYTES, FlagValues, Given, LookedAt, Surroundings, gather};

@@ -6,6 +6,7 @@ mod check;
 mod counted_once;
 mod hostile;
 mod import;
+mod login;
 mod misbehaving;
 mod misbehaving_http;
 mod offers;

@@ -136,17 +136,32 @@ impl fmt::Debug for NamedValues {
     }
 }
 
-/// What is known beforehand of how to log in to a server.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// What is known beforehand of how to log in to a server. Written out, it does not show the client's secret.
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct LoginHints {
     /// The id of a client that was registered by hand.
     pub client_id: Option<String>,
+    /// That client's secret, if it has one.
+    pub client_secret: Option<String>,
     /// Rights to ask for.
     pub scopes: Vec<String>,
     /// The port that the browser comes back to.
     pub callback_port: Option<u16>,
     /// Where the authorisation server describes itself, if it cannot be found.
     pub metadata_url: Option<String>,
+}
+
+impl fmt::Debug for LoginHints {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("LoginHints")
+            .field("client_id", &self.client_id)
+            .field("client_secret", &self.client_secret.is_some())
+            .field("scopes", &self.scopes)
+            .field("callback_port", &self.callback_port)
+            .field("metadata_url", &self.metadata_url)
+            .finish()
+    }
 }
 
 /// How a server is reached.
@@ -268,7 +283,7 @@ impl ServerEntry {
     /// What an approval of this entry is for: how the server is reached, as it was written. Another program, argument,
     /// variable or address is another approval.
     pub fn approval_hash(&self) -> String {
-        let way = match &self.way {
+        let mut way = match &self.way {
             ServerWay::Child { program, arguments, variables, inherited, folder } => json!({
                 "program": program, "arguments": arguments, "variables": variables.0, "inherited": inherited,
                 "folder": folder,
@@ -278,6 +293,9 @@ impl ServerEntry {
                 "scopes": login.scopes, "metadata_url": login.metadata_url,
             }),
         };
+        if let ServerWay::Http { login: LoginHints { client_secret: Some(secret), .. }, .. } = &self.way {
+            way["client_secret"] = json!(secret);
+        }
         let text = write_canonical(&json!({"name": self.key.as_str(), "way": way}));
         blake3::hash(text.as_bytes()).to_hex().to_string()
     }

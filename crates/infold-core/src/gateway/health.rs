@@ -213,9 +213,9 @@ impl ServerHealth {
     /// What a caller reads who wants the server now and cannot have it; `None` if it can.
     pub fn refuse(&self, server: &str, now_ms: u64, rules: &HealthRules) -> Option<String> {
         match &self.state {
-            ServerState::NeedsLogin => Some(format!(
-                "{server} needs a login: ask the user to put a token into its headers in infold's settings"
-            )),
+            ServerState::NeedsLogin => {
+                Some(format!("{server} needs a login: ask the user to run `infold servers login {server}`"))
+            }
             ServerState::NeedsApproval => {
                 Some(format!("{server} waits for approval: ask the user to run `infold approve {server}`"))
             }

@@ -82,13 +82,19 @@ pub enum LinkError {
     #[error(transparent)]
     Rpc(#[from] RpcError),
     /// The server wants to know who asks.
-    #[error("the server needs a login (HTTP {status}): log in to it, or put a token into its headers")]
+    #[error("the server needs a login (HTTP {status}): run `infold servers login`, or put a token into its headers")]
     NeedsLogin {
         /// 401 or 403.
         status: u16,
         /// The header `WWW-Authenticate`.
         challenge: Option<String>,
     },
+    /// The login has too few rights for this request.
+    #[error("the login has too few rights for this: it needs {0}")]
+    RightsMissing(String),
+    /// There is a login, and it cannot be used at the moment.
+    #[error("{0}")]
+    Login(String),
     /// The server answered with another HTTP status than the protocol knows.
     #[error("the server answered with HTTP {status}{}", said(body))]
     Http {

@@ -1,9 +1,10 @@
 //! A server over streamable HTTP, in both eras. Every request is an exchange of its own; what the server says meanwhile
 //! comes on the stream of its answer, and in the older era also on one that stays open.
 //!
-//! Only the headers that the way names travel to the server, and only to its own origin: a redirect elsewhere is not
-//! followed. Closing an answer's stream cancels a request; the older era wants a notification as well.
+//! Only the headers that the way names and the token of its login travel to the server, and only to its own origin: a
+//! redirect elsewhere is not followed. Closing an answer's stream cancels a request; the older era wants a notification as well.
 
+mod admission;
 mod headers;
 mod listening;
 mod reading;
@@ -13,7 +14,7 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use serde_json::Value;
@@ -22,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::era::{LinkEra, ServerAbout};
 use super::error::LinkError;
+use super::login::{HttpLogin, ServerTokens};
 use super::message;
 use super::stream::StreamParts;
 pub(crate) use headers::marks_arguments;
@@ -47,6 +49,8 @@ pub struct HttpWay {
     pub url: String,
     /// Headers of every request, such as a token.
     pub headers: Vec<(String, String)>,
+    /// Its login, if one can be made.
+    pub login: Option<HttpLogin>,
 }
 
 /// Headers may hold secrets, so only their names are shown.
@@ -63,6 +67,8 @@ pub(super) struct HttpLeg {
     client: Client,
     url: Url,
     headers: HeaderMap,
+    /// The tokens of its login; `None` if the user's own headers say who asks.
+    tokens: Option<Arc<ServerTokens>>,
     session: RwLock<HttpSession>,
     parts: StreamParts,
     closing: CancellationToken,
@@ -96,7 +102,11 @@ impl HttpLeg {
         }
         let headers = headers::own(&way.headers).map_err(|name| odd(format!("the header {name:?} is not valid")))?;
         let client = client(&url).map_err(|error| odd(error.to_string()))?;
-        Ok(Self { client, url, headers, session: RwLock::default(), parts, closing: CancellationToken::new() })
+        let login = way.login.as_ref().filter(|_| !headers.contains_key(AUTHORIZATION));
+        let tokens = login.map(|login| ServerTokens::new(&url, login)).transpose();
+        let tokens = tokens.map_err(|error| odd(error.to_string()))?.map(Arc::new);
+        let closing = CancellationToken::new();
+        Ok(Self { client, url, headers, tokens, session: RwLock::default(), parts, closing })
     }
 
     /// Notes what the handshake gave.
@@ -126,7 +136,7 @@ impl HttpLeg {
         };
         let outcome = self.closing.run_until_cancelled(exchange).await.unwrap_or(Err(LinkError::Closed));
         unanswered.is_sent = false;
-        outcome
+        outcome.map_err(|error| self.without_tokens(error))
     }
 
     /// Sends a message that has no answer.
@@ -172,10 +182,6 @@ impl HttpLeg {
             session.version.map(|version| headers.insert(PROTOCOL_VERSION, version));
         }
         self.client.request(method, self.url.clone()).headers(headers)
-    }
-
-    async fn send(&self, request: RequestBuilder) -> Result<Response, LinkError> {
-        request.send().await.map_err(|error| unreachable(&error.without_url()))
     }
 
     fn session(&self) -> HttpSession {
@@ -237,7 +243,8 @@ fn client(url: &Url) -> reqwest::Result<Client> {
     if is_local(url) { builder.no_proxy().build() } else { builder.build() }
 }
 
-fn is_local(url: &Url) -> bool {
+/// Whether an address is on this machine.
+pub(super) fn is_local(url: &Url) -> bool {
     url.host_str().is_some_and(|host| host == "localhost" || host == "[::1]" || host.starts_with("127."))
 }
 

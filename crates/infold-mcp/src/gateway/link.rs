@@ -301,6 +301,8 @@ fn may_be_older(error: &LinkError) -> bool {
         | LinkError::TooLong { .. }
         | LinkError::RequestTooLong { .. }
         | LinkError::NeedsLogin { .. }
+        | LinkError::RightsMissing(_)
+        | LinkError::Login(_)
         | LinkError::Unreachable(_)
         | LinkError::Busy { .. }
         | LinkError::Closed => false,

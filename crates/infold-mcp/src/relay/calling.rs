@@ -122,7 +122,9 @@ impl Gateway {
             self.see_host_of(relay.name).await?;
             catalogue = self.renewed().await;
         }
-        let target = catalogue.find(relay.name).cloned().ok_or_else(|| catalogue.refuse(relay.name))?;
+        let target = catalogue.find(relay.name).cloned();
+        let refuse = || self.login_missing_for(relay.name).unwrap_or_else(|| catalogue.refuse(relay.name));
+        let target = target.ok_or_else(refuse)?;
         let host = self.hosts[target.server].clone();
         let about = RightsTarget {
             server: host.entry.key.as_str(),

@@ -2,6 +2,7 @@
 //! nobody has used it for a while. How it is, and what is said of it, is in `health`.
 
 mod health;
+mod login;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::hidden::HiddenValues;
 use crate::gateway::{
-    LinkEra, LinkError, LinkEvent, LinkIdentity, LinkLimits, LinkSetup, LinkWay, ListLimits, ServerLink,
+    LinkEra, LinkError, LinkEvent, LinkIdentity, LinkLimits, LinkSetup, LinkWay, ListLimits, LoginStamp, ServerLink,
 };
 
 /// Events of a server that may wait to be looked at.
@@ -46,6 +47,8 @@ pub(super) struct Host {
     starting: tokio::sync::Mutex<()>,
     tools: Mutex<Option<Arc<ServerTools>>>,
     era: Mutex<Option<LinkEra>>,
+    /// The login that it was last started with.
+    login_tried: Mutex<Option<LoginStamp>>,
     /// What it can do, once it was started.
     capabilities: Mutex<Option<Arc<Value>>>,
     /// The word for its state that was noted last.
@@ -91,6 +94,7 @@ impl Host {
             starting: tokio::sync::Mutex::default(),
             tools: Mutex::default(),
             era: Mutex::default(),
+            login_tried: Mutex::default(),
             capabilities: Mutex::default(),
             noted: Mutex::new(ServerState::Configured.word()),
             changed: changed.clone(),
@@ -117,6 +121,7 @@ impl Host {
         if let Some(link) = self.running(project.as_ref()) {
             return Ok(FoundLink::Running(link));
         }
+        self.take_login();
         self.step(HealthEvent::Wanted);
         if let Some(refused) = lock(&self.health).refuse(self.entry.key.as_str(), now_ms(), &self.rules) {
             return Err(refused);

@@ -13,6 +13,7 @@ use super::host::Host;
 impl Gateway {
     /// As [`Self::ready`], with what the user has approved since, in this process or another.
     pub(crate) async fn renewed(self: &Arc<Self>) -> Arc<Catalogue> {
+        Box::pin(self.learn_logged_in()).await;
         let catalogue = self.ready().await;
         for host in self.hosts.iter().filter(|host| host.may_be_learnt()) {
             let (gateway, host) = (self.clone(), host.clone());

@@ -139,6 +139,10 @@ impl Gateway {
             let all = catalogue.len();
             body["hint"] = json!(format!("none of the {all} tools fits: say what the tool does in other words"));
         }
+        let waiting = self.logins_missing();
+        if !waiting.is_empty() {
+            body["needs_login"] = json!(waiting);
+        }
         self.promote(found.iter().map(|target| target.name.as_str()), &caller.client).await;
         if let Some(note) = self.catalogue().note() {
             body["note"] = json!(note);

@@ -1,11 +1,12 @@
 //! `infold servers`: other MCP servers, seen from infold. Without more it lists those of the settings, with a name it shows
-//! one of them; `check` starts or
-//! reaches one, lists what it has, and says what is wrong; `import` takes those of an agent.
+//! one of them; `check` starts or reaches one, lists what it has, and says what is wrong; `import` takes those of an agent;
+//! `login` and `logout` are for servers that ask for OAuth.
 
 mod check;
 mod detail;
 mod import;
 mod list;
+mod login;
 mod report;
 
 use super::Invocation;
@@ -27,6 +28,7 @@ pub use list::{latency, tone};
         ("infold servers github", "show one, with the tools of it that wait for approval"),
         ("infold servers import claude", "add those of Claude Code to your settings"),
         ("infold servers check github", "start one, and say what is wrong with it"),
+        ("infold servers login github", "log in to one that needs a login"),
     ],
 ))]
 pub struct ServersArgs {
@@ -42,6 +44,10 @@ enum ServersAction {
     Check(check::CheckArgs),
     /// Add the servers of an agent to your settings
     Import(import::ImportArgs),
+    /// Log in to a server that asks for it
+    Login(login::LoginArgs),
+    /// Remove the login to a server
+    Logout(login::LogoutArgs),
 }
 
 /// Does what was asked.
@@ -54,5 +60,7 @@ pub fn run(args: ServersArgs, invocation: &Invocation) -> anyhow::Result<()> {
             .into()),
         (Some(ServersAction::Check(args)), None) => check::run(args, invocation),
         (Some(ServersAction::Import(args)), None) => import::run(&args, invocation),
+        (Some(ServersAction::Login(args)), None) => login::login(&args, invocation),
+        (Some(ServersAction::Logout(args)), None) => login::logout(&args, invocation),
     }
 }

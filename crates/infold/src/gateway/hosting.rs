@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use infold_core::gateway::{DeferralRules, HealthRules, ServerEntry};
 use infold_engine::Engine;
-use infold_mcp::gateway::{LinkLimits, ListLimits};
+use infold_mcp::gateway::{LinkLimits, ListLimits, LoginStore};
 use infold_mcp::{Gateway, GatewayListing, GatewaySetup, HostedServer};
 use tokio_util::sync::CancellationToken;
 
 use super::entries::{LoadedServer, LoadedState, load, load_entry};
+use super::logins::login_store;
 use super::way::link_way;
 use crate::commands::Invocation;
 use crate::parts;
@@ -34,11 +35,12 @@ pub fn start(
     taken: Vec<ServerEntry>,
 ) -> Option<Arc<Gateway>> {
     let (settings, surroundings) = (&invocation.in_force.settings, &invocation.surroundings);
+    let logins = login_store(invocation).ok();
     let taken = taken.into_iter().map(|entry| load_entry(entry, surroundings));
     let servers: Vec<HostedServer> = load(&settings.gateway, surroundings)
         .into_iter()
         .chain(taken)
-        .filter_map(|server| hosted(server, surroundings))
+        .filter_map(|server| hosted(server, surroundings, logins.as_ref()))
         .collect();
     if servers.is_empty() {
         return None;
@@ -49,10 +51,10 @@ pub fn start(
 }
 
 /// A server that is not switched off.
-fn hosted(server: LoadedServer, surroundings: &Surroundings) -> Option<HostedServer> {
+fn hosted(server: LoadedServer, surroundings: &Surroundings, logins: Option<&LoginStore>) -> Option<HostedServer> {
     let way = match server.state {
         LoadedState::Off(_) => return None,
-        LoadedState::Usable(expanded) => Ok(link_way(&expanded.way, surroundings)),
+        LoadedState::Usable(expanded) => Ok(link_way(&expanded.way, surroundings, logins)),
         LoadedState::Refused(problems) => Err(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
     };
     Some(HostedServer { entry: server.entry, way })

@@ -2,7 +2,7 @@
 
 use infold_core::gateway::{NamedValues, ServerWay};
 use infold_core::strip_hostile;
-use infold_mcp::gateway::{ChildWay, HttpWay, LinkWay};
+use infold_mcp::gateway::{ChildWay, HttpLogin, HttpWay, LinkWay, LoginStore};
 
 use super::variables;
 use crate::draw::one_line;
@@ -11,8 +11,8 @@ use crate::settings::Surroundings;
 /// This program, even if its file has been replaced since it was started.
 const THIS: &str = "/proc/self/exe";
 
-/// How infold reaches a server whose variables are replaced.
-pub fn link_way(way: &ServerWay, surroundings: &Surroundings) -> LinkWay {
+/// How infold reaches a server whose variables are replaced, with the login that is kept for it.
+pub fn link_way(way: &ServerWay, surroundings: &Surroundings, logins: Option<&LoginStore>) -> LinkWay {
     match way {
         ServerWay::Child { program, arguments, variables, inherited, folder } => LinkWay::Child(ChildWay {
             tender: THIS.into(),
@@ -21,8 +21,10 @@ pub fn link_way(way: &ServerWay, surroundings: &Surroundings) -> LinkWay {
             variables: variables::of_server(surroundings, inherited, variables),
             folder: folder.as_ref().map(Into::into),
         }),
-        ServerWay::Http { url, headers: NamedValues(headers), helper: _, login: _ } => {
-            LinkWay::Http(HttpWay { url: url.clone(), headers: headers.clone() })
+        ServerWay::Http { url, headers: NamedValues(headers), helper: _, login: hints } => {
+            let client_secret = hints.client_secret.clone();
+            let login = logins.map(|store| HttpLogin { store: store.clone(), client_secret });
+            LinkWay::Http(HttpWay { url: url.clone(), headers: headers.clone(), login })
         }
     }
 }

@@ -19,6 +19,7 @@ pub struct Gateway {
     pub deferral_tokens: u64,
     pub new_tools: NewToolFate,
     pub schemas: SchemaListing,
+    pub credentials: CredentialsPlace,
     pub start_timeout_ms: u64,
     pub call_timeout_ms: u64,
     pub list_wait_ms: u64,
@@ -121,4 +122,16 @@ impl From<SchemaListing> for SchemaForm {
             SchemaListing::Provider => Self::Provider,
         }
     }
+}
+
+/// Where new logins to servers are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CredentialsPlace {
+    /// In the keyring where there is one, else in a private file.
+    Auto,
+    /// In the keyring.
+    Keyring,
+    /// In a private file.
+    File,
 }

@@ -31,7 +31,7 @@ const OF_PROGRAMS: [&str; 5] = ["command", "args", "env", "env_vars", "cwd"];
 /// Fields of a server that has an address.
 const OF_ADDRESSES: [&str; 4] = ["url", "headers", "headers_helper", "oauth"];
 /// Fields of `oauth`.
-const OF_LOGINS: [&str; 4] = ["client_id", "scopes", "callback_port", "metadata_url"];
+const OF_LOGINS: [&str; 5] = ["client_id", "client_secret", "scopes", "callback_port", "metadata_url"];
 /// Milliseconds that a server or a call may have: up to a day.
 const TIMEOUT_MS: RangeInclusive<i64> = 1..=24 * 60 * 60 * 1_000;
 
@@ -145,6 +145,7 @@ impl ServerFields<'_> {
         let port = fields.number("callback_port", 1..=i64::from(u16::MAX));
         let login = LoginHints {
             client_id: fields.text("client_id"),
+            client_secret: fields.text("client_secret"),
             scopes: fields.texts("scopes").unwrap_or_default(),
             callback_port: port.and_then(|port| u16::try_from(port).ok()),
             metadata_url: fields.text("metadata_url"),

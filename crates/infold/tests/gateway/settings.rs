@@ -41,7 +41,7 @@ name = "My server"
 url = "https://me:CANARY@mcp.example:8443/s/CANARY/mcp?key=CANARY"
 headers = { Authorization = "Bearer CANARY" }
 headers_helper = "print CANARY"
-oauth = { client_id = "CANARY", scopes = ["a"], callback_port = 8000, metadata_url = "https://CANARY" }
+oauth = { client_id = "CANARY", client_secret = "CANARY", scopes = ["a"], callback_port = 8000, metadata_url = "https://CANARY" }
 
 [[gateway.servers]]
 name = "off"
@@ -140,7 +140,7 @@ fn everything_that_is_wrong_with_servers_is_named_without_values() {
     error: `gateway.servers` in HOME/.config/infold/settings.toml:2: server "odd": `env` must be a table of texts, such as { NAME = "value" }
     error: `gateway.servers` in HOME/.config/infold/settings.toml:2: server "odd": `shared` must be true or false
     error: `gateway.servers` in HOME/.config/infold/settings.toml:2: server "odd": `timeout_ms` must be a whole number from 1 to 86400000
-    error: `gateway.servers` in HOME/.config/infold/settings.toml:2: server number 2: unknown field `oauth.secret`; known are client_id, scopes, callback_port, metadata_url
+    error: `gateway.servers` in HOME/.config/infold/settings.toml:2: server number 2: unknown field `oauth.secret`; known are client_id, client_secret, scopes, callback_port, metadata_url
     error: `gateway.servers` in HOME/.config/infold/settings.toml:2: server number 2: `oauth.callback_port` must be a whole number from 1 to 65535
     error: `gateway.servers` in HOME/.config/infold/settings.toml:2: server number 2: `name` is missing
     error: `gateway.servers` in HOME/.config/infold/settings.toml:2: server "both": it has both `command` and `url`: give one of them

@@ -1,7 +1,7 @@
 //! Variables in entries: `${VAR}` is its value, `${VAR:-text}` its value or else the text. `$VAR` and what only looks
 //! like a variable stay as they are, as in the clients that the form comes from.
 
-use super::{EntryProblem, NamedValues, ServerEntry, ServerWay};
+use super::{EntryProblem, LoginHints, NamedValues, ServerEntry, ServerWay};
 
 /// Bytes that one text may grow to.
 const EXPANDED_BYTES_MAX: usize = 64 * 1024;
@@ -23,7 +23,10 @@ impl ServerEntry {
                 url: expander.text(url),
                 headers: expander.values(headers),
                 helper: helper.clone(),
-                login: login.clone(),
+                login: LoginHints {
+                    client_secret: login.client_secret.as_ref().map(|secret| expander.text(secret)),
+                    ..login.clone()
+                },
             },
         };
 

@@ -163,7 +163,7 @@ fn refusals_say_what_to_do() {
     github is not available: 5 failures in a row, next attempt in 23 s (last: connection refused)
     github is not available: 1 failure, next attempt in 1 s (last: connection refused)
 
-    github needs a login: ask the user to put a token into its headers in infold's settings
+    github needs a login: ask the user to run `infold servers login github`
     github waits for approval: ask the user to run `infold approve github`
     github cannot be used: type ws is not supported
     ");

@@ -164,8 +164,8 @@ impl HttpLeg {
         let status = response.status();
         let header =
             |name| response.headers().get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-        if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-            return LinkError::NeedsLogin { status: status.as_u16(), challenge: header(WWW_AUTHENTICATE) };
+        if let Some(error) = self.not_let_in(status, header(WWW_AUTHENTICATE)) {
+            return error;
         }
         if status.is_redirection() {
             let target = header(LOCATION).unwrap_or_default();
@@ -199,7 +199,7 @@ async fn read_body(mut response: Response, bytes_max: usize) -> Result<Vec<u8>, 
 }
 
 /// The beginning of a body, as an error shows it.
-fn shown(body: &[u8]) -> String {
+pub(super) fn shown(body: &[u8]) -> String {
     let most = &body[..body.len().min(4 * REFUSAL_SHOWN_CHARS)];
     let text = infold_core::strip_controls(&String::from_utf8_lossy(most));
     text.trim().chars().take(REFUSAL_SHOWN_CHARS).collect()

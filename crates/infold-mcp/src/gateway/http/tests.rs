@@ -12,7 +12,11 @@ use crate::gateway::{
 
 fn setup(url: &str) -> LinkSetup {
     LinkSetup {
-        way: LinkWay::Http(HttpWay { url: url.to_owned(), headers: vec![("X-Key".to_owned(), "open".to_owned())] }),
+        way: LinkWay::Http(HttpWay {
+            url: url.to_owned(),
+            headers: vec![("X-Key".to_owned(), "open".to_owned())],
+            login: None,
+        }),
         known_era: None,
         identity: LinkIdentity::infold(),
         limits: LinkLimits {

@@ -9,12 +9,13 @@ use crate::gateway::{LinkEra, LinkError, RpcError};
 impl Host {
     /// What a caller reads of an error of this server.
     pub(in crate::relay) fn words_of(&self, error: &LinkError) -> String {
-        match lock(&self.health).state {
-            ServerState::NeedsLogin => format!(
-                "{} needs a login: ask the user to put a token into its headers in infold's settings",
-                self.entry.key
+        let server = &self.entry.key;
+        match (&lock(&self.health).state, error) {
+            (ServerState::NeedsLogin, _) => self.login_words(),
+            (_, LinkError::RightsMissing(rights)) => format!(
+                "{server} needs a login with more rights ({rights}): ask the user to run `infold servers login {server}`"
             ),
-            _ => format!("{}: {}", self.entry.key, self.hidden.hide(error.to_string())),
+            _ => format!("{server}: {}", self.hidden.hide(error.to_string())),
         }
     }
 
@@ -38,9 +39,11 @@ impl Host {
             | LinkError::NotMcp(_)
             | LinkError::Http { .. }
             | LinkError::SessionGone
+            | LinkError::Login(_)
             | LinkError::Unreachable(_) => self.step(HealthEvent::Failed { why }),
             LinkError::Ended { .. } => self.step(HealthEvent::Ended { why }),
             LinkError::Rpc(_)
+            | LinkError::RightsMissing(_)
             | LinkError::Cancelled
             | LinkError::TooLong { .. }
             | LinkError::RequestTooLong { .. }

@@ -2,12 +2,14 @@
 
 use anyhow::Context;
 use infold_core::gateway::{LoginHints, NamedValues, ServerEntry, ServerWay};
+use infold_core::strip_hostile;
 use infold_mcp::gateway::{LinkError, LinkIdentity, LinkLimits, LinkSetup, ListLimits};
 
 use super::report::look;
 use crate::commands::Invocation;
+use crate::draw::one_line;
 use crate::failure::Refused;
-use crate::gateway::{LoadedServer, LoadedState, link_way, load};
+use crate::gateway::{LoadedServer, LoadedState, link_way, load, login_store};
 use crate::help;
 use crate::output::Form;
 use crate::settings::Gateway;
@@ -92,13 +94,19 @@ impl CheckArgs {
     }
 
     fn limits(&self, gateway: &Gateway, start_timeout_ms: u64) -> LinkLimits {
-        LinkLimits {
-            start_timeout_ms: self.timeout_ms.unwrap_or(start_timeout_ms),
-            message_bytes_max: gateway.message_bytes_max,
-            calls_max: gateway.calls_max,
-            close_timeout_ms: CLOSE_TIMEOUT_MS,
-            list: ListLimits { timeout_ms: self.timeout_ms.unwrap_or(LIST.timeout_ms), ..LIST },
-        }
+        let usual = limits(gateway, self.timeout_ms.unwrap_or(start_timeout_ms));
+        LinkLimits { list: ListLimits { timeout_ms: self.timeout_ms.unwrap_or(LIST.timeout_ms), ..LIST }, ..usual }
+    }
+}
+
+/// Bounds for somebody who looks at one server.
+pub fn limits(gateway: &Gateway, start_timeout_ms: u64) -> LinkLimits {
+    LinkLimits {
+        start_timeout_ms,
+        message_bytes_max: gateway.message_bytes_max,
+        calls_max: gateway.calls_max,
+        close_timeout_ms: CLOSE_TIMEOUT_MS,
+        list: LIST,
     }
 }
 
@@ -124,7 +132,7 @@ fn named(name: &str, servers: &[LoadedServer]) -> anyhow::Result<ServerEntry> {
 /// Checks one server.
 pub fn run(args: CheckArgs, invocation: &Invocation) -> anyhow::Result<()> {
     let (way, start_timeout_ms) = args.way(invocation)?;
-    let way = link_way(&way, &invocation.surroundings);
+    let way = link_way(&way, &invocation.surroundings, login_store(invocation).ok().as_ref());
     let limits = args.limits(&invocation.in_force.settings.gateway, start_timeout_ms);
     let setup = LinkSetup { way, known_era: None, identity: LinkIdentity::infold(), limits };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot wait")?;
@@ -136,12 +144,13 @@ pub fn run(args: CheckArgs, invocation: &Invocation) -> anyhow::Result<()> {
 }
 
 /// A server that cannot be used is for the user to put right.
-fn refused(error: LinkError) -> anyhow::Error {
+pub fn refused(error: LinkError) -> anyhow::Error {
     let refused = match &error {
         LinkError::NeedsLogin { challenge: Some(challenge), .. } => {
+            let challenge = one_line(&strip_hostile(challenge));
             Refused::new(error.to_string()).hint(format!("it says: {challenge}")).code("needs_login")
         }
-        LinkError::NeedsLogin { .. } => Refused::new(error.to_string()).code("needs_login"),
+        LinkError::NeedsLogin { challenge: None, .. } => Refused::new(error.to_string()).code("needs_login"),
         _ => Refused::new(error.to_string()).code("server_unusable"),
     };
     refused.into()

@@ -109,6 +109,9 @@ fn text(servers: &[ServerOverview], now_ms: u64, style: &Style) -> String {
 fn notes(server: &ServerOverview) -> Vec<String> {
     let name = one_line(server.figures.server.as_str());
     let mut notes: Vec<String> = server.detail.iter().map(|why| format!("{name}: {}", one_line(why))).collect();
+    if server.state == ServerState::NeedsLogin.word() {
+        notes.push(format!("{name}: log in with `infold servers login {name}`"));
+    }
     match server.figures.withheld {
         0 => {}
         1 => notes.push(format!("{name}: 1 tool waits for approval; `infold approve` shows it")),

@@ -174,9 +174,9 @@ impl EntryDraft {
         };
         inner.text(id, "client_id");
         inner.text(metadata, "metadata_url");
+        inner.text("clientSecret", "client_secret");
+        inner.text("client_secret", "client_secret");
         inner.leave(&[
-            ("clientSecret", "infold logs in without a client secret"),
-            ("client_secret", "infold logs in without a client secret"),
             ("redirectUri", "infold makes the address from the port"),
             ("redirect_uri", "infold makes the address from the port"),
         ]);

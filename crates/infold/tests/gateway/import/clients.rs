@@ -116,6 +116,6 @@ fn opencode_in_its_newer_form() {
     name = "b"
     url = "https://b.example/mcp"
     ask = ["*"]
-    oauth = { client_id = "x" }
+    oauth = { client_id = "x", client_secret = "c4nary-value" }
     "#);
 }

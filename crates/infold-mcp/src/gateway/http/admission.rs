@@ -1,0 +1,107 @@
+//! Lets requests in where the server wants to know who asks: each carries the token of the server's login. One that is
+//! refused is sent once more, if there is a newer token by then.
+
+use reqwest::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use reqwest::{RequestBuilder, Response, StatusCode};
+
+use super::reading::shown;
+use super::{HttpLeg, unreachable};
+use crate::gateway::error::{LinkError, RpcError};
+use crate::gateway::login::{Bearer, LoginError, ServerTokens};
+
+impl HttpLeg {
+    /// Sends a request, with the token of the login if there is one.
+    pub(super) async fn send(&self, request: RequestBuilder) -> Result<Response, LinkError> {
+        let Some(tokens) = &self.tokens else { return send_as(request, None).await };
+        let again = request.try_clone();
+        let bearer = match tokens.at_hand() {
+            Some(bearer) => bearer,
+            None => self.finished(Box::pin(tokens.clone().bearer())).await?,
+        };
+        let response = send_as(request, bearer.as_ref()).await?;
+        self.note_scopes(tokens, &response).await;
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return Ok(response);
+        }
+
+        let newer = self.finished(Box::pin(tokens.clone().renewed(bearer))).await?;
+        match newer.zip(again) {
+            Some((bearer, again)) => send_as(again, Some(&bearer)).await,
+            None => Ok(response),
+        }
+    }
+
+    /// Lets work on the login end, even if nobody waits for the request any more: half of an exchange is a lost login.
+    async fn finished<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, LoginError>> + Send + 'static,
+    ) -> Result<T, LinkError> {
+        let outcome = self.parts.tasks.spawn(work).await;
+        outcome.map_err(|_| LinkError::Closed)?.map_err(|error| LinkError::Login(error.to_string()))
+    }
+
+    /// If the login does not go far enough, the next one is to ask for what was missing.
+    async fn note_scopes(&self, tokens: &std::sync::Arc<ServerTokens>, response: &Response) {
+        let challenges = response.headers().get_all(WWW_AUTHENTICATE);
+        let missing = challenges.iter().filter_map(|challenge| missing_scopes(challenge.to_str().ok()?));
+        let missing: Vec<String> = missing.flatten().collect();
+        if response.status() == StatusCode::FORBIDDEN && !missing.is_empty() {
+            // The login goes on as it is if this cannot be kept.
+            let _ = self.finished(Box::pin(tokens.clone().want_scopes(missing))).await;
+        }
+    }
+
+    /// What a status says about who may come in; `None` if it says nothing about that.
+    pub(super) fn not_let_in(&self, status: StatusCode, challenge: Option<String>) -> Option<LinkError> {
+        let has_login = self.tokens.as_ref().is_some_and(|tokens| tokens.is_logged_in());
+        match status {
+            StatusCode::UNAUTHORIZED => {}
+            StatusCode::FORBIDDEN if !has_login => {}
+            // Another login would not help, unless it has more rights.
+            StatusCode::FORBIDDEN => {
+                let missing = challenge.as_deref().and_then(missing_scopes)?;
+                return Some(LinkError::RightsMissing(shown(missing.join(" ").as_bytes())));
+            }
+            _ => return None,
+        }
+        Some(LinkError::NeedsLogin { status: status.as_u16(), challenge })
+    }
+
+    /// An error without the tokens that the server was sent: servers repeat what they do not like.
+    pub(super) fn without_tokens(&self, error: LinkError) -> LinkError {
+        let Some(tokens) = &self.tokens else { return error };
+        match error {
+            LinkError::Http { status, body } => LinkError::Http { status, body: tokens.hide(&body) },
+            LinkError::NotMcp(what) => LinkError::NotMcp(tokens.hide(&what)),
+            LinkError::NeedsLogin { status, challenge } => {
+                LinkError::NeedsLogin { status, challenge: challenge.map(|challenge| tokens.hide(&challenge)) }
+            }
+            LinkError::Rpc(error) => LinkError::Rpc(RpcError { message: tokens.hide(&error.message), ..error }),
+            other => other,
+        }
+    }
+}
+
+async fn send_as(mut request: RequestBuilder, bearer: Option<&Bearer>) -> Result<Response, LinkError> {
+    if let Some(header) = bearer.and_then(Bearer::header) {
+        request = request.header(AUTHORIZATION, header);
+    }
+    request.send().await.map_err(|error| unreachable(&error.without_url()))
+}
+
+/// The rights that a challenge says are missing; `None` if it is about something else.
+fn missing_scopes(challenge: &str) -> Option<Vec<String>> {
+    let field = |name: &str| {
+        let (_, rest) = challenge.split_once(&format!("{name}="))?;
+        match rest.strip_prefix('"') {
+            Some(quoted) => quoted.split('"').next(),
+            None => rest.split([',', ' ']).next(),
+        }
+    };
+    let is_missing = field("error") == Some("insufficient_scope");
+    let scopes = field("scope").filter(|_| is_missing)?;
+    Some(scopes.split_whitespace().map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests;
