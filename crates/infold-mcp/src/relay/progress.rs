@@ -13,10 +13,8 @@ use super::Gateway;
 use crate::client_line::ClientLine;
 use crate::gateway::CallNotice;
 
-/// The shortest time between two progress notifications.
-const PROGRESS_PAUSE: Duration = Duration::from_millis(50);
-/// Log lines of a call that its client is sent in a second.
-const LINES_PER_SECOND: u32 = 20;
+/// Progress notifications of a call that its client is sent in a second, and log lines as many.
+const PER_SECOND: u32 = 20;
 /// How long a client may take to take a notification.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -25,15 +23,36 @@ pub(super) struct CallProgress {
     heartbeat: Duration,
     next_beat: Instant,
     last: f64,
-    /// The newest progress, if it came too soon after the one before.
+    /// The newest progress, if there was no room for it in its second.
     held: Option<Value>,
-    not_before: Instant,
-    lines: LinesInSecond,
+    reports: InSecond,
+    lines: InSecond,
 }
 
-struct LinesInSecond {
+/// How many there were in the current second.
+struct InSecond {
     since: Instant,
     count: u32,
+}
+
+impl InSecond {
+    fn new() -> Self {
+        Self { since: Instant::now(), count: 0 }
+    }
+
+    /// Counts one more, and says whether there is room for it.
+    fn has_room(&mut self) -> bool {
+        if self.since.elapsed() >= Duration::from_secs(1) {
+            *self = Self::new();
+        }
+        self.count += 1;
+        self.count <= PER_SECOND
+    }
+
+    /// When the next second begins.
+    fn end(&self) -> Instant {
+        self.since + Duration::from_secs(1)
+    }
 }
 
 impl CallProgress {
@@ -45,14 +64,14 @@ impl CallProgress {
             next_beat: now + heartbeat / 3,
             last: 0.0,
             held: None,
-            not_before: now,
-            lines: LinesInSecond { since: now, count: 0 },
+            reports: InSecond::new(),
+            lines: InSecond::new(),
         }
     }
 
     /// Waits until there is something to send, though the server says nothing new.
     pub(super) async fn due(&self) {
-        let at = if self.held.is_some() { self.not_before.min(self.next_beat) } else { self.next_beat };
+        let at = if self.held.is_some() { self.reports.end().min(self.next_beat) } else { self.next_beat };
         tokio::time::sleep_until(at.into()).await;
     }
 
@@ -64,14 +83,21 @@ impl CallProgress {
         }
     }
 
+    /// Sends what was held back, before the answer ends it all.
+    pub(super) async fn finish(&mut self, gateway: &Gateway, client: &ClientLine) {
+        if let Some(progress) = self.held.take() {
+            self.report(gateway, client, &progress).await;
+        }
+    }
+
     /// Passes on what the server says, now or when its time has come.
     pub(super) async fn pass_on(&mut self, gateway: &Gateway, client: &ClientLine, notice: CallNotice) {
         match notice {
-            CallNotice::Progress(params) if Instant::now() < self.not_before => self.held = Some(params),
+            CallNotice::Progress(params) if !self.reports.has_room() => self.held = Some(params),
             CallNotice::Progress(params) => self.report(gateway, client, &params).await,
             CallNotice::Log(params) => {
                 if gateway.levels.wants(client, &params)
-                    && self.has_room_for_line()
+                    && self.lines.has_room()
                     && let Ok(params) = gateway.engine.clean_value(&params).await
                 {
                     let _ = timeout(SEND_TIMEOUT, client.log(params)).await;
@@ -95,14 +121,5 @@ impl CallProgress {
         self.last = if done > self.last { done } else { self.last + 0.001 };
         let _ = timeout(SEND_TIMEOUT, client.report_progress(self.last, total, message)).await;
         self.next_beat = Instant::now() + self.heartbeat;
-        self.not_before = Instant::now() + PROGRESS_PAUSE;
-    }
-
-    fn has_room_for_line(&mut self) -> bool {
-        if self.lines.since.elapsed() >= Duration::from_secs(1) {
-            self.lines = LinesInSecond { since: Instant::now(), count: 0 };
-        }
-        self.lines.count += 1;
-        self.lines.count <= LINES_PER_SECOND
     }
 }

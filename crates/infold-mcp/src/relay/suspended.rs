@@ -144,6 +144,7 @@ impl Gateway {
                     while let Ok(notice) = running.news.try_recv() {
                         progress.pass_on(self, &caller.client, notice).await;
                     }
+                    progress.finish(self, &caller.client).await;
                     return answer.map(CallStep::Answer);
                 }
                 () = caller.client.cancelled(), if !running.cancel.is_cancelled() => {
