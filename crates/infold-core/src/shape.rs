@@ -224,7 +224,7 @@ impl<'a> ResultLook<'a> {
     fn excerpt(&self, result: &ToolResult<'_>, mentions: &Mentions, rules: &ShapeRules, part: usize) -> String {
         let lead = reference_text(result.tool, result.text, EXAMPLE_HANDLE, "");
         let notices = notices::notices(&self.lines, self.kind);
-        let heads = LINES_HEAD.len() + "Found: \nNames: \n".len() + flagged::suggestion_chars_max(result.text);
+        let heads = LINES_HEAD.len() + "Found: \nNames: \n".len() + self.suggestion_chars_max(result.text);
         let taken_chars = lead.chars().count() + notices.chars().count() + heads;
         let room_chars = (result.text.chars().count() / share_of(result.text)).saturating_sub(taken_chars) / part;
 
@@ -251,6 +251,19 @@ impl<'a> ResultLook<'a> {
         parts.map(|(head, part)| format!("{head}{part}")).collect::<Vec<_>>().join("\n")
     }
 
+    /// Whether lines that report errors are shown. Source code is full of words for errors, so only a file that is longer
+    /// than any that people write is taken for a report.
+    fn looks_for_errors(&self, text: &str) -> bool {
+        match self.kind {
+            ResultKind::File | ResultKind::Text => text.len() > LARGE_BYTES,
+            ResultKind::Search | ResultKind::Output => true,
+        }
+    }
+
+    fn suggestion_chars_max(&self, text: &str) -> usize {
+        if self.looks_for_errors(text) { flagged::suggestion_chars_max(text) } else { 0 }
+    }
+
     /// The lines that are kept of a file: its end, and those around names that the session has spoken of; and a pattern for
     /// errors that are not among them.
     fn of_file(
@@ -270,14 +283,12 @@ impl<'a> ResultLook<'a> {
         if self.kind == ResultKind::Text {
             marks::keep_status(&mut kept);
         }
-        let is_large = result.text.len() > LARGE_BYTES;
-        let flagged = FlaggedLines::of(&kept, result.text);
-        let flagged = if is_large { flagged } else { flagged.messages() };
-        flagged.keep(&mut kept);
+        let flagged = self.looks_for_errors(result.text).then(|| FlaggedLines::of(&kept, result.text));
+        flagged.iter().for_each(|flagged| flagged.keep(&mut kept));
         let spoken_of = found.lines_spoken_of(mentions, result.arguments);
         spoken_of.into_iter().for_each(|at| kept.around(at, around));
         odd::keep_odd(&mut kept);
-        let suggestion = if is_large { flagged.suggestion(&kept) } else { String::new() };
+        let suggestion = flagged.map(|flagged| flagged.suggestion(&kept)).unwrap_or_default();
         (kept.render(), suggestion)
     }
 

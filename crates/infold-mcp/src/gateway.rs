@@ -26,8 +26,8 @@ mod stream;
 pub use child::ChildWay;
 pub use era::{LinkEra, ServerAbout};
 pub use error::{LinkError, RpcError};
-pub use http::HttpWay;
 pub(crate) use http::marks_arguments;
+pub use http::{HeadersHelper, HttpWay};
 pub use link::ServerLink;
 pub use listing::{ListKind, Listed};
 pub use login::{

@@ -191,11 +191,6 @@ impl FlaggedLines {
         Self { flags, text_bytes: text.len() }
     }
 
-    /// Only those that are written as error messages, for source code: it is full of words for errors.
-    pub(super) fn messages(self) -> Self {
-        Self { flags: self.flags.into_iter().filter(|flag| flag.is_message).collect(), ..self }
-    }
-
     /// Keeps as many of them as fit, each form once. A message is kept with the line after it, because compilers name the
     /// place there; a field with the lines before it.
     pub(super) fn keep(&self, kept: &mut KeptLines<'_>) {

@@ -1,11 +1,12 @@
 //! A server over streamable HTTP, in both eras. Every request is an exchange of its own; what the server says meanwhile
 //! comes on the stream of its answer, and in the older era also on one that stays open.
 //!
-//! Only the headers that the way names and the token of its login travel to the server, and only to its own origin: a
+//! Only the headers that the way names or its command makes and the token of its login travel to the server, and only to its own origin: a
 //! redirect elsewhere is not followed. Closing an answer's stream cancels a request; the older era wants a notification as well.
 
 mod admission;
 mod headers;
+mod helper;
 mod listening;
 mod reading;
 mod sse;
@@ -27,6 +28,8 @@ use super::login::{HttpLogin, ServerTokens};
 use super::message;
 use super::stream::StreamParts;
 pub(crate) use headers::marks_arguments;
+pub use helper::HeadersHelper;
+use helper::MadeHeaders;
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -49,6 +52,8 @@ pub struct HttpWay {
     pub url: String,
     /// Headers of every request, such as a token.
     pub headers: Vec<(String, String)>,
+    /// What makes further headers.
+    pub helper: Option<HeadersHelper>,
     /// Its login, if one can be made.
     pub login: Option<HttpLogin>,
 }
@@ -67,6 +72,7 @@ pub(super) struct HttpLeg {
     client: Client,
     url: Url,
     headers: HeaderMap,
+    made: Option<MadeHeaders>,
     /// The tokens of its login; `None` if the user's own headers say who asks.
     tokens: Option<Arc<ServerTokens>>,
     session: RwLock<HttpSession>,
@@ -102,11 +108,12 @@ impl HttpLeg {
         }
         let headers = headers::own(&way.headers).map_err(|name| odd(format!("the header {name:?} is not valid")))?;
         let client = client(&url).map_err(|error| odd(error.to_string()))?;
-        let login = way.login.as_ref().filter(|_| !headers.contains_key(AUTHORIZATION));
+        let login = way.login.as_ref().filter(|_| way.helper.is_none() && !headers.contains_key(AUTHORIZATION));
         let tokens = login.map(|login| ServerTokens::new(&url, login)).transpose();
         let tokens = tokens.map_err(|error| odd(error.to_string()))?.map(Arc::new);
+        let made = way.helper.clone().map(|helper| MadeHeaders::new(helper, way.url.clone()));
         let closing = CancellationToken::new();
-        Ok(Self { client, url, headers, tokens, session: RwLock::default(), parts, closing })
+        Ok(Self { client, url, headers, made, tokens, session: RwLock::default(), parts, closing })
     }
 
     /// Notes what the handshake gave.
@@ -136,7 +143,7 @@ impl HttpLeg {
         };
         let outcome = self.closing.run_until_cancelled(exchange).await.unwrap_or(Err(LinkError::Closed));
         unanswered.is_sent = false;
-        outcome.map_err(|error| self.without_tokens(error))
+        outcome.map_err(|error| self.without_secrets(error))
     }
 
     /// Sends a message that has no answer.

@@ -54,7 +54,7 @@ pub fn start(
 fn hosted(server: LoadedServer, surroundings: &Surroundings, logins: Option<&LoginStore>) -> Option<HostedServer> {
     let way = match server.state {
         LoadedState::Off(_) => return None,
-        LoadedState::Usable(expanded) => Ok(link_way(&expanded.way, surroundings, logins)),
+        LoadedState::Usable(expanded) => Ok(link_way((expanded.key.as_str(), &expanded.way), surroundings, logins)),
         LoadedState::Refused(problems) => Err(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
     };
     Some(HostedServer { entry: server.entry, way })

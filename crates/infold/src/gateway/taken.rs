@@ -116,9 +116,6 @@ impl Takes {
         if let Some(why) = self.changed.keeps(name) {
             return Ok(Some(why));
         }
-        if let ServerWay::Http { helper: Some(_), .. } = &server.entry.way {
-            return Ok(Some("a command makes its headers, which infold does not run".to_owned()));
-        }
         if !server.missing.is_empty() {
             return Ok(Some(server.missing.join("; ")));
         }

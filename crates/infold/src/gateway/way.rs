@@ -2,7 +2,7 @@
 
 use infold_core::gateway::{NamedValues, ServerWay};
 use infold_core::strip_hostile;
-use infold_mcp::gateway::{ChildWay, HttpLogin, HttpWay, LinkWay, LoginStore};
+use infold_mcp::gateway::{ChildWay, HeadersHelper, HttpLogin, HttpWay, LinkWay, LoginStore};
 
 use super::variables;
 use crate::draw::one_line;
@@ -11,8 +11,8 @@ use crate::settings::Surroundings;
 /// This program, even if its file has been replaced since it was started.
 const THIS: &str = "/proc/self/exe";
 
-/// How infold reaches a server whose variables are replaced, with the login that is kept for it.
-pub fn link_way(way: &ServerWay, surroundings: &Surroundings, logins: Option<&LoginStore>) -> LinkWay {
+/// How infold reaches the server of a name whose variables are replaced, with the login that is kept for it.
+pub fn link_way((name, way): (&str, &ServerWay), surroundings: &Surroundings, logins: Option<&LoginStore>) -> LinkWay {
     match way {
         ServerWay::Child { program, arguments, variables, inherited, folder } => LinkWay::Child(ChildWay {
             tender: THIS.into(),
@@ -21,10 +21,12 @@ pub fn link_way(way: &ServerWay, surroundings: &Surroundings, logins: Option<&Lo
             variables: variables::of_server(surroundings, inherited, variables),
             folder: folder.as_ref().map(Into::into),
         }),
-        ServerWay::Http { url, headers: NamedValues(headers), helper: _, login: hints } => {
+        ServerWay::Http { url, headers: NamedValues(headers), helper, login: hints } => {
             let client_secret = hints.client_secret.clone();
             let login = logins.map(|store| HttpLogin { store: store.clone(), client_secret });
-            LinkWay::Http(HttpWay { url: url.clone(), headers: headers.clone(), login })
+            let made_by = |command: &String| HeadersHelper { command: command.clone(), server: name.to_owned() };
+            let helper = helper.as_ref().map(made_by);
+            LinkWay::Http(HttpWay { url: url.clone(), headers: headers.clone(), helper, login })
         }
     }
 }

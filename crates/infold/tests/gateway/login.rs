@@ -2,6 +2,7 @@
 
 mod clients;
 mod commands;
+mod helper;
 mod kept;
 mod renewal;
 mod secrets;

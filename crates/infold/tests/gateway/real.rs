@@ -11,7 +11,7 @@ use super::{limits, start};
 use crate::support::{Program, infold};
 
 fn http(url: String) -> LinkSetup {
-    let way = LinkWay::Http(HttpWay { url, headers: Vec::new(), login: None });
+    let way = LinkWay::Http(HttpWay { url, headers: Vec::new(), helper: None, login: None });
     LinkSetup { way, known_era: None, identity: LinkIdentity::infold(), limits: limits() }
 }
 

@@ -163,7 +163,7 @@ async fn claude_code_reaches_its_servers_through_infold_and_only_so() -> Result<
         StandInRun::start(&agent, &["--settings", "{\"deniedMcpServers\": [{\"serverName\": \"mine\"}]}", "-p"]);
 
     let settings = running.option("--settings");
-    assert_eq!(settings["deniedMcpServers"], json!([{"serverName": "mine"}, {"serverName": "notes"}]));
+    assert_eq!(settings["deniedMcpServers"], json!([{"serverName": "mine"}, {"serverName": "notes"}, {"serverName": "made"}]));
     let allowed: Vec<&str> =
         settings["permissions"]["allow"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert!(allowed.contains(&"mcp__infold__branch_create") && allowed.contains(&"mcp__infold__tool_call_read"));
@@ -192,10 +192,9 @@ async fn claude_code_reaches_its_servers_through_infold_and_only_so() -> Result<
     assert_eq!(started(&agent.home), ["notes"], "a server of the project was started");
     for note in [
         "server old stays with Claude Code: it speaks SSE only",
-        "server made stays with Claude Code: a command makes its headers",
         "server unset stays with Claude Code: the variable NOT_SET_ANYWHERE is not set",
         "server theirs stays with Claude Code: it is the project's, and waits for `infold approve theirs`",
-        "servers of Claude Code behind the gateway for this run: notes",
+        "servers of Claude Code behind the gateway for this run: notes, made",
         "infold: 2 calls of 1 server; 0 results stored",
     ] {
         assert!(ended.stderr.contains(note), "{note}: {}", ended.stderr);

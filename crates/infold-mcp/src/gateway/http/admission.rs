@@ -4,14 +4,23 @@
 use reqwest::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use reqwest::{RequestBuilder, Response, StatusCode};
 
+use super::helper::MadeHeaders;
 use super::reading::shown;
 use super::{HttpLeg, unreachable};
 use crate::gateway::error::{LinkError, RpcError};
 use crate::gateway::login::{Bearer, LoginError, ServerTokens};
 
 impl HttpLeg {
-    /// Sends a request, with the token of the login if there is one.
+    /// Sends a request, with the headers that the server's command makes, if there is one.
     pub(super) async fn send(&self, request: RequestBuilder) -> Result<Response, LinkError> {
+        match &self.made {
+            Some(made) => Box::pin(send_with(made, request)).await,
+            None => self.send_logged_in(request).await,
+        }
+    }
+
+    /// Sends a request, with the token of the login if there is one.
+    async fn send_logged_in(&self, request: RequestBuilder) -> Result<Response, LinkError> {
         let Some(tokens) = &self.tokens else { return send_as(request, None).await };
         let again = request.try_clone();
         let bearer = match tokens.at_hand() {
@@ -53,6 +62,10 @@ impl HttpLeg {
 
     /// What a status says about who may come in; `None` if it says nothing about that.
     pub(super) fn not_let_in(&self, status: StatusCode, challenge: Option<String>) -> Option<LinkError> {
+        if self.made.is_some() && matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            let why = "the server refuses the headers that the command in headers_helper makes: run it in a shell to see them";
+            return Some(LinkError::Login(why.to_owned()));
+        }
         let has_login = self.tokens.as_ref().is_some_and(|tokens| tokens.is_logged_in());
         match status {
             StatusCode::UNAUTHORIZED => {}
@@ -67,18 +80,39 @@ impl HttpLeg {
         Some(LinkError::NeedsLogin { status: status.as_u16(), challenge })
     }
 
-    /// An error without the tokens that the server was sent: servers repeat what they do not like.
-    pub(super) fn without_tokens(&self, error: LinkError) -> LinkError {
-        let Some(tokens) = &self.tokens else { return error };
+    /// An error without the tokens and made headers that the server was sent: servers repeat what they do not like.
+    pub(super) fn without_secrets(&self, error: LinkError) -> LinkError {
         match error {
-            LinkError::Http { status, body } => LinkError::Http { status, body: tokens.hide(&body) },
-            LinkError::NotMcp(what) => LinkError::NotMcp(tokens.hide(&what)),
+            LinkError::Http { status, body } => LinkError::Http { status, body: self.hide(body) },
+            LinkError::NotMcp(what) => LinkError::NotMcp(self.hide(what)),
             LinkError::NeedsLogin { status, challenge } => {
-                LinkError::NeedsLogin { status, challenge: challenge.map(|challenge| tokens.hide(&challenge)) }
+                LinkError::NeedsLogin { status, challenge: challenge.map(|challenge| self.hide(challenge)) }
             }
-            LinkError::Rpc(error) => LinkError::Rpc(RpcError { message: tokens.hide(&error.message), ..error }),
+            LinkError::Rpc(error) => LinkError::Rpc(RpcError { message: self.hide(error.message), ..error }),
             other => other,
         }
+    }
+
+    fn hide(&self, words: String) -> String {
+        match (&self.tokens, &self.made) {
+            (Some(tokens), _) => tokens.hide(&words),
+            (None, Some(made)) => made.hide(&words),
+            (None, None) => words,
+        }
+    }
+}
+
+/// Sends a request with headers that a command makes; one that is refused is sent once more, if it makes others then.
+async fn send_with(made: &MadeHeaders, request: RequestBuilder) -> Result<Response, LinkError> {
+    let again = request.try_clone();
+    let headers = made.headers().await?;
+    let response = send_as(request.headers((*headers).clone()), None).await?;
+    if response.status() != StatusCode::UNAUTHORIZED {
+        return Ok(response);
+    }
+    match made.renewed(&headers).await?.zip(again) {
+        Some((headers, again)) => send_as(again.headers((*headers).clone()), None).await,
+        None => Ok(response),
     }
 }
 

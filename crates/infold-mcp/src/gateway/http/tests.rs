@@ -15,6 +15,7 @@ fn setup(url: &str) -> LinkSetup {
         way: LinkWay::Http(HttpWay {
             url: url.to_owned(),
             headers: vec![("X-Key".to_owned(), "open".to_owned())],
+            helper: None,
             login: None,
         }),
         known_era: None,

@@ -28,8 +28,10 @@ fn a_token_in_a_header_is_hidden_with_and_without_its_scheme() {
         helper: None,
         login: LoginHints::default(),
     };
-    let hidden =
-        HiddenValues::of(&entry(written), &LinkWay::Http(HttpWay { url: String::new(), headers, login: None }));
+    let hidden = HiddenValues::of(
+        &entry(written),
+        &LinkWay::Http(HttpWay { url: String::new(), headers, helper: None, login: None }),
+    );
     assert_eq!(hidden.hide("Bearer abc-def-ghi, abc-def-ghi".to_owned()), "Bearer [hidden], [hidden]");
 }
 

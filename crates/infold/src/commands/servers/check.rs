@@ -132,7 +132,8 @@ fn named(name: &str, servers: &[LoadedServer]) -> anyhow::Result<ServerEntry> {
 /// Checks one server.
 pub fn run(args: CheckArgs, invocation: &Invocation) -> anyhow::Result<()> {
     let (way, start_timeout_ms) = args.way(invocation)?;
-    let way = link_way(&way, &invocation.surroundings, login_store(invocation).ok().as_ref());
+    let name = args.server.as_deref().unwrap_or_default();
+    let way = link_way((name, &way), &invocation.surroundings, login_store(invocation).ok().as_ref());
     let limits = args.limits(&invocation.in_force.settings.gateway, start_timeout_ms);
     let setup = LinkSetup { way, known_era: None, identity: LinkIdentity::infold(), limits };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot wait")?;

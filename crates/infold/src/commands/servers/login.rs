@@ -134,7 +134,7 @@ fn engine(invocation: &Invocation) -> anyhow::Result<Option<Engine>> {
 /// How the server asks for a login. One that answers everybody may still offer one.
 async fn ask(target: &LoginTarget, invocation: &Invocation) -> anyhow::Result<Option<String>> {
     let limits = check::limits(&invocation.in_force.settings.gateway, target.entry.limits.start_timeout_ms);
-    let way = link_way(&target.entry.way, &invocation.surroundings, None);
+    let way = link_way((target.entry.key.as_str(), &target.entry.way), &invocation.surroundings, None);
     let setup = LinkSetup { way, known_era: None, identity: LinkIdentity::infold(), limits };
     let (events, _nobody) = mpsc::channel(1);
     match ServerLink::start(setup, events).await {
