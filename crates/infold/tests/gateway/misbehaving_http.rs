@@ -55,6 +55,9 @@ const ALL: [(HttpMischief, &str); 10] = [
     (M::Good, ""),
 ];
 
+/// The end of a head after which the connection ends.
+const LAST: &str = "connection: close\r\ncontent-length: 0\r\n\r\n";
+
 /// Requests that a server has got, heads and bodies.
 type Requests = Arc<Mutex<Vec<String>>>;
 
@@ -156,12 +159,11 @@ async fn misbehave(mut stream: TcpStream, kind: M, elsewhere: Option<SocketAddr>
         }
         M::Redirects => {
             let to = elsewhere.context("nowhere to go")?;
-            let gone =
-                format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: http://{to}/mcp\r\ncontent-length: 0\r\n\r\n");
+            let gone = format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: http://{to}/mcp\r\n{LAST}");
             return Ok(stream.write_all(gone.as_bytes()).await?);
         }
         M::SessionGone => {
-            return Ok(stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n").await?);
+            return Ok(stream.write_all(format!("HTTP/1.1 404 Not Found\r\n{LAST}").as_bytes()).await?);
         }
         M::Silent | M::SessionChanges | M::Good => (String::new(), String::new()),
     };

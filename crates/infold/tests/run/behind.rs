@@ -163,7 +163,10 @@ async fn claude_code_reaches_its_servers_through_infold_and_only_so() -> Result<
         StandInRun::start(&agent, &["--settings", "{\"deniedMcpServers\": [{\"serverName\": \"mine\"}]}", "-p"]);
 
     let settings = running.option("--settings");
-    assert_eq!(settings["deniedMcpServers"], json!([{"serverName": "mine"}, {"serverName": "notes"}, {"serverName": "made"}]));
+    assert_eq!(
+        settings["deniedMcpServers"],
+        json!([{"serverName": "mine"}, {"serverName": "notes"}, {"serverName": "made"}])
+    );
     let allowed: Vec<&str> =
         settings["permissions"]["allow"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert!(allowed.contains(&"mcp__infold__branch_create") && allowed.contains(&"mcp__infold__tool_call_read"));
