@@ -224,19 +224,19 @@ impl<'a> ResultLook<'a> {
     fn excerpt(&self, result: &ToolResult<'_>, mentions: &Mentions, rules: &ShapeRules, part: usize) -> String {
         let lead = reference_text(result.tool, result.text, EXAMPLE_HANDLE, "");
         let notices = notices::notices(&self.lines, self.kind);
-        let heads = LINES_HEAD.len() + "Found: \nNames: \n".len() + self.suggestion_chars_max(result.text);
+        let heads = LINES_HEAD.len() + "Found: \nNames: \n".len() + flagged::suggestion_chars_max(result.text);
         let taken_chars = lead.chars().count() + notices.chars().count() + heads;
         let room_chars = (result.text.chars().count() / share_of(result.text)).saturating_sub(taken_chars) / part;
 
-        let pieces = pieces::pieces_of(&self.lines);
-        let found = FoundNames::in_lines(&pieces, self.kind);
+        let pieces = if self.looks_for_errors(result.text) { &pieces::pieces_of(&self.lines) } else { &self.lines };
+        let found = FoundNames::in_lines(pieces, self.kind);
         let lines_room_chars = room_chars - room_chars / NAMES_SHARE;
         let (kept, suggestion) = match self.kind {
             ResultKind::File | ResultKind::Text => {
-                self.of_file(result, mentions, rules, (&pieces, &found), lines_room_chars)
+                self.of_file(result, mentions, rules, (pieces, &found), lines_room_chars)
             }
             ResultKind::Search | ResultKind::Output => {
-                self.of_output(result, &pieces, rules.lines_chars_max.min(lines_room_chars))
+                self.of_output(result, pieces, rules.lines_chars_max.min(lines_room_chars))
             }
         };
         let names_chars_max = rules.names_chars_max.min(room_chars / NAMES_SHARE);
@@ -251,17 +251,13 @@ impl<'a> ResultLook<'a> {
         parts.map(|(head, part)| format!("{head}{part}")).collect::<Vec<_>>().join("\n")
     }
 
-    /// Whether lines that report errors are shown. Source code is full of words for errors, so only a file that is longer
-    /// than any that people write is taken for a report.
+    /// Whether lines that report errors are looked for, also within long lines. Source code is full of words for errors, so
+    /// lines of files and what a search found in them are taken for a report only if they are more than people write.
     fn looks_for_errors(&self, text: &str) -> bool {
         match self.kind {
-            ResultKind::File | ResultKind::Text => text.len() > LARGE_BYTES,
-            ResultKind::Search | ResultKind::Output => true,
+            ResultKind::File | ResultKind::Text | ResultKind::Search => text.len() > LARGE_BYTES,
+            ResultKind::Output => true,
         }
-    }
-
-    fn suggestion_chars_max(&self, text: &str) -> usize {
-        if self.looks_for_errors(text) { flagged::suggestion_chars_max(text) } else { 0 }
     }
 
     /// The lines that are kept of a file: its end, and those around names that the session has spoken of; and a pattern for
@@ -298,14 +294,15 @@ impl<'a> ResultLook<'a> {
         let is_search = self.kind == ResultKind::Search;
         kept.end(if is_search { END_CHARS_MAX_ELSE } else { END_CHARS_MAX });
         marks::keep_status(&mut kept);
-        let flagged = FlaggedLines::of(&kept, result.text);
-        flagged.keep(&mut kept);
+        let flagged = self.looks_for_errors(result.text).then(|| FlaggedLines::of(&kept, result.text));
+        flagged.iter().for_each(|flagged| flagged.keep(&mut kept));
         if !is_search {
             flagged::keep_warnings(&mut kept);
             marks::keep_counts(&mut kept);
             odd::keep_odd(&mut kept);
         }
-        (kept.render(), flagged.suggestion(&kept))
+        let suggestion = flagged.map(|flagged| flagged.suggestion(&kept)).unwrap_or_default();
+        (kept.render(), suggestion)
     }
 }
 

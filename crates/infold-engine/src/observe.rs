@@ -1,7 +1,8 @@
 //! Counts calls and their results in the threads that they belong to, for surfaces that show them.
 
 use infold_core::{
-    BranchId, Command, ContextState, Decision, Field, Operation, Principal, Refusal, Scrubbed, Session, Thread,
+    BranchId, Command, ContextState, Decision, Field, Operation, Principal, Refusal, ScrubError, Scrubbed, Session,
+    Thread,
 };
 use infold_store::Loaded;
 
@@ -93,9 +94,16 @@ impl Engine {
         let call_id = request.call_id.as_deref().and_then(|id| Field::CALL_ID.clean(id).ok());
         let has_call_id = call_id.is_some();
         let texts = [tool, request.arguments.clone(), request.result.clone(), call_id.unwrap_or_default()];
-        let [tool, arguments, result, call_id] = self.scrub(texts).await?;
+        let [tool, arguments, result, call_id] = match self.scrub(texts.clone()).await {
+            // What is answered was searched before it was stored; around it, it is encoded once more than it was then.
+            Err(ScrubError::TooMuchCoded) => {
+                let mut recorded = self.scrub_or_withhold(texts.into()).await?.into_iter();
+                [(); 4].map(|()| recorded.next().unwrap_or_default())
+            }
+            scrubbed => scrubbed?,
+        };
         let call_id = has_call_id.then_some(call_id);
-        let tokens = tokens_of(self, &arguments, &result);
+        let tokens = self.count(arguments.as_str()) + self.count(&request.result);
         Ok(Operation { tool, call_id, arguments, result, blob: None, tokens })
     }
 

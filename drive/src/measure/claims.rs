@@ -55,12 +55,12 @@ struct Promise {
 }
 
 const PROMISES: [Promise; 7] = [
-    Promise { part: "all", recall: 99.0, strict_recall: 97.0, line_recall: 96.0 },
-    Promise { part: "half 0", recall: 99.0, strict_recall: 97.0, line_recall: 96.0 },
-    Promise { part: "half 1", recall: 99.0, strict_recall: 97.0, line_recall: 96.0 },
-    Promise { part: "claude-code", recall: 99.0, strict_recall: 98.0, line_recall: 96.0 },
-    Promise { part: "claude-code, half 0", recall: 99.0, strict_recall: 98.0, line_recall: 96.0 },
-    Promise { part: "claude-code, half 1", recall: 99.0, strict_recall: 98.0, line_recall: 96.0 },
+    Promise { part: "all", recall: 99.0, strict_recall: 97.0, line_recall: 95.0 },
+    Promise { part: "half 0", recall: 99.0, strict_recall: 97.0, line_recall: 95.0 },
+    Promise { part: "half 1", recall: 99.0, strict_recall: 97.0, line_recall: 95.0 },
+    Promise { part: "claude-code", recall: 99.0, strict_recall: 98.0, line_recall: 95.0 },
+    Promise { part: "claude-code, half 0", recall: 99.0, strict_recall: 98.0, line_recall: 95.0 },
+    Promise { part: "claude-code, half 1", recall: 99.0, strict_recall: 98.0, line_recall: 95.0 },
     // These are eleven sessions in which little was edited.
     Promise { part: "codex", recall: 97.0, strict_recall: 94.0, line_recall: 90.0 },
 ];

@@ -20,7 +20,7 @@ use super::worth::LARGE_BYTES;
 const FLAGGED_CHARS_MIN: usize = 500;
 const FLAGGED_PERCENT: usize = 1;
 const FLAGGED_CHARS_MAX: usize = 2_400;
-const WARNINGS_CHARS_MAX: usize = 500;
+const WARNINGS_CHARS_MAX: usize = 250;
 /// If so many lines in a row of rank do not fit, the rest is not tried.
 const MISSES_MAX: usize = 8;
 /// A line that only has a word for an error counts as if four times as many lines were like it, and a long one, which is
@@ -30,9 +30,8 @@ const SENTENCE_RANK: u32 = 4;
 const SENTENCE_BYTES_MIN: usize = 160;
 /// How many lines before a field are kept with it: they say whose field it is.
 const BEFORE_FIELD_LINES: usize = 2;
-/// Most characters of the pattern that is suggested: usually, and for a very long text.
-const PATTERN_CHARS_MAX: usize = 240;
-const LARGE_PATTERN_CHARS_MAX: usize = 480;
+/// Most characters of the pattern that is suggested. It takes room, so only a large text gets one.
+const PATTERN_CHARS_MAX: usize = 480;
 /// What the suggestion takes beside its pattern.
 const SUGGESTION_FRAME_CHARS: usize = 50;
 
@@ -177,7 +176,10 @@ struct ErrorFlag {
 
 impl FlaggedLines {
     pub(super) fn of(kept: &KeptLines<'_>, text: &str) -> Self {
-        let mut flags: Vec<ErrorFlag> = (0..kept.lines().len()).filter_map(|at| flag(kept, at)).collect();
+        // Short output is mostly about code, which is full of words for errors: only messages count there.
+        let counts = |flag: &ErrorFlag| flag.is_message || text.len() > LARGE_BYTES;
+        let mut flags: Vec<ErrorFlag> =
+            (0..kept.lines().len()).filter_map(|at| flag(kept, at)).filter(counts).collect();
         let mut alike: HashMap<(usize, u64), u32> = HashMap::new();
         let mut signs = [0_u32; SIGNS.len()];
         for flag in &flags {
@@ -218,18 +220,20 @@ impl FlaggedLines {
         }
     }
 
-    /// A pattern that finds those that are not shown, and how many it finds; empty if all are shown.
+    /// A pattern that finds those of a large text that are not shown, and how many it finds; empty if all are shown.
     pub(super) fn suggestion(&self, kept: &KeptLines<'_>) -> String {
+        if self.text_bytes <= LARGE_BYTES {
+            return String::new();
+        }
         let mut unseen = [0_usize; SIGNS.len()];
         self.flags.iter().filter(|flag| !kept.has(flag.at)).for_each(|flag| unseen[flag.sign] += 1);
         let mut signs: Vec<usize> = (0..SIGNS.len()).filter(|sign| unseen[*sign] > 0).collect();
         // Short ones first, so that as many as possible fit.
         signs.sort_by_key(|sign| SIGNS[*sign].len());
         let (mut pattern, mut lines) = (String::new(), 0);
-        let chars_max = pattern_chars_max(self.text_bytes);
         for sign in signs {
             let before = if pattern.is_empty() { "(?i)" } else { "|" };
-            if pattern.chars().count() + before.len() + SIGNS[sign].chars().count() <= chars_max {
+            if pattern.chars().count() + before.len() + SIGNS[sign].chars().count() <= PATTERN_CHARS_MAX {
                 pattern.push_str(before);
                 pattern.push_str(SIGNS[sign]);
                 lines += unseen[sign];
@@ -241,11 +245,7 @@ impl FlaggedLines {
 
 /// The most that a suggestion takes.
 pub(super) fn suggestion_chars_max(text: &str) -> usize {
-    pattern_chars_max(text.len()) + SUGGESTION_FRAME_CHARS
-}
-
-fn pattern_chars_max(text_bytes: usize) -> usize {
-    if text_bytes > LARGE_BYTES { LARGE_PATTERN_CHARS_MAX } else { PATTERN_CHARS_MAX }
+    if text.len() > LARGE_BYTES { PATTERN_CHARS_MAX + SUGGESTION_FRAME_CHARS } else { 0 }
 }
 
 /// Keeps warnings, each form once.

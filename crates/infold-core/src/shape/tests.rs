@@ -286,16 +286,14 @@ fn of_a_search_the_names_and_the_end_are_kept() {
     let text: String = (0..120)
         .map(|at| format!("src/part_{}/mod.rs:{}:    call_{}_site(error)\n", at / 40, 1 + at % 40, at / 9))
         .collect();
-    assert_snapshot!(shaped(&text, &Mentions::default()), @r#"
+    assert_snapshot!(shaped(&text, &Mentions::default()), @r"
     Lines of it:
-    src/part_0/mod.rs:1:    call_0_site(error)
     …
     src/part_2/mod.rs:39:    call_13_site(error)
     src/part_2/mod.rs:40:    call_13_site(error)
     Found: src/part_0/mod.rs:1,2,3,4,5,6,7,8 +32 src/part_1/mod.rs:1,2,3,4,5,6,7,8 +32 src/part_2/mod.rs:1,2,3,4,5,6,7,8 +32
     Names: call_1_site call_2_site
-    Try pattern "(?i)error": 117 more
-    "#);
+    ");
 }
 
 #[test]
@@ -327,7 +325,7 @@ fn an_error_of_its_own_kind_is_shown_among_thousands_alike_and_the_rest_can_be_f
 #[test]
 fn a_text_that_says_nothing_went_wrong_suggests_nothing() {
     let text: String =
-        (0..900).map(|at| format!("suite {at}: 12 passed, 0 failed, errors: 0, exit code 0\n")).collect();
+        (0..2_000).map(|at| format!("suite {at}: 12 passed, 0 failed, errors: 0, exit code 0\n")).collect();
     assert!(!shaped(&text, &Mentions::default()).contains("Try pattern"));
 }
 

@@ -104,6 +104,31 @@ async fn a_page_that_does_not_fit_is_withheld_and_its_branch_folds() {
 }
 
 #[tokio::test]
+async fn a_stored_result_can_be_read_though_its_page_is_encoded_once_more() {
+    let bench = Bench::new(settings());
+    bench.engine.open_branch(&bench.who, open("s")).await.unwrap();
+    let coded = "x%2541 &amp;quot;b&amp;quot; \\u0041\\n aGVsbG8gd29ybGQgaGVsbG8gd29ybGQ=\n".repeat(300);
+    let recorded = bench.engine.record_result(&bench.who, result("s", &coded)).await.unwrap();
+    let page = read(recorded.ref_id.unwrap().as_str(), None, Portion::Bytes { offset: 0 });
+    let page = bench.engine.read_result(&bench.who, &page).await.unwrap();
+    let answer = serde_json::json!({ "content": page.content }).to_string();
+    assert_eq!(bench.engine.scrub([answer.clone()]).await, Err(infold_core::ScrubError::TooMuchCoded));
+
+    let observation = Observation {
+        session: SessionRef::by_id("s").unwrap(),
+        thread: None,
+        kind: CallKind::Content,
+        tool: "read_result".to_owned(),
+        call_id: None,
+        arguments: "{}".to_owned(),
+        result: answer.clone(),
+    };
+    let observed = bench.engine.observe(&bench.who, observation).await.unwrap();
+    assert!(matches!(observed.verdict, Verdict::Show));
+    assert_eq!(observed.tokens, bench.engine.count("{}") + bench.engine.count(&answer), "all that is shown is counted");
+}
+
+#[tokio::test]
 async fn secrets_in_results_are_gone_before_anything_is_stored() {
     let bench = Bench::new(settings());
     let secret = format!("ghp_{}", "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8");

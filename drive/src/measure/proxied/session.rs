@@ -120,7 +120,11 @@ async fn recall(transcript: &Transcript, last: &Received, mcp: &McpHttp, seen: &
     for reference in last.entries.iter().flat_map(|entry| &entry.references) {
         let content = read_back(mcp, &reference.handle).await?;
         seen.offloaded += 1;
-        seen.recalled += usize::from(is_whole(transcript, reference, &content));
+        let is_whole = is_whole(transcript, reference, &content);
+        if !is_whole {
+            eprintln!("{} of call {} was not read back: {} bytes", reference.handle, reference.call, content.len());
+        }
+        seen.recalled += usize::from(is_whole);
     }
     Ok(())
 }
@@ -131,6 +135,9 @@ async fn read_back(mcp: &McpHttp, handle: &str) -> Result<String> {
     loop {
         let page = serde_json::json!({"ref_id": handle, "offset": content.len(), "limit": PAGE_BYTES_MAX});
         let answer = mcp.call("read_result", page).await?;
+        if !answer.is_ok() {
+            eprintln!("{handle}: {}", answer.summary());
+        }
         let page = answer.structured.as_ref().and_then(|body| body["content"].as_str()).unwrap_or_default();
         content.push_str(page);
         if page.len() < PAGE_BYTES_MAX / 2 {
