@@ -15,7 +15,7 @@ use infold_testkit::Rng;
 use infold_testkit::planted::{Carrier, PlantedError, PlantedText, TrialHalf, random_place};
 
 use super::ClaimedTables;
-use tally::Tally;
+use tally::PlantedCounts;
 
 /// How often each error is planted in each carrier.
 const PLACES: usize = 2;
@@ -29,7 +29,7 @@ const PAGE_BYTES_MAX: usize = 65_536;
 
 /// What became of one error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum PlantedSight {
     /// The reference shows it.
     Visible,
     /// The first page that the suggested pattern gives shows it.
@@ -56,9 +56,9 @@ pub(super) fn run(data: &Path) -> Result<ClaimedTables> {
     Ok(ClaimedTables { mark: "planted", tables, missed })
 }
 
-fn tally_of(half: TrialHalf, data: &Path) -> Result<Tally> {
+fn tally_of(half: TrialHalf, data: &Path) -> Result<PlantedCounts> {
     let (errors, mut rng) = (PlantedError::all(half), Rng::new(SEED));
-    let mut tally = Tally::default();
+    let mut tally = PlantedCounts::default();
     for carrier in Carrier::all(half) {
         for error in errors.iter().flat_map(|error| [error; PLACES]) {
             let place = random_place(&mut rng);
@@ -76,31 +76,31 @@ fn tally_of(half: TrialHalf, data: &Path) -> Result<Tally> {
     Ok(tally)
 }
 
-fn outcome(tool: &str, planted: &PlantedText) -> Outcome {
+fn outcome(tool: &str, planted: &PlantedText) -> PlantedSight {
     let PlantedText { text, fact } = planted;
     let result = ToolResult { tool, arguments: "{}", text };
     let counter = Counter::new(Family::Claude);
     let Shape::Offload { excerpt } = shape(&result, &Mentions::default(), &ShapeRules::USUAL, counter) else {
-        return Outcome::Visible;
+        return PlantedSight::Visible;
     };
     let reference = reference_text(tool, text, HANDLE, &excerpt);
     if reference.contains(fact.as_str()) {
-        return Outcome::Visible;
+        return PlantedSight::Visible;
     }
     let suggested = excerpt.lines().rev().find_map(|line| line.strip_prefix("Try pattern \"")?.rsplit_once('"'));
     let Some(pattern) = suggested.and_then(|(pattern, _)| regex::Regex::new(pattern).ok()) else {
-        return Outcome::Lost;
+        return PlantedSight::Lost;
     };
     if infold_core::matches(text, &pattern, 1, 0, PAGE_BYTES).content.contains(fact.as_str()) {
-        return Outcome::FoundAtOnce;
+        return PlantedSight::FoundAtOnce;
     }
     let mut next = Some(1);
     while let Some(first) = next {
         let page = infold_core::matches(text, &pattern, first, 0, PAGE_BYTES_MAX);
         if page.content.contains(fact.as_str()) {
-            return Outcome::Found;
+            return PlantedSight::Found;
         }
         next = page.next_offset;
     }
-    Outcome::Lost
+    PlantedSight::Lost
 }

@@ -6,6 +6,19 @@ fn read(ref_id: &str, thread: Option<&str>, portion: Portion) -> ReadResult {
     ReadResult { ref_id: ref_id.to_owned(), thread: thread.map(str::to_owned), portion, limit_bytes: 4096 }
 }
 
+/// A page of `read_result` that is shown in the session `s`.
+fn page_shown(result: String) -> Observation {
+    Observation {
+        session: SessionRef::by_id("s").unwrap(),
+        thread: None,
+        kind: CallKind::Content,
+        tool: "read_result".to_owned(),
+        call_id: None,
+        arguments: "{}".to_owned(),
+        result,
+    }
+}
+
 fn long() -> String {
     (1..=2000).map(|number| format!("line {number} of the log\n")).collect()
 }
@@ -89,16 +102,7 @@ async fn a_page_that_does_not_fit_is_withheld_and_its_branch_folds() {
     let bench = Bench::new(settings());
     let request = OpenBranch { budget_tokens: Some(300), ..open("s") };
     bench.engine.open_branch(&bench.who, request).await.unwrap();
-    let observation = Observation {
-        session: SessionRef::by_id("s").unwrap(),
-        thread: None,
-        kind: CallKind::Content,
-        tool: "read_result".to_owned(),
-        call_id: None,
-        arguments: "{}".to_owned(),
-        result: long(),
-    };
-    let observed = bench.engine.observe(&bench.who, observation).await.unwrap();
+    let observed = bench.engine.observe(&bench.who, page_shown(long())).await.unwrap();
     assert!(matches!(observed.verdict, Verdict::Withheld(_)));
     assert!(bench.open("s").await.unwrap().notices.is_empty(), "the answer itself had it, so it does not come again");
 }
@@ -114,16 +118,7 @@ async fn a_stored_result_can_be_read_though_its_page_is_encoded_once_more() {
     let answer = serde_json::json!({ "content": page.content }).to_string();
     assert_eq!(bench.engine.scrub([answer.clone()]).await, Err(infold_core::ScrubError::TooMuchCoded));
 
-    let observation = Observation {
-        session: SessionRef::by_id("s").unwrap(),
-        thread: None,
-        kind: CallKind::Content,
-        tool: "read_result".to_owned(),
-        call_id: None,
-        arguments: "{}".to_owned(),
-        result: answer.clone(),
-    };
-    let observed = bench.engine.observe(&bench.who, observation).await.unwrap();
+    let observed = bench.engine.observe(&bench.who, page_shown(answer.clone())).await.unwrap();
     assert!(matches!(observed.verdict, Verdict::Show));
     assert_eq!(observed.tokens, bench.engine.count("{}") + bench.engine.count(&answer), "all that is shown is counted");
 }

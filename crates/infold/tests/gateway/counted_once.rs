@@ -48,7 +48,7 @@ enum Holder {
 }
 
 /// A scene that was played to its end.
-struct Played {
+struct CountedRun {
     scene: Scene,
     /// The model's last words.
     said: String,
@@ -123,7 +123,7 @@ async fn agent(scene: &Scene, client: Client, holder: Holder) -> Result<Agent> {
     Ok(agent)
 }
 
-async fn play(client: Client, holder: Holder, budget_tokens: u64) -> Result<Played> {
+async fn play(client: Client, holder: Holder, budget_tokens: u64) -> Result<CountedRun> {
     play_with(client, holder, budget_tokens, CrashAfter::No).await
 }
 
@@ -136,7 +136,7 @@ enum CrashAfter {
 }
 
 /// Plays the script. Calls of a round are made at once, and clients that send ids with them make each of them twice.
-async fn play_with(client: Client, holder: Holder, budget_tokens: u64, crash: CrashAfter) -> Result<Played> {
+async fn play_with(client: Client, holder: Holder, budget_tokens: u64, crash: CrashAfter) -> Result<CountedRun> {
     let mut scene = scene(holder, budget_tokens).await;
     let mut agent = agent(&scene, client, holder).await?;
     let (mut calls, mut server_calls, mut lost_rows) = (0, 0, 0);
@@ -177,7 +177,7 @@ async fn play_with(client: Client, holder: Holder, budget_tokens: u64, crash: Cr
     // An answer's row is written once the answer is counted.
     let answered = scene.model.requests().len() as u64 - lost_rows;
     until(async || Ok(requests(&scene).await? == answered)).await?;
-    Ok(Played { scene, said, branch, calls, server_calls })
+    Ok(CountedRun { scene, said, branch, calls, server_calls })
 }
 
 /// How many requests the recorder has rows of.
@@ -196,7 +196,7 @@ async fn until(is_so: impl AsyncFn() -> Result<bool>) -> Result<()> {
     tokio::time::timeout(PATIENCE, waiting).await.context("it does not come about")?
 }
 
-impl Played {
+impl CountedRun {
     async fn used_tokens(&self) -> Result<u64> {
         self.scene.status(&self.branch).await["budget_used"].as_u64().context("no figure")
     }

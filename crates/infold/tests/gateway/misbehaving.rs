@@ -23,13 +23,13 @@ const LONG_MS: u64 = 20_000;
 const MEMORY_KB_MAX: u64 = 64 << 10;
 
 /// What a call of a bad server gives.
-enum Outcome {
+enum BadEnd {
     Done,
     /// An error with these words.
     Fails(&'static str),
 }
 
-fn outcome(kind: Misbehaviour) -> Outcome {
+fn outcome(kind: Misbehaviour) -> BadEnd {
     match kind {
         Misbehaviour::Relists
         | Misbehaviour::Garbage
@@ -40,24 +40,24 @@ fn outcome(kind: Misbehaviour) -> Outcome {
         | Misbehaviour::Answers
         | Misbehaviour::Asks
         | Misbehaviour::Lies
-        | Misbehaviour::Noisy => Outcome::Done,
+        | Misbehaviour::Noisy => BadEnd::Done,
         Misbehaviour::Floods | Misbehaviour::Hangs | Misbehaviour::Deaf | Misbehaviour::Slow => {
-            Outcome::Fails("the server did not answer tools/call within 1500 ms: raise its time limit")
+            BadEnd::Fails("the server did not answer tools/call within 1500 ms: raise its time limit")
         }
-        Misbehaviour::Changing => Outcome::Fails("was changed by its server since it was approved"),
-        Misbehaviour::NeverStarts => Outcome::Fails("the server did not answer initialize within"),
-        Misbehaviour::Dripping => Outcome::Fails("the server did not answer tools/list within 1500 ms"),
-        Misbehaviour::Giant => Outcome::Fails("longer than 33554432 bytes: ask for less at a time"),
-        Misbehaviour::Deep | Misbehaviour::Bulky => Outcome::Fails("is nested too deeply, or has too many parts"),
-        Misbehaviour::CrashesAtStart => Outcome::Fails("the server ended (exit code 3)"),
-        Misbehaviour::CrashesInCall => Outcome::Fails("the server ended (exit code 137)"),
+        Misbehaviour::Changing => BadEnd::Fails("was changed by its server since it was approved"),
+        Misbehaviour::NeverStarts => BadEnd::Fails("the server did not answer initialize within"),
+        Misbehaviour::Dripping => BadEnd::Fails("the server did not answer tools/list within 1500 ms"),
+        Misbehaviour::Giant => BadEnd::Fails("longer than 33554432 bytes: ask for less at a time"),
+        Misbehaviour::Deep | Misbehaviour::Bulky => BadEnd::Fails("is nested too deeply, or has too many parts"),
+        Misbehaviour::CrashesAtStart => BadEnd::Fails("the server ended (exit code 3)"),
+        Misbehaviour::CrashesInCall => BadEnd::Fails("the server ended (exit code 137)"),
     }
 }
 
 /// Settings of a bad server.
 fn entry(kind: Misbehaviour, mark: &str, canary: &Secret) -> Value {
     let is_late = matches!(kind, Misbehaviour::NeverStarts | Misbehaviour::Dripping);
-    let uses_up = matches!(outcome(kind), Outcome::Fails(words) if words.contains("tools/call"));
+    let uses_up = matches!(outcome(kind), BadEnd::Fails(words) if words.contains("tools/call"));
     json!({
         "name": kind.name(), "command": "sh", "args": ["-c", kind.script()],
         "env": { MARK: mark, CANARY: canary.text },
@@ -186,8 +186,8 @@ async fn bad_servers_harm_neither_a_good_one_nor_the_daemon() -> Result<()> {
 fn check(kind: Misbehaviour, answer: &CallAnswer) {
     let said = answer.summary();
     match outcome(kind) {
-        Outcome::Done => assert!(answer.is_ok(), "{kind:?}: {said}"),
-        Outcome::Fails(words) => {
+        BadEnd::Done => assert!(answer.is_ok(), "{kind:?}: {said}"),
+        BadEnd::Fails(words) => {
             assert!(answer.is_error && said.contains(words), "{kind:?}: {said}");
             assert!(said.contains(&kind.name()), "{kind:?} is not named: {said}");
         }

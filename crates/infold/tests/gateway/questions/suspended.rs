@@ -13,14 +13,14 @@ use crate::support::{PATIENCE, POLL};
 /// The name of the question in an answer.
 const QUESTION: &str = "question";
 
-struct Scene {
+struct AskingScene {
     daemon: Daemon,
     client: McpHttp,
     folder: TempFolder,
     mark: String,
 }
 
-impl Scene {
+impl AskingScene {
     async fn with(more: impl FnOnce(DaemonSetup) -> DaemonSetup) -> Result<Self> {
         let (mark, folder) = (mark(), TempFolder::new()?);
         let setup = setup(&[asking_server(&mark, &folder.join("cancelled"))]);
@@ -76,7 +76,7 @@ fn refusal(answer: CallAnswer) -> String {
 
 #[tokio::test]
 async fn a_form_is_answered_declined_or_left_unanswered() -> Result<()> {
-    let scene = Scene::new().await?;
+    let scene = AskingScene::new().await?;
     let cases = [
         ("a", Some(accepted("seven")), "a seven"),
         ("b", Some(json!({ "action": "decline" })), "b decline"),
@@ -100,7 +100,7 @@ async fn a_form_is_answered_declined_or_left_unanswered() -> Result<()> {
 #[tokio::test]
 async fn a_handle_is_good_for_one_call_of_one_caller() -> Result<()> {
     let issuer = Issuer::new()?;
-    let scene = Scene::with(|setup| issuer.believed_by(setup)).await?;
+    let scene = AskingScene::with(|setup| issuer.believed_by(setup)).await?;
     let state = scene.ask("a").await?;
     let yes = || Some(accepted("yes"));
     let tampered = state.replacen("\"seal\":\"", "\"seal\":\"0", 1);
@@ -127,7 +127,8 @@ async fn a_handle_is_good_for_one_call_of_one_caller() -> Result<()> {
 
 #[tokio::test]
 async fn a_client_that_never_comes_back_leaves_no_call_behind() -> Result<()> {
-    let scene = Scene::with(|setup| setup.set("gateway.question_wait_ms", 300).set("gateway.idle_ms", 1_000)).await?;
+    let scene =
+        AskingScene::with(|setup| setup.set("gateway.question_wait_ms", 300).set("gateway.idle_ms", 1_000)).await?;
     let state = scene.ask("a").await?;
     scene.until_cancelled().await?;
     let late = refusal(scene.call("a", Some(accepted("late")), Some(&state)).await?);
@@ -140,11 +141,11 @@ async fn a_client_that_never_comes_back_leaves_no_call_behind() -> Result<()> {
 
 #[tokio::test]
 async fn only_so_many_calls_wait() -> Result<()> {
-    let scene = Scene::with(|setup| setup.set("gateway.questions_max", 0)).await?;
+    let scene = AskingScene::with(|setup| setup.set("gateway.questions_max", 0)).await?;
     let unasked = scene.call("a", None, None).await?;
     assert_eq!(said(unasked), ("a cancel".to_owned(), false));
 
-    let scene = Scene::with(|setup| setup.set("gateway.questions_max", 1)).await?;
+    let scene = AskingScene::with(|setup| setup.set("gateway.questions_max", 1)).await?;
     let state = scene.ask("a").await?;
     // The server's words could be about either call now.
     assert_eq!(said(scene.call("b", None, None).await?), ("b cancel".to_owned(), false));
@@ -155,7 +156,7 @@ async fn only_so_many_calls_wait() -> Result<()> {
 
 #[tokio::test]
 async fn a_server_that_dies_meanwhile_is_named() -> Result<()> {
-    let scene = Scene::new().await?;
+    let scene = AskingScene::new().await?;
     let state = scene.ask("die").await?;
     let mark = scene.mark.clone();
     tokio::task::spawn_blocking(move || until_gone(&mark)).await?;
