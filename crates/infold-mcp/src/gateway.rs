@@ -11,6 +11,7 @@
 mod child;
 mod era;
 mod error;
+mod hiding;
 mod http;
 mod lines;
 mod link;
@@ -26,6 +27,7 @@ mod stream;
 pub use child::ChildWay;
 pub use era::{LinkEra, ServerAbout};
 pub use error::{LinkError, RpcError};
+pub(crate) use hiding::{SECRET_BYTES_MIN, without_values};
 pub(crate) use http::marks_arguments;
 pub use http::{HeadersHelper, HttpWay};
 pub use link::ServerLink;

@@ -29,7 +29,7 @@ const PAGE_BYTES_MAX: usize = 65_536;
 
 /// What became of one error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PlantedSight {
+pub(super) enum PlantedEnd {
     /// The reference shows it.
     Visible,
     /// The first page that the suggested pattern gives shows it.
@@ -76,31 +76,31 @@ fn tally_of(half: TrialHalf, data: &Path) -> Result<PlantedCounts> {
     Ok(tally)
 }
 
-fn outcome(tool: &str, planted: &PlantedText) -> PlantedSight {
+fn outcome(tool: &str, planted: &PlantedText) -> PlantedEnd {
     let PlantedText { text, fact } = planted;
     let result = ToolResult { tool, arguments: "{}", text };
     let counter = Counter::new(Family::Claude);
     let Shape::Offload { excerpt } = shape(&result, &Mentions::default(), &ShapeRules::USUAL, counter) else {
-        return PlantedSight::Visible;
+        return PlantedEnd::Visible;
     };
     let reference = reference_text(tool, text, HANDLE, &excerpt);
     if reference.contains(fact.as_str()) {
-        return PlantedSight::Visible;
+        return PlantedEnd::Visible;
     }
     let suggested = excerpt.lines().rev().find_map(|line| line.strip_prefix("Try pattern \"")?.rsplit_once('"'));
     let Some(pattern) = suggested.and_then(|(pattern, _)| regex::Regex::new(pattern).ok()) else {
-        return PlantedSight::Lost;
+        return PlantedEnd::Lost;
     };
     if infold_core::matches(text, &pattern, 1, 0, PAGE_BYTES).content.contains(fact.as_str()) {
-        return PlantedSight::FoundAtOnce;
+        return PlantedEnd::FoundAtOnce;
     }
     let mut next = Some(1);
     while let Some(first) = next {
         let page = infold_core::matches(text, &pattern, first, 0, PAGE_BYTES_MAX);
         if page.content.contains(fact.as_str()) {
-            return PlantedSight::Found;
+            return PlantedEnd::Found;
         }
         next = page.next_offset;
     }
-    PlantedSight::Lost
+    PlantedEnd::Lost
 }

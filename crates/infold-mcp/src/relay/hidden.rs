@@ -7,12 +7,7 @@ mod tests;
 use infold_core::gateway::{NamedValues, ServerEntry, ServerWay};
 use serde_json::Value;
 
-use crate::gateway::{LinkWay, RpcError};
-
-/// Values that are shorter than this are no secrets, and taking them out would make words unreadable.
-const SECRET_BYTES_MIN: usize = 8;
-/// What is shown instead of a value.
-const HIDDEN: &str = "[hidden]";
+use crate::gateway::{LinkWay, RpcError, SECRET_BYTES_MIN, without_values};
 
 /// Values of an entry that must not be shown.
 #[derive(Debug, Default)]
@@ -59,6 +54,6 @@ impl HiddenValues {
 
     /// The words without the values.
     pub(super) fn hide(&self, words: String) -> String {
-        self.0.iter().fold(words, |words, value| words.replace(value, HIDDEN))
+        without_values(&words, self.0.iter().map(String::as_str))
     }
 }

@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::PlantedSight;
+use super::PlantedEnd;
 
 /// Outcomes, by carrier and error in the order in which they came.
 #[derive(Debug, Default)]
 pub(super) struct PlantedCounts {
     carriers: Vec<String>,
     errors: Vec<&'static str>,
-    outcomes: BTreeMap<(usize, usize), Vec<PlantedSight>>,
+    outcomes: BTreeMap<(usize, usize), Vec<PlantedEnd>>,
 }
 
 impl PlantedCounts {
-    pub fn add(&mut self, carrier: &str, error: &'static str, outcome: PlantedSight) {
+    pub fn add(&mut self, carrier: &str, error: &'static str, outcome: PlantedEnd) {
         let carrier = place_of(&mut self.carriers, |known| known == carrier, || carrier.to_owned());
         let error = place_of(&mut self.errors, |known| *known == error, || error);
         self.outcomes.entry((carrier, error)).or_default().push(outcome);
@@ -22,12 +22,12 @@ impl PlantedCounts {
 
     /// How many of a hundred are visible.
     pub fn visible_percent(&self) -> f64 {
-        percent(self.of(|_| true), |outcome| outcome == PlantedSight::Visible)
+        percent(self.of(|_| true), |outcome| outcome == PlantedEnd::Visible)
     }
 
     /// How many are neither visible nor found.
     pub fn lost(&self) -> usize {
-        self.of(|_| true).filter(|outcome| *outcome == PlantedSight::Lost).count()
+        self.of(|_| true).filter(|outcome| *outcome == PlantedEnd::Lost).count()
     }
 
     /// A table of the carriers, each with the spread over the errors, and one of the errors, with that over the carriers.
@@ -58,15 +58,15 @@ impl PlantedCounts {
         is_of: impl Fn((usize, usize)) -> bool + Copy,
         group: impl Fn((usize, usize)) -> usize,
     ) -> String {
-        let mut groups: BTreeMap<usize, Vec<PlantedSight>> = BTreeMap::new();
+        let mut groups: BTreeMap<usize, Vec<PlantedEnd>> = BTreeMap::new();
         for (key, outcomes) in self.outcomes.iter().filter(|(key, _)| is_of(**key)) {
             groups.entry(group(*key)).or_default().extend(outcomes);
         }
-        let is_visible = |outcome| outcome == PlantedSight::Visible;
+        let is_visible = |outcome| outcome == PlantedEnd::Visible;
         let mut shares: Vec<f64> = groups.values().map(|of| percent(of.iter().copied(), is_visible)).collect();
         shares.sort_by(f64::total_cmp);
         let at = |tenth: usize| shares.get(shares.len() * tenth / 10).copied().unwrap_or(0.0);
-        let count = |wanted: PlantedSight| self.of(is_of).filter(|outcome| *outcome == wanted).count();
+        let count = |wanted: PlantedEnd| self.of(is_of).filter(|outcome| *outcome == wanted).count();
         format!(
             "| {name} | {} | {:.1} | {:.0}, {:.0}, {:.0} | {}, {}, {} |\n",
             self.of(is_of).count(),
@@ -74,13 +74,13 @@ impl PlantedCounts {
             at(5),
             at(1),
             at(0),
-            count(PlantedSight::FoundAtOnce),
-            count(PlantedSight::Found),
-            count(PlantedSight::Lost),
+            count(PlantedEnd::FoundAtOnce),
+            count(PlantedEnd::Found),
+            count(PlantedEnd::Lost),
         )
     }
 
-    fn of(&self, is_of: impl Fn((usize, usize)) -> bool) -> impl Iterator<Item = PlantedSight> {
+    fn of(&self, is_of: impl Fn((usize, usize)) -> bool) -> impl Iterator<Item = PlantedEnd> {
         self.outcomes.iter().filter(move |(key, _)| is_of(**key)).flat_map(|(_, outcomes)| outcomes).copied()
     }
 }
@@ -93,7 +93,7 @@ fn place_of<T>(list: &mut Vec<T>, is_it: impl Fn(&T) -> bool, make: impl FnOnce(
     })
 }
 
-fn percent(outcomes: impl Iterator<Item = PlantedSight>, counts: impl Fn(PlantedSight) -> bool) -> f64 {
+fn percent(outcomes: impl Iterator<Item = PlantedEnd>, counts: impl Fn(PlantedEnd) -> bool) -> f64 {
     let (mut all, mut counted) = (0, 0);
     for outcome in outcomes {
         all += 1;

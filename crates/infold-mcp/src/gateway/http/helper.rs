@@ -15,15 +15,12 @@ use tokio::time::timeout;
 
 use super::headers;
 use crate::gateway::error::LinkError;
+use crate::gateway::hiding::{SECRET_BYTES_MIN, without_values};
 
 /// How long the command may take.
 const HELPER_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most that it may print.
 const PRINTED_BYTES_MAX: u64 = 64 << 10;
-/// Values of headers that are shorter are no secrets.
-const SECRET_BYTES_MIN: usize = 8;
-/// What is shown instead of a value.
-const HIDDEN: &str = "[hidden]";
 /// The variables by which Claude Code tells such a command what it is for.
 const SERVER_NAME: &str = "CLAUDE_CODE_MCP_SERVER_NAME";
 const SERVER_URL: &str = "CLAUDE_CODE_MCP_SERVER_URL";
@@ -84,8 +81,7 @@ impl MadeHeaders {
     pub(super) fn hide(&self, words: &str) -> String {
         let Some(made) = self.made() else { return words.to_owned() };
         let parts = made.values().filter_map(|value| value.to_str().ok()).flat_map(str::split_whitespace);
-        let secrets = parts.filter(|part| part.len() >= SECRET_BYTES_MIN);
-        secrets.fold(words.to_owned(), |words, secret| words.replace(secret, HIDDEN))
+        without_values(words, parts.filter(|part| part.len() >= SECRET_BYTES_MIN))
     }
 
     fn made(&self) -> Option<Arc<HeaderMap>> {

@@ -6,6 +6,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::gateway::hiding::without_values;
+
 /// How long before its end a token is renewed, at most.
 const MARGIN_MS_MAX: u64 = 30_000;
 /// The part of a token's life that is left when it is renewed, if that is less.
@@ -97,8 +99,8 @@ impl StoredLogin {
     /// The words without any of the login's secrets.
     pub(super) fn hide(&self, words: &str) -> String {
         let secrets = [Some(&self.access_token), self.refresh_token.as_ref(), self.client.secret.as_ref()];
-        let secrets = secrets.into_iter().flatten().filter(|secret| !secret.is_empty());
-        secrets.fold(words.to_owned(), |words, secret| words.replace(secret.as_str(), "[hidden]"))
+        let secrets = secrets.into_iter().flatten().map(String::as_str);
+        without_values(words, secrets.filter(|secret| !secret.is_empty()))
     }
 }
 
